@@ -6,11 +6,12 @@ mod failure;
 mod frames;
 pub mod standard;
 
-pub use failure::failure;
+pub use failure::{FailureDetails, TurnFailure, failure};
 pub use frames::kind;
 
 use ambit_runtime::stream::StreamEntry;
-use serde_json::Value;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 /// The format of whoever names none, or one that does not exist.
 pub const DEFAULT: &str = "standard";
@@ -48,7 +49,19 @@ pub struct FormatDefinition {
     /// Opens a view.
     pub open: fn(&FormatOptions) -> Box<dyn Format>,
     /// The answer to a request that does not stream, from the whole log.
-    pub body: fn(&[StreamEntry], &FormatOptions) -> Value,
+    pub body: fn(&[StreamEntry], &FormatOptions) -> FormatBody,
+}
+
+/// The answer to a request that does not stream.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum FormatBody {
+    /// OpenAI's.
+    Completion(Box<standard::Completion>),
+    /// That of the `cui` formats.
+    Cui(Box<cui::CuiAnswer>),
+    /// That of a turn that failed, in OpenAI's shape.
+    Failure(TurnFailure),
 }
 
 /// Every format.

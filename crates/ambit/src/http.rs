@@ -43,6 +43,7 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use std::sync::Arc;
 use std::time::Duration;
+use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
 /// What all handlers share.
@@ -152,16 +153,11 @@ pub fn router(server: SharedState) -> Router {
 }
 
 fn assemble(server: SharedState, rows: &[RouteGroup]) -> Router {
-    let mut routes = OpenApiRouter::with_openapi(openapi::head());
-    for row in rows {
-        let guard = from_fn_with_state((server.clone(), row.right), authorization::check);
-        let guarded = (row.routes)().route_layer(guard);
-        routes = match row.is_based {
-            true => routes.nest(&server.settings.base, guarded),
-            false => routes.merge(guarded),
-        };
-    }
-    let (router, document) = routes.split_for_parts();
+    let guard = |row: &RouteGroup, routes: OpenApiRouter<SharedState>| {
+        let check = from_fn_with_state((server.clone(), row.right), authorization::check);
+        routes.route_layer(check)
+    };
+    let (router, document) = join(rows, &server.settings.base, guard);
     router
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
@@ -169,6 +165,29 @@ fn assemble(server: SharedState, rows: &[RouteGroup]) -> Router {
         .layer(from_fn(unread_body::read))
         .layer(from_fn_with_state(server.clone(), middleware::finish))
         .with_state(server)
+}
+
+/// Returns the OpenAPI document of a server with this base path.
+pub fn document(base: &str) -> OpenApi {
+    join(ROUTES, base, |_, routes| routes).1
+}
+
+/// Joins the routes of the rows, each as `guard` gives it, and describes them.
+fn join(
+    rows: &[RouteGroup],
+    base: &str,
+    guard: impl Fn(&RouteGroup, OpenApiRouter<SharedState>) -> OpenApiRouter<SharedState>,
+) -> (Router<SharedState>, OpenApi) {
+    let mut routes = OpenApiRouter::with_openapi(openapi::head());
+    for row in rows {
+        let guarded = guard(row, (row.routes)());
+        routes = match row.is_based {
+            true => routes.nest(base, guarded),
+            false => routes.merge(guarded),
+        };
+    }
+    let (router, document) = routes.split_for_parts();
+    (router, openapi::with_failures(document))
 }
 
 /// Every route: its method, and its path with `:name` for what varies, below the base path where it stands there.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use utoipa::ToSchema;
 
 /// The result of everything here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -169,7 +170,7 @@ impl Error {
 }
 
 /// What whoever asked may know of a failure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PublicError {
     message: String,
     code: String,

@@ -9,9 +9,10 @@ pub use output_messages::{MessageStatus, OutputMessage, OutputMessages, apply};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// A message, a change of one, or an event. Empty fields are left out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Frame {
     /// What kind of message; `event` for events.
     #[serde(rename = "type")]
@@ -49,7 +50,7 @@ pub struct Frame {
 }
 
 /// How a frame changes a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DeltaAction {
     /// Adds to a string or a list.

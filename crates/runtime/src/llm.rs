@@ -33,6 +33,7 @@ use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use utoipa::ToSchema;
 
 /// The steps of one answer. The last one is `AnswerPiece::End` or an error; nothing follows it.
 pub type AnswerStream = BoxStream<'static, Result<AnswerPiece, ModelFailure>>;
@@ -131,7 +132,7 @@ pub enum AnswerPiece {
 }
 
 /// Tokens of one or more calls, in OpenAI's shape.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenUsage {
     /// Tokens of the request.
     pub prompt_tokens: i64,

@@ -4,6 +4,7 @@ use crate::error::PublicError;
 use crate::stream::StreamReader;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// A request that was taken on.
 pub struct StartedTurn {
@@ -24,7 +25,7 @@ pub struct StartedTurn {
 }
 
 /// What is known of a turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TurnInfo {
     /// The turn.
     pub request_id: String,
@@ -49,7 +50,7 @@ pub struct TurnInfo {
 }
 
 /// How far a turn is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TurnStatus {
     /// Under way, on some node.
@@ -75,7 +76,7 @@ pub struct TurnInterrupt {
 }
 
 /// What becomes of an interrupt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptEffect {
     /// After the current model call or tool round.

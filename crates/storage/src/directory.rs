@@ -41,6 +41,7 @@ pub struct IndexRow {
 
 /// What a row says about its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RowState {
     /// It holds something.

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 /// Part of an answer, and the cursor behind it; no cursor where nothing follows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Page<T> {
     /// The items.
     pub items: Vec<T>,

@@ -38,6 +38,7 @@ pub enum UsageField {
 
 /// Sums over records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UsageTotals {
     /// Tokens of requests.
     pub prompt_tokens: i64,

@@ -1,11 +1,14 @@
 //! `cui-web`, `cui-native` and `cui-desktop`: every entry of the log as it is stored.
 
 use super::frames::{read, take};
-use super::{Format, FormatOptions, failure};
+use super::{Format, FormatBody, FormatOptions, failure};
 use ambit_runtime::Frame;
 use ambit_runtime::frame::{OutputMessage, OutputMessages};
+use ambit_runtime::llm::TokenUsage;
 use ambit_runtime::stream::StreamEntry;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// Passes entries through without looking at them.
 pub fn open(_options: &FormatOptions) -> Box<dyn Format> {
@@ -24,8 +27,44 @@ impl Format for CuiFormat {
     }
 }
 
+/// The answer to a request that does not stream.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CuiAnswer {
+    /// The turn.
+    request_id: String,
+    /// The run context.
+    context_id: Option<String>,
+    /// The trace.
+    trace_id: Option<String>,
+    /// The chat's name.
+    chat_id: Option<String>,
+    /// The agent.
+    assistant_id: String,
+    /// How the turn ended.
+    status: Option<String>,
+    /// The messages in their final state.
+    messages: Vec<Frame>,
+    /// What the agent's `Next` hook gave.
+    next: Value,
+    /// What was spent.
+    #[schema(value_type = Option<TokenUsage>)]
+    usage: Value,
+    /// Why the turn failed, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<CuiFailure>,
+}
+
+/// Why a turn failed.
+#[derive(Debug, Serialize, ToSchema)]
+struct CuiFailure {
+    /// What failed, for which input, and what would help.
+    message: String,
+    /// The failure by meaning.
+    code: String,
+}
+
 /// The final messages, and how the turn ended.
-pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> Value {
+pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
     let (mut state, mut start, mut end) = (OutputMessages::default(), Map::new(), Map::new());
     let mut failed = None;
     for frame in entries.iter().filter_map(read) {
@@ -39,23 +78,22 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> Value {
         }
         take(&mut state, &frame);
     }
-    let begun = |name: &str| start.get(name).cloned().unwrap_or_default();
-    let ended = |name: &str| end.get(name).cloned().unwrap_or_default();
-    let mut body = json!({
-        "request_id": options.request_id,
-        "context_id": begun("context_id"),
-        "trace_id": begun("trace_id"),
-        "chat_id": begun("chat_id"),
-        "assistant_id": options.model,
-        "status": ended("status"),
-        "messages": state.messages().iter().map(message).collect::<Vec<_>>(),
-        "next": ended("next"),
-        "usage": ended("usage"),
-    });
-    if let Some(error) = failed {
-        body["error"] = json!({"message": error.message, "code": error.code.as_str()});
-    }
-    body
+    let text = |data: &Map<String, Value>, name: &str| Some(data.get(name)?.as_str()?.to_owned());
+    FormatBody::Cui(Box::new(CuiAnswer {
+        request_id: options.request_id.clone(),
+        context_id: text(&start, "context_id"),
+        trace_id: text(&start, "trace_id"),
+        chat_id: text(&start, "chat_id"),
+        assistant_id: options.model.clone(),
+        status: text(&end, "status"),
+        messages: state.messages().iter().map(message).collect(),
+        next: end.remove("next").unwrap_or_default(),
+        usage: end.remove("usage").unwrap_or_default(),
+        error: failed.map(|error| CuiFailure {
+            message: error.message,
+            code: error.code.as_str().to_owned(),
+        }),
+    }))
 }
 
 /// A message as a whole, in the shape of a frame without a delta.

@@ -4,7 +4,9 @@ use super::frames::read;
 use crate::status::{kind, status};
 use ambit_runtime::stream::StreamEntry;
 use ambit_runtime::{Error, ErrorCode, Frame};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
 
 /// The failure that a log ends with, if it does: who does not stream answers with its HTTP status.
 pub fn failure(entries: &[StreamEntry]) -> Option<Error> {
@@ -22,11 +24,37 @@ pub(super) fn of_end(frame: &Frame) -> Option<Error> {
     Some(Error::new(code, text("error").unwrap_or("the turn failed")))
 }
 
-/// The error in OpenAI's shape.
-pub(super) fn error_body(error: &Error) -> Value {
-    json!({"error": {
-        "message": error.message,
-        "type": kind(status(error)),
-        "code": error.code.as_str(),
-    }})
+/// A turn's failure in OpenAI's shape.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TurnFailure {
+    error: FailureDetails,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FailureDetails {
+    /// What failed, for which input, and what would help.
+    message: String,
+    /// The kind of failure, as OpenAI names kinds.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The failure by meaning.
+    code: String,
+}
+
+impl From<&Error> for FailureDetails {
+    fn from(error: &Error) -> Self {
+        Self {
+            message: error.message.clone(),
+            kind: kind(status(error)),
+            code: error.code.to_string(),
+        }
+    }
+}
+
+impl From<&Error> for TurnFailure {
+    fn from(error: &Error) -> Self {
+        let error = FailureDetails::from(error);
+        Self { error }
+    }
 }

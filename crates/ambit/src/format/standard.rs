@@ -6,10 +6,10 @@ mod completion_state;
 mod message_text;
 mod text_queue;
 
-pub use body::body;
+pub use body::{Completion, body};
 
 use super::frames::read;
-use super::{Format, FormatOptions, failure};
+use super::{Format, FormatOptions, TurnFailure};
 use ambit_runtime::Frame;
 use ambit_runtime::stream::StreamEntry;
 use completion_state::{CompletionDelta, CompletionState, TurnEnding};
@@ -143,7 +143,7 @@ impl StandardFormat {
             ending
                 .failure
                 .as_ref()
-                .map(|error| failure::error_body(error).to_string()),
+                .map(|error| json!(TurnFailure::from(error)).to_string()),
         );
         let head = &self.head;
         let reason = ending.finish_reason;

@@ -6,7 +6,7 @@ use super::input::{Id, PagedQuery, Path, Query, Text};
 use super::paging::{PageParameters, PageResponse};
 use super::{AuthorizedCaller, ErrorBody, HttpError, ServerState, SharedState, visible_agents};
 use ambit_runtime::app::locales::Translations;
-use ambit_runtime::app::{App, AppAgent, Visibility};
+use ambit_runtime::app::{App, AppAgent, ConnectorChoice, Visibility};
 use ambit_runtime::chats::ListPart;
 use ambit_runtime::{Authorized, Result};
 use axum::Json;
@@ -44,8 +44,8 @@ struct Assistant {
     kind: &'static str,
     /// The connector that answers for it, by its id or role.
     connector: String,
-    /// What a client may choose: `{optional, connectors, filters}`.
-    connector_options: Value,
+    /// What a client may choose.
+    connector_options: ConnectorOptions,
     /// Its modes.
     modes: Vec<String>,
     /// The mode of requests that name none.
@@ -56,8 +56,31 @@ struct Assistant {
     share: &'static str,
     /// `tags`, `sort`, `placeholder`, `capabilities`, `readonly` … as the agent's maker wrote them.
     #[serde(flatten)]
-    #[schema(value_type = Object)]
     shown: Map<String, Value>,
+}
+
+/// Which connectors a client may choose for an agent.
+#[derive(Serialize, utoipa::ToSchema)]
+struct ConnectorOptions {
+    /// Whether it may choose at all.
+    optional: bool,
+    /// Those that it may choose; without any of them all that can do what `filters` names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connectors: Option<Vec<String>>,
+    /// What a connector must be able to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filters: Option<Vec<String>>,
+}
+
+impl From<&ConnectorChoice> for ConnectorOptions {
+    fn from(choice: &ConnectorChoice) -> Self {
+        let shown = |names: &[String]| choice.optional.then(|| names.to_vec());
+        Self {
+            optional: choice.optional,
+            connectors: shown(&choice.connectors),
+            filters: shown(&choice.filters),
+        }
+    }
 }
 
 /// What a client needs to show an agent before anybody has written to it.
@@ -231,15 +254,8 @@ fn shown(app: &App, agent: &Arc<AppAgent>, locale: &str) -> Assistant {
         locale,
     };
     let text = |text: &str| words.fill(text).into_owned();
-    let shown = agent.package.display_only.iter();
     let package = &agent.package;
-    let choice = &package.connector_options;
-    let choice = match choice.optional {
-        true => {
-            json!({"optional": true, "connectors": choice.connectors, "filters": choice.filters})
-        }
-        false => json!({"optional": false}),
-    };
+    let shown = package.display_only.iter();
     Assistant {
         assistant_id: agent.id.clone(),
         name: text(&package.name),
@@ -247,7 +263,7 @@ fn shown(app: &App, agent: &Arc<AppAgent>, locale: &str) -> Assistant {
         avatar: text(&package.avatar),
         kind: "assistant",
         connector: package.connector.clone(),
-        connector_options: choice,
+        connector_options: (&package.connector_options).into(),
         modes: package.modes.clone(),
         default_mode: package.default_mode.clone(),
         public: package.seen_by() == Some(Visibility::Public),

@@ -17,6 +17,7 @@ pub use response::{ChatRequest, answer};
 
 use super::input::{Id, JsonBody, Path};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
+use crate::format::FormatBody;
 use axum::extract::State;
 use axum::response::Response;
 use body::ChatCompletionBody;
@@ -35,7 +36,8 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 
 /// Asks an agent. The body is OpenAI's, with further fields.
 #[utoipa::path(post, path = "/chat/completions", tag = "chat", request_body = ChatCompletionBody, params(CompletionQuery),
-    responses((status = 200, description = "The answer, or its stream, in the format that was asked for", body = Object),
+    responses((status = 200, description = "The answer, or its stream, in the format that was asked for",
+        content((FormatBody = "application/json"), (String = "text/event-stream"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
 async fn complete(
     State(server): State<SharedState>,
@@ -58,7 +60,8 @@ struct AgentPath {
 
 /// Asks the agent that the path names.
 #[utoipa::path(post, path = "/agents/{assistant_id}/chat/completions", tag = "chat", request_body = ChatCompletionBody, params(CompletionQuery),
-    responses((status = 200, description = "The answer, or its stream, in the format that was asked for", body = Object),
+    responses((status = 200, description = "The answer, or its stream, in the format that was asked for",
+        content((FormatBody = "application/json"), (String = "text/event-stream"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
 async fn complete_by(
     State(server): State<SharedState>,

@@ -52,7 +52,7 @@ struct ChatQuery {
 
 /// The caller's chats, and those that others share with them.
 #[utoipa::path(get, path = "/chat/sessions", tag = "chats", params(ChatQuery, PageParameters),
-    responses((status = 200, description = "A page of chats", body = Object), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "A page of chats", body = PageResponse<ChatInfo>), (status = 400, body = ErrorBody)))]
 async fn index(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -100,7 +100,7 @@ fn name<'a>(path: &'a ChatPath, agent: Option<&'a Id>) -> ChatName<'a> {
 
 /// One chat.
 #[utoipa::path(get, path = "/chat/sessions/{chat_id}", tag = "chats",
-    responses((status = 200, description = "The chat", body = Object), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+    responses((status = 200, description = "The chat", body = ChatInfo), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn show(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -121,7 +121,7 @@ impl BodyFields for ChatChange {}
 
 /// Changes `title`, `status`, `share`, `sort` or `metadata`.
 #[utoipa::path(put, path = "/chat/sessions/{chat_id}", tag = "chats", request_body = Object,
-    responses((status = 200, description = "The chat", body = Object), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+    responses((status = 200, description = "The chat", body = ChatInfo), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn change(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -178,7 +178,7 @@ struct MessageQuery {
 
 /// The messages of a chat, oldest first: the last ones, or those before or behind a `sequence`.
 #[utoipa::path(get, path = "/chat/sessions/{chat_id}/messages", tag = "chats",
-    responses((status = 200, description = "{items, next}; next goes on in the same direction", body = Object),
+    responses((status = 200, description = "The messages, and where those behind them are", body = ChatMessagePage),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn messages(
     State(server): State<SharedState>,
@@ -211,7 +211,7 @@ struct ReferencesPath {
 
 /// The references of a turn.
 #[utoipa::path(get, path = "/chat/references/{request_id}", tag = "chats",
-    responses((status = 200, description = "A page of references", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "A page of references", body = PageResponse<Value>), (status = 404, body = ErrorBody)))]
 async fn references(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,

@@ -60,7 +60,7 @@ struct RowQuery {
 
 /// Rows that the caller may see, oldest first.
 #[utoipa::path(get, path = "/contexts", tag = "contexts",
-    responses((status = 200, description = "{items, next}", body = Object), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "A page of rows", body = Page<ContextRow>), (status = 400, body = ErrorBody)))]
 async fn index(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -92,7 +92,7 @@ struct RowPath {
 
 /// One row.
 #[utoipa::path(get, path = "/contexts/{id}", tag = "contexts",
-    responses((status = 200, description = "The row", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The row", body = ContextRow), (status = 404, body = ErrorBody)))]
 async fn show(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -119,7 +119,7 @@ struct ItemQuery {
 
 /// What a row holds: messages, usage records, or items of an app's own storage.
 #[utoipa::path(get, path = "/contexts/{id}/items", tag = "contexts",
-    responses((status = 200, description = "{items, next}; next is before of the page before", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The items, and where those before them are", body = ContextItemPage), (status = 404, body = ErrorBody)))]
 async fn items(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -200,7 +200,7 @@ impl BodyFields for RowSelection {}
 
 /// Empties all contexts that match.
 #[utoipa::path(post, path = "/contexts/clear", tag = "contexts", request_body = RowSelection,
-    responses((status = 200, description = "{done, unchanged, skipped, failed}", body = Object), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "What was done", body = ContextActionReport), (status = 400, body = ErrorBody)))]
 async fn clear_all(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -212,7 +212,7 @@ async fn clear_all(
 
 /// Removes all contexts that match.
 #[utoipa::path(post, path = "/contexts/remove", tag = "contexts", request_body = RowSelection,
-    responses((status = 200, description = "{done, unchanged, skipped, failed}", body = Object), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "What was done", body = ContextActionReport), (status = 400, body = ErrorBody)))]
 async fn remove_all(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,

@@ -1,6 +1,7 @@
 //! What a failure looks like over HTTP.
 
-use crate::status::{kind, status};
+use crate::format::FailureDetails;
+use crate::status::status;
 use ambit_runtime::{Error, ErrorCode};
 use axum::http::StatusCode;
 use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -78,13 +79,8 @@ pub struct ErrorBody {
 /// What went wrong.
 #[derive(Serialize, utoipa::ToSchema)]
 struct ErrorDetails {
-    /// What failed, for which input, and what would help.
-    message: String,
-    /// The kind of failure, as OpenAI names kinds.
-    #[serde(rename = "type")]
-    kind: &'static str,
-    /// The failure by meaning.
-    code: String,
+    #[serde(flatten)]
+    failure: FailureDetails,
     /// The field of the request that is to blame.
     #[serde(skip_serializing_if = "Option::is_none")]
     param: Option<String>,
@@ -98,7 +94,7 @@ struct ErrorDetails {
 impl ErrorBody {
     /// The body for this failure. Stacks are for development alone.
     pub(super) fn of(error: Error, request_id: &str, is_development: bool) -> Self {
-        let kind = kind(status(&error));
+        let failure = FailureDetails::from(&error);
         let mut details = error.details.map(|details| *details);
         if is_development && !error.stack.is_empty() {
             let mut object = match details {
@@ -110,9 +106,7 @@ impl ErrorBody {
         }
         Self {
             error: ErrorDetails {
-                message: error.message,
-                kind,
-                code: error.code.to_string(),
+                failure,
                 param: error.param,
                 request_id: request_id.to_owned(),
                 details,

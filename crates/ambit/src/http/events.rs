@@ -53,7 +53,7 @@ struct FeedQuery {
 /// after-event, named like it. Events are kept for ten minutes for who comes back; the feed ends after an hour.
 #[utoipa::path(get, path = "/events", tag = "contexts",
     params(FeedQuery, ("Last-Event-ID" = Option<String>, Header)),
-    responses((status = 200, description = "The events", content_type = "text/event-stream"),
+    responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 410, body = ErrorBody)))]
 async fn feed(
     State(server): State<SharedState>,

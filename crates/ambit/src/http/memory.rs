@@ -26,9 +26,12 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 }
 
 /// A value.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct MemoryValue {
+    /// Its name.
     key: String,
+    /// What it is.
+    #[schema(value_type = Value)]
     value: ambit_storage::Json,
 }
 
@@ -124,7 +127,7 @@ fn text(id: Option<&Id>) -> Option<&str> {
 
 /// The caller's own memory, or their team's.
 #[utoipa::path(get, path = "/memory/{space}", tag = "memory", params(NameQuery, PageParameters),
-    responses((status = 200, description = "A page of names", body = Object), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "A page of names", body = PageResponse<MemoryKeyInfo>), (status = 400, body = ErrorBody)))]
 async fn own(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -142,7 +145,7 @@ async fn own(
 
 /// The memory of a chat, or for callers without constraints that of a user or team.
 #[utoipa::path(get, path = "/memory/{space}/{owner}", tag = "memory", params(NameQuery, PageParameters),
-    responses((status = 200, description = "A page of names", body = Object), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "A page of names", body = PageResponse<MemoryKeyInfo>), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn owned(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -170,7 +173,7 @@ async fn names(
 
 /// A value of the caller's own memory.
 #[utoipa::path(get, path = "/memory/{space}/keys/{key}", tag = "memory",
-    responses((status = 200, description = "{key, value}", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The value", body = MemoryValue), (status = 404, body = ErrorBody)))]
 async fn get(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -211,7 +214,7 @@ async fn delete(
 
 /// A value of an owner's memory.
 #[utoipa::path(get, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory",
-    responses((status = 200, description = "{key, value}", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The value", body = MemoryValue), (status = 404, body = ErrorBody)))]
 async fn get_owned(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,

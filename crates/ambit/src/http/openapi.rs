@@ -1,12 +1,14 @@
 //! The OpenAPI document, made from the routes.
 
-use super::SharedState;
+use super::{ErrorBody, SharedState};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::{Extension, body::Bytes};
+use utoipa::ToSchema as _;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{
-    ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, SecurityRequirement,
+    ComponentsBuilder, Content, InfoBuilder, OpenApi, OpenApiBuilder, Ref, ResponseBuilder,
+    SecurityRequirement,
 };
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -38,6 +40,29 @@ pub fn head() -> OpenApi {
         ))
         .security(Some([SecurityRequirement::new("bearer", [""; 0])]))
         .build()
+}
+
+/// The document in which every operation says what its failures look like.
+pub fn with_failures(mut document: OpenApi) -> OpenApi {
+    let failure = ResponseBuilder::new().description("Why it failed").content(
+        "application/json",
+        Content::new(Some(Ref::from_schema_name(ErrorBody::name()))),
+    );
+    let failure = failure.build();
+    for item in document.paths.paths.values_mut() {
+        let methods = [
+            &mut item.get,
+            &mut item.put,
+            &mut item.post,
+            &mut item.delete,
+            &mut item.patch,
+        ];
+        for operation in methods.into_iter().flatten() {
+            let responses = &mut operation.responses.responses;
+            responses.insert("default".to_owned(), failure.clone().into());
+        }
+    }
+    document
 }
 
 /// Gives the finished document to its route.

@@ -94,7 +94,7 @@ struct SpacePath {
 
 /// Traces of conversations that the caller may use, the last begun first.
 #[utoipa::path(get, path = "/trace/traces", tag = "traces", params(TraceQuery, PageParameters),
-    responses((status = 200, description = "A page of traces", body = Object), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "A page of traces", body = PageResponse<TraceSummary>), (status = 400, body = ErrorBody)))]
 async fn index(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -153,7 +153,7 @@ fn paged<T: Clone>(
 
 /// One trace in one line.
 #[utoipa::path(get, path = "/trace/traces/{id}/info", tag = "traces",
-    responses((status = 200, description = "The trace", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The trace", body = TraceSummary), (status = 404, body = ErrorBody)))]
 async fn info(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -165,7 +165,7 @@ async fn info(
 
 /// The nodes, in the order in which they began.
 #[utoipa::path(get, path = "/trace/traces/{id}/nodes", tag = "traces",
-    responses((status = 200, description = "A page of nodes", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "A page of nodes", body = PageResponse<NodeView>), (status = 404, body = ErrorBody)))]
 async fn nodes(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -178,7 +178,7 @@ async fn nodes(
 
 /// One node.
 #[utoipa::path(get, path = "/trace/traces/{id}/nodes/{node}", tag = "traces",
-    responses((status = 200, description = "The node", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The node", body = NodeView), (status = 404, body = ErrorBody)))]
 async fn node(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -194,7 +194,7 @@ async fn node(
 
 /// The lines, in the order in which they were written.
 #[utoipa::path(get, path = "/trace/traces/{id}/logs", tag = "traces",
-    responses((status = 200, description = "A page of lines", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "A page of lines", body = PageResponse<TraceLogEntry>), (status = 404, body = ErrorBody)))]
 async fn logs(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -207,7 +207,7 @@ async fn logs(
 
 /// The lines of one node.
 #[utoipa::path(get, path = "/trace/traces/{id}/logs/{node}", tag = "traces",
-    responses((status = 200, description = "A page of lines", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "A page of lines", body = PageResponse<TraceLogEntry>), (status = 404, body = ErrorBody)))]
 async fn logs_of_node(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -224,7 +224,7 @@ async fn logs_of_node(
 
 /// The boards of values.
 #[utoipa::path(get, path = "/trace/traces/{id}/spaces", tag = "traces",
-    responses((status = 200, description = "A page of boards", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "A page of boards", body = PageResponse<SpaceView>), (status = 404, body = ErrorBody)))]
 async fn spaces(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -237,7 +237,7 @@ async fn spaces(
 
 /// One board of values.
 #[utoipa::path(get, path = "/trace/traces/{id}/spaces/{space}", tag = "traces",
-    responses((status = 200, description = "The board", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The board", body = SpaceView), (status = 404, body = ErrorBody)))]
 async fn space(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -253,7 +253,7 @@ async fn space(
 
 /// The events of a trace behind `Last-Event-ID`, then those that follow, until it is complete.
 #[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(TracePath, ("Last-Event-ID" = Option<u64>, Header)),
-    responses((status = 200, description = "The events", content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn events(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,

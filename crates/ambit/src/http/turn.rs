@@ -50,7 +50,7 @@ struct StreamQuery {
 
 /// What is known of a turn.
 #[utoipa::path(get, path = "/chat/requests/{request_id}", tag = "chat",
-    responses((status = 200, description = "The turn", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The turn", body = TurnInfo), (status = 404, body = ErrorBody)))]
 async fn show(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
@@ -64,7 +64,7 @@ async fn show(
 /// A turn's stream behind `Last-Event-ID`, or behind `after`.
 #[utoipa::path(get, path = "/chat/requests/{request_id}/stream", tag = "chat",
     params(TurnPath, StreamQuery, ("Last-Event-ID" = Option<u64>, Header)),
-    responses((status = 200, description = "The stream", content_type = "text/event-stream"),
+    responses((status = 200, description = "The stream", body = String, content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
 #[expect(clippy::too_many_arguments, reason = "each is an extractor")]
 async fn stream(
@@ -190,7 +190,6 @@ struct InterruptReceipt {
     /// `true`.
     accepted: bool,
     /// `next_step`, `restart` or `cancel`.
-    #[schema(value_type = String)]
     applied: InterruptEffect,
 }
 

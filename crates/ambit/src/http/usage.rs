@@ -7,7 +7,7 @@ use ambit_storage::{UsageField, UsageTotals};
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -17,22 +17,28 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 }
 
 /// Sums, as they are sent.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 enum UsageAnswer {
+    /// The sum of all.
     All {
         /// Nothing where usage is not counted.
+        #[schema(required)]
         total: Option<UsageTotals>,
     },
+    /// One sum for each value of a field.
     Groups {
+        /// The field.
         group_by: String,
+        /// The sums.
         items: Vec<UsageGroup>,
     },
 }
 
 /// The sums of one value.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct UsageGroup {
+    /// The value.
     value: String,
     #[serde(flatten)]
     totals: UsageTotals,
@@ -88,7 +94,7 @@ struct UsageQuery {
 
 /// Sums of the caller's usage; for callers without constraints of the whole tenant's.
 #[utoipa::path(get, path = "/usage", tag = "usage",
-    responses((status = 200, description = "{total}, or {group_by, items} with one item for each value", body = Object), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "The sum, or one for each value of a field", body = UsageAnswer), (status = 400, body = ErrorBody)))]
 async fn sums(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,

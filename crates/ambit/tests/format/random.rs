@@ -277,7 +277,10 @@ fn both(log: &[StreamEntry]) -> (Completion, Completion) {
     let row = find("standard");
     let (frames, _) = frames(row, log);
     let streamed = Completion::of_chunks(&frames.concat());
-    (streamed, Completion::of_body(&(row.body)(log, &options())))
+    (
+        streamed,
+        Completion::of_body(&json!((row.body)(log, &options()))),
+    )
 }
 
 #[test]

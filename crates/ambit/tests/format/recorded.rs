@@ -4,6 +4,7 @@ use crate::expected;
 use crate::log::{entries, frames, options, sse};
 use ambit::format::{FORMATS, find};
 use ambit::runtime::stream::StreamEntry;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// The recorded logs with their paths.
@@ -34,7 +35,7 @@ fn recorded_streams_come_out_as_expected() {
                 let name = path.file_stem().unwrap().to_str().unwrap();
                 path.with_file_name(format!("{name}.{}.{ending}", row.name))
             };
-            let body = (row.body)(&log, &options());
+            let body = json!((row.body)(&log, &options()));
             let body = serde_json::to_string_pretty(&body).unwrap();
             expected::check(&beside("json"), &(body + "\n"));
             if row.needs_beginning {
@@ -55,8 +56,8 @@ fn cui_clients_get_the_log_as_it_is_stored() {
                 .collect();
             assert_eq!(frames, expected);
             assert_eq!(end, Vec::<String>::new());
-            let web = (find("cui-web").body)(&log, &options());
-            assert_eq!((find(name).body)(&log, &options()), web);
+            let web = json!((find("cui-web").body)(&log, &options()));
+            assert_eq!(json!((find(name).body)(&log, &options())), web);
         }
     }
 }

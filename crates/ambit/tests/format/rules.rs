@@ -102,9 +102,9 @@ fn g114_a_failure_is_told_in_the_streams_own_format() {
         assert_eq!(whole.finish_reason.as_deref(), Some("stop"));
         assert!(whole.usage.is_some());
         assert_eq!(end, ["[DONE]"]);
-        let body = (find("standard").body)(&log, &options());
+        let body = json!((find("standard").body)(&log, &options()));
         assert_eq!(body["error"], *error);
-        let body = (find("cui-web").body)(&log, &options());
+        let body = json!((find("cui-web").body)(&log, &options()));
         assert_eq!(body["status"], "error");
         assert_eq!(body["error"]["message"], told.message);
     }
@@ -154,9 +154,9 @@ fn g145_any_text_comes_out_as_it_went_in() {
                 .all(|frame| !frame.contains(['\n', '\r']))
         );
         assert_eq!(Completion::of_chunks(&frames.concat()).content, text);
-        let body = (standard.body)(&log, &options());
+        let body = json!((standard.body)(&log, &options()));
         assert_eq!(body["choices"][0]["message"]["content"], text);
-        let body = (find("cui-web").body)(&log, &options());
+        let body = json!((find("cui-web").body)(&log, &options()));
         assert_eq!(body["messages"][0]["props"]["content"], text);
     }
 }

@@ -173,7 +173,7 @@ fn g154_no_stored_stream_makes_a_format_panic() {
                 .map(|entry| format.frames(entry).len())
                 .sum::<usize>();
             format.end();
-            let body = (row.body)(&entries, &options);
+            let body = json!((row.body)(&entries, &options));
             assert!(body.is_object(), "{}: {body}", row.name);
         }
         ambit_runtime::trace::fold_texts(entries.iter().map(|entry| &*entry.text));

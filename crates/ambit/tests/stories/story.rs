@@ -108,7 +108,8 @@ fn request(turn: &Map<String, Value>, before: Option<&Told>) -> TurnRequest {
 
 /// The id of the last tool call, which only the turn before knows.
 fn last_call(before: Option<&Told>) -> String {
-    let body = before.map(|turn| (format::find("standard").body)(&turn.entries, &turn.options));
+    let body = format::find("standard").body;
+    let body = before.map(|turn| json!(body(&turn.entries, &turn.options)));
     let calls = body
         .as_ref()
         .map(|body| &body["choices"][0]["message"]["tool_calls"]);

@@ -11,6 +11,7 @@ use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// A title has at most so many letters where nobody gave one.
 const TITLE: usize = 50;
@@ -20,7 +21,7 @@ const WRITTEN: usize = 100;
 const TRIES: usize = 8;
 
 /// Whether a chat is in use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatStatus {
     /// It is.
@@ -31,7 +32,7 @@ pub enum ChatStatus {
 }
 
 /// Who else may use a chat.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatShare {
     /// Nobody.

@@ -7,16 +7,16 @@ use crate::chats::{open, share};
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::Ambit;
 use ambit_storage::address::Space;
-use ambit_storage::clock::Millis;
 use ambit_storage::directory::{IndexRow, RowFilter};
 use ambit_storage::driver::Driver;
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use utoipa::ToSchema;
 
 /// A chat as it is listed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ChatInfo {
     /// Its name; empty for a person's one default conversation, which has none.
     pub chat_id: String,
@@ -37,11 +37,11 @@ pub struct ChatInfo {
     /// Free data.
     pub metadata: Map<String, Value>,
     /// When the last turn left something, in milliseconds since 1970.
-    pub last_message_at: Millis,
-    /// When it was begun.
-    pub created_at: Millis,
-    /// When something of it changed last.
-    pub updated_at: Millis,
+    pub last_message_at: i64,
+    /// When it was begun, in milliseconds since 1970.
+    pub created_at: i64,
+    /// When something of it changed last, in milliseconds since 1970.
+    pub updated_at: i64,
 }
 
 /// A chat that the caller may use.

@@ -2,16 +2,16 @@
 
 use crate::error::{Error, Result};
 use crate::value_text::value_text;
-use ambit_storage::clock::Millis;
 use ambit_storage::storage::{Message, Role, StoredItem, ToolCall};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
 /// One entry of a history shows fewer messages than this.
 const PER_ENTRY: u64 = 1_000;
 
 /// A message as it was shown, in its last state.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ChatMessageView {
     /// `<request_id>.<message_id>`.
     pub id: String,
@@ -43,7 +43,7 @@ pub struct ChatMessageView {
     /// Free data.
     pub metadata: Option<Value>,
     /// In milliseconds since 1970.
-    pub created_at: Millis,
+    pub created_at: i64,
 }
 
 /// The sequence of the first message of the entry at this position.

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use ambit_storage::Ambit;
 use ambit_storage::storage::{Message, Role, StorageSnapshot};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Entries read in one go.
 const CHUNK: u64 = 200;
@@ -29,7 +30,7 @@ pub struct MessageFilter {
 }
 
 /// Messages, oldest first, and where to go on in the same direction: as `after` if that was given, else as `before`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ChatMessagePage {
     /// The messages.
     pub items: Vec<ChatMessageView>,

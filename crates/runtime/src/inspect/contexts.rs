@@ -11,9 +11,10 @@ use ambit_storage::storage::{
 use ambit_storage::{Ambit, BulkReport, Json, Page, SessionIdentity, SessionQuery, suggestion};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
 /// A row as it is listed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ContextRow {
     /// Opaque, never used again.
     pub id: String,
@@ -33,10 +34,10 @@ pub struct ContextRow {
     pub state: RowState,
     /// How many items were added since it was last cleared.
     pub items: u64,
-    /// When the row was made.
-    pub created_at: Millis,
-    /// When something was last written.
-    pub last_activity_at: Millis,
+    /// When the row was made, in milliseconds since 1970.
+    pub created_at: i64,
+    /// When something was last written, in milliseconds since 1970.
+    pub last_activity_at: i64,
     /// Who worked on it.
     pub agents: Vec<String>,
     /// Free labels.
@@ -159,15 +160,16 @@ pub struct ContextItemFilter {
 }
 
 /// A stored item.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ContextItem {
     /// Its place, from 1.
     pub position: u64,
     /// Its id.
     pub id: String,
-    /// When it was stored; nothing for what stands for other items.
-    pub stored_at: Option<Millis>,
+    /// When it was stored, in milliseconds since 1970; nothing for what stands for other items.
+    pub stored_at: Option<i64>,
     /// The content.
+    #[schema(value_type = serde_json::Value)]
     pub item: Json,
 }
 
@@ -183,7 +185,7 @@ impl From<StoredItem> for ContextItem {
 }
 
 /// Items, in order, and the position to go on before.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ContextItemPage {
     /// The items.
     pub items: Vec<ContextItem>,
@@ -226,7 +228,7 @@ pub async fn items(
 }
 
 /// What a bulk operation did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct ContextActionReport {
     /// Rendered keys of what was cleared or removed.
     pub done: Vec<String>,
@@ -239,7 +241,7 @@ pub struct ContextActionReport {
 }
 
 /// Something that was left alone, and why.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct SkippedContext {
     /// The rendered key.
     pub key: String,

@@ -4,7 +4,6 @@ use crate::access::{Authorized, DataAccess};
 use crate::chats::{self, ChatName};
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::address::Space;
-use ambit_storage::clock::Millis;
 use ambit_storage::directory::{IndexRow, TrackRequest};
 use ambit_storage::driver::{Driver, ValuePart, ValueScan};
 use ambit_storage::memory::{ChatMemoryOwner, Memory, MemorySettings, RowTracking, SCOPE, Ttl};
@@ -12,6 +11,7 @@ use ambit_storage::pattern::Pattern;
 use ambit_storage::{Ambit, Json, ids};
 use serde::Serialize;
 use std::sync::Arc;
+use utoipa::ToSchema;
 
 /// A memory that is named in a request.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ pub struct OpenMemory {
 }
 
 /// A value without its content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct MemoryKeyInfo {
     /// The name.
     pub key: String,
@@ -42,8 +42,8 @@ pub struct MemoryKeyInfo {
     pub kind: &'static str,
     /// Its size as JSON.
     pub bytes: usize,
-    /// When it ends, if it does.
-    pub expires_at: Option<Millis>,
+    /// When it ends in milliseconds since 1970, if it does.
+    pub expires_at: Option<i64>,
 }
 
 /// What keeps the memories of users and teams: the same that turns write to.

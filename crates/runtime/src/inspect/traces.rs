@@ -9,16 +9,16 @@ use crate::turn_location::{self, TurnLocation};
 use ambit_storage::Ambit;
 use ambit_storage::address::{LogKey, Space};
 use ambit_storage::batch::LogEntry;
-use ambit_storage::clock::Millis;
 use ambit_storage::directory::IndexRow;
 use ambit_storage::driver::{Driver, LogRange, LogWatch, ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use utoipa::ToSchema;
 
 /// A trace in one line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TraceSummary {
     /// The trace: the id of its turn.
     pub trace_id: String,
@@ -31,9 +31,9 @@ pub struct TraceSummary {
     /// `running`, `completed`, `failed` or `cancelled`.
     pub status: &'static str,
     /// From its beginning to its end, if it has ended.
-    pub duration_ms: Option<Millis>,
-    /// When it began.
-    pub created_at: Millis,
+    pub duration_ms: Option<i64>,
+    /// When it began, in milliseconds since 1970.
+    pub created_at: i64,
 }
 
 /// The status of a trace, as its own log has it.

@@ -3,6 +3,7 @@
 use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// What a trace is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +19,7 @@ pub struct TraceSubject {
 }
 
 /// How far a node or a trace is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceStatus {
     /// Not begun.
@@ -37,7 +38,7 @@ pub enum TraceStatus {
 }
 
 /// How important a log line is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// For whoever looks for a defect.
@@ -51,7 +52,7 @@ pub enum LogLevel {
 }
 
 /// A step of a turn.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodeView {
     /// Unique in its trace.
     pub id: String,
@@ -76,14 +77,14 @@ pub struct NodeView {
     pub output: Value,
     /// Why it failed.
     pub error: Option<String>,
-    /// When it began.
-    pub start_at: Millis,
-    /// When it ended.
-    pub end_at: Option<Millis>,
+    /// When it began, in milliseconds since 1970.
+    pub start_at: i64,
+    /// When it ended, in milliseconds since 1970.
+    pub end_at: Option<i64>,
 }
 
 /// One line of a node's log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TraceLogEntry {
     /// The node.
     pub node_id: String,
@@ -93,12 +94,12 @@ pub struct TraceLogEntry {
     pub message: String,
     /// What belongs to it.
     pub data: Value,
-    /// When it was written.
-    pub at: Millis,
+    /// When it was written, in milliseconds since 1970.
+    pub at: i64,
 }
 
 /// A labelled board shown with a trace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SpaceView {
     /// Unique in its trace.
     pub id: String,
@@ -116,8 +117,8 @@ pub struct SpaceView {
     /// What stands on it, in order of keys.
     #[serde(default)]
     pub values: Map<String, Value>,
-    /// When it was made.
-    pub created_at: Millis,
+    /// When it was made, in milliseconds since 1970.
+    pub created_at: i64,
 }
 
 /// One entry of a trace's log.

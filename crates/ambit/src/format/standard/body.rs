@@ -1,16 +1,79 @@
 //! The whole answer at once, from the final state of the messages.
 
+use super::client_tool_calls::CompletionToolCall;
 use super::completion_id;
 use super::completion_state::{CompletionState, TurnEnding};
 use super::message_text::{CompletionField, text_of};
 use super::text_queue::{TextPiece, TextQueue};
 use crate::format::frames::read;
-use crate::format::{FormatOptions, failure};
+use crate::format::{FormatBody, FormatOptions, TurnFailure};
+use ambit_runtime::llm::TokenUsage;
 use ambit_runtime::stream::StreamEntry;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// OpenAI's answer to a request that does not stream.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Completion {
+    id: String,
+    /// `chat.completion`.
+    object: &'static str,
+    /// Seconds since 1970.
+    created: i64,
+    /// The agent.
+    model: String,
+    /// The one answer.
+    choices: [CompletionChoice; 1],
+    /// What was spent.
+    #[schema(value_type = Option<TokenUsage>)]
+    usage: Option<Value>,
+    /// What OpenAI's shape has no place for.
+    ambit: TurnNames,
+}
+
+/// An answer.
+#[derive(Debug, Serialize, ToSchema)]
+struct CompletionChoice {
+    /// 0.
+    index: u64,
+    message: CompletionMessage,
+    /// Why the answer ended: `stop`, `length`, `content_filter` or `tool_calls`.
+    finish_reason: &'static str,
+}
+
+/// What the agent says.
+#[derive(Debug, Serialize, ToSchema)]
+struct CompletionMessage {
+    /// `assistant`.
+    role: &'static str,
+    /// The text; nothing where there are only calls.
+    content: Option<String>,
+    /// What the model thought, as far as it is shown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    reasoning_content: String,
+    /// Calls of tools that the client runs itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<CompletionToolCall>,
+}
+
+/// What OpenAI's shape has no place for.
+#[derive(Debug, Serialize, ToSchema)]
+struct TurnNames {
+    /// The turn.
+    request_id: String,
+    /// The run context.
+    context_id: Option<String>,
+    /// The chat's name.
+    chat_id: Option<String>,
+    /// The trace.
+    trace_id: Option<String>,
+    /// What the agent's `Next` hook gave.
+    next: Option<Value>,
+}
 
 /// A `chat.completion`; an error in OpenAI's shape if the turn failed.
-pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> Value {
+pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
     let mut reading = CompletionState::new(options);
     for frame in entries.iter().filter_map(read) {
         if frame.kind == "event" {
@@ -21,52 +84,51 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> Value {
     }
     let ending = reading.ending.take();
     if let Some(error) = ending.as_ref().and_then(|ending| ending.failure.as_ref()) {
-        return failure::error_body(error);
+        return FormatBody::Failure(TurnFailure::from(error));
     }
-    completion(&reading, ending.as_ref(), options)
+    FormatBody::Completion(Box::new(completion(&reading, ending, options)))
 }
 
 fn completion(
     reading: &CompletionState,
-    ending: Option<&TurnEnding>,
+    ending: Option<TurnEnding>,
     options: &FormatOptions,
-) -> Value {
-    let begun = |name: &str| reading.start.get(name).cloned().unwrap_or_default();
-    json!({
-        "id": completion_id(options),
-        "object": "chat.completion",
-        "created": options.created,
-        "model": options.model,
-        "choices": [{
-            "index": 0,
-            "message": message(reading),
-            "finish_reason": ending.map_or("stop", |ending| ending.finish_reason),
+) -> Completion {
+    let begun = |name: &str| Some(reading.start.get(name)?.as_str()?.to_owned());
+    let (finish_reason, usage, next) = match ending {
+        None => ("stop", None, None),
+        Some(ending) => (ending.finish_reason, Some(ending.usage), Some(ending.next)),
+    };
+    Completion {
+        id: completion_id(options),
+        object: "chat.completion",
+        created: options.created,
+        model: options.model.clone(),
+        choices: [CompletionChoice {
+            index: 0,
+            message: message(reading),
+            finish_reason,
         }],
-        "usage": ending.map(|ending| &ending.usage),
-        "ambit": {
-            "request_id": options.request_id,
-            "context_id": begun("context_id"),
-            "chat_id": begun("chat_id"),
-            "trace_id": begun("trace_id"),
-            "next": ending.map(|ending| &ending.next),
+        usage,
+        ambit: TurnNames {
+            request_id: options.request_id.clone(),
+            context_id: begun("context_id"),
+            chat_id: begun("chat_id"),
+            trace_id: begun("trace_id"),
+            next,
         },
-    })
+    }
 }
 
-fn message(reading: &CompletionState) -> Value {
+fn message(reading: &CompletionState) -> CompletionMessage {
     let content = text(reading, CompletionField::Content);
-    let reasoning = text(reading, CompletionField::Reasoning);
-    let mut message = json!({"role": "assistant", "content": content});
-    if content.is_empty() && !reading.calls.is_empty() {
-        message["content"] = Value::Null;
+    let has_only_calls = content.is_empty() && !reading.calls.is_empty();
+    CompletionMessage {
+        role: "assistant",
+        content: (!has_only_calls).then_some(content),
+        reasoning_content: text(reading, CompletionField::Reasoning),
+        tool_calls: reading.calls.all().to_vec(),
     }
-    if !reasoning.is_empty() {
-        message["reasoning_content"] = reasoning.into();
-    }
-    if !reading.calls.is_empty() {
-        message["tool_calls"] = reading.calls.all().into();
-    }
-    message
 }
 
 /// The final texts in the order in which a stream shows them.

@@ -1,20 +1,36 @@
 //! Calls of tools that the client declared. Tools that the server runs are not shown.
 
 use ambit_runtime::frame::OutputMessage;
+use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+/// A call of a tool that the client runs itself, in OpenAI's shape.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct CompletionToolCall {
+    /// The message that shows it.
+    #[serde(skip)]
+    message: String,
+    id: String,
+    /// `function`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: CompletionFunction,
+}
+
+/// Which function, and with what.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+struct CompletionFunction {
+    name: String,
+    /// JSON, as the model wrote it.
+    arguments: String,
+}
 
 /// The calls of a turn, in order.
 #[derive(Default)]
 pub struct ClientToolCalls {
     declared: Vec<String>,
-    list: Vec<ClientToolCall>,
-}
-
-struct ClientToolCall {
-    message: String,
-    id: String,
-    name: String,
-    arguments: String,
+    list: Vec<CompletionToolCall>,
 }
 
 impl ClientToolCalls {
@@ -42,23 +58,27 @@ impl ClientToolCalls {
             .enumerate()
             .find(|(_, call)| call.message == message.message_id);
         if let Some((index, call)) = known {
-            let more = arguments.strip_prefix(call.arguments.as_str())?;
+            let known = &mut call.function.arguments;
+            let more = arguments.strip_prefix(known.as_str())?;
             if more.is_empty() {
                 return None;
             }
             let delta = json!({"index": index, "function": {"arguments": more}});
-            arguments.clone_into(&mut call.arguments);
+            arguments.clone_into(known);
             return Some(delta);
         }
         let (id, name) = (text("id")?, text("name")?);
         if !self.declared.iter().any(|declared| declared == name) {
             return None;
         }
-        self.list.push(ClientToolCall {
+        self.list.push(CompletionToolCall {
             message: message.message_id.clone(),
             id: id.to_owned(),
-            name: name.to_owned(),
-            arguments: arguments.to_owned(),
+            kind: "function",
+            function: CompletionFunction {
+                name: name.to_owned(),
+                arguments: arguments.to_owned(),
+            },
         });
         Some(json!({
             "index": self.list.len() - 1,
@@ -69,14 +89,7 @@ impl ClientToolCalls {
     }
 
     /// All of them, as `message.tool_calls`.
-    pub fn all(&self) -> Vec<Value> {
-        let item = |call: &ClientToolCall| {
-            json!({
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            })
-        };
-        self.list.iter().map(item).collect()
+    pub fn all(&self) -> &[CompletionToolCall] {
+        &self.list
     }
 }
