@@ -2,7 +2,60 @@
 
 use crate::site::Site;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+/// What is any JSON in answers, and why.
+const FREE: &[(&str, &str)] = &[
+    ("Assistant.*", "the app's maker chooses what a client shows"),
+    (
+        "AssistantInfo.placeholder",
+        "the app's maker chooses what a client shows",
+    ),
+    ("ChatInfo.metadata.*", "clients keep what they like"),
+    ("ChatMessageView.metadata", "scripts keep what they like"),
+    (
+        "ChatMessageView.props.*",
+        "scripts send messages of types of their own",
+    ),
+    ("ContextItem.item", "an app's own storage chooses its items"),
+    ("CuiAnswer.next", "a hook chooses it"),
+    (
+        "ErrorDetails.details",
+        "each error has details of its own, and scripts throw theirs",
+    ),
+    ("Frame.metadata.*", "scripts keep what they like"),
+    (
+        "Frame.props.*",
+        "scripts send messages of types of their own",
+    ),
+    (
+        "MemoryValue.value",
+        "scripts and clients keep what they like",
+    ),
+    ("NodeView.input", "scripts trace what they like"),
+    ("NodeView.metadata.*", "scripts trace what they like"),
+    ("NodeView.output", "scripts trace what they like"),
+    (
+        "PublicError.details",
+        "each error has details of its own, and scripts throw theirs",
+    ),
+    ("SpaceView.metadata.*", "scripts trace what they like"),
+    ("SpaceView.values.*", "scripts trace what they like"),
+    (
+        "TokenUsage.completion_tokens_details.*",
+        "each provider counts by its own names",
+    ),
+    (
+        "TokenUsage.prompt_tokens_details.*",
+        "each provider counts by its own names",
+    ),
+    ("TraceLogEntry.data", "scripts trace what they like"),
+    ("TurnInfo.response", "a hook chooses it"),
+    ("TurnNames.next", "a hook chooses it"),
+    ("Value", "no turn has references"),
+    ("get /openapi.json", "the OpenAPI standard says what it is"),
+];
 
 /// Every file of the server's routes.
 fn sources() -> Vec<String> {
@@ -35,6 +88,50 @@ fn operations(document: &Value) -> Vec<String> {
         named.collect::<Vec<_>>()
     };
     paths.flat_map(of).collect()
+}
+
+/// Collects where a schema allows any JSON, by the names of its parts; of a list of pages the page is left out.
+fn find_free(schemas: &Value, place: &str, schema: &Value, found: &mut BTreeSet<String>) {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.trim_start_matches("#/components/schemas/");
+        return find_free(schemas, name, &schemas[name], found);
+    }
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    let fields = fields.map(|(name, field)| (format!("{place}.{name}"), field));
+    let choices = ["allOf", "oneOf"].into_iter();
+    let choices = choices.flat_map(|name| schema[name].as_array()).flatten();
+    let choices = choices.map(|choice| (place.to_owned(), choice));
+    let items = [("items", "[]"), ("additionalProperties", ".*")].into_iter();
+    let items = items.filter_map(|(name, end)| Some((format!("{place}{end}"), schema.get(name)?)));
+    let inner: Vec<(String, &Value)> = fields.chain(choices).chain(items).collect();
+    let kind = &schema["type"];
+    if inner.is_empty() && (kind.is_null() || kind.to_string().contains("object")) {
+        found.insert(place.replace("PageResponse_", "").replace(".data[]", ""));
+    }
+    for (place, schema) in inner {
+        find_free(schemas, &place, schema, found);
+    }
+}
+
+#[test]
+fn every_answer_has_a_schema() {
+    let document = serde_json::to_value(ambit::http::document("/v1")).unwrap();
+    let mut found = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let answers = operation["responses"].as_object().unwrap().values();
+            let contents = answers.flat_map(|answer| answer["content"].as_object());
+            for content in contents.flat_map(|content| content.values()) {
+                let (schemas, place) = (
+                    &document["components"]["schemas"],
+                    &format!("{method} {path}"),
+                );
+                find_free(schemas, place, &content["schema"], &mut found);
+            }
+        }
+    }
+    let free = FREE.iter().map(|(place, _)| (*place).to_owned());
+    assert_eq!(found, free.collect());
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 //! A server in this process, over an app made for the test.
 
+#[path = "openapi.rs"]
+mod openapi;
+
 use ambit::auth::{AuthConfig, Authenticator};
 use ambit::http::{self, HttpMetrics, HttpSettings, ServerState};
 use ambit_runtime::app::App;
@@ -189,11 +192,20 @@ impl Site {
 
 impl Answer {
     pub async fn of(request: RequestBuilder) -> Self {
-        let response = request.send().await.unwrap();
+        let (method, response) = send(request).await;
+        let path = response.url().path().to_owned();
+        let mut answer = Self::beginning(&response);
+        answer.text = response.text().await.unwrap();
+        openapi::check(&method, &path, &answer);
+        answer
+    }
+
+    /// What is known of an answer before its body.
+    fn beginning(response: &Response) -> Self {
         Self {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
-            text: response.text().await.unwrap(),
+            text: String::new(),
         }
     }
 
@@ -211,6 +223,14 @@ impl Answer {
         let text = |name: &str| error[name].as_str().map(str::to_owned);
         (self.status, text("code").unwrap_or_default(), text("param"))
     }
+}
+
+/// Sends a request; returns its method beside what answers it.
+async fn send(request: RequestBuilder) -> (Method, Response) {
+    let (client, request) = request.build_split();
+    let request = request.unwrap();
+    let method = request.method().clone();
+    (method, client.execute(request).await.unwrap())
 }
 
 pub fn client() -> Client {
@@ -241,9 +261,11 @@ pub struct Event {
 
 impl Stream {
     pub async fn of(request: RequestBuilder) -> Self {
-        let response = request.send().await.unwrap();
+        let (method, response) = send(request).await;
         let status = response.status().as_u16();
         assert_eq!(status, 200, "{}", response.text().await.unwrap());
+        let path = response.url().path();
+        openapi::check(&method, path, &Answer::beginning(&response));
         Self {
             response,
             text: String::new(),
