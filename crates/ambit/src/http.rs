@@ -241,7 +241,6 @@ mod tests {
     use ambit_runtime::{Runtime, runtime};
     use ambit_storage::Stores;
     use ambit_storage::driver::DriverOptions;
-    use std::collections::BTreeMap;
     use std::sync::Arc;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
@@ -261,17 +260,7 @@ mod tests {
         std::fs::write(folder.path().join("app.yao"), "{}").unwrap();
         let stores = Arc::new(Stores::builder(DriverOptions::default()).build().unwrap());
         let store = stores.index().unwrap().driver().clone();
-        let runtime = Runtime::open(runtime::RuntimeSettings {
-            app: folder.path().to_owned(),
-            stores,
-            storage: ambit_storage::AmbitSettings::default(),
-            models: ambit_runtime::model::ModelSettings::default(),
-            environment: BTreeMap::new(),
-            is_development: false,
-            restore_runtimes: true,
-            tools: None,
-            listeners: None,
-        });
+        let runtime = Runtime::open(runtime::RuntimeSettings::new(folder.path(), stores));
         let runtime = runtime.await.unwrap();
         let config = AuthConfig::of(&runtime.app()).unwrap();
         Arc::new(ServerState {

@@ -203,7 +203,7 @@ pub struct McpServerFile {
     pub id: String,
     /// The file.
     pub file: String,
-    /// `process`, `stdio`, `http` or `sse`.
+    /// `process`, `stdio`, `http` or `sse`; `program` for one that is no file, but functions of the program around the runtime.
     pub transport: String,
     /// Its keys, variables replaced. They hold secrets: never shown or logged.
     pub fields: Map<String, Value>,

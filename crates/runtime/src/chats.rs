@@ -18,7 +18,7 @@ pub(crate) use list::ChatRows;
 pub use list::{ChatFilter, ChatOrder, ListPart, PageWindow, list};
 pub use message_view::ChatMessageView;
 pub use messages::{ChatMessagePage, MessageFilter, messages};
-pub(crate) use open::is_nobodys;
 pub use open::open;
+pub(crate) use open::{is_nobodys, open_for};
 pub(crate) use update::{check_idle, finished};
 pub use update::{remove, update};

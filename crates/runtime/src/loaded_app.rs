@@ -13,6 +13,7 @@ use crate::process::store::OpenStores;
 use crate::storage_agent::StorageAgent;
 use crate::summariser;
 use ambit_script::{Engine, SourceFolder};
+use ambit_storage::event::EventBus;
 use ambit_storage::memory::{self, Ttl};
 use ambit_storage::{Ambit, Caller, Stores, truncation};
 use std::collections::BTreeMap;
@@ -50,14 +51,13 @@ pub(crate) struct LoadOptions {
     /// Stores of the app that are open, whichever version of it opened them.
     pub opened: Arc<OpenStores>,
     pub pool: Arc<mcp::McpServerPool>,
-    /// Listeners of the application.
-    pub listeners: Option<ListenerRegistration>,
+    /// Listeners of the program.
+    pub listeners: EventBus,
+    /// Agents of the program.
+    pub agents: Vec<Arc<dyn ambit_storage::Agent>>,
     /// What clients are told of events.
     pub feed: Arc<EventFeed>,
 }
-
-/// Registers listeners.
-pub type ListenerRegistration = Arc<dyn Fn(&Ambit) + Send + Sync>;
 
 /// The scripts of an agent, compiled.
 struct CompiledAgent {
@@ -75,11 +75,16 @@ struct AgentParts {
 impl LoadedApp {
     /// Loads an app and compiles all its scripts. `Err` is what makes the app as a whole unusable.
     pub fn load(making: &LoadOptions) -> Result<Self, Vec<FileProblem>> {
-        let app = Arc::new(App::load(&making.root, &making.environment)?);
+        let app = Arc::new(App::load_with(
+            &making.root,
+            &making.environment,
+            making.pool.program_ids(),
+        )?);
         let folder = folder(&making.root)?;
         let http = http_client(&app).map_err(|error| vec![wrong_host(error)])?;
-        let mut builder =
-            Ambit::builder(making.stores.clone()).settings(settings(&app, &making.storage));
+        let mut builder = Ambit::builder(making.stores.clone())
+            .settings(settings(&app, &making.storage))
+            .listeners(&making.listeners);
         let (mut agents, mut listeners) = (BTreeMap::new(), Vec::new());
         for agent in app.agents.values().flatten() {
             let ready = match AgentParts::load(making, &folder, &app, agent) {
@@ -92,10 +97,10 @@ impl LoadedApp {
             };
             agents.insert(agent.id.clone(), ready);
         }
-        let ambit = builder.build();
-        if let Some(listeners) = &making.listeners {
-            listeners(&ambit);
+        for own in &making.agents {
+            builder = builder.shared_agent(own.clone());
         }
+        let ambit = builder.build();
         listeners.iter().for_each(|own| own.register(ambit.bus()));
         let feed = making.feed.listener(app.settings.events.content);
         listen_for_feed(&feed, ambit.bus());

@@ -6,6 +6,7 @@ mod connection;
 mod notifications;
 mod pool;
 mod process;
+mod program;
 mod request;
 mod samples;
 mod script_methods;

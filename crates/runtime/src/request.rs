@@ -1,6 +1,7 @@
 //! What is asked of an agent, however it came in.
 
 use crate::access::Authorized;
+use ambit_storage::SessionIdentity;
 use ambit_storage::lease::OnBusy;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,6 +19,10 @@ pub struct TurnRequest {
     pub agent: String,
     /// The chat's name; a new random one if there is none.
     pub chat: Option<String>,
+    /// The conversation's base identity, where a program has opened it itself: it then counts instead of `chat`, and may be one
+    /// that callers cannot name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<SessionIdentity>,
     /// New messages, or the whole history with new ones behind it, in the shape of OpenAI's chat messages.
     pub messages: Vec<Value>,
     /// Generation options: `temperature`, `max_tokens`, `stop`, `tool_choice`, `response_format` …

@@ -2,7 +2,6 @@
 
 mod turn_access;
 
-pub use crate::loaded_app::ListenerRegistration;
 pub use crate::runtime_core::ReloadCheck;
 pub use crate::turn_info::{InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus};
 
@@ -22,12 +21,13 @@ use crate::model;
 use crate::process::store::OpenStores;
 use crate::request::TurnRequest;
 use crate::runtime_core::{RuntimeCore, TemporaryTenants};
-use crate::tool::Toolbox;
+use crate::tool::{ToolServer, Toolbox};
 use crate::turn_info::TurnStopReason;
 use crate::{retention, turn};
 use ambit_script::Engine;
+use ambit_storage::event::EventBus;
 use ambit_storage::upkeep::{Sweeper, SweeperOptions};
-use ambit_storage::{Ambit, Stores};
+use ambit_storage::{Agent, Ambit, AmbitSettings, Caller, Stores};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
@@ -41,7 +41,7 @@ pub struct RuntimeSettings {
     /// Where everything is kept.
     pub stores: Arc<Stores>,
     /// What storage may be set to.
-    pub storage: ambit_storage::AmbitSettings,
+    pub storage: AmbitSettings,
     /// Where models are kept.
     pub models: model::ModelSettings,
     /// The variables that `$ENV.NAME` stands for; `.env` of the app counts before them.
@@ -52,8 +52,31 @@ pub struct RuntimeSettings {
     pub restore_runtimes: bool,
     /// Tools in the place of those of the app's servers.
     pub tools: Option<Arc<dyn Toolbox>>,
-    /// Listeners of the application, registered on every version of the app.
-    pub listeners: Option<ListenerRegistration>,
+    /// Listeners of the program, which every version of the app has.
+    pub listeners: EventBus,
+    /// Tools of the program, beside those of the app's servers.
+    pub tool_servers: Vec<ToolServer>,
+    /// Agents of the program, in the place of the app's where one has the same name.
+    pub agents: Vec<Arc<dyn Agent>>,
+}
+
+impl RuntimeSettings {
+    /// Returns the settings of an app in this folder to which nothing is added.
+    pub fn new(app: impl Into<PathBuf>, stores: impl Into<Arc<Stores>>) -> Self {
+        Self {
+            app: app.into(),
+            stores: stores.into(),
+            storage: AmbitSettings::default(),
+            models: model::ModelSettings::default(),
+            environment: BTreeMap::new(),
+            is_development: false,
+            restore_runtimes: true,
+            tools: None,
+            tool_servers: Vec::new(),
+            listeners: EventBus::default(),
+            agents: Vec::new(),
+        }
+    }
 }
 
 /// An app over its stores. Cheap to clone; the clones are the same runtime.
@@ -79,8 +102,9 @@ impl Runtime {
             storage: settings.storage,
             models: models.clone(),
             opened: Arc::new(OpenStores::new(stores).with_models(settings.models)?),
-            pool: Arc::new(mcp::McpServerPool::new()?),
+            pool: Arc::new(mcp::McpServerPool::new()?.with_programs(settings.tool_servers)),
             listeners: settings.listeners,
+            agents: settings.agents,
             feed: Arc::new(EventFeed::new(settings.stores.clone())),
         };
         let watch = settings
@@ -181,7 +205,12 @@ impl Runtime {
 
     /// The stored contexts as this caller may see them.
     pub fn contexts(&self, who: &Authorized) -> Ambit {
-        self.0.loaded().acting_as(&who.caller())
+        self.contexts_of(&who.caller())
+    }
+
+    /// The stored contexts as storage shows them to this caller of its own.
+    pub fn contexts_of(&self, caller: &Caller) -> Ambit {
+        self.0.loaded().acting_as(caller)
     }
 
     /// The memory that a request names, its values living as long as the app says.

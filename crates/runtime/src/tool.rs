@@ -1,5 +1,9 @@
 //! Tools as a turn sees them: a list for the model, and calls that end in a result.
 
+mod server;
+
+pub use server::{SendToolFn, ToolFn, ToolServer};
+
 use crate::access::Authorized;
 use crate::error::{Error, ErrorCode, Result};
 use async_trait::async_trait;

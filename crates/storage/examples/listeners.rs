@@ -43,22 +43,25 @@ pub async fn main() -> Result<()> {
     let ambit = Ambit::builder(stores).agent(Support).build();
     let added = Arc::new(AtomicUsize::new(0));
 
-    ambit.before::<MessageAdding>(|event| {
-        Box::pin(async move { without_card_numbers(event).map(|()| Verdict::Continue) })
+    ambit.before::<MessageAdding>(async |event| {
+        without_card_numbers(event)?;
+        Ok(Verdict::Continue)
     });
-    ambit.before::<IdentityAdding>(|event| {
-        Box::pin(async move {
-            Ok(match event.identity.user_id() {
-                Some("mallory") => Verdict::veto("banned"),
-                _ => Verdict::Continue,
-            })
+    ambit.before::<IdentityAdding>(async |event| {
+        Ok(match event.identity.user_id() {
+            Some("mallory") => Verdict::veto("banned"),
+            _ => Verdict::Continue,
         })
     });
+    // A listener with state of its own clones it for each event.
     let count = added.clone();
     ambit.after::<IdentityAdded>(move |event| {
-        println!("new in the index: {}", event.identity);
-        count.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Ok(()) })
+        let count = count.clone();
+        async move {
+            println!("new in the index: {}", event.identity);
+            count.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
     });
 
     let support = ambit.agent("Support")?;

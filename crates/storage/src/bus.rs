@@ -1,9 +1,11 @@
 //! Events in two phases: a *before* listener may change the event or veto it, an *after* listener is told.
 
 mod depth;
+mod listener_fn;
 mod listeners;
 
 pub(crate) use depth::same as at_same_depth;
+pub use listener_fn::{AfterFn, BeforeFn};
 pub use listeners::{ListenerOptions, ListenerSwitch, OnError, Verdict};
 
 use crate::clock::Millis;
@@ -81,6 +83,8 @@ pub trait After: Event {}
 #[derive(Clone, Default)]
 pub struct EventBus {
     shared: Arc<EventBusInner>,
+    /// Listeners of several installations, which come before this one's own.
+    parent: Option<Arc<EventBusInner>>,
 }
 
 impl std::fmt::Debug for EventBus {
@@ -98,6 +102,15 @@ struct EventBusInner {
 }
 
 impl EventBus {
+    /// Returns a bus without listeners of its own. Those of `parent` are asked and told first, also those that are added to it
+    /// later.
+    pub fn with_parent(parent: &Self) -> Self {
+        Self {
+            shared: Arc::default(),
+            parent: Some(parent.shared.clone()),
+        }
+    }
+
     /// Asks this listener before each `E`; an error of it fails the operation.
     pub fn before<E: Before>(
         &self,
@@ -116,30 +129,23 @@ impl EventBus {
     }
 
     /// Tells this listener after each `E`.
-    pub fn after<E: After>(
-        &self,
-        listener: impl Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Send + Sync + 'static,
-    ) {
+    pub fn after<E: After>(&self, listener: impl AfterFn<E>) {
         self.after_with(ListenerOptions::default(), listener);
     }
 
     /// The same with a name or a deadline. Errors are passed over in any case: the change has happened.
-    pub fn after_with<E: After>(
-        &self,
-        options: ListenerOptions,
-        listener: impl Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Send + Sync + 'static,
-    ) {
+    pub fn after_with<E: After>(&self, options: ListenerOptions, listener: impl AfterFn<E>) {
+        let listener = move |event| -> BoxFuture<'static, Result<()>> { Box::pin(listener(event)) };
         self.add::<AfterListener<E>>(options, Arc::new(listener));
     }
 
     /// Asks the listeners in the order of their registration. The answer is the event as they left it; a veto or an
     /// error ends the round, and the operation must not happen.
     pub async fn ask<E: Before>(&self, mut event: E) -> Result<E> {
-        let Some(listeners) = self.listeners::<BeforeListener<E>>() else {
-            return Ok(event);
-        };
-        for listener in listeners.iter().filter(|listener| listener.is_on()) {
-            self.ask_one(listener, &mut event).await?;
+        for listeners in self.listeners::<BeforeListener<E>>() {
+            for listener in listeners.iter().filter(|listener| listener.is_on()) {
+                self.ask_one(listener, &mut event).await?;
+            }
         }
         Ok(event)
     }
@@ -171,23 +177,32 @@ impl EventBus {
     /// Tells the listeners, in the order of their registration. What fails in one is logged and counted, and the
     /// others are told all the same.
     pub async fn notify<E: After>(&self, event: E) {
-        let Some(listeners) = self.listeners::<AfterListener<E>>() else {
+        let mut lists = self.listeners::<AfterListener<E>>().peekable();
+        if lists.peek().is_none() {
             return;
-        };
+        }
         let event = Arc::new(event);
-        let listeners = listeners.iter().filter(|listener| listener.is_on());
-        for Listener { options, call } in listeners {
-            let answer = guarded(options, E::NAME, || call(Arc::clone(&event))).await;
-            if let Err(error) = answer {
-                self.failed::<E>(options, event.about(), &error);
+        for listeners in lists {
+            for listener in listeners.iter().filter(|listener| listener.is_on()) {
+                self.notify_one(listener, &event).await;
             }
+        }
+    }
+
+    async fn notify_one<E: After>(&self, listener: &Listener<AfterListener<E>>, event: &Arc<E>) {
+        let Listener { options, call } = listener;
+        let answer = guarded(options, E::NAME, || call(Arc::clone(event))).await;
+        if let Err(error) = answer {
+            self.failed::<E>(options, event.about(), &error);
         }
     }
 
     /// True where somebody listens to `E`: an event that nobody hears need not be made.
     pub fn has_listeners<E: Event>(&self) -> bool {
-        let listeners = self.shared.listeners.read();
-        listeners.has::<BeforeListener<E>>() || listeners.has::<AfterListener<E>>()
+        self.buses().any(|bus| {
+            let listeners = bus.listeners.read();
+            listeners.has::<BeforeListener<E>>() || listeners.has::<AfterListener<E>>()
+        })
     }
 
     /// How many listeners have failed without failing an operation.
@@ -202,8 +217,16 @@ impl EventBus {
             .add(Listener { options, call });
     }
 
-    fn listeners<F: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<Vec<Listener<F>>>> {
-        self.shared.listeners.read().of()
+    /// The listeners of the parent, then the bus's own.
+    fn listeners<F: ?Sized + Send + Sync + 'static>(
+        &self,
+    ) -> impl Iterator<Item = Arc<Vec<Listener<F>>>> {
+        self.buses().filter_map(|bus| bus.listeners.read().of())
+    }
+
+    fn buses(&self) -> impl Iterator<Item = &EventBusInner> {
+        let parent = self.parent.as_deref();
+        parent.into_iter().chain([&*self.shared])
     }
 
     fn failed<E: Event>(&self, options: &ListenerOptions, about: &EventMetadata, error: &Error) {

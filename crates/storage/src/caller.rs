@@ -56,6 +56,12 @@ impl Caller {
         self
     }
 
+    /// The same caller, who sees all of the tenant.
+    pub fn as_system(mut self) -> Self {
+        self.is_system = true;
+        self
+    }
+
     /// The partition the caller lives in.
     pub fn tenant(&self) -> &str {
         &self.tenant

@@ -119,8 +119,8 @@ pub use usage_query::{Usage, UsageField, UsageTotals};
 /// Events in two phases: a *before* listener may change the event or veto it, an *after* listener is told.
 pub mod event {
     pub use crate::bus::{
-        After, Before, Event, EventBus, EventMetadata, ListenerOptions, ListenerSwitch, OnError,
-        Verdict,
+        After, AfterFn, Before, BeforeFn, Event, EventBus, EventMetadata, ListenerOptions,
+        ListenerSwitch, OnError, Verdict,
     };
     pub use crate::session::events::*;
 }

@@ -85,12 +85,13 @@ pub struct SessionQuery {
 const BATCH: usize = 500;
 impl SessionQuery {
     /// All sessions of a registered agent.
-    pub fn of(ambit: &Ambit, agent: &str) -> Result<Self> {
-        ambit.agent(agent).map(|_| Self::named(ambit, agent))
+    pub fn of(ambit: impl Into<Ambit>, agent: &str) -> Result<Self> {
+        let ambit = ambit.into();
+        ambit.agent(agent).map(|_| Self::named(&ambit, agent))
     }
 
     /// All sessions under a name in the index.
-    pub fn named(ambit: &Ambit, agent: &str) -> Self {
+    pub fn named(ambit: impl Into<Ambit>, agent: &str) -> Self {
         let query = Self {
             agent: agent.to_owned(),
             ..Self::every(ambit)
@@ -99,9 +100,9 @@ impl SessionQuery {
     }
 
     /// All sessions of all agents.
-    pub fn every(ambit: &Ambit) -> Self {
+    pub fn every(ambit: impl Into<Ambit>) -> Self {
         Self {
-            ambit: ambit.clone(),
+            ambit: ambit.into(),
             agent: String::new(),
             filter: RowFilter::default(),
             tests: Vec::new(),

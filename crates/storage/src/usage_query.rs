@@ -130,15 +130,16 @@ pub struct Usage {
 
 impl Usage {
     /// Usage of one agent.
-    pub fn of(ambit: &Ambit, agent: &str) -> Self {
+    pub fn of(ambit: impl Into<Ambit>, agent: &str) -> Self {
         Self::all(ambit).want("agent", Some(agent.to_owned()))
     }
 
     /// All usage.
-    pub fn all(ambit: &Ambit) -> Self {
+    pub fn all(ambit: impl Into<Ambit>) -> Self {
+        let ambit = ambit.into();
         let tenant = ambit.caller().tenant().to_owned();
         Self {
-            ambit: ambit.clone(),
+            ambit,
             tenant,
             wanted: BTreeMap::new(),
             period: UsagePeriod::default(),

@@ -200,36 +200,32 @@ async fn a_context_is_read_cleared_saved_and_removed() -> Result<()> {
 #[tokio::test]
 async fn bulk_usage_and_events_read_as_they_are_printed() -> Result<()> {
     let ambit = ambit();
-    let (saved, added) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let counted = saved.clone();
-    ambit.before::<ContextSaving>(move |event| {
+    static SAVED: AtomicUsize = AtomicUsize::new(0);
+    static ADDED: AtomicUsize = AtomicUsize::new(0);
+    ambit.before::<ContextSaving>(async |event| {
         assert!(event.context.is_dirty());
-        counted.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Ok(Verdict::Continue) })
+        SAVED.fetch_add(1, Ordering::Relaxed);
+        Ok(Verdict::Continue)
     });
-    ambit.before::<IdentityAdding>(|event| {
-        let is_banned = event.identity.user_id() == Some("mallory");
-        Box::pin(async move {
-            Ok(if is_banned {
-                Verdict::veto("banned")
-            } else {
-                Verdict::Continue
-            })
+    ambit.before::<IdentityAdding>(async |event| {
+        Ok(if event.identity.user_id() == Some("mallory") {
+            Verdict::veto("banned")
+        } else {
+            Verdict::Continue
         })
     });
-    let counted = added.clone();
-    ambit.after::<IdentityAdded>(move |event| {
+    ambit.after::<IdentityAdded>(async |event| {
         assert!(event.identity.key().starts_with("chatHistory_"));
-        counted.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Ok(()) })
+        ADDED.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     });
     let support = ambit.agent("SupportAgent")?;
     assert!(support.for_user_id("mallory").await.is_err());
     let agent = support.for_user_id("user-123").await?;
     agent.history().add_message(Message::user("hi")).await?;
     agent.context().save().await?;
-    assert_eq!(saved.load(Ordering::Relaxed), 1);
-    assert_eq!(added.load(Ordering::Relaxed), 1);
+    assert_eq!(SAVED.load(Ordering::Relaxed), 1);
+    assert_eq!(ADDED.load(Ordering::Relaxed), 1);
 
     let spend = Usage::of(&ambit, "SupportAgent")
         .for_user("user-123")

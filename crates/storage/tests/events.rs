@@ -6,7 +6,8 @@ use ambit_storage::event::{
     AgentInitialized, EventBus, EventMetadata, IdentityAdded, IdentityAdding, ListenerOptions,
     ListenerSwitch, OnError, Verdict,
 };
-use ambit_storage::{Error, SessionIdentity};
+use ambit_storage::{Error, Result, SessionIdentity};
+use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -244,7 +245,11 @@ async fn a_listener_that_is_switched_off_is_as_if_it_were_not_there() {
 async fn g124_a_panic_of_a_listener_is_an_error_like_any_other() {
     let (bus, heard) = (EventBus::default(), Heard::default());
     let listener = heard.clone();
-    bus.after(|_: Arc<AgentInitialized>| panic!("a defect of the listener"));
+    bus.after(
+        |_: Arc<AgentInitialized>| -> BoxFuture<'static, Result<()>> {
+            panic!("a defect of the listener")
+        },
+    );
     bus.after(move |_: Arc<AgentInitialized>| {
         listener.note("told");
         Box::pin(async { Ok(()) })

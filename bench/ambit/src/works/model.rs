@@ -9,9 +9,7 @@ use ambit_runtime::{Authorized, TurnRequest};
 use ambit_storage::Stores;
 use ambit_storage::driver::DriverOptions;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 use tempfile::TempDir;
 
@@ -127,15 +125,8 @@ fn write() -> Result<TempDir> {
 
 async fn open(app: &Path, store: ModelStore) -> Result<Runtime> {
     let settings = RuntimeSettings {
-        app: app.to_owned(),
-        stores: Arc::new(Stores::builder(DriverOptions::default()).build()?),
-        storage: ambit_storage::AmbitSettings::default(),
         models: model::ModelSettings { store, key: None },
-        environment: BTreeMap::new(),
-        is_development: false,
-        restore_runtimes: true,
-        tools: None,
-        listeners: None,
+        ..RuntimeSettings::new(app, Stores::builder(DriverOptions::default()).build()?)
     };
     Ok(Runtime::open(settings).await?)
 }

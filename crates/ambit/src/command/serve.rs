@@ -52,15 +52,11 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
     let opened = Arc::new(stores.open_for(&data).await?);
     let store = opened.index()?.driver().clone();
     let runtime = Runtime::open(runtime::RuntimeSettings {
-        app: folder,
-        stores: opened,
-        storage: ambit_storage::AmbitSettings::default(),
         models: stores.models(&data)?,
         environment: serving.environment,
         is_development,
         restore_runtimes: serving.restore_runtimes,
-        tools: None,
-        listeners: None,
+        ..runtime::RuntimeSettings::new(folder, opened)
     })
     .await?;
     let settings = http::HttpSettings {

@@ -110,15 +110,8 @@ impl Site {
         let store = stores.index().unwrap().driver().clone();
         let is_development = config.development.is_some();
         let runtime = Runtime::open(runtime::RuntimeSettings {
-            app: folder.path().to_owned(),
-            stores: stores.clone(),
-            storage: ambit_storage::AmbitSettings::default(),
-            models: ambit_runtime::model::ModelSettings::default(),
-            environment: BTreeMap::new(),
             is_development,
-            restore_runtimes: true,
-            tools: None,
-            listeners: None,
+            ..runtime::RuntimeSettings::new(folder.path(), stores.clone())
         });
         let mut settings = HttpSettings {
             base: config.base.clone(),

@@ -14,7 +14,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The formats of which streams are kept.
@@ -67,18 +66,15 @@ async fn tell(story: &Story) -> Vec<Told> {
     // Tool servers find their programs there.
     let path = std::env::var_os("PATH").map(|path| path.into_string().unwrap());
     let opened = Runtime::open(RuntimeSettings {
-        app: root.join(&story.app),
-        stores: Arc::new(Stores::builder(StoreOptions::default()).build().unwrap()),
-        storage: ambit::storage::AmbitSettings::default(),
-        models: ambit_runtime::model::ModelSettings::default(),
         environment: path
             .map(|path| ("PATH".to_owned(), path))
             .into_iter()
             .collect(),
         is_development: true,
-        restore_runtimes: true,
-        tools: None,
-        listeners: None,
+        ..RuntimeSettings::new(
+            root.join(&story.app),
+            Stores::builder(StoreOptions::default()).build().unwrap(),
+        )
     });
     let runtime = opened.await.unwrap();
     let mut turns: Vec<Told> = Vec::new();

@@ -18,7 +18,17 @@ impl App {
         root: &Path,
         environment: &BTreeMap<String, String>,
     ) -> Result<Self, Vec<FileProblem>> {
+        Self::load_with(root, environment, Vec::new())
+    }
+
+    /// The same app beside these tool servers, which are no files.
+    pub fn load_with(
+        root: &Path,
+        environment: &BTreeMap<String, String>,
+        program_servers: Vec<String>,
+    ) -> Result<Self, Vec<FileProblem>> {
         let mut loader = AppLoader::new(root, environment).map_err(|problem| vec![problem])?;
+        loader.program_servers = program_servers;
         let mut app = Self {
             root: root.to_owned(),
             ..Self::default()

@@ -24,6 +24,8 @@ pub struct AppLoader {
     pub variables: EnvVariables,
     /// What is wrong so far.
     pub problems: Vec<FileProblem>,
+    /// The tool servers that are no files.
+    pub program_servers: Vec<String>,
     used: BTreeSet<String>,
 }
 
@@ -39,6 +41,7 @@ impl AppLoader {
             files,
             variables: EnvVariables::default(),
             problems,
+            program_servers: Vec::new(),
             used: BTreeSet::new(),
         };
         let own = match loader.has(".env").then(|| loader.text(".env")) {

@@ -89,6 +89,15 @@ pub fn load(
         let prefix = format!("agents.{id}.");
         servers.append(&mut of(loader, &format!("{folder}/mcps"), &prefix));
     }
+    servers.extend(loader.program_servers.iter().map(|id| {
+        let id = id.clone();
+        let program = McpServerFile {
+            id: id.clone(),
+            transport: "program".to_owned(),
+            ..McpServerFile::default()
+        };
+        (id, Ok(Arc::new(program)))
+    }));
     servers
 }
 

@@ -94,7 +94,9 @@ fn check_servers(loader: &mut AppLoader, node: &ConfigNode, file: &str) -> Resul
     let own = format!("{}/mcps", super::files::parent(file));
     let mut known = loader.within("mcps", ".mcp.yao");
     known.extend(loader.within(&own, ".mcp.yao"));
-    let known: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
+    let programs = loader.program_servers.clone();
+    let known = known.iter().map(|(id, _)| id).chain(&programs);
+    let known: Vec<&str> = known.map(String::as_str).collect();
     let named = servers.into_iter().flat_map(ConfigNode::items);
     let mut judged = Ok(());
     for (at, named) in named.enumerate() {

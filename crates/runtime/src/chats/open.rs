@@ -4,6 +4,7 @@ use crate::access::{Authorized, DataAccess};
 use crate::chats::index_rows;
 use crate::chats::share;
 use crate::error::{Error, Result};
+use crate::request::TurnRequest;
 use ambit_storage::directory::{IndexRow, RowFilter};
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind, StorageState};
 use ambit_storage::{AgentDefinition, Ambit, LiveAgent, ids};
@@ -33,6 +34,22 @@ pub async fn open(
         return as_its_owner(ambit, who, agent, &row).await;
     }
     opening.chat(chat).await.map_err(about_chat)
+}
+
+/// Opens the conversation of a request to this agent: the one that a program named by its identity, else as [`open`] does.
+pub(crate) async fn open_for(
+    ambit: &Ambit,
+    request: &TurnRequest,
+    agent: &str,
+) -> Result<LiveAgent> {
+    let who = &request.authorized;
+    let Some(identity) = &request.identity else {
+        return open(ambit, who, agent, request.chat.as_deref()).await;
+    };
+    // The program opened it as whoever may.
+    let caller = who.caller().as_system();
+    let definition = ambit.acting_as(&caller).agent(agent)?;
+    Ok(definition.for_identity(identity).await?)
 }
 
 /// The conversation of this name that others share with the caller, unless the caller has one of their own.

@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::error::{Error, Result};
 use crate::lock::lock;
 use crate::net;
+use crate::tool::ToolServer;
 use reqwest::redirect::Policy;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -25,6 +26,7 @@ const LAST: Duration = Duration::from_secs(3);
 pub struct McpServerPool {
     http: reqwest::Client,
     processes: TaskTracker,
+    programs: Arc<BTreeMap<String, ToolServer>>,
     known: Mutex<BTreeMap<String, Vec<Weak<McpServer>>>>,
 }
 
@@ -46,8 +48,25 @@ impl McpServerPool {
         Ok(Self {
             http: http.map_err(|error| failed(&error))?,
             processes: TaskTracker::new(),
+            programs: Arc::default(),
             known: Mutex::default(),
         })
+    }
+
+    /// The same with servers of the program around the runtime.
+    pub fn with_programs(self, servers: Vec<ToolServer>) -> Self {
+        let servers = servers
+            .into_iter()
+            .map(|server| (server.id().to_owned(), server));
+        Self {
+            programs: Arc::new(servers.collect()),
+            ..self
+        }
+    }
+
+    /// The ids of the program's servers.
+    pub(crate) fn program_ids(&self) -> Vec<String> {
+        self.programs.keys().cloned().collect()
     }
 
     /// The servers of a version of the app. Nothing is connected before it is used.
@@ -57,6 +76,7 @@ impl McpServerPool {
             path: app.variables.get("PATH").map(str::to_owned),
             http: self.http.clone(),
             processes: self.processes.clone(),
+            programs: self.programs.clone(),
         };
         let mut known = self.known();
         let mut servers = BTreeMap::new();

@@ -201,12 +201,12 @@ fn is_called(resource: &ResourceMapping, name: &str) -> bool {
 }
 
 /// Errors that are not the tool's but the turn's.
-fn ends_turn(error: &Error) -> bool {
+pub fn ends_turn(error: &Error) -> bool {
     matches!(error.code, ErrorCode::Cancelled | ErrorCode::Fenced)
 }
 
 /// A process's result in the protocol's form.
-fn wrapped(result: Value) -> Value {
+pub fn wrapped(result: Value) -> Value {
     let mut wrapped = json!({"content": [{"type": "text", "text": value_text(&result)}]});
     if result.is_object() {
         wrapped["structuredContent"] = result;

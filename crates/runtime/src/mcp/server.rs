@@ -2,6 +2,7 @@
 
 use super::connection::{ConnectionTarget, McpConnection, ToolChange};
 use super::process::ProcessServer;
+use super::program::ProgramServer;
 use super::request::{AnswerDeadline, McpListKind, McpRequest};
 use super::transport::{TRANSPORTS, TransportEntry};
 use crate::access::Authorized;
@@ -11,7 +12,7 @@ use crate::app::read::units;
 use crate::error::Result;
 use crate::llm::Secrets;
 use crate::lock::lock;
-use crate::tool::ToolCaller;
+use crate::tool::{ToolCaller, ToolServer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -37,6 +38,8 @@ pub struct McpEnvironment {
     pub http: reqwest::Client,
     /// Counts the processes that are started.
     pub processes: TaskTracker,
+    /// The servers of the program around the runtime, by id.
+    pub programs: Arc<BTreeMap<String, ToolServer>>,
 }
 
 /// A server.
@@ -50,6 +53,7 @@ pub struct McpServer {
 
 enum McpServerKind {
     Processes(ProcessServer),
+    Program(ProgramServer),
     Outside {
         transport: &'static TransportEntry,
         links: Mutex<BTreeMap<Vec<String>, Arc<McpConnection>>>,
@@ -61,12 +65,13 @@ impl McpServer {
     pub fn new(about: Arc<app::McpServerFile>, ground: McpEnvironment) -> Self {
         let row = TRANSPORTS.iter().find(|row| row.name == about.transport);
         let timeout = about.fields.get("timeout").and_then(units::milliseconds);
-        let kind = match row {
-            Some(transport) => McpServerKind::Outside {
+        let kind = match (ground.programs.get(&about.id), row) {
+            (Some(program), _) => McpServerKind::Program(ProgramServer::new(program.clone())),
+            (None, Some(transport)) => McpServerKind::Outside {
                 transport,
                 links: Mutex::default(),
             },
-            None => McpServerKind::Processes(ProcessServer::new(about.clone())),
+            (None, None) => McpServerKind::Processes(ProcessServer::new(about.clone())),
         };
         Self {
             kind,
@@ -96,7 +101,7 @@ impl McpServer {
     pub fn samples(&self, kind: &str, name: &str) -> Option<&[Value]> {
         match &self.kind {
             McpServerKind::Processes(mapped) => mapped.samples(kind, name),
-            McpServerKind::Outside { .. } => None,
+            McpServerKind::Program(_) | McpServerKind::Outside { .. } => None,
         }
     }
 
@@ -104,7 +109,7 @@ impl McpServer {
     pub fn resource_names(&self, name: &str) -> Option<[&str; 3]> {
         match &self.kind {
             McpServerKind::Processes(mapped) => mapped.names_of(name),
-            McpServerKind::Outside { .. } => None,
+            McpServerKind::Program(_) | McpServerKind::Outside { .. } => None,
         }
     }
 
@@ -185,6 +190,7 @@ impl McpServer {
         match (&self.kind, self.link(&caller.authorized)?) {
             (_, Some(link)) => link.list(what, limit).await,
             (McpServerKind::Processes(mapped), None) => Ok(mapped.list(what)),
+            (McpServerKind::Program(program), None) => Ok(program.list(what)),
             (McpServerKind::Outside { .. }, None) => Ok(Arc::default()),
         }
     }
@@ -199,6 +205,10 @@ impl McpServer {
             (_, Some(link)) => link.ask(request, limit).await,
             (McpServerKind::Processes(mapped), None) => {
                 let answer = limit.keep(mapped.ask(request, caller)).await;
+                answer.unwrap_or_else(|| Err(limit.missed(&self.about.id)))
+            }
+            (McpServerKind::Program(program), None) => {
+                let answer = limit.keep(program.ask(request, caller)).await;
                 answer.unwrap_or_else(|| Err(limit.missed(&self.about.id)))
             }
             (McpServerKind::Outside { .. }, None) => Ok(Value::Null),

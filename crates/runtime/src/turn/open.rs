@@ -39,9 +39,8 @@ use std::sync::Arc;
 pub(crate) async fn open(core: &Arc<RuntimeCore>, request: TurnRequest) -> Result<Turn> {
     let loaded = core.loaded();
     let (agent, hooks) = loaded.agent(&request.agent)?;
-    let who = &request.authorized;
-    let ambit = loaded.acting_as(&who.caller());
-    let session = chats::open(&ambit, who, &agent.id, request.chat.as_deref()).await?;
+    let ambit = loaded.acting_as(&request.authorized.caller());
+    let session = chats::open_for(&ambit, &request, &agent.id).await?;
     hold(&session, &request).await?;
     core.stores.options().fault_points.reach("turn.held");
     let begun = async {

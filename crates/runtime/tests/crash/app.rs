@@ -237,18 +237,12 @@ pub fn folder() -> TempDir {
 pub async fn node(folder: &Path, stores: Stores, tools: Option<Tools>) -> Runtime {
     let path = std::env::var_os("PATH").map(|path| path.into_string().unwrap());
     let settings = RuntimeSettings {
-        app: folder.to_owned(),
-        stores: Arc::new(stores),
-        storage: ambit_storage::AmbitSettings::default(),
-        models: ambit_runtime::model::ModelSettings::default(),
         environment: path
             .map(|path| ("PATH".to_owned(), path))
             .into_iter()
             .collect(),
-        is_development: false,
-        restore_runtimes: true,
         tools: tools.map(|tools| Arc::new(tools) as Arc<dyn Toolbox>),
-        listeners: None,
+        ..RuntimeSettings::new(folder, stores)
     };
     Runtime::open(settings).await.unwrap()
 }

@@ -7,10 +7,9 @@ use crate::place::{
 };
 use ambit_runtime::Runtime;
 use ambit_runtime::event::ToolChanged;
-use ambit_runtime::runtime::ListenerRegistration;
 use ambit_storage::driver::DriverOptions;
+use ambit_storage::event::EventBus;
 use ambit_storage::{Context, Stores};
-use futures::FutureExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -18,11 +17,11 @@ use std::time::Duration;
 
 /// An app of these files, whose servers find their programs.
 async fn place(list: &[(String, String)]) -> Place {
-    place_heard(list, None).await
+    place_heard(list, EventBus::default()).await
 }
 
 /// The same with listeners.
-async fn place_heard(list: &[(String, String)], listeners: Option<ListenerRegistration>) -> Place {
+async fn place_heard(list: &[(String, String)], listeners: EventBus) -> Place {
     let app = files(&borrowed(list));
     let stores = Stores::builder(DriverOptions::default()).build().unwrap();
     let mut settings = settings(app.path(), stores);
@@ -213,14 +212,12 @@ async fn an_agent_is_told_of_tools_that_come_and_go_and_only_of_those_it_wants()
     let witness = Witness::new().await;
     let heard: Arc<Mutex<Vec<(String, String, bool)>>> = Arc::default();
     let hearing = heard.clone();
-    let listeners: ListenerRegistration = Arc::new(move |ambit| {
-        let hearing = hearing.clone();
-        ambit.after(move |event: Arc<ToolChanged>| {
-            let agent = event.about.agent_name.clone();
-            let change = (agent, event.tool.clone(), event.added);
-            hearing.lock().unwrap().push(change);
-            async { Ok(()) }.boxed()
-        });
+    let listeners = EventBus::default();
+    listeners.after(move |event: Arc<ToolChanged>| {
+        let agent = event.about.agent_name.clone();
+        let change = (agent, event.tool.clone(), event.added);
+        hearing.lock().unwrap().push(change);
+        async { Ok(()) }
     });
     // Each turn calls the tool that it is asked for.
     let rules = json!([
@@ -234,7 +231,7 @@ async fn an_agent_is_told_of_tools_that_come_and_go_and_only_of_those_it_wants()
     list.push(model("calling", &rules));
     let server = stdio(&witness, &json!({})).to_string();
     list.push(("mcps/notes.mcp.yao".to_owned(), server));
-    let place = place_heard(&list, Some(listeners)).await;
+    let place = place_heard(&list, listeners).await;
     ask(&place, request("narrow", "hi")).await;
     for (ask_for, added) in [("change", true), ("last", false)] {
         ask(&place, request("hello", ask_for)).await;

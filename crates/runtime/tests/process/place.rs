@@ -6,8 +6,6 @@ use ambit_runtime::{Authorized, TurnRequest};
 use ambit_storage::Stores;
 use ambit_storage::driver::DriverOptions;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use tempfile::TempDir;
 
 /// A runtime and its app's folder.
@@ -50,15 +48,8 @@ pub async fn place_over(
     }
     let stores = Stores::builder(DriverOptions::default()).build().unwrap();
     let runtime = Runtime::open(RuntimeSettings {
-        app: folder.path().to_owned(),
-        stores: Arc::new(stores),
-        storage: ambit_storage::AmbitSettings::default(),
         models,
-        environment: BTreeMap::new(),
-        is_development: false,
-        restore_runtimes: true,
-        tools: None,
-        listeners: None,
+        ..RuntimeSettings::new(folder.path(), stores)
     });
     let runtime = runtime.await.unwrap();
     Place {

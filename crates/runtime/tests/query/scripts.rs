@@ -2,12 +2,10 @@
 
 use crate::place::caller;
 use ambit_runtime::runtime::{Runtime, RuntimeSettings};
-use ambit_runtime::{Authorized, TurnRequest, model};
+use ambit_runtime::{Authorized, TurnRequest};
 use ambit_storage::Stores;
 use ambit_storage::driver::DriverOptions;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use tempfile::TempDir;
 
 /// From the reference, as it is printed there.
@@ -110,17 +108,10 @@ impl Shop {
             &voucher.to_string(),
         );
         Self {
-            runtime: Runtime::open(RuntimeSettings {
-                app: folder.path().to_owned(),
-                stores: Arc::new(Stores::builder(DriverOptions::default()).build().unwrap()),
-                storage: ambit_storage::AmbitSettings::default(),
-                models: model::ModelSettings::default(),
-                environment: BTreeMap::new(),
-                is_development: false,
-                restore_runtimes: true,
-                tools: None,
-                listeners: None,
-            })
+            runtime: Runtime::open(RuntimeSettings::new(
+                folder.path(),
+                Stores::builder(DriverOptions::default()).build().unwrap(),
+            ))
             .await
             .unwrap(),
             folder,

@@ -7,8 +7,8 @@ use crate::place::{
 };
 use crate::toolbox::{Tools, outcome, patient};
 use ambit_runtime::runtime::TurnInterrupt;
-use ambit_storage::Ambit;
 use ambit_storage::driver::{self, DriverOptions};
+use ambit_storage::event::EventBus;
 use futures::FutureExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -96,7 +96,7 @@ fn pair(may_end: &Arc<Semaphore>) -> Tools {
 }
 
 /// A listener that holds the first result that it hears of for good, and says so.
-fn holding(settling: &Arc<Notify>) -> impl Fn(&Ambit) + Send + Sync + 'static {
+fn holding(settling: &Arc<Notify>) -> impl Fn(&EventBus) + Send + Sync + 'static {
     let (settling, is_held) = (settling.clone(), Arc::new(AtomicBool::new(false)));
     patient(move |_| {
         if is_held.swap(true, Ordering::SeqCst) {
@@ -114,7 +114,7 @@ async fn g017_results_that_a_called_agent_had_at_a_forced_interrupt_are_what_its
     let tools = pair(&may_end);
     let place = place_with(&borrowed(&calling(&rules, "{}")), |settings| {
         settings.tools = Some(Arc::new(tools.clone()));
-        settings.listeners = Some(Arc::new(holding(&settling)));
+        holding(&settling)(&settings.listeners);
     })
     .await;
     let started = place.runtime.start(request("hello", "hi")).await.unwrap();
@@ -146,7 +146,7 @@ async fn g017_tools_of_a_called_agent_that_had_ended_when_a_node_closed_do_not_r
     let list = calling(&two(), "{}");
     let first = node_with(&borrowed(&list), &store, |settings| {
         settings.tools = Some(Arc::new(tools.clone()));
-        settings.listeners = Some(Arc::new(holding(&settling)));
+        holding(&settling)(&settings.listeners);
     })
     .await;
     let started = first.runtime.start(request("hello", "hi")).await.unwrap();

@@ -6,8 +6,8 @@ use crate::place::{
 };
 use crate::toolbox::{Tools, outcome, patient};
 use ambit_runtime::runtime::{StartedTurn, TurnInterrupt};
-use ambit_storage::Ambit;
 use ambit_storage::driver::{self, Driver, DriverOptions};
+use ambit_storage::event::EventBus;
 use futures::FutureExt;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -59,7 +59,7 @@ impl Held {
     }
 
     /// A listener that holds the first result for good.
-    fn holding(&self) -> impl Fn(&Ambit) + Send + Sync + 'static {
+    fn holding(&self) -> impl Fn(&EventBus) + Send + Sync + 'static {
         let (settling, heard) = (self.settling.clone(), self.heard.clone());
         patient(move |event| {
             heard.lock().unwrap().push(event.call_id.clone());
@@ -91,7 +91,7 @@ impl Held {
         node_with(&borrowed(&list), store, |settings| {
             settings.tools = Some(Arc::new(self.tools.clone()));
             if is_held {
-                settings.listeners = Some(Arc::new(self.holding()));
+                self.holding()(&settings.listeners);
             }
         })
         .await

@@ -7,11 +7,11 @@ use ambit_runtime::event::{
     BeforeSaveHistory, BeforeSend, BeforeStructuredOutput, BeforeToolExecution, ConversationEnded,
     ConversationStarted,
 };
+use ambit_storage::Error;
 use ambit_storage::event::{
-    After, Before, ChatHistoryLoaded, ChatHistorySaving, ContextSaving, EngineError, MessageAdded,
-    MessageAdding, UsageRecorded, Verdict,
+    After, Before, ChatHistoryLoaded, ChatHistorySaving, ContextSaving, EngineError, EventBus,
+    MessageAdded, MessageAdding, UsageRecorded, Verdict,
 };
-use ambit_storage::{Ambit, Error};
 use futures::FutureExt;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -20,42 +20,42 @@ use std::sync::{Arc, Mutex};
 type Heard = Arc<Mutex<Vec<String>>>;
 
 /// Registers listeners.
-type Listen = fn(&Ambit);
+type Listen = fn(&EventBus);
 
-fn note_before<E: Before>(ambit: &Ambit, heard: &Heard) {
+fn note_before<E: Before>(bus: &EventBus, heard: &Heard) {
     let heard = heard.clone();
-    ambit.before(move |_: &mut E| {
+    bus.before(move |_: &mut E| {
         heard.lock().unwrap().push(E::NAME.to_owned());
         async { Ok(Verdict::Continue) }.boxed()
     });
 }
 
-fn note_after<E: After>(ambit: &Ambit, heard: &Heard) {
+fn note_after<E: After>(bus: &EventBus, heard: &Heard) {
     let heard = heard.clone();
-    ambit.after(move |_: Arc<E>| {
+    bus.after(move |_: Arc<E>| {
         heard.lock().unwrap().push(E::NAME.to_owned());
         async { Ok(()) }.boxed()
     });
 }
 
-fn note_all(ambit: &Ambit, heard: &Heard) {
-    note_after::<ConversationStarted>(ambit, heard);
-    note_after::<ChatHistoryLoaded>(ambit, heard);
-    note_before::<BeforeReinjectingInstructions>(ambit, heard);
-    note_before::<BeforeSend>(ambit, heard);
-    note_before::<MessageAdding>(ambit, heard);
-    note_after::<MessageAdded>(ambit, heard);
-    note_before::<BeforeResponse>(ambit, heard);
-    note_after::<AfterResponse>(ambit, heard);
-    note_after::<EngineError>(ambit, heard);
-    note_after::<UsageRecorded>(ambit, heard);
-    note_after::<AfterSend>(ambit, heard);
-    note_before::<BeforeToolExecution>(ambit, heard);
-    note_after::<AfterToolExecution>(ambit, heard);
-    note_before::<BeforeStructuredOutput>(ambit, heard);
-    note_before::<BeforeSaveHistory>(ambit, heard);
+fn note_all(bus: &EventBus, heard: &Heard) {
+    note_after::<ConversationStarted>(bus, heard);
+    note_after::<ChatHistoryLoaded>(bus, heard);
+    note_before::<BeforeReinjectingInstructions>(bus, heard);
+    note_before::<BeforeSend>(bus, heard);
+    note_before::<MessageAdding>(bus, heard);
+    note_after::<MessageAdded>(bus, heard);
+    note_before::<BeforeResponse>(bus, heard);
+    note_after::<AfterResponse>(bus, heard);
+    note_after::<EngineError>(bus, heard);
+    note_after::<UsageRecorded>(bus, heard);
+    note_after::<AfterSend>(bus, heard);
+    note_before::<BeforeToolExecution>(bus, heard);
+    note_after::<AfterToolExecution>(bus, heard);
+    note_before::<BeforeStructuredOutput>(bus, heard);
+    note_before::<BeforeSaveHistory>(bus, heard);
     let ended = heard.clone();
-    ambit.after(move |event: Arc<ConversationEnded>| {
+    bus.after(move |event: Arc<ConversationEnded>| {
         ended
             .lock()
             .unwrap()
@@ -65,7 +65,7 @@ fn note_all(ambit: &Ambit, heard: &Heard) {
 }
 
 /// An agent with a tool, a form for its answer and these listeners.
-pub async fn listened(listen: impl Fn(&Ambit) + Send + Sync + 'static) -> Place {
+pub async fn listened(listen: impl Fn(&EventBus) + Send + Sync + 'static) -> Place {
     let package = json!({
         "connector": "calling", "mcp": {"servers": ["s"]}, "options": {"response_format": {"type": "json_object"}},
     });
@@ -79,7 +79,7 @@ pub async fn listened(listen: impl Fn(&Ambit) + Send + Sync + 'static) -> Place 
     files.push(model("calling", &rules));
     place_with(&borrowed(&files), |settings| {
         settings.tools = Some(Arc::new(Tools::usual()));
-        settings.listeners = Some(Arc::new(listen));
+        listen(&settings.listeners);
     })
     .await
 }
@@ -110,7 +110,7 @@ const TOOL: [&str; 4] = [
 async fn g123_the_events_of_a_turn_come_in_order_read_or_not() {
     let heard = Heard::default();
     let own = heard.clone();
-    let place = listened(move |ambit| note_all(ambit, &own)).await;
+    let place = listened(move |bus| note_all(bus, &own)).await;
     let last = ["BeforeStructuredOutput"];
     let end_of_turn = ["BeforeSaveHistory", "ConversationEnded completed"];
     let whole: Vec<&str> = [
@@ -148,7 +148,7 @@ async fn g123_the_events_of_a_turn_come_in_order_read_or_not() {
 async fn g123_a_failing_turn_ends_its_events_too() {
     let heard = Heard::default();
     let own = heard.clone();
-    let place = listened(move |ambit| note_all(ambit, &own)).await;
+    let place = listened(move |bus| note_all(bus, &own)).await;
     ask(&place, request("hello", "bad")).await;
     place
         .runtime
@@ -164,12 +164,12 @@ async fn g123_a_failing_turn_ends_its_events_too() {
     assert_eq!(*heard.lock().unwrap(), [&FIRST[..], &rest].concat());
 }
 
-fn veto<E: Before>(ambit: &Ambit) {
-    ambit.before(|_: &mut E| async { Ok(Verdict::veto("house rules")) }.boxed());
+fn veto<E: Before>(bus: &EventBus) {
+    bus.before(|_: &mut E| async { Ok(Verdict::veto("house rules")) }.boxed());
 }
 
-fn fail<E: Before>(ambit: &Ambit) {
-    ambit.before(|_: &mut E| async { Err(broken("listener broke")) }.boxed());
+fn fail<E: Before>(bus: &EventBus) {
+    bus.before(|_: &mut E| async { Err(broken("listener broke")) }.boxed());
 }
 
 fn broken(what: &str) -> Error {
@@ -178,8 +178,8 @@ fn broken(what: &str) -> Error {
     }
 }
 
-fn veto_answers(ambit: &Ambit) {
-    ambit.before(|event: &mut MessageAdding| {
+fn veto_answers(bus: &EventBus) {
+    bus.before(|event: &mut MessageAdding| {
         let is_answer = event.message.as_str().contains("{\\\"answer");
         async move {
             Ok(match is_answer {
@@ -202,9 +202,9 @@ async fn g124_a_veto_before_the_turn_is_durable_stores_nothing() {
     for (name, listen) in cases {
         let heard = Heard::default();
         let own = heard.clone();
-        let place = listened(move |ambit| {
-            listen(ambit);
-            note_all(ambit, &own);
+        let place = listened(move |bus| {
+            listen(bus);
+            note_all(bus, &own);
         })
         .await;
         let Err(error) = place.runtime.start(request("hello", "hi")).await else {
@@ -239,9 +239,9 @@ async fn g038_g124_a_veto_within_the_turn_ends_it_and_finished_pairs_stay() {
     for (name, listen, kept) in cases {
         let heard = Heard::default();
         let own = heard.clone();
-        let place = listened(move |ambit| {
-            listen(ambit);
-            note_all(ambit, &own);
+        let place = listened(move |bus| {
+            listen(bus);
+            note_all(bus, &own);
         })
         .await;
         let ended = end(&ask(&place, request("hello", "hi")).await);
@@ -278,8 +278,8 @@ async fn g038_g124_a_veto_within_the_turn_ends_it_and_finished_pairs_stay() {
 
 #[tokio::test]
 async fn g124_a_veto_of_the_last_save_ends_the_turn_as_vetoed() {
-    let place = listened(|ambit| {
-        ambit.before(|event: &mut ChatHistorySaving| {
+    let place = listened(|bus| {
+        bus.before(|event: &mut ChatHistorySaving| {
             let is_answer = event
                 .messages
                 .iter()
@@ -330,9 +330,9 @@ async fn g124_an_error_in_a_before_listener_fails_the_operation_and_after_listen
     );
     let heard = Heard::default();
     let own = heard.clone();
-    let place = listened(move |ambit| {
-        ambit.after(|_: Arc<AfterResponse>| async { Err(broken("after broke")) }.boxed());
-        note_after::<AfterResponse>(ambit, &own);
+    let place = listened(move |bus| {
+        bus.after(|_: Arc<AfterResponse>| async { Err(broken("after broke")) }.boxed());
+        note_after::<AfterResponse>(bus, &own);
     })
     .await;
     let ended = end(&ask(&place, request("hello", "hi")).await);

@@ -6,8 +6,7 @@ use crate::place::{
 };
 use crate::toolbox::Tools;
 use ambit_runtime::event::BeforeResponse;
-use ambit_storage::Ambit;
-use ambit_storage::event::{EngineError, MessageAdded, UsageRecorded, Verdict};
+use ambit_storage::event::{EngineError, EventBus, MessageAdded, UsageRecorded, Verdict};
 use futures::FutureExt;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -59,33 +58,33 @@ pub async fn set_up(
     let own = heard.clone();
     let place = place_with(&borrowed(&files), |settings| {
         settings.tools = Some(Arc::new(Tools::usual()));
-        settings.listeners = Some(Arc::new(move |ambit: &Ambit| listen(ambit, &own)));
+        listen(&settings.listeners, &own);
     })
     .await;
     (place, heard)
 }
 
-fn listen(ambit: &Ambit, heard: &Heard) {
+fn listen(bus: &EventBus, heard: &Heard) {
     let note = |heard: &Heard| {
         let heard = heard.clone();
         move |text: String| heard.lock().unwrap().push(text)
     };
     let (added, failed, used, asked) = (note(heard), note(heard), note(heard), note(heard));
-    ambit.after(move |event: Arc<MessageAdded>| {
+    bus.after(move |event: Arc<MessageAdded>| {
         let message: Value = event.message.to().unwrap();
         added(format!("added {}", message["role"].as_str().unwrap()));
         async { Ok(()) }.boxed()
     });
-    ambit.after(move |event: Arc<EngineError>| {
+    bus.after(move |event: Arc<EngineError>| {
         failed(format!("failed, retried: {}", event.retried));
         async { Ok(()) }.boxed()
     });
-    ambit.after(move |event: Arc<UsageRecorded>| {
+    bus.after(move |event: Arc<UsageRecorded>| {
         let record: Value = event.record.to().unwrap();
         used(format!("used {}", record["model_name"].as_str().unwrap()));
         async { Ok(()) }.boxed()
     });
-    ambit.before(move |_: &mut BeforeResponse| {
+    bus.before(move |_: &mut BeforeResponse| {
         asked("asked".to_owned());
         async { Ok(Verdict::Continue) }.boxed()
     });

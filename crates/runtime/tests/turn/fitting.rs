@@ -30,13 +30,10 @@ async fn windowed(
     let own = heard.clone();
     let place = place_with(&borrowed(&files), |settings| {
         settings.tools = Some(Arc::new(tools));
-        settings.listeners = Some(Arc::new(move |ambit: &ambit_storage::Ambit| {
-            let own = own.clone();
-            ambit.after(move |event: Arc<EngineError>| {
-                own.lock().unwrap().push(event.provider.clone());
-                async { Ok(()) }.boxed()
-            });
-        }));
+        settings.listeners.after(move |event: Arc<EngineError>| {
+            own.lock().unwrap().push(event.provider.clone());
+            async { Ok(()) }
+        });
     })
     .await;
     (place, heard)

@@ -9,12 +9,12 @@ use serde_json::json;
 
 #[tokio::test]
 async fn before_listeners_change_what_goes_on() {
-    let place = listened(|ambit| {
-        ambit.before(|event: &mut BeforeSend| {
+    let place = listened(|bus| {
+        bus.before(|event: &mut BeforeSend| {
             event.message["content"] = "plain, please".into();
             async { Ok(Verdict::Continue) }.boxed()
         });
-        ambit.before(|event: &mut BeforeStructuredOutput| {
+        bus.before(|event: &mut BeforeStructuredOutput| {
             event.response = json!({"changed": event.response});
             async { Ok(Verdict::Continue) }.boxed()
         });

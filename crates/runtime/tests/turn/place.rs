@@ -9,7 +9,6 @@ use ambit_storage::driver::{Driver, DriverOptions};
 use ambit_storage::storage::Message;
 use ambit_storage::{LiveAgent, Stores};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -40,17 +39,7 @@ pub fn files(files: &[(&str, &str)]) -> TempDir {
 
 /// Settings of a runtime over these stores.
 pub fn settings(app: &Path, stores: Stores) -> RuntimeSettings {
-    RuntimeSettings {
-        app: app.to_owned(),
-        stores: Arc::new(stores),
-        storage: ambit_storage::AmbitSettings::default(),
-        models: ambit_runtime::model::ModelSettings::default(),
-        environment: BTreeMap::new(),
-        is_development: false,
-        restore_runtimes: true,
-        tools: None,
-        listeners: None,
-    }
+    RuntimeSettings::new(app, stores)
 }
 
 /// A runtime over the process's memory.

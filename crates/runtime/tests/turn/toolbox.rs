@@ -3,8 +3,7 @@
 use ambit_runtime::error::{Error, ErrorCode, Result};
 use ambit_runtime::event::AfterToolExecution;
 use ambit_runtime::tool::{ServerTool, ToolCaller, ToolOutcome, Toolbox};
-use ambit_storage::Ambit;
-use ambit_storage::event::ListenerOptions;
+use ambit_storage::event::{EventBus, ListenerOptions};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -111,16 +110,14 @@ pub fn patient(
     + Send
     + Sync
     + 'static,
-) -> impl Fn(&Ambit) + Send + Sync + 'static {
+) -> impl Fn(&EventBus) + Send + Sync + 'static {
     let listener = Arc::new(listener);
-    move |ambit| {
+    move |bus: &EventBus| {
         let options = ListenerOptions {
             deadline: Duration::from_secs(3_600),
             ..ListenerOptions::default()
         };
         let listener = listener.clone();
-        ambit
-            .bus()
-            .after_with(options, move |event| listener(event));
+        bus.after_with(options, move |event| listener(event));
     }
 }

@@ -268,14 +268,11 @@ async fn g036_calls_that_came_to_nothing_keep_a_marked_result_and_the_next_turn_
         let mut files = agent(&package, "");
         let calls = json!([{"id": "c1", "name": format!("s__{tool}")}]);
         files.extend([calling(&calls), mirror()]);
-        let listeners = move |ambit: &ambit_storage::Ambit| {
-            if is_vetoed {
-                ambit.before(vetoed);
-            }
-        };
         let place = place_with(&borrowed(&files), |settings| {
             settings.tools = Some(Arc::new(Tools::usual()));
-            settings.listeners = Some(Arc::new(listeners));
+            if is_vetoed {
+                settings.listeners.before(vetoed);
+            }
         })
         .await;
         let frames = ask(&place, request("hello", "hi")).await;

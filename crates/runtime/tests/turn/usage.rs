@@ -3,8 +3,8 @@
 use crate::events::listened;
 use crate::place::{agent, ask, borrowed, end, model, place_of_tools, request, session};
 use crate::toolbox::Tools;
-use ambit_storage::event::{ChatHistorySaving, MessageAdding, Verdict};
-use ambit_storage::{Ambit, Json, Usage};
+use ambit_storage::event::{ChatHistorySaving, EventBus, MessageAdding, Verdict};
+use ambit_storage::{Json, Usage};
 use futures::FutureExt;
 use serde_json::{Value, json};
 
@@ -73,15 +73,15 @@ fn verdict<'a>(mut messages: impl Iterator<Item = &'a Json>) -> Verdict {
 
 #[tokio::test]
 async fn what_a_turn_has_used_is_booked_though_its_history_is_refused() {
-    let cases: [fn(&Ambit); 2] = [
-        |ambit| {
-            ambit.before(|event: &mut MessageAdding| {
+    let cases: [fn(&EventBus); 2] = [
+        |bus| {
+            bus.before(|event: &mut MessageAdding| {
                 let verdict = verdict([&event.message].into_iter());
                 async { Ok(verdict) }.boxed()
             });
         },
-        |ambit| {
-            ambit.before(|event: &mut ChatHistorySaving| {
+        |bus| {
+            bus.before(|event: &mut ChatHistorySaving| {
                 let verdict = verdict(event.messages.iter());
                 async { Ok(verdict) }.boxed()
             });

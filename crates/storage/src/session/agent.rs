@@ -156,6 +156,19 @@ pub trait User {
     fn user_id(&self) -> &str;
 }
 
+/// The id itself.
+impl User for str {
+    fn user_id(&self) -> &str {
+        self
+    }
+}
+
+impl User for String {
+    fn user_id(&self) -> &str {
+        self
+    }
+}
+
 /// A registered agent; opens sessions.
 #[derive(Clone, Debug)]
 pub struct AgentDefinition {
@@ -190,7 +203,7 @@ impl AgentDefinition {
     }
 
     /// The user's one default conversation, or with `chat` one of their many.
-    pub fn for_user(&self, user: &impl User) -> SessionBuilder<'_> {
+    pub fn for_user(&self, user: &(impl User + ?Sized)) -> SessionBuilder<'_> {
         self.for_user_id(user.user_id())
     }
 
@@ -215,6 +228,20 @@ impl AgentDefinition {
             // Naming a storage that is not on record opens nobody else's conversation either.
             self.row_of(&base).await?;
         }
+        self.open_recorded(base, row).await
+    }
+
+    /// The session of this base identity, its storages opened as the index recorded them.
+    pub async fn for_identity(&self, base: &SessionIdentity) -> Result<LiveAgent> {
+        self.ambit.caller().check_may_open(base)?;
+        self.open_recorded(base.clone(), None).await
+    }
+
+    async fn open_recorded(
+        &self,
+        base: SessionIdentity,
+        row: Option<IndexRow>,
+    ) -> Result<LiveAgent> {
         let mut parts = self.parts(&base)?;
         for recorded in self.recorded(&base, row).await? {
             parts.place(&recorded, self.ambit.stores())?;

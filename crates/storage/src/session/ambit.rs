@@ -1,7 +1,7 @@
 //! `Ambit`: the agents, stores, listeners and settings of one installation, as one caller sees them.
 
 use super::agent::{Agent, AgentDefinition};
-use crate::bus::{After, Before, EventBus, Verdict};
+use crate::bus::{After, AfterFn, Before, BeforeFn, EventBus};
 use crate::caller::Caller;
 use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::identity::SessionIdentity;
@@ -9,7 +9,6 @@ use crate::retention::Retention;
 use crate::stores::Stores;
 use crate::usage::UsageSettings;
 use crate::{Error, Result, address};
-use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,6 +64,7 @@ impl Ambit {
         AmbitBuilder {
             agents: BTreeMap::new(),
             stores: stores.into(),
+            bus: EventBus::default(),
             settings: AmbitSettings::default(),
         }
     }
@@ -107,7 +107,9 @@ impl Ambit {
         &self.core.settings
     }
 
-    /// Listens before something happens: the listener may change the event's open fields or veto it.
+    /// Asks this listener before each `E`; it may change the event's open fields or veto it.
+    ///
+    /// A listener with state of its own, a name or a deadline is added to the [`bus`](Self::bus).
     ///
     /// ```
     /// # use ambit_storage::{Agent, Ambit, Stores, driver::DriverOptions};
@@ -124,19 +126,15 @@ impl Ambit {
     /// use ambit_storage::Error;
     /// use ambit_storage::event::{IdentityAdded, IdentityAdding, Verdict};
     ///
-    /// ambit.before::<IdentityAdding>(|event| {
-    ///     Box::pin(async move {
-    ///         Ok(match event.identity.user_id() {
-    ///             Some("mallory") => Verdict::veto("banned"),
-    ///             _ => Verdict::Continue,
-    ///         })
+    /// ambit.before::<IdentityAdding>(async |event| {
+    ///     Ok(match event.identity.user_id() {
+    ///         Some("mallory") => Verdict::veto("banned"),
+    ///         _ => Verdict::Continue,
     ///     })
     /// });
-    /// ambit.after::<IdentityAdded>(|event| {
-    ///     Box::pin(async move {
-    ///         println!("new in the index: {}", event.identity);
-    ///         Ok(())
-    ///     })
+    /// ambit.after::<IdentityAdded>(async |event| {
+    ///     println!("new in the index: {}", event.identity);
+    ///     Ok(())
     /// });
     ///
     /// let refused = ambit.agent("Support")?.for_user_id("mallory").await;
@@ -144,18 +142,14 @@ impl Ambit {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn before<E: Before>(
-        &self,
-        listener: impl for<'a> Fn(&'a mut E) -> BoxFuture<'a, Result<Verdict>> + Send + Sync + 'static,
-    ) {
-        self.core.bus.before(listener);
+    pub fn before<E: Before>(&self, listener: impl BeforeFn<E>) {
+        self.core
+            .bus
+            .before(move |event: &mut E| Box::pin(listener(event)));
     }
 
-    /// Listens after something has become durable.
-    pub fn after<E: After>(
-        &self,
-        listener: impl Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Send + Sync + 'static,
-    ) {
+    /// Tells this listener after each `E`, once it is durable.
+    pub fn after<E: After>(&self, listener: impl AfterFn<E>) {
         self.core.bus.after(listener);
     }
 
@@ -196,18 +190,36 @@ impl Ambit {
     }
 }
 
+impl From<&Self> for Ambit {
+    fn from(ambit: &Self) -> Self {
+        ambit.clone()
+    }
+}
+
 /// Collects agents and settings.
 #[derive(Debug)]
 pub struct AmbitBuilder {
     agents: BTreeMap<String, Arc<dyn Agent>>,
     stores: Arc<Stores>,
+    bus: EventBus,
     settings: AmbitSettings,
 }
 
 impl AmbitBuilder {
     /// Adds an agent under its name.
-    pub fn agent(mut self, agent: impl Agent) -> Self {
-        self.agents.insert(agent.name().to_owned(), Arc::new(agent));
+    pub fn agent(self, agent: impl Agent) -> Self {
+        self.shared_agent(Arc::new(agent))
+    }
+
+    /// Adds an agent that others may have too.
+    pub fn shared_agent(mut self, agent: Arc<dyn Agent>) -> Self {
+        self.agents.insert(agent.name().to_owned(), agent);
+        self
+    }
+
+    /// Has the listeners of this bus asked and told first. Several installations may share them.
+    pub fn listeners(mut self, parent: &EventBus) -> Self {
+        self.bus = EventBus::with_parent(parent);
         self
     }
 
@@ -222,12 +234,13 @@ impl AmbitBuilder {
         let Self {
             agents,
             stores,
+            bus,
             settings,
         } = self;
         let core = Arc::new(AmbitInner {
             agents,
             stores,
-            bus: EventBus::default(),
+            bus,
             settings,
         });
         Ambit {

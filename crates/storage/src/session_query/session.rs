@@ -7,12 +7,12 @@ use crate::session::{Ambit, ChatHistoryStorage, Context, LiveAgent, UsageStorage
 
 impl Context {
     /// All sessions of a registered agent.
-    pub fn of(ambit: &Ambit, agent: &str) -> Result<SessionQuery> {
+    pub fn of(ambit: impl Into<Ambit>, agent: &str) -> Result<SessionQuery> {
         SessionQuery::of(ambit, agent)
     }
 
     /// All sessions under a name in the index, also of an agent that is no longer there.
-    pub fn named(ambit: &Ambit, agent: &str) -> SessionQuery {
+    pub fn named(ambit: impl Into<Ambit>, agent: &str) -> SessionQuery {
         SessionQuery::named(ambit, agent)
     }
 }

@@ -24,7 +24,7 @@ pub const CASES: &[Case] = cases![
 async fn a_listener_that_saves_what_it_is_asked_about_is_refused(bed: Bed) {
     let ambit = bed.ambit();
     let agent = chat(&ambit, "c", &["one"]).await;
-    ambit.before(|event: &mut ContextSaving| {
+    ambit.bus().before(|event: &mut ContextSaving| {
         let context = event.context.clone();
         Box::pin(async move { context.save().await.map(|_| Verdict::Continue) })
     });
@@ -83,7 +83,7 @@ async fn what_is_added_while_listeners_are_asked_is_kept(bed: Bed) {
     let ambit = bed.ambit();
     let agent = chat(&ambit, "c", &["one"]).await;
     let (other, is_done) = (agent.clone(), Arc::new(AtomicBool::new(false)));
-    ambit.before(move |event: &mut ChatHistorySaving| {
+    ambit.bus().before(move |event: &mut ChatHistorySaving| {
         let (other, is_done) = (other.clone(), is_done.clone());
         Box::pin(async move {
             if !is_done.swap(true, Ordering::SeqCst) {
@@ -102,7 +102,7 @@ async fn what_is_added_while_listeners_are_asked_is_kept(bed: Bed) {
 async fn a_message_that_a_listener_leaves_keeps_its_id(bed: Bed) {
     let ambit = bed.ambit();
     let agent = chat(&ambit, "c", &[]).await;
-    ambit.before(|event: &mut ChatHistorySaving| {
+    ambit.bus().before(|event: &mut ChatHistorySaving| {
         let mut lie = Message::user("new");
         lie.id = "of somebody else".to_owned();
         lie.metadata = Some(serde_json::json!("not stored"));
@@ -128,7 +128,7 @@ async fn a_listener_cannot_make_a_history_unreadable(bed: Bed) {
     let ambit = bed.ambit();
     let agent = chat(&ambit, "c", &["one"]).await;
     let before = bed.snapshot().await;
-    ambit.before(|event: &mut ContextSaving| {
+    ambit.bus().before(|event: &mut ContextSaving| {
         let junk = Json::of(&serde_json::json!({"no": "message"})).unwrap();
         event.staged.insert("chatHistory".to_owned(), vec![junk]);
         async { Ok(Verdict::Continue) }.boxed()
@@ -145,7 +145,7 @@ async fn a_storage_that_is_asked_for_twice_at_once_is_registered_once(bed: Bed) 
     let agent = chat(&ambit, "c", &[]).await;
     let told = Arc::new(AtomicU64::new(0));
     let tell = told.clone();
-    ambit.before(|_: &mut IdentityAdding| {
+    ambit.bus().before(|_: &mut IdentityAdding| {
         Box::pin(async {
             tokio::task::yield_now().await;
             Ok(Verdict::Continue)

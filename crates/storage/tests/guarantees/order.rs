@@ -37,7 +37,7 @@ impl Heard {
 
     fn before<E: Before>(&self, ambit: &Ambit) {
         let heard = self.clone();
-        ambit.before(move |_: &mut E| {
+        ambit.bus().before(move |_: &mut E| {
             heard.note(E::NAME);
             Box::pin(async { Ok(Verdict::Continue) })
         });

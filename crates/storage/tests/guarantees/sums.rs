@@ -186,7 +186,7 @@ async fn g089_sums_go_with_their_chat_where_the_settings_say_so(bed: Bed) {
 async fn g089_sums_follow_what_a_listener_makes_of_the_records(bed: Bed) {
     let ambit = bed.ambit();
     // Doubles the first record and drops the others.
-    ambit.before(|event: &mut ContextSaving| {
+    ambit.bus().before(|event: &mut ContextSaving| {
         Box::pin(async {
             if let Some(records) = event.staged.get_mut(UsageStorage::PREFIX) {
                 let mut first: UsageRecord = records[0].to()?;

@@ -24,7 +24,7 @@ fn bans<E: Before>(
 ) -> Arc<AtomicBool> {
     let switch = Arc::new(AtomicBool::new(true));
     let is_on = switch.clone();
-    ambit.before(move |event: &mut E| {
+    ambit.bus().before(move |event: &mut E| {
         let is_banned = is_on.load(Ordering::SeqCst) && when(event);
         Box::pin(async move {
             Ok(if is_banned {
@@ -173,7 +173,7 @@ async fn g124_an_error_before_fails_and_an_error_after_does_not(bed: Bed) {
     let denied = || Error::Denied {
         reason: "the moon is full".to_owned(),
     };
-    ambit.before(move |_: &mut ContextSaving| {
+    ambit.bus().before(move |_: &mut ContextSaving| {
         let is_broken = is_broken.load(Ordering::SeqCst);
         Box::pin(async move {
             if is_broken {

@@ -42,9 +42,11 @@ async fn a_view_that_does_not_change_fires_nothing(place: Place) {
 async fn a_veto_leaves_the_view(place: Place) {
     let chat = Chat::new(&place, simple(40)).await;
     let all = chat.say(said("qaqaqa")).await;
-    chat.ambit.before(|_event: &mut ChatHistoryTruncating| {
-        Box::pin(async { Ok(Verdict::veto("all is evidence")) })
-    });
+    chat.ambit
+        .bus()
+        .before(|_event: &mut ChatHistoryTruncating| {
+            Box::pin(async { Ok(Verdict::veto("all is evidence")) })
+        });
     let error = chat
         .truncate(&TruncationRequest::default())
         .await

@@ -106,11 +106,13 @@ impl Chat {
         let heard = Heard::default();
         let notes = [heard.clone(), heard.clone(), heard.clone()];
         let [before, after, failed] = notes;
-        self.ambit.before(move |event: &mut ChatHistoryTruncating| {
-            let tokens = (event.tokens_before, event.tokens_planned);
-            let noted = before.note(format!("truncating {} {tokens:?}", event.strategy));
-            Box::pin(async move { noted.await.map(|()| Verdict::Continue) })
-        });
+        self.ambit
+            .bus()
+            .before(move |event: &mut ChatHistoryTruncating| {
+                let tokens = (event.tokens_before, event.tokens_planned);
+                let noted = before.note(format!("truncating {} {tokens:?}", event.strategy));
+                Box::pin(async move { noted.await.map(|()| Verdict::Continue) })
+            });
         self.ambit.after(move |event: Arc<ChatHistoryTruncated>| {
             let (replaced, left) = (&event.replaced, event.remaining);
             after.note(format!("truncated {} {replaced:?} {left}", event.strategy))

@@ -26,15 +26,10 @@ pub struct LocalPeer {
 impl LocalPeer {
     pub async fn open(arguments: &ChatArguments, stores: &StoreOptions) -> Result<Self> {
         let runtime = Runtime::open(RuntimeSettings {
-            app: arguments.app.clone(),
-            stores: stores.open_for(&arguments.app).await?.into(),
-            storage: ambit_storage::AmbitSettings::default(),
             models: stores.models(&arguments.app)?,
             environment: environment(),
             is_development: true,
-            restore_runtimes: true,
-            tools: None,
-            listeners: None,
+            ..RuntimeSettings::new(&arguments.app, stores.open_for(&arguments.app).await?)
         });
         let who = Authorized {
             user_id: Some(arguments.user.clone()),

@@ -67,6 +67,7 @@ pub fn read(
         authorized: who,
         agent: agent.id.clone(),
         chat: chat(given, body.chat_id)?,
+        identity: None,
         messages,
         options,
         tools,

@@ -101,10 +101,9 @@ impl TitleWriter {
 
     async fn write(self) -> Result<()> {
         // The turn has given the conversation back, and may not be the only one there: what is used is booked apart from it.
-        let who = &self.request.authorized;
-        let ambit = self.loaded.acting_as(&who.caller());
-        let chat = Some(self.ids.chat_id.as_str());
-        let session = chats::open(&ambit, who, &self.request.agent, chat).await?;
+        let request = &self.request;
+        let ambit = self.loaded.acting_as(&request.authorized.caller());
+        let session = chats::open_for(&ambit, request, &request.agent).await?;
         let (target, wanted) = (self.target.clone(), self.wanted.clone());
         let turn = self.turn(session.clone())?;
         let run = AgentRun::first(&turn)?;

@@ -73,9 +73,8 @@ impl OrphanedTurn {
     /// Its conversation, opened as its caller did.
     pub async fn session(&self, core: &Arc<RuntimeCore>) -> Result<LiveAgent> {
         let request = &self.request;
-        let who = &request.authorized;
-        let ambit = core.loaded().acting_as(&who.caller());
-        chats::open(&ambit, who, &request.agent, request.chat.as_deref()).await
+        let ambit = core.loaded().acting_as(&request.authorized.caller());
+        chats::open_for(&ambit, request, &request.agent).await
     }
 
     /// The turn as its journal and its stream say it was; what it had left open on the stream is closed.
