@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod app;
+pub mod chat;
 mod chat_message;
 pub mod chats;
 mod check;

@@ -1,0 +1,16 @@
+//! What is said to models and by them: messages, calls of tools, and the options of a call. One type each, from the request to
+//! the provider; JSON is read where it comes in and written where it goes out.
+//!
+//! Nothing is lost on the way: what has no field here, and what does not have its field's form, stays in `extra` as it came.
+
+mod content;
+mod message;
+mod options;
+mod reasoning;
+mod tool;
+
+pub use content::{ChatContent, ContentPart, FileContent, ImageUrl, InputAudio};
+pub use message::{ChatMessage, ROLES, Role, to_json};
+pub use options::{GenerationOptions, ResponseFormat, StopSequences, ToolChoice};
+pub use reasoning::ReasoningPart;
+pub use tool::{ToolCall, ToolDefinition};
