@@ -3,14 +3,16 @@
 //!
 //! Nothing is lost on the way: what has no field here, and what does not have its field's form, stays in `extra` as it came.
 
+mod call;
 mod content;
 mod message;
 mod options;
 mod reasoning;
 mod tool;
 
+pub use call::ModelCall;
 pub use content::{ChatContent, ContentPart, FileContent, ImageUrl, InputAudio};
-pub use message::{ChatMessage, ROLES, Role, to_json};
+pub use message::{ChatMessage, ROLES, Role, role_named, to_json};
 pub use options::{GenerationOptions, ResponseFormat, StopSequences, ToolChoice};
 pub use reasoning::ReasoningPart;
 pub use tool::{ToolCall, ToolDefinition};

@@ -1,7 +1,9 @@
 //! The events of a turn, beside those of contexts and storages. Fields marked ✎ are the ones that a listener may change.
 
+use crate::chat::{ChatMessage, ModelCall};
 use ambit_storage::event::EventMetadata;
 use ambit_storage::events;
+use ambit_storage::storage::Message;
 use serde_json::{Map, Value, json};
 
 events! {
@@ -17,27 +19,27 @@ events! {
     /// The agent's instructions go along with a request that brings its own messages.
     Before BeforeReinjectingInstructions {
         /// ✎ The instructions.
-        instructions: Vec<Value>,
+        instructions: Vec<ChatMessage>,
     }
     /// A person's message is about to be taken in; a veto stores nothing.
     Before BeforeSend {
         /// ✎ The message.
-        message: Value,
+        message: ChatMessage,
     }
     /// A model is about to be called.
     Before BeforeResponse {
         /// ✎ The messages, tools and options of the call.
-        request: Value,
+        request: ModelCall,
     }
     /// A model has answered.
     After AfterResponse {
         /// The answer.
-        response: Value,
+        response: ChatMessage,
     }
     /// What a model said is stored.
     After AfterSend {
         /// The message.
-        message: Value,
+        message: Message,
     }
     /// A tool is about to be called; a veto answers the model with an error.
     Before BeforeToolExecution {
@@ -76,7 +78,7 @@ events! {
     /// The messages of a turn are about to be closed off.
     Before BeforeSaveHistory {
         /// The messages.
-        messages: Vec<Value>,
+        messages: Vec<Message>,
     }
 }
 

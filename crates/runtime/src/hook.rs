@@ -19,6 +19,7 @@ pub use next_result::{NextOutcome, NextResult};
 pub use session_script::SessionScript;
 
 use crate::app::{App, AppAgent};
+use crate::chat::{self, ChatMessage};
 use crate::ctx::{self, RunHost, ScriptContext};
 use crate::error::{Error, ErrorCode, Result};
 use crate::limits::AgentLimits;
@@ -92,10 +93,13 @@ impl AgentHooks {
     pub async fn create(
         &self,
         scope: &Arc<ScriptContext>,
-        messages: Vec<Value>,
+        messages: &[ChatMessage],
         options: Value,
     ) -> Result<Option<CreateResult>> {
-        let arguments = vec![Value::Array(messages), options];
+        if !self.has("Create") {
+            return Ok(None);
+        }
+        let arguments = vec![chat::to_json(messages), options];
         let Some(ran) = self.run(scope, "Create", arguments).await? else {
             return Ok(None);
         };

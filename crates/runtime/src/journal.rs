@@ -1,5 +1,6 @@
 //! The journal of one turn: what it was asked and what came of each step, so that any node can go on after a crash.
 
+use crate::chat::ChatMessage;
 use crate::error::Result;
 use crate::hook::{CreateResult, Delegate};
 use crate::llm::{ModelAnswer, TokenUsage};
@@ -44,7 +45,7 @@ pub(crate) enum JournalStep {
         started_at: i64,
         /// The instructions as a listener left them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        instructions: Option<Vec<Value>>,
+        instructions: Option<Vec<ChatMessage>>,
     },
     /// A node has taken the turn up again.
     Attempt,
@@ -85,7 +86,7 @@ pub(crate) enum JournalStep {
         /// The round that they come before.
         round: usize,
         /// As models know them.
-        messages: Vec<Value>,
+        messages: Vec<ChatMessage>,
         /// The stored ones that others have appended.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ids: Vec<String>,
@@ -153,12 +154,31 @@ pub(crate) struct SettledToolCall {
     /// Which call of the answer.
     pub index: usize,
     /// The entry of `payload.tools`.
-    pub result: Value,
+    pub result: ToolCallReport,
     /// What the model is told.
     pub text: String,
     /// The code of the server's failure, where that fails the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fatal: Option<String>,
+}
+
+/// What came of a tool call, as hooks and clients see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ToolCallReport {
+    /// The call.
+    pub toolcall_id: String,
+    /// The server, if there is such a tool.
+    pub server: Option<String>,
+    /// What the server calls the tool.
+    pub tool: String,
+    /// What it was called with.
+    pub arguments: Value,
+    /// What it gave.
+    pub result: Value,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// The round, from 0.
+    pub round: usize,
 }
 
 impl JournalStep {

@@ -21,13 +21,15 @@ pub(crate) mod sse;
 mod stream;
 mod tool_call_pairing;
 
-pub use answer::ModelAnswer;
+pub use answer::{ModelAnswer, ModelCompletion};
 pub use capabilities::ModelCapabilities;
 pub use connector::Connector;
 pub use failure::{ModelFailure, ModelFailureKind};
 pub use provider_cache::ProviderCache;
 pub(crate) use secrets::Secrets;
 
+pub use crate::chat::ModelCall;
+use crate::chat::ReasoningPart;
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
@@ -55,39 +57,6 @@ pub const PROVIDERS: &[ProviderEntry] = &[
     scripted::ROW,
 ];
 
-/// One call of a model.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ModelCall {
-    /// Messages in the shape of OpenAI's chat messages, with `reasoning_content` and `reasoning_parts` of earlier answers.
-    pub messages: Vec<Value>,
-    /// Tools in OpenAI's shape: `{type:"function", function:{name, description, parameters}}`.
-    pub tools: Vec<Value>,
-    /// `temperature`, `max_tokens`, `stop`, `tool_choice`, `response_format`, `reasoning_effort` …
-    pub options: Map<String, Value>,
-}
-
-impl ModelCall {
-    /// An option that is set.
-    fn option(&self, name: &str) -> Option<&Value> {
-        self.options.get(name).filter(|value| !value.is_null())
-    }
-
-    /// Tokens that the answer may have, if the call or the connector's settings say so.
-    fn limit(&self, settings: &Map<String, Value>) -> Option<u64> {
-        let asked = ["max_completion_tokens", "max_tokens"].map(|name| self.option(name));
-        let mut limits = asked.into_iter().chain([settings.get("max_tokens")]);
-        limits.find_map(|limit| limit?.as_u64())
-    }
-
-    /// Texts at which the answer is to end.
-    fn stops(&self) -> Option<Value> {
-        self.option("stop").map(|stop| match stop {
-            Value::String(stop) => Value::from([stop.as_str()].as_slice()),
-            stops => stops.clone(),
-        })
-    }
-}
-
 /// One step of an answer, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnswerPiece {
@@ -105,7 +74,7 @@ pub enum AnswerPiece {
     /// A refusal's text.
     Refusal(String),
     /// A part that the provider wants back unchanged with the next call: a signature, an encrypted thought.
-    ReasoningPart(Value),
+    ReasoningPart(ReasoningPart),
     /// A tool call begins. `index` counts the calls of this answer from 0.
     ToolCall {
         /// Which call.

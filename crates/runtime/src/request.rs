@@ -1,6 +1,7 @@
 //! What is asked of an agent, however it came in.
 
 use crate::access::Authorized;
+use crate::chat::{ChatMessage, GenerationOptions, ToolDefinition};
 use ambit_storage::SessionIdentity;
 use ambit_storage::lease::OnBusy;
 use serde::{Deserialize, Serialize};
@@ -24,13 +25,13 @@ pub struct TurnRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<SessionIdentity>,
     /// New messages, or the whole history with new ones behind it, in the shape of OpenAI's chat messages.
-    pub messages: Vec<Value>,
+    pub messages: Vec<ChatMessage>,
     /// Generation options: `temperature`, `max_tokens`, `stop`, `tool_choice`, `response_format` …
     #[serde(default)]
-    pub options: Map<String, Value>,
+    pub options: GenerationOptions,
     /// Tools that the client runs itself.
     #[serde(default)]
-    pub tools: Vec<Value>,
+    pub tools: Vec<ToolDefinition>,
     /// The connector that the client chose.
     pub connector: Option<String>,
     /// The mode.

@@ -2,6 +2,7 @@
 //! a fixed prompt.
 
 use crate::app::{App, AppAgent, Connector, TruncationName};
+use crate::chat::{ChatMessage, GenerationOptions};
 use crate::error::{Error, Result};
 use crate::llm::{self, ProviderCache, retry};
 use ambit_storage::storage::{Message, Role, UsageRecord};
@@ -11,7 +12,6 @@ use ambit_storage::truncation::{
 };
 use async_trait::async_trait;
 use futures::StreamExt;
-use serde_json::{Map, json};
 use std::fmt;
 use std::sync::Arc;
 
@@ -145,12 +145,12 @@ fn call(source: &StandInSource, form: SummaryForm) -> llm::ModelCall {
         text.push('\n');
     }
     llm::ModelCall {
-        messages: vec![
-            json!({"role": "system", "content": instruction}),
-            json!({"role": "user", "content": text}),
-        ],
+        messages: vec![ChatMessage::system(instruction), ChatMessage::user(text)],
         tools: Vec::new(),
-        options: Map::from_iter([("max_tokens".to_owned(), source.tokens.max(1).into())]),
+        options: GenerationOptions {
+            max_tokens: Some(source.tokens.max(1).into()),
+            ..GenerationOptions::default()
+        },
     }
 }
 

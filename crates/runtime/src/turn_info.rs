@@ -1,5 +1,6 @@
 //! What is told of turns, and what can be told to one that runs.
 
+use crate::chat::ChatMessage;
 use crate::error::PublicError;
 use crate::stream::StreamReader;
 use serde::{Deserialize, Serialize};
@@ -69,7 +70,7 @@ pub struct TurnInterrupt {
     /// At once instead of at the next safe point.
     pub is_forced: bool,
     /// New messages.
-    pub messages: Vec<Value>,
+    pub messages: Vec<ChatMessage>,
     /// More metadata.
     #[serde(default)]
     pub metadata: Map<String, Value>,

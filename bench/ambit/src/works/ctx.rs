@@ -6,6 +6,7 @@ use crate::app::HOOK;
 use crate::measure::{Row, pair, processor_seconds};
 use ambit_runtime::Authorized;
 use ambit_runtime::app::{App, AppAgent};
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::ctx::NoTurnHost;
 use ambit_runtime::ctx::{self, ContextProperties, MemoryNamespaces, ScriptContext};
 use ambit_runtime::hook::AgentHooks;
@@ -24,7 +25,7 @@ use ambit_storage::clock::Clock;
 use ambit_storage::driver::{Driver, DriverOptions};
 use ambit_storage::memory::{ChatMemoryOwner, Memory};
 use ambit_storage::{SessionIdentity, Stores};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -86,7 +87,7 @@ struct Stage {
     driver: Arc<dyn Driver>,
     clock: Clock,
     tenant: String,
-    messages: Vec<Value>,
+    messages: Vec<ChatMessage>,
 }
 
 impl Stage {
@@ -106,7 +107,7 @@ impl Stage {
         let stores = Arc::new(OpenStores::new(stores));
         let processes = Arc::new(ProcessRegistry::load(&app, &engine, &files, stores));
         let messages = (0..MESSAGES / 2).flat_map(pair);
-        let messages: Result<Vec<Value>, _> =
+        let messages: Result<Vec<ChatMessage>, _> =
             messages.map(|text| serde_json::from_str(&text)).collect();
         Ok(Self {
             hooks,
@@ -125,7 +126,7 @@ impl Stage {
 
     async fn one(&self) -> Result<()> {
         let scope = Arc::new(self.scope()?);
-        let created = self.hooks.create(&scope, self.messages.clone(), json!({}));
+        let created = self.hooks.create(&scope, &self.messages, json!({}));
         let created = created.await?.ok_or("the hook returned nothing")?;
         let returned = created.messages.map_or(0, |messages| messages.len());
         if returned == MESSAGES {

@@ -3,6 +3,7 @@
 use super::Bench;
 use crate::Result;
 use crate::measure::{Row, median};
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::model::{self, ModelStore};
 use ambit_runtime::runtime::{Runtime, RuntimeSettings};
 use ambit_runtime::{Authorized, TurnRequest};
@@ -139,7 +140,7 @@ async fn turn(runtime: &Runtime, metadata: Value) -> Result<Value> {
             ..Authorized::default()
         },
         agent: "clerk".to_owned(),
-        messages: vec![json!({"role": "user", "content": "go"})],
+        messages: vec![ChatMessage::user("go")],
         metadata: metadata.as_object().cloned().unwrap_or_default(),
         ..TurnRequest::default()
     };

@@ -5,6 +5,7 @@ use super::input::{BodyFields, Id, JsonBody, NoQuery, Path, Query, Text};
 use super::sse::{self, StreamView};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use crate::format;
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::runtime::{InterruptEffect, TurnInfo, TurnInterrupt};
 use ambit_runtime::{Error, Result};
 use axum::Json;
@@ -172,15 +173,17 @@ impl BodyFields for NewInterrupt {
     }
 }
 
-impl From<NewInterrupt> for TurnInterrupt {
-    fn from(new: NewInterrupt) -> Self {
+impl TryFrom<NewInterrupt> for TurnInterrupt {
+    type Error = Error;
+
+    fn try_from(new: NewInterrupt) -> Result<Self> {
         let mut metadata = new.metadata.unwrap_or_default();
         metadata.retain(|name, _| !name.starts_with("__"));
-        Self {
+        Ok(Self {
             is_forced: new.kind == InterruptKind::Force,
-            messages: new.messages.unwrap_or_default(),
+            messages: ChatMessage::read_all("messages", new.messages.unwrap_or_default())?,
             metadata,
-        }
+        })
     }
 }
 
@@ -203,7 +206,7 @@ async fn append(
     body: JsonBody<NewInterrupt>,
 ) -> Result<(StatusCode, Json<InterruptReceipt>), HttpError> {
     let id = path.context_id.0;
-    let interrupt = body.value.into();
+    let interrupt = body.value.try_into()?;
     let applied = server.runtime.interrupt(&who, &id, interrupt).await?;
     let accepted = true;
     Ok((

@@ -125,10 +125,7 @@ async fn told(number: usize, request: &TurnRequest, mut started: StartedTurn) ->
         (started.trace_id.as_str(), "TRACE"),
     ];
     let ids = ids.map(|(id, name)| (id.to_owned(), format!("{name}-{number}")));
-    let names = request
-        .tools
-        .iter()
-        .filter_map(|tool| tool["function"]["name"].as_str());
+    let names = request.tools.iter().map(|tool| tool.name.clone());
     Told {
         entries: steady(&entries, &ids),
         options: FormatOptions {
@@ -136,7 +133,7 @@ async fn told(number: usize, request: &TurnRequest, mut started: StartedTurn) ->
             request_id: format!("REQUEST-{number}"),
             created: 0,
             include_usage: true,
-            client_tools: names.map(str::to_owned).collect(),
+            client_tools: names.collect(),
         },
     }
 }

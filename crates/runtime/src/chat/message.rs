@@ -214,11 +214,18 @@ fn parts(value: Value) -> Result<Vec<ReasoningPart>, Value> {
     }
 }
 
+/// The role of this name.
+pub fn role_named(name: &str) -> Option<Role> {
+    let mut roles = ROLES.iter();
+    roles
+        .find(|(known, _)| *known == name)
+        .map(|(_, role)| *role)
+}
+
 /// The role in a field of this value, or what is wrong with it.
 fn role(value: Option<&Value>) -> Result<Role, String> {
     let text = value.and_then(Value::as_str);
-    let known = ROLES.iter().find(|(name, _)| Some(*name) == text);
-    known.map(|(_, role)| *role).ok_or_else(|| {
+    text.and_then(role_named).ok_or_else(|| {
         let [names @ .., last] = ROLES.map(|(name, _)| name);
         let names = format!("must be one of {} or {last}", names.join(", "));
         match text {

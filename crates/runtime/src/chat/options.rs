@@ -107,9 +107,14 @@ fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
 impl GenerationOptions {
     /// The same with what `later` sets.
     pub fn merge(&mut self, later: Self) {
-        for (name, value) in Map::from(later) {
-            self.set(&name, value);
-        }
+        self.extend(Map::from(later));
+    }
+
+    /// The options that there are in JSON: those that are set, and those that have another form.
+    pub fn known(&self) -> Map<String, Value> {
+        let mut all = Map::from(self.clone());
+        all.retain(|name, _| Self::NAMES.contains(&name.as_str()));
+        all
     }
 
     /// Tokens that the answer may have.
@@ -128,10 +133,15 @@ impl GenerationOptions {
 impl From<Map<String, Value>> for GenerationOptions {
     fn from(all: Map<String, Value>) -> Self {
         let mut options = Self::default();
-        for (name, value) in all {
-            options.set(&name, value);
-        }
+        options.extend(all);
         options
+    }
+}
+
+impl Extend<(String, Value)> for GenerationOptions {
+    fn extend<T: IntoIterator<Item = (String, Value)>>(&mut self, all: T) {
+        all.into_iter()
+            .for_each(|(name, value)| self.set(&name, value));
     }
 }
 

@@ -15,6 +15,17 @@ pub struct ReasoningPart {
 }
 
 impl ReasoningPart {
+    /// A part that the provider calls this.
+    pub fn new(kind: &str) -> Self {
+        Self::default().with("type", kind)
+    }
+
+    /// The same with this field.
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(name.to_owned(), value.into());
+        self
+    }
+
     /// What the provider calls it.
     pub fn kind(&self) -> Option<&str> {
         self.fields.get("type")?.as_str()

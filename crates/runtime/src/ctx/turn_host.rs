@@ -1,5 +1,6 @@
 //! The one way up: what lies below a turn asks whoever runs turns.
 
+use crate::chat::ChatMessage;
 use crate::ctx::ScriptContext;
 use crate::error::{Error, ErrorCode, Result};
 use ambit_script::HostError;
@@ -40,8 +41,8 @@ pub struct NestedCall {
     pub callee: CalleeKind,
     /// The agent's or the connector's id.
     pub name: String,
-    /// What it is to see.
-    pub messages: Vec<Value>,
+    /// What it is to see. What is wrong with that is part of the answer.
+    pub messages: Result<Vec<ChatMessage>>,
     /// As the script gave them.
     pub options: Map<String, Value>,
     /// The client does not see it.

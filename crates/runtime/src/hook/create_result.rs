@@ -3,6 +3,7 @@
 use super::hook_fields::{Delegate, HookFields};
 use crate::app::StepUses;
 use crate::app::read::ConfigObject;
+use crate::chat::{ChatMessage, GenerationOptions};
 use crate::error::Result;
 use crate::trace::{LogLevel, TraceNode};
 use serde::{Deserialize, Serialize};
@@ -13,9 +14,9 @@ use serde_json::{Map, Value};
 #[serde(default)]
 pub struct CreateResult {
     /// The whole list for the model; never empty.
-    pub messages: Option<Vec<Value>>,
+    pub messages: Option<Vec<ChatMessage>>,
     /// `temperature`, `max_tokens`, `max_completion_tokens` and `audio`.
-    pub options: Map<String, Value>,
+    pub options: GenerationOptions,
     /// The tool servers instead of the package's, each `"id"` or `{server_id, tools?, resources?}`.
     pub mcp_servers: Option<Vec<Value>>,
     /// The key of a preset.
@@ -66,7 +67,7 @@ impl CreateResult {
             return Ok(None);
         }
         let created = Self {
-            messages: messages(&mut fields)?,
+            messages: fields.messages("")?.filter(|messages| !messages.is_empty()),
             options: options(&mut fields)?,
             mcp_servers: servers(&mut fields)?,
             prompt_preset: fields.text("prompt_preset")?,
@@ -101,18 +102,12 @@ pub fn tell_unread(hook: &str, fields: HookFields, node: &TraceNode) {
     }
 }
 
-fn messages(fields: &mut HookFields) -> Result<Option<Vec<Value>>> {
-    let messages = fields.list("messages")?.unwrap_or_default();
-    fields.check_roles("messages", &messages)?;
-    Ok(Some(messages).filter(|messages| !messages.is_empty()))
-}
-
-fn options(fields: &mut HookFields) -> Result<Map<String, Value>> {
-    let mut options = Map::new();
+fn options(fields: &mut HookFields) -> Result<GenerationOptions> {
+    let mut options = GenerationOptions::default();
     for name in ["temperature", "max_tokens", "max_completion_tokens"] {
         match fields.take(name) {
             Some(number @ Value::Number(_)) => {
-                options.insert(name.to_owned(), number);
+                options.set(name, number);
             }
             Some(_) => return Err(fields.wrong(name, "a number")),
             None => {}
@@ -120,7 +115,7 @@ fn options(fields: &mut HookFields) -> Result<Map<String, Value>> {
     }
     let audio = fields.map("audio")?;
     if !audio.is_empty() {
-        options.insert("audio".to_owned(), Value::Object(audio));
+        options.audio = Some(audio);
     }
     Ok(options)
 }

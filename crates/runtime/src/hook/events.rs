@@ -206,7 +206,9 @@ from_json!(
     std::collections::BTreeMap<String, String>,
     std::collections::BTreeMap<String, Vec<Json>>,
     Vec<Json>,
-    Vec<Value>,
+    crate::chat::ChatMessage,
+    Vec<crate::chat::ChatMessage>,
+    crate::chat::ModelCall,
     Value
 );
 

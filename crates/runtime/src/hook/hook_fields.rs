@@ -1,5 +1,6 @@
 //! Reading the object that a hook returned, field by field.
 
+use crate::chat::{ChatMessage, ROLES};
 use crate::error::{Error, ErrorCode, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,7 +11,7 @@ pub struct Delegate {
     /// The agent.
     pub agent_id: String,
     /// All that it gets.
-    pub messages: Vec<Value>,
+    pub messages: Vec<ChatMessage>,
     /// `connector`, `mode`, `search`, `skip`, `disable_global_prompts`, `metadata`, and whatever else is meant for its hooks.
     pub options: Map<String, Value>,
 }
@@ -98,10 +99,9 @@ impl HookFields {
         let Some(agent_id) = inner.text("agent_id")? else {
             return Err(self.wrong("delegate.agent_id", "the id of an agent"));
         };
-        let Some(messages) = inner.list("messages")? else {
+        let Some(messages) = inner.messages("delegate.")? else {
             return Err(self.wrong("delegate.messages", "a list"));
         };
-        self.check_roles("delegate.messages", &messages)?;
         Ok(Some(Delegate {
             agent_id,
             messages,
@@ -109,24 +109,27 @@ impl HookFields {
         }))
     }
 
-    /// Every message is an object with a role that a model knows.
-    pub fn check_roles(&self, name: &str, messages: &[Value]) -> Result<()> {
-        const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool"];
-        for (index, message) in messages.iter().enumerate() {
-            let place = format!("{name}[{index}]");
-            let role = match message.get("role") {
-                Some(Value::String(role)) => role.as_str(),
-                _ => return Err(self.wrong(&place, "an object with a role")),
+    /// Takes messages, each an object with a role that a model knows; they are named in errors behind `place`.
+    pub fn messages(&mut self, place: &str) -> Result<Option<Vec<ChatMessage>>> {
+        let Some(messages) = self.list("messages")? else {
+            return Ok(None);
+        };
+        let numbered = messages.into_iter().enumerate();
+        let read = numbered.map(|(index, message)| {
+            let place = format!("{place}messages[{index}]");
+            let role = message.get("role").and_then(Value::as_str);
+            let Some(role) = role.map(str::to_owned) else {
+                return Err(self.wrong(&place, "an object with a role"));
             };
-            if !ROLES.contains(&role) {
-                let known = ROLES.join(", ");
+            ChatMessage::read(&place, message).map_err(|_| {
+                let known = ROLES.map(|(name, _)| name).join(", ");
                 let hook = self.hook;
-                return Err(fails(format!(
+                fails(format!(
                     "{hook} returned {place} with the unknown role \"{role}\"; known are {known}"
-                )));
-            }
-        }
-        Ok(())
+                ))
+            })
+        });
+        read.collect::<Result<_>>().map(Some)
     }
 
     /// A field that is not what it must be.

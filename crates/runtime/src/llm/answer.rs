@@ -1,6 +1,7 @@
 //! An answer put together from its pieces, and the two shapes in which it goes on.
 
 use super::{AnswerPiece, TokenUsage};
+use crate::chat::{ChatContent, ChatMessage, ReasoningPart, ToolCall};
 use ambit_storage::storage::UsageRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -19,7 +20,7 @@ pub struct ModelAnswer {
     /// A refusal's text.
     pub refusal: String,
     /// What the provider wants back with the next call, unchanged.
-    pub reasoning_parts: Vec<Value>,
+    pub reasoning_parts: Vec<ReasoningPart>,
     /// Calls of tools, in order; their ids differ from each other.
     pub tool_calls: Vec<ToolCall>,
     /// Tokens of this call.
@@ -28,15 +29,27 @@ pub struct ModelAnswer {
     pub finish_reason: String,
 }
 
-/// A call of a tool.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolCall {
-    /// Its id.
+/// An answer as `Next` and scripts get it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelCompletion {
+    /// The provider's id.
     pub id: String,
-    /// The tool.
-    pub name: String,
-    /// The arguments as the model wrote them: JSON text, if all went well.
-    pub arguments: String,
+    /// The model that answered.
+    pub model: String,
+    /// The text.
+    pub content: ChatContent,
+    /// Calls of tools.
+    pub tool_calls: Vec<ToolCall>,
+    /// A refusal's text.
+    pub refusal: String,
+    /// The thinking that may be shown.
+    pub reasoning_content: String,
+    /// Why it ended.
+    pub finish_reason: String,
+    /// Tokens of the turn.
+    pub usage: TokenUsage,
+    /// The shown text, which can be amended.
+    pub message_id: Option<String>,
 }
 
 impl ModelAnswer {
@@ -92,58 +105,69 @@ impl ModelAnswer {
     }
 
     /// The message to put behind the others in the next call.
-    pub fn message(&self) -> Value {
-        let mut message = Map::new();
-        message.insert("role".to_owned(), "assistant".into());
-        message.insert("content".to_owned(), self.content());
-        if !self.tool_calls.is_empty() {
-            message.insert("tool_calls".to_owned(), self.calls());
+    pub fn message(&self) -> ChatMessage {
+        ChatMessage {
+            tool_calls: self.tool_calls.clone(),
+            refusal: some(&self.refusal),
+            reasoning_content: some(&self.reasoning),
+            reasoning_parts: self.reasoning_parts.clone(),
+            ..ChatMessage::assistant(self.content())
         }
-        if !self.refusal.is_empty() {
-            message.insert("refusal".to_owned(), self.refusal.as_str().into());
-        }
-        if !self.reasoning.is_empty() {
-            let reasoning = self.reasoning.as_str().into();
-            message.insert("reasoning_content".to_owned(), reasoning);
-        }
-        if !self.reasoning_parts.is_empty() {
-            let parts = self.reasoning_parts.clone().into();
-            message.insert("reasoning_parts".to_owned(), parts);
-        }
-        Value::Object(message)
     }
 
     /// The `completion` that `Next` gets. `usage` is the turn's; `message_id` the shown text's, which can be amended.
-    pub fn completion(&self, usage: &TokenUsage, message_id: Option<&str>) -> Value {
-        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    pub fn completion(&self, usage: &TokenUsage, message_id: Option<&str>) -> ModelCompletion {
+        ModelCompletion {
+            id: self.id.clone(),
+            model: self.model.clone(),
+            content: self.content(),
+            tool_calls: self.tool_calls.clone(),
+            refusal: self.refusal.clone(),
+            reasoning_content: self.reasoning.clone(),
+            finish_reason: self.finish_reason.clone(),
+            usage: usage.clone(),
+            message_id: message_id.map(str::to_owned),
+        }
+    }
+
+    /// The text; `null` where there are only calls or a refusal, as OpenAI has it.
+    fn content(&self) -> ChatContent {
+        let has_other = !self.tool_calls.is_empty() || !self.refusal.is_empty();
+        match self.text.as_str() {
+            "" if has_other => ChatContent::Null,
+            text => text.into(),
+        }
+    }
+}
+
+impl ModelCompletion {
+    /// The text that a client reads.
+    pub fn text(&self) -> Option<&str> {
+        match &self.content {
+            ChatContent::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// As scripts see it.
+    pub fn to_json(&self) -> Value {
+        let calls = self.tool_calls.iter().map(ToolCall::to_message);
+        let calls: Vec<Value> = calls.collect();
         json!({
             "id": self.id,
             "model": self.model,
             "role": "assistant",
-            "content": self.content(),
-            "tool_calls": (!self.tool_calls.is_empty()).then(|| self.calls()),
+            "content": self.content,
+            "tool_calls": (!calls.is_empty()).then_some(calls),
             "refusal": some(&self.refusal),
-            "reasoning_content": some(&self.reasoning),
+            "reasoning_content": some(&self.reasoning_content),
             "finish_reason": some(&self.finish_reason),
-            "usage": usage,
-            "message_id": message_id,
+            "usage": self.usage,
+            "message_id": self.message_id,
         })
     }
+}
 
-    /// The text; `null` where there are only calls or a refusal, as OpenAI has it.
-    fn content(&self) -> Value {
-        let has_other = !self.tool_calls.is_empty() || !self.refusal.is_empty();
-        match self.text.as_str() {
-            "" if has_other => Value::Null,
-            text => text.into(),
-        }
-    }
-
-    fn calls(&self) -> Value {
-        let calls = self.tool_calls.iter().map(|call| {
-            let function = json!({"name": call.name, "arguments": call.arguments});
-            json!({"id": call.id, "type": "function", "function": function})
-        });
-        calls.collect()
-    }
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }

@@ -7,11 +7,12 @@ use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults};
 use super::{
     AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
 };
+use crate::chat::{ToolChoice, ToolDefinition};
 use crate::llm::Connector;
 use async_trait::async_trait;
 use decode::AnthropicDecoder;
 use messages::AnthropicConversation;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 use std::sync::Arc;
 
 /// The row of the table.
@@ -62,14 +63,14 @@ impl Provider for AnthropicProvider {
 impl AnthropicProvider {
     fn body(&self, call: &ModelCall) -> Result<Map<String, Value>, ModelFailure> {
         let settings = &self.connector.options;
-        let option = |name: &str| call.option(name);
+        let options = &call.options;
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
         let AnthropicConversation {
             system,
             messages,
             lacks_thinking,
-        } = messages::encode(&call.messages, option("response_format"))?;
+        } = messages::encode(&call.messages, options.response_format.as_ref())?;
         settings
             .get("model")
             .map(|model| put("model", model.clone()));
@@ -84,19 +85,22 @@ impl AnthropicProvider {
             put("tool_choice", choice);
         }
         // Neither a forced call nor a round that began without thoughts may be gone on with thinking.
-        let thinking = thinking(settings, option("reasoning_effort"));
+        let thinking = thinking(settings, options.reasoning_effort.as_deref());
         let thinking = thinking.filter(|_| !is_forced && !lacks_thinking);
         put("max_tokens", self.limit(call, thinking.as_ref()).into());
         if thinking.is_none() {
-            let temperature = option("temperature").or_else(|| settings.get("temperature"));
-            let temperature = temperature.and_then(Value::as_f64);
+            let asked = options.temperature.as_ref().and_then(Number::as_f64);
+            let configured = || settings.get("temperature").and_then(Value::as_f64);
+            let temperature = asked.or_else(configured);
             // OpenAI's scale goes to 2.
             temperature.map(|value| put("temperature", value.clamp(0.0, 1.0).into()));
-            option("top_p").map(|value| put("top_p", value.clone()));
+            let top_p = options.top_p.clone();
+            top_p.map(|value| put("top_p", value.into()));
         }
         thinking.map(|value| put("thinking", value));
         call.stops().map(|stops| put("stop_sequences", stops));
-        option("user").map(|user| put("metadata", json!({"user_id": user})));
+        let user = options.user.as_ref();
+        user.map(|user| put("metadata", json!({"user_id": user})));
         put("stream", true.into());
         Ok(body)
     }
@@ -115,11 +119,11 @@ impl AnthropicProvider {
 }
 
 /// What the connector says about thinking, or else what the effort asks for; nothing where it is off.
-fn thinking(settings: &Map<String, Value>, effort: Option<&Value>) -> Option<Value> {
+fn thinking(settings: &Map<String, Value>, effort: Option<&str>) -> Option<Value> {
     if let Some(thinking) = settings.get("thinking") {
         return (thinking["type"] != "disabled").then(|| thinking.clone());
     }
-    let budget = match effort?.as_str()? {
+    let budget = match effort? {
         "low" => 2_048,
         "medium" => 8_192,
         "high" | "xhigh" => 16_384,
@@ -129,28 +133,28 @@ fn thinking(settings: &Map<String, Value>, effort: Option<&Value>) -> Option<Val
 }
 
 fn tool_choice(call: &ModelCall) -> Value {
-    let choice = call.options.get("tool_choice").unwrap_or(&Value::Null);
-    let mut choice = match (choice.as_str(), choice.pointer("/function/name")) {
-        (_, Some(name)) => json!({"type": "tool", "name": name}),
-        (Some("required"), _) => json!({"type": "any"}),
-        (Some("none"), _) => json!({"type": "none"}),
+    let choice = call.options.tool_choice.as_ref();
+    let function = choice.and_then(ToolChoice::function);
+    let mut choice = match (function, choice.and_then(ToolChoice::mode)) {
+        (Some(name), _) => json!({"type": "tool", "name": name}),
+        (None, Some("required")) => json!({"type": "any"}),
+        (None, Some("none")) => json!({"type": "none"}),
         _ => json!({"type": "auto"}),
     };
-    let parallel = call.options.get("parallel_tool_calls");
-    if parallel == Some(&Value::Bool(false)) && choice["type"] != "none" {
+    let parallel = call.options.parallel_tool_calls;
+    if parallel == Some(false) && choice["type"] != "none" {
         choice["disable_parallel_tool_use"] = true.into();
     }
     choice
 }
 
-fn tool(tool: &Value) -> Value {
-    let function = &tool["function"];
-    let parameters = function["parameters"].as_object().cloned();
-    let mut schema = parameters.unwrap_or_default();
+fn tool(tool: &ToolDefinition) -> Value {
+    let parameters = tool.parameters.as_ref().and_then(Value::as_object);
+    let mut schema = parameters.cloned().unwrap_or_default();
     schema.entry("type").or_insert("object".into());
-    let mut sent = json!({"name": function["name"], "input_schema": schema});
-    if let Some(description) = function["description"].as_str() {
-        sent["description"] = description.into();
+    let mut sent = json!({"name": tool.name, "input_schema": schema});
+    if let Some(description) = &tool.description {
+        sent["description"] = description.as_str().into();
     }
     sent
 }

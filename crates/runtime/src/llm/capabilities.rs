@@ -1,6 +1,7 @@
 //! What a model can do, as its connector says, and what becomes of a call that asks for more.
 
 use super::ModelCall;
+use crate::chat::ChatMessage;
 use crate::error::{Error, Result};
 use crate::llm::Connector;
 use ambit_storage::suggestion;
@@ -126,7 +127,7 @@ pub fn leave_out(connector: &Connector, call: &mut ModelCall) -> Vec<String> {
         ("audio", can.audio, "audio"),
     ];
     for (option, has, name) in options {
-        if !has && call.options.remove(option).is_some() {
+        if !has && call.options.remove(option) {
             notes.push(format!(
                 "connector \"{id}\" has no capability {name}: {option} is not sent"
             ));
@@ -136,16 +137,18 @@ pub fn leave_out(connector: &Connector, call: &mut ModelCall) -> Vec<String> {
 }
 
 /// The places of parts that this model cannot take, as `(message, part, ability)`.
-pub fn lacking(can: ModelCapabilities, messages: &[Value]) -> Vec<(usize, usize, &'static str)> {
+pub fn lacking(
+    can: ModelCapabilities,
+    messages: &[ChatMessage],
+) -> Vec<(usize, usize, &'static str)> {
     let mut lacking = Vec::new();
     for (at, message) in messages.iter().enumerate() {
-        let parts = message.get("content").and_then(Value::as_array);
-        for (part, content) in parts.into_iter().flatten().enumerate() {
-            match content.get("type").and_then(Value::as_str) {
-                Some("image_url") if can.vision == VisionFormat::None => {
+        for (part, content) in message.content.parts().iter().enumerate() {
+            match content.kind() {
+                "image_url" if can.vision == VisionFormat::None => {
                     lacking.push((at, part, "vision"));
                 }
-                Some("input_audio") if !can.audio => lacking.push((at, part, "audio")),
+                "input_audio" if !can.audio => lacking.push((at, part, "audio")),
                 _ => {}
             }
         }
@@ -154,7 +157,7 @@ pub fn lacking(can: ModelCapabilities, messages: &[Value]) -> Vec<(usize, usize,
 }
 
 /// Refuses media that a model cannot take, by name.
-pub fn refuse(connector: &Connector, messages: &[Value]) -> Result<()> {
+pub fn refuse(connector: &Connector, messages: &[ChatMessage]) -> Result<()> {
     let can = ModelCapabilities::of(connector);
     let Some((message, part, ability)) = lacking(can, messages).into_iter().next() else {
         return Ok(());

@@ -7,6 +7,7 @@ use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults, text, wrong}
 use super::{
     AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
 };
+use crate::chat::{ToolChoice, ToolDefinition};
 use crate::llm::Connector;
 use async_trait::async_trait;
 use decode::GeminiDecoder;
@@ -19,15 +20,6 @@ pub const ROW: ProviderEntry = ProviderEntry {
     open,
     by_address: &[],
 };
-
-/// Options by their names here and there.
-const OPTIONS: &[(&str, &str)] = &[
-    ("temperature", "temperature"),
-    ("top_p", "topP"),
-    ("seed", "seed"),
-    ("presence_penalty", "presencePenalty"),
-    ("frequency_penalty", "frequencyPenalty"),
-];
 
 fn open(connector: &Connector, clients: &ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure> {
     let model = text(connector, "model");
@@ -92,7 +84,7 @@ impl GeminiProvider {
         if !call.tools.is_empty() {
             let declarations: Vec<Value> = call.tools.iter().map(declaration).collect();
             put("tools", json!([{"functionDeclarations": declarations}]));
-            let calling = calling(call.options.get("tool_choice"));
+            let calling = calling(call.options.tool_choice.as_ref());
             put("toolConfig", json!({"functionCallingConfig": calling}));
         }
         let generation = self.generation(call);
@@ -104,33 +96,39 @@ impl GeminiProvider {
 
     fn generation(&self, call: &ModelCall) -> Map<String, Value> {
         let settings = &self.connector.options;
-        let option = |name: &str| call.option(name);
+        let options = &call.options;
         let mut sent = Map::new();
         let mut put = |name: &str, value: Value| sent.insert(name.to_owned(), value);
-        for (ours, theirs) in OPTIONS {
-            let configured = || settings.get(*ours).filter(|_| *ours == "temperature");
-            option(ours)
-                .or_else(configured)
-                .map(|value| put(theirs, value.clone()));
+        let configured = settings.get("temperature").cloned();
+        configured.map(|value| put("temperature", value));
+        for (name, number) in [
+            ("temperature", &options.temperature),
+            ("topP", &options.top_p),
+            ("seed", &options.seed),
+            ("presencePenalty", &options.presence_penalty),
+            ("frequencyPenalty", &options.frequency_penalty),
+        ] {
+            number.clone().map(|number| put(name, number.into()));
         }
         let limit = call.limit(settings);
         let limit = limit.or(self.capabilities.max_output_tokens);
         limit.map(|limit| put("maxOutputTokens", limit.into()));
         call.stops().map(|stops| put("stopSequences", stops));
-        let format = option("response_format").unwrap_or(&Value::Null);
-        if format["type"] == "json_object" || format["type"] == "json_schema" {
-            put("responseMimeType", "application/json".into());
+        if let Some(format) = &options.response_format {
+            if matches!(format.kind.as_str(), "json_object" | "json_schema") {
+                put("responseMimeType", "application/json".into());
+            }
+            let schema = format.schema().cloned();
+            schema.map(|schema| put("responseJsonSchema", schema));
         }
-        if let Some(schema) = format.pointer("/json_schema/schema") {
-            put("responseJsonSchema", schema.clone());
-        }
-        let thinking = self.thinking(settings.get("thinking"), option("reasoning_effort"));
+        let effort = options.reasoning_effort.as_deref();
+        let thinking = self.thinking(settings.get("thinking"), effort);
         thinking.map(|thinking| put("thinkingConfig", thinking));
         sent
     }
 
     /// What the connector says about thinking, or else what the effort asks for.
-    fn thinking(&self, thinking: Option<&Value>, effort: Option<&Value>) -> Option<Value> {
+    fn thinking(&self, thinking: Option<&Value>, effort: Option<&str>) -> Option<Value> {
         if let Some(thinking) = thinking {
             if thinking["type"] == "disabled" {
                 return Some(json!({"thinkingBudget": 0}));
@@ -141,7 +139,7 @@ impl GeminiProvider {
             }
             return Some(sent);
         }
-        let effort = effort?.as_str()?;
+        let effort = effort?;
         if !self.is_older {
             return Some(json!({"includeThoughts": true, "thinkingLevel": effort}));
         }
@@ -155,26 +153,23 @@ impl GeminiProvider {
     }
 }
 
-fn declaration(tool: &Value) -> Value {
-    let function = &tool["function"];
+fn declaration(tool: &ToolDefinition) -> Value {
     let mut sent = Map::new();
-    for (ours, theirs) in [
-        ("name", "name"),
-        ("description", "description"),
-        ("parameters", "parametersJsonSchema"),
-    ] {
-        let value = function.get(ours).filter(|value| !value.is_null());
-        sent.extend(value.map(|value| (theirs.to_owned(), value.clone())));
-    }
+    let mut put = |name: &str, value: Value| sent.insert(name.to_owned(), value);
+    put("name", tool.name.as_str().into());
+    let description = tool.description.as_deref();
+    description.map(|text| put("description", text.into()));
+    let schema = tool.parameters.clone();
+    schema.map(|schema| put("parametersJsonSchema", schema));
     Value::Object(sent)
 }
 
-fn calling(choice: Option<&Value>) -> Value {
-    let choice = choice.unwrap_or(&Value::Null);
-    match (choice.as_str(), choice.pointer("/function/name")) {
-        (_, Some(name)) => json!({"mode": "ANY", "allowedFunctionNames": [name]}),
-        (Some("required"), _) => json!({"mode": "ANY"}),
-        (Some("none"), _) => json!({"mode": "NONE"}),
+fn calling(choice: Option<&ToolChoice>) -> Value {
+    let function = choice.and_then(ToolChoice::function);
+    match (function, choice.and_then(ToolChoice::mode)) {
+        (Some(name), _) => json!({"mode": "ANY", "allowedFunctionNames": [name]}),
+        (None, Some("required")) => json!({"mode": "ANY"}),
+        (None, Some("none")) => json!({"mode": "NONE"}),
         _ => json!({"mode": "AUTO"}),
     }
 }

@@ -1,6 +1,7 @@
 //! Pictures and files in messages, from OpenAI's shape to others'.
 
 use super::ModelFailure;
+use crate::chat::ContentPart;
 use serde_json::{Value, json};
 
 /// What an address of a picture or file holds.
@@ -29,18 +30,9 @@ impl<'a> MediaSource<'a> {
     }
 }
 
-/// The address in an `image_url` part.
-pub fn image_address(part: &Value) -> Option<&str> {
-    if part.get("type")?.as_str()? != "image_url" {
-        return None;
-    }
-    let image = part.get("image_url")?;
-    image.as_str().or_else(|| image.get("url")?.as_str())
-}
-
-/// An `image_url` part as Anthropic writes it.
-pub fn claude_image(part: &Value) -> Option<Value> {
-    let source = claude_source(image_address(part)?);
+/// A picture as Anthropic writes it.
+pub fn claude_image(part: &ContentPart) -> Option<Value> {
+    let source = claude_source(part.image_address()?);
     Some(json!({"type": "image", "source": source}))
 }
 
@@ -54,31 +46,8 @@ pub fn claude_source(address: &str) -> Value {
     }
 }
 
-/// The address of a `file` part's bytes.
-pub fn file_address(part: &Value) -> Option<&str> {
-    if part.get("type")?.as_str()? != "file" {
-        return None;
-    }
-    let file = part.get("file")?;
-    let address = file.get("file_data").or_else(|| file.get("url"));
-    address?.as_str()
-}
-
-/// The text of a content, its parts joined by lines.
-pub fn text(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
-}
-
 /// A part that this provider has no place for.
-pub fn not_taken(part: &Value) -> ModelFailure {
-    let kind = part.get("type").and_then(Value::as_str).unwrap_or("");
+pub fn not_taken(part: &ContentPart) -> ModelFailure {
+    let kind = part.kind();
     ModelFailure::permanent(format!("a content part of type \"{kind}\" cannot be sent"))
 }

@@ -7,6 +7,7 @@ use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults};
 use super::{
     AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
 };
+use crate::chat::ToolDefinition;
 use crate::llm::Connector;
 use async_trait::async_trait;
 use decode::OpenAiDecoder;
@@ -20,26 +21,6 @@ pub const ROW: ProviderEntry = ProviderEntry {
     open,
     by_address: &["image_url"],
 };
-
-/// Options of a call that the protocol knows. Others belong to us, or to another protocol.
-const OPTIONS: &[&str] = &[
-    "audio",
-    "frequency_penalty",
-    "logit_bias",
-    "max_completion_tokens",
-    "max_tokens",
-    "modalities",
-    "parallel_tool_calls",
-    "presence_penalty",
-    "reasoning_effort",
-    "response_format",
-    "seed",
-    "stop",
-    "temperature",
-    "tool_choice",
-    "top_p",
-    "user",
-];
 
 fn open(connector: &Connector, clients: &ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure> {
     at(connector, clients, "https://api.openai.com")
@@ -95,10 +76,9 @@ impl OpenAiProvider {
         body.insert("messages".to_owned(), messages.into());
         let configured = ["temperature", "thinking"].into_iter();
         let configured = configured.filter_map(|name| settings.get_key_value(name));
-        let asked = OPTIONS.iter();
-        let asked = asked.filter_map(|name| call.options.get_key_value(*name));
-        let options = configured.chain(asked);
-        body.extend(options.filter(|(_, value)| !value.is_null()).map(owned));
+        body.extend(configured.filter(|(_, value)| !value.is_null()).map(owned));
+        // Options that are ours, or another protocol's, are not among these.
+        body.extend(call.options.known());
         self.limit(&mut body);
         match call.tools.is_empty() {
             // Both are refused where there are no tools.
@@ -107,7 +87,8 @@ impl OpenAiProvider {
                 body.remove("parallel_tool_calls");
             }
             false => {
-                body.insert("tools".to_owned(), call.tools.clone().into());
+                let tools = call.tools.iter().map(ToolDefinition::to_json).collect();
+                body.insert("tools".to_owned(), tools);
             }
         }
         if self.streaming {

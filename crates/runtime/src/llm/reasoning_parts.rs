@@ -2,56 +2,46 @@
 //! no other: others refuse what they did not make.
 
 use super::ModelAnswer;
-use serde_json::Value;
-
-/// Where a part says of which connector it is.
-const OWNER: &str = "connector";
+use crate::chat::ChatMessage;
 
 /// Notes in an answer's parts that they are this connector's.
 pub fn mark(answer: &mut ModelAnswer, connector: &str) {
     let parts = answer.reasoning_parts.iter_mut();
-    for part in parts.filter_map(Value::as_object_mut) {
-        part.insert(OWNER.to_owned(), connector.into());
-    }
+    parts.for_each(|part| part.set_connector(connector));
 }
 
 /// Leaves out of messages what other connectors want back. A part without a note is kept: nobody knows better.
-pub fn keep_own(messages: &mut [Value], connector: &str) {
-    for message in messages.iter_mut().filter_map(Value::as_object_mut) {
-        let Some(Value::Array(parts)) = message.get_mut("reasoning_parts") else {
-            continue;
-        };
-        parts.retain_mut(|part| {
-            let owner = part.as_object_mut().and_then(|part| part.remove(OWNER));
-            owner.is_none_or(|owner| owner == connector)
-        });
-        if parts.is_empty() {
-            message.remove("reasoning_parts");
-        }
+pub fn keep_own(messages: &mut [ChatMessage], connector: &str) {
+    for message in messages {
+        let parts = &mut message.reasoning_parts;
+        parts.retain_mut(|part| part.take_connector(connector));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{keep_own, mark};
+    use crate::chat::{ChatMessage, ReasoningPart};
     use crate::llm::ModelAnswer;
-    use serde_json::json;
 
     #[test]
     fn parts_go_back_to_the_connector_that_made_them() {
-        let part = json!({"type": "thinking", "signature": "s"});
+        let part = ReasoningPart::new("thinking").with("signature", "s");
         let mut answer = ModelAnswer {
             reasoning_parts: vec![part.clone()],
             ..ModelAnswer::default()
         };
         mark(&mut answer, "one");
-        let old = json!({"role": "assistant", "content": "", "reasoning_parts": [part]});
+        let old = ChatMessage {
+            reasoning_parts: vec![part],
+            ..ChatMessage::assistant("")
+        };
         let messages = [answer.message(), old.clone()];
         let mut own = messages.clone();
         keep_own(&mut own, "one");
         assert_eq!(own, [old.clone(), old.clone()]);
         let mut others = messages;
         keep_own(&mut others, "two");
-        assert_eq!(others, [json!({"role": "assistant", "content": ""}), old]);
+        assert_eq!(others, [ChatMessage::assistant(""), old]);
     }
 }

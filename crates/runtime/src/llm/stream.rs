@@ -4,6 +4,7 @@
 use super::endpoint::{ModelEndpoint, silent, unreachable};
 use super::sse::SseParser;
 use super::{AnswerPiece, AnswerStream, ModelCall, ModelFailure, ModelFailureKind};
+use crate::chat::ChatMessage;
 use futures::stream::{self, StreamExt};
 use rand::seq::IndexedRandom;
 use reqwest::Response;
@@ -269,12 +270,7 @@ impl PieceChecker {
 }
 
 /// The ids of calls in a message of the conversation.
-fn ids_of(message: &Value) -> Vec<String> {
-    let calls = message.get("tool_calls").and_then(Value::as_array);
-    let calls = calls
-        .into_iter()
-        .flatten()
-        .filter_map(|call| call.get("id"));
-    let ids = calls.chain(message.get("tool_call_id"));
-    ids.filter_map(Value::as_str).map(str::to_owned).collect()
+fn ids_of(message: &ChatMessage) -> impl Iterator<Item = String> {
+    let calls = message.tool_calls.iter().map(|call| &call.id);
+    calls.chain(&message.tool_call_id).cloned()
 }

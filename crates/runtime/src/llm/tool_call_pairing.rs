@@ -1,5 +1,6 @@
 //! A conversation as every provider accepts it: each call of a tool has an id of its own and one result directly behind it.
 
+use crate::chat::{ChatMessage, Role, ToolCall};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -10,12 +11,12 @@ const MISSING: &str = "no result: the call was interrupted";
 
 /// The conversation with ids that differ and with results where they belong. A result without a call becomes what the user
 /// says, so that nothing is lost.
-pub fn pair_calls(messages: &[Value]) -> Vec<Value> {
+pub fn pair_calls(messages: &[ChatMessage]) -> Vec<ChatMessage> {
     let mut pairing = ToolCallPairing::default();
     for message in messages {
-        match message.get("role").and_then(Value::as_str) {
-            Some("assistant") => pairing.assistant(message),
-            Some("tool") => pairing.result(message),
+        match message.role {
+            Role::Assistant => pairing.assistant(message),
+            Role::Tool => pairing.result(message),
             _ => pairing.later.push(message.clone()),
         }
     }
@@ -24,77 +25,65 @@ pub fn pair_calls(messages: &[Value]) -> Vec<Value> {
 }
 
 /// What a call gives its tool, for providers that take only an object.
-pub fn arguments(call: &Value) -> Value {
-    let written = &call["function"]["arguments"];
-    let read = written
-        .as_str()
-        .and_then(|text| serde_json::from_str(text).ok());
-    match read.unwrap_or_else(|| written.clone()) {
-        Value::Object(arguments) => Value::Object(arguments),
-        Value::Null => json!({}),
+pub fn arguments(call: &ToolCall) -> Value {
+    match serde_json::from_str(&call.arguments) {
+        Ok(Value::Object(arguments)) => Value::Object(arguments),
+        Ok(Value::Null) => json!({}),
         // The model sees what it wrote, in the only shape that is taken.
-        other => json!({"arguments": other}),
+        Ok(other) => json!({"arguments": other}),
+        Err(_) => json!({"arguments": call.arguments}),
     }
 }
 
 #[derive(Default)]
 struct ToolCallPairing {
-    messages: Vec<Value>,
+    messages: Vec<ChatMessage>,
     used: BTreeSet<String>,
     /// The calls of the last message of the assistant.
     open: Vec<UnansweredCall>,
     /// What came since then that is no result: it goes behind the results.
-    later: Vec<Value>,
+    later: Vec<ChatMessage>,
 }
 
 struct UnansweredCall {
     original_id: String,
     sent_id: String,
-    result: Option<Value>,
+    result: Option<ChatMessage>,
 }
 
 impl ToolCallPairing {
-    fn assistant(&mut self, message: &Value) {
+    fn assistant(&mut self, message: &ChatMessage) {
         self.close();
         let mut message = message.clone();
-        let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
-        for call in calls.into_iter().flatten() {
-            let given = call.get("id").and_then(Value::as_str).unwrap_or_default();
-            let given = given.to_owned();
-            let sent = self.unused(&given);
-            if let Some(call) = call.as_object_mut() {
-                call.insert("id".to_owned(), sent.as_str().into());
-            }
+        for call in &mut message.tool_calls {
+            let sent_id = self.unused(&call.id);
             self.open.push(UnansweredCall {
-                original_id: given,
-                sent_id: sent,
+                original_id: std::mem::replace(&mut call.id, sent_id.clone()),
+                sent_id,
                 result: None,
             });
         }
         self.messages.push(message);
     }
 
-    fn result(&mut self, message: &Value) {
-        let id = message.get("tool_call_id").and_then(Value::as_str);
-        let given = id.unwrap_or_default();
+    fn result(&mut self, message: &ChatMessage) {
+        let id = message.tool_call_id.as_deref().unwrap_or_default();
         let mut waiting = self.open.iter_mut().filter(|call| call.result.is_none());
-        let Some(call) = waiting.find(|call| call.original_id == given) else {
-            let content = message.get("content").cloned().unwrap_or_default();
-            self.later.push(json!({"role": "user", "content": content}));
+        let Some(call) = waiting.find(|call| call.original_id == id) else {
+            let said = ChatMessage::user(message.content.clone());
+            self.later.push(said);
             return;
         };
-        let mut result = message.clone();
-        if let Some(result) = result.as_object_mut() {
-            result.insert("tool_call_id".to_owned(), call.sent_id.as_str().into());
-        }
-        call.result = Some(result);
+        call.result = Some(ChatMessage {
+            tool_call_id: Some(call.sent_id.clone()),
+            ..message.clone()
+        });
     }
 
     /// Ends what the last message of the assistant began.
     fn close(&mut self) {
         for call in self.open.drain(..) {
-            let missing =
-                || json!({"role": "tool", "tool_call_id": call.sent_id, "content": MISSING});
+            let missing = || ChatMessage::result(call.sent_id, MISSING);
             self.messages.push(call.result.unwrap_or_else(missing));
         }
         self.messages.append(&mut self.later);
@@ -125,11 +114,20 @@ impl ToolCallPairing {
 
 #[cfg(test)]
 mod tests {
-    use super::pair_calls;
+    use crate::chat::ChatMessage;
     use serde_json::{Value, json};
 
+    fn pair_calls(messages: &[Value]) -> Vec<Value> {
+        let messages = ChatMessage::read_all("messages", messages.to_vec());
+        let paired = super::pair_calls(&messages.unwrap());
+        paired.iter().map(ChatMessage::to_json).collect()
+    }
+
     fn calling(ids: &[&str]) -> Value {
-        let calls = ids.iter().map(|id| json!({"id": id, "type": "function"}));
+        let function = json!({"name": "f", "arguments": "{}"});
+        let calls = ids
+            .iter()
+            .map(|id| json!({"id": id, "type": "function", "function": function}));
         json!({"role": "assistant", "content": null, "tool_calls": calls.collect::<Vec<_>>()})
     }
 

@@ -2,6 +2,7 @@
 
 use super::stores::failed;
 use super::{ProcessCall, ProcessFamily, listed};
+use crate::chat::ChatMessage;
 use crate::ctx::{CalleeKind, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
 use crate::optional::optional;
@@ -44,6 +45,7 @@ fn read(given: Option<&Value>) -> Result<(NestedCall, f64)> {
     let agent = given.get("assistant_id").and_then(Value::as_str);
     let agent = agent.filter(|id| !id.is_empty());
     let messages = given.get("messages").and_then(Value::as_array);
+    let messages = messages.ok_or_else(|| wrong("messages", "must be a list"));
     let is_no_object = || wrong("options", "must be an object");
     let options = optional(given.get("options"), Value::as_object, is_no_object)?;
     let options = options.cloned().unwrap_or_default();
@@ -55,9 +57,7 @@ fn read(given: Option<&Value>) -> Result<(NestedCall, f64)> {
         name: agent
             .ok_or_else(|| wrong("assistant_id", "must be an agent's id"))?
             .to_owned(),
-        messages: messages
-            .ok_or_else(|| wrong("messages", "must be a list"))?
-            .clone(),
+        messages: ChatMessage::read_all("messages", messages?.clone()),
         options,
         is_silent: says != Some(false),
         on_chunk: None,

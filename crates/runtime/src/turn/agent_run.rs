@@ -5,6 +5,7 @@ use super::conversation::{chat_view, history_size};
 use super::next::TurnResponse;
 use super::output::TurnOutput;
 use crate::app::AppAgent;
+use crate::chat::ChatMessage;
 use crate::chat_message;
 use crate::error::{Error, ErrorCode, Result};
 use crate::hook::{AgentHooks, Delegate};
@@ -30,7 +31,7 @@ pub(super) struct AgentRun {
     pub agent: Arc<AppAgent>,
     pub hooks: Arc<AgentHooks>,
     /// Everything it is to see: history and request, or what it was handed.
-    pub messages: Vec<Value>,
+    pub messages: Vec<ChatMessage>,
     /// How it was called.
     pub call: CallOptions,
     /// All agents of the turn so far, this one last.

@@ -10,10 +10,10 @@ use super::output::TurnOutput;
 use crate::error::Result;
 use crate::event::BeforeSaveHistory;
 use crate::frame::MessageStatus;
+use crate::journal::ToolCallReport;
 use crate::llm::ModelAnswer;
 use ambit_storage::storage::Message;
 use history_entry::{amended_entry, answer_entry, message_entry, signed};
-use serde_json::{Value, json};
 use std::collections::HashSet;
 
 /// What the models of a turn have said.
@@ -26,7 +26,7 @@ pub(super) struct TurnAnswers {
     /// How many calls were made.
     pub calls: usize,
     /// `payload.tools`.
-    pub tool_results: Vec<Value>,
+    pub tool_results: Vec<ToolCallReport>,
     /// The last answer has a form of its own.
     pub is_structured: bool,
     /// The messages in which tool calls were shown.
@@ -36,7 +36,7 @@ pub(super) struct TurnAnswers {
     /// The shown messages that the history has already, or is to leave out.
     pub stored: HashSet<String>,
     /// Stored answers of which listeners have not been told.
-    pub unannounced: Vec<Value>,
+    pub unannounced: Vec<Message>,
 }
 
 /// An answer and how it was shown.
@@ -109,11 +109,7 @@ impl Turn {
             return Ok(());
         }
         self.persist().await?;
-        let ids: Vec<String> = messages
-            .iter()
-            .filter_map(|it| it["id"].as_str())
-            .map(str::to_owned)
-            .collect();
+        let ids: Vec<String> = messages.iter().map(|message| message.id.clone()).collect();
         let event = BeforeSaveHistory {
             about: self.context.about(),
             messages,
@@ -156,7 +152,7 @@ impl Turn {
     }
 
     /// Stages shown messages in the order in which they began; those still open only if `all`.
-    async fn stage_shown(&mut self, all: bool) -> Result<Vec<Value>> {
+    async fn stage_shown(&mut self, all: bool) -> Result<Vec<Message>> {
         if self.context.request.skip.history {
             return Ok(Vec::new());
         }
@@ -184,7 +180,7 @@ impl Turn {
                 }
                 None => message_entry(message, turn_id),
             };
-            let stored = json!(history.add_message(entry).await?);
+            let stored = history.add_message(entry).await?;
             if answer.is_some() {
                 answers.unannounced.push(stored.clone());
             }
@@ -193,7 +189,7 @@ impl Turn {
         // Answers of which nothing was shown.
         for record in unstored {
             let entry = answer_entry(&record, &shown, turn_id);
-            let stored = json!(history.add_message(entry).await?);
+            let stored = history.add_message(entry).await?;
             answers.unannounced.push(stored.clone());
             staged.push(stored);
         }

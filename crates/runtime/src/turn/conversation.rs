@@ -1,6 +1,7 @@
 //! The conversation that a turn belongs to: the end of its stored history, and what becomes part of it.
 
 use crate::app::AppAgent;
+use crate::chat::ChatMessage;
 use crate::chat_message;
 use crate::chats;
 use crate::error::Result;
@@ -14,7 +15,6 @@ use ambit_storage::driver::Driver;
 use ambit_storage::memory::Memory;
 use ambit_storage::storage::{Message, for_model};
 use futures::FutureExt;
-use serde_json::Value;
 use std::borrow::Borrow;
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ pub(super) fn history_size(loaded: &LoadedApp, agent: &AppAgent) -> Result<usize
 }
 
 /// Stored messages as a model may see them: calls and results in pairs, and without what is only for show.
-pub(super) fn chat_view(messages: &[impl Borrow<Message>]) -> Vec<Value> {
+pub(super) fn chat_view(messages: &[impl Borrow<Message>]) -> Vec<ChatMessage> {
     let paired = for_model(messages);
     paired.iter().filter_map(chat_message::to_chat).collect()
 }

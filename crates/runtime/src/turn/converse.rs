@@ -7,21 +7,21 @@ use super::model_call::{FallbackChain, ModelCallInput};
 use super::model_input;
 use super::tool_round::ToolRound;
 use super::tools::OfferedTools;
+use crate::chat::ChatMessage;
 use crate::error::{Error, Result};
 use crate::hook::CreateResult;
 use crate::journal::RoundPosition;
-use crate::llm::ModelAnswer;
-use serde_json::Value;
+use crate::llm::{ModelAnswer, ModelCompletion};
 
 /// What came of the model's part.
 #[derive(Default)]
 pub(super) struct Transcript {
     /// What was sent to the model, or would have been.
-    pub messages: Vec<Value>,
+    pub messages: Vec<ChatMessage>,
     /// How many of them are instructions.
     pub instructions: usize,
     /// The last answer, as `payload.completion`.
-    pub completion: Option<Value>,
+    pub completion: Option<ModelCompletion>,
 }
 
 /// A failure that `Next` may turn around.
@@ -58,7 +58,7 @@ impl Turn {
         };
         let chain = FallbackChain::of(&self.context, &setup.plan);
         let mut chain = chain.map_err(StageFailure::at("build"))?;
-        self.output.answers.is_structured = setup.plan.is_structured();
+        self.output.answers.is_structured = setup.plan.options.is_structured();
         let mut input = ModelCallInput {
             run,
             plan: &setup.plan,

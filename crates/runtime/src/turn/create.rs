@@ -4,12 +4,13 @@ use super::Turn;
 use super::agent_run::AgentRun;
 use super::request_context::{CreatedServers, RequestContext};
 use crate::app::AppAgent;
+use crate::chat::{ChatMessage, GenerationOptions, ToolDefinition};
 use crate::error::{Error, ErrorCode, Result};
 use crate::hook::CreateResult;
 use crate::journal::JournalStep;
 use crate::llm::ModelCapabilities;
 use crate::uses::UsesSettings;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::sync::Arc;
 
 impl AgentRun {
@@ -20,8 +21,7 @@ impl AgentRun {
             None => {
                 let script = turn.script_context(self, "Create")?;
                 let options = self.call.options(&turn.context.settings.metadata);
-                let messages = self.messages.clone();
-                let created = self.hooks.create(&script, messages, options).await?;
+                let created = self.hooks.create(&script, &self.messages, options).await?;
                 turn.journal.note(JournalStep::Created {
                     run: self.index,
                     created: created.clone().map(Box::new),
@@ -44,15 +44,15 @@ impl AgentRun {
 /// What an agent asks its model.
 pub(super) struct ModelCallPlan {
     /// What the model is to see, if `Create` has replaced it.
-    pub messages: Option<Vec<Value>>,
+    pub messages: Option<Vec<ChatMessage>>,
     /// Generation options.
-    pub options: Map<String, Value>,
+    pub options: GenerationOptions,
     /// A connector's id, or `use::<role>`.
     pub connector: String,
     /// Tool servers.
     pub servers: Vec<Value>,
     /// Tools that the client runs.
-    pub client_tools: Vec<Value>,
+    pub client_tools: Vec<ToolDefinition>,
     /// The prompts' preset.
     pub preset: Option<String>,
     /// The mode.
@@ -64,21 +64,14 @@ pub(super) struct ModelCallPlan {
 }
 
 impl ModelCallPlan {
-    /// Whether the answer is to have a given form.
-    pub fn is_structured(&self) -> bool {
-        let form = self.options.get("response_format");
-        let form = form.and_then(|form| form.get("type"));
-        form.is_some_and(|form| form != "text")
-    }
-
     pub fn new(context: &RequestContext, run: &AgentRun, created: CreateResult) -> Result<Self> {
         let agent = &run.agent;
         let uses = uses(context, run, &created);
         let mut options = agent.package.options.generation.clone();
         if run.index == 0 {
-            options.extend(context.request.options.clone());
+            options.merge(context.request.options.clone());
         }
-        options.extend(created.options);
+        options.merge(created.options);
         let connector = created.connector.clone();
         let connector = match (connector, &run.call.connector) {
             (Some(connector), _) => connector,

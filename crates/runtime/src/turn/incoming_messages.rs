@@ -3,6 +3,7 @@
 
 use super::turn_journal::FIRST_PAUSE;
 use super::{Turn, TurnEnd};
+use crate::chat::ChatMessage;
 use crate::chat_message;
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::MessageStatus;
@@ -12,7 +13,7 @@ use crate::turn_info::TurnInterrupt;
 use crate::turn_info::TurnStopReason;
 use ambit_storage::batch::BatchWrite;
 use ambit_storage::storage::{Message, for_model};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::HashSet;
 use std::sync::Arc;
 use tokio::time::sleep_until;
@@ -71,9 +72,10 @@ impl Turn {
         let messages = open.iter().filter_map(|id| outbox.message(id));
         let partial = messages.filter(|shown| shown.kind == "text");
         let partial = partial.filter_map(|shown| {
-            Some(json!({"role": "assistant", "content": shown.props.get("content")?}))
+            let text = shown.props.get("content")?.as_str()?;
+            Some(ChatMessage::assistant(text))
         });
-        let before: Vec<Value> = partial.collect();
+        let before: Vec<ChatMessage> = partial.collect();
         let position = self.journal.position;
         self.store_answers_of(position.run).await?;
         let added = self.received().await?;
@@ -152,7 +154,7 @@ impl Turn {
         &mut self,
         added: Vec<TurnInterrupt>,
         before: RoundPosition,
-        said: Vec<Value>,
+        said: Vec<ChatMessage>,
     ) -> Result<()> {
         let mut messages = said;
         for interrupt in added {
@@ -197,7 +199,7 @@ impl Turn {
 /// Messages that others append to the conversation while a turn has it.
 impl Turn {
     /// Takes in what others have appended since the last look, for this round.
-    pub(super) async fn take_appended(&mut self) -> Result<Vec<Value>> {
+    pub(super) async fn take_appended(&mut self) -> Result<Vec<ChatMessage>> {
         if self.context.request.skip.history {
             return Ok(Vec::new());
         }
@@ -207,7 +209,7 @@ impl Turn {
         }
         let ids = appended.iter().map(|message| message.id.clone()).collect();
         let paired = for_model(&appended);
-        let messages: Vec<Value> = paired.iter().filter_map(chat_message::to_chat).collect();
+        let messages: Vec<ChatMessage> = paired.iter().filter_map(chat_message::to_chat).collect();
         let position = self.journal.position;
         self.record(JournalStep::Added {
             run: position.run,

@@ -8,6 +8,7 @@ use super::Turn;
 use super::agent_run::AgentRun;
 use super::model_call::ModelCallInput;
 use crate::app::Connector;
+use crate::chat::{ChatContent, ChatMessage, ContentPart};
 use crate::error::{Error, ErrorCode, Result};
 use crate::journal::{self, JournalStep};
 use crate::llm::capabilities::VisionFormat;
@@ -49,7 +50,7 @@ struct MediaReplacement {
 
 /// What one part needs to be worked on.
 struct MediaConversion {
-    content: Value,
+    content: ContentPart,
     wanted: UsesRequest,
     client: UsesClient,
     fetcher: MediaFetcher,
@@ -61,7 +62,7 @@ pub(super) async fn replace(
     turn: &mut Turn,
     input: &ModelCallInput<'_>,
     connector: &Connector,
-    messages: &mut [Value],
+    messages: &mut [ChatMessage],
 ) -> Result<()> {
     let run = input.run;
     if run.call.skip.content_parsing {
@@ -70,7 +71,7 @@ pub(super) async fn replace(
     let mut open = Vec::new();
     for part in parts(turn, input, connector, messages) {
         match turn.words_for(run, &part.digest).await? {
-            Some(text) => put(messages, &part, text_part(&text)),
+            Some(text) => put(messages, &part, ContentPart::of_text(text)),
             None => open.push(part),
         }
     }
@@ -102,14 +103,14 @@ fn parts(
     turn: &Turn,
     input: &ModelCallInput<'_>,
     connector: &Connector,
-    messages: &[Value],
+    messages: &[ChatMessage],
 ) -> Vec<MediaReplacement> {
     let uses = &input.plan.uses;
     let mut parts = Vec::new();
     let mut unknown = Vec::new();
     let origins = origin::of(turn, messages);
     for (at, message) in messages.iter().enumerate() {
-        for (number, content) in contents(message).iter().enumerate() {
+        for (number, content) in message.content.parts().iter().enumerate() {
             let Some((key, is_needed)) = step(content, connector, uses) else {
                 continue;
             };
@@ -122,7 +123,7 @@ fn parts(
                     means,
                     is_needed,
                     digest: digest(
-                        &[json!([key, value]), around(message, content)],
+                        &[json!([key, value]), around(message, content).to_json()],
                         fetch::address(content).map(|_| origins[at]),
                     ),
                 }),
@@ -136,16 +137,14 @@ fn parts(
     parts
 }
 
-/// The parts of a message.
-fn contents(chat: &Value) -> &[Value] {
-    let contents = chat.get("content").and_then(Value::as_array);
-    contents.map_or(&[], Vec::as_slice)
-}
-
 /// Which step a part needs, and whether the model cannot take the part as it is.
-fn step(part: &Value, connector: &Connector, uses: &UsesSettings) -> Option<(&'static str, bool)> {
+fn step(
+    part: &ContentPart,
+    connector: &Connector,
+    uses: &UsesSettings,
+) -> Option<(&'static str, bool)> {
     let can = ModelCapabilities::of(connector);
-    let kind = part.get("type")?.as_str()?;
+    let kind = part.kind();
     let (key, is_taken) = match kind {
         "image_url" => ("vision", can.vision != VisionFormat::None),
         "input_audio" => ("audio", can.audio),
@@ -163,11 +162,11 @@ fn step(part: &Value, connector: &Connector, uses: &UsesSettings) -> Option<(&'s
 }
 
 /// The part as a message of its own, with the texts that it came with.
-fn around(message: &Value, part: &Value) -> Value {
-    let texts = contents(message).iter();
-    let texts = texts.filter(|content| content["type"] == "text");
-    let parts: Vec<Value> = texts.chain([part]).cloned().collect();
-    json!({"role": "user", "content": parts})
+fn around(message: &ChatMessage, part: &ContentPart) -> ChatMessage {
+    let texts = message.content.parts().iter();
+    let texts = texts.filter(|content| content.kind() == "text");
+    let parts = texts.chain([part]).cloned().collect();
+    ChatMessage::user(ChatContent::Parts(parts))
 }
 
 /// What a part is known by: for one that lies elsewhere also where it came from, because what lies there changes.
@@ -182,10 +181,10 @@ fn conversion(
     turn: &Turn,
     run: &AgentRun,
     part: &MediaReplacement,
-    messages: &[Value],
+    messages: &[ChatMessage],
 ) -> Result<MediaConversion> {
     let message = &messages[part.message];
-    let content = message["content"][part.part].clone();
+    let content = message.content.parts()[part.part].clone();
     let key = part.key;
     if let UsesTarget::Agent(id) = &part.means
         && run.chain.contains(id)
@@ -197,7 +196,7 @@ fn conversion(
         return Err(Error::new(ErrorCode::ConfigError, message));
     }
     let path = part.path();
-    let input = json!({"part": path, "type": content["type"], "by": by(&part.means)});
+    let input = json!({"part": path, "type": content.kind(), "by": by(&part.means)});
     let node = turn.node(run, "step", key, input);
     Ok(MediaConversion {
         wanted: wanted(part, message, &content),
@@ -217,44 +216,47 @@ fn by(means: &UsesTarget) -> String {
     }
 }
 
-fn wanted(part: &MediaReplacement, message: &Value, content: &Value) -> UsesRequest {
-    let whole = match fetch::address(content).filter(|_| part.key == "fetch") {
-        Some(url) => json!({"url": url}),
-        None => around(message, content),
+fn wanted(part: &MediaReplacement, message: &ChatMessage, content: &ContentPart) -> UsesRequest {
+    let url = fetch::address(content).filter(|_| part.key == "fetch");
+    let (whole, arguments) = match url {
+        Some(url) => {
+            let arguments = json!({"url": url});
+            (ChatMessage::user(arguments.to_string()), arguments)
+        }
+        None => {
+            let whole = around(message, content);
+            let arguments = whole.to_json();
+            (whole, arguments)
+        }
     };
     let instruction = match part.key {
         "audio" => SOUND,
         _ => PICTURE,
     };
     let messages = match (part.key, &part.means) {
-        ("fetch", _) => vec![json!({"role": "user", "content": whole.to_string()})],
-        (_, UsesTarget::Builtin) => {
-            vec![
-                json!({"role": "system", "content": instruction}),
-                whole.clone(),
-            ]
-        }
-        _ => vec![whole.clone()],
+        ("fetch", _) => vec![whole],
+        (_, UsesTarget::Builtin) => vec![ChatMessage::system(instruction), whole],
+        _ => vec![whole],
     };
     UsesRequest {
         key: part.key,
         messages,
-        arguments: whole,
+        arguments,
     }
 }
 
 impl MediaConversion {
     /// What stands in the part's place.
-    async fn run(self, means: &UsesTarget) -> Result<Value, UsesFailure> {
+    async fn run(self, means: &UsesTarget) -> Result<ContentPart, UsesFailure> {
         let done = match (means, self.wanted.key) {
             (UsesTarget::Builtin, "fetch") => self.fetcher.fetch(&self.content).await,
             _ => {
                 let answer = self.client.ask(means, self.wanted).await;
-                answer.map(|answer| text_part(&cut(words(&answer))))
+                answer.map(|answer| ContentPart::of_text(cut(words(&answer))))
             }
         };
         match &done {
-            Ok(part) => self.node.complete(part.get("text").cloned()),
+            Ok(part) => self.node.complete(part.text().map(Value::from)),
             Err(UsesFailure::Unknown(why)) => self.node.fail(why),
             Err(UsesFailure::Failed(error)) => self.node.fail(&error.message),
         }
@@ -288,12 +290,11 @@ impl MediaReplacement {
     }
 }
 
-fn text_part(text: &str) -> Value {
-    json!({"type": "text", "text": text})
-}
-
-fn put(messages: &mut [Value], part: &MediaReplacement, new: Value) {
-    messages[part.message]["content"][part.part] = new;
+fn put(messages: &mut [ChatMessage], part: &MediaReplacement, new: ContentPart) {
+    let mut parts = messages[part.message].content.parts_mut().iter_mut();
+    if let Some(place) = parts.nth(part.part) {
+        *place = new;
+    }
 }
 
 impl Turn {
@@ -317,10 +318,10 @@ impl Turn {
         &mut self,
         run: &AgentRun,
         part: &MediaReplacement,
-        new: &Value,
+        new: &ContentPart,
     ) -> Result<()> {
         let is_fetched = part.key == "fetch" && part.means == UsesTarget::Builtin;
-        let Some(text) = new["text"].as_str().filter(|_| !is_fetched) else {
+        let Some(text) = new.text().filter(|_| !is_fetched) else {
             return Ok(());
         };
         if self.remembers(run) {

@@ -14,6 +14,7 @@ use super::model_input::{self, ModelCallDraft};
 use super::request_context::RequestContext;
 use super::usage::UsageMeter;
 use crate::app::Connector;
+use crate::chat::{ChatMessage, ToolDefinition};
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::{AfterResponse, BeforeResponse};
 use crate::frame::MessageStatus;
@@ -25,7 +26,6 @@ use crate::llm::{
 use ambit_storage::event::EngineError;
 use answer_writer::AnswerWriter;
 use futures::StreamExt;
-use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use step::ModelCallStep;
@@ -43,7 +43,7 @@ pub(super) struct FallbackChain {
 pub(super) struct ModelCallInput<'a> {
     pub run: &'a AgentRun,
     pub plan: &'a ModelCallPlan,
-    pub tools: Vec<Value>,
+    pub tools: Vec<ToolDefinition>,
 }
 
 /// Why there is no answer.
@@ -273,7 +273,7 @@ impl FallbackChain {
 
 impl ModelCallInput<'_> {
     /// The call with these messages, as listeners leave it.
-    async fn call(&self, context: &RequestContext, messages: &[Value]) -> Result<ModelCall> {
+    async fn call(&self, context: &RequestContext, messages: &[ChatMessage]) -> Result<ModelCall> {
         let mut options = self.plan.options.clone();
         if self.tools.is_empty() {
             options.remove("tool_choice");
@@ -286,19 +286,11 @@ impl ModelCallInput<'_> {
         if !context.has_listener::<BeforeResponse>() {
             return Ok(call);
         }
-        let request =
-            serde_json::to_value(&call).map_err(|error| Error::internal(error.to_string()))?;
         let event = BeforeResponse {
             about: context.about(),
-            request,
+            request: call,
         };
-        let event = context.ask(event).await?;
-        serde_json::from_value(event.request).map_err(|error| {
-            Error::new(
-                ErrorCode::HookError,
-                format!("a BeforeResponse listener changed the request to what is none: {error}"),
-            )
-        })
+        Ok(context.ask(event).await?.request)
     }
 }
 

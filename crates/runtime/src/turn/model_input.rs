@@ -8,10 +8,11 @@ use super::output::TurnOutput;
 use super::request_context::RequestContext;
 use crate::app::Connector;
 use crate::app::prompts::{self, PromptChoice, PromptVariables};
+use crate::chat::{ChatMessage, Role, ToolDefinition, role_named};
 use crate::chat_message;
 use crate::error::{Error, ErrorCode, Result};
 use crate::llm::ModelCapabilities;
-use ambit_storage::storage::{Message, Role};
+use ambit_storage::storage::Message;
 use ambit_storage::truncation::{self, ContextWindow, ReportedUsage, STANDS_FOR, estimate};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ const MOST_RESERVED: u64 = 4;
 
 /// What stands in front of the messages.
 pub(super) struct AgentInstructions {
-    pub messages: Vec<Value>,
+    pub messages: Vec<ChatMessage>,
     /// Whether any are the agent's own.
     pub has_own: bool,
 }
@@ -56,11 +57,11 @@ pub(super) fn instructions(
         };
     }
     let messages = filled.prompts.into_iter().map(|prompt| {
-        let mut message = json!({"role": prompt.role, "content": prompt.content});
-        if let Some(name) = prompt.name {
-            message["name"] = name.into();
+        let role = role_named(&prompt.role).unwrap_or(Role::System);
+        ChatMessage {
+            name: prompt.name,
+            ..ChatMessage::new(role, prompt.content)
         }
-        message
     });
     AgentInstructions {
         messages: messages.collect(),
@@ -105,9 +106,9 @@ fn variables(context: &RequestContext, run: &AgentRun) -> PromptVariables {
 pub(super) struct ModelCallDraft<'a> {
     pub plan: &'a ModelCallPlan,
     pub connector: &'a Connector,
-    pub tools: &'a [Value],
+    pub tools: &'a [ToolDefinition],
     /// Instructions first.
-    pub messages: &'a [Value],
+    pub messages: &'a [ChatMessage],
     /// How many of the messages are instructions.
     pub instructions: usize,
 }
@@ -117,7 +118,7 @@ pub(super) async fn fit(
     turn: &mut Turn,
     run: &AgentRun,
     draft: ModelCallDraft<'_>,
-) -> Result<Option<Vec<Value>>> {
+) -> Result<Option<Vec<ChatMessage>>> {
     let window = window(draft.plan, draft.connector);
     let is_stored =
         run.index == 0 && draft.plan.messages.is_none() && !turn.context.request.skip.history;
@@ -143,7 +144,7 @@ async fn shortened(
     run: &AgentRun,
     draft: ModelCallDraft<'_>,
     window: Option<ContextWindow>,
-) -> Result<Vec<Value>> {
+) -> Result<Vec<ChatMessage>> {
     turn.persist().await?;
     let instructions = &draft.messages[..draft.instructions];
     let call = truncation::TruncationRequest {
@@ -199,8 +200,7 @@ async fn reported(turn: &Turn) -> Result<Option<ReportedUsage>> {
 /// What the model takes, less what is kept for its answer: as much as was asked for, but no more than a quarter.
 fn window(plan: &ModelCallPlan, connector: &Connector) -> Option<ContextWindow> {
     let tokens = ModelCapabilities::of(connector).max_input_tokens?;
-    let option = |name: &str| plan.options.get(name).and_then(Value::as_u64);
-    let asked = option("max_completion_tokens").or_else(|| option("max_tokens"));
+    let asked = plan.options.limit();
     Some(ContextWindow {
         tokens,
         reserve: asked.unwrap_or(0).min(tokens / MOST_RESERVED),
@@ -208,18 +208,18 @@ fn window(plan: &ModelCallPlan, connector: &Connector) -> Option<ContextWindow> 
 }
 
 /// Tokens of messages as models know them, about.
-pub(super) fn tokens(messages: &[Value]) -> u64 {
+pub(super) fn tokens(messages: &[ChatMessage]) -> u64 {
     let counted = messages
         .iter()
         .map(|chat| match chat_message::from_chat("messages", chat) {
             Ok(message) => estimate(&message),
-            Err(_) => of_json(chat),
+            Err(_) => of_json(&chat.to_json()),
         });
     counted.sum()
 }
 
 /// Tokens of tools as models are told of them, about.
-pub(super) fn of_tools(tools: &[Value]) -> u64 {
+pub(super) fn of_tools(tools: &[ToolDefinition]) -> u64 {
     match tools {
         [] => 0,
         tools => of_json(&json!(tools)),

@@ -17,6 +17,7 @@ use super::turn_journal::{StepLog, TurnJournal};
 use super::turn_parts::TurnParts;
 use super::usage::TurnUsage;
 use crate::app::AppAgent;
+use crate::chat::{self, ChatMessage};
 use crate::ctx::ScriptContext;
 use crate::ctx::{CalleeKind, DetachedContextOptions, NestedCall, TurnHost};
 use crate::error::Result;
@@ -139,13 +140,13 @@ impl AgentTurnHost {
             CalleeKind::Agent => self.loaded.agent(&nested.name)?.0,
             CalleeKind::Model => caller.agent.clone(),
         };
-        let record = self.record(&nested);
+        let messages = nested.messages.clone()?;
+        let record = self.record(&nested, &messages);
         let context_id = format!("{}.f{}", self.ids.request_id, ids::unguessable());
         let outbox = self.outbox(caller, &nested, &agent, &context_id);
         let NestedCall {
             callee,
             name,
-            messages,
             mut options,
             ..
         } = nested;
@@ -189,12 +190,11 @@ impl AgentTurnHost {
     }
 
     /// The record of a call. Models have no effects of their own.
-    fn record(&self, nested: &NestedCall) -> Option<NestedCallRecord> {
+    fn record(&self, nested: &NestedCall, messages: &[ChatMessage]) -> Option<NestedCallRecord> {
         let calls = self.calls.as_ref()?;
         let NestedCall {
             callee,
             name,
-            messages,
             options,
             ..
         } = nested;
@@ -309,7 +309,7 @@ fn call_node(
     caller: &ScriptContext,
     callee: CalleeKind,
     name: &str,
-    messages: &[Value],
+    messages: &[ChatMessage],
 ) -> TraceNode {
     let kind = match callee {
         CalleeKind::Agent => "agent",
@@ -318,5 +318,5 @@ fn call_node(
     let options = NodeOptions::new(kind, name);
     caller
         .trace
-        .add(options.with_input(messages.to_vec().into()))
+        .add(options.with_input(chat::to_json(messages)))
 }

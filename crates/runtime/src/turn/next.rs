@@ -3,10 +3,12 @@
 use super::Turn;
 use super::agent_run::{AgentRun, AgentRunOutcome};
 use super::converse::{StageFailure, Transcript};
+use crate::chat::ChatMessage;
 use crate::error::Result;
 use crate::event::BeforeStructuredOutput;
 use crate::hook::{NextOutcome, NextResult};
-use crate::journal::TurnIds;
+use crate::journal::{ToolCallReport, TurnIds};
+use crate::llm::ModelCompletion;
 use serde_json::{Map, Value, json};
 
 /// What a turn answers.
@@ -17,9 +19,9 @@ pub(super) struct TurnResponse {
     /// What `Create` returned.
     pub create: Value,
     /// The model's answer.
-    pub completion: Value,
+    pub completion: Option<ModelCompletion>,
     /// The tool calls.
-    pub tools: Vec<Value>,
+    pub tools: Vec<ToolCallReport>,
     /// What hooks add for the client.
     pub metadata: Map<String, Value>,
     /// The agent that answered.
@@ -37,7 +39,7 @@ impl TurnResponse {
             "assistant_id": self.assistant_id,
             "create": self.create,
             "next": self.next,
-            "completion": self.completion,
+            "completion": self.completion.as_ref().map(ModelCompletion::to_json),
             "tools": self.tools,
             "metadata": self.metadata,
         })
@@ -55,7 +57,7 @@ impl Turn {
         self.context.live.set_closing(true).await;
         let mut response = TurnResponse {
             create: self.journal.replay.create_view(run.index),
-            completion: transcript.completion.take().unwrap_or_default(),
+            completion: transcript.completion.take(),
             tools: self.output.answers.tool_results.clone(),
             assistant_id: run.agent.id.clone(),
             ..TurnResponse::default()
@@ -64,9 +66,9 @@ impl Turn {
             .as_ref()
             .is_some_and(|failed| failed.stage != "tool")
         {
-            response.completion = Value::Null;
+            response.completion = None;
         }
-        let decided = self.call_next(run, &response, transcript.messages, failure.as_ref());
+        let decided = self.call_next(run, &response, &transcript.messages, failure.as_ref());
         let decided = decided.await?;
         if let Some(failed) = failure {
             if !decided.as_ref().is_some_and(|next| next.outcome.recovers()) {
@@ -97,7 +99,7 @@ impl Turn {
         &self,
         run: &AgentRun,
         response: &TurnResponse,
-        messages: Vec<Value>,
+        messages: &[ChatMessage],
         failure: Option<&StageFailure>,
     ) -> Result<Option<NextResult>> {
         if !run.hooks.has("Next") {
@@ -116,7 +118,10 @@ impl Turn {
         if !is_structured || !context.has_listener::<BeforeStructuredOutput>() {
             return Ok(response);
         }
-        let Some(text) = response.completion.get("content").and_then(Value::as_str) else {
+        let Some(completion) = &mut response.completion else {
+            return Ok(response);
+        };
+        let Some(text) = completion.text() else {
             return Ok(response);
         };
         let before = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
@@ -130,22 +135,25 @@ impl Turn {
                 Value::String(text) => text,
                 value => value.to_string(),
             };
-            response.completion["content"] = text.into();
+            completion.content = text.into();
         }
         Ok(response)
     }
 }
 
 /// What `Next` is called with.
-fn payload(response: &TurnResponse, messages: Vec<Value>, failure: Option<&StageFailure>) -> Value {
+fn payload(
+    response: &TurnResponse,
+    messages: &[ChatMessage],
+    failure: Option<&StageFailure>,
+) -> Value {
     let mut payload = json!({
-        "messages": null,
-        "completion": response.completion,
+        "messages": messages,
+        "completion": response.completion.as_ref().map(ModelCompletion::to_json),
         "tools": response.tools,
         "error": failure.map(|failed| failed.error.message.as_str()),
         "search": null,
     });
-    payload["messages"] = Value::Array(messages);
     if let Some(failed) = failure {
         payload["error_code"] = failed.error.code.as_str().into();
         payload["error_stage"] = failed.stage.into();

@@ -214,14 +214,16 @@ impl Turn {
 
     /// Stages the request's messages, each as listeners leave it.
     async fn stage_request(&mut self) -> Result<()> {
-        let mut messages = std::mem::take(&mut self.context.request.messages);
-        for (at, chat) in messages.iter_mut().enumerate() {
-            let event = BeforeSend {
-                about: self.context.about(),
-                message: std::mem::take(chat),
-            };
-            *chat = self.context.ask(event).await?.message;
-            let mut stored = chat_message::from_chat(&format!("messages[{at}]"), chat)?;
+        let sent = std::mem::take(&mut self.context.request.messages);
+        for (at, message) in sent.into_iter().enumerate() {
+            let about = self.context.about();
+            let chat = self
+                .context
+                .ask(BeforeSend { about, message })
+                .await?
+                .message;
+            let mut stored = chat_message::from_chat(&format!("messages[{at}]"), &chat)?;
+            self.context.request.messages.push(chat);
             stored.turn_id = Some(self.context.ids.request_id.clone());
             let id = format!("{CLIENT_ID_PREFIX}{}", at + 1);
             stored.extras.insert("message_id".to_owned(), id.into());
@@ -230,7 +232,6 @@ impl Turn {
             }
             self.conversation.append(stored).await?;
         }
-        self.context.request.messages = messages;
         Ok(())
     }
 
@@ -292,8 +293,8 @@ impl Turn {
         let request = &context.request;
         if conversation.history.is_empty() && !request.skip.history {
             let mut messages = request.messages.iter();
-            let first = messages.find(|chat| chat["role"] == "user");
-            let text = first.map(chat_message::text).unwrap_or_default();
+            let first = messages.find(|chat| chat.role == Role::User);
+            let text = first.map(|chat| chat.content.words()).unwrap_or_default();
             if !text.trim().is_empty() {
                 writes.push(chats::entitle(&conversation.space(), &text)?);
             }

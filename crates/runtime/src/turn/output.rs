@@ -2,12 +2,10 @@
 
 use super::answers::TurnAnswers;
 use crate::frame::OutputMessage;
-use crate::llm::ModelAnswer;
-use crate::llm::TokenUsage;
+use crate::llm::{ModelAnswer, ModelCompletion, TokenUsage};
 use crate::outbox::{MessageAuthor, Outbox};
 use crate::stream::StreamWriter;
 use crate::trace::{Trace, TraceNode};
-use serde_json::Value;
 
 /// What is shown and traced of a turn.
 pub(super) struct TurnOutput {
@@ -43,7 +41,7 @@ impl TurnOutput {
     }
 
     /// `payload.completion`: the last answer, with the tokens of the whole turn and the message in which it was shown.
-    pub fn completion(&self, answer: &ModelAnswer, usage: &TokenUsage) -> Value {
+    pub fn completion(&self, answer: &ModelAnswer, usage: &TokenUsage) -> ModelCompletion {
         let is_text = |id: &&String| self.is_shown_as(id, "text");
         let shown = self.answers.unstored.last();
         let shown = shown.and_then(|record| record.shown.iter().rev().find(is_text));

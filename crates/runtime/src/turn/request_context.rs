@@ -3,6 +3,7 @@
 
 use super::conversation::Conversation;
 use crate::app::AppAgent;
+use crate::chat::ChatMessage;
 use crate::error::Result;
 use crate::event::{AfterSend, BeforeSaveHistory};
 use crate::hook::CreateResult;
@@ -55,7 +56,7 @@ pub(super) struct TurnSettings {
     /// The tool servers that the latest `Create` has named.
     pub servers: Option<CreatedServers>,
     /// The instructions as a listener left them.
-    pub instructions: Option<Vec<Value>>,
+    pub instructions: Option<Vec<ChatMessage>>,
 }
 
 /// The tool servers that `Create` of an agent has named, for this agent alone.

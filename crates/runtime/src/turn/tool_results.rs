@@ -2,17 +2,17 @@
 
 use super::Turn;
 use super::output::TurnOutput;
+use crate::chat::ToolCall;
 use crate::error::{ErrorCode, Result};
 use crate::event::AfterToolExecution;
 use crate::frame::OutputMessage;
-use crate::journal::{CallPosition, JournalStep, RoundPosition, SettledToolCall};
-use crate::llm::answer::ToolCall;
+use crate::journal::{CallPosition, JournalStep, RoundPosition, SettledToolCall, ToolCallReport};
 use crate::outbox::AgentOutbox;
 use crate::request::SkipOptions;
 use crate::tool::{ServerTool, ToolOutcome};
 use crate::trace::TraceNode;
 use ambit_storage::storage::Message;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Bytes of a result that are kept, well below what a store takes in one entry.
@@ -84,15 +84,22 @@ impl ToolCallEnd {
         let Self { run, outcome, .. } = self;
         let RoundPosition { run: index, round } = run.position.round;
         let result = match outcome.is_error {
-            true => &Value::Null,
-            false => &outcome.data,
+            true => Value::Null,
+            false => outcome.data.clone(),
         };
         JournalStep::Settled(SettledToolCall {
             run: index,
             round,
             index: run.position.index,
-            result: json!({"toolcall_id": run.call.id, "server": run.server, "tool": run.tool,
-                "arguments": run.arguments, "result": result, "error": self.error(), "round": round}),
+            result: ToolCallReport {
+                toolcall_id: run.call.id.clone(),
+                server: run.server.clone(),
+                tool: run.tool.clone(),
+                arguments: run.arguments.clone(),
+                result,
+                error: self.error(),
+                round,
+            },
             text: outcome.text.clone(),
             fatal: self.fatal.as_ref().map(ErrorCode::to_string),
         })
@@ -228,9 +235,15 @@ impl Turn {
             run,
             round,
             index: position.index,
-            result: json!({"toolcall_id": call.id, "server": tool.map(|tool| &tool.server),
-                "tool": tool.map_or(&call.name, |tool| &tool.tool), "arguments": arguments,
-                "result": null, "error": why, "round": round}),
+            result: ToolCallReport {
+                toolcall_id: call.id.clone(),
+                server: tool.map(|tool| tool.server.clone()),
+                tool: tool.map_or(&call.name, |tool| &tool.tool).clone(),
+                arguments,
+                result: Value::Null,
+                error: Some(why.to_owned()),
+                round,
+            },
             text: why.to_owned(),
             fatal: None,
         }))?;
@@ -249,9 +262,9 @@ impl TurnOutput {
     /// Shows what the journal has of a call: whoever noted it may have come no further.
     pub fn show_settled(&self, outbox: &AgentOutbox, call: &ToolCall, settled: &SettledToolCall) {
         let outcome = ToolOutcome {
-            data: settled.result["result"].clone(),
+            data: settled.result.result.clone(),
             text: settled.text.clone(),
-            is_error: !settled.result["error"].is_null(),
+            is_error: settled.result.error.is_some(),
             ..ToolOutcome::default()
         };
         self.show_result(outbox, call, &outcome);

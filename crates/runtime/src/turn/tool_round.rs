@@ -6,6 +6,7 @@ use super::agent_run::AgentRun;
 use super::tool_results::{ToolCallEnd, ToolCallRun};
 use super::tools::OfferedTools;
 use crate::app::ToolErrorPolicy;
+use crate::chat::ChatMessage;
 use crate::error::{Error, Result};
 use crate::journal::{JournalStep, RoundPosition};
 use crate::llm::ModelAnswer;
@@ -13,7 +14,6 @@ use crate::tool::{ToolOutcome, call_in_time};
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
-use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ impl ToolRound<'_> {
     /// Makes the answer durable, runs what has no result yet, and adds what the model is told to its messages. Once something
     /// has failed for good no call begins any more, but those that have begun come to their end: they may have had their
     /// effects.
-    pub async fn run(&self, turn: &mut Turn, messages: &mut Vec<Value>) -> Result<()> {
+    pub async fn run(&self, turn: &mut Turn, messages: &mut Vec<ChatMessage>) -> Result<()> {
         messages.push(self.answer.message());
         self.record_answer(turn).await?;
         let most = match self.run.agent.package.mcp.options.parallel {
@@ -118,14 +118,20 @@ impl ToolRound<'_> {
     }
 
     /// What the model is told, in the order of the calls. It is shown too, where it is not.
-    fn results(&self, turn: &mut Turn) -> Vec<Value> {
+    fn results(&self, turn: &mut Turn) -> Vec<ChatMessage> {
         let calls = self.answer.tool_calls.iter().enumerate();
         let outbox = turn.agent_outbox(self.run);
         let results = calls.filter_map(|(index, call)| {
             let settled = turn.journal.replay.settled(self.position.call(index))?;
             turn.output.show_settled(&outbox, call, settled);
-            turn.output.answers.tool_results.push(settled.result.clone());
-            Some(json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": settled.text}))
+            turn.output
+                .answers
+                .tool_results
+                .push(settled.result.clone());
+            Some(ChatMessage {
+                name: Some(call.name.clone()),
+                ..ChatMessage::result(&call.id, settled.text.as_str())
+            })
         });
         results.collect()
     }

@@ -5,23 +5,23 @@ mod arguments;
 use super::Turn;
 use super::agent_run::AgentRun;
 use super::create::ModelCallPlan;
+use crate::chat::{ChatMessage, ToolCall, ToolDefinition};
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::{BeforeToolExecution, ToolChanged};
 use crate::llm::ModelAnswer;
-use crate::llm::answer::ToolCall;
 use crate::mcp;
 use crate::process::ContextProcessRunner;
 use crate::schema::{self, SchemaError};
 use crate::tool::{ServerTool, ToolCaller};
 use crate::trace::TraceNode;
 use crate::uses::UsesClient;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// What the model may call.
 pub(super) struct OfferedTools {
     tools: Vec<ServerTool>,
-    client: Vec<Value>,
+    client: Vec<ToolDefinition>,
 }
 
 impl OfferedTools {
@@ -47,18 +47,17 @@ impl OfferedTools {
     }
 
     /// As the model is told.
-    pub fn definitions(&self) -> Vec<Value> {
+    pub fn definitions(&self) -> Vec<ToolDefinition> {
         let own = self.tools.iter().map(|tool| {
-            json!({"type": "function", "function": {
-                "name": tool.name, "description": tool.description, "parameters": tool.parameters}})
+            ToolDefinition::function(&tool.name, &tool.description, tool.parameters.clone())
         });
         own.chain(self.client.iter().cloned()).collect()
     }
 
     /// Examples of calls, in one message.
-    pub fn samples(&self, most: usize) -> Option<Value> {
+    pub fn samples(&self, most: usize) -> Option<ChatMessage> {
         let text = mcp::samples_message(&self.tools, most)?;
-        Some(json!({"role": "system", "content": text}))
+        Some(ChatMessage::system(text))
     }
 
     /// True where the client has to run one of the calls.
@@ -73,8 +72,7 @@ impl OfferedTools {
 
     /// True where the client runs what is called.
     pub fn is_clients(&self, call: &ToolCall) -> bool {
-        let name = |tool: &Value| tool.pointer("/function/name") == Some(&json!(call.name));
-        self.client.iter().any(name)
+        self.client.iter().any(|tool| tool.name == call.name)
     }
 
     /// The tool that the model means by this name.

@@ -191,12 +191,12 @@ fn estimated(call: &ModelCall, answer: &ModelAnswer) -> TokenUsage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::chat::ChatMessage;
 
     #[test]
     fn what_a_provider_has_said_counts_before_an_estimate() {
         let call = ModelCall {
-            messages: vec![json!({"role": "user", "content": "one two three four"})],
+            messages: vec![ChatMessage::user("one two three four")],
             ..ModelCall::default()
         };
         let answer = |text: &str, usage: TokenUsage| ModelAnswer {

@@ -2,6 +2,7 @@
 
 use super::UsesTarget;
 use crate::app::App;
+use crate::chat::ChatMessage;
 use crate::ctx::ScriptContext;
 use crate::ctx::{CalleeKind, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
@@ -25,7 +26,7 @@ pub(crate) struct UsesRequest {
     /// The step, as `uses` names it.
     pub key: &'static str,
     /// What an agent or a model is to see.
-    pub messages: Vec<Value>,
+    pub messages: Vec<ChatMessage>,
     /// What a tool gets.
     pub arguments: Value,
 }
@@ -68,7 +69,7 @@ impl UsesClient {
         let nested = NestedCall {
             callee,
             name: name.to_owned(),
-            messages: wanted.messages,
+            messages: Ok(wanted.messages),
             options: [("skip".to_owned(), skip)].into_iter().collect(),
             is_silent: true,
             on_chunk: None,

@@ -137,7 +137,7 @@ fn an_agent_is_its_folder() {
         }
     );
     assert_eq!(
-        Value::Object(package.options.generation.clone()),
+        json!(package.options.generation),
         json!({"temperature": 0.3, "stop": ["END"]})
     );
     assert_eq!(

@@ -7,9 +7,9 @@ use crate::tools::marks;
 use crate::turns::{ask, asked, end, frames, history, rest, results, stream, until};
 use crate::worker::{self, Job, Order};
 use ambit_runtime::ErrorCode;
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::runtime::{InterruptEffect, TurnInterrupt};
 use rustix::process::Signal;
-use serde_json::json;
 use std::time::Duration;
 
 use crate::nodes::{nodes, speaking, waiting};
@@ -25,7 +25,7 @@ crate::cases![
 fn adding(text: &str, is_forced: bool) -> TurnInterrupt {
     TurnInterrupt {
         is_forced,
-        messages: vec![json!({"role": "user", "content": text})],
+        messages: vec![ChatMessage::user(text)],
         ..TurnInterrupt::default()
     }
 }

@@ -8,6 +8,7 @@ use crate::turns::{
     ask, asked, driver, end, frames, history, history_with, open_turns, results, stream,
 };
 use crate::worker::{self, Job, Order, killed};
+use ambit_runtime::chat::{ChatContent, ChatMessage};
 use ambit_runtime::{ErrorCode, TurnRequest};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::Message;
@@ -211,7 +212,7 @@ async fn looked_at(fresh: Fresh, url: &str) {
     let image = json!({"type": "image_url", "image_url": {"url": url}});
     let asking = TurnRequest {
         agent: "blind".to_owned(),
-        messages: vec![json!({"role": "user", "content": [image]})],
+        messages: vec![ChatMessage::user(ChatContent::Parts(vec![image.into()]))],
         ..request("chat", "")
     };
     let job = Job::Ask(Box::new(asking));
@@ -241,13 +242,13 @@ async fn continued(fresh: Fresh, point: &str) {
     let node = peer(&fresh, Duration::ZERO).await.runtime;
     let tool = json!({"type": "function", "function": {"name": "locate", "parameters": {"type": "object"}}});
     let asking = TurnRequest {
-        tools: vec![tool],
+        tools: vec![serde_json::from_value(tool).unwrap()],
         ..request("chat", "locate")
     };
     let first = ask(&node, asking.clone()).await;
     assert_eq!(end(&first)["finish_reason"], "tool_calls");
     let result = TurnRequest {
-        messages: vec![json!({"role": "tool", "tool_call_id": "k1", "content": "here"})],
+        messages: vec![ChatMessage::result("k1", "here")],
         ..asking
     };
     let order = Order::new(&fresh, Job::Ask(Box::new(result.clone()))).dying_at(point, 1);

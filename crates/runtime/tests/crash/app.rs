@@ -1,5 +1,6 @@
 //! The app under test: an agent with a model that follows rules, and tools that leave marks.
 
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::runtime::{Runtime, RuntimeSettings};
 use ambit_runtime::tool::Toolbox;
 use ambit_runtime::{Authorized, TurnRequest};
@@ -283,7 +284,7 @@ pub fn request(chat: &str, text: &str) -> TurnRequest {
         authorized: ann(),
         agent: "hello".to_owned(),
         chat: Some(chat.to_owned()),
-        messages: vec![json!({"role": "user", "content": text})],
+        messages: vec![ChatMessage::user(text)],
         ..TurnRequest::default()
     }
 }

@@ -139,7 +139,7 @@ async fn g004_a_turn_is_interrupted_from_the_other_node(fresh: Fresh) {
 async fn g014_a_request_that_cannot_begin_holds_nothing(fresh: Fresh) {
     let (here, there) = nodes(&fresh).await;
     let wrong = TurnRequest {
-        messages: vec![json!({"role": "user", "content": 7})],
+        messages: serde_json::from_value(json!([{"role": "user", "content": 7}])).unwrap(),
         ..request("chat", "")
     };
     assert!(here.runtime.start(wrong).await.is_err());

@@ -253,11 +253,7 @@ async fn g120_what_a_hook_changes_is_gone_with_its_run() {
     let scope = stage.scope();
     let hooks = stage.hooks(text).unwrap();
     for _ in 0..2 {
-        let created = hooks
-            .create(&scope, vec![], json!({}))
-            .await
-            .unwrap()
-            .unwrap();
+        let created = hooks.create(&scope, &[], json!({})).await.unwrap().unwrap();
         assert_eq!(
             created.metadata["value"],
             json!([0, null, null, "ann", "ann", "ann", "ann", "x"])
@@ -356,7 +352,7 @@ async fn a_dropped_run_ends() {
     let scope = stage.scope();
     let hooks = stage.hooks("export function Create(ctx) { ctx.memory.user.Set('started', 1); for (;;) time.Sleep(1); }").unwrap();
     let mut events = tokio::time::interval(Duration::from_millis(1));
-    let running = hooks.create(&scope, vec![], json!({}));
+    let running = hooks.create(&scope, &[], json!({}));
     tokio::pin!(running);
     loop {
         tokio::select! {

@@ -61,10 +61,7 @@ async fn lines(stage: &Stage, request: &str, statements: &str) -> Vec<(String, S
     let mut scope = (*stage.scope()).clone();
     scope.properties.request_id = request.to_owned();
     let hooks = stage.hooks(&text).unwrap();
-    hooks
-        .create(&scope.into(), vec![], json!({}))
-        .await
-        .unwrap();
+    hooks.create(&scope.into(), &[], json!({})).await.unwrap();
     let all = LINES.lock().unwrap();
     let own = all.iter().filter(|line| {
         line.get("request.id")

@@ -54,7 +54,7 @@ async fn values_outlive_their_run_where_they_should() {
              export function Next(ctx) { return { data: ['user', 'team', 'chat', 'context'].map(s => ctx.memory[s].Get('k')) }; }",
         )
         .unwrap();
-    hooks.create(&scope, vec![], json!({})).await.unwrap();
+    hooks.create(&scope, &[], json!({})).await.unwrap();
     let payload = json!({"error": null});
     let next = async |scope| hooks.next(scope, payload.clone(), json!({})).await.unwrap();
     let data = |values: Value| {
@@ -80,7 +80,7 @@ async fn g105_request_memory_ends_with_its_request_also_after_a_failure() {
     let failing =
         "export function Create(ctx) { ctx.memory.context.Set('k', 1); throw new Error('no'); }";
     let hooks = stage.hooks(failing).unwrap();
-    hooks.create(&scope, vec![], json!({})).await.unwrap_err();
+    hooks.create(&scope, &[], json!({})).await.unwrap_err();
     assert_eq!(scope.memory.context.len().await.unwrap(), 1);
     scope.memory.context.end().await.unwrap();
     assert_eq!(stage.scope().memory.context.len().await.unwrap(), 0);

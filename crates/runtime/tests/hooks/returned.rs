@@ -2,6 +2,7 @@
 
 use crate::support::Stage;
 use ambit_runtime::ErrorCode;
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::hook::{CreateResult, Delegate, NextOutcome, NextResult};
 use serde_json::{Map, Value, json};
 
@@ -34,10 +35,10 @@ async fn create_is_given_messages_and_options() {
     let hooks = stage
         .hooks("export async function Create(ctx, messages, options) { return { metadata: { messages, options, count: arguments.length } }; }")
         .unwrap();
-    let messages = vec![json!({"role": "user", "content": "Hi"})];
+    let messages = [ChatMessage::user("Hi")];
     let options = json!({"connector": "c", "skip": {"trace": true}, "own": [1]});
     let found = hooks
-        .create(&stage.scope(), messages.clone(), options.clone())
+        .create(&stage.scope(), &messages, options.clone())
         .await
         .unwrap()
         .unwrap();
@@ -75,10 +76,11 @@ async fn every_field_of_create_is_read() {
     )
     .await;
     let expected = CreateResult {
-        messages: Some(vec![json!({"role": "user", "content": "Hello"})]),
+        messages: Some(vec![ChatMessage::user("Hello")]),
         options: map(
             json!({"temperature": 0.7, "max_tokens": 10, "max_completion_tokens": 20, "audio": {"voice": "v", "format": "mp3"}}),
-        ),
+        )
+        .into(),
         mcp_servers: Some(vec![json!("a"), json!({"server_id": "b", "tools": ["t"]})]),
         prompt_preset: Some("p.q".to_owned()),
         connector: Some("c".to_owned()),
@@ -92,7 +94,7 @@ async fn every_field_of_create_is_read() {
         disable_global_prompts: Some(true),
         delegate: Some(Delegate {
             agent_id: "other".to_owned(),
-            messages: vec![json!({"role": "user", "content": "x"})],
+            messages: vec![ChatMessage::user("x")],
             options: map(json!({"own": 1})),
         }),
     };

@@ -2,6 +2,7 @@
 
 use ambit_runtime::app::read::ConfigObject;
 use ambit_runtime::app::{App, AppAgent};
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::ctx::{self, ContextProperties, MemoryNamespaces, ScriptContext};
 use ambit_runtime::ctx::{NoTurnHost, TurnHost};
 use ambit_runtime::hook::{AgentHooks, CreateResult, NextResult};
@@ -249,9 +250,9 @@ impl Stage {
 
     /// Runs `Create` of this text.
     pub async fn create(&self, text: &str) -> Result<Option<CreateResult>, Error> {
-        let messages = vec![json!({"role": "user", "content": "Hello"})];
+        let messages = [ChatMessage::user("Hello")];
         self.hooks(text)?
-            .create(&self.scope(), messages, json!({}))
+            .create(&self.scope(), &messages, json!({}))
             .await
     }
 

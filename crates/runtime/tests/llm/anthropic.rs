@@ -2,7 +2,7 @@
 
 use crate::fake::FAKES;
 use crate::server::{Reply, Server};
-use crate::support::{answer, asking, failure, open};
+use crate::support::{answer, asking, failure, open, typed};
 use ambit_runtime::llm::{ModelCall, ModelFailureKind};
 use serde_json::{Value, json};
 
@@ -19,14 +19,14 @@ async fn body(options: Value, call: &ModelCall) -> Value {
 
 fn with(options: Value) -> ModelCall {
     ModelCall {
-        options: options.as_object().unwrap().clone(),
+        options: typed(options),
         ..asking("hi")
     }
 }
 
 fn talk(messages: &[Value]) -> ModelCall {
     ModelCall {
-        messages: messages.to_vec(),
+        messages: typed(messages.to_vec().into()),
         ..ModelCall::default()
     }
 }
@@ -55,7 +55,7 @@ fn tool_use(id: &str) -> Value {
 async fn a_call_becomes_one_body() {
     let picture = |url| json!({"type": "image_url", "image_url": {"url": url}});
     let call = ModelCall {
-        messages: vec![
+        messages: typed(vec![
             json!({"role": "system", "content": "be brief"}),
             json!({"role": "user", "content": [
                 text("look"), picture("data:image/png;base64,QUJD"), picture("https://x.test/a.png"),
@@ -65,17 +65,13 @@ async fn a_call_becomes_one_body() {
             json!({"role": "user", "content": "and?"}),
             result("c1", ""),
             json!({"role": "developer", "content": "be kind"}),
-        ],
-        tools: vec![
+        ].into()),
+        tools: typed(vec![
             json!({"type": "function", "function": {"name": "f", "description": "does f", "parameters": {"type": "object", "properties": {}}}}),
             json!({"type": "function", "function": {"name": "g"}}),
-        ],
-        options:
-            json!({"temperature": 1.7, "top_p": 0.5, "stop": "END", "user": "u1", "max_tokens": 9,
-            "tool_choice": "required", "parallel_tool_calls": false, "seed": 4})
-            .as_object()
-            .unwrap()
-            .clone(),
+        ].into()),
+        options: typed(json!({"temperature": 1.7, "top_p": 0.5, "stop": "END", "user": "u1", "max_tokens": 9,
+            "tool_choice": "required", "parallel_tool_calls": false, "seed": 4})),
     };
     let expected = json!({
         "model": "m",
@@ -159,7 +155,7 @@ async fn thinking_is_left_out_where_the_provider_would_refuse_it() {
     let options = || json!({"thinking": {"type": "enabled", "budget_tokens": 2000}});
     let tool = json!({"type": "function", "function": {"name": "f"}});
     let mut forced = with(json!({"tool_choice": {"type": "function", "function": {"name": "f"}}}));
-    forced.tools.push(tool);
+    forced.tools.push(typed(tool));
     let sent = body(options(), &forced).await;
     assert_eq!(sent.get("thinking"), None);
     assert_eq!(sent["tool_choice"], json!({"type": "tool", "name": "f"}));

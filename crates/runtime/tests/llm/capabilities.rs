@@ -1,7 +1,8 @@
 //! What models can do, and what becomes of calls that ask for more; and the shapes of an answer.
 
 use crate::fake::tool_call;
-use crate::support::{asking, connector};
+use crate::support::{asking, connector, typed};
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::error::ErrorCode;
 use ambit_runtime::llm::capabilities::{
     ModelCapabilities, NAMES, VisionFormat, lacking, leave_out, refuse,
@@ -71,11 +72,10 @@ fn an_unknown_ability_is_refused_with_the_nearest_one() {
 #[test]
 fn what_a_model_cannot_do_is_left_out_and_noted() {
     let call = ModelCall {
-        tools: vec![json!({"type": "function"}), json!({"type": "function"})],
-        options: json!({"tool_choice": "auto", "reasoning_effort": "low", "response_format": {}, "temperature": 1})
-            .as_object()
-            .unwrap()
-            .clone(),
+        tools: typed(vec![json!({"type": "function"}), json!({"type": "function"})].into()),
+        options: typed(
+            json!({"tool_choice": "auto", "reasoning_effort": "low", "response_format": {}, "temperature": 1}),
+        ),
         ..asking("hi")
     };
     let mut whole = call.clone();
@@ -98,7 +98,7 @@ fn what_a_model_cannot_do_is_left_out_and_noted() {
     ];
     assert_eq!(leave_out(&bare, &mut less), notes);
     let mut expected = asking("hi");
-    expected.options.insert("temperature".to_owned(), json!(1));
+    expected.options.set("temperature", json!(1));
     assert_eq!(less, expected);
 }
 
@@ -107,10 +107,10 @@ fn media_that_a_model_cannot_take_are_refused_by_name() {
     let picture = json!({"type": "image_url", "image_url": {"url": "https://x.test"}});
     let sound = json!({"type": "input_audio", "input_audio": {}});
     let text = json!({"type": "text", "text": "a"});
-    let messages = [
-        json!({"role": "user", "content": "a"}),
-        json!({"role": "user", "content": [text, picture, sound]}),
-    ];
+    let messages: Vec<ChatMessage> = typed(json!([
+        {"role": "user", "content": "a"},
+        {"role": "user", "content": [text, picture, sound]},
+    ]));
     let bare = connector("openai", json!({"capabilities": {"tool_calls": true}}));
     let error = refuse(&bare, &messages).unwrap_err();
     let message = "connector \"test.model\" has no capability vision, and messages[1].content[1] is an image; \
@@ -132,7 +132,7 @@ fn an_answer_goes_on_as_a_message_and_as_a_completion() {
         id: "x".to_owned(),
         model: "m".to_owned(),
         reasoning: "hm".to_owned(),
-        reasoning_parts: vec![json!({"type": "thinking", "signature": "s"})],
+        reasoning_parts: typed(vec![json!({"type": "thinking", "signature": "s"})].into()),
         tool_calls: vec![tool_call("c1", "f", "{\"a\": 1}")],
         usage: TokenUsage::of(1, 2),
         finish_reason: "tool_calls".to_owned(),
@@ -140,20 +140,20 @@ fn an_answer_goes_on_as_a_message_and_as_a_completion() {
     };
     let calls = json!([{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]);
     assert_eq!(
-        answer.message(),
+        answer.message().to_json(),
         json!({"role": "assistant", "content": null, "tool_calls": calls, "reasoning_content": "hm",
             "reasoning_parts": [{"type": "thinking", "signature": "s"}]})
     );
     let mut usage = TokenUsage::of(10, 20);
     usage.add(&answer.usage);
     assert_eq!(
-        answer.completion(&usage, Some("M3")),
+        answer.completion(&usage, Some("M3")).to_json(),
         json!({"id": "x", "model": "m", "role": "assistant", "content": null, "tool_calls": calls,
             "refusal": null, "reasoning_content": "hm", "finish_reason": "tool_calls",
             "usage": {"prompt_tokens": 11, "completion_tokens": 22, "total_tokens": 33}, "message_id": "M3"})
     );
     assert_eq!(
-        ModelAnswer::default().message(),
+        ModelAnswer::default().message().to_json(),
         json!({"role": "assistant", "content": ""})
     );
 }

@@ -1,8 +1,8 @@
 //! One row for each provider that is reached over HTTP: its recorded streams, what they say, and what it expects.
 
 use crate::server::{Reply, Server};
-use crate::support::{KEY, open};
-use ambit_runtime::llm::answer::ToolCall;
+use crate::support::{KEY, open, typed};
+use ambit_runtime::chat::ToolCall;
 use ambit_runtime::llm::{ModelAnswer, PROVIDERS, Provider, TokenUsage};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -136,6 +136,7 @@ pub fn tool_call(id: &str, name: &str, arguments: &str) -> ToolCall {
         id: id.to_owned(),
         name: name.to_owned(),
         arguments: arguments.to_owned(),
+        ..ToolCall::default()
     }
 }
 
@@ -168,7 +169,7 @@ fn openai_reasoning() -> ModelAnswer {
     let id = "1f633d8bfc032625086f14113c411638";
     ModelAnswer {
         reasoning: THOUGHT.to_owned(),
-        reasoning_parts: vec![json!({"type": "reasoning_content"})],
+        reasoning_parts: typed(vec![json!({"type": "reasoning_content"})].into()),
         usage: usage(
             [20, 47, 67],
             json!({"cached_tokens": 0}),
@@ -214,12 +215,15 @@ fn anthropic_text() -> ModelAnswer {
 fn anthropic_reasoning() -> ModelAnswer {
     ModelAnswer {
         reasoning: THOUGHT.to_owned(),
-        reasoning_parts: vec![
-            json!({"type": "thinking", "thinking": THOUGHT,
+        reasoning_parts: typed(
+            vec![
+                json!({"type": "thinking", "thinking": THOUGHT,
                 "signature": "EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds"}),
-            json!({"type": "redacted_thinking",
+                json!({"type": "redacted_thinking",
                 "data": "EmwKAhgBEgy3va3pzix/LafPsn4aDFIT2Xlxh0L5L8rLVyIwxtE3rAFBa8cr3qpP"}),
-        ],
+            ]
+            .into(),
+        ),
         usage: TokenUsage::of(44, 77),
         ..said(
             "msg_013Zva2CMHLNnXjNJJKqJ2EF",
@@ -267,7 +271,7 @@ fn gemini_reasoning() -> ModelAnswer {
         json!({"type": "thought_signature", "signature": "EqcDCqQDAdHtim8mkmFxcEd2Vw=="});
     ModelAnswer {
         reasoning: THOUGHT.to_owned(),
-        reasoning_parts: vec![signature],
+        reasoning_parts: typed(vec![signature].into()),
         usage: usage([20, 45, 65], json!({}), json!({"reasoning_tokens": 42})),
         ..said(
             "dRkgaeL7AoOJvdIP4uSX0Ag",
@@ -280,10 +284,10 @@ fn gemini_reasoning() -> ModelAnswer {
 
 fn gemini_tools() -> ModelAnswer {
     ModelAnswer {
-        reasoning_parts: vec![
+        reasoning_parts: typed(vec![
             json!({"type": "function_call", "call": 0, "signature": "CiQBjz1rX0tVZ3hXQ2VkZ2UK"}),
             json!({"type": "function_call", "call": 1, "id": "fc_2"}),
-        ],
+        ].into()),
         // The first one comes without an id: it gets one of ours.
         tool_calls: vec![
             tool_call("", "weather__get", "{\"city\":\"Zürich\"}"),

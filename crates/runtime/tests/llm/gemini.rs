@@ -2,7 +2,8 @@
 
 use crate::fake::FAKES;
 use crate::server::{Reply, Server};
-use crate::support::{answer, asking, failure, refused};
+use crate::support::{answer, asking, failure, refused, typed};
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::llm::{ModelCall, ModelFailureKind};
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ async fn body(options: Value, call: &ModelCall) -> Value {
 
 fn with(options: Value) -> ModelCall {
     ModelCall {
-        options: options.as_object().unwrap().clone(),
+        options: typed(options),
         ..asking("hi")
     }
 }
@@ -29,7 +30,7 @@ fn older() -> Value {
 #[tokio::test]
 async fn a_call_becomes_one_body() {
     let call = ModelCall {
-        messages: vec![
+        messages: typed(vec![
             json!({"role": "system", "content": "be brief"}),
             json!({"role": "user", "content": [
                 {"type": "text", "text": "look"},
@@ -41,14 +42,11 @@ async fn a_call_becomes_one_body() {
                 {"id": "c2", "type": "function", "function": {"name": "g", "arguments": "{broken"}}]}),
             json!({"role": "tool", "tool_call_id": "c1", "content": "{\"n\":1}"}),
             json!({"role": "tool", "tool_call_id": "c2", "content": "two"}),
-        ],
-        tools: vec![json!({"type": "function", "function": {"name": "f", "description": "does f", "parameters": {"type": "object"}}})],
-        options: json!({"temperature": 0.5, "top_p": 0.9, "seed": 4, "stop": ["END"], "max_tokens": 9,
+        ].into()),
+        tools: typed(vec![json!({"type": "function", "function": {"name": "f", "description": "does f", "parameters": {"type": "object"}}})].into()),
+        options: typed(json!({"temperature": 0.5, "top_p": 0.9, "seed": 4, "stop": ["END"], "max_tokens": 9,
             "presence_penalty": 0.1, "frequency_penalty": 0.2, "tool_choice": "required",
-            "response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}})
-        .as_object()
-        .unwrap()
-        .clone(),
+            "response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}})),
     };
     let expected = json!({
         "contents": [
@@ -132,8 +130,7 @@ async fn signatures_and_ids_go_back_with_their_calls() {
         (&said.tool_calls[0].id, "rain"),
         (&said.tool_calls[1].id, "noon"),
     ] {
-        call.messages
-            .push(json!({"role": "tool", "tool_call_id": id, "content": content}));
+        call.messages.push(ChatMessage::result(id, content));
     }
     answer(&*model, &call).await;
     let expected = json!([
@@ -167,7 +164,7 @@ async fn a_call_that_another_model_made_is_marked_where_signatures_are_wanted() 
         {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]});
     let user = json!({"role": "user", "content": "hi"});
     let call = ModelCall {
-        messages: vec![user.clone(), made.clone(), user, made],
+        messages: typed(vec![user.clone(), made.clone(), user, made].into()),
         ..ModelCall::default()
     };
     let plain = json!({"functionCall": {"name": "f", "args": {}}});

@@ -2,8 +2,8 @@
 
 use crate::fake::{FAKES, tool_call};
 use crate::server::{Reply, Server};
-use crate::support::{answer, asking, connector, failure, open};
-use ambit_runtime::llm::answer::ToolCall;
+use crate::support::{answer, asking, connector, failure, open, typed};
+use ambit_runtime::chat::ToolCall;
 use ambit_runtime::llm::{ModelCall, ModelFailureKind, ProviderCache, TokenUsage};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ async fn body(options: Value, call: &ModelCall) -> Value {
 
 fn with(options: Value) -> ModelCall {
     ModelCall {
-        options: options.as_object().unwrap().clone(),
+        options: typed(options),
         ..asking("hi")
     }
 }
@@ -59,9 +59,9 @@ async fn a_call_becomes_one_body() {
     let options = json!({"temperature": 0.2, "top_p": 0.9, "stop": ["x"], "tool_choice": "auto",
         "max_tokens": 50, "history_size": 3, "seed": null, "search": true});
     let call = ModelCall {
-        messages,
-        tools: vec![tool.clone()],
-        options: options.as_object().unwrap().clone(),
+        messages: typed(messages.into()),
+        tools: typed(vec![tool.clone()].into()),
+        options: typed(options),
     };
     let options = json!({"temperature": 1, "thinking": {"type": "enabled"}, "extra_body": {"top_k": 4, "stop": "y"}});
     let expected = json!({
@@ -146,7 +146,7 @@ async fn pictures_can_be_written_as_anthropic_does() {
         picture("https://x.test/a.png")
     ]);
     let call = ModelCall {
-        messages: vec![json!({"role": "user", "content": content})],
+        messages: typed(vec![json!({"role": "user", "content": content})].into()),
         ..ModelCall::default()
     };
     let plain = body(json!({"capabilities": {"vision": true}}), &call).await;
@@ -227,10 +227,13 @@ async fn g039_calls_without_an_id_or_with_one_that_was_used_get_another() {
     let before = json!({"role": "assistant", "content": null, "tool_calls": [
         {"id": "old", "type": "function", "function": function("f", "{}")}]});
     let asked = ModelCall {
-        messages: vec![
-            before,
-            json!({"role": "tool", "tool_call_id": "old", "content": "1"}),
-        ],
+        messages: typed(
+            vec![
+                before,
+                json!({"role": "tool", "tool_call_id": "old", "content": "1"}),
+            ]
+            .into(),
+        ),
         ..ModelCall::default()
     };
     let said = answer(&*model, &asked).await;
@@ -388,5 +391,5 @@ async fn a_refusal_is_told_apart_from_text() {
         ("", "I cannot.")
     );
     let message = json!({"role": "assistant", "content": null, "refusal": "I cannot."});
-    assert_eq!(said.message(), message);
+    assert_eq!(said.message().to_json(), message);
 }

@@ -1,7 +1,7 @@
 //! The scripted model: rules in, the same answer every time.
 
-use crate::support::{answer, asking, connector, failure, fold, open, pieces, refused};
-use ambit_runtime::llm::answer::ToolCall;
+use crate::support::{answer, asking, connector, failure, fold, open, pieces, refused, typed};
+use ambit_runtime::chat::ToolCall;
 use ambit_runtime::llm::{
     AnswerPiece, ModelAnswer, ModelCall, ModelFailureKind, ProviderCache, TokenUsage,
 };
@@ -59,8 +59,8 @@ async fn the_first_rule_that_holds_answers() {
     ];
     for (messages, has_tool, expected) in cases {
         let call = ModelCall {
-            messages: messages.into_iter().cloned().collect(),
-            tools: has_tool.then(|| tool.clone()).into_iter().collect(),
+            messages: typed(messages.into_iter().cloned().collect()),
+            tools: has_tool.then(|| typed(tool.clone())).into_iter().collect(),
             ..ModelCall::default()
         };
         assert_eq!(text(&answer(&*model, &call).await), (expected, "stop"));
@@ -90,14 +90,20 @@ async fn variables_of_a_reply_are_put_in_once() {
         "{{last_user}}|{{ last_tool_result }}|{{tool_names}}|{{message_count}}|{{other}}|{{";
     let model = open("scripted", json!({"rules": [{"reply": reply}]}));
     let call = ModelCall {
-        messages: vec![
-            json!({"role": "user", "content": "{{message_count}}"}),
-            json!({"role": "tool", "tool_call_id": "1", "content": "42"}),
-        ],
-        tools: vec![
-            json!({"type": "function", "function": {"name": "a"}}),
-            json!({"type": "function", "function": {"name": "b"}}),
-        ],
+        messages: typed(
+            vec![
+                json!({"role": "user", "content": "{{message_count}}"}),
+                json!({"role": "tool", "tool_call_id": "1", "content": "42"}),
+            ]
+            .into(),
+        ),
+        tools: typed(
+            vec![
+                json!({"type": "function", "function": {"name": "a"}}),
+                json!({"type": "function", "function": {"name": "b"}}),
+            ]
+            .into(),
+        ),
         ..ModelCall::default()
     };
     let said = answer(&*model, &call).await.text;
@@ -108,7 +114,7 @@ async fn variables_of_a_reply_are_put_in_once() {
 async fn a_reply_can_show_the_request() {
     let model = open("scripted", json!({"rules": [{"reply": "{{request}}"}]}));
     let mut call = asking("hi");
-    call.options.insert("temperature".to_owned(), json!(0.5));
+    call.options.set("temperature", json!(0.5));
     let said: Value = serde_json::from_str(&answer(&*model, &call).await.text).unwrap();
     assert_eq!(
         said,
@@ -130,6 +136,7 @@ async fn it_thinks_speaks_and_calls_tools() {
         id: id.to_owned(),
         name: name.to_owned(),
         arguments: arguments.to_owned(),
+        ..ToolCall::default()
     };
     let expected = ModelAnswer {
         id: "scripted-1".to_owned(),

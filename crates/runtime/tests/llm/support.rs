@@ -1,11 +1,13 @@
 //! What all tests here need.
 
 use ambit_runtime::app::Connector;
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::llm::{
     AnswerPiece, ModelAnswer, ModelCall, ModelFailure, Provider, ProviderCache,
 };
 use futures::StreamExt;
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::sync::Arc;
 
 pub const KEY: &str = "sk-canary-1234567890";
@@ -38,9 +40,14 @@ pub fn refused(kind: &str, options: Value) -> ModelFailure {
 /// A call with one message of the user.
 pub fn asking(text: &str) -> ModelCall {
     ModelCall {
-        messages: vec![json!({"role": "user", "content": text})],
+        messages: vec![ChatMessage::user(text)],
         ..ModelCall::default()
     }
+}
+
+/// Messages, tools or options of this JSON.
+pub fn typed<T: DeserializeOwned>(json: Value) -> T {
+    serde_json::from_value(json).unwrap()
 }
 
 /// All pieces of an answer, and how it failed if it did.

@@ -1,5 +1,6 @@
 //! An app in a folder of its own, and what its agent's hook finds.
 
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::model;
 use ambit_runtime::runtime::{Runtime, RuntimeSettings, StartedTurn};
 use ambit_runtime::{Authorized, TurnRequest};
@@ -81,7 +82,7 @@ impl Place {
         let request = TurnRequest {
             authorized: who.clone(),
             agent: "hello".to_owned(),
-            messages: vec![serde_json::json!({"role": "user", "content": "hi"})],
+            messages: vec![ChatMessage::user("hi")],
             ..TurnRequest::default()
         };
         self.runtime.start(request).await.unwrap()

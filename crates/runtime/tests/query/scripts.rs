@@ -1,6 +1,7 @@
 //! Queries of scripts: the patterns of the reference as they are printed, `undefined`, and `Query`.
 
 use crate::place::caller;
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::runtime::{Runtime, RuntimeSettings};
 use ambit_runtime::{Authorized, TurnRequest};
 use ambit_storage::Stores;
@@ -126,7 +127,7 @@ impl Shop {
         let request = TurnRequest {
             authorized: who.clone(),
             agent: "expense".to_owned(),
-            messages: vec![json!({"role": "user", "content": "hi"})],
+            messages: vec![ChatMessage::user("hi")],
             ..TurnRequest::default()
         };
         let mut started = self.runtime.start(request).await.unwrap();

@@ -6,6 +6,7 @@ use crate::place::{
     request, shown,
 };
 use crate::toolbox::{Tools, outcome, patient};
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::runtime::TurnInterrupt;
 use ambit_storage::driver::{self, DriverOptions};
 use ambit_storage::event::EventBus;
@@ -35,7 +36,7 @@ fn calling(rules: &Value, options: &str) -> Vec<(String, String)> {
 
 fn force() -> TurnInterrupt {
     TurnInterrupt {
-        messages: vec![json!({"role": "user", "content": "and be quick"})],
+        messages: vec![ChatMessage::user("and be quick")],
         is_forced: true,
         ..TurnInterrupt::default()
     }

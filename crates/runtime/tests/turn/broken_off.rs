@@ -5,6 +5,7 @@ use crate::place::{
     Place, agent, ann, borrowed, end, frames, history, model, node_with, request, shown,
 };
 use crate::toolbox::{Tools, outcome, patient};
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::runtime::{StartedTurn, TurnInterrupt};
 use ambit_storage::driver::{self, Driver, DriverOptions};
 use ambit_storage::event::EventBus;
@@ -158,7 +159,7 @@ async fn g017_results_that_were_there_at_a_forced_interrupt_are_what_the_model_i
     let place = held.node(&store().await, true).await;
     let started = held.turn(&place).await;
     let force = TurnInterrupt {
-        messages: vec![json!({"role": "user", "content": "and be quick"})],
+        messages: vec![ChatMessage::user("and be quick")],
         is_forced: true,
         ..TurnInterrupt::default()
     };

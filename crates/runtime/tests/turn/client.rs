@@ -5,11 +5,13 @@ use crate::place::{
 };
 use crate::toolbox::Tools;
 use crate::tools::calling;
+use ambit_runtime::chat::{ChatMessage, ToolDefinition};
 use serde_json::json;
 
 #[tokio::test]
 async fn tools_of_the_client_end_the_turn_and_their_results_come_with_the_next_request() {
     let own = json!({"type": "function", "function": {"name": "locate", "parameters": {"type": "object"}}});
+    let own: ToolDefinition = serde_json::from_value(own).unwrap();
     let rules = json!([
         {"match": {"has_tool_result": false}, "reply": "wait ", "tool_calls": [{"id": "k1", "name": "locate"}]},
         {"reply": "{{request}}"},
@@ -34,13 +36,8 @@ async fn tools_of_the_client_end_the_turn_and_their_results_come_with_the_next_r
         );
         let mut second = request("hello", "");
         second.tools = vec![own.clone()];
-        second.messages = before
-            .as_array()
-            .unwrap()
-            .iter()
-            .chain([&result])
-            .cloned()
-            .collect();
+        let all = before.as_array().unwrap().iter().chain([&result]);
+        second.messages = serde_json::from_value(all.cloned().collect()).unwrap();
         let got = mirrored(&ask(&place, second).await);
         assert_eq!(
             said(&got["messages"]),
@@ -58,6 +55,7 @@ async fn tools_of_the_client_end_the_turn_and_their_results_come_with_the_next_r
 #[tokio::test]
 async fn tools_of_the_server_run_beside_those_of_the_client() {
     let own = json!({"type": "function", "function": {"name": "locate", "parameters": {"type": "object"}}});
+    let own: ToolDefinition = serde_json::from_value(own).unwrap();
     let calls = json!([{"id": "k1", "name": "locate"}, {"id": "c1", "name": "s__show", "arguments": "{\"a\": [1,"}]);
     let mut files = agent(
         &json!({"connector": "calling", "mcp": {"servers": ["s"]}}),
@@ -78,7 +76,7 @@ async fn tools_of_the_server_run_beside_those_of_the_client() {
         *tools.called.lock().unwrap(),
         [("show".to_owned(), json!({"a": [1]}))]
     );
-    asked.messages = vec![json!({"role": "tool", "tool_call_id": "k1", "content": "here"})];
+    asked.messages = vec![ChatMessage::result("k1", "here")];
     let frames = ask(&place, asked).await;
     assert_eq!(shown(&frames).last().unwrap().1, "told: {\"a\":[1]}");
 }

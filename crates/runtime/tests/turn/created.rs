@@ -86,10 +86,8 @@ async fn each_field_changes_what_the_model_gets() {
 async fn create_counts_before_the_request_and_the_request_before_the_package() {
     let package = json!({"options": {"temperature": 0.1, "top_p": 0.2, "seed": 1}});
     let got = sent("{temperature: 0.9}", &package, |asked| {
-        asked.options = json!({"temperature": 0.5, "top_p": 0.6})
-            .as_object()
-            .unwrap()
-            .clone();
+        let options = json!({"temperature": 0.5, "top_p": 0.6});
+        asked.options = serde_json::from_value(options).unwrap();
     })
     .await;
     assert_eq!(

@@ -5,6 +5,7 @@ use crate::place::{
     session, shown, traced,
 };
 use crate::toolbox::Tools;
+use ambit_runtime::chat::ChatContent;
 use ambit_runtime::event::BeforeResponse;
 use ambit_storage::event::{EngineError, EventBus, MessageAdded, UsageRecorded, Verdict};
 use futures::FutureExt;
@@ -336,8 +337,8 @@ async fn a_fallback_is_asked_for_what_it_can_do() {
     assert!(trace.contains(told), "{trace}");
 
     let mut picture = request("hello", "");
-    picture.messages[0]["content"] =
-        json!([{"type": "image_url", "image_url": {"url": "http://x/y.png"}}]);
+    let part = json!({"type": "image_url", "image_url": {"url": "http://x/y.png"}});
+    picture.messages[0].content = ChatContent::Parts(vec![part.into()]);
     let (place, _) = line(&[
         ("first", failing(503)),
         ("mute", mute),

@@ -5,6 +5,7 @@ use crate::place::{
     traced, until,
 };
 use crate::toolbox::{Tools, outcome};
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::runtime::TurnInterrupt;
 use ambit_storage::Stores;
 use ambit_storage::batch::SizeLimits;
@@ -65,7 +66,7 @@ async fn a_called_agent_whose_end_is_not_kept_is_not_asked_again() {
     let id = started.request_id.clone();
     until(&mut started, |frame| frame.kind == "text").await;
     let force = TurnInterrupt {
-        messages: vec![json!({"role": "user", "content": "and be quick"})],
+        messages: vec![ChatMessage::user("and be quick")],
         is_forced: true,
         ..TurnInterrupt::default()
     };

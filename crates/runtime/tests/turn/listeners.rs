@@ -11,7 +11,7 @@ use serde_json::json;
 async fn before_listeners_change_what_goes_on() {
     let place = listened(|bus| {
         bus.before(|event: &mut BeforeSend| {
-            event.message["content"] = "plain, please".into();
+            event.message.content = "plain, please".into();
             async { Ok(Verdict::Continue) }.boxed()
         });
         bus.before(|event: &mut BeforeStructuredOutput| {

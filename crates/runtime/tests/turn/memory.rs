@@ -5,6 +5,7 @@ use crate::place::{
     remembered, request, said, session, shown,
 };
 use crate::toolbox::{Tools, outcome};
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::chats::{self, ChatName};
 use ambit_storage::storage::{Message, ToolCall};
 use futures::FutureExt;
@@ -133,14 +134,13 @@ async fn g037_no_stored_history_stops_a_turn_and_the_archive_stays_as_it_was() {
 #[tokio::test]
 async fn g042_what_the_request_repeats_is_not_stored_again() {
     let place = mirroring(json!({})).await;
-    let said_by = |role: &str, text: &str| json!({"role": role, "content": text});
     ask(&place, request("hello", "one")).await;
     let answer = history(&place, "hello").await[1].text();
     let mut asked = request("hello", "");
     asked.messages = vec![
-        said_by("user", "one"),
-        said_by("assistant", &answer),
-        said_by("user", "two"),
+        ChatMessage::user("one"),
+        ChatMessage::assistant(answer),
+        ChatMessage::user("two"),
     ];
     let got = mirrored(&ask(&place, asked).await);
     assert_eq!(said(&got["messages"]).len(), 4);
@@ -250,9 +250,9 @@ async fn g049_changed_prompts_reach_conversations_that_have_begun() {
     let got = mirrored(&ask(&place, asked.clone()).await);
     assert_eq!(said(&got["messages"])[0], "system: Be strict.");
     asked.messages = vec![
-        json!({"role": "user", "content": "mine"}),
-        json!({"role": "assistant", "content": "yours"}),
-        json!({"role": "user", "content": "new"}),
+        ChatMessage::user("mine"),
+        ChatMessage::assistant("yours"),
+        ChatMessage::user("new"),
     ];
     let got = mirrored(&ask(&place, asked).await);
     assert_eq!(said(&got["messages"])[0], "system: Be strict.");

@@ -1,6 +1,7 @@
 //! An app in a folder of its own, over stores of a test's choice.
 
 use crate::toolbox::Tools;
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::inspect::memory::MemorySelector;
 use ambit_runtime::runtime::{Runtime, RuntimeSettings, StartedTurn};
 use ambit_runtime::trace::{TraceTree, fold_texts};
@@ -225,7 +226,7 @@ pub fn request(agent: &str, text: &str) -> TurnRequest {
         authorized: ann(),
         agent: agent.to_owned(),
         chat: Some("chat-1".to_owned()),
-        messages: vec![json!({"role": "user", "content": text})],
+        messages: vec![ChatMessage::user(text)],
         ..TurnRequest::default()
     }
 }

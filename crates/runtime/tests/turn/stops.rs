@@ -6,6 +6,7 @@ use crate::place::{
 };
 use crate::toolbox::Tools;
 use ambit_runtime::Frame;
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::runtime::{StartedTurn, TurnInterrupt};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -224,7 +225,7 @@ async fn messages_that_no_step_takes_in_stay_in_the_conversation() {
     let id = started.request_id.clone();
     until(&mut started, |frame| frame.kind == "tool_call").await;
     let added = TurnInterrupt {
-        messages: vec![json!({"role": "user", "content": "and this"})],
+        messages: vec![ChatMessage::user("and this")],
         ..TurnInterrupt::default()
     };
     let stop = TurnInterrupt {

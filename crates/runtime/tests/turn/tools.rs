@@ -6,6 +6,7 @@ use crate::place::{
 };
 use crate::toolbox::{Tools, outcome};
 use ambit_runtime::Frame;
+use ambit_runtime::chat::GenerationOptions;
 use ambit_runtime::event::BeforeToolExecution;
 use ambit_storage::event::Verdict;
 use futures::FutureExt;
@@ -284,7 +285,7 @@ async fn g036_calls_that_came_to_nothing_keep_a_marked_result_and_the_next_turn_
             "{result:?}"
         );
         let mut again = request("hello", "again");
-        again.options = json!({}).as_object().unwrap().clone();
+        again.options = GenerationOptions::default();
         assert_eq!(end(&ask(&place, again).await)["status"], "completed");
     }
 }

@@ -28,10 +28,10 @@ fn sound() -> Value {
 
 /// A request with this part behind a text.
 pub fn with(part: &Value) -> TurnRequest {
+    let message =
+        json!({"role": "user", "content": [{"type": "text", "text": "What is it?"}, part]});
     TurnRequest {
-        messages: vec![
-            json!({"role": "user", "content": [{"type": "text", "text": "What is it?"}, part]}),
-        ],
+        messages: vec![serde_json::from_value(message).unwrap()],
         ..request("hello", "")
     }
 }

@@ -4,13 +4,13 @@ use super::{ChatAnswer, ChatArguments};
 use crate::command_error::Result;
 use crate::settings::{StoreOptions, environment};
 use ambit::format::{self, Format, FormatOptions};
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::request::RequestOrigin;
 use ambit_runtime::runtime::RuntimeSettings;
 use ambit_runtime::stream::StreamReader;
 use ambit_runtime::{Authorized, Runtime, TurnRequest};
 use futures::StreamExt;
 use futures::stream::{BoxStream, iter, unfold};
-use serde_json::json;
 use std::time::Duration;
 
 /// How long a turn that still runs at the end may take to settle what it is about.
@@ -47,7 +47,7 @@ impl LocalPeer {
             authorized: self.who.clone(),
             agent: self.agent.clone(),
             chat: chat.map(str::to_owned),
-            messages: vec![json!({"role": "user", "content": text})],
+            messages: vec![ChatMessage::user(text)],
             origin: RequestOrigin {
                 accept: format::DEFAULT.to_owned(),
                 referer: "api".to_owned(),

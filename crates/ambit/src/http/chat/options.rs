@@ -1,15 +1,15 @@
 //! The generation options of a body, and the tools that the client runs itself.
 
 use super::body::ChatCompletionBody;
+use ambit_runtime::chat::{GenerationOptions, ToolDefinition};
 use ambit_runtime::{Error, Result};
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
 
 /// The options that are there.
-pub fn of(body: &ChatCompletionBody) -> Map<String, Value> {
-    let mut options = Map::new();
-    let mut keep = |name: &str, value: Option<Value>| {
-        value.map(|value| options.insert(name.to_owned(), value))
-    };
+pub fn of(body: &ChatCompletionBody) -> GenerationOptions {
+    let mut options = GenerationOptions::default();
+    let mut keep = |name: &str, value: Option<Value>| value.map(|value| options.set(name, value));
     let number = |number: Option<f64>| number.map(Value::from);
     keep(
         "temperature",
@@ -60,22 +60,24 @@ pub fn check(body: &ChatCompletionBody) -> Result<()> {
             "n must be 1: an agent gives one answer",
         ));
     }
-    let tools = body.tools.iter().flatten().enumerate();
-    for (at, tool) in tools {
-        if name(tool).is_none_or(str::is_empty) {
-            let place = format!("tools[{at}].function.name");
-            return Err(Error::invalid(&place, format!("{place} must be a string")));
-        }
-    }
     Ok(())
 }
 
-/// What the tools of a list are called.
-pub fn names(tools: &[Value]) -> Vec<String> {
-    let names = tools.iter().filter_map(name);
-    names.map(str::to_owned).collect()
+/// The tools that the client runs itself.
+pub fn tools(tools: Vec<Value>) -> Result<Vec<ToolDefinition>> {
+    let tools = tools.into_iter().enumerate().map(|(at, tool)| {
+        let tool = ToolDefinition::deserialize(tool).ok();
+        let named = tool.filter(|tool| !tool.name.is_empty());
+        named.ok_or_else(|| {
+            let place = format!("tools[{at}].function.name");
+            Error::invalid(&place, format!("{place} must be a string"))
+        })
+    });
+    tools.collect()
 }
 
-fn name(tool: &Value) -> Option<&str> {
-    tool.get("function")?.get("name")?.as_str()
+/// What the tools of a list are called.
+pub fn names(tools: &[ToolDefinition]) -> Vec<String> {
+    let names = tools.iter().map(|tool| tool.name.clone());
+    names.filter(|name| !name.is_empty()).collect()
 }

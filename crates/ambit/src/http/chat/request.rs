@@ -9,6 +9,7 @@ use crate::http::input::JsonBody;
 use crate::http::{HttpError, ServerState};
 use crate::id::check_id;
 use ambit_runtime::app::AppAgent;
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::request::{RequestOrigin, SkipOptions};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnRequest};
 use ambit_storage::lease::OnBusy;
@@ -26,6 +27,7 @@ pub fn read(
 ) -> Result<ChatRequest, HttpError> {
     let JsonBody { value: body, text } = body;
     let options = options::of(&body);
+    let tools = options::tools(body.tools.unwrap_or_default())?;
     let call = body.options.unwrap_or_default();
     let named = AgentSelection {
         assistant: body.assistant_id,
@@ -35,6 +37,7 @@ pub fn read(
     let (agent, connector) = agent::find(server, &who, given, named)?;
     let messages = body.messages.unwrap_or_default();
     messages::check(&messages, &agent)?;
+    let messages = ChatMessage::read_all("messages", messages)?;
     let metadata = metadata(given, call.metadata, body.metadata)?;
     let theme = given.told(&given.query.theme, "theme", body.theme)?;
     let route = given.told(&given.query.route, "route", body.route)?;
@@ -47,7 +50,6 @@ pub fn read(
         client: given.client(),
     };
     let mode = given.told(&given.query.mode, "mode", body.mode.or(call.mode))?;
-    let tools = body.tools.unwrap_or_default();
     let own_tools = &agent.package.options.tools;
     let client_tools = if tools.is_empty() { own_tools } else { &tools };
     let format = format::find(&origin.accept);

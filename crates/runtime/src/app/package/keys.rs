@@ -5,8 +5,10 @@ use crate::app::prompts::read::PromptList;
 use crate::app::read::{RawText, Setting, ValueKind};
 use crate::app::search::SearchSettings;
 use crate::app::{LimitSettings, StepUses};
+use crate::chat::{GenerationOptions, ToolDefinition};
 use crate::config;
 use crate::llm::capabilities;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -71,7 +73,7 @@ config! {
         context: ContextSettings,
         /// What clients may send.
         client: ClientSettings,
-        given display_only {
+        given display_only: Map<String, Value> {
             /// Words to find the agent by.
             tags: Vec<String>,
             /// Its place in lists.
@@ -148,8 +150,8 @@ config! {
         /// The most messages of history that the model sees.
         history_size: Option<usize>,
         /// Tools that the client runs, unless a request declares its own.
-        tools: Vec<Value> as ValueKind::List(&ClientTool::KIND),
-        given generation {
+        tools: Vec<ToolDefinition>,
+        given generation: GenerationOptions {
             /// How much chance there is in the answer.
             temperature: f64,
             /// The most tokens of the answer.
@@ -240,6 +242,14 @@ config! {
         servers: Vec<Value> as ValueKind::List(&SERVER),
         /// How their tools are called.
         options: ToolOptions,
+    }
+}
+
+impl Setting for ToolDefinition {
+    const KIND: ValueKind = ClientTool::KIND;
+
+    fn read(value: Value) -> Option<Self> {
+        Self::deserialize(value).ok()
     }
 }
 

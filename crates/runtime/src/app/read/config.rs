@@ -68,7 +68,7 @@ pub struct ByteSize(pub usize);
 ///         /// What the key means.
 ///         raw: Value as ValueKind::Any,        // another kind than that of the type
 ///         include { common: CommonKeys }  // the keys of another struct are keys of this one too
-///         given others { … }              // keys that are passed on as they are given, in a map of this name
+///         given others: Map<String, Value> { … } // keys that are passed on as they are given, together in a field of this name
 ///         unused { cache: " in Ambit" }   // keys of Yao's without an effect here; why, or what to use instead
 ///         open "Others belong to Yao."    // other keys are let through
 ///     }
@@ -94,7 +94,7 @@ macro_rules! config {
                 $field:ident: $Type:ty $(= $default:tt)? $(as $kind:expr)?,
             )*
             $(include { $($part:ident: $Part:ty),+ $(,)? })?
-            $(given $map:ident {
+            $(given $map:ident: $Map:ty {
                 $(
                     #[doc = $given_doc:literal]
                     $given:ident: $Given:ty $(as $given_kind:expr)?,
@@ -111,7 +111,7 @@ macro_rules! config {
             $(#[doc = $doc] pub $field: $Type,)*
             $($(#[doc = "Keys that stand beside these."] pub $part: $Part,)+)?
             $(#[doc = "Keys that are passed on as they are given."]
-            pub $map: serde_json::Map<String, serde_json::Value>,)?
+            pub $map: $Map,)?
         }
 
         impl $crate::app::read::Setting for $Name {
@@ -155,7 +155,7 @@ macro_rules! config {
         impl $crate::app::read::ConfigObject for $Name {
             fn update(&mut self, given: &mut serde_json::Map<String, serde_json::Value>) {
                 $($(if let Some(value) = given.remove(stringify!($given)) {
-                    self.$map.insert(stringify!($given).to_owned(), value);
+                    self.$map.extend([(stringify!($given).to_owned(), value)]);
                 })+)?
                 $(if let Some(value) = given
                     .remove($crate::config!(@key $field $($(, $text)?)*))
@@ -173,7 +173,7 @@ macro_rules! config {
                 Self {
                     $($field: $crate::config!(@value $($default)?),)*
                     $($($part: Default::default(),)+)?
-                    $($map: serde_json::Map::new(),)?
+                    $($map: Default::default(),)?
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use super::super::stream::{AnswerDecoder, push, read, unreadable};
 use super::super::{AnswerPiece, ModelFailure, TokenUsage};
+use crate::chat::ReasoningPart;
 use serde_json::{Map, Value, json};
 
 /// Reads one answer.
@@ -117,7 +118,8 @@ impl AnthropicDecoder {
                 };
             }
             Some("redacted_thinking") => {
-                let part = json!({"type": "redacted_thinking", "data": block["data"]});
+                let part = ReasoningPart::new("redacted_thinking");
+                let part = part.with("data", block["data"].clone());
                 self.thought(part, out);
             }
             Some("tool_use") => {
@@ -165,9 +167,8 @@ impl AnthropicDecoder {
                 thinking,
                 signature,
             } => {
-                let part =
-                    json!({"type": "thinking", "thinking": thinking, "signature": signature});
-                self.thought(part, out);
+                let part = ReasoningPart::new("thinking").with("thinking", thinking);
+                self.thought(part.with("signature", signature), out);
             }
             AnthropicBlock::Tool {
                 has_arguments: false,
@@ -185,9 +186,10 @@ impl AnthropicDecoder {
     }
 
     /// A thought that is wanted back at its place.
-    fn thought(&self, mut part: Value, out: &mut Vec<AnswerPiece>) {
+    fn thought(&self, mut part: ReasoningPart, out: &mut Vec<AnswerPiece>) {
         if self.text + self.calls > 0 {
-            part["behind"] = json!({"text": self.text, "calls": self.calls});
+            let place = json!({"text": self.text, "calls": self.calls});
+            part = part.with("behind", place);
         }
         out.push(AnswerPiece::ReasoningPart(part));
     }

@@ -2,6 +2,9 @@
 
 use super::super::tool_call_pairing::{arguments, pair_calls};
 use super::super::{ModelFailure, media};
+use crate::chat::{
+    ChatContent, ChatMessage, ContentPart, ReasoningPart, ResponseFormat, Role, ToolCall,
+};
 use serde_json::{Value, json};
 
 /// A conversation to be sent.
@@ -17,29 +20,28 @@ pub struct AnthropicConversation {
 
 /// The conversation for the provider. A format of the answer is asked for in words: not every model has it built in.
 pub fn encode(
-    messages: &[Value],
-    format: Option<&Value>,
+    messages: &[ChatMessage],
+    format: Option<&ResponseFormat>,
 ) -> Result<AnthropicConversation, ModelFailure> {
     let mut system = Vec::new();
     let mut sent = Vec::new();
     let mut lacks_thinking = false;
     for message in &pair_calls(messages) {
-        match message["role"].as_str().unwrap_or_default() {
-            "system" | "developer" => system.push(media::text(&message["content"])),
-            "assistant" => {
-                let blocks = assistant(message);
-                let calls = blocks.iter().any(|block| block["type"] == "tool_use");
-                lacks_thinking |= calls && !blocks.iter().any(is_thought);
-                add(&mut sent, "assistant", blocks);
+        match message.role {
+            Role::System | Role::Developer => system.push(message.content.texts("\n")),
+            Role::Assistant => {
+                let has_thought = message.reasoning_parts.iter().any(is_thought);
+                lacks_thinking |= !message.tool_calls.is_empty() && !has_thought;
+                add(&mut sent, "assistant", assistant(message));
             }
-            "tool" => add(&mut sent, "user", vec![result(message)?]),
-            _ => {
+            Role::Tool => add(&mut sent, "user", vec![result(message)?]),
+            Role::User => {
                 lacks_thinking = false;
-                add(&mut sent, "user", blocks(&message["content"])?);
+                add(&mut sent, "user", blocks(&message.content)?);
             }
         }
     }
-    system.extend(instruction(format));
+    system.extend(format.and_then(instruction));
     system.retain(|text| !text.trim().is_empty());
     if sent
         .first()
@@ -67,25 +69,25 @@ fn add(sent: &mut Vec<Value>, role: &str, blocks: Vec<Value>) {
     }
 }
 
-fn is_thought(block: &Value) -> bool {
-    matches!(
-        block["type"].as_str(),
-        Some("thinking" | "redacted_thinking")
-    )
+fn is_thought(part: &ReasoningPart) -> bool {
+    matches!(part.kind(), Some("thinking" | "redacted_thinking"))
 }
 
 /// What the model said, its own thoughts at their places.
-fn assistant(message: &Value) -> Vec<Value> {
-    let text = media::text(&message["content"]);
-    let calls = message["tool_calls"]
-        .as_array()
-        .map_or(&[][..], Vec::as_slice);
+fn assistant(message: &ChatMessage) -> Vec<Value> {
+    let text = message.content.texts("\n");
+    let calls = &message.tool_calls;
     let mut blocks = Vec::new();
     let (mut told, mut called) = (0, 0);
-    let parts = message["reasoning_parts"].as_array();
-    for part in parts.into_iter().flatten().filter(|part| is_thought(part)) {
+    for part in message
+        .reasoning_parts
+        .iter()
+        .filter(|part| is_thought(part))
+    {
+        let mut fields = part.fields.clone();
+        let behind = fields.shift_remove("behind").unwrap_or_default();
         let place = |key: &str| {
-            let place = part["behind"][key].as_u64();
+            let place = behind[key].as_u64();
             place.and_then(|place| usize::try_from(place).ok())
         };
         let to = text
@@ -98,9 +100,7 @@ fn assistant(message: &Value) -> Vec<Value> {
             .clamp(called, calls.len().max(called));
         blocks.extend(calls[called..to].iter().map(tool_use));
         called = to;
-        let mut part = part.clone();
-        part.as_object_mut().map(|part| part.remove("behind"));
-        blocks.push(part);
+        blocks.push(fields.into());
     }
     blocks.extend(text_block(&text[told..]));
     blocks.extend(calls[called..].iter().map(tool_use));
@@ -112,52 +112,49 @@ fn text_block(text: &str) -> Option<Value> {
     (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
 }
 
-fn tool_use(call: &Value) -> Value {
-    let (name, input) = (&call["function"]["name"], arguments(call));
-    json!({"type": "tool_use", "id": call["id"], "name": name, "input": input})
+fn tool_use(call: &ToolCall) -> Value {
+    json!({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments(call)})
 }
 
-fn result(message: &Value) -> Result<Value, ModelFailure> {
-    let content = blocks(&message["content"])?;
-    let mut block = json!({"type": "tool_result", "tool_use_id": message["tool_call_id"]});
+fn result(message: &ChatMessage) -> Result<Value, ModelFailure> {
+    let content = blocks(&message.content)?;
+    let mut block = json!({"type": "tool_result", "tool_use_id": message.tool_call_id});
     if !content.is_empty() {
         block["content"] = content.into();
     }
     Ok(block)
 }
 
-fn blocks(content: &Value) -> Result<Vec<Value>, ModelFailure> {
+fn blocks(content: &ChatContent) -> Result<Vec<Value>, ModelFailure> {
     match content {
-        Value::String(text) => Ok(text_block(text).into_iter().collect()),
-        Value::Array(parts) => {
+        ChatContent::Absent | ChatContent::Null => Ok(Vec::new()),
+        ChatContent::Text(text) => Ok(text_block(text).into_iter().collect()),
+        ChatContent::Parts(parts) => {
             let blocks = parts.iter().filter_map(|part| block(part).transpose());
             blocks.collect()
         }
-        Value::Null => Ok(Vec::new()),
-        other => Ok(text_block(&other.to_string()).into_iter().collect()),
     }
 }
 
-fn block(part: &Value) -> Result<Option<Value>, ModelFailure> {
+fn block(part: &ContentPart) -> Result<Option<Value>, ModelFailure> {
     if let Some(image) = media::claude_image(part) {
         return Ok(Some(image));
     }
-    if let Some(address) = media::file_address(part) {
+    if let Some(address) = part.file_address() {
         let source = media::claude_source(address);
         return Ok(Some(json!({"type": "document", "source": source})));
     }
-    match part["text"].as_str() {
+    match part.text() {
         Some(text) => Ok(text_block(text)),
         None => Err(media::not_taken(part)),
     }
 }
 
-fn instruction(format: Option<&Value>) -> Option<String> {
-    let format = format?;
-    match format["type"].as_str()? {
+fn instruction(format: &ResponseFormat) -> Option<String> {
+    match format.kind.as_str() {
         "json_object" => Some("Answer with one JSON object and nothing else.".to_owned()),
         "json_schema" => {
-            let schema = &format["json_schema"]["schema"];
+            let schema = format.schema().unwrap_or(&Value::Null);
             Some(format!(
                 "Answer with JSON that this schema accepts, and nothing else: {schema}"
             ))

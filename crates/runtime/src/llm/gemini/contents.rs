@@ -3,6 +3,7 @@
 use super::super::ModelFailure;
 use super::super::media::{self, MediaSource};
 use super::super::tool_call_pairing::{arguments, pair_calls};
+use crate::chat::{ChatContent, ChatMessage, ContentPart, Role};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -19,31 +20,26 @@ pub struct GeminiConversation {
 }
 
 /// The conversation for the provider; with `signed` the calls of this turn carry a signature each round.
-pub fn encode(messages: &[Value], signed: bool) -> Result<GeminiConversation, ModelFailure> {
+pub fn encode(messages: &[ChatMessage], signed: bool) -> Result<GeminiConversation, ModelFailure> {
     let messages = pair_calls(messages);
-    let last_user = messages
-        .iter()
-        .rposition(|message| message["role"] == "user");
+    let is_user = |message: &ChatMessage| message.role == Role::User;
+    let last_user = messages.iter().rposition(is_user);
     let mut system = Vec::new();
     let mut contents = Vec::new();
     let mut calls = BTreeMap::new();
     for (at, message) in messages.iter().enumerate() {
-        match message["role"].as_str().unwrap_or_default() {
-            "system" | "developer" => system.push(media::text(&message["content"])),
-            "assistant" => {
+        match message.role {
+            Role::System | Role::Developer => system.push(message.content.texts("\n")),
+            Role::Assistant => {
                 let is_this_turn = last_user.is_none_or(|last| at > last);
                 let parts = model(message, signed && is_this_turn, &mut calls);
                 add(&mut contents, "model", parts);
             }
-            "tool" => {
-                let id = message["tool_call_id"].as_str().unwrap_or_default();
-                add(
-                    &mut contents,
-                    "user",
-                    vec![response(message, calls.get(id))],
-                );
+            Role::Tool => {
+                let call = message.tool_call_id.as_ref().and_then(|id| calls.get(id));
+                add(&mut contents, "user", vec![response(message, call)]);
             }
-            _ => add(&mut contents, "user", parts(&message["content"])?),
+            Role::User => add(&mut contents, "user", parts(&message.content)?),
         }
     }
     system.retain(|text| !text.trim().is_empty());
@@ -72,80 +68,83 @@ fn add(contents: &mut Vec<Value>, role: &str, parts: Vec<Value>) {
 
 /// A call as its response names it.
 struct GeminiFunctionCall {
-    name: Value,
-    id: Option<Value>,
+    name: String,
+    id: Option<String>,
 }
 
 fn model(
-    message: &Value,
+    message: &ChatMessage,
     signed: bool,
     made: &mut BTreeMap<String, GeminiFunctionCall>,
 ) -> Vec<Value> {
-    let own = message["reasoning_parts"].as_array();
-    let own = || own.into_iter().flatten();
-    let text = media::text(&message["content"]);
+    let own = |kind: &'static str| {
+        let own = message.reasoning_parts.iter();
+        own.filter(move |part| part.kind() == Some(kind))
+    };
+    let text = message.content.texts("\n");
     let mut parts = Vec::new();
-    let signature = own().find(|part| part["type"] == "thought_signature");
+    let signature = own("thought_signature").next();
     if !text.is_empty() || signature.is_some() {
         let mut part = json!({"text": text});
         if let Some(signature) = signature {
-            part["thoughtSignature"] = signature["signature"].clone();
+            part["thoughtSignature"] = json!(signature.fields.get("signature"));
         }
         parts.push(part);
     }
-    let calls = message["tool_calls"].as_array();
-    for (index, call) in calls.into_iter().flatten().enumerate() {
-        let known = own().find(|part| part["type"] == "function_call" && part["call"] == index);
-        let given = |key: &str| known?.get(key).cloned();
-        let name = call["function"]["name"].clone();
-        let mut function = json!({"name": name, "args": arguments(call)});
+    for (index, call) in message.tool_calls.iter().enumerate() {
+        let is_of_call = |of: Option<&Value>| of.is_some_and(|of| *of == index);
+        let known = own("function_call").find(|part| is_of_call(part.fields.get("call")));
+        let given = |key: &str| known?.fields.get(key)?.as_str();
+        let mut function = json!({"name": call.name, "args": arguments(call)});
         if let Some(id) = given("id") {
-            function["id"] = id;
+            function["id"] = id.into();
         }
         let mut part = json!({"functionCall": function});
-        let unsigned = || (signed && index == 0).then(|| UNSIGNED.into());
+        let unsigned = || (signed && index == 0).then_some(UNSIGNED);
         if let Some(signature) = given("signature").or_else(unsigned) {
-            part["thoughtSignature"] = signature;
+            part["thoughtSignature"] = signature.into();
         }
         parts.push(part);
-        let ours = call["id"].as_str().unwrap_or_default().to_owned();
-        let id = given("id");
-        made.insert(ours, GeminiFunctionCall { name, id });
+        let function = GeminiFunctionCall {
+            name: call.name.clone(),
+            id: given("id").map(str::to_owned),
+        };
+        made.insert(call.id.clone(), function);
     }
     parts
 }
 
-fn response(message: &Value, call: Option<&GeminiFunctionCall>) -> Value {
-    let text = media::text(&message["content"]);
+fn response(message: &ChatMessage, call: Option<&GeminiFunctionCall>) -> Value {
+    let text = message.content.texts("\n");
     let result = match serde_json::from_str(&text) {
         Ok(Value::Object(result)) => Value::Object(result),
         _ => json!({"result": text}),
     };
-    let name = call.map(|call| &call.name).or_else(|| message.get("name"));
+    let name = call.map(|call| &call.name).or(message.name.as_ref());
     let mut response = json!({"name": name, "response": result});
     if let Some(id) = call.and_then(|call| call.id.as_ref()) {
-        response["id"] = id.clone();
+        response["id"] = id.as_str().into();
     }
     json!({"functionResponse": response})
 }
 
-fn parts(content: &Value) -> Result<Vec<Value>, ModelFailure> {
+fn parts(content: &ChatContent) -> Result<Vec<Value>, ModelFailure> {
     match content {
-        Value::Array(parts) => parts.iter().map(part).collect(),
-        other => Ok(vec![json!({"text": media::text(other)})]),
+        ChatContent::Parts(parts) => parts.iter().map(part).collect(),
+        text => Ok(vec![json!({"text": text.texts("\n")})]),
     }
 }
 
-fn part(part: &Value) -> Result<Value, ModelFailure> {
-    if let Some(text) = part["text"].as_str() {
+fn part(part: &ContentPart) -> Result<Value, ModelFailure> {
+    if let Some(text) = part.text() {
         return Ok(json!({"text": text}));
     }
-    if let Some(data) = part["input_audio"]["data"].as_str() {
-        let format = part["input_audio"]["format"].as_str().unwrap_or("wav");
-        let data = json!({"mimeType": format!("audio/{format}"), "data": data});
+    if let ContentPart::InputAudio { input_audio, .. } = part {
+        let format = input_audio.format.as_deref().unwrap_or("wav");
+        let data = json!({"mimeType": format!("audio/{format}"), "data": input_audio.data});
         return Ok(json!({"inlineData": data}));
     }
-    let address = media::image_address(part).or_else(|| media::file_address(part));
+    let address = part.image_address().or_else(|| part.file_address());
     match address.map(MediaSource::of) {
         Some(MediaSource::Data { media_type, data }) => {
             Ok(json!({"inlineData": {"mimeType": media_type, "data": data}}))

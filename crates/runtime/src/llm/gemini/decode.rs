@@ -2,7 +2,8 @@
 
 use super::super::stream::{AnswerDecoder, read, unreadable};
 use super::super::{AnswerPiece, ModelFailure, ModelFailureKind, TokenUsage};
-use serde_json::{Value, json};
+use crate::chat::ReasoningPart;
+use serde_json::Value;
 
 /// Reads one answer.
 #[derive(Default)]
@@ -95,9 +96,11 @@ impl GeminiDecoder {
             });
         }
         if part["thoughtSignature"].is_string() {
-            let signature = &part["thoughtSignature"];
-            let part = json!({"type": "thought_signature", "signature": signature});
-            out.push(AnswerPiece::ReasoningPart(part));
+            let signature = part["thoughtSignature"].clone();
+            let part = ReasoningPart::new("thought_signature");
+            out.push(AnswerPiece::ReasoningPart(
+                part.with("signature", signature),
+            ));
         }
     }
 
@@ -115,10 +118,10 @@ impl GeminiDecoder {
             index,
             text: arguments.map_or_else(|| "{}".to_owned(), Value::to_string),
         });
-        let mut part = json!({"type": "function_call", "call": index});
+        let mut part = ReasoningPart::new("function_call").with("call", index);
         for (key, value) in [("id", &function["id"]), ("signature", signature)] {
             if value.is_string() {
-                part[key] = value.clone();
+                part = part.with(key, value.clone());
             }
         }
         out.push(AnswerPiece::ReasoningPart(part));

@@ -2,7 +2,8 @@
 
 use super::super::stream::{AnswerDecoder, push, read, unreadable};
 use super::super::{AnswerPiece, ModelFailure, TokenUsage};
-use serde_json::{Map, Value, json};
+use crate::chat::ReasoningPart;
+use serde_json::{Map, Value};
 
 /// Reads one answer.
 #[derive(Default)]
@@ -134,13 +135,13 @@ impl OpenAiDecoder {
         if let Some((field, text)) = found {
             if self.reasoning_field.is_none() {
                 self.reasoning_field = Some(field);
-                out.push(AnswerPiece::ReasoningPart(json!({"type": field})));
+                out.push(AnswerPiece::ReasoningPart(ReasoningPart::new(field)));
             }
             push(out, text, AnswerPiece::Reasoning);
         }
         let details = delta.get("reasoning_details").and_then(Value::as_array);
         for detail in details.into_iter().flatten() {
-            let part = json!({"type": "reasoning_details", "detail": detail});
+            let part = ReasoningPart::new("reasoning_details").with("detail", detail.clone());
             out.push(AnswerPiece::ReasoningPart(part));
         }
     }

@@ -2,11 +2,12 @@
 
 use super::super::capabilities::VisionFormat;
 use super::super::{media, tool_call_pairing::pair_calls};
-use serde_json::{Map, Value};
+use crate::chat::{ChatContent, ChatMessage, ContentPart, ReasoningPart, Role};
+use serde_json::Value;
 
-/// Keys that the protocol has.
+/// Keys that the protocol has. Those that a message has a field for are here for values of another form, which the server
+/// is to judge.
 const KEYS: &[&str] = &[
-    "role",
     "content",
     "name",
     "tool_calls",
@@ -25,12 +26,11 @@ pub struct OpenAiDialect {
 }
 
 /// The messages for the server.
-pub fn encode(messages: &[Value], dialect: OpenAiDialect) -> Vec<Value> {
+pub fn encode(messages: &[ChatMessage], dialect: OpenAiDialect) -> Vec<Value> {
     let messages = pair_calls(messages);
-    let last_user = messages
-        .iter()
-        .rposition(|message| message["role"] == "user");
-    let numbered = messages.iter().enumerate();
+    let is_user = |message: &ChatMessage| message.role == Role::User;
+    let last_user = messages.iter().rposition(is_user);
+    let numbered = messages.into_iter().enumerate();
     let sent = numbered.map(|(at, message)| {
         let is_this_turn = last_user.is_none_or(|last| at > last);
         one(message, is_this_turn, dialect)
@@ -38,63 +38,64 @@ pub fn encode(messages: &[Value], dialect: OpenAiDialect) -> Vec<Value> {
     sent.collect()
 }
 
-fn one(message: &Value, is_this_turn: bool, dialect: OpenAiDialect) -> Value {
-    let mut sent = Map::new();
-    for key in KEYS {
-        let value = message.get(*key).filter(|value| !value.is_null());
-        sent.extend(value.map(|value| ((*key).to_owned(), value.clone())));
-    }
+fn one(mut message: ChatMessage, is_this_turn: bool, dialect: OpenAiDialect) -> Value {
+    let is_sent = |name: &str, value: &Value| KEYS.contains(&name) && !value.is_null();
+    message.extra.retain(|name, value| is_sent(name, value));
     // Many servers refuse an assistant's message without this key.
-    if !sent.contains_key("content") {
-        sent.insert("content".to_owned(), Value::Null);
+    if message.content == ChatContent::Absent && !message.extra.contains_key("content") {
+        message.content = ChatContent::Null;
     }
-    if let (VisionFormat::Claude, Some(Value::Array(parts))) =
-        (dialect.vision, sent.get_mut("content"))
-    {
-        for part in parts {
+    if let VisionFormat::Claude = dialect.vision {
+        for part in message.content.parts_mut() {
             if let Some(image) = media::claude_image(part) {
-                *part = image;
+                *part = ContentPart::Other(image);
             }
         }
     }
     // OpenAI's newer word for instructions.
-    if !dialect.is_original && message["role"] == "developer" {
-        sent.insert("role".to_owned(), "system".into());
+    if !dialect.is_original && message.role == Role::Developer {
+        message.role = Role::System;
     }
+    let thought = message.reasoning_content.take();
+    let parts = std::mem::take(&mut message.reasoning_parts);
+    let mut sent = message.to_json();
     if is_this_turn {
-        reasoning(message, &mut sent);
+        reasoning(&parts, thought.as_deref(), &mut sent);
     }
-    Value::Object(sent)
+    sent
 }
 
 /// A server that thinks between calls of tools wants its own thoughts back while the turn lasts, under its own names.
-fn reasoning(message: &Value, sent: &mut Map<String, Value>) {
-    let parts = message["reasoning_parts"].as_array();
+fn reasoning(parts: &[ReasoningPart], thought: Option<&str>, sent: &mut Value) {
     let mut details = Vec::new();
-    for part in parts.into_iter().flatten() {
-        match part["type"].as_str() {
-            Some(field @ ("reasoning_content" | "reasoning")) => {
-                sent.insert(field.to_owned(), message["reasoning_content"].clone());
-            }
-            Some("reasoning_details") => details.push(part["detail"].clone()),
+    for part in parts {
+        match part.kind() {
+            Some(field @ ("reasoning_content" | "reasoning")) => sent[field] = thought.into(),
+            Some("reasoning_details") => details.extend(part.fields.get("detail").cloned()),
             _ => {}
         }
     }
     if !details.is_empty() {
-        sent.insert("reasoning_details".to_owned(), details.into());
+        sent["reasoning_details"] = details.into();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{OpenAiDialect, encode};
+    use crate::chat::ChatMessage;
     use crate::llm::capabilities::VisionFormat;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     const FOLLOWER: OpenAiDialect = OpenAiDialect {
         is_original: false,
         vision: VisionFormat::OpenAi,
     };
+
+    fn sent(messages: &[Value], dialect: OpenAiDialect) -> Vec<Value> {
+        let messages = ChatMessage::read_all("messages", messages.to_vec());
+        encode(&messages.unwrap(), dialect)
+    }
 
     #[test]
     fn what_is_ours_is_not_sent() {
@@ -102,7 +103,7 @@ mod tests {
             "reasoning_parts": [{"type": "thinking", "thinking": "hm", "signature": "s"}], "extras": 1});
         let messages = [json!({"role": "user", "content": "a"}), message];
         assert_eq!(
-            encode(&messages, FOLLOWER),
+            sent(&messages, FOLLOWER),
             [
                 json!({"role": "user", "content": "a"}),
                 json!({"role": "assistant", "content": "hi"})
@@ -120,7 +121,7 @@ mod tests {
             "reasoning_details": [{"id": 1}]});
         let messages = [user.clone(), thought.clone(), user.clone(), thought];
         assert_eq!(
-            encode(&messages, FOLLOWER),
+            sent(&messages, FOLLOWER),
             [user.clone(), plain, user, whole]
         );
     }
@@ -132,8 +133,8 @@ mod tests {
             is_original: true,
             ..FOLLOWER
         };
-        assert_eq!(encode(&messages, original), messages);
+        assert_eq!(sent(&messages, original), messages);
         let system = json!({"role": "system", "content": "be brief"});
-        assert_eq!(encode(&messages, FOLLOWER), [system]);
+        assert_eq!(sent(&messages, FOLLOWER), [system]);
     }
 }

@@ -1,7 +1,8 @@
 //! What rules look at: a call, read once.
 
-use super::super::{ModelCall, media};
-use serde_json::{Value, json};
+use super::super::ModelCall;
+use crate::chat::{ChatMessage, Role};
+use serde_json::json;
 
 /// A call as rules see it.
 pub struct ScriptedConversation<'a> {
@@ -25,30 +26,34 @@ impl<'a> ScriptedConversation<'a> {
     /// Reads a call.
     pub fn of(call: &'a ModelCall) -> Self {
         let messages = &call.messages;
-        let last_user = messages.iter().rposition(|message| role(message) == "user");
+        let last_user = messages
+            .iter()
+            .rposition(|message| message.role == Role::User);
         let since = &messages[last_user.map_or(0, |at| at + 1)..];
-        let last_result = messages.iter().rfind(|message| role(message) == "tool");
-        let system = messages
-            .iter()
-            .filter(|message| matches!(role(message), "system" | "developer"));
-        let names = call
-            .tools
-            .iter()
-            .filter_map(|tool| tool.pointer("/function/name"));
+        let is_result = |message: &ChatMessage| message.role == Role::Tool;
+        let last_result = messages.iter().rfind(|message| is_result(message));
+        let is_system =
+            |message: &&ChatMessage| matches!(message.role, Role::System | Role::Developer);
+        let system = messages.iter().filter(is_system);
+        let names = call.tools.iter().map(|tool| tool.name.as_str());
         Self {
             call,
             last_user: last_user.map(|at| text(&messages[at])).unwrap_or_default(),
             system: system.map(text).collect::<Vec<_>>().join("\n"),
             last_tool_result: last_result.map(text).unwrap_or_default(),
-            has_tool_result: since.iter().any(|message| role(message) == "tool"),
-            round: since.iter().filter(|message| calls(message) > 0).count(),
-            tools: names.filter_map(Value::as_str).collect(),
+            has_tool_result: since.iter().any(is_result),
+            round: since
+                .iter()
+                .filter(|message| !message.tool_calls.is_empty())
+                .count(),
+            tools: names.filter(|name| !name.is_empty()).collect(),
         }
     }
 
     /// Calls of tools in the whole conversation.
     pub fn calls(&self) -> usize {
-        self.call.messages.iter().map(calls).sum()
+        let messages = self.call.messages.iter();
+        messages.map(|message| message.tool_calls.len()).sum()
     }
 
     /// Words in the whole conversation.
@@ -93,15 +98,6 @@ impl<'a> ScriptedConversation<'a> {
     }
 }
 
-fn role(message: &Value) -> &str {
-    message.get("role").and_then(Value::as_str).unwrap_or("")
-}
-
-fn calls(message: &Value) -> usize {
-    let calls = message.get("tool_calls").and_then(Value::as_array);
-    calls.map_or(0, Vec::len)
-}
-
-fn text(message: &Value) -> String {
-    media::text(message.get("content").unwrap_or(&Value::Null))
+fn text(message: &ChatMessage) -> String {
+    message.content.texts("\n")
 }

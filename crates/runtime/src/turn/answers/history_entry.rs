@@ -85,10 +85,8 @@ pub(super) fn answer_entry(
         }
     }
     if !answer.reasoning_parts.is_empty() {
-        entry.extras.insert(
-            "reasoning_parts".to_owned(),
-            answer.reasoning_parts.clone().into(),
-        );
+        let parts = json!(answer.reasoning_parts);
+        entry.extras.insert("reasoning_parts".to_owned(), parts);
     }
     let views = answer_views(record, shown);
     if !views.is_empty() {

@@ -1,6 +1,8 @@
 //! Titles of chats: behind the first turn the agent that `uses.title` names is asked for one. Nobody waits for it, and what
 //! goes wrong leaves the chat with the beginning of its first message.
 
+use crate::chat::{ChatMessage, Role};
+use crate::chats;
 use crate::error::{Error, ErrorCode, Result};
 use crate::journal::TurnIds;
 use crate::loaded_app::LoadedApp;
@@ -18,7 +20,6 @@ use crate::turn::turn_journal::{StepLog, TurnJournal};
 use crate::turn::turn_parts::TurnParts;
 use crate::turn::usage::TurnUsage;
 use crate::uses::{UsesFailure, UsesRequest, UsesTarget, words};
-use crate::{chat_message, chats};
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::StorageState;
 use serde_json::{Value, json};
@@ -158,17 +159,23 @@ impl TitleWriter {
 }
 
 /// The beginning of what was asked and of what was answered, as a message.
-fn excerpt(request: &TurnRequest, response: &TurnResponse) -> Value {
+fn excerpt(request: &TurnRequest, response: &TurnResponse) -> ChatMessage {
     let mut messages = request.messages.iter();
-    let question = messages.find(|chat| chat["role"] == "user");
-    let question = question.map(chat_message::text).unwrap_or_default();
+    let question = messages.find(|chat| chat.role == Role::User);
+    let question = question
+        .map(|chat| chat.content.words())
+        .unwrap_or_default();
     let answer = match &response.next {
-        Value::Null => chat_message::content_text(response.completion.get("content")),
+        Value::Null => {
+            let completion = response.completion.as_ref();
+            let content = completion.map(|completion| completion.content.words());
+            content.unwrap_or_default()
+        }
         next => words(next),
     };
     let beginning = |text: &str| text.chars().take(EXCERPT).collect::<String>();
     let (question, answer) = (beginning(&question), beginning(&answer));
-    json!({"role": "user", "content": format!("user: {question}\n\nassistant: {answer}")})
+    ChatMessage::user(format!("user: {question}\n\nassistant: {answer}"))
 }
 
 /// The title in an answer, without the quotes that models like to put around it.

@@ -1,7 +1,7 @@
 //! Getting what the address of a part points to, from the hosts that the app lists.
 
+use crate::chat::{ContentPart, FileContent};
 use crate::error::{Error, ErrorCode, Result};
-use crate::llm::media::{file_address, image_address};
 use crate::loaded_app::LoadedApp;
 use crate::mcp::cut;
 use crate::net::{AllowList, HttpClient, HttpRequest, HttpResponse};
@@ -9,14 +9,13 @@ use crate::turn::agent_run::AgentRun;
 use crate::uses::UsesFailure;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
 
 /// Gets what addresses point to.
 pub(super) struct MediaFetcher(HttpClient);
 
 /// The address of a part that is somewhere on the web.
-pub(super) fn address(part: &Value) -> Option<&str> {
-    let address = image_address(part).or_else(|| file_address(part))?;
+pub(super) fn address(part: &ContentPart) -> Option<&str> {
+    let address = part.image_address().or_else(|| part.file_address())?;
     let scheme = address.split_once("://")?.0.to_ascii_lowercase();
     (scheme == "http" || scheme == "https").then_some(address)
 }
@@ -40,7 +39,7 @@ impl MediaFetcher {
     }
 
     /// The part with what its address points to: a text, or the bytes in the address's place.
-    pub async fn fetch(&self, part: &Value) -> Result<Value, UsesFailure> {
+    pub async fn fetch(&self, part: &ContentPart) -> Result<ContentPart, UsesFailure> {
         let url = address(part).unwrap_or_default();
         let request = HttpRequest {
             method: "GET".to_owned(),
@@ -57,37 +56,38 @@ impl MediaFetcher {
     }
 }
 
-fn put(part: &Value, answer: &HttpResponse) -> Result<Value, UsesFailure> {
+fn put(part: &ContentPart, answer: &HttpResponse) -> Result<ContentPart, UsesFailure> {
     let mut headers = answer.headers.iter();
     let kind = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let kind = kind.map_or("", |(_, value)| value.as_str());
     let kind = kind.split(';').next().unwrap_or_default();
     let kind = kind.trim().to_ascii_lowercase();
     let mut new = part.clone();
-    if part["type"] == "image_url" {
+    if let ContentPart::ImageUrl { image_url, .. } = &mut new {
         if !kind.starts_with("image/") {
             let why = format!("the address points to no picture but to \"{kind}\"");
             return Err(failed(why));
         }
-        let url = data(&kind, &answer.body);
-        match new["image_url"].is_object() {
-            true => new["image_url"]["url"] = url,
-            false => new["image_url"] = url,
-        }
+        image_url.set_address(data(&kind, &answer.body));
         return Ok(new);
     }
     let is_text = kind.starts_with("text/") || kind == "application/json";
     if let (true, Ok(text)) = (is_text, std::str::from_utf8(&answer.body)) {
-        return Ok(json!({"type": "text", "text": cut(text.to_owned())}));
+        return Ok(ContentPart::of_text(cut(text.to_owned())));
     }
-    let name = part["file"].get("filename").cloned();
-    let name = name.unwrap_or_else(|| name_of(&answer.url).into());
-    new["file"] = json!({"filename": name, "file_data": data(&kind, &answer.body)});
+    if let ContentPart::File { file, .. } = &mut new {
+        let name = file.filename.take();
+        *file = FileContent {
+            filename: Some(name.unwrap_or_else(|| name_of(&answer.url))),
+            file_data: Some(data(&kind, &answer.body)),
+            ..FileContent::default()
+        };
+    }
     Ok(new)
 }
 
-fn data(kind: &str, bytes: &[u8]) -> Value {
-    format!("data:{kind};base64,{}", STANDARD.encode(bytes)).into()
+fn data(kind: &str, bytes: &[u8]) -> String {
+    format!("data:{kind};base64,{}", STANDARD.encode(bytes))
 }
 
 /// The last part of an address's path.
@@ -107,6 +107,7 @@ fn failed(why: String) -> UsesFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
 
     #[test]
     fn only_addresses_of_the_web_are_fetched() {
@@ -129,7 +130,8 @@ mod tests {
             ),
             (json!({"type": "text", "text": "https://a.test"}), None),
         ] {
-            assert_eq!(address(&part), expected, "{part}");
+            let read = ContentPart::from(part.clone());
+            assert_eq!(address(&read), expected, "{part}");
         }
     }
 
@@ -146,7 +148,11 @@ mod tests {
         let image =
             json!({"type": "image_url", "image_url": {"url": "https://a.test/x", "detail": "low"}});
         let file = json!({"type": "file", "file": {"url": "https://a.test/x"}});
-        let replaced = |part, kind, body: &[u8]| put(part, &answer(kind, body)).ok();
+        let replaced = |part: &Value, kind, body: &[u8]| {
+            let part = ContentPart::from(part.clone());
+            let new = put(&part, &answer(kind, body)).ok()?;
+            Some(new.to_json())
+        };
         assert_eq!(
             replaced(&image, "image/PNG; x=y", b"\0"),
             Some(

@@ -1,10 +1,10 @@
 //! A model's answer on its way to the client: thinking, text and tool calls, each as a message of its own.
 
+use crate::chat::ToolCall;
 use crate::error::Result;
 use crate::frame::MessageStatus;
 use crate::frame::props_path::PropsPath;
 use crate::llm::ModelAnswer;
-use crate::llm::answer::ToolCall;
 use crate::outbox::AgentOutbox;
 use serde_json::{Map, Value, json};
 

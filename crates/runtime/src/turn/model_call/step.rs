@@ -6,7 +6,7 @@ use crate::llm::{ModelAnswer, ModelCall};
 use crate::trace::TraceNode;
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// A step that has begun.
 pub(super) struct ModelCallStep {
@@ -19,14 +19,7 @@ pub(super) struct ModelCallStep {
 impl ModelCallStep {
     pub fn begin(turn: &mut Turn, run: &AgentRun, connector: &Connector, call: &ModelCall) -> Self {
         let connector = connector.id.clone();
-        let input = [
-            ("messages", Value::Array(call.messages.clone())),
-            ("tools", Value::Array(call.tools.clone())),
-            ("options", Value::Object(call.options.clone())),
-        ];
-        let input = input.map(|(name, value)| (name.to_owned(), value));
-        let input = Value::Object(input.into_iter().collect());
-        let node = turn.node(run, "llm", &connector, input);
+        let node = turn.node(run, "llm", &connector, json!(call));
         let answers = &mut turn.output.answers;
         let index = answers.calls;
         answers.calls += 1;
@@ -43,7 +36,7 @@ impl ModelCallStep {
 
     pub fn end(self, turn: &Turn, answer: &ModelAnswer, failure: Option<&ModelCallFailure>) {
         match failure {
-            None => self.node.complete(Some(answer.message())),
+            None => self.node.complete(Some(answer.message().to_json())),
             Some(failure) => self.node.fail(&failure.error().message),
         }
         let data = json!({

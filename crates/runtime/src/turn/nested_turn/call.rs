@@ -7,6 +7,7 @@ use crate::ctx::ChunkCallback;
 use crate::error::Result;
 use crate::frame::MessageStatus;
 use crate::journal::JournalStep;
+use crate::llm::ModelCompletion;
 use crate::outbox::AgentOutbox;
 use crate::trace::{TraceNode, TraceStatus};
 use crate::turn::Turn;
@@ -63,7 +64,7 @@ impl NestedWork {
                 let answer = turn.call_model(&call.run, &call.plan).await?;
                 let tokens = turn.journal.usage.tokens();
                 Ok(NestedAnswer {
-                    response: turn.output.completion(&answer, &tokens),
+                    response: turn.output.completion(&answer, &tokens).to_json(),
                     content: answer.text,
                 })
             }
@@ -72,11 +73,14 @@ impl NestedWork {
 }
 
 fn content(response: &TurnResponse) -> String {
-    match (&response.next, &response.completion["content"]) {
-        (Value::Null, Value::String(text)) => text.clone(),
-        (Value::Null, _) => String::new(),
-        (Value::String(text), _) => text.clone(),
-        (other, _) => other.to_string(),
+    match &response.next {
+        Value::Null => {
+            let completion = response.completion.as_ref();
+            let text = completion.and_then(ModelCompletion::text);
+            text.unwrap_or_default().to_owned()
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 

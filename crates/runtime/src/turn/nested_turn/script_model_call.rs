@@ -1,7 +1,8 @@
 //! A model that a script calls by itself.
 
 use super::call::NestedWork;
-use crate::error::Result;
+use crate::chat::ChatMessage;
+use crate::error::{Error, Result};
 use crate::turn::Turn;
 use crate::turn::agent_run::{AgentRun, CallOptions};
 use crate::turn::create::ModelCallPlan;
@@ -35,13 +36,15 @@ impl NestedWork {
     pub fn model(
         turn: &Turn,
         connector: String,
-        messages: Vec<Value>,
+        messages: Vec<ChatMessage>,
         mut options: Map<String, Value>,
     ) -> Result<Self> {
         let request = &turn.context.request;
         let (agent, hooks) = turn.context.loaded.agent(&request.agent)?;
         let client_tools = match options.remove("tools") {
-            Some(Value::Array(tools)) => tools,
+            Some(tools @ Value::Array(_)) => serde_json::from_value(tools).map_err(|_| {
+                Error::invalid("options.tools", "options.tools must be a list of objects")
+            })?,
             _ => Vec::new(),
         };
         options.retain(|name, _| OPTIONS.contains(&name.as_str()));
@@ -58,7 +61,7 @@ impl NestedWork {
         };
         let plan = ModelCallPlan {
             messages: None,
-            options,
+            options: options.into(),
             connector,
             servers: Vec::new(),
             client_tools,

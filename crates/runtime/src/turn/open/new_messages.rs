@@ -2,21 +2,23 @@
 //! work grows with them, and not with their square. It also sends the results of its own tools, for which a call waits only as
 //! long as nothing else follows it.
 
-use crate::chat_message::{content_text, to_chat};
+use crate::chat::{ChatMessage, Role};
+use crate::chat_message::to_chat;
 use crate::error::{Error, Result};
 use ambit_storage::storage::{Message, for_model};
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::discriminant;
 
 /// Begins the ids of messages that clients sent.
 pub(super) const CLIENT_ID_PREFIX: &str = "U";
 
 /// Drops what a client sends of the stored history. Refuses results that answer no call.
-pub(super) fn drop_repeated(history: &[Message], sent: &mut Vec<Value>) -> Result<()> {
+pub(super) fn drop_repeated(history: &[Message], sent: &mut Vec<ChatMessage>) -> Result<()> {
     // One message that answers no call is always new.
     if sent.len() > 1 || sent.iter().any(is_result) {
         let awaiting = without_resent_results(for_model(history), sent);
-        let history: Vec<Value> = awaiting.iter().filter_map(to_chat).collect();
+        let history: Vec<ChatMessage> = awaiting.iter().filter_map(to_chat).collect();
         let repeated = repeated(&history, sent);
         sent.drain(..first_new(&history, sent, repeated)?);
     }
@@ -25,7 +27,7 @@ pub(super) fn drop_repeated(history: &[Message], sent: &mut Vec<Value>) -> Resul
 
 /// How many of the messages that a client sends are the stored history again. Both are compared as a client sees them:
 /// several texts of one answer are one message. The last message is always new.
-fn repeated(stored: &[Value], sent: &[Value]) -> usize {
+fn repeated(stored: &[ChatMessage], sent: &[ChatMessage]) -> usize {
     let most = sent.len().saturating_sub(1);
     let stored = ConversationDigest::of(stored).all;
     let sent = ConversationDigest::of(&sent[..most]);
@@ -67,27 +69,24 @@ struct ConversationDigest {
 }
 
 impl ConversationDigest {
-    fn of(messages: &[Value]) -> Self {
+    fn of(messages: &[ChatMessage]) -> Self {
         let (mut all, mut prefixes) = (Vec::new(), Vec::with_capacity(messages.len()));
         let mut open: Option<DefaultHasher> = None;
         for message in messages {
-            let role = message
-                .get("role")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            if role != "system" && role != "developer" {
-                let goes_on = role == "assistant" && open.is_some();
+            let is_answer = message.role == Role::Assistant;
+            if !matches!(message.role, Role::System | Role::Developer) {
+                let goes_on = is_answer && open.is_some();
                 let mut hasher = open.take().filter(|_| goes_on).unwrap_or_default();
                 match goes_on {
                     true => hasher.write(b"\n\n"),
-                    false => role.hash(&mut hasher),
+                    false => discriminant(&message.role).hash(&mut hasher),
                 }
                 hash_message(message, &mut hasher);
                 if goes_on {
                     all.pop();
                 }
                 all.push(hasher.finish());
-                open = (role == "assistant").then_some(hasher);
+                open = is_answer.then_some(hasher);
             }
             prefixes.push((all.len(), all.last().copied().unwrap_or_default()));
         }
@@ -95,13 +94,11 @@ impl ConversationDigest {
     }
 }
 
-fn hash_message(message: &Value, hasher: &mut DefaultHasher) {
-    hasher.write(content_text(message.get("content")).as_bytes());
-    let calls = message.get("tool_calls").and_then(Value::as_array);
-    for call in calls.into_iter().flatten() {
-        let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
+fn hash_message(message: &ChatMessage, hasher: &mut DefaultHasher) {
+    hasher.write(message.content.words().as_bytes());
+    for call in &message.tool_calls {
         hasher.write(b"\n\0call ");
-        hasher.write(id.as_bytes());
+        hasher.write(call.id.as_bytes());
     }
 }
 
@@ -136,7 +133,7 @@ fn z_values(pattern: &[u64], text: &[u64]) -> Vec<usize> {
 
 /// Paired history without the results at its end that those sent now replace: marks of results that are missing, and what the
 /// client sent in an earlier attempt.
-fn without_resent_results(mut paired: Vec<Message>, sent: &[Value]) -> Vec<Message> {
+fn without_resent_results(mut paired: Vec<Message>, sent: &[ChatMessage]) -> Vec<Message> {
     let end = paired
         .iter()
         .rposition(|message| message.tool_result.is_none());
@@ -156,7 +153,7 @@ fn without_resent_results(mut paired: Vec<Message>, sent: &[Value]) -> Vec<Messa
 
 /// Where new messages begin in what a client sent, which begins with this many that `history` has. A result whose call is
 /// closed in the history comes with its call once more. Refuses results that answer no call at all.
-fn first_new(history: &[Value], sent: &[Value], repeated: usize) -> Result<usize> {
+fn first_new(history: &[ChatMessage], sent: &[ChatMessage], repeated: usize) -> Result<usize> {
     let mut first = repeated;
     while let Some(at) = unasked(history, &sent[first..]) {
         let at = first + at;
@@ -176,7 +173,7 @@ fn first_new(history: &[Value], sent: &[Value], repeated: usize) -> Result<usize
 }
 
 /// The first result that answers no open call: neither one of `history`, nor one of the messages in front of it.
-fn unasked(history: &[Value], sent: &[Value]) -> Option<usize> {
+fn unasked(history: &[ChatMessage], sent: &[ChatMessage]) -> Option<usize> {
     let end = history.iter().rposition(|message| !is_result(message));
     let (before, results) = history.split_at(end.map_or(0, |end| end + 1));
     let has_result = |id: &str| results.iter().any(|result| answered(result) == Some(id));
@@ -199,31 +196,29 @@ fn may_be_sent(result: &Message) -> bool {
     extra("synthetic").is_some() || id.is_some_and(|id| id.starts_with(CLIENT_ID_PREFIX))
 }
 
-fn is_result(message: &Value) -> bool {
-    message.get("role").and_then(Value::as_str) == Some("tool")
+fn is_result(message: &ChatMessage) -> bool {
+    message.role == Role::Tool
 }
 
 /// The call that a message is the result of.
-fn answered(message: &Value) -> Option<&str> {
-    let id = message.get("tool_call_id").and_then(Value::as_str);
+fn answered(message: &ChatMessage) -> Option<&str> {
+    let id = message.tool_call_id.as_deref();
     id.filter(|_| is_result(message))
 }
 
 /// The calls that a message makes.
-fn calls(message: &Value) -> impl Iterator<Item = &str> {
-    let calls = message.get("tool_calls").and_then(Value::as_array);
-    let calls = calls.into_iter().flatten();
-    calls.filter_map(|call| call.get("id").and_then(Value::as_str))
+fn calls(message: &ChatMessage) -> impl Iterator<Item = &str> {
+    message.tool_calls.iter().map(|call| call.id.as_str())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::role_named;
     use rand::RngExt;
-    use serde_json::json;
 
-    fn said(role: &str, text: &str) -> Value {
-        json!({"role": role, "content": text})
+    fn said(role: &str, text: &str) -> ChatMessage {
+        ChatMessage::new(role_named(role).unwrap(), text)
     }
 
     #[test]
@@ -246,7 +241,7 @@ mod tests {
         let stored = [said("user", "y"), said("assistant", "z")];
         let sent = ["user", "assistant", "user", "assistant", "user"];
         let sent = sent.iter().zip(["w", "x", "y", "z", "new"]);
-        let sent: Vec<Value> = sent.map(|(role, text)| said(role, text)).collect();
+        let sent: Vec<ChatMessage> = sent.map(|(role, text)| said(role, text)).collect();
         assert_eq!(repeated(&stored, &sent), 4);
     }
 
@@ -258,7 +253,7 @@ mod tests {
     }
 
     /// What is meant, said plainly.
-    fn plainly(stored: &[Value], sent: &[Value]) -> usize {
+    fn plainly(stored: &[ChatMessage], sent: &[ChatMessage]) -> usize {
         let stored = ConversationDigest::of(stored).all;
         let is_repeat = |count: &usize| {
             let sent = ConversationDigest::of(&sent[..*count]).all;
@@ -276,7 +271,7 @@ mod tests {
         let mut random = rand::rng();
         let mut found = [0; 4];
         for _ in 0..20_000 {
-            let mut some = |most: usize| -> Vec<Value> {
+            let mut some = |most: usize| -> Vec<ChatMessage> {
                 let count = random.random_range(0..most);
                 let one = |_| {
                     let role =

@@ -1,5 +1,6 @@
 //! A turn that nobody runs: read from its journal and its stream, gone on with or closed.
 
+use crate::chat::ChatMessage;
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::MessageStatus;
 use crate::journal::{self, ATTEMPTS, JournalStep, OpenTurn, TurnIds};
@@ -22,7 +23,6 @@ use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::driver::Driver;
 use ambit_storage::operation::Operation;
 use ambit_storage::storage::Message;
-use serde_json::Value;
 use std::sync::Arc;
 
 /// Messages that a turn itself may have added behind the history it began with.
@@ -32,7 +32,7 @@ pub(super) struct OrphanedTurn {
     request: Box<TurnRequest>,
     ids: TurnIds,
     started_at: i64,
-    instructions: Option<Vec<Value>>,
+    instructions: Option<Vec<ChatMessage>>,
     steps: Vec<JournalStep>,
 }
 
@@ -178,11 +178,10 @@ impl Turn {
         let finish_reason = &mut self.output.answers.finish_reason;
         finish_reason.clone_from(&answer.finish_reason);
         let replay = &self.journal.replay;
+        let tokens = self.journal.usage.tokens();
         let response = TurnResponse {
             create: replay.create_view(run),
-            completion: self
-                .output
-                .completion(&answer, &self.journal.usage.tokens()),
+            completion: Some(self.output.completion(&answer, &tokens)),
             tools: (0..=run).flat_map(|run| replay.results(run)).collect(),
             assistant_id: agent.clone(),
             ..TurnResponse::default()

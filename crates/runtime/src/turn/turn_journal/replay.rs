@@ -1,8 +1,11 @@
 //! What the journal of a turn says has been done already.
 
+use crate::chat::ChatMessage;
 use crate::error::{Error, ErrorCode};
 use crate::hook::{CreateResult, Delegate};
-use crate::journal::{CallPosition, JournalStep, ModelCallUsage, RoundPosition, SettledToolCall};
+use crate::journal::{
+    CallPosition, JournalStep, ModelCallUsage, RoundPosition, SettledToolCall, ToolCallReport,
+};
 use crate::llm::ModelAnswer;
 use crate::turn::answers::AnswerRecord;
 use serde_json::Value;
@@ -81,7 +84,7 @@ impl JournalReplay {
     }
 
     /// What came of all calls of a run, in the order of the calls.
-    pub fn results(&self, of: usize) -> Vec<Value> {
+    pub fn results(&self, of: usize) -> Vec<ToolCallReport> {
         let mut calls: Vec<&SettledToolCall> = self.settled_calls().collect();
         calls.retain(|settled| settled.run == of);
         calls.sort_by_key(|settled| settled.position());
@@ -164,11 +167,11 @@ impl JournalReplay {
     }
 
     /// Messages that came in while the turn ran and that count before a round.
-    pub fn added(&self, before: RoundPosition) -> Vec<Value> {
+    pub fn added(&self, before: RoundPosition) -> Vec<ChatMessage> {
         self.added_before(before).flatten().cloned().collect()
     }
 
-    fn added_before(&self, before: RoundPosition) -> impl Iterator<Item = &Vec<Value>> {
+    fn added_before(&self, before: RoundPosition) -> impl Iterator<Item = &Vec<ChatMessage>> {
         self.steps.iter().filter_map(move |step| match step {
             JournalStep::Added {
                 run,
