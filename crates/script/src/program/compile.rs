@@ -80,7 +80,8 @@ impl ModuleCompiler {
         } else {
             let size = nesting::stack_size(path, text)?;
             let transpiled = nesting::on_stack(size, || transpile(path, text));
-            let failed = || failure(Some(path), "the TypeScript compiler failed".to_owned());
+            let why = "the TypeScript compiler failed, or there is no memory for its stack";
+            let failed = || failure(Some(path), format!("{why} of {} MiB", size >> 20));
             transpiled.ok_or_else(failed)??
         };
         let code = self.bytecode(path, &script.code)?;

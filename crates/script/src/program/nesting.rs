@@ -12,18 +12,25 @@ use oxc::span::{GetSpan, Span};
 /// The deepest source that is compiled. Real ones are nested less than a hundred deep.
 const DEEPEST: usize = 8_000;
 
-/// What is said of deeper ones.
+/// What is said of deeper ones, and of those whose `<` cost the parser as much.
 pub const TOO_DEEP: &str = "the source is nested more than 8000 deep";
 
 /// How many `<` one expression may have: the parser takes each for the beginning of a type's arguments first, and those behind it
 /// again.
 const ANGLES: usize = 1_000;
 
-/// How many brackets, operators and keywords a source may have. A megabyte and a half of minified code has fewer.
-const MOST: usize = 1 << 19;
+/// How many brackets may stand open directly behind a `<`. The parser takes each for a type first and then for a value, and so
+/// for all that is inside.
+const OPEN_ANGLES: usize = 6;
+
+/// How many brackets may be open, counted over the whole source with its strings.
+const OPEN: usize = 1 << 17;
+
+/// How many brackets, operators and words a source may have. Two megabytes of prose in strings have fewer.
+const MOST: usize = 1 << 20;
 
 /// Stack for each of them. The parser takes at most 1,600 bytes for one; what comes behind it takes less.
-const LEVEL: usize = 4 << 10;
+const LEVEL: usize = 2 << 10;
 
 /// Stack that every source has.
 const BASE: usize = 64 << 20;
@@ -50,17 +57,33 @@ struct NestingCount {
     all: usize,
     /// Brackets that are open, as they stand. Those in strings count too: few of them have no counterpart.
     brackets: usize,
+    /// All brackets that are open.
+    open: usize,
     /// `<` in one expression.
     angles: usize,
+    /// How many brackets were open when one was opened directly behind a `<`.
+    open_angles: Vec<usize>,
     previous: char,
+    /// The last character that is no space.
+    last: char,
     after_operand: bool,
 }
 
 impl NestingCount {
     fn add(&mut self, char: char) {
         match char {
-            '(' | '[' | '{' => self.brackets += 1,
-            ')' | ']' | '}' => self.brackets = self.brackets.saturating_sub(1),
+            '(' | '[' | '{' => {
+                if self.last == '<' {
+                    self.open_angles.push(self.open);
+                }
+                self.brackets += 1;
+                self.open += 1;
+            }
+            ')' | ']' | '}' => {
+                self.brackets = self.brackets.saturating_sub(1);
+                self.open = self.open.saturating_sub(1);
+                self.open_angles.pop_if(|open| *open >= self.open);
+            }
             '<' => self.angles += 1,
             // A line that is not indented begins a statement of the module.
             _ if self.previous == '\n' && char.is_alphabetic() => self.brackets = 0,
@@ -71,20 +94,22 @@ impl NestingCount {
         }
         let is_counted = match is_word(char) {
             true => self.after_operand && !is_word(self.previous),
-            false => !char.is_whitespace() && !")]},;\"'\\".contains(char),
+            false => !char.is_whitespace() && !")]},;\"'".contains(char),
         };
         self.all += usize::from(is_counted);
         self.previous = char;
         if !char.is_whitespace() {
+            self.last = char;
             self.after_operand = is_word(char) || ")]}\"'".contains(char);
         }
     }
 
     fn refusal(&self) -> Option<String> {
-        if self.brackets > DEEPEST || self.angles > ANGLES {
+        let angles = self.angles > ANGLES || self.open_angles.len() > OPEN_ANGLES;
+        if angles || self.brackets > DEEPEST || self.open > OPEN {
             return Some(TOO_DEEP.to_owned());
         }
-        let text = || format!("the source has more than {MOST} brackets, operators and keywords");
+        let text = || format!("the source has more than {MOST} brackets, operators and words");
         (self.all > MOST).then(text)
     }
 }
@@ -135,8 +160,9 @@ impl<'a> Visit<'a> for NestingVisitor {
     }
 }
 
+/// A letter may be written as an escape.
 fn is_word(char: char) -> bool {
-    char.is_alphanumeric() || matches!(char, '_' | '$')
+    char.is_alphanumeric() || matches!(char, '_' | '$' | '\\')
 }
 
 #[cfg(test)]
@@ -202,11 +228,16 @@ mod tests {
             "class extends ",
             "[a].b",
             "await/**/",
+            "\\u006eew ",
         ];
         for way in ways {
             let size = stack_size("a.ts", &way.repeat(7_000)).unwrap();
             assert!(size >= BASE + 6_999 * LEVEL, "{way}");
         }
+        let angles = "a<{[".repeat(OPEN_ANGLES + 1);
+        assert!(stack_size("a.ts", &angles).is_err());
+        let lines = "f(\n".repeat(OPEN + 1);
+        assert!(stack_size("a.ts", &lines).is_err());
         let (much, deep) = ("!".repeat(MOST + 1), "(".repeat(DEEPEST + 1));
         assert!(stack_size("a.ts", &much).is_err() && stack_size("a.ts", &deep).is_err());
     }
