@@ -46,33 +46,26 @@ impl OpenApi {
             compiled.unwrap_or_else(|error| panic!("{pointer}: {error:#}"))
         };
         let failure = compile("/components/schemas/ErrorBody");
-        let mut operations = Vec::new();
-        for (path, item) in object(&document["paths"]) {
-            for (method, operation) in object(item) {
-                let mut answers = HashMap::<_, HashMap<_, _>>::new();
-                for (status, answer) in object(&operation["responses"]) {
-                    let content = answers.entry(status.clone()).or_default();
-                    for kind in answer
-                        .get("content")
-                        .map(object)
-                        .into_iter()
-                        .flat_map(Map::keys)
-                    {
-                        let path = escape(path);
-                        let kind_part = escape(kind);
-                        let pointer = format!(
-                            "/paths/{path}/{method}/responses/{status}/content/{kind_part}/schema"
-                        );
-                        content.insert(kind.clone(), compile(&pointer));
-                    }
-                }
-                operations.push(Operation {
-                    method: method.to_uppercase(),
-                    parts: path.split('/').map(str::to_owned).collect(),
-                    answers,
+        let items = object(&document["paths"]).iter();
+        let all = items.flat_map(|(path, item)| object(item).iter().map(move |of| (path, of)));
+        let operations = all.map(|(path, (method, operation))| {
+            let pointer = format!("/paths/{}/{method}/responses", escape(path));
+            let mut answers = HashMap::new();
+            for (status, answer) in object(&operation["responses"]) {
+                let content = answer.get("content").map(object);
+                let kinds = content.into_iter().flat_map(Map::keys).map(|kind| {
+                    let content = format!("{pointer}/{status}/content/{}", escape(kind));
+                    (kind.clone(), compile(&format!("{content}/schema")))
                 });
+                answers.insert(status.clone(), kinds.collect());
             }
-        }
+            Operation {
+                method: method.to_uppercase(),
+                parts: path.split('/').map(str::to_owned).collect(),
+                answers,
+            }
+        });
+        let operations = operations.collect();
         Self {
             schemas,
             operations,
