@@ -1,14 +1,15 @@
 //! The OpenAPI document, made from the routes.
 
 use super::{ErrorBody, SharedState};
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::{Extension, body::Bytes};
 use utoipa::ToSchema as _;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{
-    ComponentsBuilder, Content, InfoBuilder, OpenApi, OpenApiBuilder, Ref, ResponseBuilder,
-    SecurityRequirement,
+    ComponentsBuilder, Content, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Response,
+    ResponseBuilder, SecurityRequirement,
 };
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -59,10 +60,21 @@ pub fn with_failures(mut document: OpenApi) -> OpenApi {
         ];
         for operation in methods.into_iter().flatten() {
             let responses = &mut operation.responses.responses;
+            responses.iter_mut().for_each(describe);
             responses.insert("default".to_owned(), failure.clone().into());
         }
     }
     document
+}
+
+/// Describes an answer that says nothing of itself by its status: the standard wants a description.
+fn describe((status, response): (&String, &mut RefOr<Response>)) {
+    let status = StatusCode::from_bytes(status.as_bytes()).unwrap_or_default();
+    if let RefOr::T(response) = response
+        && response.description.is_empty()
+    {
+        response.description = status.canonical_reason().unwrap_or_default().to_owned();
+    }
 }
 
 /// Gives the finished document to its route.
