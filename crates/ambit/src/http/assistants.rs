@@ -22,10 +22,10 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(tags))
-        .routes(routes!(show))
-        .routes(routes!(info))
+        .routes(routes!(list_assistants))
+        .routes(routes!(list_assistant_tags))
+        .routes(routes!(show_assistant))
+        .routes(routes!(show_assistant_info))
 }
 
 /// An agent.
@@ -103,10 +103,8 @@ struct AssistantInfo {
 #[into_params(parameter_in = Query)]
 struct AssistantQuery {
     /// Those with one of these tags, which have commas between them.
-    #[param(inline)]
     tags: Option<Text>,
     /// Those with this in their name or description, whatever its case.
-    #[param(inline)]
     keywords: Option<Text>,
     /// `assistant`, which is what all are.
     #[serde(rename = "type")]
@@ -114,7 +112,6 @@ struct AssistantQuery {
     #[expect(dead_code, reason = "reading it refuses other kinds")]
     kind: Option<AssistantKind>,
     /// The language.
-    #[param(inline)]
     locale: Option<Text>,
 }
 
@@ -128,26 +125,22 @@ enum AssistantKind {
 
 /// In which language.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
 struct LocaleQuery {
     /// The language.
-    #[param(inline)]
     locale: Option<Text>,
 }
 
 /// An agent.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct AssistantPath {
     /// The agent's id.
-    #[param(inline)]
     id: Id,
 }
 
 /// The agents that the caller may use, by `sort` and id.
 #[utoipa::path(get, path = "/agent/assistants", tag = "agents", params(AssistantQuery, PageParameters),
     responses((status = 200, body = PageResponse<Assistant>), (status = 400, body = ErrorBody)))]
-async fn list(
+async fn list_assistants(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     given: RequestParameters,
@@ -173,9 +166,9 @@ async fn list(
 }
 
 /// All tags of these agents.
-#[utoipa::path(get, path = "/agent/assistants/tags", tag = "agents",
+#[utoipa::path(get, path = "/agent/assistants/tags", tag = "agents", params(LocaleQuery),
     responses((status = 200, body = Vec<String>)))]
-async fn tags(
+async fn list_assistant_tags(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     given: RequestParameters,
@@ -189,9 +182,9 @@ async fn tags(
 }
 
 /// One agent.
-#[utoipa::path(get, path = "/agent/assistants/{id}", tag = "agents",
+#[utoipa::path(get, path = "/agent/assistants/{id}", tag = "agents", params(AssistantPath, LocaleQuery),
     responses((status = 200, body = Assistant), (status = 404, body = ErrorBody)))]
-async fn show(
+async fn show_assistant(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<AssistantPath>,
@@ -207,9 +200,9 @@ async fn show(
 }
 
 /// What a client needs to show one agent.
-#[utoipa::path(get, path = "/agent/assistants/{id}/info", tag = "agents",
+#[utoipa::path(get, path = "/agent/assistants/{id}/info", tag = "agents", params(AssistantPath, LocaleQuery),
     responses((status = 200, body = AssistantInfo), (status = 404, body = ErrorBody)))]
-async fn info(
+async fn show_assistant_info(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<AssistantPath>,

@@ -35,7 +35,7 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 }
 
 /// Asks an agent. The body is OpenAI's, with further fields.
-#[utoipa::path(post, path = "/chat/completions", tag = "chat", request_body = ChatCompletionBody, params(CompletionQuery),
+#[utoipa::path(post, path = "/chat/completions", tag = "chat", params(CompletionQuery), request_body = ChatCompletionBody,
     responses((status = 200, description = "The answer, or its stream, in the format that was asked for",
         content((FormatBody = "application/json"), (String = "text/event-stream"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
@@ -51,15 +51,13 @@ async fn complete(
 
 /// An agent.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct AgentPath {
     /// The agent's id.
-    #[param(inline)]
     assistant_id: Id,
 }
 
 /// Asks the agent that the path names.
-#[utoipa::path(post, path = "/agents/{assistant_id}/chat/completions", tag = "chat", request_body = ChatCompletionBody, params(CompletionQuery),
+#[utoipa::path(post, path = "/agents/{assistant_id}/chat/completions", tag = "chat", params(AgentPath, CompletionQuery), request_body = ChatCompletionBody,
     responses((status = 200, description = "The answer, or its stream, in the format that was asked for",
         content((FormatBody = "application/json"), (String = "text/event-stream"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]

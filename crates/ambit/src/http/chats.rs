@@ -19,11 +19,11 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
-        .routes(routes!(index))
-        .routes(routes!(show, change, remove))
-        .routes(routes!(messages))
-        .routes(routes!(references))
-        .routes(routes!(reference))
+        .routes(routes!(list_chats))
+        .routes(routes!(show_chat, change_chat, remove_chat))
+        .routes(routes!(list_chat_messages))
+        .routes(routes!(list_references))
+        .routes(routes!(show_reference))
 }
 
 /// Which chats.
@@ -31,29 +31,24 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 #[into_params(parameter_in = Query)]
 struct ChatQuery {
     /// Those that this agent worked on.
-    #[param(inline)]
     assistant_id: Option<Id>,
     /// Those of this status, `active` or `archived`.
     #[param(value_type = Option<String>)]
     status: Option<ChatStatus>,
     /// Those whose title has all of these words, whatever their case.
-    #[param(inline)]
     keywords: Option<Text>,
     /// Those active at or after.
-    #[param(inline)]
     from: Option<Time>,
     /// Those active before.
-    #[param(inline)]
     to: Option<Time>,
     /// What comes first: `last_message_at`, `updated_at`, `created_at` or `sort`.
-    #[param(inline)]
     order_by: Option<Text>,
 }
 
 /// The caller's chats, and those that others share with them.
 #[utoipa::path(get, path = "/chat/sessions", tag = "chats", params(ChatQuery, PageParameters),
     responses((status = 200, description = "A page of chats", body = PageResponse<ChatInfo>), (status = 400, body = ErrorBody)))]
-async fn index(
+async fn list_chats(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     listed: PagedQuery<ChatQuery>,
@@ -75,19 +70,15 @@ async fn index(
 
 /// A chat.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct ChatPath {
     /// The chat's name.
-    #[param(inline)]
     chat_id: Id,
 }
 
 /// Which of the chats with one name.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
 pub(super) struct AgentQuery {
     /// The agent, where several have a chat of this name.
-    #[param(inline)]
     pub assistant_id: Option<Id>,
 }
 
@@ -99,9 +90,9 @@ fn name<'a>(path: &'a ChatPath, agent: Option<&'a Id>) -> ChatName<'a> {
 }
 
 /// One chat.
-#[utoipa::path(get, path = "/chat/sessions/{chat_id}", tag = "chats",
+#[utoipa::path(get, path = "/chat/sessions/{chat_id}", tag = "chats", params(ChatPath, AgentQuery),
     responses((status = 200, description = "The chat", body = ChatInfo), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
-async fn show(
+async fn show_chat(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<ChatPath>,
@@ -120,9 +111,9 @@ struct ChatChange(Map<String, Value>);
 impl BodyFields for ChatChange {}
 
 /// Changes `title`, `status`, `share`, `sort` or `metadata`.
-#[utoipa::path(put, path = "/chat/sessions/{chat_id}", tag = "chats", request_body = Object,
+#[utoipa::path(put, path = "/chat/sessions/{chat_id}", tag = "chats", params(ChatPath, AgentQuery), request_body = Object,
     responses((status = 200, description = "The chat", body = ChatInfo), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
-async fn change(
+async fn change_chat(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<ChatPath>,
@@ -136,9 +127,9 @@ async fn change(
 }
 
 /// Removes messages, logs, traces and memory of a chat.
-#[utoipa::path(delete, path = "/chat/sessions/{chat_id}", tag = "chats",
+#[utoipa::path(delete, path = "/chat/sessions/{chat_id}", tag = "chats", params(ChatPath, AgentQuery),
     responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
-async fn remove(
+async fn remove_chat(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<ChatPath>,
@@ -152,35 +143,29 @@ async fn remove(
 
 /// Which messages of a chat.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
 struct MessageQuery {
     /// The agent, where several have a chat of this name.
-    #[param(inline)]
     assistant_id: Option<Id>,
     /// Only those before this sequence.
     before: Option<u64>,
     /// Only those behind this sequence; the first of them are given instead of the last.
     after: Option<u64>,
-    /// At most so many.
-    #[param(inline, default = 20)]
+    /// At most so many; 20 where nobody says.
     limit: Option<PageSize>,
     /// Only those of this role, `user` or `assistant`.
-    #[param(inline)]
     role: Option<Text>,
     /// Only those of this type.
     #[serde(rename = "type")]
-    #[param(inline)]
     kind: Option<Text>,
     /// Only those of this turn.
-    #[param(inline)]
     request_id: Option<Id>,
 }
 
 /// The messages of a chat, oldest first: the last ones, or those before or behind a `sequence`.
-#[utoipa::path(get, path = "/chat/sessions/{chat_id}/messages", tag = "chats",
+#[utoipa::path(get, path = "/chat/sessions/{chat_id}/messages", tag = "chats", params(ChatPath, MessageQuery),
     responses((status = 200, description = "The messages, and where those behind them are", body = ChatMessagePage),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
-async fn messages(
+async fn list_chat_messages(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<ChatPath>,
@@ -202,17 +187,15 @@ async fn messages(
 
 /// A turn.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct ReferencesPath {
     /// The turn.
-    #[param(inline)]
     request_id: Id,
 }
 
 /// The references of a turn.
-#[utoipa::path(get, path = "/chat/references/{request_id}", tag = "chats",
+#[utoipa::path(get, path = "/chat/references/{request_id}", tag = "chats", params(ReferencesPath, PageParameters),
     responses((status = 200, description = "A page of references", body = PageResponse<Value>), (status = 404, body = ErrorBody)))]
-async fn references(
+async fn list_references(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<ReferencesPath>,
@@ -229,20 +212,17 @@ async fn references(
 
 /// A reference of a turn.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct ReferencePath {
     /// The turn.
-    #[param(inline)]
     request_id: Id,
     /// The citation's id.
-    #[param(inline)]
     index: Id,
 }
 
 /// One reference of a turn, by its citation's id.
-#[utoipa::path(get, path = "/chat/references/{request_id}/{index}", tag = "chats",
+#[utoipa::path(get, path = "/chat/references/{request_id}/{index}", tag = "chats", params(ReferencePath),
     responses((status = 404, body = ErrorBody)))]
-async fn reference(
+async fn show_reference(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<ReferencePath>,

@@ -1,7 +1,7 @@
 //! Rows of the index and what they stand for.
 
-use super::input::{BodyFields, Id, JsonBody, NoQuery, Path, Query, Text, Time, Whole};
-use super::paging::PageSize;
+use super::input::{BodyFields, Id, JsonBody, NoQuery, Path, Query, Text, Time};
+use super::paging::{ItemPosition, PageSize};
 use super::{AuthorizedCaller, ErrorBody, HttpError, ServerState, SharedState, paging};
 use ambit_runtime::Authorized;
 use ambit_runtime::inspect::contexts::{
@@ -20,48 +20,39 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
-        .routes(routes!(index))
-        .routes(routes!(clear_all))
-        .routes(routes!(remove_all))
-        .routes(routes!(show, remove))
-        .routes(routes!(items))
-        .routes(routes!(clear))
+        .routes(routes!(list_contexts))
+        .routes(routes!(clear_contexts))
+        .routes(routes!(remove_contexts))
+        .routes(routes!(show_context, remove_context))
+        .routes(routes!(list_context_items))
+        .routes(routes!(clear_context))
 }
 
 /// Which rows.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
 struct RowQuery {
     /// Those that this agent touched.
-    #[param(inline)]
     agent: Option<Id>,
     /// The user's.
-    #[param(inline)]
     user: Option<Id>,
     /// The chat's.
-    #[param(inline)]
     chat: Option<Id>,
     /// The group's.
-    #[param(inline)]
     group: Option<Id>,
     /// Storages of this scope.
-    #[param(inline)]
     scope: Option<Id>,
     /// Those last active before.
-    #[param(inline)]
     active_before: Option<Time>,
     /// `next` of the page before.
-    #[param(inline)]
     cursor: Option<Text>,
-    /// At most so many.
-    #[param(inline, default = 20)]
+    /// At most so many; 20 where nobody says.
     limit: Option<PageSize>,
 }
 
 /// Rows that the caller may see, oldest first.
-#[utoipa::path(get, path = "/contexts", tag = "contexts",
+#[utoipa::path(get, path = "/contexts", tag = "contexts", params(RowQuery),
     responses((status = 200, description = "A page of rows", body = Page<ContextRow>), (status = 400, body = ErrorBody)))]
-async fn index(
+async fn list_contexts(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Query(query): Query<RowQuery>,
@@ -83,17 +74,15 @@ async fn index(
 
 /// A row.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct RowPath {
     /// The row's id.
-    #[param(inline)]
     id: Id,
 }
 
 /// One row.
-#[utoipa::path(get, path = "/contexts/{id}", tag = "contexts",
+#[utoipa::path(get, path = "/contexts/{id}", tag = "contexts", params(RowPath),
     responses((status = 200, description = "The row", body = ContextRow), (status = 404, body = ErrorBody)))]
-async fn show(
+async fn show_context(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<RowPath>,
@@ -105,22 +94,19 @@ async fn show(
 
 /// Which items of a row.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
 struct ItemQuery {
     /// Only those before this position.
-    #[param(inline)]
-    before: Option<Whole<1, { u64::MAX }>>,
-    /// At most so many: the last ones.
-    #[param(inline, default = 20)]
+    before: Option<ItemPosition>,
+    /// At most so many, the last ones; 20 where nobody says.
     limit: Option<PageSize>,
     /// Those too that are no longer part of the conversation.
     archive: Option<bool>,
 }
 
 /// What a row holds: messages, usage records, or items of an app's own storage.
-#[utoipa::path(get, path = "/contexts/{id}/items", tag = "contexts",
+#[utoipa::path(get, path = "/contexts/{id}/items", tag = "contexts", params(RowPath, ItemQuery),
     responses((status = 200, description = "The items, and where those before them are", body = ContextItemPage), (status = 404, body = ErrorBody)))]
-async fn items(
+async fn list_context_items(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<RowPath>,
@@ -137,9 +123,9 @@ async fn items(
 }
 
 /// Empties one context; it stays tracked.
-#[utoipa::path(post, path = "/contexts/{id}/clear", tag = "contexts",
+#[utoipa::path(post, path = "/contexts/{id}/clear", tag = "contexts", params(RowPath),
     responses((status = 204, description = "It is empty"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
-async fn clear(
+async fn clear_context(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<RowPath>,
@@ -149,9 +135,9 @@ async fn clear(
 }
 
 /// Removes the data and the row of one context.
-#[utoipa::path(delete, path = "/contexts/{id}", tag = "contexts",
+#[utoipa::path(delete, path = "/contexts/{id}", tag = "contexts", params(RowPath),
     responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
-async fn remove(
+async fn remove_context(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<RowPath>,
@@ -201,7 +187,7 @@ impl BodyFields for RowSelection {}
 /// Empties all contexts that match.
 #[utoipa::path(post, path = "/contexts/clear", tag = "contexts", request_body = RowSelection,
     responses((status = 200, description = "What was done", body = ContextActionReport), (status = 400, body = ErrorBody)))]
-async fn clear_all(
+async fn clear_contexts(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     _: NoQuery,
@@ -213,7 +199,7 @@ async fn clear_all(
 /// Removes all contexts that match.
 #[utoipa::path(post, path = "/contexts/remove", tag = "contexts", request_body = RowSelection,
     responses((status = 200, description = "What was done", body = ContextActionReport), (status = 400, body = ErrorBody)))]
-async fn remove_all(
+async fn remove_contexts(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     _: NoQuery,

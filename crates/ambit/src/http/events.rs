@@ -24,38 +24,31 @@ const LONGEST: Duration = Duration::from_secs(3600);
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(feed))
+    OpenApiRouter::new().routes(routes!(stream_events))
 }
 
 /// Which events.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
 struct FeedQuery {
     /// Those of this agent.
-    #[param(inline)]
     agent: Option<Id>,
     /// Those of this user's sessions.
-    #[param(inline)]
     user: Option<Id>,
     /// Those of sessions with this chat name.
-    #[param(inline)]
     chat: Option<Id>,
     /// Those of this group's sessions.
-    #[param(inline)]
     group: Option<Id>,
     /// Names of events, with commas between them.
     #[serde(rename = "type")]
-    #[param(inline)]
     types: Option<Text>,
 }
 
 /// What happens in contexts that the caller may list, from now on or from behind `Last-Event-ID`: one event for each
 /// after-event, named like it. Events are kept for ten minutes for who comes back; the feed ends after an hour.
-#[utoipa::path(get, path = "/events", tag = "contexts",
-    params(FeedQuery, ("Last-Event-ID" = Option<String>, Header)),
+#[utoipa::path(get, path = "/events", tag = "contexts", params(FeedQuery, ("Last-Event-ID" = Option<String>, Header)),
     responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 410, body = ErrorBody)))]
-async fn feed(
+async fn stream_events(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Query(query): Query<FeedQuery>,

@@ -25,13 +25,13 @@ const METADATA: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, N
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(show))
+    OpenApiRouter::new().routes(routes!(show_metrics))
 }
 
 /// What has been counted.
 #[utoipa::path(get, path = "/metrics", tag = "operation",
     responses((status = 200, description = "Prometheus' text", content_type = "text/plain", body = String)))]
-async fn show(State(server): State<SharedState>) -> impl IntoResponse {
+async fn show_metrics(State(server): State<SharedState>) -> impl IntoResponse {
     let text = server.measures.handle.render();
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }

@@ -19,10 +19,14 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
-        .routes(routes!(own))
-        .routes(routes!(owned))
-        .routes(routes!(get, put, delete))
-        .routes(routes!(get_owned, put_owned, delete_owned))
+        .routes(routes!(list_own_values))
+        .routes(routes!(list_owned_values))
+        .routes(routes!(get_own_value, put_own_value, delete_own_value))
+        .routes(routes!(
+            get_owned_value,
+            put_owned_value,
+            delete_owned_value
+        ))
 }
 
 /// A value.
@@ -49,7 +53,6 @@ impl BodyFields for NewValue {}
 
 /// The caller's own memory, or their team's.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct OwnSpace {
     /// `user` or `team`.
     space: String,
@@ -57,18 +60,15 @@ struct OwnSpace {
 
 /// Somebody's memory.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct OwnedSpace {
     /// `user`, `team` or `chat`.
     space: String,
     /// The user, the team or the chat.
-    #[param(inline)]
     owner: Id,
 }
 
 /// A value of the caller's own memory.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct OwnKey {
     /// `user` or `team`.
     space: String,
@@ -78,12 +78,10 @@ struct OwnKey {
 
 /// A value of somebody's memory.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct OwnedKey {
     /// `user`, `team` or `chat`.
     space: String,
     /// The user, the team or the chat.
-    #[param(inline)]
     owner: Id,
     /// The value's name.
     key: String,
@@ -114,10 +112,8 @@ impl OwnedKey {
 #[into_params(parameter_in = Query)]
 struct NameQuery {
     /// The agent, where several have a chat of this name.
-    #[param(inline)]
     assistant_id: Option<Id>,
     /// What the names look like; `*` stands for any text.
-    #[param(inline)]
     pattern: Option<Text>,
 }
 
@@ -126,9 +122,9 @@ fn text(id: Option<&Id>) -> Option<&str> {
 }
 
 /// The caller's own memory, or their team's.
-#[utoipa::path(get, path = "/memory/{space}", tag = "memory", params(NameQuery, PageParameters),
+#[utoipa::path(get, path = "/memory/{space}", tag = "memory", params(OwnSpace, NameQuery, PageParameters),
     responses((status = 200, description = "A page of names", body = PageResponse<MemoryKeyInfo>), (status = 400, body = ErrorBody)))]
-async fn own(
+async fn list_own_values(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<OwnSpace>,
@@ -144,9 +140,9 @@ async fn own(
 }
 
 /// The memory of a chat, or for callers without constraints that of a user or team.
-#[utoipa::path(get, path = "/memory/{space}/{owner}", tag = "memory", params(NameQuery, PageParameters),
+#[utoipa::path(get, path = "/memory/{space}/{owner}", tag = "memory", params(OwnedSpace, NameQuery, PageParameters),
     responses((status = 200, description = "A page of names", body = PageResponse<MemoryKeyInfo>), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
-async fn owned(
+async fn list_owned_values(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<OwnedSpace>,
@@ -172,9 +168,9 @@ async fn names(
 }
 
 /// A value of the caller's own memory.
-#[utoipa::path(get, path = "/memory/{space}/keys/{key}", tag = "memory",
+#[utoipa::path(get, path = "/memory/{space}/keys/{key}", tag = "memory", params(OwnKey, AgentQuery),
     responses((status = 200, description = "The value", body = MemoryValue), (status = 404, body = ErrorBody)))]
-async fn get(
+async fn get_own_value(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<OwnKey>,
@@ -185,9 +181,9 @@ async fn get(
 }
 
 /// Puts a value into the caller's own memory.
-#[utoipa::path(put, path = "/memory/{space}/keys/{key}", tag = "memory", request_body = NewValue,
+#[utoipa::path(put, path = "/memory/{space}/keys/{key}", tag = "memory", params(OwnKey, AgentQuery), request_body = NewValue,
     responses((status = 204, description = "It is kept"), (status = 400, body = ErrorBody)))]
-async fn put(
+async fn put_own_value(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<OwnKey>,
@@ -199,9 +195,9 @@ async fn put(
 }
 
 /// Deletes a value of the caller's own memory; one that is not there is no error.
-#[utoipa::path(delete, path = "/memory/{space}/keys/{key}", tag = "memory",
+#[utoipa::path(delete, path = "/memory/{space}/keys/{key}", tag = "memory", params(OwnKey, AgentQuery),
     responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody)))]
-async fn delete(
+async fn delete_own_value(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<OwnKey>,
@@ -213,9 +209,9 @@ async fn delete(
 }
 
 /// A value of an owner's memory.
-#[utoipa::path(get, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory",
+#[utoipa::path(get, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", params(OwnedKey, AgentQuery),
     responses((status = 200, description = "The value", body = MemoryValue), (status = 404, body = ErrorBody)))]
-async fn get_owned(
+async fn get_owned_value(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<OwnedKey>,
@@ -226,9 +222,9 @@ async fn get_owned(
 }
 
 /// Puts a value into an owner's memory.
-#[utoipa::path(put, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", request_body = NewValue,
+#[utoipa::path(put, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", params(OwnedKey, AgentQuery), request_body = NewValue,
     responses((status = 204, description = "It is kept"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
-async fn put_owned(
+async fn put_owned_value(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<OwnedKey>,
@@ -240,9 +236,9 @@ async fn put_owned(
 }
 
 /// Deletes a value of an owner's memory; one that is not there is no error.
-#[utoipa::path(delete, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory",
+#[utoipa::path(delete, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", params(OwnedKey, AgentQuery),
     responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
-async fn delete_owned(
+async fn delete_owned_value(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<OwnedKey>,

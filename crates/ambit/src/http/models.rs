@@ -12,8 +12,8 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(show))
+        .routes(routes!(list_models))
+        .routes(routes!(show_model))
 }
 
 /// An agent.
@@ -49,7 +49,7 @@ fn model(id: &str) -> ModelObject {
 
 /// The agents that the caller may use.
 #[utoipa::path(get, path = "/models", tag = "agents", responses((status = 200, body = ModelList)))]
-async fn list(
+async fn list_models(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     _: NoQuery,
@@ -64,17 +64,15 @@ async fn list(
 
 /// An agent.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct ModelPath {
     /// The agent's id.
-    #[param(inline)]
     id: Id,
 }
 
 /// One agent.
-#[utoipa::path(get, path = "/models/{id}", tag = "agents",
+#[utoipa::path(get, path = "/models/{id}", tag = "agents", params(ModelPath),
     responses((status = 200, body = ModelObject), (status = 404, body = ErrorBody)))]
-async fn show(
+async fn show_model(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<ModelPath>,

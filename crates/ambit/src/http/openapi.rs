@@ -1,5 +1,7 @@
 //! The OpenAPI document, made from the routes.
 
+use super::input::{Id, Text, Time};
+use super::paging::{ItemPosition, PageNumber, PageSize};
 use super::{ErrorBody, SharedState};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -37,6 +39,13 @@ pub fn head() -> OpenApi {
         .components(Some(
             ComponentsBuilder::new()
                 .security_scheme("bearer", scheme)
+                // What parameters alone refer to is not collected from the routes.
+                .schema_from::<Id>()
+                .schema_from::<Text>()
+                .schema_from::<Time>()
+                .schema_from::<PageNumber>()
+                .schema_from::<PageSize>()
+                .schema_from::<ItemPosition>()
                 .build(),
         ))
         .security(Some([SecurityRequirement::new("bearer", [""; 0])]))

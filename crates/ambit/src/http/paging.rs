@@ -13,13 +13,17 @@ const LARGEST: u64 = 100;
 #[derive(Clone, Copy, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PageParameters {
-    /// Which page, from 1.
-    #[param(inline, default = 1)]
-    page: Option<Whole<1, { u32::MAX as u64 }>>,
-    /// How many items a page has.
-    #[param(inline, default = 20)]
+    /// Which page, from 1; the first where nobody says.
+    page: Option<PageNumber>,
+    /// How many items a page has; 20 where nobody says.
     pagesize: Option<PageSize>,
 }
+
+/// Which page of a list.
+pub type PageNumber = Whole<1, { u32::MAX as u64 }>;
+
+/// A place in a list, from 1.
+pub type ItemPosition = Whole<1, { u64::MAX }>;
 
 /// How many items come at once.
 pub type PageSize = Whole<1, LARGEST>;

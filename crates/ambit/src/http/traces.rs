@@ -30,15 +30,15 @@ const BATCH_SIZE: usize = 200;
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
-        .routes(routes!(index))
-        .routes(routes!(info))
-        .routes(routes!(nodes))
-        .routes(routes!(node))
-        .routes(routes!(logs))
-        .routes(routes!(logs_of_node))
-        .routes(routes!(spaces))
-        .routes(routes!(space))
-        .routes(routes!(events))
+        .routes(routes!(list_traces))
+        .routes(routes!(show_trace))
+        .routes(routes!(list_nodes))
+        .routes(routes!(show_node))
+        .routes(routes!(list_log_lines))
+        .routes(routes!(list_log_lines_of_node))
+        .routes(routes!(list_spaces))
+        .routes(routes!(show_space))
+        .routes(routes!(stream_trace))
 }
 
 /// Which traces.
@@ -46,56 +46,44 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 #[into_params(parameter_in = Query)]
 struct TraceQuery {
     /// Of this chat.
-    #[param(inline)]
     chat_id: Option<Id>,
     /// The chat's agent, where several have one of this name.
-    #[param(inline)]
     assistant_id: Option<Id>,
     /// Of this turn.
-    #[param(inline)]
     request_id: Option<Id>,
     /// Of this status: `running`, `completed`, `failed` or `cancelled`.
-    #[param(inline)]
     status: Option<Text>,
 }
 
 /// A trace.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct TracePath {
     /// The turn's id.
-    #[param(inline)]
     id: Id,
 }
 
 /// A node of a trace.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct NodePath {
     /// The turn's id.
-    #[param(inline)]
     id: Id,
     /// The node's id.
-    #[param(inline)]
     node: Id,
 }
 
 /// A board of a trace.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct SpacePath {
     /// The turn's id.
-    #[param(inline)]
     id: Id,
     /// The board's id.
-    #[param(inline)]
     space: Id,
 }
 
 /// Traces of conversations that the caller may use, the last begun first.
 #[utoipa::path(get, path = "/trace/traces", tag = "traces", params(TraceQuery, PageParameters),
     responses((status = 200, description = "A page of traces", body = PageResponse<TraceSummary>), (status = 400, body = ErrorBody)))]
-async fn index(
+async fn list_traces(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     listed: PagedQuery<TraceQuery>,
@@ -152,9 +140,9 @@ fn paged<T: Clone>(
 }
 
 /// One trace in one line.
-#[utoipa::path(get, path = "/trace/traces/{id}/info", tag = "traces",
+#[utoipa::path(get, path = "/trace/traces/{id}/info", tag = "traces", params(TracePath),
     responses((status = 200, description = "The trace", body = TraceSummary), (status = 404, body = ErrorBody)))]
-async fn info(
+async fn show_trace(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<TracePath>,
@@ -164,9 +152,9 @@ async fn info(
 }
 
 /// The nodes, in the order in which they began.
-#[utoipa::path(get, path = "/trace/traces/{id}/nodes", tag = "traces",
+#[utoipa::path(get, path = "/trace/traces/{id}/nodes", tag = "traces", params(TracePath, PageParameters),
     responses((status = 200, description = "A page of nodes", body = PageResponse<NodeView>), (status = 404, body = ErrorBody)))]
-async fn nodes(
+async fn list_nodes(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<TracePath>,
@@ -177,9 +165,9 @@ async fn nodes(
 }
 
 /// One node.
-#[utoipa::path(get, path = "/trace/traces/{id}/nodes/{node}", tag = "traces",
+#[utoipa::path(get, path = "/trace/traces/{id}/nodes/{node}", tag = "traces", params(NodePath),
     responses((status = 200, description = "The node", body = NodeView), (status = 404, body = ErrorBody)))]
-async fn node(
+async fn show_node(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<NodePath>,
@@ -193,9 +181,9 @@ async fn node(
 }
 
 /// The lines, in the order in which they were written.
-#[utoipa::path(get, path = "/trace/traces/{id}/logs", tag = "traces",
+#[utoipa::path(get, path = "/trace/traces/{id}/logs", tag = "traces", params(TracePath, PageParameters),
     responses((status = 200, description = "A page of lines", body = PageResponse<TraceLogEntry>), (status = 404, body = ErrorBody)))]
-async fn logs(
+async fn list_log_lines(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<TracePath>,
@@ -206,9 +194,9 @@ async fn logs(
 }
 
 /// The lines of one node.
-#[utoipa::path(get, path = "/trace/traces/{id}/logs/{node}", tag = "traces",
+#[utoipa::path(get, path = "/trace/traces/{id}/logs/{node}", tag = "traces", params(NodePath, PageParameters),
     responses((status = 200, description = "A page of lines", body = PageResponse<TraceLogEntry>), (status = 404, body = ErrorBody)))]
-async fn logs_of_node(
+async fn list_log_lines_of_node(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<NodePath>,
@@ -223,9 +211,9 @@ async fn logs_of_node(
 }
 
 /// The boards of values.
-#[utoipa::path(get, path = "/trace/traces/{id}/spaces", tag = "traces",
+#[utoipa::path(get, path = "/trace/traces/{id}/spaces", tag = "traces", params(TracePath, PageParameters),
     responses((status = 200, description = "A page of boards", body = PageResponse<SpaceView>), (status = 404, body = ErrorBody)))]
-async fn spaces(
+async fn list_spaces(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<TracePath>,
@@ -236,9 +224,9 @@ async fn spaces(
 }
 
 /// One board of values.
-#[utoipa::path(get, path = "/trace/traces/{id}/spaces/{space}", tag = "traces",
+#[utoipa::path(get, path = "/trace/traces/{id}/spaces/{space}", tag = "traces", params(SpacePath),
     responses((status = 200, description = "The board", body = SpaceView), (status = 404, body = ErrorBody)))]
-async fn space(
+async fn show_space(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<SpacePath>,
@@ -254,7 +242,7 @@ async fn space(
 /// The events of a trace behind `Last-Event-ID`, then those that follow, until it is complete.
 #[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(TracePath, ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
-async fn events(
+async fn stream_trace(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<TracePath>,

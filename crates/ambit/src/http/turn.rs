@@ -21,38 +21,34 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
-        .routes(routes!(show))
-        .routes(routes!(stream))
-        .routes(routes!(cancel))
-        .routes(routes!(append))
+        .routes(routes!(show_turn))
+        .routes(routes!(stream_turn))
+        .routes(routes!(cancel_turn))
+        .routes(routes!(append_messages))
 }
 
 /// A turn.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct TurnPath {
     /// The turn's id.
-    #[param(inline)]
     request_id: Id,
 }
 
 /// How much of a turn's stream, and in which format.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
 struct StreamQuery {
     /// Only what comes behind this entry.
     after: Option<u64>,
     /// The format.
-    #[param(inline)]
     accept: Option<Text>,
     /// Whether OpenAI's format tells the usage at its end.
     include_usage: Option<bool>,
 }
 
 /// What is known of a turn.
-#[utoipa::path(get, path = "/chat/requests/{request_id}", tag = "chat",
+#[utoipa::path(get, path = "/chat/requests/{request_id}", tag = "chat", params(TurnPath),
     responses((status = 200, description = "The turn", body = TurnInfo), (status = 404, body = ErrorBody)))]
-async fn show(
+async fn show_turn(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<TurnPath>,
@@ -63,12 +59,11 @@ async fn show(
 }
 
 /// A turn's stream behind `Last-Event-ID`, or behind `after`.
-#[utoipa::path(get, path = "/chat/requests/{request_id}/stream", tag = "chat",
-    params(TurnPath, StreamQuery, ("Last-Event-ID" = Option<u64>, Header)),
+#[utoipa::path(get, path = "/chat/requests/{request_id}/stream", tag = "chat", params(TurnPath, StreamQuery, ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The stream", body = String, content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
 #[expect(clippy::too_many_arguments, reason = "each is an extractor")]
-async fn stream(
+async fn stream_turn(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<TurnPath>,
@@ -115,9 +110,9 @@ pub(super) fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {
 }
 
 /// Stops a turn. One that has ended stays as it is.
-#[utoipa::path(post, path = "/chat/requests/{request_id}/cancel", tag = "chat",
+#[utoipa::path(post, path = "/chat/requests/{request_id}/cancel", tag = "chat", params(TurnPath),
     responses((status = 202, description = "The turn ends within a second, or has ended"), (status = 404, body = ErrorBody)))]
-async fn cancel(
+async fn cancel_turn(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<TurnPath>,
@@ -130,10 +125,8 @@ async fn cancel(
 
 /// A turn.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
 struct AppendPath {
     /// `context_id` of the turn.
-    #[param(inline)]
     context_id: Id,
 }
 
@@ -197,9 +190,9 @@ struct InterruptReceipt {
 }
 
 /// Adds messages to a running turn, or stops it.
-#[utoipa::path(post, path = "/chat/completions/{context_id}/append", tag = "chat", request_body = NewInterrupt,
+#[utoipa::path(post, path = "/chat/completions/{context_id}/append", tag = "chat", params(AppendPath), request_body = NewInterrupt,
     responses((status = 202, body = InterruptReceipt), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
-async fn append(
+async fn append_messages(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Path(path): Path<AppendPath>,

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(sums))
+    OpenApiRouter::new().routes(routes!(sum_usage))
 }
 
 /// Sums, as they are sent.
@@ -46,56 +46,41 @@ struct UsageGroup {
 
 /// Whose usage, and of what.
 #[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
 struct UsageQuery {
     /// The agent.
-    #[param(inline)]
     agent: Option<Id>,
     /// The user.
-    #[param(inline)]
     user: Option<Id>,
     /// The group.
-    #[param(inline)]
     group: Option<Id>,
     /// The chat.
-    #[param(inline)]
     chat: Option<Id>,
     /// The model.
-    #[param(inline)]
     model: Option<Id>,
     /// The provider.
-    #[param(inline)]
     provider: Option<Id>,
     /// What is booked under the identity of this row of the index.
-    #[param(inline)]
     context: Option<Id>,
     /// One day.
-    #[param(inline)]
     date: Option<Text>,
     /// From this day on.
-    #[param(inline)]
     date_from: Option<Text>,
     /// Up to this day.
-    #[param(inline)]
     date_to: Option<Text>,
     /// The zone of days.
-    #[param(inline)]
     time_zone: Option<Text>,
     /// From this instant on.
-    #[param(inline)]
     from_instant: Option<Time>,
     /// Before this instant.
-    #[param(inline)]
     to_instant: Option<Time>,
     /// One sum for each value of `agent`, `user`, `group`, `chat`, `model`, `provider` or `day`.
-    #[param(inline)]
     group_by: Option<Text>,
 }
 
 /// Sums of the caller's usage; for callers without constraints of the whole tenant's.
-#[utoipa::path(get, path = "/usage", tag = "usage",
+#[utoipa::path(get, path = "/usage", tag = "usage", params(UsageQuery),
     responses((status = 200, description = "The sum, or one for each value of a field", body = UsageAnswer), (status = 400, body = ErrorBody)))]
-async fn sums(
+async fn sum_usage(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     Query(query): Query<UsageQuery>,

@@ -113,9 +113,56 @@ fn find_free(schemas: &Value, place: &str, schema: &Value, found: &mut BTreeSet<
     }
 }
 
+fn document() -> Value {
+    serde_json::to_value(ambit::http::document("/v1")).unwrap()
+}
+
+/// Every reference within the document.
+fn references(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Object(fields) => {
+            let own = fields.get("$ref").and_then(Value::as_str);
+            let inner = fields.values().flat_map(references);
+            own.into_iter().chain(inner).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(references).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What the OpenAPI standard wants beyond what its types let be written.
+#[test]
+fn the_document_keeps_the_rules_of_its_standard() {
+    let document = document();
+    for reference in references(&document) {
+        let pointer = reference.trim_start_matches('#');
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+    let mut ids = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for operation in item.as_object().unwrap().values() {
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(ids.insert(id), "{id} is the name of two operations");
+            let parameters = operation["parameters"].as_array();
+            let parameters = parameters.into_iter().flatten();
+            let parameters = parameters.filter(|parameter| parameter["in"] == "path");
+            let named: BTreeSet<_> = parameters
+                .map(|parameter| parameter["name"].as_str())
+                .collect();
+            let parts = path
+                .split('/')
+                .map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+            assert_eq!(named, parts.filter(Option::is_some).collect(), "{path}");
+            for answer in operation["responses"].as_object().unwrap().values() {
+                assert!(answer["description"].is_string(), "{id}: {answer}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_answer_has_a_schema() {
-    let document = serde_json::to_value(ambit::http::document("/v1")).unwrap();
+    let document = document();
     let mut found = BTreeSet::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {

@@ -26,10 +26,8 @@ const MAX_KEY_LENGTH: usize = 255;
 #[into_params(parameter_in = Query)]
 pub struct CompletionQuery {
     /// The agent.
-    #[param(inline)]
     pub assistant_id: Option<Text>,
     /// The chat's name.
-    #[param(inline)]
     pub chat_id: Option<Text>,
     /// The format of the answer.
     pub accept: Option<String>,
