@@ -1,7 +1,7 @@
 //! Which contexts a command is about.
 
 use crate::command_error::{CommandError, Result};
-use crate::{suggestion, timestamp};
+use ambit::{suggestion, timestamp};
 use ambit_storage::clock::Millis;
 use ambit_storage::{Ambit, Error, SessionIdentity, SessionQuery};
 use clap::Args;

@@ -7,7 +7,6 @@ mod context_filters;
 mod example;
 mod output;
 mod settings;
-mod suggestion;
 
 use ambit::timestamp;
 use clap::Parser;

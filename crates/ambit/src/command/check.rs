@@ -3,8 +3,8 @@
 use super::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, escape_control};
-use crate::settings::environment;
 use ambit::auth::AuthConfig;
+use ambit::environment::environment;
 use ambit_runtime::app::{App, FileProblem, Severity};
 use clap::Args;
 use std::io::Write;

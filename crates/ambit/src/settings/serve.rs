@@ -1,7 +1,7 @@
 //! How the server is set: options first, then the environment, then what suits one person on one machine.
 
-use super::environment;
 use crate::command_error::{CommandError, Result};
+use ambit::environment::environment;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -2,7 +2,8 @@
 
 use super::{ChatAnswer, ChatArguments};
 use crate::command_error::Result;
-use crate::settings::{StoreOptions, environment};
+use crate::settings::StoreOptions;
+use ambit::environment::environment;
 use ambit::format::{self, Format, FormatOptions};
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::request::RequestOrigin;

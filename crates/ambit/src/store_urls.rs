@@ -1,0 +1,169 @@
+//! Stores as a program names them: by URLs.
+
+use crate::suggestion;
+use ambit_runtime::model::ModelStore;
+use ambit_storage::driver::{self, DRIVERS, DriverOptions};
+use ambit_storage::{Result, Stores};
+use std::path::Path;
+
+/// The file with an app's data, in its folder.
+pub const DATA_FILE: &str = "ambit.db";
+/// The tables of its models beside it.
+const MODELS_FILE: &str = "models.db";
+
+/// Stores with their names.
+#[derive(Default)]
+pub struct StoreUrls {
+    stores: Vec<NamedStore>,
+    default_drivers: Vec<String>,
+}
+
+/// A store by name.
+struct NamedStore {
+    name: String,
+    url: String,
+}
+
+impl StoreUrls {
+    /// Reads URLs such as `sqlite:ambit.db`, or `name=URL` for a store that is not called by its kind. What is wrong is said as it
+    /// goes on behind the name of the option: URLs can hold passwords, so none is repeated.
+    pub fn parse(urls: &[String]) -> Result<Self, String> {
+        let mut stores: Vec<NamedStore> = Vec::new();
+        for url in urls {
+            let store = NamedStore::parse(url)?;
+            if stores.iter().any(|other| other.name == store.name) {
+                return Err(format!(
+                    "is given two stores called \"{name}\"; name one of them, as in old-{name}=URL",
+                    name = store.name
+                ));
+            }
+            stores.push(store);
+        }
+        Ok(Self {
+            stores,
+            default_drivers: Vec::new(),
+        })
+    }
+
+    /// Keeps everything in the stores of these names unless an agent says otherwise; without any, in the first.
+    pub fn with_default_drivers(self, names: &[String]) -> Self {
+        Self {
+            default_drivers: names.to_vec(),
+            ..self
+        }
+    }
+
+    /// Returns the URLs.
+    pub fn urls(&self) -> impl Iterator<Item = &str> {
+        self.stores.iter().map(|store| store.url.as_str())
+    }
+
+    /// Returns the URL of the store that keeps the index; an error where it is none of these.
+    pub fn primary(&self) -> Result<&str, String> {
+        let wanted = self.default_drivers.first();
+        let mut stores = self.stores.iter();
+        let found = stores.find(|store| wanted.is_none_or(|name| store.name == *name));
+        found.map(|store| store.url.as_str()).ok_or_else(|| {
+            let names: Vec<&str> = self
+                .stores
+                .iter()
+                .map(|store| store.name.as_str())
+                .collect();
+            let name = wanted.map_or("", String::as_str);
+            format!("\"{name}\" is not set up{}", suggestion::offer(name, names))
+        })
+    }
+
+    /// Opens the stores, and makes those that are not there yet.
+    pub async fn open(&self) -> Result<Stores> {
+        let mut builder = Stores::builder(DriverOptions::default());
+        for store in &self.stores {
+            let opened = driver::open(&store.url, DriverOptions::default()).await?;
+            builder = builder.driver(&store.name, opened);
+        }
+        if !self.default_drivers.is_empty() {
+            let names: Vec<&str> = self.default_drivers.iter().map(String::as_str).collect();
+            builder = builder.default_drivers(&names);
+        }
+        builder.build()
+    }
+
+    /// Returns where the models of an app are: beside what keeps the index. In a PostgreSQL database that is a schema `models`,
+    /// beside an SQLite file a file `models.db`, and for the other stores a file `models.db` in the app's folder.
+    pub fn models(&self, app: &Path) -> ModelStore {
+        let url = self.primary().unwrap_or_default();
+        let (kind, address) = url.split_once(':').unwrap_or_default();
+        let address = address.split('?').next().unwrap_or_default();
+        match kind {
+            "postgres" => ModelStore::Postgres(url.to_owned()),
+            "memory" => ModelStore::Memory,
+            "sqlite" => ModelStore::Sqlite(Path::new(address).with_file_name(MODELS_FILE)),
+            _ => ModelStore::Sqlite(app.join(MODELS_FILE)),
+        }
+    }
+}
+
+impl NamedStore {
+    fn parse(given: &str) -> Result<Self, String> {
+        let (name, url) = match given.split_once('=') {
+            Some((name, url)) if !name.contains(':') => (Some(name), url),
+            _ => (None, given),
+        };
+        let scheme = url.split(':').next().unwrap_or_default();
+        if !url.contains(':') || !DRIVERS.iter().any(|(known, _)| *known == scheme) {
+            let known: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
+            return Err(format!(
+                "is given \"{scheme}\", which is no kind of store{}; write it as sqlite:ambit.db",
+                suggestion::offer(scheme, known)
+            ));
+        }
+        Ok(Self {
+            name: name.unwrap_or(scheme).to_owned(),
+            url: url.to_owned(),
+        })
+    }
+}
+
+/// Returns the path as text, which a store's URL needs.
+pub fn path_text(path: &Path) -> Result<&str, String> {
+    let reason = || format!("{} is not UTF-8; use another folder", path.display());
+    path.to_str().ok_or_else(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_beside_the_store_that_keeps_the_index() {
+        let away = "postgres://me@host/db?ambit_schema=own";
+        let cases: [(&[&str], &[&str], ModelStore); 5] = [
+            (
+                &["sqlite:data/ambit.db?x=1"],
+                &[],
+                ModelStore::Sqlite("data/models.db".into()),
+            ),
+            (&[away], &[], ModelStore::Postgres(away.to_owned())),
+            (
+                &["redis://host", away],
+                &["postgres", "redis"],
+                ModelStore::Postgres(away.to_owned()),
+            ),
+            (
+                &["redis://host"],
+                &[],
+                ModelStore::Sqlite("app/models.db".into()),
+            ),
+            (&["memory:"], &[], ModelStore::Memory),
+        ];
+        for (urls, drivers, expected) in cases {
+            let texts = |list: &[&str]| -> Vec<String> {
+                list.iter().map(|&text| text.to_owned()).collect()
+            };
+            let stores = StoreUrls::parse(&texts(urls)).unwrap();
+            let stores = stores.with_default_drivers(&texts(drivers));
+            let store = stores.models(Path::new("app"));
+            assert!(store == expected, "{store:?}");
+        }
+    }
+}
