@@ -58,7 +58,8 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
                 is_sql,
                 "SQL belongs in the drivers and in `model`",
             ));
-            let what = "the environment is read in environment.rs and the settings of crates/ambit alone";
+            let what =
+                "the environment is read in environment.rs and the settings of crates/ambit alone";
             findings.extend(place(source, ENVIRONMENT, reads_environment, what));
             let what = "`unsafe` belongs in `bare.rs` of crates/script and in crates/quickjs-heap";
             findings.extend(place(source, UNSAFE, is_unsafe, what));

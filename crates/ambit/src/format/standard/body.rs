@@ -3,8 +3,7 @@
 use super::client_tool_calls::CompletionToolCall;
 use super::completion_id;
 use super::completion_state::{CompletionState, TurnEnding};
-use super::message_text::{CompletionField, text_of};
-use super::text_queue::{TextPiece, TextQueue};
+use super::message_text::CompletionField;
 use crate::format::frames::read;
 use crate::format::{FormatBody, FormatOptions, TurnFailure};
 use ambit_runtime::llm::TokenUsage;
@@ -121,34 +120,12 @@ fn completion(
 }
 
 fn message(reading: &CompletionState) -> CompletionMessage {
-    let content = text(reading, CompletionField::Content);
+    let content = reading.text(CompletionField::Content);
     let has_only_calls = content.is_empty() && !reading.calls.is_empty();
     CompletionMessage {
         role: "assistant",
         content: (!has_only_calls).then_some(content),
-        reasoning_content: text(reading, CompletionField::Reasoning),
+        reasoning_content: reading.text(CompletionField::Reasoning),
         tool_calls: reading.calls.all().to_vec(),
     }
-}
-
-/// The final texts in the order in which a stream shows them.
-fn text(reading: &CompletionState, place: CompletionField) -> String {
-    let mut channel = TextQueue::default();
-    let mut text = String::new();
-    for (_, index) in reading.order.iter().filter(|(shown, _)| *shown == place) {
-        let message = &reading.state.messages()[*index];
-        let Some(shown) = text_of(message).filter(|shown| shown.place == place) else {
-            continue;
-        };
-        channel.push(&TextPiece {
-            message: &message.message_id,
-            thread: message.thread_id.as_deref(),
-            text: &shown.text,
-            is_new: true,
-            is_line: shown.is_line,
-        });
-        channel.close(&message.message_id);
-        text.push_str(&channel.ready());
-    }
-    text
 }

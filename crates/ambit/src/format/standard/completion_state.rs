@@ -2,6 +2,7 @@
 
 use super::client_tool_calls::ClientToolCalls;
 use super::message_text::{CompletionField, MessageText, text_of};
+use super::text_queue::{TextPiece, TextQueue};
 use crate::format::frames::take;
 use crate::format::{FormatOptions, failure};
 use ambit_runtime::frame::{DeltaAction, OutputMessage, OutputMessages};
@@ -11,7 +12,7 @@ use std::collections::HashSet;
 
 /// What was read so far.
 pub struct CompletionState {
-    pub state: OutputMessages,
+    pub messages: OutputMessages,
     pub calls: ClientToolCalls,
     /// The messages that have been shown, and where, in the order in which they first were.
     pub order: Vec<(CompletionField, usize)>,
@@ -44,7 +45,7 @@ pub struct CompletionDelta {
 impl CompletionState {
     pub fn new(options: &FormatOptions) -> Self {
         Self {
-            state: OutputMessages::default(),
+            messages: OutputMessages::default(),
             calls: ClientToolCalls::new(&options.client_tools),
             order: Vec::new(),
             noted: HashSet::new(),
@@ -57,7 +58,7 @@ impl CompletionState {
 
     /// Takes an event in.
     pub fn event(&mut self, frame: &Frame) {
-        take(&mut self.state, frame);
+        take(&mut self.messages, frame);
         let empty = Map::new();
         let data = frame.event_data().unwrap_or(&empty);
         match frame.event_name() {
@@ -99,19 +100,19 @@ impl CompletionState {
         let known = frame
             .message_id
             .as_deref()
-            .and_then(|id| self.state.get(id));
+            .and_then(|id| self.messages.get(id));
         let appended = known.and_then(|message| appended(message, frame));
         let is_silent = is_silent(known, frame);
         let before = match appended {
             None => known.and_then(text_of),
             Some(_) => None,
         };
-        take(&mut self.state, frame);
+        take(&mut self.messages, frame);
         let mut change = CompletionDelta::default();
         let message = frame
             .message_id
             .as_deref()
-            .and_then(|id| self.state.get(id));
+            .and_then(|id| self.messages.get(id));
         let Some(message) = message else {
             return change;
         };
@@ -133,6 +134,28 @@ impl CompletionState {
             change.text = Some(goes_on.unwrap_or(after));
         }
         change
+    }
+
+    /// The final texts in the order in which a stream shows them.
+    pub fn text(&self, place: CompletionField) -> String {
+        let mut channel = TextQueue::default();
+        let mut text = String::new();
+        for (_, index) in self.order.iter().filter(|(shown, _)| *shown == place) {
+            let message = &self.messages.messages()[*index];
+            let Some(shown) = text_of(message).filter(|shown| shown.place == place) else {
+                continue;
+            };
+            channel.push(&TextPiece {
+                message: &message.message_id,
+                thread: message.thread_id.as_deref(),
+                text: &shown.text,
+                is_new: true,
+                is_line: shown.is_line,
+            });
+            channel.close(&message.message_id);
+            text.push_str(&channel.ready());
+        }
+        text
     }
 
     fn note(&mut self, place: CompletionField, message: usize) {

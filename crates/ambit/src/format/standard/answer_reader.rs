@@ -1,0 +1,136 @@
+//! The answer in a log, piece by piece as it can be shown.
+
+use super::completion_state::{CompletionDelta, CompletionState, TurnEnding};
+use super::message_text::CompletionField;
+use super::text_queue::{TextPiece, TextQueue};
+use crate::format::FormatOptions;
+use ambit_runtime::Frame;
+use serde_json::Value;
+
+/// Reads the frames of a turn.
+pub struct AnswerReader {
+    /// What was read so far.
+    pub state: CompletionState,
+    content: TextQueue,
+    reasoning: TextQueue,
+    /// A message of type `error` that may turn out to be the turn's own failure, which is told otherwise.
+    failure: Option<String>,
+}
+
+/// A piece of the answer.
+pub enum AnswerPart {
+    Start,
+    Text(CompletionField, String),
+    /// An item of `delta.tool_calls`.
+    ToolCall(Value),
+    End(TurnEnding),
+}
+
+impl AnswerReader {
+    pub fn new(options: &FormatOptions) -> Self {
+        Self {
+            state: CompletionState::new(options),
+            content: TextQueue::default(),
+            reasoning: TextQueue::default(),
+            failure: None,
+        }
+    }
+
+    /// Takes a frame in and returns what can be shown now.
+    pub fn read(&mut self, frame: &Frame) -> Vec<AnswerPart> {
+        if frame.kind == "event" {
+            self.event(frame)
+        } else {
+            self.message(frame)
+        }
+    }
+
+    fn event(&mut self, frame: &Frame) -> Vec<AnswerPart> {
+        self.state.event(frame);
+        match frame.event_name() {
+            Some("stream_start") => vec![AnswerPart::Start],
+            Some("message_end") => {
+                let id = frame.event_data().and_then(|data| data.get("message_id"));
+                let id = id.and_then(Value::as_str).unwrap_or_default();
+                self.content.close(id);
+                self.reasoning.close(id);
+                self.ready(None)
+            }
+            Some("stream_end") => self.last(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn message(&mut self, frame: &Frame) -> Vec<AnswerPart> {
+        let change = self.state.frame(frame);
+        let Some(id) = &frame.message_id else {
+            return Vec::new();
+        };
+        if self.failure.as_ref() != Some(id) {
+            self.failure = (frame.kind == "error").then(|| id.clone());
+            self.content.hold(self.failure.as_deref());
+        }
+        self.push(id, &change);
+        self.ready(change.call)
+    }
+
+    fn push(&mut self, id: &str, change: &CompletionDelta) {
+        let Some(text) = &change.text else {
+            return;
+        };
+        let channel = match text.place {
+            CompletionField::Content => &mut self.content,
+            CompletionField::Reasoning => &mut self.reasoning,
+        };
+        let message = self.state.messages.get(id);
+        channel.push(&TextPiece {
+            message: id,
+            thread: message.and_then(|message| message.thread_id.as_deref()),
+            text: &text.text,
+            is_new: change.is_new,
+            is_line: text.is_line,
+        });
+    }
+
+    /// What can be shown now.
+    fn ready(&mut self, call: Option<Value>) -> Vec<AnswerPart> {
+        let (reasoning, content) = (self.reasoning.ready(), self.content.ready());
+        let mut parts = texts(reasoning, content);
+        parts.extend(call.map(AnswerPart::ToolCall));
+        parts
+    }
+
+    /// What is left, then how it ended.
+    fn last(&mut self) -> Vec<AnswerPart> {
+        let Some(ending) = self.state.ending.take() else {
+            return Vec::new();
+        };
+        if self.is_told_by(&ending) {
+            self.content.drop_held();
+        }
+        let mut parts = texts(self.reasoning.finish(), self.content.finish());
+        parts.push(AnswerPart::End(ending));
+        parts
+    }
+
+    /// Whether the message that is held back says what the end says.
+    fn is_told_by(&self, ending: &TurnEnding) -> bool {
+        let held = self
+            .failure
+            .as_deref()
+            .and_then(|id| self.state.messages.get(id));
+        let said = held.and_then(|message| message.props.get("message")?.as_str());
+        let told = ending.failure.as_ref().map(|error| error.message.as_str());
+        said.is_some() && said == told
+    }
+}
+
+fn texts(reasoning: String, content: String) -> Vec<AnswerPart> {
+    let texts = [
+        AnswerPart::Text(CompletionField::Reasoning, reasoning),
+        AnswerPart::Text(CompletionField::Content, content),
+    ];
+    let has_text =
+        |part: &AnswerPart| !matches!(part, AnswerPart::Text(_, text) if text.is_empty());
+    texts.into_iter().filter(has_text).collect()
+}
