@@ -90,6 +90,12 @@ impl Authenticator {
         }
     }
 
+    /// The same, for a server that may be reached by others: where this says no, nobody is its developer.
+    pub fn allow_development(mut self, is_allowed: bool) -> Self {
+        self.is_development &= is_allowed;
+        self
+    }
+
     /// Whether everybody who reaches the server is its developer.
     pub fn is_development(&self) -> bool {
         self.is_development
@@ -119,23 +125,22 @@ impl Authenticator {
     /// Who may do this, with the limits of their data; an error where nobody may, or not they.
     pub async fn authorize(&self, asked: AuthRequest<'_>) -> Result<Authorized> {
         let config = current(&self.present);
-        if let Some(person) = &config.development {
+        if let Some(person) = config.development.as_ref().filter(|_| self.is_development) {
             return Ok(person.clone());
         }
         let target = RequestTarget::of(asked.method, asked.path);
-        let target = target.as_ref();
-        if config.rules.decide(target, None) == AccessDecision::Public {
+        if config.rules.decide(target.as_ref(), None) == AccessDecision::Public {
             return Ok(Authorized::default());
         }
         let who = self.caller(&config, asked).await?;
-        let who = who.ok_or_else(unauthenticated)?;
-        match config.rules.decide(target, Some(&who)) {
-            AccessDecision::Granted(constraints) => Ok(Authorized {
-                constraints,
-                ..who.authorized
-            }),
-            _ => Err(denied(asked, &who)),
-        }
+        grant(&config, asked, who.ok_or_else(unauthenticated)?)
+    }
+
+    /// Whether somebody whom the program around the server has recognised may do this, with the limits of their data.
+    pub fn authorize_known(&self, known: Authorized, asked: AuthRequest<'_>) -> Result<Authorized> {
+        let config = current(&self.present);
+        let who = config.with_role(RequestCaller::of(known)?);
+        grant(&config, asked, who)
     }
 
     /// The caller; `None` without credentials, an error with wrong ones.
@@ -163,6 +168,18 @@ impl Authenticator {
         }
         let found = self.keys.find(secret).await?;
         found.ok_or_else(|| refused("the API key is unknown or has ended"))
+    }
+}
+
+fn grant(config: &AuthConfig, asked: AuthRequest<'_>, who: RequestCaller) -> Result<Authorized> {
+    let target = RequestTarget::of(asked.method, asked.path);
+    match config.rules.decide(target.as_ref(), Some(&who)) {
+        AccessDecision::Public => Ok(Authorized::default()),
+        AccessDecision::Granted(constraints) => Ok(Authorized {
+            constraints,
+            ..who.authorized
+        }),
+        AccessDecision::Nobody | AccessDecision::Denied => Err(denied(asked, &who)),
     }
 }
 

@@ -72,6 +72,8 @@ pub struct HttpSettings {
     pub is_development: bool,
     /// Everybody may read the measures.
     pub has_public_metrics: bool,
+    /// What is no route is answered by the program around the server.
+    pub is_embedded: bool,
     /// Bytes of a request's body.
     pub body_limit: usize,
     /// How long a body may take to arrive.
@@ -90,6 +92,7 @@ impl Default for HttpSettings {
             base: "/v1".to_owned(),
             is_development: false,
             has_public_metrics: false,
+            is_embedded: false,
             body_limit: 4 << 20,
             body_time: Duration::from_secs(60),
             ping: Duration::from_secs(15),
@@ -157,9 +160,11 @@ fn assemble(server: SharedState, rows: &[RouteGroup]) -> Router {
         let check = from_fn_with_state((server.clone(), row.right), authorization::check);
         routes.route_layer(check)
     };
-    let (router, document) = join(rows, &server.settings.base, guard);
+    let (mut router, document) = join(rows, &server.settings.base, guard);
+    if !server.settings.is_embedded {
+        router = router.fallback(no_route);
+    }
     router
-        .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(openapi::layer(&document))
         .layer(from_fn(unread_body::read))
