@@ -8,6 +8,7 @@ pub mod standard;
 
 pub use failure::{FailureDetails, TurnFailure, failure};
 pub use frames::kind;
+pub(crate) use frames::read;
 
 use ambit_runtime::stream::StreamEntry;
 use serde::Serialize;

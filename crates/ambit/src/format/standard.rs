@@ -7,10 +7,10 @@ mod completion_state;
 mod message_text;
 mod text_queue;
 
-use answer_reader::{AnswerPart, AnswerReader};
+pub(crate) use answer_reader::{AnswerPart, AnswerReader};
 pub use body::{Completion, body};
-use completion_state::TurnEnding;
-use message_text::CompletionField;
+pub(crate) use completion_state::TurnEnding;
+pub(crate) use message_text::CompletionField;
 
 use super::frames::read;
 use super::{Format, FormatOptions, TurnFailure};

@@ -23,7 +23,7 @@ pub enum AnswerPart {
     Text(CompletionField, String),
     /// An item of `delta.tool_calls`.
     ToolCall(Value),
-    End(TurnEnding),
+    End(Box<TurnEnding>),
 }
 
 impl AnswerReader {
@@ -109,7 +109,7 @@ impl AnswerReader {
             self.content.drop_held();
         }
         let mut parts = texts(self.reasoning.finish(), self.content.finish());
-        parts.push(AnswerPart::End(ending));
+        parts.push(AnswerPart::End(Box::new(ending)));
         parts
     }
 
