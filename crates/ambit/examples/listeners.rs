@@ -15,7 +15,7 @@ pub async fn main() -> Result<()> {
     let ambit = Ambit::builder(WELCOME).in_memory().open().await?;
 
     ambit.before::<BeforeSend>(async |event| {
-        let text = event.message["content"].as_str().unwrap_or_default();
+        let text = event.message.content.words();
         Ok(match text.contains("password") {
             true => Verdict::veto("keep your passwords to yourself"),
             false => Verdict::Continue,

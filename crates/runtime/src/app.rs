@@ -24,7 +24,6 @@ mod package;
 mod references;
 mod scripts;
 mod search;
-mod server_selection;
 mod store;
 
 pub use app_file::{
@@ -41,7 +40,6 @@ pub use package::{
     TruncationName, TruncationSettings,
 };
 pub use problem::{FileProblem, Severity};
-pub(crate) use server_selection::{ServerSelection, ServerSelections};
 pub use store::{StoreFile, StoreKind, StoreOptions};
 pub(crate) use store::{address, is_internal};
 pub use variables::EnvVariables;

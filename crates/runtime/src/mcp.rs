@@ -10,6 +10,7 @@ mod program;
 mod request;
 mod samples;
 mod script_methods;
+mod selection;
 mod server;
 mod session;
 mod tool_names;
@@ -22,11 +23,12 @@ pub use pool::McpServerPool;
 pub(crate) use tool_result::cut;
 
 use crate::app::find::meant;
-use crate::app::{self, App, ServerSelection, ServerSelections};
+use crate::app::{self, App};
 use crate::error::{Error, ErrorCode, Result};
 use crate::schema::{self, SchemaError};
 use crate::tool::ToolCaller;
 use request::{McpListKind, McpRequest};
+use selection::{ServerFilter, ServerSelections};
 use serde_json::{Map, Value};
 use server::McpServer;
 use std::collections::BTreeMap;
@@ -132,8 +134,9 @@ impl McpServers {
     fn wants(&self, id: &str, caller: &ToolCaller) -> ServerSelections {
         let full = |id: &str| self.known(&caller.agent, id).map(|known| known.0);
         let server = full(id);
-        let entries = caller.servers.iter().map(ServerSelection::of);
-        ServerSelections::of(entries.filter(|wanted| full(&wanted.id) == server))
+        let named = caller.servers.iter();
+        let named = named.filter(|wanted| full(wanted.id()) == server);
+        ServerSelections::of(named.map(ServerFilter::of))
     }
 }
 

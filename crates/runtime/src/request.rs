@@ -1,7 +1,11 @@
 //! What is asked of an agent, however it came in.
 
+mod call_options;
+
+pub use call_options::{CallOptions, ScriptCallOptions, SearchChoice};
+
 use crate::access::Authorized;
-use crate::chat::{ChatMessage, GenerationOptions, ToolDefinition};
+use crate::chat::ChatMessage;
 use ambit_storage::SessionIdentity;
 use ambit_storage::lease::OnBusy;
 use serde::{Deserialize, Serialize};
@@ -26,16 +30,9 @@ pub struct TurnRequest {
     pub identity: Option<SessionIdentity>,
     /// New messages, or the whole history with new ones behind it, in the shape of OpenAI's chat messages.
     pub messages: Vec<ChatMessage>,
-    /// Generation options: `temperature`, `max_tokens`, `stop`, `tool_choice`, `response_format` …
-    #[serde(default)]
-    pub options: GenerationOptions,
-    /// Tools that the client runs itself.
-    #[serde(default)]
-    pub tools: Vec<ToolDefinition>,
-    /// The connector that the client chose.
-    pub connector: Option<String>,
-    /// The mode.
-    pub mode: Option<String>,
+    /// How the agent's model is called.
+    #[serde(flatten)]
+    pub call: CallOptions,
     /// Where it came from and how the answer is shown.
     pub origin: RequestOrigin,
     /// Client-supplied data.
@@ -44,11 +41,6 @@ pub struct TurnRequest {
     /// What is left out.
     #[serde(default)]
     pub skip: SkipOptions,
-    /// Automatic search: `true`, `false` or an intent.
-    pub search: Option<Value>,
-    /// Whether the global prompts are left out.
-    #[serde(default)]
-    pub disable_global_prompts: bool,
     /// Further keys of a call's options, given to `Create` as they are.
     #[serde(default)]
     pub further: Map<String, Value>,
@@ -113,17 +105,47 @@ pub struct SkipOptions {
 }
 
 impl SkipOptions {
-    /// The same with these keys changed; what is not said stays.
-    pub fn with(self, keys: &Value) -> Self {
-        let say =
-            |name: &str, before: bool| keys.get(name).and_then(Value::as_bool).unwrap_or(before);
+    /// The same with these changes.
+    pub fn with(self, changes: SkipChanges) -> Self {
         Self {
-            history: say("history", self.history),
-            trace: say("trace", self.trace),
-            output: say("output", self.output),
-            search: say("search", self.search),
-            keyword: say("keyword", self.keyword),
-            content_parsing: say("content_parsing", self.content_parsing),
+            history: changes.history.unwrap_or(self.history),
+            trace: changes.trace.unwrap_or(self.trace),
+            output: changes.output.unwrap_or(self.output),
+            search: changes.search.unwrap_or(self.search),
+            keyword: changes.keyword.unwrap_or(self.keyword),
+            content_parsing: changes.content_parsing.unwrap_or(self.content_parsing),
+        }
+    }
+}
+
+/// What a call says of `SkipOptions`; what it does not say stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SkipChanges {
+    /// History is neither loaded nor written.
+    pub history: Option<bool>,
+    /// Nothing is traced.
+    pub trace: Option<bool>,
+    /// Nothing is shown.
+    pub output: Option<bool>,
+    /// Nothing is searched automatically.
+    pub search: Option<bool>,
+    /// No keywords are extracted.
+    pub keyword: Option<bool>,
+    /// Media parts stay as they are.
+    pub content_parsing: Option<bool>,
+}
+
+impl SkipChanges {
+    /// What these keys say; one that is neither true nor false says nothing.
+    pub fn read(keys: &Value) -> Self {
+        let flag = |name: &str| keys.get(name).and_then(Value::as_bool);
+        Self {
+            history: flag("history"),
+            trace: flag("trace"),
+            output: flag("output"),
+            search: flag("search"),
+            keyword: flag("keyword"),
+            content_parsing: flag("content_parsing"),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Tools as a turn sees them: a list for the model, and calls that end in a result.
 
 mod server;
+mod server_selection;
 
 pub use server::{SendToolFn, ToolFn, ToolServer};
+pub use server_selection::ServerSelection;
 
 use crate::access::Authorized;
 use crate::error::{Error, ErrorCode, Result};
@@ -15,8 +17,12 @@ use std::time::Duration;
 /// Gives an agent the tools of its servers.
 #[async_trait]
 pub trait Toolbox: Send + Sync {
-    /// The tools of these servers, each a server's `"id"` or an object as in `mcp.servers` of a package.
-    async fn list(&self, servers: &[Value], caller: &ToolCaller) -> Result<Vec<ServerTool>>;
+    /// The tools of these servers.
+    async fn list(
+        &self,
+        servers: &[ServerSelection],
+        caller: &ToolCaller,
+    ) -> Result<Vec<ServerTool>>;
 
     /// Calls a tool. `Err` is a failure of the server; what the tool itself says went wrong is an `ToolOutcome` with `is_error`.
     /// Dropping the future cancels the call.
@@ -45,7 +51,7 @@ pub struct ToolCaller {
     /// The turn.
     pub request_id: String,
     /// What the agent says of its servers, as in `mcp.servers`. It binds the agent's scripts too.
-    pub servers: Arc<Vec<Value>>,
+    pub servers: Arc<Vec<ServerSelection>>,
     /// How long one call may take.
     pub timeout: Duration,
     /// What runs processes for this run.
@@ -127,14 +133,15 @@ pub struct NoTools;
 
 #[async_trait]
 impl Toolbox for NoTools {
-    async fn list(&self, servers: &[Value], _caller: &ToolCaller) -> Result<Vec<ServerTool>> {
+    async fn list(
+        &self,
+        servers: &[ServerSelection],
+        _caller: &ToolCaller,
+    ) -> Result<Vec<ServerTool>> {
         match servers.first() {
             None => Ok(Vec::new()),
             Some(server) => {
-                let id = server.get("server_id").unwrap_or(server).as_str();
-                let key = || server.as_object()?.keys().next().map(String::as_str);
-                let id = id.or_else(key).unwrap_or_default();
-                let message = format!("unknown MCP server \"{id}\"");
+                let message = format!("unknown MCP server \"{}\"", server.id());
                 Err(Error::new(ErrorCode::ConfigError, message))
             }
         }

@@ -110,7 +110,7 @@ impl Turn {
 
     /// Runs one agent: `Create`, its model with its tools, `Next`.
     async fn run_agent(&mut self, run: &AgentRun) -> Result<AgentRunOutcome> {
-        if run.call.skip.history {
+        if run.skip.history {
             // What was said before this agent is stored all the same.
             self.store_answers().await?;
         }
@@ -125,7 +125,7 @@ impl Turn {
             self.next(run, transcript, conversed.err()).await
         };
         let outcome = outcome.await;
-        if run.call.skip.history {
+        if run.skip.history {
             self.output.omit_unstored();
         }
         outcome

@@ -4,11 +4,12 @@ use super::response::Response;
 use super::response_stream::ResponseStream;
 use super::session::AgentSession;
 use crate::format;
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::request::RequestOrigin;
 use ambit_runtime::{Result, TurnRequest};
 use ambit_storage::lease::OnBusy;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A turn that is about to begin. Awaited it gives the whole answer; [`stream`](Self::stream) gives it as it is made.
 #[must_use = "a turn begins when it is awaited or streamed"]
@@ -21,7 +22,7 @@ pub struct TurnBuilder {
 impl TurnBuilder {
     pub(super) fn new(session: BoxFuture<'static, Result<AgentSession>>, message: String) -> Self {
         let request = TurnRequest {
-            messages: vec![json!({"role": "user", "content": Value::from(message)})],
+            messages: vec![ChatMessage::user(message)],
             origin: RequestOrigin {
                 accept: format::DEFAULT.to_owned(),
                 referer: "api".to_owned(),
@@ -34,7 +35,7 @@ impl TurnBuilder {
 
     /// Has the model behind this connector answer.
     pub fn connector(mut self, id: impl Into<String>) -> Self {
-        self.request.connector = Some(id.into());
+        self.request.call.connector = Some(id.into());
         self
     }
 

@@ -125,7 +125,7 @@ async fn told(number: usize, request: &TurnRequest, mut started: StartedTurn) ->
         (started.trace_id.as_str(), "TRACE"),
     ];
     let ids = ids.map(|(id, name)| (id.to_owned(), format!("{name}-{number}")));
-    let names = request.tools.iter().map(|tool| tool.name.clone());
+    let names = request.call.tools.iter().map(|tool| tool.name.clone());
     Told {
         entries: steady(&entries, &ids),
         options: FormatOptions {

@@ -10,7 +10,8 @@ use super::prompts::read::{self, PromptSource};
 use super::read::ConfigNode;
 use super::references;
 use super::variables::EnvVariables;
-use super::{AppAgent, ServerSelection, Visibility, locales, scripts};
+use super::{AppAgent, Visibility, locales, scripts};
+use crate::tool::ServerSelection;
 
 /// Folders of an agent in which no other agent is.
 const INNER: &[&str] = &["assets", "locales", "mcps", "models", "prompts", "src"];
@@ -101,7 +102,7 @@ fn check_servers(loader: &mut AppLoader, node: &ConfigNode, file: &str) -> Resul
     let mut judged = Ok(());
     for (at, named) in named.enumerate() {
         let entry = named.value();
-        if let Err(rule) = ServerSelection::check(&entry) {
+        if let Err(rule) = ServerSelection::check_entry(&entry) {
             let message = format!("\"mcp.servers[{at}]\": {rule}");
             let problem = loader.refuse(FileProblem {
                 line: Some(named.at.line),
@@ -111,11 +112,12 @@ fn check_servers(loader: &mut AppLoader, node: &ConfigNode, file: &str) -> Resul
             judged = judged.and(Err(problem));
             continue;
         }
-        let id = ServerSelection::of(&entry).id;
-        if id.starts_with("agents.") || EnvVariables::named(&id).is_some() {
+        let wanted = ServerSelection::of_entry(&entry);
+        let id = wanted.id();
+        if id.starts_with("agents.") || EnvVariables::named(id).is_some() {
             continue;
         }
-        if let Some(what) = references::missing(&id, &known) {
+        if let Some(what) = references::missing(id, &known) {
             let message = format!("\"mcp.servers\": the app has no tool server {what}");
             references::warn(loader, (file, named), message);
         }

@@ -6,9 +6,10 @@ use crate::concurrent_calls::{JoinPolicy, run_concurrently};
 use crate::ctx::{CalleeKind, ChunkCallback, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
 use crate::optional::optional;
+use crate::request::ScriptCallOptions;
 use ambit_script::{Callback, HostError, HostValue};
 use futures::FutureExt;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The objects of `ctx` by name.
@@ -71,7 +72,7 @@ async fn one(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
         callee,
         name,
         messages,
-        is_silent: says_silent(&options) == Some(true),
+        is_silent: options.skip.output == Some(true),
         options,
         on_chunk,
     };
@@ -124,7 +125,7 @@ fn asked(
         callee,
         name: name.to_owned(),
         messages: messages(&format!("{place}.messages"), request.get("messages"))?,
-        is_silent: says_silent(&options) != Some(false),
+        is_silent: options.skip.output != Some(false),
         options,
         on_chunk: listener.map(|listener| told(listener, vec![name.into(), at.into()])),
     })
@@ -144,14 +145,10 @@ fn messages(place: &str, given: Option<&Value>) -> Result<Result<Vec<ChatMessage
     }
 }
 
-fn options(place: &str, given: Option<&Value>) -> Result<Map<String, Value>> {
+fn options(place: &str, given: Option<&Value>) -> Result<ScriptCallOptions> {
     let is_no_object = || Error::invalid(place, format!("{place} must be an object"));
     let options = optional(given, Value::as_object, is_no_object)?;
-    Ok(options.cloned().unwrap_or_default())
-}
-
-fn says_silent(options: &Map<String, Value>) -> Option<bool> {
-    options.get("skip")?.get("output")?.as_bool()
+    Ok(options.cloned().unwrap_or_default().into())
 }
 
 fn function<'a>(call: &'a ScriptCall<'_>, path: &str) -> Option<&'a Callback> {

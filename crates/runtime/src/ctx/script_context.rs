@@ -9,6 +9,7 @@ use crate::net;
 use crate::outbox::AgentOutbox;
 use crate::process::ProcessRegistry;
 use crate::request::RequestOrigin;
+use crate::tool::ServerSelection;
 use crate::trace::TraceNode;
 use ambit_storage::SessionIdentity;
 use ambit_storage::memory::Memory;
@@ -39,7 +40,7 @@ pub struct ScriptContext {
     /// The tool servers.
     pub mcp: Arc<mcp::McpServers>,
     /// Those that the agent names and what it wants of them, as its package or `Create` says.
-    pub servers: Arc<Vec<Value>>,
+    pub servers: Arc<Vec<ServerSelection>>,
     /// Who is asked for what only a runtime can do.
     pub ask: Arc<dyn TurnHost>,
 }

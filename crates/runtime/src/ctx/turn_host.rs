@@ -3,6 +3,7 @@
 use crate::chat::ChatMessage;
 use crate::ctx::ScriptContext;
 use crate::error::{Error, ErrorCode, Result};
+use crate::request::ScriptCallOptions;
 use ambit_script::HostError;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -43,8 +44,8 @@ pub struct NestedCall {
     pub name: String,
     /// What it is to see. What is wrong with that is part of the answer.
     pub messages: Result<Vec<ChatMessage>>,
-    /// As the script gave them.
-    pub options: Map<String, Value>,
+    /// How it is called.
+    pub options: ScriptCallOptions,
     /// The client does not see it.
     pub is_silent: bool,
     /// Who gets each frame as it comes.

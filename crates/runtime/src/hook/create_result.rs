@@ -5,9 +5,12 @@ use crate::app::StepUses;
 use crate::app::read::ConfigObject;
 use crate::chat::{ChatMessage, GenerationOptions};
 use crate::error::Result;
+use crate::request::{CallOptions, SearchChoice};
+use crate::tool::ServerSelection;
 use crate::trace::{LogLevel, TraceNode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// What `Create` changes of its turn. Absent fields change nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,14 +18,9 @@ use serde_json::{Map, Value};
 pub struct CreateResult {
     /// The whole list for the model; never empty.
     pub messages: Option<Vec<ChatMessage>>,
-    /// `temperature`, `max_tokens`, `max_completion_tokens` and `audio`.
-    pub options: GenerationOptions,
-    /// The tool servers instead of the package's, each `"id"` or `{server_id, tools?, resources?}`.
-    pub mcp_servers: Option<Vec<Value>>,
-    /// The key of a preset.
-    pub prompt_preset: Option<String>,
-    /// The connector for this turn.
-    pub connector: Option<String>,
+    /// How the model is called.
+    #[serde(flatten)]
+    pub call: CallOptions,
     /// The language, in lower case.
     pub locale: Option<String>,
     /// The theme.
@@ -31,14 +29,6 @@ pub struct CreateResult {
     pub route: Option<String>,
     /// What is merged into `ctx.metadata`.
     pub metadata: Map<String, Value>,
-    /// Which agent, server or built-in part does what.
-    pub uses: Map<String, Value>,
-    /// Whether that is so even if the model can do it itself.
-    pub force_uses: Option<bool>,
-    /// `true`, `false` or a known intent.
-    pub search: Option<Value>,
-    /// Whether the global prompts are left out.
-    pub disable_global_prompts: Option<bool>,
     /// The agent that takes over.
     pub delegate: Option<Delegate>,
 }
@@ -68,20 +58,13 @@ impl CreateResult {
         }
         let created = Self {
             messages: fields.messages("")?.filter(|messages| !messages.is_empty()),
-            options: options(&mut fields)?,
-            mcp_servers: servers(&mut fields)?,
-            prompt_preset: fields.text("prompt_preset")?,
-            connector: fields.text("connector")?,
+            call: call_options(&mut fields)?,
             locale: fields
                 .text("locale")?
                 .map(|tag| tag.to_lowercase().replace('_', "-")),
             theme: fields.text("theme")?,
             route: fields.text("route")?,
             metadata: fields.map("metadata")?,
-            uses: uses(&mut fields)?,
-            force_uses: fields.flag("force_uses")?,
-            search: search(&mut fields)?,
-            disable_global_prompts: fields.flag("disable_global_prompts")?,
             delegate: fields.delegate()?,
         };
         tell_unread("Create", fields, node);
@@ -102,7 +85,21 @@ pub fn tell_unread(hook: &str, fields: HookFields, node: &TraceNode) {
     }
 }
 
-fn options(fields: &mut HookFields) -> Result<GenerationOptions> {
+fn call_options(fields: &mut HookFields) -> Result<CallOptions> {
+    Ok(CallOptions {
+        generation: generation(fields)?,
+        mcp_servers: servers(fields)?,
+        prompt_preset: fields.text("prompt_preset")?,
+        connector: fields.text("connector")?,
+        uses: uses(fields)?,
+        force_uses: fields.flag("force_uses")?,
+        search: search(fields)?,
+        disable_global_prompts: fields.flag("disable_global_prompts")?,
+        ..CallOptions::default()
+    })
+}
+
+fn generation(fields: &mut HookFields) -> Result<GenerationOptions> {
     let mut options = GenerationOptions::default();
     for name in ["temperature", "max_tokens", "max_completion_tokens"] {
         match fields.take(name) {
@@ -120,50 +117,45 @@ fn options(fields: &mut HookFields) -> Result<GenerationOptions> {
     Ok(options)
 }
 
-fn servers(fields: &mut HookFields) -> Result<Option<Vec<Value>>> {
+fn servers(fields: &mut HookFields) -> Result<Option<Vec<ServerSelection>>> {
     let Some(servers) = fields.list("mcp_servers")? else {
         return Ok(None);
     };
-    for (index, server) in servers.iter().enumerate() {
-        let is_id = |value: Option<&Value>| {
-            let id = value.and_then(Value::as_str);
-            id.is_some_and(|id| !id.is_empty())
-        };
-        let is_list = |name: &str| match server.get(name) {
-            None | Some(Value::Null) => true,
-            Some(Value::Array(items)) => items.iter().all(Value::is_string),
-            Some(_) => false,
-        };
-        let is_server = is_id(server.get("server_id")) && is_list("tools") && is_list("resources");
-        if !is_id(Some(server)) && !is_server {
+    let servers = servers.into_iter().enumerate().map(|(index, server)| {
+        let server = ServerSelection::deserialize(server).ok();
+        let named = server.filter(|server| !server.id().is_empty());
+        named.ok_or_else(|| {
             let name = format!("mcp_servers[{index}]");
-            return Err(fields.wrong(&name, "an id or {server_id, tools?, resources?}"));
-        }
-    }
-    Ok(Some(servers))
+            fields.wrong(&name, "an id or {server_id, tools?, resources?}")
+        })
+    });
+    servers.collect::<Result<_>>().map(Some)
 }
 
-fn uses(fields: &mut HookFields) -> Result<Map<String, Value>> {
-    let uses = fields.map("uses")?;
+fn uses(fields: &mut HookFields) -> Result<BTreeMap<String, String>> {
     let known = StepUses::keys();
-    for (name, value) in &uses {
+    let mut uses = BTreeMap::new();
+    for (name, value) in fields.map("uses")? {
         if !known.contains(&name.as_str()) {
             let known = format!("one of {}", known.join(", "));
             return Err(fields.wrong(&format!("uses.{name}"), &known));
         }
-        if !value.is_string() && !value.is_null() {
-            return Err(fields.wrong(&format!("uses.{name}"), "a string"));
-        }
+        match value {
+            Value::String(value) => uses.insert(name, value),
+            Value::Null => None,
+            _ => return Err(fields.wrong(&format!("uses.{name}"), "a string")),
+        };
     }
-    let given = uses.into_iter();
-    Ok(given.filter(|(_, value)| value.is_string()).collect())
+    Ok(uses)
 }
 
-fn search(fields: &mut HookFields) -> Result<Option<Value>> {
+fn search(fields: &mut HookFields) -> Result<Option<SearchChoice>> {
     match fields.take("search") {
         // `ctx.search`, where a hook returned its `ctx`.
         Some(Value::Object(intent)) if intent.is_empty() => Ok(None),
-        search @ (None | Some(Value::Bool(_) | Value::Object(_))) => Ok(search),
+        Some(Value::Object(intent)) => Ok(Some(SearchChoice::Intent(intent))),
+        Some(Value::Bool(flag)) => Ok(Some(SearchChoice::Flag(flag))),
         Some(_) => Err(fields.wrong("search", "true, false or an object")),
+        None => Ok(None),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::chat::{ChatMessage, ROLES};
 use crate::error::{Error, ErrorCode, Result};
+use crate::request::ScriptCallOptions;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -12,8 +13,8 @@ pub struct Delegate {
     pub agent_id: String,
     /// All that it gets.
     pub messages: Vec<ChatMessage>,
-    /// `connector`, `mode`, `search`, `skip`, `disable_global_prompts`, `metadata`, and whatever else is meant for its hooks.
-    pub options: Map<String, Value>,
+    /// How it is called.
+    pub options: ScriptCallOptions,
 }
 
 /// An object that a hook returned. Fields are taken out of it; what is left at the end is not read.
@@ -105,7 +106,7 @@ impl HookFields {
         Ok(Some(Delegate {
             agent_id,
             messages,
-            options: inner.map("options")?,
+            options: inner.map("options")?.into(),
         }))
     }
 

@@ -2,9 +2,9 @@
 //! scripts as it binds its model.
 
 use super::request::{McpListKind, McpRequest};
+use super::selection::ServerSelections;
 use super::server::McpServer;
 use super::{McpCallResult, McpServers, names, unknown};
-use crate::app::ServerSelections;
 use crate::concurrent_calls::{ConcurrencyLimits, JoinPolicy, run_concurrently};
 use crate::error::{Error, Result};
 use crate::tool::ToolCaller;

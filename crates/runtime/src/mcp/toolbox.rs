@@ -1,11 +1,11 @@
 //! The servers as a turn sees them.
 
 use super::request::McpListKind;
+use super::selection::ServerFilter;
 use super::tool_names::ToolNames;
 use super::{McpServers, tool_result};
-use crate::app::ServerSelection;
 use crate::error::Result;
-use crate::tool::{ServerTool, ToolCaller, ToolOutcome, Toolbox};
+use crate::tool::{ServerSelection, ServerTool, ToolCaller, ToolOutcome, Toolbox};
 use async_trait::async_trait;
 use futures::future::try_join_all;
 use serde_json::{Value, json};
@@ -13,8 +13,12 @@ use std::collections::BTreeSet;
 
 #[async_trait]
 impl Toolbox for McpServers {
-    async fn list(&self, servers: &[Value], caller: &ToolCaller) -> Result<Vec<ServerTool>> {
-        let lists = servers.iter().map(|entry| self.tools(entry, caller));
+    async fn list(
+        &self,
+        servers: &[ServerSelection],
+        caller: &ToolCaller,
+    ) -> Result<Vec<ServerTool>> {
+        let lists = servers.iter().map(|wanted| self.tools(wanted, caller));
         let lists = try_join_all(lists).await?;
         let mut tools: Vec<ServerTool> = lists.into_iter().flatten().collect();
         let mut names = ToolNames::default();
@@ -40,13 +44,9 @@ impl McpServers {
     /// The tools that have come and gone since the caller's agent asked last, among those that it wants: what models call
     /// them, and whether they are there now.
     pub(crate) fn changed(&self, caller: &ToolCaller) -> Vec<(String, bool)> {
-        let entries = caller
-            .servers
-            .iter()
-            .map(|entry| ServerSelection::of(entry).id);
-        let ids: BTreeSet<String> = entries.collect();
+        let ids: BTreeSet<&str> = caller.servers.iter().map(ServerSelection::id).collect();
         let mut changed = Vec::new();
-        for id in &ids {
+        for id in ids {
             let Ok(server) = self.find(&caller.agent, id) else {
                 continue;
             };
@@ -58,8 +58,12 @@ impl McpServers {
         changed
     }
 
-    async fn tools(&self, entry: &Value, caller: &ToolCaller) -> Result<Vec<ServerTool>> {
-        let wanted = ServerSelection::of(entry);
+    async fn tools(
+        &self,
+        wanted: &ServerSelection,
+        caller: &ToolCaller,
+    ) -> Result<Vec<ServerTool>> {
+        let wanted = ServerFilter::of(wanted);
         let server = self.find(&caller.agent, &wanted.id)?;
         let listed = server.list(McpListKind::Tools, caller).await?;
         let mut tools = Vec::new();

@@ -6,6 +6,7 @@ use crate::chat::ChatMessage;
 use crate::ctx::{CalleeKind, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
 use crate::optional::optional;
+use crate::request::ScriptCallOptions;
 use futures::FutureExt;
 use serde_json::Value;
 use std::time::Duration;
@@ -48,18 +49,15 @@ fn read(given: Option<&Value>) -> Result<(NestedCall, f64)> {
     let messages = messages.ok_or_else(|| wrong("messages", "must be a list"));
     let is_no_object = || wrong("options", "must be an object");
     let options = optional(given.get("options"), Value::as_object, is_no_object)?;
-    let options = options.cloned().unwrap_or_default();
-    let says = options
-        .get("skip")
-        .and_then(|skip| skip.get("output")?.as_bool());
+    let options = ScriptCallOptions::from(options.cloned().unwrap_or_default());
     let call = NestedCall {
         callee: CalleeKind::Agent,
         name: agent
             .ok_or_else(|| wrong("assistant_id", "must be an agent's id"))?
             .to_owned(),
         messages: ChatMessage::read_all("messages", messages?.clone()),
+        is_silent: options.skip.output != Some(false),
         options,
-        is_silent: says != Some(false),
         on_chunk: None,
     };
     let above_zero = |timeout: &Value| timeout.as_f64().filter(|seconds| *seconds > 0.0);

@@ -10,7 +10,7 @@ use crate::chat_message;
 use crate::error::{Error, ErrorCode, Result};
 use crate::hook::{AgentHooks, Delegate};
 use crate::journal::JournalStep;
-use crate::request::SkipOptions;
+use crate::request::{CallOptions, SkipOptions};
 use ambit_storage::storage::Message;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -32,22 +32,13 @@ pub(super) struct AgentRun {
     pub hooks: Arc<AgentHooks>,
     /// Everything it is to see: history and request, or what it was handed.
     pub messages: Vec<ChatMessage>,
-    /// How it was called.
+    /// How its model is called, as the request says, or the agent that handed over.
     pub call: CallOptions,
+    pub skip: SkipOptions,
+    /// Keys of a call's options that only the agent's own hooks know.
+    pub further: Map<String, Value>,
     /// All agents of the turn so far, this one last.
     pub chain: Vec<String>,
-}
-
-/// The options of a call: of the request, or of the agent that handed over.
-#[derive(Clone, Debug, Default)]
-pub(super) struct CallOptions {
-    pub connector: Option<String>,
-    pub mode: Option<String>,
-    pub search: Option<Value>,
-    pub skip: SkipOptions,
-    pub disable_global_prompts: bool,
-    /// Keys that only the agent's own hooks know.
-    pub further: Map<String, Value>,
 }
 
 impl AgentRun {
@@ -74,14 +65,9 @@ impl AgentRun {
             agent,
             hooks,
             messages: chat_view(&all),
-            call: CallOptions {
-                connector: request.connector.clone(),
-                mode: request.mode.clone(),
-                search: request.search.clone(),
-                skip: request.skip,
-                disable_global_prompts: request.disable_global_prompts,
-                further: request.further.clone(),
-            },
+            call: request.call.clone(),
+            skip: request.skip,
+            further: request.further.clone(),
         })
     }
 
@@ -113,7 +99,7 @@ impl AgentRun {
         let Delegate {
             agent_id,
             messages,
-            mut options,
+            options,
         } = delegate;
         let chain: Vec<String> = self.chain.iter().chain([&agent_id]).cloned().collect();
         check_chain(&turn.output, &chain, self.hooks.limits().delegate_depth)?;
@@ -124,18 +110,34 @@ impl AgentRun {
             }
             _ => error,
         })?;
-        if let Some(Value::Object(more)) = options.remove("metadata") {
-            context.settings.metadata.extend(more);
-        }
-        let call = CallOptions::read(options, self.call.skip);
+        context.settings.metadata.extend(options.metadata);
         Ok(Self {
             index,
             agent,
             hooks,
             messages,
-            call,
+            call: options.call,
+            skip: self.skip.with(options.skip),
+            further: options.given,
             chain,
         })
+    }
+
+    /// `options` as hooks see them.
+    pub fn hook_options(&self, metadata: &Map<String, Value>) -> Value {
+        let call = &self.call;
+        let without_global = call.disable_global_prompts.unwrap_or(false);
+        let known = [
+            ("connector", json!(call.connector)),
+            ("mode", json!(call.mode)),
+            ("search", json!(call.search)),
+            ("skip", json!(self.skip)),
+            ("disable_global_prompts", without_global.into()),
+            ("metadata", metadata.clone().into()),
+        ];
+        let mut options = self.further.clone();
+        options.extend(known.map(|(name, value)| (name.to_owned(), value)));
+        options.into()
     }
 }
 
@@ -154,52 +156,13 @@ fn check_chain(output: &TurnOutput, chain: &[String], most: usize) -> Result<()>
     Ok(())
 }
 
-impl CallOptions {
-    fn read(mut options: Map<String, Value>, before: SkipOptions) -> Self {
-        let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
-        let connector = text(options.remove("connector"));
-        let mode = text(options.remove("mode"));
-        let search = options.remove("search");
-        let skip = options.remove("skip");
-        let skip = skip.map_or(before, |skip| before.with(&skip));
-        let disabled = options.remove("disable_global_prompts");
-        options.remove("metadata");
-        Self {
-            connector,
-            mode,
-            search,
-            skip,
-            disable_global_prompts: disabled.and_then(|value| value.as_bool()).unwrap_or(false),
-            further: options,
-        }
-    }
-
-    /// `options` as hooks see them.
-    pub fn options(&self, metadata: &Map<String, Value>) -> Value {
-        let mut options = self.further.clone();
-        options.extend([
-            ("connector".to_owned(), json!(self.connector)),
-            ("mode".to_owned(), json!(self.mode)),
-            ("search".to_owned(), json!(self.search)),
-            ("skip".to_owned(), json!(self.skip)),
-            (
-                "disable_global_prompts".to_owned(),
-                json!(self.disable_global_prompts),
-            ),
-            ("metadata".to_owned(), Value::Object(metadata.clone())),
-        ]);
-        Value::Object(options)
-    }
-}
-
 impl Turn {
     /// What the agent of a run leaves out, as far as the journal says: what those before it do, but for what it was told
     /// otherwise.
     pub(super) fn skip_options(&self, run: usize) -> SkipOptions {
         let replay = &self.journal.replay;
         let delegates = (1..=run).filter_map(|to| replay.delegated(to));
-        let said = delegates.filter_map(|delegate| delegate.options.get("skip"));
-        let first = self.context.request.skip;
-        said.fold(first, |skip, said| skip.with(said))
+        let said = delegates.map(|delegate| delegate.options.skip);
+        said.fold(self.context.request.skip, SkipOptions::with)
     }
 }

@@ -260,7 +260,7 @@ impl Turn {
         let last = LastTurn {
             assistant_id: self.context.request.agent.clone(),
             connector: self.output.answers.connector.clone(),
-            mode: self.context.request.mode.clone(),
+            mode: self.context.request.call.mode.clone(),
             at: self.context.now(),
         };
         chats::note(&self.conversation.space(), &last)

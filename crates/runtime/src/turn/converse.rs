@@ -58,7 +58,7 @@ impl Turn {
         };
         let chain = FallbackChain::of(&self.context, &setup.plan);
         let mut chain = chain.map_err(StageFailure::at("build"))?;
-        self.output.answers.is_structured = setup.plan.options.is_structured();
+        self.output.answers.is_structured = setup.plan.call.generation.is_structured();
         let mut input = ModelCallInput {
             run,
             plan: &setup.plan,
@@ -123,7 +123,7 @@ impl Turn {
         transcript.messages.append(&mut instructions.messages);
         let messages = plan.messages.as_ref().unwrap_or(&run.messages);
         transcript.messages.extend_from_slice(messages);
-        if !instructions.has_own && plan.servers.is_empty() && plan.client_tools.is_empty() {
+        if !instructions.has_own && plan.servers().is_empty() && plan.call.tools.is_empty() {
             return Ok(None);
         }
         let offered = OfferedTools::list(self, run, &plan).await?;
@@ -178,7 +178,7 @@ impl Turn {
         let input = ModelCallInput {
             run,
             plan,
-            tools: plan.client_tools.clone(),
+            tools: plan.call.tools.clone(),
         };
         let mut chain = FallbackChain::of(&self.context, plan)?;
         chain.ask(self, &input, &mut transcript).await

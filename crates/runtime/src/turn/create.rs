@@ -1,16 +1,16 @@
-//! `Create`, and what an agent is going to ask its model: package, request, call options and `Create`, the later ones first.
+//! `Create`, and what an agent is going to ask its model.
 
 use super::Turn;
 use super::agent_run::AgentRun;
 use super::request_context::{CreatedServers, RequestContext};
-use crate::app::AppAgent;
-use crate::chat::{ChatMessage, GenerationOptions, ToolDefinition};
+use crate::app::{App, AppAgent, PackageFile};
+use crate::chat::ChatMessage;
 use crate::error::{Error, ErrorCode, Result};
 use crate::hook::CreateResult;
 use crate::journal::JournalStep;
 use crate::llm::ModelCapabilities;
-use crate::uses::UsesSettings;
-use serde_json::Value;
+use crate::request::CallOptions;
+use crate::tool::ServerSelection;
 use std::sync::Arc;
 
 impl AgentRun {
@@ -20,7 +20,7 @@ impl AgentRun {
             Some(created) => created.cloned().unwrap_or_default(),
             None => {
                 let script = turn.script_context(self, "Create")?;
-                let options = self.call.options(&turn.context.settings.metadata);
+                let options = self.hook_options(&turn.context.settings.metadata);
                 let created = self.hooks.create(&script, &self.messages, options).await?;
                 turn.journal.note(JournalStep::Created {
                     run: self.index,
@@ -32,7 +32,7 @@ impl AgentRun {
         };
         let settings = &mut turn.context.settings;
         settings.apply(&created);
-        let servers = created.mcp_servers.clone();
+        let servers = created.call.mcp_servers.clone();
         settings.servers = servers.map(|servers| CreatedServers {
             run: self.index,
             servers: Arc::new(servers),
@@ -45,80 +45,62 @@ impl AgentRun {
 pub(super) struct ModelCallPlan {
     /// What the model is to see, if `Create` has replaced it.
     pub messages: Option<Vec<ChatMessage>>,
-    /// Generation options.
-    pub options: GenerationOptions,
-    /// A connector's id, or `use::<role>`.
-    pub connector: String,
-    /// Tool servers.
-    pub servers: Vec<Value>,
-    /// Tools that the client runs.
-    pub client_tools: Vec<ToolDefinition>,
-    /// The prompts' preset.
-    pub preset: Option<String>,
-    /// The mode.
-    pub mode: Option<String>,
-    /// Whether the global prompts are left out.
-    pub disable_global_prompts: bool,
-    /// Who does the steps beside the model.
-    pub uses: UsesSettings,
+    /// All that is said of the call.
+    pub call: CallOptions,
 }
 
 impl ModelCallPlan {
+    /// What app, package, whoever called the agent, and `Create` say, of which the later ones count.
     pub fn new(context: &RequestContext, run: &AgentRun, created: CreateResult) -> Result<Self> {
-        let agent = &run.agent;
-        let uses = uses(context, run, &created);
-        let mut options = agent.package.options.generation.clone();
-        if run.index == 0 {
-            options.merge(context.request.options.clone());
+        let is_chosen_by_client = run.index == 0 && !context.is_nested();
+        if let (true, None, Some(connector)) = (
+            is_chosen_by_client,
+            &created.call.connector,
+            &run.call.connector,
+        ) {
+            may_choose(context, &run.agent, connector)?;
         }
-        options.merge(created.options);
-        let connector = created.connector.clone();
-        let connector = match (connector, &run.call.connector) {
-            (Some(connector), _) => connector,
-            (None, Some(connector)) if run.index == 0 && !context.is_nested() => {
-                may_choose(context, agent, connector)?;
-                connector.clone()
-            }
-            (None, Some(connector)) => connector.clone(),
-            (None, None) => agent.package.connector.clone(),
-        };
-        let mode = run.call.mode.clone();
-        let mode = mode
-            .or_else(|| Some(agent.package.default_mode.clone()).filter(|mode| !mode.is_empty()));
         Ok(Self {
             messages: created.messages.filter(|messages| !messages.is_empty()),
-            options,
-            connector,
-            servers: created
-                .mcp_servers
-                .unwrap_or_else(|| agent.package.mcp.servers.clone()),
-            client_tools: match context.request.tools.as_slice() {
-                requested if run.index == 0 && !requested.is_empty() => requested.to_vec(),
-                _ => agent.package.options.tools.clone(),
-            },
-            preset: created.prompt_preset,
-            mode,
-            disable_global_prompts: agent.package.disable_global_prompts
-                || run.call.disable_global_prompts
-                || created.disable_global_prompts.unwrap_or(false),
-            uses,
+            call: of_app(&context.loaded.app)
+                .merge(of_package(&run.agent.package))
+                .merge(run.call.clone())
+                .merge(created.call),
         })
+    }
+
+    /// A connector's id, or `use::<role>`.
+    pub fn connector(&self) -> &str {
+        self.call.connector.as_deref().unwrap_or_default()
+    }
+
+    /// The tool servers.
+    pub fn servers(&self) -> &[ServerSelection] {
+        self.call.mcp_servers.as_deref().unwrap_or_default()
     }
 }
 
-/// Who does the steps beside the model. What a client sends among its options says nothing of that: it would choose what the
-/// app runs.
-fn uses(context: &RequestContext, run: &AgentRun, created: &CreateResult) -> UsesSettings {
-    let (app, agent) = (&context.loaded.app.defaults, &run.agent);
-    let uses = UsesSettings::default()
-        .with(&app.uses, app.force_uses)
-        .with(&agent.package.uses, agent.package.force_uses);
-    let is_called_by_agent = run.index > 0 || context.is_nested();
-    let uses = match is_called_by_agent {
-        true => uses.with_options(&run.call.further),
-        false => uses,
-    };
-    uses.with_given(&created.uses, created.force_uses)
+fn of_app(app: &App) -> CallOptions {
+    CallOptions {
+        uses: app.defaults.uses.clone(),
+        force_uses: app.defaults.force_uses,
+        ..CallOptions::default()
+    }
+}
+
+fn of_package(package: &PackageFile) -> CallOptions {
+    let mode = &package.default_mode;
+    CallOptions {
+        connector: Some(package.connector.clone()),
+        mode: (!mode.is_empty()).then(|| mode.clone()),
+        disable_global_prompts: Some(package.disable_global_prompts),
+        generation: package.options.generation.clone(),
+        tools: package.options.tools.clone(),
+        mcp_servers: Some(package.mcp.servers.clone()),
+        uses: package.uses.clone(),
+        force_uses: package.force_uses,
+        ..CallOptions::default()
+    }
 }
 
 /// Whether the client may choose this connector.

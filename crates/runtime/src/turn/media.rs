@@ -14,8 +14,9 @@ use crate::journal::{self, JournalStep};
 use crate::llm::capabilities::VisionFormat;
 use crate::llm::{self, ModelCapabilities};
 use crate::mcp::cut;
+use crate::request::CallOptions;
 use crate::trace::TraceNode;
-use crate::uses::{UsesClient, UsesFailure, UsesRequest, UsesSettings, UsesTarget, words};
+use crate::uses::{UsesClient, UsesFailure, UsesRequest, UsesTarget, words};
 use ambit_storage::address::hex;
 use ambit_storage::batch::BatchWrite;
 use ambit_storage::clock::to_millis;
@@ -65,7 +66,7 @@ pub(super) async fn replace(
     messages: &mut [ChatMessage],
 ) -> Result<()> {
     let run = input.run;
-    if run.call.skip.content_parsing {
+    if run.skip.content_parsing {
         return Ok(());
     }
     let mut open = Vec::new();
@@ -105,16 +106,16 @@ fn parts(
     connector: &Connector,
     messages: &[ChatMessage],
 ) -> Vec<MediaReplacement> {
-    let uses = &input.plan.uses;
+    let call = &input.plan.call;
     let mut parts = Vec::new();
     let mut unknown = Vec::new();
     let origins = origin::of(turn, messages);
     for (at, message) in messages.iter().enumerate() {
         for (number, content) in message.content.parts().iter().enumerate() {
-            let Some((key, is_needed)) = step(content, connector, uses) else {
+            let Some((key, is_needed)) = step(content, connector, call) else {
                 continue;
             };
-            let value = uses.get(key).unwrap_or_default();
+            let value = call.uses(key).unwrap_or_default();
             match UsesTarget::read(&turn.context.loaded.app, value) {
                 Ok(means) => parts.push(MediaReplacement {
                     message: at,
@@ -141,7 +142,7 @@ fn parts(
 fn step(
     part: &ContentPart,
     connector: &Connector,
-    uses: &UsesSettings,
+    call: &CallOptions,
 ) -> Option<(&'static str, bool)> {
     let can = ModelCapabilities::of(connector);
     let kind = part.kind();
@@ -151,12 +152,13 @@ fn step(
         "file" => ("", true),
         _ => return None,
     };
-    let has = |key: &str| uses.get(key).is_some_and(|value| value != "disabled");
-    if (!is_taken || uses.is_forced) && has(key) {
+    let has = |key: &str| call.uses(key).is_some_and(|value| value != "disabled");
+    let is_forced = call.force_uses == Some(true);
+    if (!is_taken || is_forced) && has(key) {
         return Some((key, !is_taken));
     }
     let is_far = fetch::address(part).is_some();
-    let is_wanted = uses.is_forced || !llm::takes_address(connector, kind);
+    let is_wanted = is_forced || !llm::takes_address(connector, kind);
     // A provider that is not known to take addresses may take this one.
     (is_taken && is_far && is_wanted && has("fetch")).then_some(("fetch", false))
 }
@@ -341,7 +343,7 @@ impl Turn {
     }
 
     fn remembers(&self, run: &AgentRun) -> bool {
-        let is_kept = !self.context.request.skip.history && !run.call.skip.history;
+        let is_kept = !self.context.request.skip.history && !run.skip.history;
         is_kept && !self.conversation.session.context().is_temporary()
     }
 }

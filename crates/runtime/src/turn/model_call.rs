@@ -68,7 +68,7 @@ struct ModelCallResult {
 
 impl FallbackChain {
     pub fn of(context: &RequestContext, plan: &ModelCallPlan) -> Result<Self> {
-        let models = context.loaded.app.models(&plan.connector);
+        let models = context.loaded.app.models(plan.connector());
         let (connector, others) = models.map_err(|error| Error {
             code: ErrorCode::ConfigError,
             ..error
@@ -192,7 +192,7 @@ impl FallbackChain {
         for note in capabilities::leave_out(&self.connector, &mut call) {
             turn.output.warn(&note);
         }
-        if !input.run.call.skip.content_parsing {
+        if !input.run.skip.content_parsing {
             let refused = capabilities::refuse(&self.connector, &call.messages);
             refused.map_err(|error| self.refusal(error))?;
         }
@@ -274,7 +274,7 @@ impl FallbackChain {
 impl ModelCallInput<'_> {
     /// The call with these messages, as listeners leave it.
     async fn call(&self, context: &RequestContext, messages: &[ChatMessage]) -> Result<ModelCall> {
-        let mut options = self.plan.options.clone();
+        let mut options = self.plan.call.generation.clone();
         if self.tools.is_empty() {
             options.remove("tool_choice");
         }

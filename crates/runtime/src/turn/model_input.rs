@@ -39,9 +39,9 @@ pub(super) fn instructions(
 ) -> AgentInstructions {
     let app = &context.loaded.app;
     let choice = PromptChoice {
-        preset: plan.preset.as_deref(),
-        mode: plan.mode.as_deref(),
-        is_without_global: plan.disable_global_prompts,
+        preset: plan.call.prompt_preset.as_deref(),
+        mode: plan.call.mode.as_deref(),
+        is_without_global: plan.call.disable_global_prompts == Some(true),
     };
     let chosen = prompts::choose(app, &run.agent, &choice);
     let words = app.words(&run.agent, &context.settings.locale);
@@ -50,7 +50,7 @@ pub(super) fn instructions(
         output.warn(warning);
     }
     let changed = context.settings.instructions.as_ref();
-    if let (Some(messages), 0, None) = (changed, run.index, &plan.preset) {
+    if let (Some(messages), 0, None) = (changed, run.index, &plan.call.prompt_preset) {
         return AgentInstructions {
             messages: messages.clone(),
             has_own: !chosen.own.is_empty(),
@@ -200,7 +200,7 @@ async fn reported(turn: &Turn) -> Result<Option<ReportedUsage>> {
 /// What the model takes, less what is kept for its answer: as much as was asked for, but no more than a quarter.
 fn window(plan: &ModelCallPlan, connector: &Connector) -> Option<ContextWindow> {
     let tokens = ModelCapabilities::of(connector).max_input_tokens?;
-    let asked = plan.options.limit();
+    let asked = plan.call.generation.limit();
     Some(ContextWindow {
         tokens,
         reserve: asked.unwrap_or(0).min(tokens / MOST_RESERVED),

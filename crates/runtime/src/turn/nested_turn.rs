@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::journal::{TurnIds, TurnKeys};
 use crate::loaded_app::LoadedApp;
 use crate::outbox::{AgentOutbox, MessageAuthor};
-use crate::request::{RequestOrigin, SkipOptions, TurnRequest};
+use crate::request::{CallOptions, RequestOrigin, ScriptCallOptions, SkipOptions, TurnRequest};
 use crate::runtime_core::RuntimeCore;
 use crate::stream::{StreamOptions, StreamTarget, StreamWriter};
 use crate::trace::{NodeOptions, Trace, TraceNode};
@@ -33,7 +33,7 @@ use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
 use call::{NestedAnswer, NestedOutput, NestedTurn, NestedWork};
 use scoped_task::ScopedTask;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Answers what the hooks of one agent ask of the runtime.
@@ -147,24 +147,18 @@ impl AgentTurnHost {
         let NestedCall {
             callee,
             name,
-            mut options,
+            options,
             ..
         } = nested;
-        let skip = options.remove("skip").unwrap_or_default();
-        let node = match skip.get("trace") == Some(&Value::Bool(true)) {
+        let node = match options.skip.trace == Some(true) {
             true => Trace::off(&context_id).root(),
             false => call_node(caller, callee, &name, &messages),
         };
-        let mut request = self.request(caller, &mut options);
+        let mut request = self.request(caller, &options);
         request.agent.clone_from(&agent.id);
         request.messages.clone_from(&messages);
-        request.skip = SkipOptions {
-            history: true,
-            output: false,
-            ..SkipOptions::default().with(&skip)
-        };
         if callee == CalleeKind::Agent {
-            request.further = further_options(&options);
+            request.further.clone_from(&options.given);
         }
         let output = NestedOutput::new(outbox);
         let ids = TurnIds {
@@ -203,17 +197,22 @@ impl AgentTurnHost {
     }
 
     /// What the caller is asked for, as far as it is the caller's.
-    fn request(&self, caller: &ScriptContext, options: &mut Map<String, Value>) -> TurnRequest {
+    fn request(&self, caller: &ScriptContext, options: &ScriptCallOptions) -> TurnRequest {
         let mut metadata = caller.properties.metadata.clone();
-        if let Some(Value::Object(more)) = options.remove("metadata") {
-            metadata.extend(more);
-        }
-        let text = |name: &str| options.get(name).and_then(Value::as_str).map(str::to_owned);
+        metadata.extend(options.metadata.clone());
         TurnRequest {
             authorized: caller.properties.authorized.clone(),
             chat: Some(self.ids.chat_id.clone()),
-            connector: text("connector"),
-            mode: text("mode"),
+            call: CallOptions {
+                search: None,
+                disable_global_prompts: None,
+                ..options.call.clone()
+            },
+            skip: SkipOptions {
+                history: true,
+                output: false,
+                ..SkipOptions::default().with(options.skip)
+            },
             origin: RequestOrigin {
                 referer: "agent_fork".to_owned(),
                 ..caller.properties.origin.clone()
@@ -295,13 +294,6 @@ impl AgentTurnHost {
         };
         Ok(turn)
     }
-}
-
-/// The options of a call of an agent that its hooks get as they are.
-fn further_options(options: &Map<String, Value>) -> Map<String, Value> {
-    let mut further = options.clone();
-    further.retain(|name, _| !matches!(name.as_str(), "connector" | "mode"));
-    further
 }
 
 /// Where a call is traced.

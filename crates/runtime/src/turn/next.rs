@@ -107,7 +107,7 @@ impl Turn {
         }
         let payload = payload(response, messages, failure);
         let script = self.script_context(run, "Next")?;
-        let options = run.call.options(&self.context.settings.metadata);
+        let options = run.hook_options(&self.context.settings.metadata);
         run.hooks.next(&script, payload, options).await
     }
 

@@ -13,6 +13,7 @@ use crate::loaded_app::LoadedApp;
 use crate::request::TurnRequest;
 use crate::retention::RetentionPeriods;
 use crate::runtime_core::RuntimeCore;
+use crate::tool::ServerSelection;
 use crate::turn_location;
 use ambit_storage::SessionIdentity;
 use ambit_storage::batch::BatchWrite;
@@ -63,7 +64,7 @@ pub(super) struct TurnSettings {
 #[derive(Clone, Debug)]
 pub(super) struct CreatedServers {
     pub run: usize,
-    pub servers: Arc<Vec<Value>>,
+    pub servers: Arc<Vec<ServerSelection>>,
 }
 
 impl TurnSettings {

@@ -7,6 +7,7 @@ use crate::ctx::{ContextProperties, MemoryNamespaces, ScriptContext};
 use crate::error::Result;
 use crate::outbox::{AgentOutbox, MessageAuthor};
 use crate::request::RequestOrigin;
+use crate::tool::ServerSelection;
 use crate::trace::{NodeOptions, Trace, TraceNode};
 use ambit_storage::memory::{Memory, SCOPE};
 use serde_json::Value;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 impl Turn {
     /// Where an agent is traced.
     pub(super) fn agent_node(&self, run: &AgentRun) -> TraceNode {
-        match run.call.skip.trace {
+        match run.skip.trace {
             true => Trace::off(self.context.id()).root(),
             false => self.output.root.clone(),
         }
@@ -31,7 +32,7 @@ impl Turn {
     pub(super) fn agent_outbox(&self, run: &AgentRun) -> AgentOutbox {
         let author = &self.output.author;
         self.output.outbox.for_author(MessageAuthor {
-            is_silent: author.is_silent || run.call.skip.output,
+            is_silent: author.is_silent || run.skip.output,
             assistant_id: run.agent.id.clone(),
             ..author.clone()
         })
@@ -97,7 +98,7 @@ impl Turn {
 
 impl RequestContext {
     /// What an agent says of its tool servers: its package, or its `Create`.
-    fn servers(&self, run: &AgentRun) -> Arc<Vec<Value>> {
+    fn servers(&self, run: &AgentRun) -> Arc<Vec<ServerSelection>> {
         let created = self.settings.servers.as_ref();
         match created.filter(|created| created.run == run.index) {
             Some(created) => created.servers.clone(),

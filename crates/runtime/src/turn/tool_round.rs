@@ -152,7 +152,7 @@ impl ToolRound<'_> {
             tool: tool.as_ref().map_or(&call.name, |tool| &tool.tool).clone(),
             arguments: arguments.value,
             is_error_fatal: self.run.agent.package.mcp.options.tool_error == ToolErrorPolicy::Fail,
-            skip: self.run.call.skip,
+            skip: self.run.skip,
             outbox: turn.agent_outbox(self.run),
             node,
         };

@@ -12,7 +12,7 @@ use crate::llm::ModelAnswer;
 use crate::mcp;
 use crate::process::ContextProcessRunner;
 use crate::schema::{self, SchemaError};
-use crate::tool::{ServerTool, ToolCaller};
+use crate::tool::{ServerSelection, ServerTool, ToolCaller};
 use crate::trace::TraceNode;
 use crate::uses::UsesClient;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(super) struct OfferedTools {
 impl OfferedTools {
     /// The tools of the plan's servers, and those of the client.
     pub async fn list(turn: &Turn, run: &AgentRun, plan: &ModelCallPlan) -> Result<Self> {
-        let tools = match plan.servers.as_slice() {
+        let tools = match plan.servers() {
             [] => Vec::new(),
             servers => turn.server_tools(run, servers).await?,
         };
@@ -42,7 +42,7 @@ impl OfferedTools {
         }
         Ok(Self {
             tools,
-            client: plan.client_tools.clone(),
+            client: plan.call.tools.clone(),
         })
     }
 
@@ -82,7 +82,11 @@ impl OfferedTools {
 }
 
 impl Turn {
-    async fn server_tools(&self, run: &AgentRun, servers: &[Value]) -> Result<Vec<ServerTool>> {
+    async fn server_tools(
+        &self,
+        run: &AgentRun,
+        servers: &[ServerSelection],
+    ) -> Result<Vec<ServerTool>> {
         let context = &self.context;
         let caller = self.tool_caller(run, "tools", self.agent_node(run))?;
         let tools = context.core.tools(&context.loaded);

@@ -6,8 +6,9 @@ use crate::chat::ChatMessage;
 use crate::ctx::ScriptContext;
 use crate::ctx::{CalleeKind, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
-use crate::tool::{ServerTool, ToolCaller, Toolbox, call_in_time};
-use serde_json::{Value, json};
+use crate::request::ScriptCallOptions;
+use crate::tool::{ServerSelection, ServerTool, ToolCaller, Toolbox, call_in_time};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// For whom is asked, and what is reached.
@@ -70,7 +71,7 @@ impl UsesClient {
             callee,
             name: name.to_owned(),
             messages: Ok(wanted.messages),
-            options: [("skip".to_owned(), skip)].into_iter().collect(),
+            options: ScriptCallOptions::from(Map::from_iter([("skip".to_owned(), skip)])),
             is_silent: true,
             on_chunk: None,
         };
@@ -98,7 +99,8 @@ impl UsesClient {
     /// The tool that a value names.
     async fn tool(&self, named: &str, key: &str) -> Result<ServerTool, UsesFailure> {
         let (server, tool) = split(&self.scope.app, &self.caller.agent, named);
-        let listed = self.toolbox.list(&[json!(server)], &self.caller).await;
+        let wanted = ServerSelection::Whole(server.to_owned());
+        let listed = self.toolbox.list(&[wanted], &self.caller).await;
         let listed = listed.map_err(|error| match error.code {
             ErrorCode::ConfigError | ErrorCode::NotFound => UsesFailure::Unknown(error.message),
             _ => UsesFailure::Failed(error),

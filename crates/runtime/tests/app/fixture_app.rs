@@ -7,6 +7,7 @@ use ambit_runtime::app::{
     EventSettings, HistoryPlacement, LimitSettings, MemoryLife, MemorySettings, StoreOptions,
     StreamSettings, ToolErrorPolicy, ToolOptions, TracingSettings, Visibility,
 };
+use ambit_runtime::tool::ServerSelection;
 use ambit_script::ProgramSource;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -117,6 +118,14 @@ fn defaults_are_those_of_the_agent_folder() {
     );
 }
 
+fn tools_of(server: &str, tool: &str) -> ServerSelection {
+    ServerSelection::Parts {
+        server_id: server.to_owned(),
+        tools: Some(vec![tool.to_owned()]),
+        resources: None,
+    }
+}
+
 #[test]
 #[expect(clippy::too_many_lines, reason = "one comparison of the whole agent")]
 fn an_agent_is_its_folder() {
@@ -160,9 +169,9 @@ fn an_agent_is_its_folder() {
         package.mcp,
         AgentTools {
             servers: vec![
-                json!("echo"),
-                json!({"server_id": "files", "tools": ["read*"]}),
-                json!({"web": ["get"]}),
+                ServerSelection::Whole("echo".to_owned()),
+                tools_of("files", "read*"),
+                tools_of("web", "get"),
             ],
             options: ToolOptions {
                 max_turn: 3,

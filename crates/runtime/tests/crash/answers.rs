@@ -9,6 +9,7 @@ use crate::turns::{
 };
 use crate::worker::{self, Job, Order, killed};
 use ambit_runtime::chat::{ChatContent, ChatMessage};
+use ambit_runtime::request::CallOptions;
 use ambit_runtime::{ErrorCode, TurnRequest};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::Message;
@@ -242,7 +243,10 @@ async fn continued(fresh: Fresh, point: &str) {
     let node = peer(&fresh, Duration::ZERO).await.runtime;
     let tool = json!({"type": "function", "function": {"name": "locate", "parameters": {"type": "object"}}});
     let asking = TurnRequest {
-        tools: vec![serde_json::from_value(tool).unwrap()],
+        call: CallOptions {
+            tools: vec![serde_json::from_value(tool).unwrap()],
+            ..CallOptions::default()
+        },
         ..request("chat", "locate")
     };
     let first = ask(&node, asking.clone()).await;

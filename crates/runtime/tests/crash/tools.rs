@@ -1,7 +1,7 @@
 //! Tools whose effects are lines in a file, so that they can be counted whoever ran them.
 
 use ambit_runtime::Result;
-use ambit_runtime::tool::{ServerTool, ToolCaller, ToolOutcome, Toolbox};
+use ambit_runtime::tool::{ServerSelection, ServerTool, ToolCaller, ToolOutcome, Toolbox};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::io::Write as _;
@@ -60,8 +60,8 @@ const NAMES: [&str; 4] = ["mark", "wait", "shuffled", "see"];
 
 #[async_trait]
 impl Toolbox for Tools {
-    async fn list(&self, servers: &[Value], _: &ToolCaller) -> Result<Vec<ServerTool>> {
-        assert_eq!(servers, [json!("box")]);
+    async fn list(&self, servers: &[ServerSelection], _: &ToolCaller) -> Result<Vec<ServerTool>> {
+        assert_eq!(servers, [ServerSelection::Whole("box".to_owned())]);
         let tool = |name: &str| ServerTool {
             name: name.to_owned(),
             server: "box".to_owned(),

@@ -4,7 +4,10 @@ use crate::support::Stage;
 use ambit_runtime::ErrorCode;
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::hook::{CreateResult, Delegate, NextOutcome, NextResult};
+use ambit_runtime::request::{CallOptions, SearchChoice};
+use ambit_runtime::tool::ServerSelection;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 fn map(value: Value) -> Map<String, Value> {
     match value {
@@ -77,35 +80,47 @@ async fn every_field_of_create_is_read() {
     .await;
     let expected = CreateResult {
         messages: Some(vec![ChatMessage::user("Hello")]),
-        options: map(
-            json!({"temperature": 0.7, "max_tokens": 10, "max_completion_tokens": 20, "audio": {"voice": "v", "format": "mp3"}}),
-        )
-        .into(),
-        mcp_servers: Some(vec![json!("a"), json!({"server_id": "b", "tools": ["t"]})]),
-        prompt_preset: Some("p.q".to_owned()),
-        connector: Some("c".to_owned()),
+        call: CallOptions {
+            generation: map(
+                json!({"temperature": 0.7, "max_tokens": 10, "max_completion_tokens": 20, "audio": {"voice": "v", "format": "mp3"}}),
+            )
+            .into(),
+            mcp_servers: Some(vec![
+                ServerSelection::Whole("a".to_owned()),
+                ServerSelection::Parts {
+                    server_id: "b".to_owned(),
+                    tools: Some(vec!["t".to_owned()]),
+                    resources: None,
+                },
+            ]),
+            prompt_preset: Some("p.q".to_owned()),
+            connector: Some("c".to_owned()),
+            uses: BTreeMap::from([("search".to_owned(), "disabled".to_owned())]),
+            force_uses: Some(true),
+            search: Some(SearchChoice::Intent(map(
+                json!({"need_search": true, "types": ["web"]}),
+            ))),
+            disable_global_prompts: Some(true),
+            ..CallOptions::default()
+        },
         locale: Some("zh-cn".to_owned()),
         theme: Some("light".to_owned()),
         route: Some("/x".to_owned()),
         metadata: map(json!({"a": 1})),
-        uses: map(json!({"search": "disabled"})),
-        force_uses: Some(true),
-        search: Some(json!({"need_search": true, "types": ["web"]})),
-        disable_global_prompts: Some(true),
         delegate: Some(Delegate {
             agent_id: "other".to_owned(),
             messages: vec![ChatMessage::user("x")],
-            options: map(json!({"own": 1})),
+            options: map(json!({"own": 1})).into(),
         }),
     };
     assert_eq!(found, Some(expected));
     assert_eq!(
-        created("{mcp_servers: []}").await.unwrap().mcp_servers,
+        created("{mcp_servers: []}").await.unwrap().call.mcp_servers,
         Some(vec![])
     );
     assert_eq!(
-        created("{search: false}").await.unwrap().search,
-        Some(json!(false))
+        created("{search: false}").await.unwrap().call.search,
+        Some(SearchChoice::Flag(false))
     );
 }
 

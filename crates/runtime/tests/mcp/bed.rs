@@ -5,7 +5,7 @@ use ambit_runtime::app::App;
 use ambit_runtime::error::{Error, Result};
 use ambit_runtime::mcp::{McpServerPool, McpServers};
 use ambit_runtime::tool::{
-    NoProcesses, ProcessCaller, ServerTool, ToolCaller, ToolOutcome, Toolbox,
+    NoProcesses, ProcessCaller, ServerSelection, ServerTool, ToolCaller, ToolOutcome, Toolbox,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -180,7 +180,10 @@ impl Bed {
 
     /// The names of the tools that `s` offers.
     pub async fn tools(&self) -> Result<Vec<String>> {
-        let tools = self.servers.list(&[json!("s")], &self.caller).await?;
+        let tools = self
+            .servers
+            .list(&[ServerSelection::of_entry(&json!("s"))], &self.caller)
+            .await?;
         Ok(tools.into_iter().map(|tool| tool.tool).collect())
     }
 }

@@ -3,7 +3,7 @@
 use crate::bed::{Bed, Witness, caller, python, stdio};
 use ambit_runtime::error::ErrorCode;
 use ambit_runtime::mcp::{ConcurrencyLimits, JoinPolicy, ServerToolCall};
-use ambit_runtime::tool::Toolbox;
+use ambit_runtime::tool::{ServerSelection, Toolbox};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ async fn a_resource_is_read_without_a_list_unless_a_filter_names_it() {
         (json!({"s": {"resources": ["test://*"]}}), 0),
         (json!({"s": {"resources": ["one"]}}), 1),
     ] {
-        bed.caller.servers = Arc::new(vec![entry.clone()]);
+        bed.caller.servers = Arc::new(vec![ServerSelection::of_entry(&entry)]);
         let read = bed.servers.read_resource("s", "test://one", &bed.caller);
         read.await.unwrap();
         let told = witness.until("resources/read").await;
@@ -363,7 +363,11 @@ async fn g074_connections_and_lists_are_never_shared_between_credentials() {
         assert_eq!(outcome.data["WHO"], name);
     }
     bed.call_as(&ann, "change", json!({})).await.unwrap();
-    let tools = bed.servers.list(&[json!("s")], &bob).await.unwrap();
+    let tools = bed
+        .servers
+        .list(&[ServerSelection::of_entry(&json!("s"))], &bob)
+        .await
+        .unwrap();
     assert!(tools.iter().all(|tool| tool.tool != "new"));
     let told = witness.until("call change").await;
     assert_eq!(told.iter().filter(|line| *line == "initialize").count(), 2);
@@ -380,7 +384,8 @@ async fn names_for_the_model_are_unique_and_lead_back() {
     let entries = [
         json!({"a.b": ["echo"]}),
         json!({"server_id": "a_b", "tools": ["ec*"]}),
-    ];
+    ]
+    .map(|entry| ServerSelection::of_entry(&entry));
     let tools = bed.servers.list(&entries, &bed.caller).await.unwrap();
     let named: Vec<(&str, &str, &str)> = tools
         .iter()

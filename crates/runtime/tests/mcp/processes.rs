@@ -2,7 +2,7 @@
 
 use crate::bed::{Bed, with_processes};
 use ambit_runtime::error::{Error, ErrorCode, Result};
-use ambit_runtime::tool::{ProcessCaller, Toolbox};
+use ambit_runtime::tool::{ProcessCaller, ServerSelection, Toolbox};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -247,7 +247,7 @@ async fn samples_go_to_scripts_and_to_the_model() {
         .message;
     assert_eq!(unknown, "unknown tool \"gone\" on MCP server \"s\"");
     let tools = servers
-        .list(&[json!({"s": ["add"]})], caller)
+        .list(&[ServerSelection::of_entry(&json!({"s": ["add"]}))], caller)
         .await
         .unwrap();
     assert_eq!(tools.len(), 1);

@@ -1,7 +1,7 @@
 //! Servers that others have written, as they come from the registries. `cargo xtask test` installs them.
 
 use crate::bed::{Bed, python};
-use ambit_runtime::tool::Toolbox;
+use ambit_runtime::tool::{ServerSelection, Toolbox};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -121,7 +121,11 @@ async fn the_time_server_works() {
 #[tokio::test]
 async fn the_fetch_server_works() {
     let bed = Bed::with(&of_python("mcp-server-fetch"));
-    let tools = bed.servers.list(&[json!("s")], &bed.caller).await.unwrap();
+    let tools = bed
+        .servers
+        .list(&[ServerSelection::of_entry(&json!("s"))], &bed.caller)
+        .await
+        .unwrap();
     assert_eq!(tools.len(), 1);
     assert_eq!(tools[0].parameters["required"], json!(["url"]));
     // Nobody listens there.

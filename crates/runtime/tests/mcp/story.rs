@@ -364,8 +364,8 @@ async fn a_reload_keeps_servers_that_did_not_change_and_replaces_the_others() {
         ("mcps/b.mcp.yao", stdio(&witness, &json!({})).to_string()),
     ];
     let bed = crate::bed::Bed::of(&list);
-    let names = [json!("a"), json!("b")];
-    use ambit_runtime::tool::Toolbox;
+    let names = ["a", "b"].map(|id| ServerSelection::Whole(id.to_owned()));
+    use ambit_runtime::tool::{ServerSelection, Toolbox};
     bed.servers.list(&names, &bed.caller).await.unwrap();
     let changed = stdio(&witness, &json!({"X": "1"})).to_string();
     std::fs::write(bed.root.path().join("mcps/b.mcp.yao"), changed).unwrap();

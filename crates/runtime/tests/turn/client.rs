@@ -27,7 +27,7 @@ async fn tools_of_the_client_end_the_turn_and_their_results_come_with_the_next_r
     for before in [json!([]), whole] {
         let place = crate::place::place(&borrowed(&files)).await;
         let mut first = request("hello", "where?");
-        first.tools = vec![own.clone()];
+        first.call.tools = vec![own.clone()];
         let frames = ask(&place, first).await;
         let ended = end(&frames);
         assert_eq!(
@@ -35,7 +35,7 @@ async fn tools_of_the_client_end_the_turn_and_their_results_come_with_the_next_r
             (&json!("completed"), &json!("tool_calls"))
         );
         let mut second = request("hello", "");
-        second.tools = vec![own.clone()];
+        second.call.tools = vec![own.clone()];
         let all = before.as_array().unwrap().iter().chain([&result]);
         second.messages = serde_json::from_value(all.cloned().collect()).unwrap();
         let got = mirrored(&ask(&place, second).await);
@@ -65,7 +65,7 @@ async fn tools_of_the_server_run_beside_those_of_the_client() {
     let tools = Tools::usual();
     let place = place_of_tools(&borrowed(&files), tools.clone()).await;
     let mut asked = request("hello", "hi");
-    asked.tools = vec![own.clone()];
+    asked.call.tools = vec![own.clone()];
     let ended = end(&ask(&place, asked.clone()).await);
     assert_eq!(
         (&ended["status"], &ended["finish_reason"]),

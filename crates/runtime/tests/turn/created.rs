@@ -5,6 +5,7 @@ use crate::place::{
     remembered, request, said, shown, traced,
 };
 use crate::toolbox::Tools;
+use ambit_runtime::request::SearchChoice;
 use ambit_runtime::{ErrorCode, TurnRequest};
 use serde_json::{Value, json};
 
@@ -87,7 +88,7 @@ async fn create_counts_before_the_request_and_the_request_before_the_package() {
     let package = json!({"options": {"temperature": 0.1, "top_p": 0.2, "seed": 1}});
     let got = sent("{temperature: 0.9}", &package, |asked| {
         let options = json!({"temperature": 0.5, "top_p": 0.6});
-        asked.options = serde_json::from_value(options).unwrap();
+        asked.call.generation = serde_json::from_value(options).unwrap();
     })
     .await;
     assert_eq!(
@@ -110,7 +111,7 @@ async fn create_counts_before_the_request_and_the_request_before_the_package() {
         files.extend([mirror(), model("other", &json!([]))]);
         let place = place(&borrowed(&files)).await;
         let mut asked = request("hello", "hi");
-        asked.connector = chosen.map(str::to_owned);
+        asked.call.connector = chosen.map(str::to_owned);
         assert_eq!(
             end(&ask(&place, asked).await)["next"],
             answered,
@@ -123,7 +124,7 @@ async fn create_counts_before_the_request_and_the_request_before_the_package() {
 async fn a_connector_that_cannot_be_chosen_fails_the_turn_before_any_call() {
     let place = place(&borrowed(&agent(&json!({}), ""))).await;
     let mut asked = request("hello", "hi");
-    asked.connector = Some("echo".to_owned());
+    asked.call.connector = Some("echo".to_owned());
     let frames = ask(&place, asked).await;
     assert_eq!(end(&frames)["code"], "connector_not_allowed");
     assert_eq!(end(&frames)["usage"]["total_tokens"], 0);
@@ -131,7 +132,7 @@ async fn a_connector_that_cannot_be_chosen_fails_the_turn_before_any_call() {
 
 #[tokio::test]
 async fn modes_choose_prompts_and_a_preset_counts_before_them() {
-    let with_mode = |asked: &mut TurnRequest| asked.mode = Some("calm".to_owned());
+    let with_mode = |asked: &mut TurnRequest| asked.call.mode = Some("calm".to_owned());
     let got = sent("null", &json!({"modes": ["calm"]}), with_mode).await;
     assert_eq!(said(&got["messages"])[1], "system: Be calm in en-us.");
     let got = sent(
@@ -142,7 +143,7 @@ async fn modes_choose_prompts_and_a_preset_counts_before_them() {
     .await;
     assert_eq!(said(&got["messages"])[1], "system: Be calm in en-us.");
     let got = sent("null", &json!({}), |asked| {
-        asked.disable_global_prompts = true;
+        asked.call.disable_global_prompts = Some(true);
     })
     .await;
     assert_eq!(said(&got["messages"]), ["system: Be kind.", "user: hi"]);
@@ -217,10 +218,10 @@ async fn create_sees_how_the_agent_was_called() {
         export function Next(ctx) { return { data: ctx.memory.context.Get('o') }; }";
     let place = place(&borrowed(&agent(&json!({"modes": ["calm"]}), hooks))).await;
     let mut asked = request("hello", "hi");
-    asked.mode = Some("calm".to_owned());
-    asked.search = Some(json!(false));
+    asked.call.mode = Some("calm".to_owned());
+    asked.call.search = Some(SearchChoice::Flag(false));
     asked.skip.search = true;
-    asked.disable_global_prompts = true;
+    asked.call.disable_global_prompts = Some(true);
     asked.metadata = json!({"m": 1}).as_object().unwrap().clone();
     asked.further = json!({"own": [1]}).as_object().unwrap().clone();
     let next = end(&ask(&place, asked).await)["next"].clone();

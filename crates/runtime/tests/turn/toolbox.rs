@@ -2,7 +2,7 @@
 
 use ambit_runtime::error::{Error, ErrorCode, Result};
 use ambit_runtime::event::AfterToolExecution;
-use ambit_runtime::tool::{ServerTool, ToolCaller, ToolOutcome, Toolbox};
+use ambit_runtime::tool::{ServerSelection, ServerTool, ToolCaller, ToolOutcome, Toolbox};
 use ambit_storage::event::{EventBus, ListenerOptions};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -77,7 +77,11 @@ pub fn outcome(data: Value) -> ToolOutcome {
 
 #[async_trait]
 impl Toolbox for Tools {
-    async fn list(&self, servers: &[Value], _caller: &ToolCaller) -> Result<Vec<ServerTool>> {
+    async fn list(
+        &self,
+        servers: &[ServerSelection],
+        _caller: &ToolCaller,
+    ) -> Result<Vec<ServerTool>> {
         if servers.is_empty() {
             return Ok(Vec::new());
         }

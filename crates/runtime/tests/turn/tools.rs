@@ -285,7 +285,7 @@ async fn g036_calls_that_came_to_nothing_keep_a_marked_result_and_the_next_turn_
             "{result:?}"
         );
         let mut again = request("hello", "again");
-        again.options = GenerationOptions::default();
+        again.call.generation = GenerationOptions::default();
         assert_eq!(end(&ask(&place, again).await)["status"], "completed");
     }
 }

@@ -3,7 +3,7 @@
 use super::options;
 use crate::http::input::BodyFields;
 use ambit_runtime::Result;
-use ambit_runtime::request::SkipOptions;
+use ambit_runtime::request::{SearchChoice, SkipOptions};
 use ambit_storage::lease::OnBusy;
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde_json::{Map, Value};
@@ -49,7 +49,7 @@ pub struct ChatCompletionBody {
     pub skip: Option<SkipFields>,
     /// Whether and what is searched automatically.
     #[schema(value_type = Option<Object>)]
-    pub search: Option<SearchChoice>,
+    pub search: Option<SearchField>,
     /// Tools that the client runs itself.
     #[schema(value_type = Option<Vec<Object>>)]
     pub tools: Option<Vec<Value>>,
@@ -177,7 +177,7 @@ pub struct CallFields {
     pub mode: Option<String>,
     /// Whether and what is searched automatically.
     #[schema(value_type = Option<Object>)]
-    pub search: Option<SearchChoice>,
+    pub search: Option<SearchField>,
     /// What is left out.
     pub skip: Option<SkipFields>,
     /// Client-supplied data.
@@ -191,12 +191,13 @@ pub struct CallFields {
 }
 
 /// Whether and what is searched automatically.
-pub struct SearchChoice(pub Value);
+pub struct SearchField(pub SearchChoice);
 
-impl<'de> Deserialize<'de> for SearchChoice {
+impl<'de> Deserialize<'de> for SearchField {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
         match Value::deserialize(reader)? {
-            value @ (Value::Bool(_) | Value::Object(_)) => Ok(Self(value)),
+            Value::Bool(flag) => Ok(Self(SearchChoice::Flag(flag))),
+            Value::Object(intent) => Ok(Self(SearchChoice::Intent(intent))),
             _ => Err(D::Error::custom("must be true, false or an object")),
         }
     }

@@ -10,7 +10,7 @@ use crate::http::{HttpError, ServerState};
 use crate::id::check_id;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::request::{RequestOrigin, SkipOptions};
+use ambit_runtime::request::{CallOptions, RequestOrigin, SkipOptions};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnRequest};
 use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Value};
@@ -71,15 +71,17 @@ pub fn read(
         chat: chat(given, body.chat_id)?,
         identity: None,
         messages,
-        options,
-        tools,
-        connector,
-        mode: check_mode(mode, &agent)?,
+        call: CallOptions {
+            connector,
+            mode: check_mode(mode, &agent)?,
+            generation: options,
+            tools,
+            search: body.search.or(call.search).map(|search| search.0),
+            ..CallOptions::default()
+        },
         origin,
         metadata,
         skip,
-        search: body.search.or(call.search).map(|search| search.0),
-        disable_global_prompts: false,
         further: call.further,
         on_busy: body.on_busy.map_or_else(OnBusy::default, OnBusy::from),
         cancel_on_disconnect: body.cancel_on_disconnect.unwrap_or(false),

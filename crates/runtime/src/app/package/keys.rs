@@ -8,6 +8,7 @@ use crate::app::{LimitSettings, StepUses};
 use crate::chat::{GenerationOptions, ToolDefinition};
 use crate::config;
 use crate::llm::capabilities;
+use crate::tool::ServerSelection;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -239,7 +240,7 @@ config! {
     /// An agent's tool servers.
     pub struct AgentTools {
         /// The servers: an id, `{server_id, tools?, resources?}`, `{<id>: [tools]}` or `{<id>: {tools, resources}}`.
-        servers: Vec<Value> as ValueKind::List(&SERVER),
+        servers: Vec<ServerSelection>,
         /// How their tools are called.
         options: ToolOptions,
     }
@@ -250,6 +251,14 @@ impl Setting for ToolDefinition {
 
     fn read(value: Value) -> Option<Self> {
         Self::deserialize(value).ok()
+    }
+}
+
+impl Setting for ServerSelection {
+    const KIND: ValueKind = SERVER;
+
+    fn read(value: Value) -> Option<Self> {
+        Some(Self::of_entry(&value))
     }
 }
 

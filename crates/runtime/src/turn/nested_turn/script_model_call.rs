@@ -3,10 +3,10 @@
 use super::call::NestedWork;
 use crate::chat::ChatMessage;
 use crate::error::{Error, Result};
+use crate::request::{CallOptions, ScriptCallOptions};
 use crate::turn::Turn;
-use crate::turn::agent_run::{AgentRun, CallOptions};
+use crate::turn::agent_run::AgentRun;
 use crate::turn::create::ModelCallPlan;
-use crate::uses::UsesSettings;
 use serde_json::{Map, Value};
 
 /// What a script may say of a call of a model.
@@ -37,11 +37,12 @@ impl NestedWork {
         turn: &Turn,
         connector: String,
         messages: Vec<ChatMessage>,
-        mut options: Map<String, Value>,
+        options: ScriptCallOptions,
     ) -> Result<Self> {
         let request = &turn.context.request;
         let (agent, hooks) = turn.context.loaded.agent(&request.agent)?;
-        let client_tools = match options.remove("tools") {
+        let mut options = options.given;
+        let tools = match options.remove("tools") {
             Some(tools @ Value::Array(_)) => serde_json::from_value(tools).map_err(|_| {
                 Error::invalid("options.tools", "options.tools must be a list of objects")
             })?,
@@ -54,21 +55,19 @@ impl NestedWork {
             agent,
             hooks,
             messages,
-            call: CallOptions {
-                skip: request.skip,
-                ..CallOptions::default()
-            },
+            call: CallOptions::default(),
+            skip: request.skip,
+            further: Map::new(),
         };
         let plan = ModelCallPlan {
             messages: None,
-            options: options.into(),
-            connector,
-            servers: Vec::new(),
-            client_tools,
-            preset: None,
-            mode: None,
-            disable_global_prompts: true,
-            uses: UsesSettings::default(),
+            call: CallOptions {
+                connector: Some(connector),
+                generation: options.into(),
+                tools,
+                disable_global_prompts: Some(true),
+                ..CallOptions::default()
+            },
         };
         Ok(Self::Model(Box::new(ScriptModelCall { run, plan })))
     }
