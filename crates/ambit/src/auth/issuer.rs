@@ -24,7 +24,7 @@ pub fn read(app: &App, at: usize, issuer: IssuerSettings) -> Result<TokenIssuer,
         )));
     }
     let allowed = algorithms(&issuer, &place)?;
-    let remote = remote(&issuer, (&place, allowed.as_deref()))?;
+    let remote = remote(&issuer, &place, allowed.as_deref())?;
     let mut keys = secret(&issuer, &place)?;
     if remote.is_none() {
         keys.extend(set(app, &issuer, &place)?);
@@ -64,7 +64,8 @@ fn restrict(keys: &mut [IssuerKey], allowed: Option<&[Algorithm]>) {
 /// `jwks` where it is the address at which the issuer publishes its keys.
 fn remote(
     issuer: &IssuerSettings,
-    (place, allowed): (&str, Option<&[Algorithm]>),
+    place: &str,
+    allowed: Option<&[Algorithm]>,
 ) -> Result<Option<RemoteKeySet>, FileProblem> {
     let url = issuer.jwks.as_ref().and_then(Value::as_str);
     let Some(url) = url.filter(|text| text.contains("://")) else {

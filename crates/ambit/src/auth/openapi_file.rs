@@ -204,11 +204,7 @@ impl<T: Setting> AccessFile<T> {
                 None => break,
             };
         }
-        FileProblem {
-            line: Some(node.at.line),
-            column: Some(node.at.column),
-            ..FileProblem::new(Severity::Error, &self.name, message)
-        }
+        FileProblem::at(Severity::Error, &self.name, node.at, message)
     }
 }
 

@@ -99,7 +99,7 @@ fn check_roles(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
     };
     for (role, connector) in roles {
         let key = format!("system.{}", role.text);
-        references::connector(loader, file, (&key, connector));
+        references::connector(loader, file, &key, connector);
     }
 }
 

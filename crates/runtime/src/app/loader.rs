@@ -119,13 +119,8 @@ impl AppLoader {
         let text = self.text(file)?;
         let mut report = ProblemReport::new(file);
         let read = self.judge(file, &text, kind, &mut report);
-        let failure = report.first().cloned();
-        self.problems.append(&mut report.problems);
-        match (failure, read) {
-            (Some(problem), _) => Err(problem),
-            (None, Some(read)) => Ok(read),
-            (None, None) => Ok((Value::Null, ConfigNode::nothing())),
-        }
+        self.take(report)?;
+        Ok(read.unwrap_or_else(|| (Value::Null, ConfigNode::nothing())))
     }
 
     fn judge(
@@ -157,6 +152,13 @@ impl AppLoader {
     pub fn refuse(&mut self, problem: FileProblem) -> FileProblem {
         self.problems.push(problem.clone());
         problem
+    }
+
+    /// Adds the problems of a file. The first error is why the item cannot be used.
+    pub fn take(&mut self, report: ProblemReport) -> Result<(), FileProblem> {
+        let first = report.first().cloned();
+        self.problems.extend(report.problems);
+        first.map_or(Ok(()), Err)
     }
 
     /// All problems in order of files, with a notice for every file that looks like settings and was not read.

@@ -2,9 +2,8 @@
 
 use super::loader::AppLoader;
 use super::mcp_server::ServerFile;
-use super::problem::{FileProblem, Severity};
+use super::problem::{FileProblem, ProblemReport, Severity};
 use super::read::{ConfigNode, Setting, ValueKind};
-use super::references;
 use crate::config;
 use crate::schema::{self, SchemaError};
 use ambit_storage::suggestion;
@@ -141,14 +140,16 @@ pub fn load(
     server: &ServerFile,
 ) -> Result<McpMapping, FileProblem> {
     let mut mapping = McpMapping::default();
-    for named in server.tools.clone() {
-        mapping.tools.push(tool(loader, folder, named)?);
+    for (name, process) in server.tools.clone() {
+        mapping.tools.push(tool(loader, folder, name, process)?);
     }
-    for named in server.resources.clone() {
-        mapping.resources.push(resource(loader, folder, named)?);
+    for (name, process) in server.resources.clone() {
+        mapping
+            .resources
+            .push(resource(loader, folder, name, process)?);
     }
-    for named in server.prompts.clone() {
-        mapping.prompts.push(prompt(loader, folder, named)?);
+    for (name, process) in server.prompts.clone() {
+        mapping.prompts.push(prompt(loader, folder, name, process)?);
     }
     Ok(mapping)
 }
@@ -156,21 +157,23 @@ pub fn load(
 fn tool(
     loader: &mut AppLoader,
     folder: &str,
-    (name, process): (String, String),
+    name: String,
+    process: String,
 ) -> Result<ToolMapping, FileProblem> {
     let schemes = format!("{folder}/schemes");
     let file = format!("{schemes}/{name}.in.yao");
     if !loader.has(&file) {
-        return Err(missing(loader, (&schemes, ".in.yao"), &name));
+        return Err(missing(loader, &schemes, ".in.yao", &name));
     }
     let (mut input, node) = schema(loader, &file)?;
     let arguments = match input.remove("x-process-args") {
         None => None,
         Some(Value::Array(arguments)) => Some(arguments),
         Some(_) => {
+            let at = node.position("x-process-args");
             let message =
                 "\"x-process-args\" must be a list: \":arguments\", \"$args.name\" or plain values";
-            return Err(refuse(loader, (&file, &node, "x-process-args"), message));
+            return Err(loader.refuse(FileProblem::at(Severity::Error, &file, at, message)));
         }
     };
     let file = format!("{schemes}/{name}.out.yao");
@@ -207,12 +210,13 @@ fn schema(
 fn resource(
     loader: &mut AppLoader,
     folder: &str,
-    (name, process): (String, String),
+    name: String,
+    process: String,
 ) -> Result<ResourceMapping, FileProblem> {
     let resources = format!("{folder}/resources");
     let file = format!("{resources}/{name}.res.yao");
     if !loader.has(&file) {
-        return Err(missing(loader, (&resources, ".res.yao"), &name));
+        return Err(missing(loader, &resources, ".res.yao", &name));
     }
     let (read, _) = loader.read::<ResourceFile>(&file)?;
     Ok(ResourceMapping {
@@ -232,13 +236,16 @@ fn resource(
 fn prompt(
     loader: &mut AppLoader,
     folder: &str,
-    (name, process): (String, String),
+    name: String,
+    process: String,
 ) -> Result<PromptMapping, FileProblem> {
     let file = format!("{folder}/prompts/{name}.pmt.yao");
     let mut read = PromptFile::default();
     if loader.has(&file) {
         let (own, node) = loader.read(&file)?;
-        judge_prompt(loader, (&file, &node), (&name, &own))?;
+        let mut report = ProblemReport::new(&file);
+        judge_prompt(&name, &own, &node, &mut report);
+        loader.take(report)?;
         read = own;
     }
     Ok(PromptMapping {
@@ -252,23 +259,17 @@ fn prompt(
 }
 
 /// A prompt is called by the name that the server gives it, and has its text from one place.
-fn judge_prompt(
-    loader: &mut AppLoader,
-    (file, node): (&str, &ConfigNode),
-    (name, prompt): (&str, &PromptFile),
-) -> Result<(), FileProblem> {
-    let own = &prompt.name;
-    if let Some(own_node) = node.get("name").filter(|_| !own.is_empty() && own != name) {
+fn judge_prompt(name: &str, prompt: &PromptFile, node: &ConfigNode, report: &mut ProblemReport) {
+    if !prompt.name.is_empty() && prompt.name != name {
         let message = format!(
             "\"name\" has no effect: the prompt is called \"{name}\", as the server's file says"
         );
-        references::warn(loader, (file, own_node), message);
+        report.push(Severity::Warning, node.position("name"), message);
     }
     if !prompt.messages.is_empty() && prompt.template.is_some() {
         let message = "a prompt has \"messages\" or a \"template\", not both";
-        return Err(refuse(loader, (file, node, "template"), message));
+        report.error(node.position("template"), message);
     }
-    Ok(())
 }
 
 /// One example a line.
@@ -296,7 +297,7 @@ fn samples(loader: &mut AppLoader, file: &str) -> Result<Vec<Value>, FileProblem
 }
 
 /// A file of the mapping is not there; a near one is named.
-fn missing(loader: &mut AppLoader, (folder, ending): (&str, &str), name: &str) -> FileProblem {
+fn missing(loader: &mut AppLoader, folder: &str, ending: &str, name: &str) -> FileProblem {
     let file = format!("{folder}/{name}{ending}");
     let there: Vec<String> = loader
         .within(folder, ending)
@@ -306,17 +307,4 @@ fn missing(loader: &mut AppLoader, (folder, ending): (&str, &str), name: &str) -
     let hint = suggestion::hint(name, there.iter().map(String::as_str));
     let message = format!("the file is not there, so \"{name}\" cannot be called{hint}");
     loader.refuse(FileProblem::new(Severity::Error, &file, message))
-}
-
-fn refuse(
-    loader: &mut AppLoader,
-    (file, node, key): (&str, &ConfigNode, &str),
-    message: &str,
-) -> FileProblem {
-    let at = node.get(key).map(|node| node.at);
-    loader.refuse(FileProblem {
-        line: at.map(|at| at.line),
-        column: at.map(|at| at.column),
-        ..FileProblem::new(Severity::Error, file, message)
-    })
 }

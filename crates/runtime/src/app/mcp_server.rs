@@ -110,7 +110,7 @@ fn of(
     let servers = files.into_iter().map(|(name, file)| {
         let id = format!("{prefix}{name}");
         let mapping = format!("{folder}/mapping/{}", name.replace('.', "/"));
-        let server = file.and_then(|file| one(loader, (&id, file), &mapping));
+        let server = file.and_then(|file| one(loader, &id, file, &mapping));
         (id, server.map(Arc::new))
     });
     servers.collect()
@@ -118,18 +118,15 @@ fn of(
 
 fn one(
     loader: &mut AppLoader,
-    (id, file): (&str, String),
+    id: &str,
+    file: String,
     mapping: &str,
 ) -> Result<McpServerFile, FileProblem> {
     let (value, node) = loader.value(&file, &ServerFile::KIND)?;
     let read = ServerFile::read(value.clone()).unwrap_or_default();
     let mut report = ProblemReport::new(&file);
     judge(&read, &node, &mut report);
-    let failure = report.first().cloned();
-    loader.problems.append(&mut report.problems);
-    if let Some(problem) = failure {
-        return Err(problem);
-    }
+    loader.take(report)?;
     let transport = read.transport();
     let mapping = match transport {
         Some(TransportKind::Process) => mcp_mapping::load(loader, mapping, &read)?,
@@ -177,7 +174,7 @@ impl ServerFile {
 }
 
 fn judge(file: &ServerFile, node: &ConfigNode, report: &mut ProblemReport) {
-    let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
+    let at = |key: &str| node.position(key);
     match file.transport() {
         None => {
             let message = "\"transport\" is missing: \"process\", \"stdio\", \"http\" or \"sse\"";

@@ -90,26 +90,24 @@ fn read(loader: &mut AppLoader, place: &ModelNames, file: &str) -> Result<ModelD
     let (source, node) = loader.value(file, &ModelFile::KIND)?;
     let read = ModelFile::read(source.clone()).unwrap_or_default();
     let mut report = ProblemReport::new(file);
-    let mut model = model(place, (&read, &node), &mut report);
-    let failure = report.first().cloned();
-    loader.problems.append(&mut report.problems);
+    let mut model = model(place, &read, &node, &mut report);
+    loader.take(report)?;
     model.file = file.to_owned();
     model.source = source;
-    let relations = read.relations;
-    let draft = ModelDraft {
+    Ok(ModelDraft {
         model,
-        relations,
+        relations: read.relations,
         node,
-    };
-    failure.map_or(Ok(draft), Err)
+    })
 }
 
 fn model(
     place: &ModelNames,
-    (read, node): (&ModelFile, &ConfigNode),
+    read: &ModelFile,
+    node: &ConfigNode,
     report: &mut ProblemReport,
 ) -> TableModel {
-    let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
+    let at = |key: &str| node.position(key);
     if place.id.starts_with("__yao.") {
         let message = "names that begin with \"__yao.\" are not the app's; rename the file";
         report.error(node.at, message);
@@ -137,10 +135,10 @@ fn model(
         ..TableModel::default()
     };
     option::add_columns(&mut model);
-    model.indexes = indexes((&read.indexes, node), &model.columns, report);
+    model.indexes = indexes(&read.indexes, node, &model.columns, report);
     model.indexes.extend(option::own_index(&model));
     option::check(&model, node, report);
-    model.values = values((&read.values, node), &model, report);
+    model.values = values(&read.values, node, &model, report);
     model
 }
 
@@ -177,7 +175,8 @@ fn columns(
 }
 
 fn indexes(
-    (given, node): (&[IndexSettings], &ConfigNode),
+    given: &[IndexSettings],
+    node: &ConfigNode,
     columns: &[TableColumn],
     report: &mut ProblemReport,
 ) -> Vec<TableIndex> {
@@ -214,7 +213,8 @@ fn indexes(
 }
 
 fn values(
-    (rows, node): (&[Map<String, Value>], &ConfigNode),
+    rows: &[Map<String, Value>],
+    node: &ConfigNode,
     model: &TableModel,
     report: &mut ProblemReport,
 ) -> Vec<Map<String, Value>> {
@@ -226,8 +226,7 @@ fn values(
                 Some(column) => column.plain(value).err(),
             };
             if let Some(fault) = fault {
-                let at = node.get(name).map_or(node.at, |node| node.at);
-                report.error(at, format!("\"{name}\" {fault}"));
+                report.error(node.position(name), format!("\"{name}\" {fault}"));
             }
         }
     }
@@ -243,14 +242,12 @@ fn link(
     let (relations, mut reports) = relation::link(&drafts, broken);
     same_tables(&drafts, &mut reports);
     let mut models: Vec<TableModel> = Vec::new();
-    for ((draft, relations), mut report) in drafts.into_iter().zip(relations).zip(reports) {
+    for ((draft, relations), report) in drafts.into_iter().zip(relations).zip(reports) {
         let mut model = draft.model;
         model.relations = relations;
-        let failure = report.first().cloned();
-        loader.problems.append(&mut report.problems);
-        match failure {
-            Some(problem) => drop(broken.insert(model.id, problem)),
-            None => models.push(model),
+        match loader.take(report) {
+            Err(problem) => drop(broken.insert(model.id, problem)),
+            Ok(()) => models.push(model),
         }
     }
     loop {

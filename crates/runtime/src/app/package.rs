@@ -78,13 +78,13 @@ pub fn load(loader: &mut AppLoader, id: &str, file: &str) -> Result<AppAgent, Fi
 /// Warns of connectors that are not there: the agent's own, and those that a client may choose from.
 fn check_connectors(loader: &mut AppLoader, node: &ConfigNode, file: &str) {
     if let Some(named) = node.get("connector") {
-        references::connector(loader, file, ("connector", named));
+        references::connector(loader, file, "connector", named);
     }
     let options = node.get("connector_options");
     let chosen = options.and_then(|options| options.get("connectors"));
     for (at, named) in chosen.iter().flat_map(|list| list.items()).enumerate() {
         let key = format!("connector_options.connectors[{at}]");
-        references::connector(loader, file, (&key, named));
+        references::connector(loader, file, &key, named);
     }
 }
 
@@ -104,12 +104,8 @@ fn check_servers(loader: &mut AppLoader, node: &ConfigNode, file: &str) -> Resul
         let entry = named.value();
         if let Err(rule) = ServerSelection::check_entry(&entry) {
             let message = format!("\"mcp.servers[{at}]\": {rule}");
-            let problem = loader.refuse(FileProblem {
-                line: Some(named.at.line),
-                column: Some(named.at.column),
-                ..FileProblem::new(Severity::Error, file, message)
-            });
-            judged = judged.and(Err(problem));
+            let problem = FileProblem::at(Severity::Error, file, named.at, message);
+            judged = judged.and(Err(loader.refuse(problem)));
             continue;
         }
         let wanted = ServerSelection::of_entry(&entry);
@@ -119,7 +115,7 @@ fn check_servers(loader: &mut AppLoader, node: &ConfigNode, file: &str) -> Resul
         }
         if let Some(what) = references::missing(id, &known) {
             let message = format!("\"mcp.servers\": the app has no tool server {what}");
-            references::warn(loader, (file, named), message);
+            references::warn(loader, file, named, message);
         }
     }
     judged

@@ -42,6 +42,20 @@ impl FileProblem {
         }
     }
 
+    /// A problem at a place of a file.
+    pub fn at(
+        severity: Severity,
+        file: &str,
+        at: FilePosition,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            line: Some(at.line),
+            column: Some(at.column),
+            ..Self::new(severity, file, message)
+        }
+    }
+
     /// True if the item cannot be used.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
@@ -90,11 +104,8 @@ impl ProblemReport {
 
     /// A problem at a place.
     pub fn push(&mut self, severity: Severity, at: FilePosition, message: impl Into<String>) {
-        self.problems.push(FileProblem {
-            line: Some(at.line),
-            column: Some(at.column),
-            ..FileProblem::new(severity, &self.file, message)
-        });
+        self.problems
+            .push(FileProblem::at(severity, &self.file, at, message));
     }
 
     /// A text that cannot be read.

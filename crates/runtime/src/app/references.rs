@@ -7,7 +7,7 @@ use super::variables::EnvVariables;
 use ambit_storage::suggestion;
 
 /// Warns of a connector that the app does not have. One that a role or a variable names may be there elsewhere.
-pub fn connector(loader: &mut AppLoader, file: &str, (key, named): (&str, &ConfigNode)) {
+pub fn connector(loader: &mut AppLoader, file: &str, key: &str, named: &ConfigNode) {
     let ConfigValue::Text(name) = &named.content else {
         return;
     };
@@ -18,7 +18,7 @@ pub fn connector(loader: &mut AppLoader, file: &str, (key, named): (&str, &Confi
     let known: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
     if let Some(what) = missing(name, &known) {
         let message = format!("\"{key}\": the app has no connector {what}");
-        warn(loader, (file, named), message);
+        warn(loader, file, named, message);
     }
 }
 
@@ -34,10 +34,6 @@ pub fn missing(name: &str, known: &[&str]) -> Option<String> {
 }
 
 /// Warns of something at a place.
-pub fn warn(loader: &mut AppLoader, (file, node): (&str, &ConfigNode), message: String) {
-    loader.refuse(FileProblem {
-        line: Some(node.at.line),
-        column: Some(node.at.column),
-        ..FileProblem::new(Severity::Warning, file, message)
-    });
+pub fn warn(loader: &mut AppLoader, file: &str, node: &ConfigNode, message: String) {
+    loader.refuse(FileProblem::at(Severity::Warning, file, node.at, message));
 }

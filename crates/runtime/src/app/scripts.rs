@@ -35,10 +35,10 @@ pub fn processes(
     loader: &mut AppLoader,
     agents: &[(String, String)],
 ) -> BTreeMap<String, ProgramSource> {
-    let mut found = of(loader, ("scripts", "scripts."), "");
+    let mut found = of(loader, "scripts", "scripts.", "");
     for (id, folder) in agents {
         let (within, prefix) = (format!("{folder}/src"), format!("agents.{id}."));
-        let own = of(loader, (&within, &prefix), folder);
+        let own = of(loader, &within, &prefix, folder);
         let is_place = |name: &str| PLACES.iter().any(|place| name[prefix.len()..] == **place);
         found.extend(own.into_iter().filter(|(name, _)| !is_place(name)));
     }
@@ -59,7 +59,8 @@ pub fn processes(
 /// Scripts of a folder, each with its name behind a prefix; their imports stay below `within`.
 fn of(
     loader: &AppLoader,
-    (folder, prefix): (&str, &str),
+    folder: &str,
+    prefix: &str,
     within: &str,
 ) -> Vec<(String, ProgramSource)> {
     let found = ENDINGS

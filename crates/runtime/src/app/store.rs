@@ -69,17 +69,13 @@ pub fn load(
         &[".lru.yao", ".xun.yao", ".redis.yao", ".store.yao"],
     );
     let stores = files.into_iter().map(|(id, file)| {
-        let store = file.and_then(|file| one(loader, app, (&id, &file)));
+        let store = file.and_then(|file| one(loader, app, &id, &file));
         (id, store.map(Arc::new))
     });
     stores.collect()
 }
 
-fn one(
-    loader: &mut AppLoader,
-    app: &App,
-    (id, name): (&str, &str),
-) -> Result<AppStore, FileProblem> {
+fn one(loader: &mut AppLoader, app: &App, id: &str, name: &str) -> Result<AppStore, FileProblem> {
     let (file, node) = loader.read::<StoreFile>(name)?;
     let is_lru = match file.kind {
         Some(kind) => kind == StoreKind::Lru,
@@ -92,9 +88,7 @@ fn one(
     if store.file.connector.is_none() && name.ends_with(".redis.yao") {
         report.error(node.at, "a store in Redis needs \"connector\"");
     }
-    let failure = report.first().cloned();
-    loader.problems.append(&mut report.problems);
-    failure.map_or(Ok(store), Err)
+    loader.take(report).map(|()| store)
 }
 
 fn judge(app: &App, store: &AppStore, node: &ConfigNode, report: &mut ProblemReport) {
@@ -105,7 +99,7 @@ fn judge(app: &App, store: &AppStore, node: &ConfigNode, report: &mut ProblemRep
     let Some(id) = &store.file.connector else {
         return;
     };
-    let at = node.get("connector").map_or(node.at, |node| node.at);
+    let at = node.position("connector");
     if store.is_lru {
         let message =
             "a store in memory has no connector: leave \"connector\" or the kind \"lru\" out";

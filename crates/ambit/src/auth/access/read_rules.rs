@@ -158,7 +158,8 @@ impl RulesReader<'_> {
         for (at, text) in settings.endpoints.iter().enumerate() {
             let effect = RuleEffect::Scope(name.to_owned());
             let place = [name, "endpoints", &at.to_string()];
-            self.entry(read, &place, (text, text, effect))?;
+            self.entry(&read.name, text, text, effect)
+                .map_err(|why| read.wrong(&place, why))?;
         }
         Ok(())
     }
@@ -171,7 +172,8 @@ impl RulesReader<'_> {
         self.rules.is_open = read.content.default == ScopesDefault::Allow;
         for (at, text) in read.content.public.iter().enumerate() {
             let place = ["public", &at.to_string()];
-            self.entry(&read, &place, (text, text, RuleEffect::Public))?;
+            self.entry(&read.name, text, text, RuleEffect::Public)
+                .map_err(|why| read.wrong(&place, why))?;
         }
         for (at, text) in read.content.endpoints.iter().enumerate() {
             let place = ["endpoints", &at.to_string()];
@@ -186,24 +188,24 @@ impl RulesReader<'_> {
                     return Err(read.wrong(&place, message));
                 }
             };
-            self.entry(&read, &place, (endpoint, text, effect))?;
+            self.entry(&read.name, endpoint, text, effect)
+                .map_err(|why| read.wrong(&place, why))?;
         }
         Ok(())
     }
 
-    fn entry<T: Setting>(
+    fn entry(
         &mut self,
-        read: &AccessFile<T>,
-        place: &[&str],
-        (endpoint, text, effect): (&str, &str, RuleEffect),
-    ) -> Result<(), FileProblem> {
-        let endpoint =
-            EndpointPattern::parse(endpoint.trim()).map_err(|why| read.wrong(place, why))?;
+        file: &str,
+        endpoint: &str,
+        text: &str,
+        effect: RuleEffect,
+    ) -> Result<(), String> {
         self.rules.entries.push(EndpointRule {
-            endpoint,
+            endpoint: EndpointPattern::parse(endpoint.trim())?,
             effect,
             text: text.to_owned(),
-            file: read.name.clone(),
+            file: file.to_owned(),
         });
         Ok(())
     }

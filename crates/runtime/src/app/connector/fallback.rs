@@ -47,9 +47,8 @@ pub fn judge(loader: &mut AppLoader, found: &mut ConnectorResults, lists: &[Fall
                 report.error(entry.spot, format!("\"options.fallback[{place}]\" {why}"));
             }
         }
-        let first = report.first().cloned();
-        disabled.extend(first.map(|problem| (list.id.clone(), Err(problem))));
-        loader.problems.append(&mut report.problems);
+        let wrong = loader.take(report).err();
+        disabled.extend(wrong.map(|problem| (list.id.clone(), Err(problem))));
     }
     found.extend(disabled);
     for list in lists {

@@ -20,7 +20,7 @@ pub fn read(
     node: &ConfigNode,
     report: &mut ProblemReport,
 ) -> Option<TableColumn> {
-    let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
+    let at = |key: &str| node.position(key);
     let name = &given.name;
     if let Err(reason) = check_name(name) {
         report.error(at("name"), format!("column {reason}"));

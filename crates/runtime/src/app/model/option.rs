@@ -83,7 +83,7 @@ pub fn own_index(model: &TableModel) -> Option<TableIndex> {
 
 /// Whether the columns that options need are as they must be.
 pub fn check(model: &TableModel, node: &ConfigNode, report: &mut ProblemReport) {
-    let at = node.get("option").map_or(node.at, |node| node.at);
+    let at = node.position("option");
     if let Some(permission) = &model.options.permission {
         for name in [CREATED_BY, UPDATED_BY, TEAM, TENANT] {
             let is_text = |column: &TableColumn| column.is_searchable() && column.is_nullable;

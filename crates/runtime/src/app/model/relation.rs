@@ -83,7 +83,7 @@ impl RelationResolver<'_> {
             kind,
             RelationKind::HasOneThrough | RelationKind::HasManyThrough
         ) {
-            let link = self.step((model, model), &given.step, node)?;
+            let link = self.step(model, model, &given.step, node)?;
             return Ok(ModelRelation { kind, ..link });
         }
         let written = node.get("links").map_or(&[][..], |node| node.items());
@@ -94,7 +94,7 @@ impl RelationResolver<'_> {
                 .and_then(|link| self.drafts.get(link.model.as_str()));
             let before = before.copied().unwrap_or(model);
             let kind = link.kind.unwrap_or_default();
-            let step = self.step((model, before), &link.step, node)?;
+            let step = self.step(model, before, &link.step, node)?;
             links.push(ModelRelation { kind, ..step });
         }
         let Some(last) = links.last().cloned() else {
@@ -114,11 +114,11 @@ impl RelationResolver<'_> {
     /// One step from a model to another. Names of models are looked up beside the first one's model.
     fn step(
         &self,
-        (owner, from): (&TableModel, &TableModel),
+        owner: &TableModel,
+        from: &TableModel,
         given: &StepSettings,
         node: &ConfigNode,
     ) -> Result<ModelRelation, (FilePosition, String)> {
-        let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
         let needed = |key: &str, given: &Option<String>| {
             let missing = || (node.at, format!("\"{key}\" is missing"));
             given.clone().ok_or_else(missing)
@@ -128,7 +128,7 @@ impl RelationResolver<'_> {
         let foreign = needed("foreign", &given.foreign)?;
         let target = self
             .find(&name, &owner.id)
-            .map_err(|message| (at("model"), message))?;
+            .map_err(|message| (node.position("model"), message))?;
         // Yao also writes `model.column`.
         let plain = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
         let (key, foreign) = (plain(&key), plain(&foreign));
@@ -137,7 +137,7 @@ impl RelationResolver<'_> {
             None => {
                 let hint = suggestion::hint(name, model.columns.iter().map(|it| it.name.as_str()));
                 let message = format!("model \"{}\" has no column \"{name}\"{hint}", model.id);
-                Err((at(field), message))
+                Err((node.position(field), message))
             }
         };
         column(from, &foreign, "foreign")?;

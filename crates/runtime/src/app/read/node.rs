@@ -86,6 +86,11 @@ impl ConfigNode {
         found.next().map(|(_, value)| value)
     }
 
+    /// Where the value of a key is; where this begins if there is none.
+    pub fn position(&self, name: &str) -> FilePosition {
+        self.get(name).unwrap_or(self).at
+    }
+
     /// The items, if this is a list.
     pub fn items(&self) -> &[Self] {
         match &self.content {
