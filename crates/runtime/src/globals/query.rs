@@ -2,6 +2,7 @@
 
 use crate::ctx::{ScriptCall, ScriptClass, ScriptMethod, rows};
 use crate::error::{Error, Result};
+use crate::model::database::Transaction;
 use crate::model::query::{QueryDsl, QueryRequest, ReadContext};
 use crate::optional::optional;
 use ambit_script::{HostObject, HostValue};
@@ -66,7 +67,7 @@ async fn run(call: &ScriptCall<'_>, ask: QueryMethod) -> Result<HostValue> {
     let dsl = read(call, |given| given.read())??;
     let mut reading = ReadContext::new(models, &scope.properties.authorized);
     let mut transaction = dsl.begin(models).await?;
-    let rows = answer(&dsl, ask, (&mut *transaction, &mut reading)).await?;
+    let rows = answer(&dsl, ask, &mut *transaction, &mut reading).await?;
     transaction.commit().await?;
     for why in &reading.unmet {
         call.reach
@@ -79,10 +80,8 @@ async fn run(call: &ScriptCall<'_>, ask: QueryMethod) -> Result<HostValue> {
 async fn answer(
     dsl: &QueryDsl,
     ask: QueryMethod,
-    (transaction, reading): (
-        &mut dyn crate::model::database::Transaction,
-        &mut ReadContext<'_>,
-    ),
+    transaction: &mut dyn Transaction,
+    reading: &mut ReadContext<'_>,
 ) -> Result<Value> {
     match ask {
         QueryMethod::Rows => Ok(Value::Array(dsl.get(transaction, reading).await?)),

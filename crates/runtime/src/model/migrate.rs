@@ -163,7 +163,7 @@ impl TableMigration<'_> {
         };
         let bound = self.models.bind(self.model, column, &usual);
         let bound = bound.map_err(|rule| unfit(format!("default of {}: {rule}", column.name)))?;
-        let statement = rows::sql::fill(self.model, (&column.name, bound));
+        let statement = rows::sql::fill(self.model, &column.name, bound);
         let statement = dialect.write(&statement);
         self.transaction.run(statement).await.map(drop)
     }
@@ -221,7 +221,7 @@ impl TableMigration<'_> {
         };
         for row in rows {
             let cells = draft.create(row.clone()).await?;
-            rows::sql::insert(self.transaction, (self.models, self.model), &[cells]).await?;
+            rows::sql::insert(self.transaction, self.models, self.model, &[cells]).await?;
         }
         Ok(())
     }

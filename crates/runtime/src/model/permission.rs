@@ -11,7 +11,8 @@ use serde_json::Value;
 pub fn reach(
     models: &TableModels,
     model: &TableModel,
-    (who, table): (&Authorized, &str),
+    who: &Authorized,
+    table: &str,
 ) -> Result<Condition, String> {
     let Some(permission) = &model.options.permission else {
         return Ok(Condition::all());

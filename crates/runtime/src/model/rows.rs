@@ -112,34 +112,37 @@ pub struct MethodResult {
     pub unmet: Vec<String>,
 }
 
-/// Calls a method for somebody.
-pub async fn run(
-    models: &TableModels,
-    (model, method): (&Arc<TableModel>, &'static ModelMethod),
-    who: &Authorized,
-    arguments: &[Value],
-) -> Result<MethodResult> {
-    if method.access == AccessMode::Write && model.options.is_system {
-        let message = format!("permission_denied: models.{} can be read only", model.id);
-        return Err(Error::new(ErrorCode::PermissionDenied, message));
+impl TableModels {
+    /// Calls a method for somebody.
+    pub async fn call(
+        &self,
+        model: &Arc<TableModel>,
+        method: &'static ModelMethod,
+        who: &Authorized,
+        arguments: &[Value],
+    ) -> Result<MethodResult> {
+        if method.access == AccessMode::Write && model.options.is_system {
+            let message = format!("permission_denied: models.{} can be read only", model.id);
+            return Err(Error::new(ErrorCode::PermissionDenied, message));
+        }
+        let transaction = self.begin(model, method.access).await?;
+        let mut call = MethodCall {
+            models: self,
+            model,
+            who,
+            method,
+            arguments,
+            reading: ReadContext::new(self, who),
+            transaction,
+        };
+        if method.access == AccessMode::Write {
+            call.may_write()?;
+        }
+        let result = (method.run)(&mut call).await;
+        let unmet = std::mem::take(&mut call.reading.unmet);
+        let value = end(call.transaction, result).await?;
+        Ok(MethodResult { value, unmet })
     }
-    let transaction = models.begin(model, method.access).await?;
-    let mut call = MethodCall {
-        models,
-        model,
-        who,
-        method,
-        arguments,
-        reading: ReadContext::new(models, who),
-        transaction,
-    };
-    if method.access == AccessMode::Write {
-        call.may_write()?;
-    }
-    let result = (method.run)(&mut call).await;
-    let unmet = std::mem::take(&mut call.reading.unmet);
-    let value = end(call.transaction, result).await?;
-    Ok(MethodResult { value, unmet })
 }
 
 impl<'a> MethodCall<'a> {

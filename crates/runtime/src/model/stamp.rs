@@ -22,7 +22,7 @@ pub fn now() -> String {
 pub fn create(model: &TableModel, who: Option<&Authorized>, row: &mut RowFields) -> Result<()> {
     if let Some(who) = who.filter(|_| model.options.permission.is_some()) {
         for (column, stamp) in stamps(who) {
-            check((column, &stamp), who, row)?;
+            check(column, &stamp, who, row)?;
             row.entry(column).or_insert(stamp);
         }
     }
@@ -44,7 +44,7 @@ pub fn create(model: &TableModel, who: Option<&Authorized>, row: &mut RowFields)
 pub fn update(model: &TableModel, who: Option<&Authorized>, row: &mut RowFields) -> Result<()> {
     if let Some(who) = who.filter(|_| model.options.permission.is_some()) {
         for (column, stamp) in stamps(who) {
-            check((column, &stamp), who, row)?;
+            check(column, &stamp, who, row)?;
             let is_free = is_free(who) && column != TENANT && row.contains_key(column);
             if column == UPDATED_BY && !is_free {
                 row.insert(column.to_owned(), stamp);
@@ -95,7 +95,7 @@ fn stamps(who: &Authorized) -> [(&'static str, Value); 4] {
 }
 
 /// What a row says of itself must be what it would be stamped with; a row may be of no team.
-fn check((column, stamp): (&str, &Value), who: &Authorized, row: &RowFields) -> Result<()> {
+fn check(column: &str, stamp: &Value, who: &Authorized, row: &RowFields) -> Result<()> {
     let Some(given) = row.get(column) else {
         return Ok(());
     };

@@ -69,7 +69,7 @@ async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
     }
     let model = models.find(id, "")?;
     let who = &asked.reach.scope.properties.authorized;
-    let answer = rows::run(models, (&model, method), who, &asked.arguments).await?;
+    let answer = models.call(&model, method, who, &asked.arguments).await?;
     for why in answer.unmet {
         asked
             .reach

@@ -132,7 +132,7 @@ impl Bed {
         let method = rows::find(method).unwrap();
         let model = self.models.find(id, "")?;
         let arguments = arguments.as_array().unwrap();
-        let answer = rows::run(&self.models, (&model, method), who, arguments).await;
+        let answer = self.models.call(&model, method, who, arguments).await;
         answer.map(|answer| answer.value)
     }
 

@@ -45,7 +45,7 @@ fn sql(place: &Place, param: &Value) -> Result<String, String> {
     let who = anyone();
     let mut reading = ReadContext::new(&place.models, &who);
     let columns = select.shown_columns();
-    let statement = select.statement(&mut reading, (&columns, WINDOW));
+    let statement = select.statement(&mut reading, &columns, WINDOW);
     Ok(place.dialect().write(&statement).sql)
 }
 

@@ -16,7 +16,7 @@ impl TableColumn {
             return Ok(null());
         }
         match self.kind.shape {
-            ColumnShape::Whole(low, high) => self.whole(value, (low, high)),
+            ColumnShape::Whole(low, high) => self.whole(value, low, high),
             ColumnShape::Real { is_unsigned } => real(value, is_unsigned),
             ColumnShape::Decimal { is_unsigned } => self.decimal(value, is_unsigned),
             ColumnShape::Boolean => boolean(value),
@@ -56,7 +56,7 @@ impl TableColumn {
         Ok(shown)
     }
 
-    fn whole(&self, value: &Value, (low, high): (i64, i64)) -> Result<SqlValue, String> {
+    fn whole(&self, value: &Value, low: i64, high: i64) -> Result<SqlValue, String> {
         let number = match value {
             Value::Number(number) => whole_of(number),
             Value::String(text) => text.parse::<i64>().ok(),

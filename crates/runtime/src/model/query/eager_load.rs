@@ -24,7 +24,8 @@ const AT_ONCE: usize = 1_000;
 pub(super) async fn load(
     with: &EagerLoad,
     rows: &mut ModelRows<'_>,
-    (transaction, reading): (&mut dyn Transaction, &mut ReadContext<'_>),
+    transaction: &mut dyn Transaction,
+    reading: &mut ReadContext<'_>,
 ) -> Result<()> {
     let broken = || Error::internal(format!("relation \"{}\" leads nowhere", with.name));
     let (first, last) = with
@@ -58,7 +59,7 @@ pub(super) async fn load(
     let keys: Vec<SqlValue> = keys.into_values().collect();
     let mut count = 0;
     for keys in keys.chunks(AT_ONCE) {
-        count += asked.rows(keys, &mut found, (transaction, reading)).await?;
+        count += asked.rows(keys, &mut found, transaction, reading).await?;
         if count > asked.most() {
             return Err(too_many(&format!(
                 "models.{}: withs.{}",
@@ -113,7 +114,8 @@ impl RelatedQuery<'_> {
         &self,
         keys: &[SqlValue],
         found: &mut HashMap<String, Vec<Value>>,
-        (transaction, reading): (&mut dyn Transaction, &mut ReadContext<'_>),
+        transaction: &mut dyn Transaction,
+        reading: &mut ReadContext<'_>,
     ) -> Result<u64> {
         let columns = self.query.read_columns();
         let statement = self.statement(&columns, keys, reading);
@@ -131,7 +133,7 @@ impl RelatedQuery<'_> {
                 cell,
             )?));
         }
-        let related = self.query.objects((columns, rows), transaction, reading);
+        let related = self.query.objects(columns, rows, transaction, reading);
         for (key, row) in own.into_iter().zip(related.await?) {
             found.entry(key).or_default().push(row);
         }
@@ -182,7 +184,7 @@ impl RelatedQuery<'_> {
             WindowStatement::partition_by((Alias::new(&first), Alias::new(&self.key.name)));
         sort(&mut order, sorted, reading.dialect());
         rows.expr_window_as(Func::cust("ROW_NUMBER"), order, Alias::new(NUMBER));
-        numbered(rows, &names, (window, &reading.name()))
+        numbered(rows, &names, window, &reading.name())
     }
 }
 
@@ -193,7 +195,8 @@ const NUMBER: &str = "n";
 fn numbered(
     rows: SelectStatement,
     names: &[String],
-    (window, table): (RowWindow, &str),
+    window: RowWindow,
+    table: &str,
 ) -> SelectStatement {
     let last = window.offset.saturating_add(window.limit);
     let number = |limit: u64| i64::try_from(limit).unwrap_or(i64::MAX);

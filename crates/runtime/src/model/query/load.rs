@@ -98,21 +98,22 @@ impl QueryParam {
         window: RowWindow,
     ) -> Result<Vec<Value>> {
         let columns = self.read_columns();
-        let statement = self.statement(reading, (&columns, window));
+        let statement = self.statement(reading, &columns, window);
         let statement = reading.dialect().write(&statement);
         let rows = transaction.rows(statement).await?;
-        self.objects((columns, rows), transaction, reading).await
+        self.objects(columns, rows, transaction, reading).await
     }
 
     /// What was read of these columns as objects, with what is loaded into them.
     pub(super) async fn objects<'s>(
         &'s self,
-        (columns, rows): (Vec<&'s TableColumn>, Vec<SqlRow>),
+        columns: Vec<&'s TableColumn>,
+        rows: Vec<SqlRow>,
         transaction: &mut dyn Transaction,
         reading: &mut ReadContext<'_>,
     ) -> Result<Vec<Value>> {
         let mut rows = ModelRows {
-            values: shown(reading, (&self.model, &columns), rows)?,
+            values: shown(reading, &self.model, &columns, rows)?,
             select: self,
             columns,
             loaded: Vec::new(),
@@ -146,7 +147,7 @@ impl ModelRows<'_> {
     ) -> BoxFuture<'a, Result<()>> {
         async move {
             for with in &self.select.withs {
-                eager_load::load(with, self, (&mut *transaction, &mut *reading)).await?;
+                eager_load::load(with, self, transaction, reading).await?;
             }
             Ok(())
         }
@@ -172,7 +173,8 @@ impl ModelRows<'_> {
 /// Cells as scripts get them; behind those of the columns there may be others, which are left out.
 fn shown(
     reading: &ReadContext<'_>,
-    (model, columns): (&TableModel, &[&TableColumn]),
+    model: &TableModel,
+    columns: &[&TableColumn],
     rows: Vec<SqlRow>,
 ) -> Result<Vec<Vec<Value>>> {
     let row = |row: SqlRow| {

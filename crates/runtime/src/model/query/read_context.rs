@@ -48,7 +48,7 @@ impl<'a> ReadContext<'a> {
         if model.options.soft_deletes {
             all = all.add(column(table, DELETED_AT).is_null());
         }
-        match reach(self.models, model, (self.who, table)) {
+        match reach(self.models, model, self.who, table) {
             Ok(condition) if condition.is_empty() => all,
             Ok(condition) => all.add(condition),
             Err(why) => {

@@ -81,14 +81,15 @@ impl RelationPath {
         table: &str,
         meets: RowPredicate<'_>,
     ) -> Condition {
-        exists(&self.steps, reading, (table, meets))
+        exists(&self.steps, reading, table, meets)
     }
 }
 
 fn exists(
     steps: &[RelationStep],
     reading: &mut ReadContext<'_>,
-    (table, meets): (&str, RowPredicate<'_>),
+    table: &str,
+    meets: RowPredicate<'_>,
 ) -> Condition {
     let Some((step, rest)) = steps.split_first() else {
         return meets(reading, table);
@@ -99,7 +100,7 @@ fn exists(
         .from_as(Alias::new(&step.model.table), Alias::new(&name))
         .cond_where(column(&name, &step.key).eq(column(table, &step.foreign)))
         .cond_where(step.condition(reading, &name))
-        .cond_where(exists(rest, reading, (&name, meets)));
+        .cond_where(exists(rest, reading, &name, meets));
     Expr::exists(rows.take()).into()
 }
 

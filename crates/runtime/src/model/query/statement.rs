@@ -36,7 +36,8 @@ impl QueryParam {
     pub fn statement(
         &self,
         reading: &mut ReadContext<'_>,
-        (columns, window): (&[&TableColumn], RowWindow),
+        columns: &[&TableColumn],
+        window: RowWindow,
     ) -> SelectStatement {
         let table = self.model.table.as_str();
         let mut rows = Query::select();
@@ -97,7 +98,7 @@ impl QueryOrder {
     fn sorted(&self, reading: &mut ReadContext<'_>, table: &str) -> SortKey {
         let steps = self.route.as_ref().map_or(&[][..], |route| &route.steps);
         SortKey {
-            expr: related(steps, reading, (table, &self.column)),
+            expr: related(steps, reading, table, &self.column),
             is_descending: self.is_descending,
             is_nullable: self.is_nullable,
         }
@@ -105,17 +106,13 @@ impl QueryOrder {
 }
 
 /// The column of the row that the steps lead to.
-fn related(
-    steps: &[RelationStep],
-    reading: &mut ReadContext<'_>,
-    (table, name): (&str, &str),
-) -> Expr {
+fn related(steps: &[RelationStep], reading: &mut ReadContext<'_>, table: &str, name: &str) -> Expr {
     let Some((step, rest)) = steps.split_first() else {
         return column(table, name);
     };
     let own = reading.name();
     let mut rows = Query::select();
-    rows.expr(related(rest, reading, (&own, name)))
+    rows.expr(related(rest, reading, &own, name))
         .from_as(Alias::new(&step.model.table), Alias::new(&own))
         .cond_where(column(&own, &step.key).eq(column(table, &step.foreign)))
         .cond_where(step.condition(reading, &own))

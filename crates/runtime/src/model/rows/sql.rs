@@ -39,8 +39,7 @@ pub fn delete(model: &TableModel, condition: Condition) -> DeleteStatement {
 }
 
 /// Gives a column of all rows a value.
-pub fn fill(model: &TableModel, cell: (&str, SqlValue)) -> UpdateStatement {
-    let (name, value) = cell;
+pub fn fill(model: &TableModel, name: &str, value: SqlValue) -> UpdateStatement {
     update(model, &[(name.to_owned(), value)], Condition::all())
 }
 
@@ -79,7 +78,8 @@ fn put(model: &TableModel, rows: &[ColumnValues]) -> Result<InsertStatement> {
 /// Puts rows in, and answers with their ids.
 pub async fn insert(
     transaction: &mut dyn Transaction,
-    (models, model): (&TableModels, &TableModel),
+    models: &TableModels,
+    model: &TableModel,
     rows: &[ColumnValues],
 ) -> Result<Vec<Value>> {
     let width = rows.first().map_or(1, Vec::len).max(1);
@@ -103,24 +103,35 @@ pub async fn insert(
             statement.returning_col(Alias::new(&key.name));
             let statement = transaction.dialect().write(&statement);
             let found = transaction.rows(statement).await?;
-            ids.extend(keys((models, model, key), found)?);
-            count_on(transaction, (model, key), part).await?;
+            ids.extend(keys(models, model, key, found)?);
+            count_on(transaction, model, key, part).await?;
         }
     }
     Ok(ids)
 }
 
-/// Puts a row in, or changes the one that is the same in these columns. The answer is how many rows that was: none where the
-/// row that is there is not for the caller.
+/// A new row, or changes of the one that is the same in some columns.
+pub struct RowUpsert<'a> {
+    /// The new row.
+    pub row: &'a ColumnValues,
+    /// The columns in which the other one is the same.
+    pub unique_by: &'a [String],
+    /// What is changed of the other one.
+    pub changes: &'a ColumnValues,
+}
+
+/// Puts a row in, or changes the one that is the same. The answer is a line for each row: none where the row that is there is
+/// not for the caller.
 pub async fn upsert(
     transaction: &mut dyn Transaction,
     model: &TableModel,
-    (row, same, changes): (&ColumnValues, &[String], &ColumnValues),
+    upsert: &RowUpsert<'_>,
     condition: Condition,
 ) -> Result<Vec<Vec<SqlCell>>> {
-    let mut statement = put(model, std::slice::from_ref(row))?;
+    let (rows, same) = (std::slice::from_ref(upsert.row), upsert.unique_by);
+    let mut statement = put(model, rows)?;
     let mut otherwise = OnConflict::columns(same.iter().map(Alias::new));
-    let changes = changes.iter();
+    let changes = upsert.changes.iter();
     let mut set: Vec<(Alias, Expr)> = changes
         .map(|(name, value)| (Alias::new(name), Expr::val(value.clone())))
         .collect();
@@ -139,14 +150,16 @@ pub async fn upsert(
     let statement = transaction.dialect().write(&statement);
     let found = transaction.rows(statement).await?;
     if let Some(key) = model.key() {
-        count_on(transaction, (model, key), std::slice::from_ref(row)).await?;
+        count_on(transaction, model, key, rows).await?;
     }
     Ok(found)
 }
 
 /// The ids of rows.
 pub fn keys(
-    (models, model, key): (&TableModels, &TableModel, &TableColumn),
+    models: &TableModels,
+    model: &TableModel,
+    key: &TableColumn,
     rows: Vec<Vec<SqlCell>>,
 ) -> Result<Vec<Value>> {
     let cells = rows.into_iter().flatten();
@@ -158,7 +171,8 @@ pub fn keys(
 /// PostgreSQL goes on counting behind a number that was given by hand, as SQLite does by itself.
 async fn count_on(
     transaction: &mut dyn Transaction,
-    (model, key): (&TableModel, &TableColumn),
+    model: &TableModel,
+    key: &TableColumn,
     rows: &[ColumnValues],
 ) -> Result<()> {
     if transaction.dialect() == SqlDialect::Sqlite || !key.is_counted() {

@@ -1,10 +1,10 @@
 //! `Upsert`: a new row, or changes of the one that is the same in some columns.
 
-use super::{MethodCall, ModelMethod, sql, writes};
+use super::sql::{self, RowUpsert};
+use super::{MethodCall, ModelMethod, writes};
 use crate::error::{Error, ErrorCode, Result};
 use crate::model::definition::TableModel;
 use crate::model::query::QueryParam;
-use crate::model::row_draft::ColumnValues;
 use futures::FutureExt;
 use serde_json::{Map, Value};
 
@@ -29,19 +29,24 @@ async fn upsert(call: &mut MethodCall<'_>) -> Result<Value> {
     let changes = changes(call, &row, &same)?;
     let changes = call.draft().update(changes).await?;
     let cells = call.draft().create(row).await?;
-    let count = put(call, (&cells, &same, &changes)).await?;
+    let count = put(
+        call,
+        &RowUpsert {
+            row: &cells,
+            unique_by: &same,
+            changes: &changes,
+        },
+    )
+    .await?;
     Ok(count.into())
 }
 
-async fn put(
-    call: &mut MethodCall<'_>,
-    what: (&ColumnValues, &[String], &ColumnValues),
-) -> Result<u64> {
+async fn put(call: &mut MethodCall<'_>, upsert: &RowUpsert<'_>) -> Result<u64> {
     let condition = QueryParam::of(call.model).condition(&mut call.reading, &call.model.table);
-    let found = sql::upsert(call.transaction.as_mut(), call.model, what, condition).await;
+    let found = sql::upsert(call.transaction.as_mut(), call.model, upsert, condition).await;
     let found = found.map_err(|error| call.told(error))?;
     if found.is_empty() {
-        let columns = what.1.join(", ");
+        let columns = upsert.unique_by.join(", ");
         let message = format!(
             "models.{}: there is already a row with the same {columns}",
             call.model.id
@@ -50,7 +55,7 @@ async fn put(
     }
     let count = found.len() as u64;
     let ids = match call.model.key() {
-        Some(key) => sql::keys((call.models, call.model, key), found)?,
+        Some(key) => sql::keys(call.models, call.model, key, found)?,
         // Nobody can tell whether such a row stays within reach, which is refused where it matters.
         None => Vec::new(),
     };

@@ -13,7 +13,7 @@ use serde_json::Value;
 impl MethodCall<'_> {
     /// Refuses a caller of whom not enough is known.
     pub(super) fn may_write(&self) -> Result<()> {
-        let within = reach(self.models, self.model, (self.who, &self.model.table));
+        let within = reach(self.models, self.model, self.who, &self.model.table);
         within.map(drop).map_err(|why| {
             let message = format!("permission_denied: {why}");
             Error::new(ErrorCode::PermissionDenied, message)
@@ -22,8 +22,8 @@ impl MethodCall<'_> {
 
     /// Puts rows in, and answers with their ids.
     pub(super) async fn insert(&mut self, rows: &[ColumnValues]) -> Result<Vec<Value>> {
-        let about = (self.models, self.model.as_ref());
-        let inserted = sql::insert(self.transaction.as_mut(), about, rows).await;
+        let transaction = self.transaction.as_mut();
+        let inserted = sql::insert(transaction, self.models, self.model, rows).await;
         let ids = inserted.map_err(|error| self.told(error))?;
         self.check_still_reachable(ids.clone()).await?;
         Ok(ids)
@@ -80,7 +80,7 @@ impl MethodCall<'_> {
         let statement = self.reading.dialect().write(statement);
         let rows = self.transaction.rows(statement).await;
         let rows = rows.map_err(|error| self.told(error))?;
-        sql::keys((self.models, self.model, key), rows)
+        sql::keys(self.models, self.model, key, rows)
     }
 
     /// How many rows a condition holds for.
@@ -106,8 +106,7 @@ impl MethodCall<'_> {
         let bound = ids.iter().map(|id| self.models.bind(self.model, key, id));
         let bound: Result<Vec<SqlValue>, String> = bound.collect();
         let bound = bound.map_err(Error::internal)?;
-        let table = &self.model.table;
-        let within = reach(self.models, self.model, (self.who, table));
+        let within = reach(self.models, self.model, self.who, &self.model.table);
         let within = within.map_err(|_| self.boundless())?;
         let all = sql::with_keys(self.model, key, bound).add(within);
         match self.count(all).await? == ids.len() as u64 {

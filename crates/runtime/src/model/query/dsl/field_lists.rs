@@ -61,7 +61,8 @@ impl DslReader<'_> {
     pub(super) fn fields(
         &mut self,
         object: QueryObject<'_>,
-        (key, scope): (&str, NameScope<'_>),
+        key: &str,
+        scope: NameScope<'_>,
         path: &str,
     ) -> Vec<(QueryField, bool)> {
         let list = match object.get(key) {
@@ -75,7 +76,7 @@ impl DslReader<'_> {
         };
         let mut fields = Vec::with_capacity(list.len());
         for (index, item) in list.iter().enumerate() {
-            let read = self.sorted_field(item, (key, scope));
+            let read = self.sorted_field(item, key, scope);
             fields.extend(self.take(read, &join(path, &format!("{key}[{index}]"))));
         }
         fields
@@ -84,7 +85,8 @@ impl DslReader<'_> {
     fn sorted_field(
         &self,
         item: &Value,
-        (key, scope): (&str, NameScope<'_>),
+        key: &str,
+        scope: NameScope<'_>,
     ) -> QueryResult<(QueryField, bool)> {
         let (text, sort) = match item {
             Value::String(text) => match text.trim().rsplit_once(' ') {

@@ -96,7 +96,8 @@ impl FieldType {
     /// As what a condition compares.
     pub fn subject<T>(
         &self,
-        (name, models): (&str, &TableModels),
+        name: &str,
+        models: &TableModels,
         use_it: impl FnOnce(&ComparisonSubject<'_>) -> T,
     ) -> T {
         let (is_ordered, is_sealed) = self.look(|it| (it.is_comparable(), it.is_sealed()));

@@ -48,29 +48,28 @@ enum ResultKind {
 
 /// All functions.
 pub const FUNCTIONS: &[QueryFunction] = &[
-    aggregate("COUNT", (ArgumentKind::Anything, ResultKind::Whole), count),
-    aggregate("SUM", (ArgumentKind::Numbers, ResultKind::Number), sum),
-    aggregate("AVG", (ArgumentKind::Numbers, ResultKind::Real), average),
-    aggregate("MIN", (ArgumentKind::Ordered, ResultKind::Same), |of, _| {
+    aggregate("COUNT", ArgumentKind::Anything, ResultKind::Whole, count),
+    aggregate("SUM", ArgumentKind::Numbers, ResultKind::Number, sum),
+    aggregate("AVG", ArgumentKind::Numbers, ResultKind::Real, average),
+    aggregate("MIN", ArgumentKind::Ordered, ResultKind::Same, |of, _| {
         Func::min(of.column()).into()
     }),
-    aggregate("MAX", (ArgumentKind::Ordered, ResultKind::Same), |of, _| {
+    aggregate("MAX", ArgumentKind::Ordered, ResultKind::Same, |of, _| {
         Func::max(of.column()).into()
     }),
     plain(
         "ABS",
-        (ArgumentKind::Numbers, ResultKind::Number),
+        ArgumentKind::Numbers,
+        ResultKind::Number,
         |of, dialect| number(Func::abs(of.column()).into(), of, dialect),
     ),
-    plain(
-        "LENGTH",
-        (ArgumentKind::Texts, ResultKind::Whole),
-        |of, _| Func::cust(Alias::new("LENGTH")).arg(of.column()).into(),
-    ),
-    plain("LOWER", (ArgumentKind::Texts, ResultKind::Text), |of, _| {
+    plain("LENGTH", ArgumentKind::Texts, ResultKind::Whole, |of, _| {
+        Func::cust(Alias::new("LENGTH")).arg(of.column()).into()
+    }),
+    plain("LOWER", ArgumentKind::Texts, ResultKind::Text, |of, _| {
         Func::lower(of.column()).into()
     }),
-    plain("UPPER", (ArgumentKind::Texts, ResultKind::Text), |of, _| {
+    plain("UPPER", ArgumentKind::Texts, ResultKind::Text, |of, _| {
         Func::upper(of.column()).into()
     }),
 ];
@@ -79,7 +78,8 @@ type FunctionWriter = fn(&FunctionArgument, SqlDialect) -> Expr;
 
 const fn aggregate(
     name: &'static str,
-    (takes, gives): (ArgumentKind, ResultKind),
+    takes: ArgumentKind,
+    gives: ResultKind,
     write: FunctionWriter,
 ) -> QueryFunction {
     QueryFunction {
@@ -93,12 +93,13 @@ const fn aggregate(
 
 const fn plain(
     name: &'static str,
-    form: (ArgumentKind, ResultKind),
+    takes: ArgumentKind,
+    gives: ResultKind,
     write: FunctionWriter,
 ) -> QueryFunction {
     QueryFunction {
         is_aggregate: false,
-        ..aggregate(name, form, write)
+        ..aggregate(name, takes, gives, write)
     }
 }
 

@@ -84,15 +84,14 @@ impl<'m> DslReader<'m> {
         };
         let outputs = self.outputs(object, scope, path);
         scope.outputs = &outputs;
-        let groups = self.fields(object, ("groups", scope), path);
+        let groups = self.fields(object, "groups", scope, path);
         let groups = groups.into_iter().map(|(field, _)| field).collect();
-        let orders = self.fields(object, ("orders", scope), path);
-        let wheres = self.conditions(object, (scope, "wheres"), path);
-        let havings = self.conditions(object, (scope, "havings"), path);
+        let orders = self.fields(object, "orders", scope, path);
+        let wheres = self.conditions(object, "wheres", scope, path);
+        let havings = self.conditions(object, "havings", scope, path);
         let cut = self.take(cut(object), path).unwrap_or_default();
-        for chain in [(&wheres, "wheres"), (&havings, "havings")] {
-            self.check_aggregates(chain, path);
-        }
+        self.check_aggregates(&wheres, "wheres", path);
+        self.check_aggregates(&havings, "havings", path);
         let dsl = QueryDsl {
             outputs,
             wheres,
@@ -244,11 +243,7 @@ impl<'m> DslReader<'m> {
         Ok(QuerySource { join, ..source })
     }
 
-    fn check_aggregates(
-        &mut self,
-        (chain, key): (&ConditionChain<FieldCondition>, &str),
-        path: &str,
-    ) {
+    fn check_aggregates(&mut self, chain: &ConditionChain<FieldCondition>, key: &str, path: &str) {
         let size = check_size(chain.tests().map(FieldCondition::weight));
         self.take(size, &join(path, key));
         if key == "wheres" && chain.tests().any(|test| test.field.is_aggregate()) {

@@ -67,11 +67,11 @@ impl QueryDsl {
     fn sorted(&self, reading: &mut ReadContext<'_>) -> Vec<SortKey> {
         let mut sorted = Vec::new();
         for (field, is_descending) in &self.orders {
-            self.sort(field, (*is_descending, &mut sorted), reading);
+            sorted.extend(self.sort_keys(field, *is_descending, reading));
         }
         if self.is_grouped() {
             for field in &self.groups {
-                self.sort(field, (false, &mut sorted), reading);
+                sorted.extend(self.sort_keys(field, false, reading));
             }
             return sorted;
         }
@@ -87,23 +87,23 @@ impl QueryDsl {
         sorted
     }
 
-    /// Adds a field to the order. Rows of a group have its value alone, not what that is made of.
-    fn sort(
+    /// A field in the order. Rows of a group have its value alone, not what that is made of.
+    fn sort_keys(
         &self,
         field: &QueryField,
-        (is_descending, sorted): (bool, &mut Vec<SortKey>),
+        is_descending: bool,
         reading: &ReadContext<'_>,
-    ) {
+    ) -> impl Iterator<Item = SortKey> + use<> {
         let expressions = match (field.place(reading), reading.dialect()) {
             (Some(place), _) if !self.is_grouped() => place.order().to_vec(),
             (Some(place), SqlDialect::Postgres) => vec![by_bytes(place.json())],
             _ => vec![field.written(reading)],
         };
-        sorted.extend(expressions.into_iter().map(|expr| SortKey {
+        expressions.into_iter().map(move |expr| SortKey {
             expr,
             is_descending,
             is_nullable: true,
-        }));
+        })
     }
 
     /// Which rows are asked for, where somebody has said so.

@@ -33,7 +33,8 @@ impl DslReader<'_> {
     pub(super) fn conditions(
         &mut self,
         object: QueryObject<'_>,
-        (scope, key): (NameScope<'_>, &str),
+        key: &str,
+        scope: NameScope<'_>,
         path: &str,
     ) -> ConditionChain<FieldCondition> {
         match object.list(key) {
@@ -103,7 +104,7 @@ impl DslReader<'_> {
         let operator = operator_of(written);
         let operator = self.take(operator, path)?;
         if let Some(query) = written.query {
-            return self.with_query((field, operator), query, path);
+            return self.with_query(field, operator, query, path);
         }
         let value = self.given(written.value);
         let value = self.take(value, path)?;
@@ -111,7 +112,7 @@ impl DslReader<'_> {
             QueryField::Path { .. } => in_json(written, operator, value),
             field => {
                 let holds = field.holds();
-                let operand = holds.subject((written.field, self.models), |subject| {
+                let operand = holds.subject(written.field, self.models, |subject| {
                     let value = value.as_ref().filter(|_| written.operator != "is");
                     operator.operand(subject, value)
                 });
@@ -137,7 +138,8 @@ impl DslReader<'_> {
 
     fn with_query(
         &mut self,
-        (field, operator): (QueryField, &'static ComparisonOperator),
+        field: QueryField,
+        operator: &'static ComparisonOperator,
         query: &Value,
         path: &str,
     ) -> Option<FieldCondition> {
