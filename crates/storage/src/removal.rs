@@ -140,7 +140,13 @@ async fn erase(
     };
     let key = Space::of(&row.tenant, &row.identity).lease();
     let lease = Lease::take(driver.clone(), key, OnBusy::Reject).await?;
-    let erased = erase_leased(ambit, row, (action, with_data), &lease).await;
+    let erasure = Erasure {
+        tenant: &row.tenant,
+        identity: &row.identity,
+        action,
+        on_remove: ambit.settings().usage.on_remove,
+    };
+    let erased = erase_leased(driver.as_ref(), &erasure, with_data, &lease).await;
     if erased.is_err()
         && let Err(error) = lease.release().await
     {
@@ -167,23 +173,15 @@ async fn erase(
 
 /// True where there was something.
 async fn erase_leased(
-    ambit: &Ambit,
-    row: &IndexRow,
-    (action, untracking): (RemovalAction, Vec<BatchWrite>),
+    driver: &dyn Driver,
+    erasure: &Erasure<'_>,
+    untracking: Vec<BatchWrite>,
     lease: &Lease,
 ) -> Result<bool> {
-    let placement = ambit.stores().chain(&row.placement)?;
-    let driver = placement.driver().as_ref();
-    let space = Space::of(&row.tenant, &row.identity);
+    let (action, space) = (erasure.action, Space::of(erasure.tenant, erasure.identity));
     let head = driver.read(&space.log(ITEMS), LogRange::head()).await?.head;
     let had_something = holds_something(driver, &space).await?;
     let mut writes = vec![action.on(space.clone())];
-    let erasure = Erasure {
-        tenant: &row.tenant,
-        identity: &row.identity,
-        action,
-        on_remove: ambit.settings().usage.on_remove,
-    };
     writes.extend(erasure.dependent_writes(driver).await?);
     writes.extend(untracking);
     // The lease ends with the same write: killed behind it, nobody has to wait, and nothing of the session is left.

@@ -72,7 +72,7 @@ pub(crate) fn end(space: &Space) -> Vec<BatchWrite> {
 /// Erases the temporary sessions of a tenant whose time is over; the answer is how many there were.
 pub(crate) async fn sweep(driver: &dyn Driver, tenant: &str, clock: &Clock) -> Result<u64> {
     let sessions = Space::temporary_sessions(tenant);
-    let mut values = ValuePages::of(driver, &sessions, (Pattern::all(), ValuePart::Nothing));
+    let mut values = ValuePages::of(driver, &sessions, Pattern::all(), ValuePart::Nothing);
     let mut swept = 0;
     while let Some(page) = values.next().await? {
         for (path, _) in page {

@@ -4,7 +4,6 @@ mod conditions;
 mod period;
 
 use crate::address::Space;
-use crate::clock::Millis;
 use crate::driver::{Driver, LogRange, ValuePart, ValueScan};
 use crate::items::{CHUNK, load};
 use crate::kind::StorageKind;
@@ -13,7 +12,7 @@ use crate::pattern::Pattern;
 use crate::session::{Ambit, Context, LiveAgent, UsageStorage};
 use crate::usage::{UsageLabels, UsageRecord, record_sums};
 use crate::{Error, Result, address, suggestion};
-use period::UsagePeriod;
+use period::{PeriodBounds, UsagePeriod};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -194,7 +193,7 @@ impl Usage {
         group: impl Fn(&UsageLabels) -> String,
     ) -> Result<Option<BTreeMap<String, UsageTotals>>> {
         self.refused.clone().map_or(Ok(()), Err)?;
-        let (from, to) = self.period.bounds()?;
+        let bounds = self.period.bounds()?;
         if !self.ambit.settings().usage.is_tracked {
             return Ok(None);
         }
@@ -202,7 +201,7 @@ impl Usage {
         if let Some(storage) = &self.records {
             for record in storage.stored().await? {
                 let labels = UsageLabels::of(&record);
-                if is_within(record.recorded_at, (from, to)) && self.wants(&labels) {
+                if bounds.contains(record.recorded_at) && self.wants(&labels) {
                     let sums = record_sums(&record);
                     groups.entry(group(&labels)).or_default().add(&sums);
                 }
@@ -210,21 +209,21 @@ impl Usage {
             return Ok(Some(groups));
         }
         for driver in self.stores().await? {
-            let mut after = from.map(|from| format!("{:015}", period::stretch_of(from)));
+            let mut after = bounds
+                .from
+                .map(|from| format!("{:015}", period::stretch_of(from)));
             loop {
                 let (rows, last) = self.rows(driver.as_ref(), after).await?;
                 let inside = rows
                     .iter()
-                    .filter(|(labels, _)| to.is_none_or(|to| labels.start < to));
+                    .filter(|(labels, _)| bounds.to.is_none_or(|to| labels.start < to));
                 for (labels, sums) in inside.filter(|(labels, _)| self.wants(labels)) {
-                    let sums = self
-                        .within(driver.as_ref(), labels, sums, (from, to))
-                        .await?;
+                    let sums = self.within(driver.as_ref(), labels, sums, bounds).await?;
                     groups.entry(group(labels)).or_default().add(&sums);
                 }
                 let is_over = rows
                     .last()
-                    .is_none_or(|(labels, _)| to.is_some_and(|to| labels.start >= to));
+                    .is_none_or(|(labels, _)| bounds.to.is_some_and(|to| labels.start >= to));
                 after = last;
                 if is_over {
                     break;
@@ -263,11 +262,11 @@ impl Usage {
         driver: &dyn Driver,
         labels: &UsageLabels,
         sums: &BTreeMap<String, i64>,
-        (from, to): (Option<Millis>, Option<Millis>),
+        bounds: PeriodBounds,
     ) -> Result<BTreeMap<String, i64>> {
         let end = labels.start + period::STRETCH;
-        let is_whole =
-            from.is_none_or(|from| from <= labels.start) && to.is_none_or(|to| to >= end);
+        let is_whole = bounds.from.is_none_or(|from| from <= labels.start)
+            && bounds.to.is_none_or(|to| to >= end);
         let Some(path) = labels.identity.clone().filter(|_| !is_whole) else {
             return Ok(sums.clone());
         };
@@ -285,8 +284,7 @@ impl Usage {
             next = last.seq + 1;
             for entry in page.entries {
                 let record: UsageRecord = load(driver, &space, entry).await?.body.to()?;
-                if is_within(record.recorded_at, (from, to)) && UsageLabels::of(&record) == *labels
-                {
+                if bounds.contains(record.recorded_at) && UsageLabels::of(&record) == *labels {
                     record_sums(&record)
                         .into_iter()
                         .for_each(|(name, sum)| *inside.entry(name).or_default() += sum);
@@ -330,10 +328,6 @@ impl Usage {
         }
         Ok(drivers)
     }
-}
-
-fn is_within(at: Millis, (from, to): (Option<Millis>, Option<Millis>)) -> bool {
-    from.is_none_or(|from| at >= from) && to.is_none_or(|to| at < to)
 }
 
 impl UsageField {

@@ -56,8 +56,8 @@ pub(super) async fn rows(
     };
     let space = Space::shares(access.tenant(), team);
     let index = ambit.stores().index()?;
-    let everything = (Pattern::all(), ValuePart::Whole);
-    let mut values = ValuePages::of(index.driver().as_ref(), &space, everything);
+    let driver = index.driver().as_ref();
+    let mut values = ValuePages::of(driver, &space, Pattern::all(), ValuePart::Whole);
     let mut rows = Vec::new();
     while let Some(page) = values.next().await? {
         for (id, entry) in page {

@@ -172,7 +172,7 @@ async fn turns(ambit: &Ambit, row: &IndexRow) -> Result<Vec<TraceSummary>> {
     let space = Space::of(&row.tenant, &row.identity);
     let logs: BTreeSet<String> = driver.logs(&space).await?.into_iter().collect();
     let pattern = Pattern::parse(&TurnKeys::new(space.clone(), "*").info().name);
-    let mut values = ValuePages::of(driver.as_ref(), &space, (pattern, ValuePart::Whole));
+    let mut values = ValuePages::of(driver.as_ref(), &space, pattern, ValuePart::Whole);
     let mut rows = Vec::new();
     while let Some(page) = values.next().await? {
         for (found, entry) in page {

@@ -31,7 +31,7 @@ const ROWS: [(&str, &str); 7] = [
     ("blue", "chat=three team=blue by=ann scope=usage"),
 ];
 
-fn made((id, fields): &(&str, &str)) -> TrackRequest {
+fn made(id: &str, fields: &str) -> TrackRequest {
     let field = |wanted: &str| {
         let mut pairs = fields.split(' ').filter_map(|pair| pair.split_once('='));
         pairs.find(|(name, _)| *name == wanted)
@@ -59,13 +59,14 @@ fn made((id, fields): &(&str, &str)) -> TrackRequest {
 }
 
 fn bob() -> SessionIdentity {
-    made(&ROWS[3]).identity
+    let (id, fields) = ROWS[3];
+    made(id, fields).identity
 }
 
 async fn furnish(driver: &dyn Driver) {
     let tracks = ROWS
         .iter()
-        .map(|row| BatchWrite::Track(Box::new(made(row))));
+        .map(|(id, fields)| BatchWrite::Track(Box::new(made(id, fields))));
     must(driver.commit(Batch::of(tracks)).await);
 }
 

@@ -34,7 +34,7 @@ pub struct StoreContents {
 }
 
 /// What one owner has.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpaceContents {
     /// Logs by name.
     pub logs: BTreeMap<String, LogContents>,

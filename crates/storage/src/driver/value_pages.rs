@@ -19,11 +19,7 @@ pub struct ValuePages<'a> {
 
 impl<'a> ValuePages<'a> {
     /// Those with such a name, and this part of each.
-    pub fn of(
-        driver: &'a dyn Driver,
-        space: &'a Space,
-        (pattern, part): (Pattern, ValuePart),
-    ) -> Self {
+    pub fn of(driver: &'a dyn Driver, space: &'a Space, pattern: Pattern, part: ValuePart) -> Self {
         Self {
             driver,
             space,

@@ -7,6 +7,7 @@ use crate::driver::{Driver, LogPage, LogRange, ValuePart};
 use crate::json::Json;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// Entries read from a store in one go.
 pub(crate) const CHUNK: usize = 1_000;
@@ -142,7 +143,8 @@ impl LogView {
             }
             match piece {
                 ViewPiece::Kept(first, last) => {
-                    read_kept(driver, space, (first + skip, *last), wanted, &mut items).await?;
+                    let range = first + skip..=*last;
+                    items.extend(read_kept(driver, space, range, wanted).await?);
                 }
                 ViewPiece::Made { id, body, from } => {
                     items.push(ViewItem {
@@ -163,15 +165,15 @@ impl LogView {
 async fn read_kept(
     driver: &dyn Driver,
     space: &Space,
-    (mut next, last): (u64, u64),
+    range: RangeInclusive<u64>,
     limit: usize,
-    items: &mut Vec<ViewItem>,
-) -> Result<()> {
-    let end = items.len() + limit;
-    while next <= last && items.len() < end {
+) -> Result<Vec<ViewItem>> {
+    let (mut next, last) = range.into_inner();
+    let mut items = Vec::new();
+    while next <= last && items.len() < limit {
         let wanted = usize::try_from(last + 1 - next)
             .unwrap_or(CHUNK)
-            .min(end - items.len())
+            .min(limit - items.len())
             .min(CHUNK);
         let page = driver
             .read(&space.log(ITEMS), LogRange::from(next, wanted))
@@ -188,7 +190,7 @@ async fn read_kept(
             items.push(item(driver, space, entry).await?);
         }
     }
-    Ok(())
+    Ok(items)
 }
 
 /// The archived entry with its off-loaded body, if it has one.

@@ -322,7 +322,7 @@ fn within(space: &Space, log: &str) -> String {
 /// The names of all values of a space.
 async fn names(driver: &dyn Driver, space: &Space) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
-    let mut values = ValuePages::of(driver, space, (Pattern::all(), ValuePart::Nothing));
+    let mut values = ValuePages::of(driver, space, Pattern::all(), ValuePart::Nothing);
     while let Some(found) = values.next().await? {
         names.extend(found.into_iter().map(|(name, _)| name));
     }

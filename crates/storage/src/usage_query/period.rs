@@ -33,8 +33,8 @@ impl UsagePeriod {
         TimeZone::get(name).map_err(unknown)
     }
 
-    /// From (included) and to (excluded).
-    pub(super) fn bounds(&self) -> Result<(Option<Millis>, Option<Millis>)> {
+    /// The instants between which it lies.
+    pub(super) fn bounds(&self) -> Result<PeriodBounds> {
         let has_range = self.date_from.is_some() || self.date_to.is_some();
         if self.date.is_some() && has_range {
             return Err(Error::invalid(
@@ -80,8 +80,23 @@ impl UsagePeriod {
                     "lies before the beginning of the range",
                 ))
             }
-            bounds => Ok(bounds),
+            (from, to) => Ok(PeriodBounds { from, to }),
         }
+    }
+}
+
+/// The instants between which a period lies, where it has bounds.
+#[derive(Clone, Copy)]
+pub(super) struct PeriodBounds {
+    /// The first that is in it.
+    pub(super) from: Option<Millis>,
+    /// The first behind it.
+    pub(super) to: Option<Millis>,
+}
+
+impl PeriodBounds {
+    pub(super) fn contains(self, at: Millis) -> bool {
+        self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)
     }
 }
 

@@ -101,7 +101,7 @@ pub async fn contents(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Resu
     for name in from.logs(space).await? {
         log(from, to, &space.log(name)).await?;
     }
-    let mut values = ValuePages::of(from, space, (Pattern::all(), ValuePart::Nothing));
+    let mut values = ValuePages::of(from, space, Pattern::all(), ValuePart::Nothing);
     while let Some(found) = values.next().await? {
         for (name, _) in found {
             value(from, to, &space.key(name)).await?;

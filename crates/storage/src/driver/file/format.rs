@@ -233,13 +233,18 @@ fn contents(body: &str) -> Result<SpaceContents, String> {
                 expires_at,
                 json,
             } => {
-                values.insert(name, ValueContents::from((json, version, expires_at)));
+                let stored = ValueContents {
+                    value: json.into(),
+                    version,
+                    expires_at,
+                };
+                values.insert(name, stored);
             }
         }
     }
     let logs = logs
         .into_iter()
-        .map(|(name, generation, entries)| (name, LogContents::from((generation, entries))))
+        .map(|(name, generation, entries)| (name, LogContents::of(generation, entries)))
         .collect();
     Ok(SpaceContents { logs, values })
 }

@@ -10,6 +10,7 @@ use crate::address::{Space, ValueKey};
 use crate::batch::ValueEntry;
 use crate::driver::{ValuePart, ValueScan};
 use crate::json::{Json, StoredValue};
+use std::ops::Range;
 use tokio_postgres::Row;
 
 /// Values of a space by name, from $2 to below $3, with the items from … to … ($4, $5, negative ones from the end) of
@@ -31,8 +32,8 @@ pub(super) async fn get(
     key: &ValueKey,
     part: ValuePart,
 ) -> Result<Option<ValueEntry>> {
-    let names = (key.name.clone().into_bytes(), behind(&key.name));
-    let rows = range(store, &key.space, names, (part, 1)).await?;
+    let names = key.name.clone().into_bytes()..behind(&key.name);
+    let rows = store.values(&key.space, names, part, 1).await?;
     Ok(rows.first().map(|row| entry(row, part)))
 }
 
@@ -49,7 +50,9 @@ pub(super) async fn scan(
     let mut found = Vec::new();
     while found.len() < scan.limit && from < end {
         let step = STEP.min(scan.limit);
-        let rows = range(store, space, (from, end.clone()), (scan.part, step)).await?;
+        let rows = store
+            .values(space, from..end.clone(), scan.part, step)
+            .await?;
         let is_last = rows.len() < step;
         from = Vec::new();
         for row in rows {
@@ -73,27 +76,31 @@ fn behind(name: &str) -> Vec<u8> {
     bytes
 }
 
-async fn range(
-    store: &PostgresStore,
-    space: &Space,
-    (from, end): (Vec<u8>, Vec<u8>),
-    (part, limit): (ValuePart, usize),
-) -> Result<Vec<Row>> {
-    let (first, last) = match part {
-        ValuePart::Items(first, last) => (first, last),
-        ValuePart::Whole | ValuePart::Nothing => (0, -1),
-    };
-    let values = bind![
-        locks::space(space),
-        from,
-        end,
-        first,
-        last,
-        part != ValuePart::Nothing,
-        store.options.clock.offset(),
-        signed(limit as u64),
-    ];
-    store.rows(SELECT, &values).await
+impl PostgresStore {
+    /// The live values whose names are in this range.
+    async fn values(
+        &self,
+        space: &Space,
+        names: Range<Vec<u8>>,
+        part: ValuePart,
+        limit: usize,
+    ) -> Result<Vec<Row>> {
+        let (first, last) = match part {
+            ValuePart::Items(first, last) => (first, last),
+            ValuePart::Whole | ValuePart::Nothing => (0, -1),
+        };
+        let values = bind![
+            locks::space(space),
+            names.start,
+            names.end,
+            first,
+            last,
+            part != ValuePart::Nothing,
+            self.options.clock.offset(),
+            signed(limit as u64),
+        ];
+        self.rows(SELECT, &values).await
+    }
 }
 
 fn entry(row: &Row, part: ValuePart) -> ValueEntry {

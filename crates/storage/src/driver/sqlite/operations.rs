@@ -38,7 +38,13 @@ impl WriteConnection {
         if let (Some(list), Some(space), true) = (&live, space, op.is_list_op())
             && list.body.is_none()
         {
-            return self.operate_on_list((space, key), list, op, stamp);
+            let (name, before) = (key.name.as_str(), live.clone());
+            let place = ValueSlot {
+                space,
+                name,
+                before,
+            };
+            return self.operate_on_list(&place, list, op, stamp);
         }
         let current = match (&live, space) {
             (Some(stored), Some(space)) if !matches!(op, Operation::Set(_) | Operation::Del) => {
@@ -55,30 +61,24 @@ impl WriteConnection {
     /// A list operation that sees no more of the list than it must.
     fn operate_on_list(
         &self,
-        (space, key): (i64, &ValueKey),
+        place: &ValueSlot<'_>,
         list: &ValueRow,
         op: &Operation,
         stamp: ValueStamp,
     ) -> SqliteResult<WriteOutcome> {
-        let name = key.name.as_str();
-        let length = list.length;
-        let within = |from: u64| list.items(&self.connection, (space, name), from..length);
+        let (space, name, length) = (place.space, place.name, list.length);
+        let within = |from: u64| list.items(&self.connection, space, name, from..length);
         let seen = match op.window() {
             ListWindow::Nothing => Vec::new(),
             ListWindow::All => within(0)?,
             ListWindow::Last(count) => within(length.saturating_sub(count))?,
-            ListWindow::Alike(fingerprints) => self.alike((space, name), &fingerprints)?,
+            ListWindow::Alike(fingerprints) => self.alike(space, name, &fingerprints)?,
         };
         let (change, output) = op.apply_to_list(name, length, seen)?;
-        let place = ValueSlot {
-            space,
-            name,
-            before: Some(list.clone()),
-        };
-        self.erase_items(&place, change.keep)?;
+        self.erase_items(place, change.keep)?;
         let mut length = change.keep;
         for (position, item) in &change.put {
-            self.put_item(&place, *position, item)?;
+            self.put_item(place, *position, item)?;
             length = length.max(position + 1);
         }
         let sql = "UPDATE value SET length = ?3, version = ?4, expires_at = ?5 WHERE space = ?1 AND name = ?2";
@@ -93,11 +93,7 @@ impl WriteConnection {
         })
     }
 
-    fn alike(
-        &self,
-        (space, name): (i64, &str),
-        fingerprints: &[i64],
-    ) -> rusqlite::Result<Vec<Json>> {
+    fn alike(&self, space: i64, name: &str, fingerprints: &[i64]) -> rusqlite::Result<Vec<Json>> {
         let sql = "SELECT body FROM item INDEXED BY item_fingerprint WHERE space = ?1 AND name = ?2 AND fingerprint = ?3";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut found = Vec::new();

@@ -110,7 +110,7 @@ pub fn get(
     let Some((space, stored)) = found.optional()? else {
         return Ok(None);
     };
-    stored.entry(connection, (space, &key.name), part).map(Some)
+    stored.entry(connection, space, &key.name, part).map(Some)
 }
 
 /// The live values of a space whose name matches, by name.
@@ -143,7 +143,7 @@ pub fn scan(
         }
         if scan.pattern.matches(&name) {
             let stored = ValueRow::from_row(row, 1)?;
-            let entry = stored.entry(connection, (row.get(0)?, &name), scan.part)?;
+            let entry = stored.entry(connection, row.get(0)?, &name, scan.part)?;
             found.push((name, entry));
         }
     }

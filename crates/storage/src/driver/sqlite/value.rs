@@ -57,7 +57,8 @@ impl ValueRow {
             Some(body) => Ok(StoredValue::Plain(body.clone())),
             None => Ok(StoredValue::List(self.items(
                 connection,
-                (space, name),
+                space,
+                name,
                 0..self.length,
             )?)),
         }
@@ -67,7 +68,8 @@ impl ValueRow {
     pub(super) fn items(
         &self,
         connection: &Connection,
-        (space, name): (i64, &str),
+        space: i64,
+        name: &str,
         range: std::ops::Range<u64>,
     ) -> SqliteResult<Vec<Json>> {
         let sql = "SELECT body FROM item WHERE space = ?1 AND name = ?2 AND pos >= ?3 AND pos < ?4 ORDER BY pos";
@@ -93,7 +95,8 @@ impl ValueRow {
     pub fn entry(
         &self,
         connection: &Connection,
-        (space, name): (i64, &str),
+        space: i64,
+        name: &str,
         part: ValuePart,
     ) -> SqliteResult<ValueEntry> {
         let (kind, value) = match &self.body {
@@ -101,7 +104,7 @@ impl ValueRow {
             Some(body) => (body.kind(), body.clone()),
             None if part == ValuePart::Nothing => ("list", Json::stored("null")),
             None => {
-                let items = self.items(connection, (space, name), part.of(self.length))?;
+                let items = self.items(connection, space, name, part.of(self.length))?;
                 ("list", StoredValue::List(items).json())
             }
         };

@@ -154,7 +154,8 @@ impl SqliteWriter {
             took: start.elapsed(),
         };
         self.scrub.note(jobs.iter().any(is_removal), &self.place);
-        if jobs.iter().zip(&answers).any(has_swept) {
+        let mut done = jobs.iter().zip(&answers);
+        if done.any(|(job, answer)| has_swept(job, answer)) {
             self.scrub.cut_soon();
         }
         if jobs.iter().any(drops) {
@@ -295,7 +296,7 @@ fn is_removal(job: &WriterJob) -> bool {
 }
 
 /// True where expired values were erased.
-fn has_swept((job, answer): (&WriterJob, &Result<Vec<WriteOutcome>>)) -> bool {
+fn has_swept(job: &WriterJob, answer: &Result<Vec<WriteOutcome>>) -> bool {
     let is_sweep = matches!(job.work, WriterTask::Sweep(_));
     let outcome = answer.as_ref().ok().and_then(|outcomes| outcomes.first());
     is_sweep && matches!(outcome, Some(WriteOutcome::Erased(1..)))

@@ -7,12 +7,10 @@ use crate::clock::Millis;
 use crate::driver::{Direction, LogPage, LogRange};
 use crate::json::Json;
 use crate::{Error, Result};
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// One log: its entries are 1, 2, 3 … without gaps.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "(u64, Vec<LogEntry>)", into = "(u64, Vec<LogEntry>)")]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LogContents {
     generation: u64,
     entries: Vec<LogEntry>,
@@ -25,6 +23,16 @@ impl LogContents {
         Self {
             generation,
             ..Self::default()
+        }
+    }
+
+    /// A log of these entries.
+    pub fn of(generation: u64, entries: Vec<LogEntry>) -> Self {
+        let ids = entries.iter().map(|entry| (entry.id.clone(), entry.seq));
+        Self {
+            generation,
+            ids: ids.collect(),
+            entries,
         }
     }
 
@@ -92,26 +100,6 @@ impl LogContents {
             body: entry.body.clone(),
         });
         seq
-    }
-}
-
-impl From<(u64, Vec<LogEntry>)> for LogContents {
-    fn from((generation, entries): (u64, Vec<LogEntry>)) -> Self {
-        let ids = entries
-            .iter()
-            .map(|entry| (entry.id.clone(), entry.seq))
-            .collect();
-        Self {
-            generation,
-            entries,
-            ids,
-        }
-    }
-}
-
-impl From<LogContents> for (u64, Vec<LogEntry>) {
-    fn from(log: LogContents) -> Self {
-        (log.generation, log.entries)
     }
 }
 

@@ -8,14 +8,9 @@ use crate::clock::Millis;
 use crate::driver::{ValuePart, ValueScan};
 use crate::json::{Json, StoredValue};
 use crate::operation::{self, Operation};
-use serde::{Deserialize, Serialize};
 
 /// A value with its version and end of life.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(
-    from = "(Json, u64, Option<Millis>)",
-    into = "(Json, u64, Option<Millis>)"
-)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ValueContents {
     /// The value.
     pub value: StoredValue,
@@ -65,22 +60,6 @@ impl From<ValueEntry> for ValueContents {
             version: entry.version,
             expires_at: entry.expires_at,
         }
-    }
-}
-
-impl From<(Json, u64, Option<Millis>)> for ValueContents {
-    fn from((json, version, expires_at): (Json, u64, Option<Millis>)) -> Self {
-        Self {
-            value: json.into(),
-            version,
-            expires_at,
-        }
-    }
-}
-
-impl From<ValueContents> for (Json, u64, Option<Millis>) {
-    fn from(stored: ValueContents) -> Self {
-        (stored.value.json(), stored.version, stored.expires_at)
     }
 }
 

@@ -116,7 +116,7 @@ impl ChatHistoryStorage {
             if after.generation != before.generation || after.last == before.last {
                 return Err(moved);
             }
-            self.check_appended(laying, (before.last + 1, after.last))
+            self.check_appended(laying, before.last + 1, after.last)
                 .await?;
             head = now;
         }
@@ -171,11 +171,7 @@ impl ChatHistoryStorage {
         Ok(batch)
     }
 
-    async fn check_appended(
-        &self,
-        laying: &NewOverlay<'_>,
-        (first, last): (u64, u64),
-    ) -> Result<()> {
+    async fn check_appended(&self, laying: &NewOverlay<'_>, first: u64, last: u64) -> Result<()> {
         let session = self.session()?;
         let mut next = first;
         while next <= last {
