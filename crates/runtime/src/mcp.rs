@@ -20,6 +20,7 @@ mod transport;
 
 pub use concurrent::{ConcurrencyLimits, JoinPolicy, ServerToolCall, ServerToolResult};
 pub use pool::McpServerPool;
+pub use script_methods::SampleSource;
 pub(crate) use tool_result::cut;
 
 use crate::app::find::meant;
@@ -90,17 +91,16 @@ impl McpServers {
     /// Calls a tool. `Err` is a failure of the server; what the tool itself says went wrong is a result with `isError`.
     pub async fn call(
         &self,
-        (server, tool): (&str, &str),
+        server: &str,
+        tool: &str,
         arguments: Value,
         caller: &ToolCaller,
     ) -> Result<McpCallResult> {
         let found = self.find(&caller.agent, server)?;
         let limit = found.limit(caller);
-        let tools = found
-            .list_within(limit, (McpListKind::Tools, caller))
-            .await?;
+        let tools = found.list_within(limit, McpListKind::Tools, caller).await?;
         let Some(about) = tools.iter().find(|about| about["name"] == tool) else {
-            return Err(unknown(("tool", tool), server, names(&tools)));
+            return Err(unknown("tool", tool, server, names(&tools)));
         };
         let refused = |why: &str| McpCallResult {
             result: tool_result::error(&process::failed(tool, why)),
@@ -119,7 +119,7 @@ impl McpServers {
         };
         let tool = tool.to_owned();
         let request = McpRequest::Call { tool, arguments };
-        let answer = found.ask_within(limit, (request, caller)).await?;
+        let answer = found.ask_within(limit, request, caller).await?;
         let result = tool_result::shaped(answer);
         let warnings = unfit(about, &result).into_iter().collect();
         Ok(McpCallResult { result, warnings })
@@ -145,7 +145,8 @@ type McpServerResult = Result<Arc<app::McpServerFile>, app::FileProblem>;
 
 /// Something that a server does not have, with the nearest of what it has.
 fn unknown<'a>(
-    (what, name): (&str, &str),
+    what: &str,
+    name: &str,
     server: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Error {

@@ -2,7 +2,7 @@
 
 use super::{ScriptCall, ScriptClass};
 use crate::error::{Error, Result};
-use crate::mcp::{JoinPolicy, McpCallResult, ServerToolCall};
+use crate::mcp::{JoinPolicy, McpCallResult, SampleSource, ServerToolCall};
 use crate::optional::optional;
 use crate::process::ContextProcessRunner;
 use crate::tool::ToolCaller;
@@ -100,14 +100,14 @@ async fn get_prompt(call: &ScriptCall<'_>) -> Result<HostValue> {
     let arguments = optional(call.given(2), Value::as_object, is_no_object)?;
     let arguments = arguments.cloned().unwrap_or_default();
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
-    let prompt = servers.get_prompt((client(call)?, name), arguments, &caller);
+    let prompt = servers.get_prompt(client(call)?, name, arguments, &caller);
     prompt.await.map(HostValue::from)
 }
 
 async fn call_tool(call: &ScriptCall<'_>) -> Result<HostValue> {
     let name = call.text(1, "name", "must be a string")?;
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
-    let called = servers.call_tool((client(call)?, name), call.value(2), &caller);
+    let called = servers.call_tool(client(call)?, name, call.value(2), &caller);
     Ok(told(call, called.await?).into())
 }
 
@@ -126,8 +126,9 @@ async fn call_tools(call: &ScriptCall<'_>) -> Result<HostValue> {
     let (scope, caller, server) = (&call.reach.scope, caller(call), client(call)?);
     let called = match call.method.name() {
         "CallToolsParallel" => {
-            let how = (scope.limits.calls, &caller);
-            scope.mcp.call_at_once(server, &calls, how).await?
+            let bounds = scope.limits.calls;
+            let called = scope.mcp.call_at_once(server, &calls, bounds, &caller);
+            called.await?
         }
         _ => scope.mcp.call_in_order(server, &calls, &caller).await?,
     };
@@ -144,29 +145,29 @@ fn told(call: &ScriptCall<'_>, called: McpCallResult) -> Value {
 }
 
 async fn list_samples(call: &ScriptCall<'_>) -> Result<HostValue> {
-    let which = (kind(call)?, call.text(2, "name", "must be a string")?);
-    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
-    let samples = servers.list_samples(client(call)?, which, &caller);
+    let servers = &call.reach.scope.mcp;
+    let samples = servers.list_samples(sample_source(call)?, &caller(call));
     samples.map(HostValue::from)
 }
 
 async fn get_sample(call: &ScriptCall<'_>) -> Result<HostValue> {
     let index = call.integer(3, "index")?;
-    let name = call.text(2, "name", "must be a string")?;
-    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
-    let sample = servers.get_sample(client(call)?, (kind(call)?, name, index), &caller);
+    let servers = &call.reach.scope.mcp;
+    let sample = servers.get_sample(sample_source(call)?, index, &caller(call));
     sample.map(HostValue::from)
 }
 
-fn kind<'a>(call: &'a ScriptCall<'_>) -> Result<&'a str> {
+fn sample_source<'a>(call: &'a ScriptCall<'_>) -> Result<SampleSource<'a>> {
     let kind = call.text(1, "type", "must be \"tool\" or \"resource\"")?;
-    match kind {
-        "tool" | "resource" => Ok(kind),
-        _ => {
-            let rule = "type must be \"tool\" or \"resource\"";
-            Err(Error::invalid("type", rule))
-        }
+    if !["tool", "resource"].contains(&kind) {
+        let rule = "type must be \"tool\" or \"resource\"";
+        return Err(Error::invalid("type", rule));
     }
+    Ok(SampleSource {
+        kind,
+        name: call.text(2, "name", "must be a string")?,
+        server: client(call)?,
+    })
 }
 
 async fn many(call: &ScriptCall<'_>) -> Result<HostValue> {
@@ -190,7 +191,6 @@ async fn many(call: &ScriptCall<'_>) -> Result<HostValue> {
     }
     let until = JoinPolicy::named(call.method.name());
     let (scope, caller) = (&call.reach.scope, caller(call));
-    let how = (until, scope.limits.calls);
-    let slots = scope.mcp.many(&calls, how, &caller).await?;
-    Ok(json!(slots).into())
+    let slots = scope.mcp.many(&calls, until, scope.limits.calls, &caller);
+    Ok(json!(slots.await?).into())
 }

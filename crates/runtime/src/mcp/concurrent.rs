@@ -29,20 +29,20 @@ impl McpServers {
     pub async fn many(
         &self,
         calls: &[ServerToolCall],
-        how: (JoinPolicy, ConcurrencyLimits),
+        until: JoinPolicy,
+        bounds: ConcurrencyLimits,
         caller: &ToolCaller,
     ) -> Result<Vec<Option<ServerToolResult>>> {
         let calls = calls.iter().map(|call| self.one(call, caller)).collect();
-        run_concurrently(how, calls, |slot: &ServerToolResult| {
+        run_concurrently((until, bounds), calls, |slot: &ServerToolResult| {
             slot["error"].is_null()
         })
         .await
     }
 
     async fn one(&self, call: &ServerToolCall, caller: &ToolCaller) -> Result<ServerToolResult> {
-        let place = (call.mcp.as_str(), call.tool.as_str());
-        let called = self.call_tool(place, call.arguments.clone(), caller).await;
-        let (result, error) = match called {
+        let called = self.call_tool(&call.mcp, &call.tool, call.arguments.clone(), caller);
+        let (result, error) = match called.await {
             Ok(called) if called.result["isError"] == true => {
                 (Value::Null, Some(tool_result::text(&called.result)))
             }

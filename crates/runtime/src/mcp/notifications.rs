@@ -137,7 +137,8 @@ pub fn changes(capabilities: &ServerCapabilities) -> Option<SubscriptionFilter> 
 pub async fn listen(
     peer: Peer<RoleClient>,
     ears: Arc<McpNotifications>,
-    (filter, heard): (SubscriptionFilter, oneshot::Sender<()>),
+    filter: SubscriptionFilter,
+    heard: oneshot::Sender<()>,
 ) {
     let mut heard = Some(heard);
     while !peer.is_transport_closed() {

@@ -83,10 +83,10 @@ impl ProcessServer {
     }
 
     async fn read(&self, uri: &str, caller: &ToolCaller) -> Result<Value> {
-        let Some((resource, variables)) = self.at(uri) else {
+        let Some((resource, (path, query))) = self.at(uri) else {
             return Err(self.unknown("resource", uri));
         };
-        let given = MappingInput::of_resource(variables, resource.schema.as_ref());
+        let given = MappingInput::of_resource(path, query, resource.schema.as_ref());
         let arguments = given.arguments(resource.arguments.as_deref());
         let result = caller.processes.run(&resource.process, arguments).await?;
         if result.get("contents").is_some_and(Value::is_array) {

@@ -14,6 +14,17 @@ use std::sync::Arc;
 /// A call in a batch: the tool's name and its arguments.
 pub type BatchToolCall = (String, Value);
 
+/// What has samples.
+#[derive(Clone, Copy)]
+pub struct SampleSource<'a> {
+    /// The server.
+    pub server: &'a str,
+    /// `tool` or `resource`.
+    pub kind: &'a str,
+    /// The name of one.
+    pub name: &'a str,
+}
+
 impl McpServers {
     /// `ListTools`. All come on one page, so there is never a cursor to give.
     pub async fn list_tools(
@@ -23,7 +34,7 @@ impl McpServers {
         caller: &ToolCaller,
     ) -> Result<Value> {
         let listed = self
-            .listed(McpListKind::Tools, (server, cursor), caller)
+            .listed(McpListKind::Tools, server, cursor, caller)
             .await?;
         let wants = self.wants(server, caller);
         let wanted = listed.iter().filter(|one| wants.tool(text(one, "name")));
@@ -42,7 +53,7 @@ impl McpServers {
         caller: &ToolCaller,
     ) -> Result<Value> {
         let what = McpListKind::Resources;
-        let listed = self.listed(what, (server, cursor), caller).await?;
+        let listed = self.listed(what, server, cursor, caller).await?;
         let (found, wants) = (
             self.find(&caller.agent, server)?,
             self.wants(server, caller),
@@ -63,7 +74,7 @@ impl McpServers {
         caller: &ToolCaller,
     ) -> Result<Value> {
         let what = McpListKind::Prompts;
-        let listed = self.listed(what, (server, cursor), caller).await?;
+        let listed = self.listed(what, server, cursor, caller).await?;
         let prompts = listed.iter().map(|one| {
             let mut prompt = picked(one, &["name", "description", "arguments"]);
             let arguments = prompt["arguments"].as_array_mut().into_iter().flatten();
@@ -88,7 +99,7 @@ impl McpServers {
             let listed = found.list(McpListKind::Resources, caller).await?;
             let named = listed.iter().find(|one| one["uri"] == uri);
             if !named.is_some_and(|one| wants.resource(&[text(one, "name")])) {
-                return Err(unknown(("resource", uri), server, []));
+                return Err(unknown("resource", uri, server, []));
             }
         }
         let uri = uri.to_owned();
@@ -109,7 +120,8 @@ impl McpServers {
     /// `GetPrompt`.
     pub async fn get_prompt(
         &self,
-        (server, name): (&str, &str),
+        server: &str,
+        name: &str,
         arguments: Map<String, Value>,
         caller: &ToolCaller,
     ) -> Result<Value> {
@@ -128,18 +140,19 @@ impl McpServers {
     /// `CallTool`: as [`McpServers::call`], among the tools that the agent wants.
     pub async fn call_tool(
         &self,
-        (server, tool): (&str, &str),
+        server: &str,
+        tool: &str,
         arguments: Value,
         caller: &ToolCaller,
     ) -> Result<McpCallResult> {
         let wants = self.wants(server, caller);
         if wants.tool(tool) {
-            return self.call((server, tool), arguments, caller).await;
+            return self.call(server, tool, arguments, caller).await;
         }
         let found = self.find(&caller.agent, server)?;
         let listed = found.list(McpListKind::Tools, caller).await?;
         let wanted = names(&listed).filter(|name| wants.tool(name));
-        Err(unknown(("tool", tool), server, wanted))
+        Err(unknown("tool", tool, server, wanted))
     }
 
     /// `CallTools`, one after another: the results in the order of the calls. `Err` is the first call without one.
@@ -151,7 +164,7 @@ impl McpServers {
     ) -> Result<Vec<McpCallResult>> {
         let mut results = Vec::new();
         for (at, (tool, arguments)) in calls.iter().enumerate() {
-            let called = self.call_tool((server, tool), arguments.clone(), caller);
+            let called = self.call_tool(server, tool, arguments.clone(), caller);
             results.push(called.await.map_err(|error| placed(at, error))?);
         }
         Ok(results)
@@ -163,10 +176,11 @@ impl McpServers {
         &self,
         server: &str,
         calls: &[BatchToolCall],
-        (bounds, caller): (ConcurrencyLimits, &ToolCaller),
+        bounds: ConcurrencyLimits,
+        caller: &ToolCaller,
     ) -> Result<Vec<McpCallResult>> {
         let called = calls.iter().map(|(tool, arguments)| async {
-            let called = self.call_tool((server, tool), arguments.clone(), caller);
+            let called = self.call_tool(server, tool, arguments.clone(), caller);
             Ok::<_, Error>(called.await)
         });
         let ended = run_concurrently((JoinPolicy::All, bounds), called.collect(), |_| true).await?;
@@ -175,29 +189,25 @@ impl McpServers {
         results.collect()
     }
 
-    /// `ListSamples` of a `tool` or a `resource`.
-    pub fn list_samples(
-        &self,
-        server: &str,
-        which: (&str, &str),
-        caller: &ToolCaller,
-    ) -> Result<Value> {
-        let samples = self.samples(server, which, caller)?;
+    /// `ListSamples`.
+    pub fn list_samples(&self, source: SampleSource<'_>, caller: &ToolCaller) -> Result<Value> {
+        let samples = self.samples(source, caller)?;
         Ok(json!({"samples": samples, "total": samples.len()}))
     }
 
     /// `GetSample`.
     pub fn get_sample(
         &self,
-        server: &str,
-        (kind, name, index): (&str, &str, i64),
+        source: SampleSource<'_>,
+        index: i64,
         caller: &ToolCaller,
     ) -> Result<Value> {
-        let mut samples = self.samples(server, (kind, name), caller)?;
+        let mut samples = self.samples(source, caller)?;
         let count = samples.len();
         match usize::try_from(index) {
             Ok(index) if index < count => Ok(samples.swap_remove(index)),
             _ => {
+                let SampleSource { kind, name, .. } = source;
                 let message = format!(
                     "sample index {index} out of range for {kind} \"{name}\" ({count} samples)"
                 );
@@ -207,12 +217,8 @@ impl McpServers {
     }
 
     /// Examples with their number. An outside server has none, whatever it is asked for.
-    fn samples(
-        &self,
-        server: &str,
-        (kind, name): (&str, &str),
-        caller: &ToolCaller,
-    ) -> Result<Vec<Value>> {
+    fn samples(&self, source: SampleSource<'_>, caller: &ToolCaller) -> Result<Vec<Value>> {
+        let SampleSource { server, kind, name } = source;
         let found = self.find(&caller.agent, server)?;
         let wants = self.wants(server, caller);
         let (is_wanted, keys) = match kind {
@@ -228,7 +234,7 @@ impl McpServers {
         let samples = match found.samples(kind, name).filter(|_| is_wanted) {
             Some(samples) => samples,
             None if found.is_outside() => &[],
-            None => return Err(unknown((kind, name), server, [])),
+            None => return Err(unknown(kind, name, server, [])),
         };
         let numbered = samples.iter().enumerate().map(|(index, sample)| {
             let mut numbered = picked(sample, &keys);
@@ -244,7 +250,8 @@ impl McpServers {
     async fn listed(
         &self,
         what: McpListKind,
-        (server, cursor): (&str, Option<&str>),
+        server: &str,
+        cursor: Option<&str>,
         caller: &ToolCaller,
     ) -> Result<Arc<Vec<Value>>> {
         if let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) {

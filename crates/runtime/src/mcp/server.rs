@@ -168,12 +168,12 @@ impl McpServer {
 
     /// A whole list.
     pub async fn list(&self, what: McpListKind, caller: &ToolCaller) -> Result<Arc<Vec<Value>>> {
-        self.list_within(self.limit(caller), (what, caller)).await
+        self.list_within(self.limit(caller), what, caller).await
     }
 
     /// An answer. Dropping the future cancels the work.
     pub async fn ask(&self, request: McpRequest, caller: &ToolCaller) -> Result<Value> {
-        self.ask_within(self.limit(caller), (request, caller)).await
+        self.ask_within(self.limit(caller), request, caller).await
     }
 
     /// How long an answer to this caller may take from now on.
@@ -185,7 +185,8 @@ impl McpServer {
     pub async fn list_within(
         &self,
         limit: AnswerDeadline,
-        (what, caller): (McpListKind, &ToolCaller),
+        what: McpListKind,
+        caller: &ToolCaller,
     ) -> Result<Arc<Vec<Value>>> {
         match (&self.kind, self.link(&caller.authorized)?) {
             (_, Some(link)) => link.list(what, limit).await,
@@ -199,7 +200,8 @@ impl McpServer {
     pub async fn ask_within(
         &self,
         limit: AnswerDeadline,
-        (request, caller): (McpRequest, &ToolCaller),
+        request: McpRequest,
+        caller: &ToolCaller,
     ) -> Result<Value> {
         match (&self.kind, self.link(&caller.authorized)?) {
             (_, Some(link)) => link.ask(request, limit).await,

@@ -74,7 +74,7 @@ impl McpSession {
             ears.set_interrupted(true);
             let (heard, first) = oneshot::channel();
             let peer = running.peer().clone();
-            listening.spawn(listen(peer, ears.clone(), (filter, heard)));
+            listening.spawn(listen(peer, ears.clone(), filter, heard));
             // What is asked before it listens would have to be asked again.
             let _in_time = tokio::time::timeout(FIRST, first).await;
         }

@@ -34,8 +34,7 @@ impl Toolbox for McpServers {
         arguments: Value,
         caller: &ToolCaller,
     ) -> Result<ToolOutcome> {
-        let place = (tool.server.as_str(), tool.tool.as_str());
-        let called = Self::call(self, place, arguments, caller).await?;
+        let called = Self::call(self, &tool.server, &tool.tool, arguments, caller).await?;
         Ok(tool_result::outcome(called.result, called.warnings))
     }
 }

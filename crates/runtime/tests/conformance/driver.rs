@@ -56,7 +56,7 @@ async fn use_tools(servers: &McpServers, caller: &ToolCaller) {
     let listed = listed["tools"].as_array().unwrap();
     for (name, arguments) in calls(listed) {
         // What a server does not answer is judged by the suite, which sees all that was sent.
-        if let Err(error) = servers.call(("s", &name), arguments, caller).await {
+        if let Err(error) = servers.call("s", &name, arguments, caller).await {
             eprintln!("{name}: {error}");
         }
     }
@@ -117,9 +117,6 @@ async fn read(servers: &McpServers, caller: &ToolCaller) {
     for prompt in listed["prompts"].as_array().unwrap() {
         let name = prompt["name"].as_str().unwrap();
         let given = Map::new();
-        servers
-            .get_prompt(("s", name), given, caller)
-            .await
-            .unwrap();
+        servers.get_prompt("s", name, given, caller).await.unwrap();
     }
 }

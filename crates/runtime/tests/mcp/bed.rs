@@ -3,7 +3,7 @@
 use ambit_runtime::Authorized;
 use ambit_runtime::app::App;
 use ambit_runtime::error::{Error, Result};
-use ambit_runtime::mcp::{McpServerPool, McpServers};
+use ambit_runtime::mcp::{McpServerPool, McpServers, SampleSource};
 use ambit_runtime::tool::{
     NoProcesses, ProcessCaller, ServerSelection, ServerTool, ToolCaller, ToolOutcome, Toolbox,
 };
@@ -20,6 +20,12 @@ use tokio::task::JoinSet;
 
 /// So long a test waits for what must come.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What has samples at the server `s`.
+pub fn samples(kind: &'static str, name: &'static str) -> SampleSource<'static> {
+    let server = "s";
+    SampleSource { server, kind, name }
+}
 
 /// The program of the server.
 pub fn program() -> PathBuf {

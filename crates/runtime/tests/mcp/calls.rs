@@ -1,6 +1,6 @@
 //! What a well-behaved server is asked.
 
-use crate::bed::{Bed, Witness, caller, python, stdio};
+use crate::bed::{Bed, Witness, caller, python, samples, stdio};
 use ambit_runtime::error::ErrorCode;
 use ambit_runtime::mcp::{ConcurrencyLimits, JoinPolicy, ServerToolCall};
 use ambit_runtime::tool::{ServerSelection, Toolbox};
@@ -87,7 +87,7 @@ async fn scripts_get_lists_resources_prompts_and_results_in_their_own_words() {
     assert_eq!(prompts, json!({"prompts": [greet], "nextCursor": null}));
     let given = json!({"who": "Ann"}).as_object().unwrap().clone();
     let prompt = servers
-        .get_prompt(("s", "greet"), given, caller)
+        .get_prompt("s", "greet", given, caller)
         .await
         .unwrap();
     let message = json!({"role": "user", "content": {"type": "text", "text": "Greet Ann."}});
@@ -96,13 +96,15 @@ async fn scripts_get_lists_resources_prompts_and_results_in_their_own_words() {
         json!({"description": "a greeting", "messages": [message]})
     );
     let called = servers
-        .call(("s", "add"), json!({"a": 1, "b": 2}), caller)
+        .call("s", "add", json!({"a": 1, "b": 2}), caller)
         .await
         .unwrap();
     let expected = json!({"content": [{"type": "text", "text": "{\"total\": 3}"}], "structuredContent": {"total": 3}, "isError": false, "data": {"total": 3}});
     assert_eq!(called.result, expected);
     assert_eq!(
-        servers.list_samples("s", ("tool", "add"), caller).unwrap(),
+        servers
+            .list_samples(samples("tool", "add"), caller)
+            .unwrap(),
         json!({"samples": [], "total": 0})
     );
 }
@@ -152,7 +154,7 @@ async fn what_is_unknown_is_named() {
         "unknown cursor \"7\": all tools come on the first page"
     );
     let index = servers
-        .get_sample("s", ("tool", "add", 4), caller)
+        .get_sample(samples("tool", "add"), 4, caller)
         .unwrap_err()
         .message;
     assert_eq!(
@@ -171,10 +173,7 @@ async fn g128_a_result_marked_as_an_error_is_one_everywhere() {
     );
     let call = |tool: &str| ("s", tool.to_owned(), json!({}));
     let (servers, caller) = (&bed.servers, &bed.caller);
-    let called = servers
-        .call(("s", "fail"), json!({}), caller)
-        .await
-        .unwrap();
+    let called = servers.call("s", "fail", json!({}), caller).await.unwrap();
     assert_eq!(called.result["isError"], true);
     let batch = [
         ("fail".to_owned(), json!({})),
@@ -182,7 +181,7 @@ async fn g128_a_result_marked_as_an_error_is_one_everywhere() {
     ];
     for is_parallel in [false, true] {
         let results = match is_parallel {
-            true => servers.call_at_once("s", &batch, (BOUNDS, caller)).await,
+            true => servers.call_at_once("s", &batch, BOUNDS, caller).await,
             false => servers.call_in_order("s", &batch, caller).await,
         };
         let results = results.unwrap();
@@ -195,7 +194,7 @@ async fn g128_a_result_marked_as_an_error_is_one_everywhere() {
         arguments,
     };
     let slots = servers
-        .many(&[one(call("fail"))], (JoinPolicy::All, BOUNDS), caller)
+        .many(&[one(call("fail"))], JoinPolicy::All, BOUNDS, caller)
         .await
         .unwrap();
     let failed = json!({"mcp": "s", "tool": "fail", "result": null, "error": "it does not work"});
@@ -216,7 +215,7 @@ async fn g129_in_a_batch_every_call_runs_once_and_a_failure_names_its_place() {
     ] {
         let (servers, caller) = (&bed.servers, &bed.caller);
         let failed = match is_parallel {
-            true => servers.call_at_once("s", &batch, (BOUNDS, caller)).await,
+            true => servers.call_at_once("s", &batch, BOUNDS, caller).await,
             false => servers.call_in_order("s", &batch, caller).await,
         };
         let message = failed.err().unwrap().message;
@@ -253,7 +252,7 @@ async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
     let calls = [one("hang", json!({})), one("echo", json!({"text": "x"}))];
     let slots = bed
         .servers
-        .many(&calls, (JoinPolicy::Race, BOUNDS), &bed.caller)
+        .many(&calls, JoinPolicy::Race, BOUNDS, &bed.caller)
         .await
         .unwrap();
     assert_eq!(slots, [None, Some(good.clone())]);
@@ -264,14 +263,17 @@ async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
         one("fail", json!({})),
         one("echo", json!({"text": "x"})),
     ];
-    let how = (JoinPolicy::Any, BOUNDS);
-    let slots = bed.servers.many(&calls, how, &bed.caller).await.unwrap();
+    let slots = bed
+        .servers
+        .many(&calls, JoinPolicy::Any, BOUNDS, &bed.caller)
+        .await
+        .unwrap();
     assert_eq!(slots, [None, Some(bad.clone()), Some(good)]);
     witness.hear("cancelled").await;
     let calls = [one("fail", json!({})), one("hang", json!({}))];
     let slots = bed
         .servers
-        .many(&calls, (JoinPolicy::Race, BOUNDS), &bed.caller)
+        .many(&calls, JoinPolicy::Race, BOUNDS, &bed.caller)
         .await
         .unwrap();
     assert_eq!(slots, [Some(bad.clone()), None]);
@@ -282,7 +284,7 @@ async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
     ];
     let slots = bed
         .servers
-        .many(&calls, (JoinPolicy::Any, BOUNDS), &bed.caller)
+        .many(&calls, JoinPolicy::Any, BOUNDS, &bed.caller)
         .await
         .unwrap();
     let gone = json!({"mcp": "s", "tool": "gone", "result": null, "error": "unknown tool \"gone\" on MCP server \"s\""});
@@ -294,7 +296,7 @@ async fn more_calls_at_once_than_may_be_are_refused_before_one_is_made() {
     let (bed, mut witness) = bed(&json!({})).await;
     let (servers, caller) = (&bed.servers, &bed.caller);
     let batch = vec![("add".to_owned(), json!({"a": 1})); 4];
-    let refused = servers.call_at_once("s", &batch, (BOUNDS, caller)).await;
+    let refused = servers.call_at_once("s", &batch, BOUNDS, caller).await;
     let refused = refused.err().unwrap();
     let told = (refused.code, refused.message.as_str());
     assert_eq!(told, (ErrorCode::LimitExceeded, "at most 3 requests"));
@@ -304,7 +306,7 @@ async fn more_calls_at_once_than_may_be_are_refused_before_one_is_made() {
         arguments: json!({"a": 1}),
     };
     let calls = vec![one; 4];
-    let refused = servers.many(&calls, (JoinPolicy::All, BOUNDS), caller);
+    let refused = servers.many(&calls, JoinPolicy::All, BOUNDS, caller);
     assert_eq!(refused.await.unwrap_err().code, ErrorCode::LimitExceeded);
     let called = servers.call_in_order("s", &batch, caller).await.unwrap();
     assert_eq!(called.len(), 4);

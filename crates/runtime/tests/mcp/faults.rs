@@ -196,7 +196,7 @@ async fn g126_a_hung_prompt_ends_at_its_deadline_and_the_server_is_told() {
     let given = json!({"who": "hang"}).as_object().unwrap().clone();
     let prompt = bed
         .servers
-        .get_prompt(("s", "greet"), given, &bed.caller)
+        .get_prompt("s", "greet", given, &bed.caller)
         .await;
     let failed = prompt.unwrap_err();
     assert_eq!(failed.code, ErrorCode::Timeout);

@@ -25,7 +25,7 @@ async fn a_list_ends_or_is_refused() {
         let given = json!({"who": "Ann"}).as_object().unwrap().clone();
         let prompt = bed
             .servers
-            .get_prompt(("s", "greet"), given, &bed.caller)
+            .get_prompt("s", "greet", given, &bed.caller)
             .await;
         assert!(prompt.is_ok(), "{prompt:?}");
         let told = witness.until("prompts/get").await;

@@ -1,6 +1,6 @@
 //! An app's own processes as a server.
 
-use crate::bed::{Bed, with_processes};
+use crate::bed::{Bed, samples, with_processes};
 use ambit_runtime::error::{Error, ErrorCode, Result};
 use ambit_runtime::tool::{ProcessCaller, ServerSelection, Toolbox};
 use async_trait::async_trait;
@@ -97,7 +97,7 @@ async fn a_process_gets_its_mapped_arguments_with_defaults_and_gives_data() {
     );
     let called = bed
         .servers
-        .call(("s", "text"), json!({"x": 1}), &bed.caller)
+        .call("s", "text", json!({"x": 1}), &bed.caller)
         .await
         .unwrap();
     assert_eq!(shown.take(), [json!(["scripts.m.Text", [{"x": 1}]])]);
@@ -177,9 +177,7 @@ async fn prompts_are_texts_with_variables_or_what_a_process_says() {
     let (bed, shown) = bed();
     let get = async |name: &str, given: Value| {
         let given = given.as_object().unwrap().clone();
-        bed.servers
-            .get_prompt(("s", name), given, &bed.caller)
-            .await
+        bed.servers.get_prompt("s", name, given, &bed.caller).await
     };
     let said =
         |role: &str, text: &str| json!({"role": role, "content": {"type": "text", "text": text}});
@@ -224,25 +222,27 @@ async fn samples_go_to_scripts_and_to_the_model() {
     let (servers, caller) = (&bed.servers, &bed.caller);
     let one =
         json!({"index": 0, "name": "one", "description": null, "input": {"a": 1}, "output": 6});
-    let listed = servers.list_samples("s", ("tool", "add"), caller).unwrap();
+    let listed = servers
+        .list_samples(samples("tool", "add"), caller)
+        .unwrap();
     let two =
         json!({"index": 1, "name": "two", "description": null, "input": null, "output": null});
     assert_eq!(listed, json!({"samples": [one, two], "total": 2}));
     assert_eq!(
         servers
-            .get_sample("s", ("resource", "health", 0), caller)
+            .get_sample(samples("resource", "health"), 0, caller)
             .unwrap(),
         json!({"index": 0, "name": "fine", "description": null, "uri": null, "data": null})
     );
     for index in [-1, 2] {
-        let outside = servers.get_sample("s", ("tool", "add", index), caller);
+        let outside = servers.get_sample(samples("tool", "add"), index, caller);
         assert_eq!(
             outside.unwrap_err().message,
             format!("sample index {index} out of range for tool \"add\" (2 samples)")
         );
     }
     let unknown = servers
-        .list_samples("s", ("tool", "gone"), caller)
+        .list_samples(samples("tool", "gone"), caller)
         .unwrap_err()
         .message;
     assert_eq!(unknown, "unknown tool \"gone\" on MCP server \"s\"");

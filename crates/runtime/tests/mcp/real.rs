@@ -71,7 +71,7 @@ async fn works(server: &Value) {
     assert!(!prompts["prompts"].as_array().unwrap().is_empty());
     let given = serde_json::Map::new();
     let prompt = servers
-        .get_prompt(("s", "simple-prompt"), given, caller)
+        .get_prompt("s", "simple-prompt", given, caller)
         .await
         .unwrap();
     assert_eq!(prompt["messages"][0]["role"], "user");
