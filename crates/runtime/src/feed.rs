@@ -11,10 +11,10 @@ pub use reader::{EventFilter, FeedItem, FeedReader};
 use crate::error::Result;
 use crate::event::{EventPayload, described};
 use crate::lock::lock;
+use ambit_storage::Stores;
 use ambit_storage::clock::{Millis, to_millis};
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::event::{After, EventBus, ListenerOptions, ListenerSwitch};
-use ambit_storage::{Stores, event};
 use futures::FutureExt;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -80,7 +80,7 @@ impl FeedListener {
             if !event.about().identity.is_temporary() {
                 feed.push(PendingEvent {
                     tenant: event.about().tenant.clone(),
-                    write: Box::new(move |full| written(E::NAME, &*event, (payload, full))),
+                    write: Box::new(move |full| written(&*event, payload(&event), full)),
                     has_content,
                 });
             }
@@ -94,12 +94,7 @@ const CONTENT: [&str; 4] = ["arguments", "messages", "response", "result"];
 /// What is told of a message in any case.
 const OF_MESSAGE: [&str; 4] = ["created_at", "id", "role", "turn_id"];
 
-fn written<E: event::Event>(
-    name: &str,
-    event: &E,
-    (payload, has_content): (fn(&E) -> EventPayload, bool),
-) -> Value {
-    let mut payload = payload(event);
+fn written<E: After>(event: &E, mut payload: EventPayload, has_content: bool) -> Value {
     // The identity stands beside it.
     payload.remove("context");
     if !has_content {
@@ -109,7 +104,7 @@ fn written<E: event::Event>(
         }
     }
     let mut all = described(event.about(), payload);
-    all.insert("type".to_owned(), name.into());
+    all.insert("type".to_owned(), E::NAME.into());
     all.into()
 }
 

@@ -231,7 +231,7 @@ impl Runtime {
     ) -> Result<FeedReader> {
         let ambit = self.contexts(who);
         let feed = &self.0.making.feed;
-        feed.follow(ambit, who, (wanted, behind)).await
+        feed.follow(ambit, who, wanted, behind).await
     }
 
     /// The stores.

@@ -58,18 +58,24 @@ pub fn note(context: &Context, request_id: &str, life: Duration) -> Result<Batch
             fresh: context.place().0,
         },
     };
-    noting(&note, (context.ambit().caller().tenant(), request_id), life)
+    noting(&note, context.ambit().caller().tenant(), request_id, life)
 }
 
 /// The same where the conversation's row is known from elsewhere.
-pub(crate) fn note_of(row: &str, place: (&str, &str), life: Duration) -> Result<BatchWrite> {
+pub(crate) fn note_of(
+    row: &str,
+    tenant: &str,
+    request_id: &str,
+    life: Duration,
+) -> Result<BatchWrite> {
     let row = row.to_owned();
-    noting(&RequestNote::Row { row }, place, life)
+    noting(&RequestNote::Row { row }, tenant, request_id, life)
 }
 
 fn noting(
     note: &RequestNote,
-    (tenant, request_id): (&str, &str),
+    tenant: &str,
+    request_id: &str,
     life: Duration,
 ) -> Result<BatchWrite> {
     Ok(BatchWrite::Apply {
@@ -90,7 +96,7 @@ pub async fn find(ambit: &Ambit, who: &Authorized, request_id: &str) -> Result<T
         RequestNote::Fresh { fresh } => {
             tracked(ambit, who, |filter| filter.storage_key = Some(fresh.path)).await?
         }
-        RequestNote::Temporary { space, user } => temporary(ambit, who, (space, user))?,
+        RequestNote::Temporary { space, user } => temporary(ambit, who, space, user)?,
     };
     found.ok_or_else(unknown)
 }
@@ -118,7 +124,8 @@ async fn noted(ambit: &Ambit, tenant: &str, request_id: &str) -> Result<Option<R
 fn temporary(
     ambit: &Ambit,
     who: &Authorized,
-    (space, owner): (Space, Option<String>),
+    space: Space,
+    owner: Option<String>,
 ) -> Result<Option<TurnLocation>> {
     let access = DataAccess::of(who);
     let is_nobodys = owner.is_none() && who.user_id.as_ref().is_none_or(String::is_empty);

@@ -54,17 +54,17 @@ async fn list_chats(
     listed: PagedQuery<ChatQuery>,
 ) -> Result<Json<PageResponse<ChatInfo>>, HttpError> {
     let PagedQuery { query, paging } = listed;
+    let order = query.order_by.as_ref();
     let filter = ChatFilter {
+        order: order.map_or(Ok(ChatOrder::default()), |name| ChatOrder::parse(&name.0))?,
         assistant_id: query.assistant_id.map(|id| id.0),
         status: query.status,
         keywords: query.keywords.map(|words| words.0),
         from: query.from.map(|time| time.0),
         to: query.to.map(|time| time.0),
     };
-    let order = query.order_by.as_ref();
-    let order = order.map_or(Ok(ChatOrder::default()), |name| ChatOrder::parse(&name.0))?;
     let ambit = server.runtime.contexts(&who);
-    let part = chats::list(&ambit, &who, (&filter, order), paging.window()).await?;
+    let part = chats::list(&ambit, &who, &filter, paging.window()).await?;
     Ok(Json(paging.listing(part)))
 }
 

@@ -68,7 +68,7 @@ async fn list_contexts(
     let cursor = query.cursor.as_ref().map(|cursor| cursor.0.as_str());
     let limit = paging::limit(query.limit);
     let ambit = server.runtime.contexts(&who);
-    let page = contexts::list(&ambit, &who, &filter, (cursor, limit)).await?;
+    let page = filter.list(&ambit, &who, cursor, limit).await?;
     Ok(Json(page))
 }
 
@@ -224,6 +224,6 @@ async fn act_on_all(
         active_before: read_filter.active_before.map(|time| time.0),
     };
     let ambit = server.runtime.contexts(who);
-    let report = contexts::act_on_all(&ambit, who, (&filter, is_dry), action).await?;
+    let report = filter.act(&ambit, who, action, is_dry).await?;
     Ok(Json(report))
 }

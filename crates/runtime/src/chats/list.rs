@@ -15,7 +15,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 /// Chats read at the same time.
 const AT_ONCE: usize = 16;
 
-/// Which chats.
+/// Which chats, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChatFilter {
     /// Those that this agent worked on.
@@ -28,6 +28,8 @@ pub struct ChatFilter {
     pub from: Option<Millis>,
     /// Those active before.
     pub to: Option<Millis>,
+    /// In which order.
+    pub order: ChatOrder,
 }
 
 /// In which order.
@@ -84,7 +86,7 @@ impl ChatOrder {
 pub async fn list(
     ambit: &Ambit,
     who: &Authorized,
-    (filter, order): (&ChatFilter, ChatOrder),
+    filter: &ChatFilter,
     window: PageWindow,
 ) -> Result<ListPart<ChatInfo>> {
     if let (Some(from), Some(to)) = (filter.from, filter.to)
@@ -94,10 +96,10 @@ pub async fn list(
         return Err(Error::invalid("to", message));
     }
     let access = DataAccess::of(who);
-    let mut rows = ChatRows::of(ambit, &access, filter, order).await?;
+    let mut rows = ChatRows::of(ambit, &access, filter).await?;
     let looks_inside = filter.status.is_some() || filter.keywords.is_some();
-    if order == ChatOrder::Sort || looks_inside {
-        return search(&mut rows, (filter, order), window).await;
+    if filter.order == ChatOrder::Sort || looks_inside {
+        return search(&mut rows, filter, window).await;
     }
     let total = rows.count().await?;
     let (mut wanted, mut passed) = (Vec::new(), 0);
@@ -117,7 +119,7 @@ pub async fn list(
 /// As `list`, where only what is kept of a chat says whether or where it belongs.
 async fn search(
     rows: &mut ChatRows<'_>,
-    (filter, order): (&ChatFilter, ChatOrder),
+    filter: &ChatFilter,
     window: PageWindow,
 ) -> Result<ListPart<ChatInfo>> {
     let words = filter
@@ -137,12 +139,12 @@ async fn search(
         for chat in found.filter(matches) {
             let is_inside = total >= window.skip && kept.len() < window.limit;
             total += 1;
-            if is_inside || order == ChatOrder::Sort {
+            if is_inside || filter.order == ChatOrder::Sort {
                 kept.push(chat);
             }
         }
     }
-    if order == ChatOrder::Sort {
+    if filter.order == ChatOrder::Sort {
         kept.sort_by_key(|chat: &ChatInfo| chat.sort);
         kept = kept
             .into_iter()
@@ -175,12 +177,7 @@ pub(crate) struct ChatRows<'a> {
 }
 
 impl<'a> ChatRows<'a> {
-    pub async fn of(
-        ambit: &'a Ambit,
-        access: &DataAccess,
-        filter: &ChatFilter,
-        order: ChatOrder,
-    ) -> Result<Self> {
+    pub async fn of(ambit: &'a Ambit, access: &DataAccess, filter: &ChatFilter) -> Result<Self> {
         let wanted = RowFilter {
             agent: filter.assistant_id.clone(),
             scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
@@ -188,7 +185,7 @@ impl<'a> ChatRows<'a> {
             active_before: filter.to,
             ..access.filter()
         };
-        let order = order.of_rows();
+        let order = filter.order.of_rows();
         let anybodys = RowFilter {
             visible_to: None,
             ..wanted.clone()

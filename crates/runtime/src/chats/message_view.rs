@@ -131,7 +131,10 @@ impl ChatHistoryFold<'_> {
         }
         let fields = &message.extras;
         let id = text(fields.get("message_id")).unwrap_or_else(|| message.id.clone());
-        self.shown(message, fields, (id, "user_input", props))
+        ChatMessageView {
+            props,
+            ..self.shown(message, fields, id, "user_input")
+        }
     }
 
     /// What a hook sent.
@@ -140,7 +143,10 @@ impl ChatHistoryFold<'_> {
         let id = text(fields.get("message_id")).unwrap_or_default();
         let content = || content(message.text());
         let props = object(fields.get("props")).unwrap_or_else(content);
-        self.shown(message, fields, (id, "text", props))
+        ChatMessageView {
+            props,
+            ..self.shown(message, fields, id, "text")
+        }
     }
 
     /// One of the messages that a model's answer was shown as.
@@ -155,7 +161,10 @@ impl ChatHistoryFold<'_> {
         };
         let props = object(fields.get("props")).unwrap_or_else(derived);
         let id = text(fields.get("message_id")).unwrap_or_default();
-        self.shown(message, fields, (id, "text", props))
+        ChatMessageView {
+            props,
+            ..self.shown(message, fields, id, "text")
+        }
     }
 
     /// An answer that was stored without being shown, as an import or a library call leaves it.
@@ -176,8 +185,8 @@ impl ChatHistoryFold<'_> {
                 true => message.id.clone(),
                 false => format!("{}.{number}", message.id),
             };
-            let shown = self.shown(message, &none, (id, kind, props));
-            self.push(at, shown);
+            let shown = self.shown(message, &none, id, kind);
+            self.push(at, ChatMessageView { props, ..shown });
         }
     }
 
@@ -207,11 +216,13 @@ impl ChatHistoryFold<'_> {
         shown.amended = true;
     }
 
+    /// A message without its properties.
     fn shown(
         &self,
         message: &Message,
         fields: &Map<String, Value>,
-        (message_id, kind, props): (String, &str, Map<String, Value>),
+        message_id: String,
+        kind: &str,
     ) -> ChatMessageView {
         let own = |name: &str| text(fields.get(name));
         let request_id = message.turn_id.clone().unwrap_or_default();
@@ -229,7 +240,7 @@ impl ChatHistoryFold<'_> {
                 _ => "assistant",
             },
             kind: own("type").unwrap_or_else(|| kind.to_owned()),
-            props,
+            props: Map::new(),
             block_id: own("block_id"),
             thread_id: own("thread_id"),
             assistant_id: agent.unwrap_or_else(|| self.agent.to_owned()),

@@ -85,7 +85,8 @@ impl EventFeed {
         &self,
         ambit: Ambit,
         who: &Authorized,
-        (wanted, behind): (EventFilter, Option<FeedCursor>),
+        wanted: EventFilter,
+        behind: Option<FeedCursor>,
     ) -> Result<FeedReader> {
         let (driver, access) = (self.driver()?, DataAccess::of(who));
         let mut follower = FeedReader {

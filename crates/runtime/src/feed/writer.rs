@@ -51,7 +51,7 @@ impl FeedWriter {
     /// Writes what waits; what nobody follows is forgotten. After a failure the rest still waits.
     pub async fn write(&mut self, driver: &dyn Driver, now: Millis) -> Result<()> {
         while let Some((tenant, events)) = self.waiting.pop_first() {
-            let written = self.write_of(driver, (&tenant, &events), now).await;
+            let written = self.write_of(driver, &tenant, &events, now).await;
             if let Err((error, done)) = written {
                 let left = events.into_iter().skip(done).collect();
                 self.waiting.insert(tenant, left);
@@ -65,7 +65,8 @@ impl FeedWriter {
     async fn write_of(
         &mut self,
         driver: &dyn Driver,
-        (tenant, events): (&str, &[PendingEvent]),
+        tenant: &str,
+        events: &[PendingEvent],
         now: Millis,
     ) -> std::result::Result<(), (crate::error::Error, usize)> {
         let at = |done: usize| move |error| (error, done);
@@ -133,7 +134,7 @@ async fn append(driver: &dyn Driver, tenant: &str, step: &FeedStep) -> Result<()
         let version = last.as_ref().map(|entry| entry.version);
         let number = last.map_or(Ok(0), |entry| entry.value.to::<u64>())? + 1;
         drops_bell |= number.is_multiple_of(STROKES);
-        let batch = batch(tenant, (number, step), drops_bell)?;
+        let batch = batch(tenant, number, step, drops_bell)?;
         let check = BatchCheck::Version {
             key: cursor::last(tenant),
             version,
@@ -145,7 +146,7 @@ async fn append(driver: &dyn Driver, tenant: &str, step: &FeedStep) -> Result<()
     }
 }
 
-fn batch(tenant: &str, (number, step): (u64, &FeedStep), drops_bell: bool) -> Result<Batch> {
+fn batch(tenant: &str, number: u64, step: &FeedStep, drops_bell: bool) -> Result<Batch> {
     let bell = cursor::bell(tenant);
     let set = |key, value: Json, life| BatchWrite::Apply {
         key,

@@ -126,21 +126,42 @@ impl ContextRowFilter {
         }
         Ok(query)
     }
-}
 
-/// One page of rows, oldest first. What one person shares with a team is found by its chat's name and by its id alone.
-pub async fn list(
-    ambit: &Ambit,
-    who: &Authorized,
-    filter: &ContextRowFilter,
-    (cursor, limit): (Option<&str>, usize),
-) -> Result<Page<ContextRow>> {
-    let rights = DataAccess::of(who).ambit(ambit);
-    let page = filter.query(&rights).await?.page(cursor, limit).await?;
-    Ok(Page {
-        items: page.items.iter().map(ContextRow::from).collect(),
-        next: page.next,
-    })
+    /// One page of rows, oldest first. What one person shares with a team is found by its chat's name and by its id alone.
+    pub async fn list(
+        &self,
+        ambit: &Ambit,
+        who: &Authorized,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<ContextRow>> {
+        let rights = DataAccess::of(who).ambit(ambit);
+        let page = self.query(&rights).await?.page(cursor, limit).await?;
+        Ok(Page {
+            items: page.items.iter().map(ContextRow::from).collect(),
+            next: page.next,
+        })
+    }
+
+    /// Clears or removes all rows that match and that the caller may see, or says what would be done.
+    pub async fn act(
+        &self,
+        ambit: &Ambit,
+        who: &Authorized,
+        action: ContextAction,
+        is_dry: bool,
+    ) -> Result<ContextActionReport> {
+        let rights = DataAccess::of(who).ambit(ambit);
+        let mut query = self.query(&rights).await?;
+        if is_dry {
+            query = query.dry_run();
+        }
+        let report = match action {
+            ContextAction::Clear => query.clear().await?,
+            ContextAction::Remove => query.remove().await?,
+        };
+        Ok(report.into())
+    }
 }
 
 /// The row with this id.
@@ -306,23 +327,4 @@ pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: ContextActio
         ContextAction::Remove => query.remove().await?,
     };
     crate::chats::finished(&report)
-}
-
-/// Clears or removes all rows that match and that the caller may see, or says what would be done.
-pub async fn act_on_all(
-    ambit: &Ambit,
-    who: &Authorized,
-    (filter, is_dry): (&ContextRowFilter, bool),
-    action: ContextAction,
-) -> Result<ContextActionReport> {
-    let rights = DataAccess::of(who).ambit(ambit);
-    let mut query = filter.query(&rights).await?;
-    if is_dry {
-        query = query.dry_run();
-    }
-    let report = match action {
-        ContextAction::Clear => query.clear().await?,
-        ContextAction::Remove => query.remove().await?,
-    };
-    Ok(report.into())
 }

@@ -1,7 +1,7 @@
 //! Turns that were traced, and the logs of their traces.
 
 use crate::access::{Authorized, DataAccess};
-use crate::chats::{self, ChatFilter, ChatName, ChatOrder, ChatRows, ListPart, PageWindow};
+use crate::chats::{self, ChatFilter, ChatName, ChatRows, ListPart, PageWindow};
 use crate::error::{Error, Result};
 use crate::journal::TurnKeys;
 use crate::turn_info::{TurnInfo, TurnStatus};
@@ -153,7 +153,7 @@ async fn of_all(
         assistant_id: filter.assistant_id.clone(),
         ..ChatFilter::default()
     };
-    let mut rows = ChatRows::of(ambit, &DataAccess::of(who), &chats, ChatOrder::default()).await?;
+    let mut rows = ChatRows::of(ambit, &DataAccess::of(who), &chats).await?;
     let mut found = Vec::new();
     while let Some(page) = rows.next().await? {
         for row in page {

@@ -55,10 +55,11 @@ fn read(requests: &Value) -> Result<Vec<TimedProcess>> {
     let Value::Array(requests) = requests else {
         return Err(Error::invalid("requests", "requests must be a list"));
     };
-    requests.iter().enumerate().map(one).collect()
+    let numbered = requests.iter().enumerate();
+    numbered.map(|(at, request)| one(at, request)).collect()
 }
 
-fn one((at, request): (usize, &Value)) -> Result<TimedProcess> {
+fn one(at: usize, request: &Value) -> Result<TimedProcess> {
     let wrong = |field: &str, rule: &str| {
         let field = format!("requests[{at}].{field}");
         let text = format!("{field} {rule}");

@@ -45,8 +45,20 @@ impl ContextProcessRunner {
     /// Runs a process. Dropping the future stops it.
     pub async fn run(&self, name: &str, arguments: Vec<Value>) -> Result<Value> {
         let (outer, node) = match self {
-            Self::Within { run, reach, caller } => {
-                return run_in(run, (reach, caller.as_ref()), (name, arguments)).await;
+            Self::Within {
+                run: own,
+                reach,
+                caller,
+            } => {
+                let asked = ProcessCall {
+                    name,
+                    arguments,
+                    run: own,
+                    reach,
+                    within: caller.as_ref(),
+                    with_ctx: true,
+                };
+                return run(&asked).await;
             }
             Self::Outside { scope, node } => (scope, node),
         };
@@ -61,11 +73,19 @@ impl ContextProcessRunner {
             .transpose()
             .map_err(|error| Error::new(ErrorCode::ConfigError, error.message))?;
         let http = outer.http.for_run(outer.limits.http, hosts.as_ref());
-        let run = RunHost::new(outer, name, node.clone(), http);
-        let result = run_in(&run, (run.own(), None), (name, arguments)).await;
+        let own = RunHost::new(outer, name, node.clone(), http);
+        let asked = ProcessCall {
+            name,
+            arguments,
+            run: &own,
+            reach: own.own(),
+            within: None,
+            with_ctx: true,
+        };
+        let result = run(&asked).await;
         let error = result.as_ref().err().map(|error| error.message.as_str());
-        run.own().cursor.end(error);
-        run.end();
+        own.own().cursor.end(error);
+        own.end();
         result
     }
 }
@@ -75,20 +95,4 @@ impl ProcessCaller for ContextProcessRunner {
     async fn run(&self, process: &str, arguments: Vec<Value>) -> Result<Value> {
         Self::run(self, process, arguments).await
     }
-}
-
-async fn run_in(
-    own: &RunHost,
-    (reach, within): (&Arc<ContextHandle>, Option<&ParentRun>),
-    (name, arguments): (&str, Vec<Value>),
-) -> Result<Value> {
-    let asked = ProcessCall {
-        name,
-        arguments,
-        run: own,
-        reach,
-        within,
-        with_ctx: true,
-    };
-    run(&asked).await
 }

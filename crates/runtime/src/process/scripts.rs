@@ -31,17 +31,28 @@ fn has(catalogue: &ProcessRegistry, name: &str) -> bool {
     catalogue.script(name).is_some()
 }
 
+/// A call of a script's function.
+struct ScriptProcess<'a> {
+    asked: &'a ProcessCall<'a>,
+    script: ScriptFunction,
+    program: Arc<Program>,
+}
+
 async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
     let (catalogue, name) = (asked.catalogue(), asked.name);
     let unknown = || not_found(catalogue, name);
     let script = catalogue.script(name).ok_or_else(unknown)?;
-    let program = script.program.clone()?;
+    let called = ScriptProcess {
+        asked,
+        program: script.program.clone()?,
+        script,
+    };
     let arguments = asked.arguments.iter().cloned().map(HostValue::Json);
     let ctx = asked.with_ctx.then(|| ctx::object(asked.reach));
     let arguments: Vec<HostValue> = arguments.chain(ctx).collect();
     let result = match asked.within {
-        Some(caller) => within(asked, (&script, &program), (caller, arguments)).await?,
-        None => outermost(asked, (&script, &program), arguments).await,
+        Some(caller) => called.within(caller, arguments).await?,
+        None => called.outermost(arguments).await,
     };
     match result {
         Ok(outcome) => {
@@ -49,7 +60,7 @@ async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
             Ok(outcome.value.unwrap_or_default())
         }
         Err(ambit_script::Error::NoFunction { .. }) => Err(unknown()),
-        Err(error) => Err(failure::of_process(&error, program.entry(), name)),
+        Err(error) => Err(failure::of_process(&error, called.program.entry(), name)),
     }
 }
 
@@ -63,61 +74,57 @@ fn warn_of_rest(asked: &ProcessCall<'_>, outcome: &RunOutcome) {
     }
 }
 
-/// A run by itself.
-async fn outermost(
-    asked: &ProcessCall<'_>,
-    (script, program): (&ScriptFunction, &Arc<Program>),
-    arguments: Vec<HostValue>,
-) -> ambit_script::Result<RunOutcome> {
-    let run = ambit_script::ScriptRun {
-        program: Arc::clone(program),
-        function: script.function.clone(),
-        arguments,
-        host: Arc::new(asked.run.clone()),
-        limits: asked.reach.scope.limits.run,
-        within: None,
-    };
-    asked.catalogue().engine.run(run).await
-}
-
-/// Part of the caller's run, with its limits.
-async fn within(
-    asked: &ProcessCall<'_>,
-    (script, program): (&ScriptFunction, &Arc<Program>),
-    (caller, arguments): (&ParentRun, Vec<HostValue>),
-) -> Result<ambit_script::Result<RunOutcome>> {
-    let (depth, limit) = (asked.run.depth(), asked.reach.scope.limits.process_depth);
-    if depth >= limit {
-        let text = format!("process depth limit {limit} exceeded");
-        return Err(Error::new(ErrorCode::LimitExceeded, text));
+impl ScriptProcess<'_> {
+    /// A run by itself.
+    async fn outermost(&self, arguments: Vec<HostValue>) -> ambit_script::Result<RunOutcome> {
+        let run = ambit_script::ScriptRun {
+            program: Arc::clone(&self.program),
+            function: self.script.function.clone(),
+            arguments,
+            host: Arc::new(self.asked.run.clone()),
+            limits: self.asked.reach.scope.limits.run,
+            within: None,
+        };
+        self.asked.catalogue().engine.run(run).await
     }
-    let nest = asked.run.nest();
-    let caller = nest.caller(caller);
-    let (held, kept) = nest.check_out(&script.name).unzip();
-    let mut kept = match kept.flatten() {
-        Some(kept) => kept,
-        None => open(asked, (script, program), &caller)?,
-    };
-    kept.run.enter(depth + 1);
-    let result = kept.instance.call(&script.function, arguments).await;
-    if let Some(held) = held.filter(|_| is_usable(&result)) {
-        held.check_in(kept);
-    }
-    Ok(result)
-}
 
-fn open(
-    asked: &ProcessCall<'_>,
-    (script, program): (&ScriptFunction, &Arc<Program>),
-    caller: &ParentRun,
-) -> Result<ScriptInstance> {
-    let run = asked.run.within(&script.name);
-    let (program, host) = (Arc::clone(program), Arc::new(run.clone()));
-    let limits = asked.reach.scope.limits.run;
-    let engine = &asked.catalogue().engine;
-    let instance = engine.open(program, host, limits, Some(caller));
-    let instance = instance.map_err(|error| failure::of_process(&error, "", asked.name))?;
-    Ok(ScriptInstance { instance, run })
+    /// Part of the caller's run, with its limits.
+    async fn within(
+        &self,
+        caller: &ParentRun,
+        arguments: Vec<HostValue>,
+    ) -> Result<ambit_script::Result<RunOutcome>> {
+        let depth = self.asked.run.depth();
+        let limit = self.asked.reach.scope.limits.process_depth;
+        if depth >= limit {
+            let text = format!("process depth limit {limit} exceeded");
+            return Err(Error::new(ErrorCode::LimitExceeded, text));
+        }
+        let nest = self.asked.run.nest();
+        let caller = nest.caller(caller);
+        let (held, kept) = nest.check_out(&self.script.name).unzip();
+        let mut kept = match kept.flatten() {
+            Some(kept) => kept,
+            None => self.open(&caller)?,
+        };
+        kept.run.enter(depth + 1);
+        let result = kept.instance.call(&self.script.function, arguments).await;
+        if let Some(held) = held.filter(|_| is_usable(&result)) {
+            held.check_in(kept);
+        }
+        Ok(result)
+    }
+
+    fn open(&self, caller: &ParentRun) -> Result<ScriptInstance> {
+        let asked = self.asked;
+        let run = asked.run.within(&self.script.name);
+        let (program, host) = (Arc::clone(&self.program), Arc::new(run.clone()));
+        let limits = asked.reach.scope.limits.run;
+        let engine = &asked.catalogue().engine;
+        let instance = engine.open(program, host, limits, Some(caller));
+        let instance = instance.map_err(|error| failure::of_process(&error, "", asked.name))?;
+        Ok(ScriptInstance { instance, run })
+    }
 }
 
 /// Whether another function of the instance can be called.

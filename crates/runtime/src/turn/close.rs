@@ -282,7 +282,7 @@ impl Turn {
         };
         let (tenant, id) = (context.request.authorized.tenant(), context.id());
         let periods = context.retention();
-        writes.push(turn_location::note_of(&row, (tenant, id), periods.known())?);
+        writes.push(turn_location::note_of(&row, tenant, id, periods.known())?);
         let ended = EndedTurn {
             tenant,
             row,

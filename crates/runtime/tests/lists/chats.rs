@@ -59,8 +59,7 @@ pub async fn list(
     filter: &ChatFilter,
     window: PageWindow,
 ) -> ListPart<ChatInfo> {
-    let wanted = (filter, ChatOrder::default());
-    chats::list(&bed.ambit, who, wanted, window).await.unwrap()
+    chats::list(&bed.ambit, who, filter, window).await.unwrap()
 }
 
 fn ids(part: &ListPart<ChatInfo>) -> Vec<&str> {
@@ -124,9 +123,11 @@ async fn filters(bed: Bed) {
         ("created_at", ["c", "b", "a"]),
         ("sort", ["c", "b", "a"]),
     ] {
-        let filter = ChatFilter::default();
-        let order = (&filter, ChatOrder::parse(order).unwrap());
-        let found = chats::list(&bed.ambit, &ann(), order, ALL).await.unwrap();
+        let filter = ChatFilter {
+            order: ChatOrder::parse(order).unwrap(),
+            ..ChatFilter::default()
+        };
+        let found = chats::list(&bed.ambit, &ann(), &filter, ALL).await.unwrap();
         assert_eq!(ids(&found), expected, "{order:?}");
     }
 }
@@ -183,14 +184,17 @@ async fn track(bed: &Bed, count: usize) {
 
 async fn pages(bed: Bed) {
     track(&bed, 1_203).await;
-    let (mut seen, filter) = (Vec::new(), ChatFilter::default());
+    let mut seen = Vec::new();
+    let filter = ChatFilter {
+        order: ChatOrder::Created,
+        ..ChatFilter::default()
+    };
     for page in 0..13 {
         let window = PageWindow {
             skip: page * 100,
             limit: 100,
         };
-        let order = (&filter, ChatOrder::Created);
-        let part = chats::list(&bed.ambit, &ann(), order, window)
+        let part = chats::list(&bed.ambit, &ann(), &filter, window)
             .await
             .unwrap();
         assert_eq!(part.total, 1_203);
@@ -208,7 +212,7 @@ async fn many(bed: Bed) {
         ..DriverOptions::default()
     };
     let ambit = over(counting.clone(), options);
-    let wanted = (&ChatFilter::default(), ChatOrder::default());
+    let wanted = &ChatFilter::default();
     let window = PageWindow { skip: 0, limit: 20 };
     let part = chats::list(&ambit, &ann(), wanted, window).await.unwrap();
     assert_eq!((part.items.len(), part.total), (20, 10_000));
@@ -252,8 +256,7 @@ async fn reversed(bed: Bed) {
         to: Some(5),
         ..ChatFilter::default()
     };
-    let wanted = (&filter, ChatOrder::default());
-    let error = chats::list(&bed.ambit, &ann(), wanted, ALL)
+    let error = chats::list(&bed.ambit, &ann(), &filter, ALL)
         .await
         .unwrap_err();
     assert_eq!(

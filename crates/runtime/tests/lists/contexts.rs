@@ -47,7 +47,7 @@ fn history(chat: &str) -> ContextRowFilter {
 }
 
 pub async fn id(bed: &Bed, chat: &str) -> String {
-    let page = contexts::list(&bed.ambit, &ann(), &history(chat), (None, 2)).await;
+    let page = history(chat).list(&bed.ambit, &ann(), None, 2).await;
     let [row] = &page.unwrap().items[..] else {
         panic!("one row was expected");
     };
@@ -77,7 +77,7 @@ async fn listed(bed: Bed) {
         ] {
             let reach = ambit_runtime::access::DataAccess::of(&who);
             let lists = reach.lists(&bed.ambit, live.context().identity()).await;
-            let page = contexts::list(&bed.ambit, &who, &history(chat), (None, 2)).await;
+            let page = history(chat).list(&bed.ambit, &who, None, 2).await;
             let is_listed = !page.unwrap().items.is_empty();
             // Whoever lists everything is told of what is in no list, too.
             let expected = is_listed || reach.is_whole();
@@ -121,7 +121,9 @@ async fn shows(bed: Bed) {
     assert!(last.items[0].item.as_str().contains("to one"));
     let before = page(last.next, 1).await.unwrap();
     assert_eq!((before.items[0].position, before.next), (1, None));
-    let scopes = contexts::list(&bed.ambit, &ann(), &ContextRowFilter::default(), (None, 10)).await;
+    let scopes = ContextRowFilter::default()
+        .list(&bed.ambit, &ann(), None, 10)
+        .await;
     let mut scopes: Vec<_> = scopes
         .unwrap()
         .items
@@ -165,13 +167,9 @@ async fn cursors(bed: Bed) {
     }
     let all = ContextRowFilter::default();
     let ambit = &bed.ambit;
-    let first = contexts::list(ambit, &ann(), &all, (None, 2))
-        .await
-        .unwrap();
+    let first = all.list(ambit, &ann(), None, 2).await.unwrap();
     let cursor = first.next.unwrap();
-    let next = contexts::list(ambit, &ann(), &all, (Some(&cursor), 100))
-        .await
-        .unwrap();
+    let next = all.list(ambit, &ann(), Some(&cursor), 100).await.unwrap();
     assert_eq!((first.items.len() + next.items.len(), next.next), (9, None));
     let forged = format!("{}x", &cursor[..cursor.len() - 1]);
     for (who, cursor, limit) in [
@@ -183,9 +181,7 @@ async fn cursors(bed: Bed) {
         (ann(), None, 0),
         (ann(), None, 1_000_000_000),
     ] {
-        let error = contexts::list(ambit, &who, &all, (cursor, limit))
-            .await
-            .unwrap_err();
+        let error = all.list(ambit, &who, cursor, limit).await.unwrap_err();
         let param = if limit == 2 { "cursor" } else { "limit" };
         assert_eq!(
             (error.code, error.param.as_deref()),
@@ -193,9 +189,7 @@ async fn cursors(bed: Bed) {
         );
     }
     bed.clock.advance(Duration::from_secs(25 * 3_600));
-    let error = contexts::list(ambit, &ann(), &all, (Some(&cursor), 2))
-        .await
-        .unwrap_err();
+    let error = all.list(ambit, &ann(), Some(&cursor), 2).await.unwrap_err();
     assert_eq!(error.param.as_deref(), Some("cursor"));
 }
 
@@ -204,9 +198,7 @@ async fn scope(bed: Bed) {
         scope: Some("chathistory".to_owned()),
         ..ContextRowFilter::default()
     };
-    let error = contexts::list(&bed.ambit, &ann(), &filter, (None, 1))
-        .await
-        .unwrap_err();
+    let error = filter.list(&bed.ambit, &ann(), None, 1).await.unwrap_err();
     assert_eq!(error.param.as_deref(), Some("scope"));
     assert!(
         error.message.ends_with("did you mean \"chatHistory\"?"),
@@ -216,7 +208,7 @@ async fn scope(bed: Bed) {
 }
 
 pub async fn count(bed: &Bed, filter: &ContextRowFilter) -> usize {
-    let page = contexts::list(&bed.ambit, &chief("t1"), filter, (None, 1_000)).await;
+    let page = filter.list(&bed.ambit, &chief("t1"), None, 1_000).await;
     page.unwrap().items.len()
 }
 
@@ -250,15 +242,17 @@ async fn bulk(bed: Bed) {
     for chat in ["a%", "a*", "a_b"] {
         let before = count(&bed, &ContextRowFilter::default()).await;
         let filter = history(chat);
-        let dry =
-            contexts::act_on_all(&bed.ambit, &ann(), (&filter, true), ContextAction::Remove).await;
+        let dry = filter
+            .act(&bed.ambit, &ann(), ContextAction::Remove, true)
+            .await;
         let expected = json!({
             "done": ["chatHistory_support_ann"], "unchanged": [], "skipped": [], "failed": [],
         });
         assert_eq!(json!(dry.unwrap()), expected);
         assert_eq!(count(&bed, &ContextRowFilter::default()).await, before);
-        let done =
-            contexts::act_on_all(&bed.ambit, &ann(), (&filter, false), ContextAction::Remove).await;
+        let done = filter
+            .act(&bed.ambit, &ann(), ContextAction::Remove, false)
+            .await;
         assert_eq!(json!(done.unwrap()), expected);
         assert_eq!(count(&bed, &ContextRowFilter::default()).await, before - 2);
     }
@@ -275,26 +269,20 @@ async fn bulk_of_others(bed: Bed) {
             user: Some("bob".to_owned()),
             ..ContextRowFilter::default()
         };
-        let report = contexts::act_on_all(&bed.ambit, &ann(), (&of_bob, false), action).await;
+        let report = of_bob.act(&bed.ambit, &ann(), action, false).await;
         assert_eq!(
             json!(report.unwrap()),
             json!({"done": [], "unchanged": [], "skipped": [], "failed": []})
         );
-        contexts::act_on_all(&bed.ambit, &ann(), (&all, false), action)
-            .await
-            .unwrap();
+        all.act(&bed.ambit, &ann(), action, false).await.unwrap();
     }
-    let left = contexts::list(&bed.ambit, &chief("t1"), &all, (None, 100))
-        .await
-        .unwrap();
+    let left = all.list(&bed.ambit, &chief("t1"), None, 100).await.unwrap();
     assert!(
         left.items
             .iter()
             .all(|row| row.user_id.as_deref() == Some("bob"))
     );
     assert_eq!(left.items.len(), 3);
-    let theirs = contexts::list(&bed.ambit, &twin(), &all, (None, 100))
-        .await
-        .unwrap();
+    let theirs = all.list(&bed.ambit, &twin(), None, 100).await.unwrap();
     assert_eq!(theirs.items.len(), 3);
 }

@@ -171,7 +171,7 @@ async fn temporary(bed: Bed) {
         assert!(heard(&bed, &other, "_temp_x").await.is_empty());
     }
     let window = chats::PageWindow { skip: 0, limit: 10 };
-    let all = (&chats::ChatFilter::default(), chats::ChatOrder::default());
+    let all = &chats::ChatFilter::default();
     let listed = chats::list(&bed.ambit, &ann(), all, window).await.unwrap();
     assert_eq!(listed.total, 0);
 }

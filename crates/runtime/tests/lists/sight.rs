@@ -65,19 +65,22 @@ async fn told(bed: &Bed, who: &Authorized) -> Vec<(String, String)> {
     ] {
         let filter = ChatFilter {
             keywords: keywords.map(str::to_owned),
+            order: ChatOrder::parse(order).unwrap(),
             ..ChatFilter::default()
         };
-        let order = (&filter, ChatOrder::parse(order).unwrap());
         tell(
             "chats",
-            format!("{:?}", chats::list(ambit, who, order, ALL).await),
+            format!("{:?}", chats::list(ambit, who, &filter, ALL).await),
         );
     }
-    let rows = contexts::list(ambit, who, &ContextRowFilter::default(), (None, 100)).await;
+    let rows = ContextRowFilter::default()
+        .list(ambit, who, None, 100)
+        .await;
     tell("contexts", format!("{rows:?}"));
     for action in [ContextAction::Clear, ContextAction::Remove] {
-        let filter = (&ContextRowFilter::default(), true);
-        let report = contexts::act_on_all(ambit, who, filter, action).await;
+        let report = ContextRowFilter::default()
+            .act(ambit, who, action, true)
+            .await;
         tell("bulk", format!("{report:?}"));
     }
     let filter = TraceFilter::default();
@@ -210,7 +213,7 @@ async fn history_rows(bed: &Bed, text: &str) -> Vec<String> {
         scope: Some("chatHistory".to_owned()),
         ..ContextRowFilter::default()
     };
-    let page = contexts::list(&bed.ambit, &chief(tenant), &filter, (None, 10)).await;
+    let page = filter.list(&bed.ambit, &chief(tenant), None, 10).await;
     page.unwrap().items.into_iter().map(|row| row.id).collect()
 }
 
