@@ -36,7 +36,8 @@ impl Signature<'_> {
             // A pattern has colons of its own only behind its braces.
             let kind = kind.rsplit_once("): ").map_or(kind, |(_, kind)| kind);
             let kind = without_reference(kind.trim());
-            kind.starts_with('(') && !kind.starts_with("()")
+            let inside = kind.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
+            inside.is_some_and(|inside| pieces(inside).count() > 1)
         })
     }
 }
@@ -168,6 +169,7 @@ mod tests {
         for text in [
             "fn f(a: u8) -> (u8, u8) {}\n",
             "fn f(a: &[(u8, u8)], none: (), g: fn((u8, u8))) {}\n",
+            "fn f(a: &mut (dyn FnMut(u8, u8) + Send), b: &(dyn Error + 'static)) {}\n",
         ] {
             assert!(!takes(text), "{text}");
         }
