@@ -15,6 +15,7 @@ use ambit_storage::Stores;
 use ambit_storage::clock::{Millis, to_millis};
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::event::{After, EventBus, ListenerOptions, ListenerSwitch};
+use ambit_storage::Json;
 use futures::FutureExt;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -56,7 +57,7 @@ struct PendingEvents {
 struct PendingEvent {
     tenant: String,
     /// Its JSON, with what messages say or without.
-    write: Box<dyn Fn(bool) -> Value + Send + Sync>,
+    write: Box<dyn Fn(bool) -> Json + Send + Sync>,
     has_content: bool,
 }
 
@@ -94,7 +95,7 @@ const CONTENT: [&str; 4] = ["arguments", "messages", "response", "result"];
 /// What is told of a message in any case.
 const OF_MESSAGE: [&str; 4] = ["created_at", "id", "role", "turn_id"];
 
-fn written<E: After>(event: &E, mut payload: EventPayload, has_content: bool) -> Value {
+fn written<E: After>(event: &E, mut payload: EventPayload, has_content: bool) -> Json {
     // The identity stands beside it.
     payload.remove("context");
     if !has_content {
@@ -105,7 +106,7 @@ fn written<E: After>(event: &E, mut payload: EventPayload, has_content: bool) ->
     }
     let mut all = described(event.about(), payload);
     all.insert("type".to_owned(), E::NAME.into());
-    all.into()
+    Json::stored(Value::Object(all).to_string())
 }
 
 impl EventFeed {

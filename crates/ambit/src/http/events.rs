@@ -106,6 +106,7 @@ fn frames(all: &[FeedItem]) -> Bytes {
         // Writing to a text cannot fail.
         let _ = match told {
             FeedItem::Event { place, name, event } => {
+                let event = event.as_str();
                 write!(text, "id: {place}\nevent: {name}\ndata: {event}\n\n")
             }
             FeedItem::Missed(count) => {

@@ -9,7 +9,7 @@ use ambit_storage::clock::Millis;
 use ambit_storage::driver::{Driver, LogWatch, ValuePart};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Ambit, Json, SessionIdentity};
-use serde_json::Value;
+use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,16 +37,26 @@ pub struct EventFilter {
 }
 
 impl EventFilter {
-    fn wants(&self, event: &Value, session: &SessionIdentity) -> bool {
+    fn wants(&self, event: &EventSubject) -> bool {
+        let session = &event.identity;
         let same = |wanted: &Option<String>, found: Option<&str>| {
             wanted.is_none() || wanted.as_deref() == found
         };
-        same(&self.agent, event["agent_name"].as_str())
+        same(&self.agent, event.agent_name.as_deref())
             && same(&self.user, session.user_id())
             && same(&self.chat, session.chat_name())
             && same(&self.group, session.group())
-            && (self.types.is_empty() || self.types.iter().any(|name| event["type"] == **name))
+            && (self.types.is_empty() || self.types.iter().any(|name| event.name == **name))
     }
+}
+
+/// What is looked at of an event.
+#[derive(Deserialize)]
+struct EventSubject {
+    #[serde(rename = "type")]
+    name: String,
+    agent_name: Option<String>,
+    identity: SessionIdentity,
 }
 
 /// What a follower is told.
@@ -59,7 +69,7 @@ pub enum FeedItem {
         /// Its type.
         name: String,
         /// All of it.
-        event: Value,
+        event: Json,
     },
     /// So many events at this place were never written; whose they were nobody knows.
     Missed(u64),
@@ -170,10 +180,8 @@ impl FeedReader {
         }
         let count = step.events.len();
         for (at, event) in step.events.into_iter().enumerate().skip(self.next.event) {
-            let session = event["identity"].clone();
-            let session: SessionIdentity = serde_json::from_value(session)
-                .map_err(|error| Error::internal(format!("an event of the feed: {error}")))?;
-            if self.wanted.wants(&event, &session) && self.sees(&session).await? {
+            let subject: EventSubject = event.to()?;
+            if self.wanted.wants(&subject) && self.sees(&subject.identity).await? {
                 let place = match at + 1 == count {
                     true => behind(self.next.step),
                     false => FeedCursor {
@@ -181,7 +189,7 @@ impl FeedReader {
                         ..self.next
                     },
                 };
-                let name = event["type"].as_str().unwrap_or_default().to_owned();
+                let name = subject.name;
                 told.push(FeedItem::Event { place, name, event });
             }
         }

@@ -8,7 +8,6 @@ use ambit_storage::clock::{Millis, to_millis};
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::operation::Operation;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
 /// Bytes of a step, if not one event alone is larger.
@@ -21,7 +20,7 @@ const STROKES: u64 = 1_000;
 /// What is stored of a step.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct FeedStep {
-    pub events: Vec<Value>,
+    pub events: Vec<Json>,
     /// Events that were not written, on all tenants' feeds of a node, because too many waited.
     #[serde(default)]
     pub lost: u64,
@@ -88,10 +87,10 @@ impl FeedWriter {
         let (mut written, mut bytes) = (Vec::new(), 0);
         for event in events {
             let mut value = (event.write)(event.has_content);
-            let mut size = value.to_string().len();
+            let mut size = value.as_str().len();
             if size > HUGE {
                 value = (event.write)(false);
-                size = value.to_string().len();
+                size = value.as_str().len();
             }
             if bytes + size > LARGE && !written.is_empty() {
                 break;
@@ -179,7 +178,7 @@ mod tests {
     use super::*;
     use ambit_storage::driver::DriverOptions;
     use ambit_storage::driver::memory::MemoryDriver;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     async fn followed() -> MemoryDriver {
         let driver = MemoryDriver::new(DriverOptions::default());
@@ -195,7 +194,7 @@ mod tests {
     fn waiting(count: usize, lost: u64) -> PendingEvents {
         let event = |number: usize| PendingEvent {
             tenant: "t".to_owned(),
-            write: Box::new(move |_| json!(number)),
+            write: Box::new(move |_| Json::of(&number).unwrap()),
             has_content: false,
         };
         PendingEvents {
@@ -213,7 +212,7 @@ mod tests {
                 break;
             };
             let step: FeedStep = entry.value.to().unwrap();
-            events.extend(step.events);
+            events.extend(step.events.iter().map(|event| event.to::<Value>().unwrap()));
             lost += step.lost;
         }
         (events, lost)
@@ -278,8 +277,8 @@ mod tests {
         let event = |size: usize| PendingEvent {
             tenant: "t".to_owned(),
             write: Box::new(move |full| match full {
-                true => "x".repeat(size).into(),
-                false => json!(size),
+                true => Json::of(&"x".repeat(size)).unwrap(),
+                false => Json::of(&size).unwrap(),
             }),
             has_content: true,
         };
