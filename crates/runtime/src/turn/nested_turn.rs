@@ -33,6 +33,7 @@ use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
 use call::{NestedAnswer, NestedOutput, NestedTurn, NestedWork};
 use scoped_task::ScopedTask;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -51,15 +52,19 @@ pub(super) struct AgentTurnHost {
     /// What its calls have done, if that is kept.
     calls: Option<Arc<NestedCallJournal>>,
     /// From where it calls: the call it is in, the agent's run, and the step.
-    place: Value,
+    place: CallPlace,
 }
+
+/// From where a call is made.
+#[derive(Serialize)]
+struct CallPlace(Option<String>, usize, String);
 
 impl Turn {
     /// Whom the hooks of this agent ask for what only a runtime can do.
     pub(super) fn turn_host(&self, run: &AgentRun, step: &str) -> AgentTurnHost {
         let context = &self.context;
         let call = self.journal.call_record();
-        let call = call.map(|record| record.key.as_str());
+        let call = call.map(|record| record.key.clone());
         AgentTurnHost {
             core: context.core.clone(),
             loaded: context.loaded.clone(),
@@ -70,7 +75,7 @@ impl Turn {
             settings: context.settings.clone(),
             chain: run.chain.clone(),
             calls: self.journal.nested_calls.clone(),
-            place: json!([call, run.index, step]),
+            place: CallPlace(call, run.index, step.to_owned()),
         }
     }
 }

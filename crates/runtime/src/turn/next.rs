@@ -6,7 +6,7 @@ use super::converse::{StageFailure, Transcript};
 use crate::chat::ChatMessage;
 use crate::error::Result;
 use crate::event::BeforeStructuredOutput;
-use crate::hook::{NextOutcome, NextResult};
+use crate::hook::{CreateResult, NextOutcome, NextResult};
 use crate::journal::{ToolCallReport, TurnIds};
 use crate::llm::ModelCompletion;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ pub(super) struct TurnResponse {
     /// What `Next` returned as data.
     pub next: Value,
     /// What `Create` returned.
-    pub create: Value,
+    pub create: Option<CreateResult>,
     /// The model's answer.
     pub completion: Option<ModelCompletion>,
     /// The tool calls.
@@ -37,7 +37,7 @@ impl TurnResponse {
             "trace_id": ids.request_id,
             "chat_id": ids.chat_id,
             "assistant_id": self.assistant_id,
-            "create": self.create,
+            "create": self.create.as_ref().map(CreateResult::shown),
             "next": self.next,
             "completion": self.completion.as_ref().map(ModelCompletion::to_json),
             "tools": self.tools,
@@ -56,7 +56,7 @@ impl Turn {
     ) -> Result<AgentRunOutcome> {
         self.context.live.set_closing(true).await;
         let mut response = TurnResponse {
-            create: self.journal.replay.create_view(run.index),
+            create: self.journal.replay.created(run.index).flatten().cloned(),
             completion: transcript.completion.take(),
             tools: self.output.answers.tool_results.clone(),
             assistant_id: run.agent.id.clone(),

@@ -3,6 +3,7 @@
 use super::options;
 use crate::http::input::BodyFields;
 use ambit_runtime::Result;
+use ambit_runtime::chat::ToolDefinition;
 use ambit_runtime::request::{SearchChoice, SkipOptions};
 use ambit_storage::lease::OnBusy;
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
@@ -52,7 +53,7 @@ pub struct ChatCompletionBody {
     pub search: Option<SearchField>,
     /// Tools that the client runs itself.
     #[schema(value_type = Option<Vec<Object>>)]
-    pub tools: Option<Vec<Value>>,
+    pub tools: Option<Vec<ToolDefinition>>,
     /// What one agent may tell another when it calls it, as far as clients may say it.
     pub options: Option<CallFields>,
     /// How much chance there is in the answer.

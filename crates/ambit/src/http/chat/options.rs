@@ -3,7 +3,6 @@
 use super::body::ChatCompletionBody;
 use ambit_runtime::chat::{GenerationOptions, ToolDefinition};
 use ambit_runtime::{Error, Result};
-use serde::Deserialize;
 use serde_json::Value;
 
 /// The options that are there.
@@ -60,20 +59,12 @@ pub fn check(body: &ChatCompletionBody) -> Result<()> {
             "n must be 1: an agent gives one answer",
         ));
     }
+    let mut tools = body.tools.iter().flatten();
+    if let Some(at) = tools.position(|tool| tool.name.is_empty()) {
+        let place = format!("tools[{at}].function.name");
+        return Err(Error::invalid(&place, format!("{place} must be a string")));
+    }
     Ok(())
-}
-
-/// The tools that the client runs itself.
-pub fn tools(tools: Vec<Value>) -> Result<Vec<ToolDefinition>> {
-    let tools = tools.into_iter().enumerate().map(|(at, tool)| {
-        let tool = ToolDefinition::deserialize(tool).ok();
-        let named = tool.filter(|tool| !tool.name.is_empty());
-        named.ok_or_else(|| {
-            let place = format!("tools[{at}].function.name");
-            Error::invalid(&place, format!("{place} must be a string"))
-        })
-    });
-    tools.collect()
 }
 
 /// What the tools of a list are called.

@@ -27,7 +27,7 @@ pub fn read(
 ) -> Result<ChatRequest, HttpError> {
     let JsonBody { value: body, text } = body;
     let options = options::of(&body);
-    let tools = options::tools(body.tools.unwrap_or_default())?;
+    let tools = body.tools.unwrap_or_default();
     let call = body.options.unwrap_or_default();
     let named = AgentSelection {
         assistant: body.assistant_id,

@@ -46,9 +46,9 @@ config! {
         /// Its prompts, where there is no `prompts.yml`.
         prompts: PromptList,
         /// Collections of knowledge that its searches look into.
-        kb: Option<Value> as AgentKnowledge::KIND,
+        kb: Option<AgentKnowledge>,
         /// Models that its searches look into.
-        db: Option<Value> as AgentTables::KIND,
+        db: Option<AgentTables>,
         /// Its tool servers.
         mcp: AgentTools,
         /// Who does the steps beside the model.

@@ -180,7 +180,7 @@ impl Turn {
         let replay = &self.journal.replay;
         let tokens = self.journal.usage.tokens();
         let response = TurnResponse {
-            create: replay.create_view(run),
+            create: replay.created(run).flatten().cloned(),
             completion: Some(self.output.completion(&answer, &tokens)),
             tools: (0..=run).flat_map(|run| replay.results(run)).collect(),
             assistant_id: agent.clone(),

@@ -8,7 +8,6 @@ use crate::journal::{
 };
 use crate::llm::ModelAnswer;
 use crate::turn::answers::AnswerRecord;
-use serde_json::Value;
 
 /// The steps of a turn, those of an earlier attempt included.
 #[derive(Default)]
@@ -36,12 +35,6 @@ impl JournalReplay {
             JournalStep::Created { run, created } if *run == of => Some(created.as_deref()),
             _ => None,
         })
-    }
-
-    /// What `Create` of this run said of the response.
-    pub fn create_view(&self, of: usize) -> Value {
-        let created = self.created(of).flatten();
-        created.map_or(Value::Null, CreateResult::shown)
     }
 
     /// How this run was handed the turn, if it was.
