@@ -307,7 +307,7 @@ pub enum ContextAction {
 pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: ContextAction) -> Result<()> {
     let access = DataAccess::of(who);
     let row = access.row(ambit, id).await?;
-    let mut query = SessionQuery::every(&access.ambit_for(ambit, &row)).with_id(id);
+    let mut query = SessionQuery::every(access.ambit_for(ambit, &row)).with_id(id);
     // The row's own fields narrow the search for the memory that goes along.
     let identity = &row.identity;
     if let Some(user) = identity.user_id() {

@@ -67,7 +67,7 @@ type UsageCondition = fn(Usage, &str) -> Usage;
 
 async fn question(ambit: &Ambit, who: &Authorized, filter: &UsageFilter) -> Result<Usage> {
     let access = DataAccess::of(who);
-    let mut usage = Usage::all(&access.ambit(ambit));
+    let mut usage = Usage::all(access.ambit(ambit));
     let texts: [(&Option<String>, UsageCondition); 10] = [
         (&filter.agent, Usage::for_agent),
         (&filter.user, Usage::for_user),
