@@ -31,7 +31,7 @@ pub fn g025_leaked_agents_lose_nothing_that_was_committed(store: &'static Store)
             assert_eq!(texts, ["kept"]);
         }
         let one = Context::named(&ambit, AGENT).for_chat("a").count().await;
-        let other = Context::named(&app.tenant("dropped"), AGENT).for_chat("a");
+        let other = Context::named(app.tenant("dropped"), AGENT).for_chat("a");
         assert_eq!(one.unwrap(), other.count().await.unwrap());
     });
 }

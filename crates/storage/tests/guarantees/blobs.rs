@@ -52,7 +52,7 @@ async fn g088_a_large_message_is_kept_beside_the_log_and_read_as_any_other(bed: 
     assert_eq!(agent.history().count().await.unwrap(), 3);
     let (values, longest) = sizes(bed.driver.as_ref(), agent.history().identity()).await;
     assert_eq!((values, longest < 1_000), (1, true));
-    let query = Context::named(&bed.ambit(), "Support");
+    let query = Context::named(bed.ambit(), "Support");
     let row = query.page(None, 10).await.unwrap().items.remove(0);
     assert_eq!(row.items, 3);
 }
@@ -66,7 +66,7 @@ async fn g088_a_large_message_goes_with_its_history(bed: Bed) {
         (0, 0)
     );
     with_large(&bed).await;
-    let query = Context::named(&bed.ambit(), "Support");
+    let query = Context::named(bed.ambit(), "Support");
     query
         .for_storage::<ChatHistoryStorage>()
         .remove()
@@ -119,7 +119,7 @@ async fn g088_a_large_usage_record_is_summed_and_goes_with_its_owner(bed: Bed) {
     assert_eq!(cut.aggregate().await.unwrap(), Some(before.clone()));
     let report = agent.context().remove().await.unwrap();
     assert_eq!((report.done.len(), report.failed), (2, vec![]));
-    let kept = ambit_storage::Usage::all(&bed.ambit())
+    let kept = ambit_storage::Usage::all(bed.ambit())
         .aggregate()
         .await
         .unwrap();

@@ -17,7 +17,7 @@ pub const CASES: &[Case] = cases![
 
 async fn g150_page_sizes_out_of_range_are_refused(bed: Bed) {
     bed.track(3).await;
-    let query = Context::named(&bed.ambit(), "Support");
+    let query = Context::named(bed.ambit(), "Support");
     for size in [0, MAX_PAGE + 1, 1_000_000_000, usize::MAX] {
         assert_eq!(invalid(query.page(None, size).await), "limit");
         assert_eq!(invalid(query.storage_keys(None, size).await), "limit");
@@ -60,7 +60,7 @@ async fn g150_a_cursor_of_another_query_tenant_or_caller_is_refused(bed: Bed) {
 
 async fn g150_a_forged_cursor_is_refused(bed: Bed) {
     bed.track(3).await;
-    let query = Context::named(&bed.ambit(), "Support");
+    let query = Context::named(bed.ambit(), "Support");
     let cursor = query.page(None, 1).await.unwrap().next.unwrap();
     for at in 0..cursor.len() {
         let mut bytes = cursor.clone().into_bytes();
@@ -84,7 +84,7 @@ async fn g150_a_forged_cursor_is_refused(bed: Bed) {
 
 async fn g150_an_old_cursor_is_refused(bed: Bed) {
     bed.track(3).await;
-    let query = Context::named(&bed.ambit(), "Support");
+    let query = Context::named(bed.ambit(), "Support");
     let cursor = query.page(None, 1).await.unwrap().next.unwrap();
     bed.clock().advance(Duration::from_secs(24 * 3600 - 60));
     assert!(query.page(Some(&cursor), 1).await.is_ok());
@@ -115,7 +115,7 @@ async fn g080_listing_sessions_reads_no_message_and_one_page_at_a_time(bed: Bed)
     let count = bed.many(10_000);
     bed.track(count).await;
     let counting = Counting::new(bed.driver.clone());
-    let query = Context::named(&bed.over(counting.clone()), "Support");
+    let query = Context::named(bed.over(counting.clone()), "Support");
     query.page(None, 1).await.unwrap();
     let (mut cursor, mut listed) = (None, 0);
     counting.take();

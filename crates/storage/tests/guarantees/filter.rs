@@ -203,7 +203,7 @@ async fn g147_a_condition_that_is_added_never_replaces_one(bed: Bed) {
 
 async fn g153_contradicting_filters_are_invalid(bed: Bed) {
     bed.track(3).await;
-    let query = Context::named(&bed.ambit(), "Support");
+    let query = Context::named(bed.ambit(), "Support");
     let contradictions = [
         ("user", query.for_user("a").for_user("b")),
         ("chat", query.for_chat("a").for_chat("b").for_chat("a")),
@@ -236,14 +236,14 @@ async fn g153_contradicting_filters_are_invalid(bed: Bed) {
 }
 
 async fn g153_a_filter_that_no_identity_can_meet_is_invalid(bed: Bed) {
-    let query = Context::named(&bed.ambit(), "Support");
+    let query = Context::named(bed.ambit(), "Support");
     let long = "x".repeat(201);
     for value in ["", "a\0b", long.as_str()] {
         assert_eq!(invalid(query.for_user(value).first().await), "user");
         assert_eq!(invalid(query.for_chat(value).first().await), "chat");
         assert_eq!(invalid(query.for_group(value).first().await), "group");
         assert_eq!(invalid(query.for_scope(value).first().await), "scope");
-        let named = Context::named(&bed.ambit(), value);
+        let named = Context::named(bed.ambit(), value);
         assert_eq!(invalid(named.first().await), "agent");
     }
 }

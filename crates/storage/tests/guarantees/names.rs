@@ -36,7 +36,7 @@ async fn g146_an_unknown_driver_is_named_with_the_nearest(bed: Bed) {
     for builder in defaults {
         names(builder.build(), "Main", "main");
     }
-    let query = Context::named(&bed.ambit(), "Support").with_drivers(&["mian"]);
+    let query = Context::named(bed.ambit(), "Support").with_drivers(&["mian"]);
     names(query.first().await, "mian", "main");
     for set in [&[][..], &["main", "main"]] {
         assert_eq!(invalid(stores.chain(set)), "drivers");
@@ -44,7 +44,7 @@ async fn g146_an_unknown_driver_is_named_with_the_nearest(bed: Bed) {
 }
 
 async fn g146_an_unknown_scope_is_named_with_the_nearest(bed: Bed) {
-    let query = Context::named(&bed.ambit(), "Support");
+    let query = Context::named(bed.ambit(), "Support");
     for (unknown, nearest) in [
         ("chathistory", "chatHistory"),
         ("chat_history", "chatHistory"),

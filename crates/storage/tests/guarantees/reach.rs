@@ -128,7 +128,7 @@ async fn g067_a_driver_that_is_not_set_up_any_more_leaves_the_identity_tracked_a
     let stores = bed.stores().driver("copy", copy.clone());
     let before = with_agents(stores.scope_drivers("chatHistory", &["main", "copy"])).build();
     with_memory(&before, "c").await;
-    let query = Context::named(&bed.ambit(), "Support");
+    let query = Context::named(bed.ambit(), "Support");
     let report = query.remove().await.unwrap();
     assert_eq!(
         (report.done.len(), report.failed.len()),

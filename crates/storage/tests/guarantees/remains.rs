@@ -142,7 +142,7 @@ async fn is_gone(bed: &Bed) {
     for word in words {
         assert!(!keeps(bed, word).await, "{word} is kept");
     }
-    let all = Usage::all(&bed.ambit()).aggregate().await.unwrap().unwrap();
+    let all = Usage::all(bed.ambit()).aggregate().await.unwrap().unwrap();
     assert_eq!((all.records, all.prompt_tokens), (1, 5));
 }
 
@@ -156,7 +156,7 @@ async fn g069_no_byte_of_a_removed_context_is_left(bed: Bed) {
 async fn g069_no_byte_of_a_session_removed_in_bulk_is_left(bed: Bed) {
     secretive(&bed.ambit()).await;
     assert!(keeps(&bed, "secretive-text").await);
-    let query = Context::named(&bed.ambit(), "Support").for_user("secretive-user");
+    let query = Context::named(bed.ambit(), "Support").for_user("secretive-user");
     let report = query.remove().await.unwrap();
     assert_eq!((report.done.len(), report.failed), (4, vec![]));
     is_gone(&bed).await;
@@ -168,7 +168,7 @@ async fn g069_no_text_of_a_cleared_context_is_left(bed: Bed) {
     agent.context().save().await.unwrap();
     assert!(!keeps(&bed, "secretive-text").await);
     assert_eq!(
-        Context::named(&bed.ambit(), "Support")
+        Context::named(bed.ambit(), "Support")
             .count()
             .await
             .unwrap(),
