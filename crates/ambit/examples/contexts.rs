@@ -4,7 +4,7 @@
 
 use ambit::{Ambit, ChatHistoryStorage, Context, Result, Usage, UsageField};
 
-const WELCOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+const WELCOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
 
 /// Runs the example.
 #[tokio::main]

@@ -5,7 +5,7 @@
 use ambit::{Ambit, Context, Result};
 
 /// An app with one agent. Its model is scripted, so that it answers without a network and without a key.
-const WELCOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+const WELCOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
 
 /// Runs the example.
 #[tokio::main]

@@ -7,7 +7,7 @@ use ambit::{Ambit, ErrorCode, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const WELCOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+const WELCOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
 
 /// Runs the example.
 #[tokio::main]

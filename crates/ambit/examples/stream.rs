@@ -6,7 +6,7 @@ use ambit::{Ambit, Result};
 use futures::TryStreamExt;
 use std::io::Write;
 
-const WELCOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+const WELCOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
 
 /// Runs the example.
 #[tokio::main]

@@ -45,7 +45,7 @@ const GRACE: Duration = Duration::from_secs(30);
 ///
 /// # #[tokio::main]
 /// # async fn main() -> ambit::Result<()> {
-/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
 /// let ambit = Ambit::builder(folder).in_memory().open().await?;
 /// let agent = ambit.agent("welcome")?.for_user_id("ann").chat("billing").await?;
 /// agent.respond("Hello").await?;
@@ -153,7 +153,7 @@ impl Ambit {
     /// ```
     /// # #[tokio::main]
     /// # async fn main() -> ambit::Result<()> {
-    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
     /// # let ambit = ambit::Ambit::builder(folder).in_memory().open().await?;
     /// let memory = ambit.user_memory("ann").await?;
     /// memory.set("name", "Ann", None).await?;
@@ -202,7 +202,7 @@ impl Ambit {
     ///
     /// # #[tokio::main]
     /// # async fn main() -> ambit::Result<()> {
-    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
     /// # let ambit = ambit::Ambit::builder(folder).in_memory().open().await?;
     /// ambit.before::<BeforeSend>(async |event| {
     ///     let text = event.message.to_string();

@@ -26,7 +26,7 @@ use std::sync::Arc;
 ///
 /// # #[tokio::main]
 /// # async fn main() -> ambit::Result<()> {
-/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
 /// # let ambit = ambit::Ambit::builder(folder).in_memory().open().await?;
 /// let app: Router = Router::new()
 ///     .route("/", get(async || "The shop is open."))

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 macro_rules! files {
     ($($name:literal,)+) => {
-        &[$(($name, include_str!(concat!("../../../../examples/welcome/", $name)))),+]
+        &[$(($name, include_str!(concat!("../../examples/welcome/", $name)))),+]
     };
 }
 
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn the_unpacked_app_is_the_example() {
         let unpacked = WelcomeApp::unpack().unwrap();
-        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/welcome");
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/welcome");
         for folder in [&unpacked.path(), &example] {
             let app = App::load(folder, &BTreeMap::new()).unwrap();
             assert_eq!(app.problems, []);

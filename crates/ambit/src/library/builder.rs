@@ -24,7 +24,7 @@ const MEMORY_URL: &str = "memory:";
 /// ```
 /// # #[tokio::main]
 /// # async fn main() -> ambit::Result<()> {
-/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
 /// # let data = tempfile::tempdir().unwrap();
 /// # let url = format!("sqlite:{}", data.path().join("ambit.db").display());
 /// let ambit = ambit::Ambit::builder(folder)
@@ -113,6 +113,42 @@ impl AmbitBuilder {
     }
 
     /// Adds tools of the program's own. Agents name their server in `mcp.servers` as they name the app's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ambit::{Ambit, ToolServer};
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> ambit::Result<()> {
+    /// // The scripted model calls the tool, and repeats what it gave.
+    /// let rules = r#"{ "type": "scripted", "options": { "rules": [
+    ///     { "match": { "has_tool_result": true }, "reply": "{{last_tool_result}} are left" },
+    ///     { "tool_calls": [{ "name": "stock__count", "arguments": { "article": "lamp" } }] }
+    /// ] } }"#;
+    /// let shop = r#"{ "name": "Shop", "connector": "scripted", "mcp": { "servers": ["stock"] } }"#;
+    ///
+    /// let article = json!({ "type": "object", "properties": { "article": { "type": "string" } } });
+    /// let stock = ToolServer::new("stock").tool(
+    ///     "count",
+    ///     "How many of an article there are",
+    ///     article,
+    ///     async |arguments, _caller| Ok(json!(arguments["article"].to_string().len())),
+    /// );
+    /// let ambit = Ambit::builder([
+    ///     ("app.yao", "{}"),
+    ///     ("assistants/shop/package.yao", shop),
+    ///     ("connectors/scripted.conn.yao", rules),
+    /// ])
+    /// .tools(stock)
+    /// .open()
+    /// .await?;
+    /// let response = ambit.agent("shop")?.for_user("ann").respond("How many lamps?").await?;
+    /// assert_eq!(response.text, "6 are left");
+    /// # ambit.close().await
+    /// # }
+    /// ```
     pub fn tools(mut self, server: ToolServer) -> Self {
         self.tools.push(server);
         self

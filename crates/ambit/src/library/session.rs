@@ -35,7 +35,7 @@ impl AgentSession {
     /// ```
     /// # #[tokio::main]
     /// # async fn main() -> ambit::Result<()> {
-    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
     /// # let ambit = ambit::Ambit::builder(folder).in_memory().open().await?;
     /// let agent = ambit.agent("welcome")?.for_user("ann").await?;
     /// let response = agent.respond("Hello").await?;
@@ -76,7 +76,7 @@ impl AgentSession {
     ///
     /// # #[tokio::main]
     /// # async fn main() -> ambit::Result<()> {
-    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
     /// # let ambit = ambit::Ambit::builder(folder).in_memory().open().await?;
     /// let agent = ambit.agent("welcome")?.for_user("ann").await?;
     /// agent.respond("Hello").await?;

@@ -70,7 +70,7 @@ impl TurnBuilder {
     ///
     /// # #[tokio::main]
     /// # async fn main() -> ambit::Result<()> {
-    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/welcome");
+    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
     /// # let ambit = ambit::Ambit::builder(folder).in_memory().open().await?;
     /// let agent = ambit.agent("welcome")?.for_user("ann").await?;
     /// let mut text = agent.respond("Hello").stream().await?.text();

@@ -66,6 +66,7 @@ fn prints_what_it_should(name: &str) {
 fn every_example_is_run() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let files = std::fs::read_dir(folder).unwrap();
+    let files = files.filter(|file| file.as_ref().unwrap().path().is_file());
     let names = files.map(|file| file.unwrap().path().file_stem().unwrap().to_owned());
     for name in names.filter(|name| name != "app_files") {
         assert!(EXAMPLES.iter().any(|(known, _)| name == *known), "{name:?}");
