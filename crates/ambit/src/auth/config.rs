@@ -2,7 +2,6 @@
 
 use super::RequestCaller;
 use super::access::{self, AccessRules};
-
 use super::issuer;
 use super::openapi_file::{self, AuthMode, ProxySettings, wrong};
 use super::proxy::{IpNetwork, TrustedProxy};
@@ -17,14 +16,6 @@ use serde_json::{Map, Value};
 const DEVELOPER: &str = "dev";
 /// The role of callers without one.
 const ROLE: &str = "user";
-/// What limits a caller's data.
-const CONSTRAINTS: [&str; 5] = [
-    "owner_only",
-    "creator_only",
-    "editor_only",
-    "team_only",
-    "extra",
-];
 
 /// How callers are told apart, and where the routes are.
 pub struct AuthConfig {
@@ -114,9 +105,6 @@ fn base(base: &str) -> Result<String, FileProblem> {
 }
 
 fn developer(told: Map<String, Value>) -> Result<Authorized, FileProblem> {
-    if let Some(limits) = told.get("constraints") {
-        check_constraints(limits)?;
-    }
     let has_limits = told.contains_key("constraints");
     let mut person = match told.is_empty() {
         true => Authorized {
@@ -130,23 +118,6 @@ fn developer(told: Map<String, Value>) -> Result<Authorized, FileProblem> {
         person.constraints = DataConstraints::usual(&person);
     }
     Ok(person)
-}
-
-/// A limit that is misspelt would not be one.
-fn check_constraints(limits: &Value) -> Result<(), FileProblem> {
-    let names = limits
-        .as_object()
-        .into_iter()
-        .flat_map(|limits| limits.keys());
-    for name in names {
-        if !CONSTRAINTS.contains(&name.as_str()) {
-            let hint = suggestion::hint(name, CONSTRAINTS);
-            return Err(wrong(format!(
-                "unknown key \"auth.dev_identity.constraints.{name}\"{hint}"
-            )));
-        }
-    }
-    Ok(())
 }
 
 fn proxy(mut proxy: ProxySettings) -> Result<TrustedProxy, FileProblem> {

@@ -38,8 +38,8 @@ config! {
     pub struct AuthSettings {
         /// `dev`, where everybody is the developer, or `token`; without it `token` where a source of callers is named.
         mode: Option<AuthMode>,
-        /// Who the developer is: `user_id`, `team_id`, `roles`, `constraints` …
-        dev_identity: Map<String, Value>,
+        /// Who the developer is; without the key the user `dev`.
+        dev_identity: Map<String, Value> as DeveloperIdentity::KIND,
         /// Whose tokens count.
         issuers: Vec<IssuerSettings>,
         /// Whether keys count that `ambit keys new` makes.
@@ -48,6 +48,33 @@ config! {
         proxy: Option<ProxySettings>,
         /// The role of callers without one; without it the one that `roles.yml` says, else `user`.
         default_role: Option<String>,
+    }
+
+    /// Who the developer is.
+    pub struct DeveloperIdentity {
+        /// The user.
+        user_id: String,
+        /// The team.
+        team_id: String,
+        /// The tenant.
+        tenant_id: String,
+        /// The limits; without the key they are to the team's data or, without a team, to the user's own.
+        constraints: DeveloperConstraints,
+        open "Other keys are claims, such as `roles` and `scope`."
+    }
+
+    /// Limits on the data that the developer may reach.
+    pub struct DeveloperConstraints {
+        /// Only what they own.
+        owner_only: bool,
+        /// Only what they have made.
+        creator_only: bool,
+        /// Only what they have changed last.
+        editor_only: bool,
+        /// Only what is their team's.
+        team_only: bool,
+        /// Only rows with these values, by columns.
+        extra: Map<String, Value>,
     }
 
     /// How callers are told apart.
