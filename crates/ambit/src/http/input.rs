@@ -5,6 +5,7 @@
 
 mod duplicate;
 mod error;
+mod fields;
 mod json;
 mod text;
 mod value;

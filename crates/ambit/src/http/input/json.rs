@@ -2,9 +2,10 @@
 //! stands twice in an object, which readers of JSON take differently, is refused.
 
 use super::error::InputError;
+use super::fields::InputFields;
 use super::{BodyFields, duplicate};
 use ambit_runtime::{Error, Result};
-use serde::de::value::StringDeserializer;
+use indexmap::IndexMap;
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
     Visitor,
@@ -12,8 +13,6 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::Number;
 use serde_json::value::RawValue;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 
 /// At most so many items of a list are looked at.
@@ -40,22 +39,21 @@ pub fn read<T: BodyFields>(body: &[u8]) -> Result<T> {
     }
 }
 
-fn entries(body: &[u8]) -> Result<JsonEntries<'_>> {
+fn entries(body: &[u8]) -> Result<InputFields<JsonValue<'_>>> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let read = reader.deserialize_map(EntriesVisitor).and_then(|entries| {
         reader.end()?;
         Ok(entries)
     });
-    let entries = read.map_err(|error| match error.is_data() {
+    read.map_err(|error| match error.is_data() {
         true => Error::invalid("body", "the body must be a JSON object"),
         false => Error::invalid("body", format!("the body is not JSON: {error}")),
-    })?;
-    Ok(JsonEntries::of(entries))
+    })
 }
 
 /// The object that is a body.
 struct BodyReader<'de, 'a> {
-    entries: JsonEntries<'de>,
+    entries: InputFields<JsonValue<'de>>,
     /// Where to say which of its names the type does not know.
     unknown: Option<&'a mut Option<InputError>>,
 }
@@ -74,8 +72,7 @@ impl<'de> Deserializer<'de> for BodyReader<'de, '_> {
         visitor: V,
     ) -> Result<V::Value, InputError> {
         if let Some(unknown) = self.unknown {
-            let names = self.entries.rest.as_slice().iter();
-            let names = names.map(|entry| entry.name.as_str());
+            let names = self.entries.names();
             let first = names.filter(|name| !fields.contains(name)).min();
             *unknown = first.map(|name| InputError::unknown(name, "field of this request", fields));
         }
@@ -108,11 +105,10 @@ impl<'de> JsonValue<'de> {
     }
 
     /// The fields of an object.
-    fn entries(&self) -> Result<JsonEntries<'de>, InputError> {
+    fn entries(&self) -> Result<InputFields<Self>, InputError> {
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
         let entries = reader.deserialize_map(EntriesVisitor);
-        let entries = entries.map_err(|_| InputError::new(JSON))?;
-        Ok(JsonEntries::of(entries))
+        entries.map_err(|_| InputError::new(JSON))
     }
 
     /// The items of a list.
@@ -240,54 +236,6 @@ impl<'de> Deserializer<'de> for JsonValue<'de> {
     }
 }
 
-/// A field of an object.
-struct JsonEntry<'de> {
-    name: String,
-    value: JsonValue<'de>,
-}
-
-/// The fields of an object, in the order in which they were written.
-struct JsonEntries<'de> {
-    rest: std::vec::IntoIter<JsonEntry<'de>>,
-    /// The field whose name was given out last.
-    present: Option<JsonEntry<'de>>,
-}
-
-impl<'de> JsonEntries<'de> {
-    fn of(entries: Vec<JsonEntry<'de>>) -> Self {
-        Self {
-            rest: entries.into_iter(),
-            present: None,
-        }
-    }
-}
-
-impl<'de> MapAccess<'de> for JsonEntries<'de> {
-    type Error = InputError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, InputError> {
-        self.present = self.rest.next();
-        let Some(entry) = &self.present else {
-            return Ok(None);
-        };
-        let name: StringDeserializer<InputError> = entry.name.clone().into_deserializer();
-        seed.deserialize(name).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(
-        &mut self,
-        seed: V,
-    ) -> Result<V::Value, InputError> {
-        let Some(JsonEntry { name, value }) = self.present.take() else {
-            return Err(InputError::new("has no value"));
-        };
-        seed.deserialize(value).map_err(|error| error.within(&name))
-    }
-}
-
 /// The items of a list.
 struct JsonItems<'de> {
     rest: std::iter::Enumerate<std::vec::IntoIter<&'de RawValue>>,
@@ -316,32 +264,25 @@ impl<'de> SeqAccess<'de> for JsonItems<'de> {
 struct EntriesVisitor;
 
 impl<'de> Visitor<'de> for EntriesVisitor {
-    type Value = Vec<JsonEntry<'de>>;
+    type Value = InputFields<JsonValue<'de>>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let (mut entries, mut places) = (
-            Vec::<JsonEntry<'de>>::new(),
-            HashMap::<String, usize>::new(),
-        );
+        let mut entries = IndexMap::new();
         while let Some((name, raw)) = map.next_entry::<String, &'de RawValue>()? {
-            match places.entry(name) {
-                Entry::Occupied(place) => entries[*place.get()].value.is_twice = true,
-                Entry::Vacant(place) => {
-                    let value = JsonValue {
-                        raw,
-                        is_twice: false,
-                    };
-                    let name = place.key().clone();
-                    place.insert(entries.len());
-                    entries.push(JsonEntry { name, value });
-                }
-            }
+            let value = JsonValue {
+                raw,
+                is_twice: false,
+            };
+            let first = entries.entry(name);
+            first
+                .and_modify(|first: &mut JsonValue<'_>| first.is_twice = true)
+                .or_insert(value);
         }
-        Ok(entries)
+        Ok(InputFields::of(entries))
     }
 }
 

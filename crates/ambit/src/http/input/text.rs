@@ -1,13 +1,13 @@
 //! Fields that are text: the parts of a path, and what stands behind `?`.
 
 use super::error::InputError;
+use super::fields::InputFields;
 use ambit_runtime::{Error, Result};
 use axum::http::request::Parts;
+use indexmap::IndexMap;
 use percent_encoding::percent_decode_str;
-use serde::de::value::StringDeserializer;
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess,
-    Unexpected, Visitor,
+    DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor,
 };
 use serde::forward_to_deserialize_any;
 use std::borrow::Cow;
@@ -25,14 +25,8 @@ pub enum EmptyText {
 /// Fields that no type has taken yet.
 #[derive(Debug)]
 pub struct TextFields {
-    rest: Vec<TextField>,
+    rest: IndexMap<String, TextValue>,
     known: Vec<&'static str>,
-}
-
-#[derive(Debug)]
-struct TextField {
-    name: String,
-    value: TextValue,
 }
 
 /// The query of a request.
@@ -64,19 +58,17 @@ fn decode(text: &str) -> Option<String> {
 impl TextFields {
     /// These fields.
     pub(super) fn of(pairs: impl IntoIterator<Item = (String, String)>, empty: EmptyText) -> Self {
-        let mut rest: Vec<TextField> = Vec::new();
+        let mut rest = IndexMap::new();
         for (name, text) in pairs {
-            match rest.iter_mut().find(|known| known.name == name) {
-                Some(known) => known.value.is_twice = true,
-                None => rest.push(TextField {
-                    name,
-                    value: TextValue {
-                        text,
-                        is_twice: false,
-                        empty,
-                    },
-                }),
-            }
+            let value = TextValue {
+                text,
+                is_twice: false,
+                empty,
+            };
+            let first = rest.entry(name);
+            first
+                .and_modify(|first: &mut TextValue| first.is_twice = true)
+                .or_insert(value);
         }
         Self {
             rest,
@@ -93,9 +85,9 @@ impl TextFields {
     pub(super) fn finish(self) -> Result<()> {
         match self.rest.first() {
             None => Ok(()),
-            Some(field) => {
+            Some((name, _)) => {
                 let what = "condition of this route";
-                Err(InputError::unknown(&field.name, what, &self.known).into())
+                Err(InputError::unknown(name, what, &self.known).into())
             }
         }
     }
@@ -115,50 +107,14 @@ impl<'de> Deserializer<'de> for &mut TextFields {
         visitor: V,
     ) -> Result<V::Value, InputError> {
         self.known.extend(fields);
-        let is_known = |field: &mut TextField| fields.contains(&field.name.as_str());
-        let taken: Vec<TextField> = self.rest.extract_if(.., is_known).collect();
-        visitor.visit_map(TakenFields {
-            rest: taken.into_iter(),
-            present: None,
-        })
+        let is_known = |name: &String, _: &mut TextValue| fields.contains(&name.as_str());
+        let taken = self.rest.extract_if(.., is_known).collect();
+        visitor.visit_map(InputFields::of(taken))
     }
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
         newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
-}
-
-/// The fields that a struct knows.
-struct TakenFields {
-    rest: std::vec::IntoIter<TextField>,
-    present: Option<TextField>,
-}
-
-impl<'de> MapAccess<'de> for TakenFields {
-    type Error = InputError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, InputError> {
-        self.present = self.rest.next();
-        let Some(field) = &self.present else {
-            return Ok(None);
-        };
-        let name: StringDeserializer<InputError> = field.name.clone().into_deserializer();
-        seed.deserialize(name).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(
-        &mut self,
-        seed: V,
-    ) -> Result<V::Value, InputError> {
-        let Some(TextField { name, value }) = self.present.take() else {
-            return Err(InputError::new("has no value"));
-        };
-        let read = value.check().and_then(|()| seed.deserialize(value));
-        read.map_err(|error| error.within(&name))
     }
 }
 
@@ -171,20 +127,21 @@ struct TextValue {
 }
 
 impl TextValue {
-    fn check(&self) -> Result<(), InputError> {
+    fn text(self) -> Result<String, InputError> {
         if self.is_twice {
             return Err(InputError::new("is given twice"));
         }
         if self.text.is_empty() && self.empty == EmptyText::IsRefused {
             return Err(InputError::new("is empty; leave it out instead"));
         }
-        Ok(())
+        Ok(self.text)
     }
 
     /// What the text is written for.
-    fn parse<'de, T: FromStr, V: Visitor<'de>>(&self, visitor: &V) -> Result<T, InputError> {
-        let refused = |_| InputError::invalid_type(Unexpected::Str(&self.text), visitor);
-        self.text.parse().map_err(refused)
+    fn parse<'de, T: FromStr, V: Visitor<'de>>(self, visitor: &V) -> Result<T, InputError> {
+        let text = self.text()?;
+        let refused = |_| InputError::invalid_type(Unexpected::Str(&text), visitor);
+        text.parse().map_err(refused)
     }
 }
 
@@ -202,7 +159,7 @@ impl<'de> Deserializer<'de> for TextValue {
     type Error = InputError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        visitor.visit_string(self.text)
+        visitor.visit_string(self.text()?)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
@@ -223,7 +180,7 @@ impl<'de> Deserializer<'de> for TextValue {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, InputError> {
-        visitor.visit_enum(self.text.into_deserializer())
+        visitor.visit_enum(self.text()?.into_deserializer())
     }
 
     parse_by_hints! {
