@@ -2,7 +2,7 @@
 //! what connectors hold are not shown.
 
 use super::chat::RequestParameters;
-use super::input::{Id, PagedQuery, Path, Query, Text};
+use super::input::{Id, PagedQuery, PathId, Query, Text};
 use super::paging::{PageParameters, PageResponse};
 use super::{AuthorizedCaller, ErrorBody, HttpError, ServerState, SharedState, visible_agents};
 use ambit_runtime::app::locales::Translations;
@@ -130,13 +130,6 @@ struct LocaleQuery {
     locale: Option<Text>,
 }
 
-/// An agent.
-#[derive(Deserialize, IntoParams)]
-struct AssistantPath {
-    /// The agent's id.
-    id: Id,
-}
-
 /// The agents that the caller may use, by `sort` and id.
 #[utoipa::path(get, path = "/agent/assistants", tag = "agents", params(AssistantQuery, PageParameters),
     responses((status = 200, body = PageResponse<Assistant>), (status = 400, body = ErrorBody)))]
@@ -182,34 +175,34 @@ async fn list_assistant_tags(
 }
 
 /// One agent.
-#[utoipa::path(get, path = "/agent/assistants/{id}", tag = "agents", params(AssistantPath, LocaleQuery),
+#[utoipa::path(get, path = "/agent/assistants/{id}", tag = "agents", params(("id" = Id, Path), LocaleQuery),
     responses((status = 200, body = Assistant), (status = 404, body = ErrorBody)))]
 async fn show_assistant(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<AssistantPath>,
+    PathId(id): PathId,
     given: RequestParameters,
     Query(query): Query<LocaleQuery>,
 ) -> Result<Json<Assistant>, HttpError> {
     Ok(Json(one(
         &server,
         &who,
-        &path.id,
+        &id,
         &locale(&given, query.locale)?,
     )?))
 }
 
 /// What a client needs to show one agent.
-#[utoipa::path(get, path = "/agent/assistants/{id}/info", tag = "agents", params(AssistantPath, LocaleQuery),
+#[utoipa::path(get, path = "/agent/assistants/{id}/info", tag = "agents", params(("id" = Id, Path), LocaleQuery),
     responses((status = 200, body = AssistantInfo), (status = 404, body = ErrorBody)))]
 async fn show_assistant_info(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<AssistantPath>,
+    PathId(id): PathId,
     given: RequestParameters,
     Query(query): Query<LocaleQuery>,
 ) -> Result<Json<AssistantInfo>, HttpError> {
-    let mut agent = one(&server, &who, &path.id, &locale(&given, query.locale)?)?;
+    let mut agent = one(&server, &who, &id, &locale(&given, query.locale)?)?;
     Ok(Json(AssistantInfo {
         placeholder: agent
             .shown

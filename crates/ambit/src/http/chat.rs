@@ -15,15 +15,13 @@ pub use parameters::RequestParameters;
 pub use request::check_metadata;
 pub use response::{ChatRequest, answer};
 
-use super::input::{Id, JsonBody, Path};
+use super::input::{Id, JsonBody, PathId};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use crate::format::FormatBody;
 use axum::extract::State;
 use axum::response::Response;
 use body::ChatCompletionBody;
 use parameters::CompletionQuery;
-use serde::Deserialize;
-use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -49,26 +47,19 @@ async fn complete(
     answer(&server, asked, &given).await
 }
 
-/// An agent.
-#[derive(Deserialize, IntoParams)]
-struct AgentPath {
-    /// The agent's id.
-    assistant_id: Id,
-}
-
 /// Asks the agent that the path names.
-#[utoipa::path(post, path = "/agents/{assistant_id}/chat/completions", tag = "chat", params(AgentPath, CompletionQuery), request_body = ChatCompletionBody,
+#[utoipa::path(post, path = "/agents/{assistant_id}/chat/completions", tag = "chat", params(("assistant_id" = Id, Path), CompletionQuery), request_body = ChatCompletionBody,
     responses((status = 200, description = "The answer, or its stream, in the format that was asked for",
         content((FormatBody = "application/json"), (String = "text/event-stream"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
 async fn complete_by(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<AgentPath>,
+    PathId(assistant_id): PathId,
     mut given: RequestParameters,
     body: JsonBody<ChatCompletionBody>,
 ) -> Result<Response, HttpError> {
-    given.assistant = Some(path.assistant_id.0);
+    given.assistant = Some(assistant_id.0);
     let asked = request::read(&server, who, &given, body)?;
     answer(&server, asked, &given).await
 }

@@ -1,6 +1,8 @@
 //! Chats and their messages.
 
-use super::input::{BodyFields, Id, JsonBody, NoQuery, PagedQuery, Path, Query, Text, Time};
+use super::input::{
+    BodyFields, Id, JsonBody, NoQuery, PagedQuery, Path, PathId, Query, Text, Time,
+};
 use super::paging::{self, PageParameters, PageResponse, PageSize};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::chats::{
@@ -68,13 +70,6 @@ async fn list_chats(
     Ok(Json(paging.listing(part)))
 }
 
-/// A chat.
-#[derive(Deserialize, IntoParams)]
-struct ChatPath {
-    /// The chat's name.
-    chat_id: Id,
-}
-
 /// Which of the chats with one name.
 #[derive(Deserialize, IntoParams)]
 pub(super) struct AgentQuery {
@@ -82,24 +77,24 @@ pub(super) struct AgentQuery {
     pub assistant_id: Option<Id>,
 }
 
-fn name<'a>(path: &'a ChatPath, agent: Option<&'a Id>) -> ChatName<'a> {
+fn name<'a>(chat_id: &'a Id, agent: Option<&'a Id>) -> ChatName<'a> {
     ChatName {
-        chat_id: &path.chat_id.0,
+        chat_id: &chat_id.0,
         assistant_id: agent.map(|id| id.0.as_str()),
     }
 }
 
 /// One chat.
-#[utoipa::path(get, path = "/chat/sessions/{chat_id}", tag = "chats", params(ChatPath, AgentQuery),
+#[utoipa::path(get, path = "/chat/sessions/{chat_id}", tag = "chats", params(("chat_id" = Id, Path), AgentQuery),
     responses((status = 200, description = "The chat", body = ChatInfo), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn show_chat(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<ChatPath>,
+    PathId(chat_id): PathId,
     Query(query): Query<AgentQuery>,
 ) -> Result<Json<ChatInfo>, HttpError> {
     let ambit = server.runtime.contexts(&who);
-    let name = name(&path, query.assistant_id.as_ref());
+    let name = name(&chat_id, query.assistant_id.as_ref());
     Ok(Json(chats::get(&ambit, &who, name).await?))
 }
 
@@ -111,32 +106,32 @@ struct ChatChange(Map<String, Value>);
 impl BodyFields for ChatChange {}
 
 /// Changes `title`, `status`, `share`, `sort` or `metadata`.
-#[utoipa::path(put, path = "/chat/sessions/{chat_id}", tag = "chats", params(ChatPath, AgentQuery), request_body = Object,
+#[utoipa::path(put, path = "/chat/sessions/{chat_id}", tag = "chats", params(("chat_id" = Id, Path), AgentQuery), request_body = Object,
     responses((status = 200, description = "The chat", body = ChatInfo), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn change_chat(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<ChatPath>,
+    PathId(chat_id): PathId,
     Query(query): Query<AgentQuery>,
     body: JsonBody<ChatChange>,
 ) -> Result<Json<ChatInfo>, HttpError> {
     let ambit = server.runtime.contexts(&who);
-    let name = name(&path, query.assistant_id.as_ref());
+    let name = name(&chat_id, query.assistant_id.as_ref());
     let ChatChange(change) = body.value;
     Ok(Json(chats::update(&ambit, &who, name, &change).await?))
 }
 
 /// Removes messages, logs, traces and memory of a chat.
-#[utoipa::path(delete, path = "/chat/sessions/{chat_id}", tag = "chats", params(ChatPath, AgentQuery),
+#[utoipa::path(delete, path = "/chat/sessions/{chat_id}", tag = "chats", params(("chat_id" = Id, Path), AgentQuery),
     responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn remove_chat(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<ChatPath>,
+    PathId(chat_id): PathId,
     Query(query): Query<AgentQuery>,
 ) -> Result<StatusCode, HttpError> {
     let ambit = server.runtime.contexts(&who);
-    let name = name(&path, query.assistant_id.as_ref());
+    let name = name(&chat_id, query.assistant_id.as_ref());
     chats::remove(&ambit, &who, name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -162,13 +157,13 @@ struct MessageQuery {
 }
 
 /// The messages of a chat, oldest first: the last ones, or those before or behind a `sequence`.
-#[utoipa::path(get, path = "/chat/sessions/{chat_id}/messages", tag = "chats", params(ChatPath, MessageQuery),
+#[utoipa::path(get, path = "/chat/sessions/{chat_id}/messages", tag = "chats", params(("chat_id" = Id, Path), MessageQuery),
     responses((status = 200, description = "The messages, and where those behind them are", body = ChatMessagePage),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn list_chat_messages(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<ChatPath>,
+    PathId(chat_id): PathId,
     Query(query): Query<MessageQuery>,
 ) -> Result<Json<ChatMessagePage>, HttpError> {
     let filter = MessageFilter {
@@ -180,29 +175,22 @@ async fn list_chat_messages(
         request_id: query.request_id.map(|id| id.0),
     };
     let ambit = server.runtime.contexts(&who);
-    let name = name(&path, query.assistant_id.as_ref());
+    let name = name(&chat_id, query.assistant_id.as_ref());
     let found = chats::messages(&ambit, &who, name, &filter).await?;
     Ok(Json(found))
 }
 
-/// A turn.
-#[derive(Deserialize, IntoParams)]
-struct ReferencesPath {
-    /// The turn.
-    request_id: Id,
-}
-
 /// The references of a turn.
-#[utoipa::path(get, path = "/chat/references/{request_id}", tag = "chats", params(ReferencesPath, PageParameters),
+#[utoipa::path(get, path = "/chat/references/{request_id}", tag = "chats", params(("request_id" = Id, Path), PageParameters),
     responses((status = 200, description = "A page of references", body = PageResponse<Value>), (status = 404, body = ErrorBody)))]
 async fn list_references(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<ReferencesPath>,
+    PathId(request_id): PathId,
     Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<Value>>, HttpError> {
     let ambit = server.runtime.contexts(&who);
-    turn_location::find(&ambit, &who, &path.request_id.0).await?;
+    turn_location::find(&ambit, &who, &request_id.0).await?;
     let none = chats::ListPart {
         items: Vec::new(),
         total: 0,

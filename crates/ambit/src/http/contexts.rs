@@ -1,6 +1,6 @@
 //! Rows of the index and what they stand for.
 
-use super::input::{BodyFields, Id, JsonBody, NoQuery, Path, Query, Text, Time};
+use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text, Time};
 use super::paging::{ItemPosition, PageSize};
 use super::{AuthorizedCaller, ErrorBody, HttpError, ServerState, SharedState, paging};
 use ambit_runtime::Authorized;
@@ -72,24 +72,17 @@ async fn list_contexts(
     Ok(Json(page))
 }
 
-/// A row.
-#[derive(Deserialize, IntoParams)]
-struct RowPath {
-    /// The row's id.
-    id: Id,
-}
-
 /// One row.
-#[utoipa::path(get, path = "/contexts/{id}", tag = "contexts", params(RowPath),
+#[utoipa::path(get, path = "/contexts/{id}", tag = "contexts", params(("id" = Id, Path)),
     responses((status = 200, description = "The row", body = ContextRow), (status = 404, body = ErrorBody)))]
 async fn show_context(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<RowPath>,
+    PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Json<ContextRow>, HttpError> {
     let ambit = server.runtime.contexts(&who);
-    Ok(Json(contexts::get(&ambit, &who, &path.id.0).await?))
+    Ok(Json(contexts::get(&ambit, &who, &id.0).await?))
 }
 
 /// Which items of a row.
@@ -104,12 +97,12 @@ struct ItemQuery {
 }
 
 /// What a row holds: messages, usage records, or items of an app's own storage.
-#[utoipa::path(get, path = "/contexts/{id}/items", tag = "contexts", params(RowPath, ItemQuery),
+#[utoipa::path(get, path = "/contexts/{id}/items", tag = "contexts", params(("id" = Id, Path), ItemQuery),
     responses((status = 200, description = "The items, and where those before them are", body = ContextItemPage), (status = 404, body = ErrorBody)))]
 async fn list_context_items(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<RowPath>,
+    PathId(id): PathId,
     Query(query): Query<ItemQuery>,
 ) -> Result<Json<ContextItemPage>, HttpError> {
     let filter = ContextItemFilter {
@@ -118,42 +111,42 @@ async fn list_context_items(
         archive: query.archive.unwrap_or(false),
     };
     let ambit = server.runtime.contexts(&who);
-    let found = contexts::items(&ambit, &who, &path.id.0, filter).await?;
+    let found = contexts::items(&ambit, &who, &id.0, filter).await?;
     Ok(Json(found))
 }
 
 /// Empties one context; it stays tracked.
-#[utoipa::path(post, path = "/contexts/{id}/clear", tag = "contexts", params(RowPath),
+#[utoipa::path(post, path = "/contexts/{id}/clear", tag = "contexts", params(("id" = Id, Path)),
     responses((status = 204, description = "It is empty"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn clear_context(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<RowPath>,
+    PathId(id): PathId,
     _: NoQuery,
 ) -> Result<StatusCode, HttpError> {
-    act(&server, &who, &path, ContextAction::Clear).await
+    act(&server, &who, &id, ContextAction::Clear).await
 }
 
 /// Removes the data and the row of one context.
-#[utoipa::path(delete, path = "/contexts/{id}", tag = "contexts", params(RowPath),
+#[utoipa::path(delete, path = "/contexts/{id}", tag = "contexts", params(("id" = Id, Path)),
     responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn remove_context(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<RowPath>,
+    PathId(id): PathId,
     _: NoQuery,
 ) -> Result<StatusCode, HttpError> {
-    act(&server, &who, &path, ContextAction::Remove).await
+    act(&server, &who, &id, ContextAction::Remove).await
 }
 
 async fn act(
     server: &ServerState,
     who: &Authorized,
-    path: &RowPath,
+    id: &Id,
     action: ContextAction,
 ) -> Result<StatusCode, HttpError> {
     let ambit = server.runtime.contexts(who);
-    contexts::act(&ambit, who, &path.id.0, action).await?;
+    contexts::act(&ambit, who, &id.0, action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

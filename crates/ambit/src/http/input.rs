@@ -15,6 +15,7 @@ pub use value::{Id, Text, Time, Whole};
 
 use super::paging::PageParameters;
 use super::{HttpError, SharedState, body};
+use crate::id::check_id;
 use ambit_runtime::{Error, Result};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
@@ -35,6 +36,21 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Path<T> {
         let pairs = pairs.map(|(name, text)| (name.to_owned(), text.to_owned()));
         let mut fields = TextFields::of(pairs, EmptyText::IsText);
         Ok(Self(fields.take()?))
+    }
+}
+
+/// The one part of the path that varies.
+pub struct PathId(pub Id);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathId {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
+        let found = RawPathParams::from_request_parts(parts, state).await;
+        let found = found.map_err(|error| Error::invalid("path", error.body_text()))?;
+        let (name, text) = found.iter().next().unwrap_or_default();
+        check_id(name, text)?;
+        Ok(Self(Id(text.to_owned())))
     }
 }
 

@@ -1,11 +1,10 @@
 //! Agents as OpenAI's clients list them: as models.
 
-use super::input::{Id, NoQuery, Path};
+use super::input::{Id, NoQuery, PathId};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState, visible_agents};
 use axum::Json;
 use axum::extract::State;
-use serde::{Deserialize, Serialize};
-use utoipa::IntoParams;
+use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -62,22 +61,15 @@ async fn list_models(
     }))
 }
 
-/// An agent.
-#[derive(Deserialize, IntoParams)]
-struct ModelPath {
-    /// The agent's id.
-    id: Id,
-}
-
 /// One agent.
-#[utoipa::path(get, path = "/models/{id}", tag = "agents", params(ModelPath),
+#[utoipa::path(get, path = "/models/{id}", tag = "agents", params(("id" = Id, Path)),
     responses((status = 200, body = ModelObject), (status = 404, body = ErrorBody)))]
 async fn show_model(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<ModelPath>,
+    PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Json<ModelObject>, HttpError> {
-    let agent = visible_agents::agent(&server, &server.runtime.app(), &who, &path.id.0)?;
+    let agent = visible_agents::agent(&server, &server.runtime.app(), &who, &id.0)?;
     Ok(Json(model(&agent.id)))
 }

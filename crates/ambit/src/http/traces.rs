@@ -1,6 +1,6 @@
 //! Traces of turns: which there are, what is in them, and following one.
 
-use super::input::{Id, NoQuery, PagedQuery, Path, Query, Text};
+use super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text};
 use super::paging::{PageParameters, PageResponse};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
@@ -53,13 +53,6 @@ struct TraceQuery {
     request_id: Option<Id>,
     /// Of this status: `running`, `completed`, `failed` or `cancelled`.
     status: Option<Text>,
-}
-
-/// A trace.
-#[derive(Deserialize, IntoParams)]
-struct TracePath {
-    /// The turn's id.
-    id: Id,
 }
 
 /// A node of a trace.
@@ -140,27 +133,27 @@ fn paged<T: Clone>(
 }
 
 /// One trace in one line.
-#[utoipa::path(get, path = "/trace/traces/{id}/info", tag = "traces", params(TracePath),
+#[utoipa::path(get, path = "/trace/traces/{id}/info", tag = "traces", params(("id" = Id, Path)),
     responses((status = 200, description = "The trace", body = TraceSummary), (status = 404, body = ErrorBody)))]
 async fn show_trace(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<TracePath>,
+    PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Json<TraceSummary>, HttpError> {
-    Ok(Json(open(&server, &who, &path.id).await?.row))
+    Ok(Json(open(&server, &who, &id).await?.row))
 }
 
 /// The nodes, in the order in which they began.
-#[utoipa::path(get, path = "/trace/traces/{id}/nodes", tag = "traces", params(TracePath, PageParameters),
+#[utoipa::path(get, path = "/trace/traces/{id}/nodes", tag = "traces", params(("id" = Id, Path), PageParameters),
     responses((status = 200, description = "A page of nodes", body = PageResponse<NodeView>), (status = 404, body = ErrorBody)))]
 async fn list_nodes(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<TracePath>,
+    PathId(id): PathId,
     Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<NodeView>>, HttpError> {
-    let tree = tree(&server, &who, &path.id).await?;
+    let tree = tree(&server, &who, &id).await?;
     Ok(paged(&tree.nodes, |_| true, paging))
 }
 
@@ -181,15 +174,15 @@ async fn show_node(
 }
 
 /// The lines, in the order in which they were written.
-#[utoipa::path(get, path = "/trace/traces/{id}/logs", tag = "traces", params(TracePath, PageParameters),
+#[utoipa::path(get, path = "/trace/traces/{id}/logs", tag = "traces", params(("id" = Id, Path), PageParameters),
     responses((status = 200, description = "A page of lines", body = PageResponse<TraceLogEntry>), (status = 404, body = ErrorBody)))]
 async fn list_log_lines(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<TracePath>,
+    PathId(id): PathId,
     Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<TraceLogEntry>>, HttpError> {
-    let tree = tree(&server, &who, &path.id).await?;
+    let tree = tree(&server, &who, &id).await?;
     Ok(paged(&tree.logs, |_| true, paging))
 }
 
@@ -211,15 +204,15 @@ async fn list_log_lines_of_node(
 }
 
 /// The boards of values.
-#[utoipa::path(get, path = "/trace/traces/{id}/spaces", tag = "traces", params(TracePath, PageParameters),
+#[utoipa::path(get, path = "/trace/traces/{id}/spaces", tag = "traces", params(("id" = Id, Path), PageParameters),
     responses((status = 200, description = "A page of boards", body = PageResponse<SpaceView>), (status = 404, body = ErrorBody)))]
 async fn list_spaces(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<TracePath>,
+    PathId(id): PathId,
     Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<SpaceView>>, HttpError> {
-    let tree = tree(&server, &who, &path.id).await?;
+    let tree = tree(&server, &who, &id).await?;
     Ok(paged(&tree.spaces, |_| true, paging))
 }
 
@@ -240,17 +233,17 @@ async fn show_space(
 }
 
 /// The events of a trace behind `Last-Event-ID`, then those that follow, until it is complete.
-#[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(TracePath, ("Last-Event-ID" = Option<u64>, Header)),
+#[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(("id" = Id, Path), ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn stream_trace(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<TracePath>,
+    PathId(id): PathId,
     _: NoQuery,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
     let known = super::turn::last_event(&headers)?.unwrap_or(0);
-    let log = open(&server, &who, &path.id).await?;
+    let log = open(&server, &who, &id).await?;
     let follower = TraceSource {
         watch: log.watch().await?,
         log,

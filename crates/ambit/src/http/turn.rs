@@ -1,7 +1,7 @@
 //! Turns that are running or have run: what is known of them, their streams, and stopping them.
 
 use super::chat::{RequestParameters, check_metadata, check_user_message};
-use super::input::{BodyFields, Id, JsonBody, NoQuery, Path, Query, Text};
+use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text};
 use super::sse::{self, StreamView};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use crate::format;
@@ -27,13 +27,6 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         .routes(routes!(append_messages))
 }
 
-/// A turn.
-#[derive(Deserialize, IntoParams)]
-struct TurnPath {
-    /// The turn's id.
-    request_id: Id,
-}
-
 /// How much of a turn's stream, and in which format.
 #[derive(Deserialize, IntoParams)]
 struct StreamQuery {
@@ -46,32 +39,32 @@ struct StreamQuery {
 }
 
 /// What is known of a turn.
-#[utoipa::path(get, path = "/chat/requests/{request_id}", tag = "chat", params(TurnPath),
+#[utoipa::path(get, path = "/chat/requests/{request_id}", tag = "chat", params(("request_id" = Id, Path)),
     responses((status = 200, description = "The turn", body = TurnInfo), (status = 404, body = ErrorBody)))]
 async fn show_turn(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<TurnPath>,
+    PathId(request_id): PathId,
     _: NoQuery,
 ) -> Result<Json<TurnInfo>, HttpError> {
-    let id = path.request_id.0;
+    let id = request_id.0;
     Ok(Json(server.runtime.turn(&who, &id).await?))
 }
 
 /// A turn's stream behind `Last-Event-ID`, or behind `after`.
-#[utoipa::path(get, path = "/chat/requests/{request_id}/stream", tag = "chat", params(TurnPath, StreamQuery, ("Last-Event-ID" = Option<u64>, Header)),
+#[utoipa::path(get, path = "/chat/requests/{request_id}/stream", tag = "chat", params(("request_id" = Id, Path), StreamQuery, ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The stream", body = String, content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
 #[expect(clippy::too_many_arguments, reason = "each is an extractor")]
 async fn stream_turn(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<TurnPath>,
+    PathId(request_id): PathId,
     given: RequestParameters,
     Query(query): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
-    let id = path.request_id.0;
+    let id = request_id.0;
     let accept = query.accept.map(|accept| accept.0);
     let accept = accept.or(given.own_header("accept")?).unwrap_or_default();
     let known = last_event(&headers)?.or(query.after).unwrap_or(0);
@@ -110,24 +103,17 @@ pub(super) fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {
 }
 
 /// Stops a turn. One that has ended stays as it is.
-#[utoipa::path(post, path = "/chat/requests/{request_id}/cancel", tag = "chat", params(TurnPath),
+#[utoipa::path(post, path = "/chat/requests/{request_id}/cancel", tag = "chat", params(("request_id" = Id, Path)),
     responses((status = 202, description = "The turn ends within a second, or has ended"), (status = 404, body = ErrorBody)))]
 async fn cancel_turn(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<TurnPath>,
+    PathId(request_id): PathId,
     _: NoQuery,
 ) -> Result<StatusCode, HttpError> {
-    let id = path.request_id.0;
+    let id = request_id.0;
     server.runtime.cancel(&who, &id).await?;
     Ok(StatusCode::ACCEPTED)
-}
-
-/// A turn.
-#[derive(Deserialize, IntoParams)]
-struct AppendPath {
-    /// `context_id` of the turn.
-    context_id: Id,
 }
 
 /// What is added to a running turn.
@@ -190,15 +176,15 @@ struct InterruptReceipt {
 }
 
 /// Adds messages to a running turn, or stops it.
-#[utoipa::path(post, path = "/chat/completions/{context_id}/append", tag = "chat", params(AppendPath), request_body = NewInterrupt,
+#[utoipa::path(post, path = "/chat/completions/{context_id}/append", tag = "chat", params(("context_id" = Id, Path)), request_body = NewInterrupt,
     responses((status = 202, body = InterruptReceipt), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn append_messages(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    Path(path): Path<AppendPath>,
+    PathId(context_id): PathId,
     body: JsonBody<NewInterrupt>,
 ) -> Result<(StatusCode, Json<InterruptReceipt>), HttpError> {
-    let id = path.context_id.0;
+    let id = context_id.0;
     let interrupt = body.value.try_into()?;
     let applied = server.runtime.interrupt(&who, &id, interrupt).await?;
     let accepted = true;
