@@ -15,8 +15,8 @@ pub use openapi_file::FILES;
 
 use crate::id::check_id;
 use access::{AccessDecision, RequestTarget};
+use ambit_runtime::ReloadCheck;
 use ambit_runtime::app::{App, FileProblem};
-use ambit_runtime::runtime::ReloadCheck;
 use ambit_runtime::{Authorized, Error, ErrorCode, Result};
 use ambit_storage::address::DEFAULT_TENANT;
 use ambit_storage::driver::Driver;

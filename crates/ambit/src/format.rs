@@ -11,10 +11,12 @@ pub use frames::kind;
 pub(crate) use frames::read;
 
 use ambit_runtime::stream::StreamEntry;
+use ambit_runtime::{Error, Result};
+use ambit_storage::suggestion;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The format of whoever names none, or one that does not exist.
+/// The format of whoever names none.
 pub const DEFAULT: &str = "standard";
 
 /// One reader's view of a log.
@@ -87,10 +89,17 @@ const fn cui_row(name: &'static str) -> FormatDefinition {
     }
 }
 
-/// The format of this name; `standard` for an unknown one.
-pub fn find(name: &str) -> &'static FormatDefinition {
+/// Returns the format of this name; `standard` if the name is empty.
+pub fn find(name: &str) -> Result<&'static FormatDefinition> {
+    let names = || FORMATS.iter().map(|row| row.name);
     let found = FORMATS.iter().find(|row| row.name == name);
-    found.unwrap_or(&FORMATS[0])
+    found
+        .or((name.is_empty()).then_some(&FORMATS[0]))
+        .ok_or_else(|| {
+            let known: Vec<&str> = names().collect();
+            let (known, hint) = (known.join(", "), suggestion::hint(name, names()));
+            Error::invalid("accept", format!("accept must be one of {known}{hint}"))
+        })
 }
 
 #[cfg(test)]
@@ -98,15 +107,17 @@ mod tests {
     use super::{DEFAULT, FORMATS, find};
 
     #[test]
-    fn an_unknown_format_is_the_default() {
-        assert_eq!(find("carrier-pigeon").name, DEFAULT);
-        assert_eq!(find("").name, DEFAULT);
+    fn an_unknown_format_is_refused_with_the_known_ones() {
+        assert_eq!(find("").unwrap().name, DEFAULT);
+        let refused = find("cui-wep").err().unwrap();
+        let expected = "accept must be one of standard, cui-web, cui-native, cui-desktop; did you mean \"cui-web\"?";
+        assert_eq!(refused.message, expected);
     }
 
     #[test]
     fn every_format_is_found_by_its_name() {
         for row in FORMATS {
-            assert_eq!(find(row.name).name, row.name);
+            assert_eq!(find(row.name).unwrap().name, row.name);
         }
     }
 }

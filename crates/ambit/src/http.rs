@@ -243,7 +243,7 @@ mod tests {
         connection,
     };
     use crate::auth::{AuthConfig, Authenticator};
-    use ambit_runtime::{Runtime, runtime};
+    use ambit_runtime::{Runtime, RuntimeSettings};
     use ambit_storage::Stores;
     use ambit_storage::driver::DriverOptions;
     use std::sync::Arc;
@@ -265,7 +265,7 @@ mod tests {
         std::fs::write(folder.path().join("app.yao"), "{}").unwrap();
         let stores = Arc::new(Stores::builder(DriverOptions::default()).build().unwrap());
         let store = stores.index().unwrap().driver().clone();
-        let runtime = Runtime::open(runtime::RuntimeSettings::new(folder.path(), stores));
+        let runtime = Runtime::open(RuntimeSettings::new(folder.path(), stores));
         let runtime = runtime.await.unwrap();
         let config = AuthConfig::of(&runtime.app()).unwrap();
         Arc::new(ServerState {

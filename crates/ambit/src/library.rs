@@ -16,7 +16,7 @@ pub use response_stream::{ResponseStream, TextStream};
 pub use session::{AgentSession, AgentSessionBuilder};
 pub use turn::TurnBuilder;
 
-use ambit_runtime::access::DataConstraints;
+use ambit_runtime::DataConstraints;
 use ambit_runtime::inspect::memory::MemorySelector;
 use ambit_runtime::{Authorized, Result, Runtime};
 use ambit_storage::event::{After, AfterFn, Before, BeforeFn, EventBus};

@@ -1,7 +1,7 @@
 //! Stores as a program names them: by URLs.
 
 use crate::suggestion;
-use ambit_runtime::model::ModelStore;
+use ambit_runtime::ModelStore;
 use ambit_storage::driver::{self, DRIVERS, DriverOptions};
 use ambit_storage::{Result, Stores};
 use std::path::Path;

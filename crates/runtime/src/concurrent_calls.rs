@@ -37,7 +37,8 @@ impl JoinPolicy {
 /// What came of each call, in the order of the calls. When enough have ended the others are dropped, and nothing came of them.
 /// An error ends all of them.
 pub async fn run_concurrently<T, E: From<Error>>(
-    (until, bounds): (JoinPolicy, ConcurrencyLimits),
+    until: JoinPolicy,
+    bounds: ConcurrencyLimits,
     calls: Vec<impl Future<Output = Result<T, E>>>,
     is_good: impl Fn(&T) -> bool,
 ) -> Result<Vec<Option<T>>, E> {
@@ -85,7 +86,7 @@ mod tests {
             None => std::future::pending().boxed(),
         };
         let calls = plans.iter().map(call).collect();
-        run_concurrently((until, BOUNDS), calls, |good| *good)
+        run_concurrently(until, BOUNDS, calls, |good| *good)
             .await
             .unwrap()
     }
@@ -105,7 +106,7 @@ mod tests {
 
     #[tokio::test]
     async fn as_many_run_at_once_as_may_and_longer_lists_are_refused() {
-        let all = (JoinPolicy::All, BOUNDS);
+        let all = JoinPolicy::All;
         let (running, most, barrier) = (AtomicUsize::new(0), AtomicUsize::new(0), Barrier::new(3));
         let call = || async {
             most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
@@ -115,12 +116,16 @@ mod tests {
         };
         let calls = (0..6).map(|_| call()).collect();
         assert_eq!(
-            run_concurrently(all, calls, |()| true).await.unwrap(),
+            run_concurrently(all, BOUNDS, calls, |()| true)
+                .await
+                .unwrap(),
             [Some(()); 6]
         );
         assert_eq!(most.into_inner(), 3);
         let calls = vec![std::future::ready(Ok::<(), Error>(())); 7];
-        let refused = run_concurrently(all, calls, |()| true).await.unwrap_err();
+        let refused = run_concurrently(all, BOUNDS, calls, |()| true)
+            .await
+            .unwrap_err();
         let told = (refused.code, refused.message.as_str());
         assert_eq!(told, (ErrorCode::LimitExceeded, "at most 6 requests"));
     }
@@ -131,7 +136,11 @@ mod tests {
             std::future::pending().boxed(),
             std::future::ready(Err::<(), _>(Error::internal("no"))).boxed(),
         ];
-        let all = (JoinPolicy::All, BOUNDS);
-        assert!(run_concurrently(all, calls, |()| true).await.is_err());
+        let all = JoinPolicy::All;
+        assert!(
+            run_concurrently(all, BOUNDS, calls, |()| true)
+                .await
+                .is_err()
+        );
     }
 }

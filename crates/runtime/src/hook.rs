@@ -10,6 +10,7 @@ mod listeners;
 mod next_result;
 mod session_script;
 
+pub use agent_script::AgentScriptLoader;
 pub use create_result::CreateResult;
 pub use events::feed_types;
 pub(crate) use events::{EVENTS, listen_for_feed};

@@ -63,7 +63,7 @@ pub(crate) enum JournalStep {
         #[serde(rename = "leg")]
         run: usize,
         /// To whom, with which messages and options.
-        delegate: Delegate,
+        delegate: Box<Delegate>,
     },
     /// A model has answered and the turn goes on behind that.
     Answered {

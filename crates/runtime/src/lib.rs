@@ -3,56 +3,75 @@
 //! This crate may use `ambit-storage` and `ambit-script`. It must not know HTTP servers, wire formats, the environment, or
 //! where its settings came from.
 
-pub mod access;
 pub mod app;
 pub mod chat;
-mod chat_message;
 pub mod chats;
-mod check;
-pub mod concurrent_calls;
-pub mod ctx;
-mod detached_context;
-pub mod error;
 pub mod event;
-pub mod feed;
 pub mod frame;
-mod globals;
-pub mod hook;
-mod inbox;
 pub mod inspect;
-mod journal;
-pub mod limits;
-mod live_turn;
 pub mod llm;
+pub mod stream;
+pub mod tool;
+pub mod trace;
+
+mod access;
+mod chat_message;
+mod check;
+mod concurrent_calls;
+mod detached_context;
+mod error;
+mod feed;
+mod globals;
+mod inbox;
+mod journal;
+mod live_turn;
 mod loaded_app;
 mod lock;
 mod maintenance;
-pub mod mcp;
-pub mod model;
-pub mod net;
 mod optional;
-pub mod outbox;
-pub mod process;
-pub mod request;
+mod request;
 mod retention;
-pub mod runtime;
+mod runtime;
 mod runtime_core;
 mod schema;
 mod storage_agent;
-pub mod stream;
 mod summariser;
-pub mod tool;
-pub mod trace;
 mod turn;
 mod turn_info;
-pub mod turn_location;
 mod uses;
 mod uuid;
 mod value_text;
 
-pub use access::Authorized;
+// Parts that tests and benchmarks reach, and that promise nothing to others.
+#[doc(hidden)]
+pub mod ctx;
+#[doc(hidden)]
+pub mod hook;
+#[doc(hidden)]
+pub mod limits;
+#[doc(hidden)]
+pub mod mcp;
+#[doc(hidden)]
+pub mod model;
+#[doc(hidden)]
+pub mod net;
+#[doc(hidden)]
+pub mod outbox;
+#[doc(hidden)]
+pub mod process;
+#[doc(hidden)]
+pub mod turn_location;
+
+pub use access::{Authorized, DataAccess, DataConstraints};
 pub use check::check;
-pub use error::{Error, ErrorCode, PublicError, Result};
+pub use error::{Error, ErrorCode, PublicError, Result, StorageError};
+pub use feed::{EventFilter, FeedCursor, FeedItem, FeedReader};
 pub use frame::Frame;
-pub use request::TurnRequest;
-pub use runtime::Runtime;
+pub use hook::feed_types;
+pub use model::{ModelSecret, ModelSettings, ModelStore};
+pub use request::{
+    CallOptions, ClientInfo, RequestOrigin, ScriptCallOptions, SearchChoice, SkipOptions,
+    TurnRequest,
+};
+pub use runtime::{ReloadCheck, Runtime, RuntimeSettings};
+pub use turn_info::{InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus};

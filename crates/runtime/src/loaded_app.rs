@@ -4,7 +4,7 @@ use crate::app::{App, AppAgent, FileProblem, Severity};
 use crate::check;
 use crate::error::{Error, ErrorCode, Result};
 use crate::feed::EventFeed;
-use crate::hook::{AgentHooks, EventListeners, SessionScript, listen_for_feed};
+use crate::hook::{AgentHooks, AgentScriptLoader, EventListeners, SessionScript, listen_for_feed};
 use crate::llm::ProviderCache;
 use crate::mcp;
 use crate::net::{self, AllowList};
@@ -193,11 +193,17 @@ impl AgentParts {
         let engine = &making.engine;
         let truncation = summariser::settings(app, agent, &making.models);
         let behind = Box::new(StorageAgent::new(agent.clone(), truncation.clone()));
-        let sessions = SessionScript::load(engine, folder, (app, agent), behind)?;
+        let loader = AgentScriptLoader {
+            engine,
+            files: folder,
+            app,
+            agent,
+        };
+        let sessions = SessionScript::load(&loader, behind)?;
         let hooks = Arc::new(AgentHooks::load(engine, folder, app, agent)?);
         Ok(Self {
             sessions,
-            listeners: EventListeners::load(engine, folder, (app, agent))?,
+            listeners: EventListeners::load(&loader)?,
             ready: CompiledAgent { hooks, truncation },
         })
     }

@@ -3,7 +3,6 @@
 mod turn_access;
 
 pub use crate::runtime_core::ReloadCheck;
-pub use crate::turn_info::{InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus};
 
 use crate::access::Authorized;
 use crate::app::watcher::AppWatcher;
@@ -22,7 +21,7 @@ use crate::process::store::OpenStores;
 use crate::request::TurnRequest;
 use crate::runtime_core::{RuntimeCore, TemporaryTenants};
 use crate::tool::{ToolServer, Toolbox};
-use crate::turn_info::TurnStopReason;
+use crate::turn_info::{StartedTurn, TurnStopReason};
 use crate::{retention, turn};
 use ambit_script::Engine;
 use ambit_storage::event::EventBus;

@@ -98,12 +98,12 @@ impl Turn {
         loop {
             self.journal.position = RoundPosition::first(run.index);
             let outcome = match run.past_handover(self) {
-                Some(delegate) => AgentRunOutcome::HandOver(delegate),
+                Some(delegate) => AgentRunOutcome::HandOver(Box::new(delegate)),
                 None => self.run_agent(&run).await?,
             };
             run = match outcome {
                 AgentRunOutcome::Done(response) => return self.restructure(*response).await,
-                AgentRunOutcome::HandOver(delegate) => run.hand_over(self, delegate).await?,
+                AgentRunOutcome::HandOver(delegate) => run.hand_over(self, *delegate).await?,
             };
         }
     }
@@ -117,7 +117,7 @@ impl Turn {
         let outcome = async {
             let created = run.create(self).await?;
             if let Some(delegate) = created.delegate.clone() {
-                return Ok(AgentRunOutcome::HandOver(delegate));
+                return Ok(AgentRunOutcome::HandOver(Box::new(delegate)));
             }
             let mut transcript = Transcript::default();
             let conversed = self.converse(run, created, &mut transcript).await;

@@ -96,7 +96,7 @@ pub async fn find(ambit: &Ambit, who: &Authorized, request_id: &str) -> Result<T
         RequestNote::Fresh { fresh } => {
             tracked(ambit, who, |filter| filter.storage_key = Some(fresh.path)).await?
         }
-        RequestNote::Temporary { space, user } => temporary(ambit, who, space, user)?,
+        RequestNote::Temporary { space, user } => temporary(ambit, who, space, user.as_deref())?,
     };
     found.ok_or_else(unknown)
 }
@@ -125,11 +125,11 @@ fn temporary(
     ambit: &Ambit,
     who: &Authorized,
     space: Space,
-    owner: Option<String>,
+    owner: Option<&str>,
 ) -> Result<Option<TurnLocation>> {
     let access = DataAccess::of(who);
     let is_nobodys = owner.is_none() && who.user_id.as_ref().is_none_or(String::is_empty);
-    let is_own = owner.is_some() && owner.as_deref() == access.user();
+    let is_own = owner.is_some() && owner == access.user();
     if !is_nobodys && !is_own && !access.is_whole() {
         return Ok(None);
     }

@@ -2,7 +2,7 @@
 //! hash, so that nobody who reads the store can call with it.
 
 use super::RequestCaller;
-use ambit_runtime::error::StorageError;
+use ambit_runtime::StorageError;
 use ambit_runtime::{Authorized, Result};
 use ambit_storage::address::{self, Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, ValueEntry};

@@ -7,7 +7,7 @@ use super::openapi_file::{self, AuthMode, ProxySettings, wrong};
 use super::proxy::{IpNetwork, TrustedProxy};
 use super::token::TokenIssuer;
 use ambit_runtime::Authorized;
-use ambit_runtime::access::DataConstraints;
+use ambit_runtime::DataConstraints;
 use ambit_runtime::app::{App, FileProblem};
 use ambit_storage::suggestion;
 use serde_json::{Map, Value};

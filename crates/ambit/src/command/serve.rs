@@ -8,7 +8,7 @@ use crate::settings::serve::{LogFormat, ServeArguments, ServeSettings};
 use ambit::auth::{AuthConfig, Authenticator};
 use ambit::http::{self, HttpMetrics, ServerState};
 use ambit_runtime::app::{App, FileProblem};
-use ambit_runtime::{Runtime, runtime};
+use ambit_runtime::{Runtime, RuntimeSettings};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::IsTerminal;
@@ -51,12 +51,12 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
     let data = serving.app.clone().unwrap_or_default();
     let opened = Arc::new(stores.open_for(&data).await?);
     let store = opened.index()?.driver().clone();
-    let runtime = Runtime::open(runtime::RuntimeSettings {
+    let runtime = Runtime::open(RuntimeSettings {
         models: stores.models(&data)?,
         environment: serving.environment,
         is_development,
         restore_runtimes: serving.restore_runtimes,
-        ..runtime::RuntimeSettings::new(folder, opened)
+        ..RuntimeSettings::new(folder, opened)
     })
     .await?;
     let settings = http::HttpSettings {

@@ -69,7 +69,9 @@ pub fn with_failures(mut document: OpenApi) -> OpenApi {
         ];
         for operation in methods.into_iter().flatten() {
             let responses = &mut operation.responses.responses;
-            responses.iter_mut().for_each(describe);
+            responses
+                .iter_mut()
+                .for_each(|(status, response)| describe(status, response));
             responses.insert("default".to_owned(), failure.clone().into());
         }
     }
@@ -77,7 +79,7 @@ pub fn with_failures(mut document: OpenApi) -> OpenApi {
 }
 
 /// Describes an answer that says nothing of itself by its status: the standard wants a description.
-fn describe((status, response): (&String, &mut RefOr<Response>)) {
+fn describe(status: &str, response: &mut RefOr<Response>) {
     let status = StatusCode::from_bytes(status.as_bytes()).unwrap_or_default();
     if let RefOr::T(response) = response
         && response.description.is_empty()

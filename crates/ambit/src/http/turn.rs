@@ -6,8 +6,8 @@ use super::sse::{self, StreamView};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use crate::format;
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::runtime::{InterruptEffect, TurnInfo, TurnInterrupt};
 use ambit_runtime::{Error, Result};
+use ambit_runtime::{InterruptEffect, TurnInfo, TurnInterrupt};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -69,7 +69,7 @@ async fn stream_turn(
     let accept = accept.or(given.own_header("accept")?).unwrap_or_default();
     let known = last_event(&headers)?.or(query.after).unwrap_or(0);
     let turn = server.runtime.turn(&who, &id).await?;
-    let row = format::find(&accept);
+    let row = format::find(&accept)?;
     // Opened behind what the client knows, so that a number that was never given out is refused.
     let mut reader = server.runtime.stream(&who, &id, known).await?;
     if row.needs_beginning && known > 0 {
@@ -148,7 +148,7 @@ impl BodyFields for NewInterrupt {
             let message = "messages must hold at least one message";
             return Err(Error::invalid("messages", message));
         }
-        self.metadata.as_ref().map_or(Ok(()), check_metadata)
+        Ok(())
     }
 }
 
@@ -158,6 +158,7 @@ impl TryFrom<NewInterrupt> for TurnInterrupt {
     fn try_from(new: NewInterrupt) -> Result<Self> {
         let mut metadata = new.metadata.unwrap_or_default();
         metadata.retain(|name, _| !name.starts_with("__"));
+        check_metadata(&metadata)?;
         Ok(Self {
             is_forced: new.kind == InterruptKind::Force,
             messages: ChatMessage::read_all("messages", new.messages.unwrap_or_default())?,

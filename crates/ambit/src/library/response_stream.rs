@@ -5,7 +5,7 @@ use super::session::AgentSession;
 use crate::format;
 use crate::format::FormatOptions;
 use crate::format::standard::{AnswerPart, AnswerReader, CompletionField, TurnEnding};
-use ambit_runtime::runtime::StartedTurn;
+use ambit_runtime::StartedTurn;
 use ambit_runtime::stream::StreamReader;
 use ambit_runtime::{Error, Frame, Result};
 use futures::stream::{BoxStream, iter, unfold};

@@ -274,7 +274,7 @@ pub fn random_log(seed: u64, habits: Habits) -> Vec<StreamEntry> {
 }
 
 fn both(log: &[StreamEntry]) -> (Completion, Completion) {
-    let row = find("standard");
+    let row = find("standard").unwrap();
     let (frames, _) = frames(row, log);
     let streamed = Completion::of_chunks(&frames.concat());
     (

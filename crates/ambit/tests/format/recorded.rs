@@ -49,15 +49,15 @@ fn recorded_streams_come_out_as_expected() {
 fn cui_clients_get_the_log_as_it_is_stored() {
     for name in ["cui-web", "cui-native", "cui-desktop"] {
         for (_, log) in logs() {
-            let (frames, end) = frames(find(name), &log);
+            let (frames, end) = frames(find(name).unwrap(), &log);
             let expected: Vec<Vec<String>> = log
                 .iter()
                 .map(|entry| vec![entry.text.to_string()])
                 .collect();
             assert_eq!(frames, expected);
             assert_eq!(end, Vec::<String>::new());
-            let web = json!((find("cui-web").body)(&log, &options()));
-            assert_eq!(json!((find(name).body)(&log, &options())), web);
+            let web = json!((find("cui-web").unwrap().body)(&log, &options()));
+            assert_eq!(json!((find(name).unwrap().body)(&log, &options())), web);
         }
     }
 }

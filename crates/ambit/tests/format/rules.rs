@@ -62,7 +62,7 @@ fn resumed(row: &FormatDefinition, before: &[StreamEntry]) -> Box<dyn Format> {
 #[test]
 fn g110_every_stream_ends_once_in_every_format() {
     for log in all() {
-        let (frames, end) = frames(find("standard"), &log);
+        let (frames, end) = frames(find("standard").unwrap(), &log);
         assert_eq!(end, ["[DONE]"]);
         let (last, earlier) = frames.split_last().unwrap();
         let reasons = |frames: &[String]| {
@@ -91,7 +91,7 @@ fn g114_a_failure_is_told_in_the_streams_own_format() {
     ] {
         let log = named(name);
         let told = failure(&log).unwrap();
-        let (frames, end) = frames(find("standard"), &log);
+        let (frames, end) = frames(find("standard").unwrap(), &log);
         let whole = Completion::of_chunks(&frames.concat());
         let [error] = whole.errors.as_slice() else {
             panic!("{name}: {:?}", whole.errors);
@@ -102,9 +102,9 @@ fn g114_a_failure_is_told_in_the_streams_own_format() {
         assert_eq!(whole.finish_reason.as_deref(), Some("stop"));
         assert!(whole.usage.is_some());
         assert_eq!(end, ["[DONE]"]);
-        let body = json!((find("standard").body)(&log, &options()));
+        let body = json!((find("standard").unwrap().body)(&log, &options()));
         assert_eq!(body["error"], *error);
-        let body = json!((find("cui-web").body)(&log, &options()));
+        let body = json!((find("cui-web").unwrap().body)(&log, &options()));
         assert_eq!(body["status"], "error");
         assert_eq!(body["error"]["message"], told.message);
     }
@@ -116,7 +116,7 @@ fn g114_a_failure_is_told_in_the_streams_own_format() {
 fn usage_comes_only_where_it_was_asked_for() {
     let mut options = options();
     options.include_usage = false;
-    let mut format = (find("standard").open)(&options);
+    let mut format = (find("standard").unwrap().open)(&options);
     let (_, log) = logs().remove(0);
     let frames: Vec<String> = log.iter().flat_map(|entry| format.frames(entry)).collect();
     assert_eq!(Completion::of_chunks(&frames).usage, None);
@@ -145,7 +145,7 @@ fn g145_any_text_comes_out_as_it_went_in() {
         });
         let lines = [start, frame, end].map(|line| line.to_string());
         let log = entries(lines.iter().map(String::as_str));
-        let standard = find("standard");
+        let standard = find("standard").unwrap();
         let (frames, _) = frames(standard, &log);
         assert!(
             frames
@@ -156,7 +156,7 @@ fn g145_any_text_comes_out_as_it_went_in() {
         assert_eq!(Completion::of_chunks(&frames.concat()).content, text);
         let body = json!((standard.body)(&log, &options()));
         assert_eq!(body["choices"][0]["message"]["content"], text);
-        let body = json!((find("cui-web").body)(&log, &options()));
+        let body = json!((find("cui-web").unwrap().body)(&log, &options()));
         assert_eq!(body["messages"][0]["props"]["content"], text);
     }
 }

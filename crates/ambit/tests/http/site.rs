@@ -6,7 +6,7 @@ mod openapi;
 use ambit::auth::{AuthConfig, Authenticator};
 use ambit::http::{self, HttpMetrics, HttpSettings, ServerState};
 use ambit_runtime::app::App;
-use ambit_runtime::{Runtime, runtime};
+use ambit_runtime::{Runtime, RuntimeSettings};
 use ambit_storage::Stores;
 use ambit_storage::driver::{Driver, DriverOptions};
 use reqwest::{Client, Method, RequestBuilder, Response};
@@ -109,9 +109,9 @@ impl Site {
         let config = AuthConfig::of(&app).unwrap_or_else(|problem| panic!("{problem}"));
         let store = stores.index().unwrap().driver().clone();
         let is_development = config.development.is_some();
-        let runtime = Runtime::open(runtime::RuntimeSettings {
+        let runtime = Runtime::open(RuntimeSettings {
             is_development,
-            ..runtime::RuntimeSettings::new(folder.path(), stores.clone())
+            ..RuntimeSettings::new(folder.path(), stores.clone())
         });
         let mut settings = HttpSettings {
             base: config.base.clone(),

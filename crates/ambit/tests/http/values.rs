@@ -184,6 +184,27 @@ async fn theme_route_and_referer_may_stand_in_the_query_and_in_headers_of_both_n
 }
 
 #[tokio::test]
+async fn g146_an_unknown_format_is_refused() {
+    let site = site().await;
+    for (query, headers) in [
+        ("accept=carrier-pigeon", &[][..]),
+        ("", &[("x-ambit-accept", "carrier-pigeon")][..]),
+    ] {
+        let parts = Parts {
+            query,
+            headers,
+            ..Parts::default()
+        };
+        let expected = (
+            400,
+            "invalid_argument".to_owned(),
+            Some("accept".to_owned()),
+        );
+        assert_eq!(ask(&site, parts).await.failure(), expected);
+    }
+}
+
+#[tokio::test]
 async fn the_mode_must_be_one_of_the_agent_s() {
     let site = site().await;
     for query in ["mode=fast", "mode=deep", "mode="] {
@@ -244,21 +265,10 @@ async fn metadata_of_the_header_and_the_body_is_merged_without_names_of_the_serv
 }
 
 #[tokio::test]
-async fn an_unknown_format_is_openai_s_and_does_not_stream_by_itself() {
+async fn without_a_format_it_is_openai_s_and_does_not_stream_by_itself() {
     let site = site().await;
-    for (query, headers) in [
-        ("accept=carrier-pigeon", &[][..]),
-        ("", &[("x-ambit-accept", "carrier-pigeon")][..]),
-        ("", &[][..]),
-    ] {
-        let parts = Parts {
-            query,
-            headers,
-            ..Parts::default()
-        };
-        let seen = seen(&site, parts).await;
-        assert_eq!(seen["accept"], "standard");
-    }
+    let seen = seen(&site, Parts::default()).await;
+    assert_eq!(seen["accept"], "standard");
 }
 
 #[tokio::test]

@@ -5,9 +5,9 @@ use crate::steady::steady;
 use ambit::format::{self, FormatOptions};
 use ambit::runtime::Frame;
 use ambit::runtime::frame::invariants;
-use ambit::runtime::runtime::{RuntimeSettings, StartedTurn};
 use ambit::runtime::stream::StreamEntry;
 use ambit::runtime::{Runtime, TurnRequest};
+use ambit::runtime::{RuntimeSettings, StartedTurn};
 use ambit::storage::Stores;
 use ambit::storage::driver::DriverOptions as StoreOptions;
 use serde::Deserialize;
@@ -54,7 +54,7 @@ pub fn run(folder: &Path) {
         expected::check(&folder.join(format!("{name}.sse")), &streams(name, &turns));
     }
     let bodies = turns.iter().map(|turn| {
-        let standard = format::find("standard");
+        let standard = format::find("standard").unwrap();
         (standard.body)(&turn.entries, &turn.options)
     });
     let bodies = serde_json::to_string_pretty(&bodies.collect::<Vec<_>>()).unwrap();
@@ -104,7 +104,7 @@ fn request(turn: &Map<String, Value>, before: Option<&Told>) -> TurnRequest {
 
 /// The id of the last tool call, which only the turn before knows.
 fn last_call(before: Option<&Told>) -> String {
-    let body = format::find("standard").body;
+    let body = format::find("standard").unwrap().body;
     let body = before.map(|turn| json!(body(&turn.entries, &turn.options)));
     let calls = body
         .as_ref()
@@ -154,7 +154,7 @@ fn streams(name: &str, turns: &[Told]) -> String {
     let mut text = String::new();
     for (index, turn) in turns.iter().enumerate() {
         let _ = writeln!(text, ": turn {}\n", index + 1);
-        let mut format = (format::find(name).open)(&turn.options);
+        let mut format = (format::find(name).unwrap().open)(&turn.options);
         for entry in &turn.entries {
             for frame in format.frames(entry) {
                 let _ = writeln!(text, "data: {frame}\n");

@@ -88,7 +88,7 @@ async fn many(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
     let listener = function(call, "1.onChunk");
     let calls = requests.iter().enumerate();
     let calls: Vec<NestedCall> = calls
-        .map(|(at, request)| asked(callee(call), (at, request), listener))
+        .map(|(at, request)| asked(callee(call), at, request, listener))
         .collect::<Result<_>>()?;
     let scope = &call.reach.scope;
     let calls = calls
@@ -96,15 +96,15 @@ async fn many(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
         .map(|nested| scope.ask.call(scope, nested));
     let is_good = |answer: &Value| answer["error"].is_null();
     let until = JoinPolicy::named(call.method.name());
-    let how = (until, scope.limits.calls);
-    let answers = run_concurrently(how, calls.collect(), is_good).await?;
+    let answers = run_concurrently(until, scope.limits.calls, calls.collect(), is_good).await?;
     Ok(json!(answers).into())
 }
 
 /// One of several requests.
 fn asked(
     callee: CalleeKind,
-    (at, request): (usize, &Value),
+    at: usize,
+    request: &Value,
     listener: Option<&Callback>,
 ) -> Result<NestedCall> {
     let what = match callee {

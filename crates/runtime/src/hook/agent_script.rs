@@ -21,27 +21,39 @@ pub struct AgentScript {
     agent: String,
 }
 
-impl AgentScript {
-    /// Compiles a file of an agent.
-    pub fn load(
-        engine: &Engine,
-        files: &dyn SourceFiles,
-        (app, agent): (&App, &AppAgent),
-        file: &str,
-    ) -> Result<Self> {
-        let source = ProgramSource {
-            file: file.to_owned(),
-            folder: agent.folder.clone(),
-        };
-        let program = engine.load(files, &source);
-        Ok(Self {
-            engine: engine.clone(),
-            program: program.map_err(|error| failure::load(&error))?,
-            limits: AgentLimits::of(app, agent).run,
-            agent: agent.id.clone(),
-        })
-    }
+/// What compiles the scripts of an agent.
+pub struct AgentScriptLoader<'a> {
+    /// The engine.
+    pub engine: &'a Engine,
+    /// The files of the app.
+    pub files: &'a dyn SourceFiles,
+    /// The app, whose limits hold.
+    pub app: &'a App,
+    /// The agent.
+    pub agent: &'a AppAgent,
+}
 
+impl AgentScriptLoader<'_> {
+    /// Compiles a file, if the agent has it.
+    pub(super) fn load(&self, file: Option<&String>) -> Result<Option<AgentScript>> {
+        let Some(file) = file else {
+            return Ok(None);
+        };
+        let source = ProgramSource {
+            file: file.clone(),
+            folder: self.agent.folder.clone(),
+        };
+        let program = self.engine.load(self.files, &source);
+        Ok(Some(AgentScript {
+            engine: self.engine.clone(),
+            program: program.map_err(|error| failure::load(&error))?,
+            limits: AgentLimits::of(self.app, self.agent).run,
+            agent: self.agent.id.clone(),
+        }))
+    }
+}
+
+impl AgentScript {
     /// The agent's id.
     pub fn agent(&self) -> &str {
         &self.agent

@@ -1,10 +1,8 @@
 //! Listeners of an agent: the functions of `src/events.ts`, each named like its event.
 
-use super::agent_script::AgentScript;
+use super::agent_script::{AgentScript, AgentScriptLoader};
 use super::events::EVENTS;
-use crate::app::{App, AppAgent};
 use crate::event::{EventPayload, described};
-use ambit_script::{Engine, SourceFiles};
 use ambit_storage::event::{After, Before, EventBus, ListenerOptions, Verdict};
 use ambit_storage::{Error, Result};
 use futures::FutureExt;
@@ -26,15 +24,9 @@ pub struct EventMapping<E> {
 
 impl EventListeners {
     /// Compiles an agent's listeners; `None` if it has none.
-    pub fn load(
-        engine: &Engine,
-        files: &dyn SourceFiles,
-        (app, agent): (&App, &AppAgent),
-    ) -> crate::error::Result<Option<Arc<Self>>> {
-        let script = agent.listeners.as_ref();
-        let script = script.map(|file| AgentScript::load(engine, files, (app, agent), file));
-        let listeners = script.transpose()?.map(|script| Arc::new(Self { script }));
-        Ok(listeners)
+    pub fn load(loader: &AgentScriptLoader<'_>) -> crate::error::Result<Option<Arc<Self>>> {
+        let script = loader.load(loader.agent.listeners.as_ref())?;
+        Ok(script.map(|script| Arc::new(Self { script })))
     }
 
     /// Listens to each event that the script has a function for.

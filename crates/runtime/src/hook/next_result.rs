@@ -21,7 +21,7 @@ pub enum NextOutcome {
     /// This; a failed turn recovers.
     Data(Value),
     /// What another agent says; a failed turn recovers.
-    Delegate(Delegate),
+    Delegate(Box<Delegate>),
     /// The returned object, which has neither; a failed turn stays failed.
     Object(Value),
 }
@@ -45,7 +45,7 @@ impl NextResult {
         let data = fields.take("data");
         tell_unread("Next", fields, node);
         let outcome = match (delegate, data) {
-            (Some(delegate), _) => NextOutcome::Delegate(delegate),
+            (Some(delegate), _) => NextOutcome::Delegate(Box::new(delegate)),
             (None, Some(data)) => NextOutcome::Data(data),
             (None, None) => NextOutcome::Object(whole),
         };

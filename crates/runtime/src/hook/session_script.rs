@@ -1,9 +1,7 @@
 //! `src/context.ts`: a script's say in where the conversations of its agent are kept.
 
-use super::agent_script::AgentScript;
-use crate::app::{App, AppAgent};
+use super::agent_script::{AgentScript, AgentScriptLoader};
 use crate::optional::optional;
-use ambit_script::{Engine, SourceFiles};
 use ambit_storage::{Agent, Caller, Error, Result, SessionIdentity, truncation};
 use serde_json::{Map, Value, json};
 
@@ -16,14 +14,10 @@ pub struct SessionScript {
 impl SessionScript {
     /// Compiles the script of an agent, if it has one.
     pub fn load(
-        engine: &Engine,
-        files: &dyn SourceFiles,
-        (app, agent): (&App, &AppAgent),
+        loader: &AgentScriptLoader<'_>,
         behind: Box<dyn Agent>,
     ) -> crate::error::Result<Self> {
-        let script = agent.overrides.as_ref();
-        let script = script.map(|file| AgentScript::load(engine, files, (app, agent), file));
-        let script = script.transpose()?;
+        let script = loader.load(loader.agent.overrides.as_ref())?;
         Ok(Self { behind, script })
     }
 

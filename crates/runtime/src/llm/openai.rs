@@ -71,12 +71,20 @@ impl OpenAiProvider {
     fn body(&self, call: &ModelCall) -> Map<String, Value> {
         let settings = &self.connector.options;
         let mut body = Map::new();
-        body.extend(settings.get_key_value("model").map(owned));
+        body.extend(
+            settings
+                .get_key_value("model")
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
         let messages = messages::encode(&call.messages, self.dialect);
         body.insert("messages".to_owned(), messages.into());
         let configured = ["temperature", "thinking"].into_iter();
         let configured = configured.filter_map(|name| settings.get_key_value(name));
-        body.extend(configured.filter(|(_, value)| !value.is_null()).map(owned));
+        body.extend(
+            configured
+                .filter(|(_, value)| !value.is_null())
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
         // Options that are ours, or another protocol's, are not among these.
         body.extend(call.options.known());
         self.limit(&mut body);
@@ -112,8 +120,4 @@ impl OpenAiProvider {
             body.insert(name.to_owned(), limit);
         }
     }
-}
-
-fn owned((name, value): (&String, &Value)) -> (String, Value) {
-    (name.clone(), value.clone())
 }

@@ -34,7 +34,7 @@ impl McpServers {
         caller: &ToolCaller,
     ) -> Result<Vec<Option<ServerToolResult>>> {
         let calls = calls.iter().map(|call| self.one(call, caller)).collect();
-        run_concurrently((until, bounds), calls, |slot: &ServerToolResult| {
+        run_concurrently(until, bounds, calls, |slot: &ServerToolResult| {
             slot["error"].is_null()
         })
         .await

@@ -86,7 +86,7 @@ impl ProcessServer {
         let Some((resource, (path, query))) = self.at(uri) else {
             return Err(self.unknown("resource", uri));
         };
-        let given = MappingInput::of_resource(path, query, resource.schema.as_ref());
+        let given = MappingInput::of_resource(&path, query, resource.schema.as_ref());
         let arguments = given.arguments(resource.arguments.as_deref());
         let result = caller.processes.run(&resource.process, arguments).await?;
         if result.get("contents").is_some_and(Value::is_array) {

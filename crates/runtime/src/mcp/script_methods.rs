@@ -183,7 +183,7 @@ impl McpServers {
             let called = self.call_tool(server, tool, arguments.clone(), caller);
             Ok::<_, Error>(called.await)
         });
-        let ended = run_concurrently((JoinPolicy::All, bounds), called.collect(), |_| true).await?;
+        let ended = run_concurrently(JoinPolicy::All, bounds, called.collect(), |_| true).await?;
         let numbered = ended.into_iter().flatten().enumerate();
         let results = numbered.map(|(at, called)| called.map_err(|error| placed(at, error)));
         results.collect()

@@ -30,8 +30,9 @@ pub async fn many(call: &ScriptCall<'_>, until: JoinPolicy) -> Result<Value> {
         };
         Ok::<_, Error>(slot)
     });
-    let how = (until, call.reach.scope.limits.calls);
-    let slots = run_concurrently(how, running.collect(), |slot| slot["error"].is_null()).await?;
+    let bounds = call.reach.scope.limits.calls;
+    let is_good = |slot: &Value| slot["error"].is_null();
+    let slots = run_concurrently(until, bounds, running.collect(), is_good).await?;
     Ok(json!(slots))
 }
 

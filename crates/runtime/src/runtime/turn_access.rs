@@ -1,13 +1,13 @@
 //! What reaches a turn from outside: looking at it, following its stream, stopping it and adding to it, wherever it runs.
 
-use super::{InterruptEffect, Runtime, TurnInfo, TurnInterrupt, TurnStatus};
+use super::Runtime;
 use crate::access::Authorized;
 use crate::error::{Error, ErrorCode, Result};
 use crate::inbox::TurnInbox;
 use crate::journal::{self, TurnKeys};
 use crate::live_turn::LiveTurn;
 use crate::stream::{self, StreamReader};
-use crate::turn_info::TurnStopReason;
+use crate::turn_info::{InterruptEffect, TurnInfo, TurnInterrupt, TurnStatus, TurnStopReason};
 use crate::turn_location;
 use ambit_storage::batch::BatchCheck;
 use ambit_storage::driver::ValuePart;

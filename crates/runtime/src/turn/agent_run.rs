@@ -20,7 +20,7 @@ pub(super) enum AgentRunOutcome {
     /// The answer to the request.
     Done(Box<TurnResponse>),
     /// The work of another agent.
-    HandOver(Delegate),
+    HandOver(Box<Delegate>),
 }
 
 /// One agent at work, and what it works on.
@@ -90,7 +90,7 @@ impl AgentRun {
             turn.store_answers().await?;
             let step = JournalStep::Delegated {
                 run: index,
-                delegate: delegate.clone(),
+                delegate: Box::new(delegate.clone()),
             };
             turn.record(step).await?;
         }

@@ -1,7 +1,7 @@
 //! Finding agents, connectors and processes.
 
 use crate::support::{load, load_with};
-use ambit_runtime::error::ErrorCode;
+use ambit_runtime::ErrorCode;
 
 #[test]
 fn a_connector_is_found_by_id_by_role_or_as_the_default() {

@@ -2,7 +2,7 @@
 
 use crate::support::load;
 use ambit_runtime::Authorized;
-use ambit_runtime::access::DataConstraints;
+use ambit_runtime::DataConstraints;
 use ambit_runtime::app::App;
 
 /// A caller with the default constraints of their kind.

@@ -1,8 +1,8 @@
 //! Wrong files and what is said about them, word for word.
 
 use crate::support::{folder, load, texts};
+use ambit_runtime::ErrorCode;
 use ambit_runtime::app::App;
-use ambit_runtime::error::ErrorCode;
 use std::collections::BTreeMap;
 
 #[test]

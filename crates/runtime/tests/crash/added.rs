@@ -8,7 +8,7 @@ use crate::turns::{ask, asked, end, frames, history, rest, results, stream, unti
 use crate::worker::{self, Job, Order};
 use ambit_runtime::ErrorCode;
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::runtime::{InterruptEffect, TurnInterrupt};
+use ambit_runtime::{InterruptEffect, TurnInterrupt};
 use rustix::process::Signal;
 use std::time::Duration;
 

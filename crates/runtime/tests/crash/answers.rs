@@ -8,8 +8,8 @@ use crate::turns::{
     ask, asked, driver, end, frames, history, history_with, open_turns, results, stream,
 };
 use crate::worker::{self, Job, Order, killed};
+use ambit_runtime::CallOptions;
 use ambit_runtime::chat::{ChatContent, ChatMessage};
-use ambit_runtime::request::CallOptions;
 use ambit_runtime::{ErrorCode, TurnRequest};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::Message;

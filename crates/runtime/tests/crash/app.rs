@@ -1,9 +1,9 @@
 //! The app under test: an agent with a model that follows rules, and tools that leave marks.
 
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::runtime::{Runtime, RuntimeSettings};
 use ambit_runtime::tool::Toolbox;
 use ambit_runtime::{Authorized, TurnRequest};
+use ambit_runtime::{Runtime, RuntimeSettings};
 use ambit_storage::Stores;
 use ambit_storage::driver::FaultPoints;
 use serde_json::json;

@@ -5,7 +5,7 @@ use crate::store::Fresh;
 use crate::tools::marks;
 use crate::turns::{driver, end, open_turns, stream};
 use crate::worker::{self, Job, Order, killed};
-use ambit_runtime::runtime::Runtime;
+use ambit_runtime::Runtime;
 use rustix::process::Signal;
 use serde_json::json;
 

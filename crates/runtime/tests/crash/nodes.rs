@@ -7,8 +7,8 @@ use crate::tools::marks;
 use crate::turns::{
     ask, asked, driver, end, frames, history, open_turns, rest, results, stream, until, wait_until,
 };
+use ambit_runtime::StartedTurn;
 use ambit_runtime::frame::{Frame, MessageStatus};
-use ambit_runtime::runtime::StartedTurn;
 use ambit_runtime::{ErrorCode, TurnRequest};
 use ambit_storage::driver::{ValuePart, ValueScan};
 use ambit_storage::lease::OnBusy;

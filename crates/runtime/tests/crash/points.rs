@@ -7,9 +7,9 @@ use crate::turns::{
     ask, asked, driver, end, frames, history, history_with, open_turns, rest, results,
 };
 use crate::worker::{self, Job, Order};
+use ambit_runtime::Runtime;
 use ambit_runtime::TurnRequest;
 use ambit_runtime::frame::{Frame, OutputMessages};
-use ambit_runtime::runtime::Runtime;
 use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_storage::driver::FaultPoints;
 use ambit_storage::lease::LEASE_LIFE;

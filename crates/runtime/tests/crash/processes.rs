@@ -6,7 +6,7 @@ use crate::store::Fresh;
 use crate::turns::{asked, driver, end, history, open_turns, rest, stream};
 use crate::worker::{self, Job, Order, done};
 use ambit_runtime::TurnRequest;
-use ambit_runtime::runtime::TurnStatus;
+use ambit_runtime::TurnStatus;
 use ambit_storage::lease::OnBusy;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@ use crate::store::Fresh;
 use crate::tools::marks;
 use crate::turns::{asked, driver, end, history, open_turns, rest, stream};
 use crate::worker::{Job, Order, killed};
-use ambit_runtime::runtime::Runtime;
+use ambit_runtime::Runtime;
 use ambit_storage::address::Space;
 use ambit_storage::driver::LogRange;
 use serde_json::Value;

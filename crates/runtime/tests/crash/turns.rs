@@ -1,8 +1,8 @@
 //! What turns leave: their streams, their histories, the notes of those that are open.
 
 use crate::app::ann;
+use ambit_runtime::Runtime;
 use ambit_runtime::frame::{Frame, invariants};
-use ambit_runtime::runtime::Runtime;
 use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_storage::address::Space;
 use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};

@@ -5,9 +5,9 @@ use crate::points::later;
 use crate::store::Fresh;
 use crate::turns::{end, stream};
 use crate::worker::{self, Job, Order, killed};
+use ambit_runtime::Runtime;
+use ambit_runtime::SkipOptions;
 use ambit_runtime::TurnRequest;
-use ambit_runtime::request::SkipOptions;
-use ambit_runtime::runtime::Runtime;
 use ambit_storage::Usage;
 use rustix::process::Signal;
 

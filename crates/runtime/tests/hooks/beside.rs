@@ -1,7 +1,7 @@
 //! Scripts beside the turns: where sessions are kept, and listeners.
 
 use crate::support::Stage;
-use ambit_runtime::hook::{EventListeners, SessionScript};
+use ambit_runtime::hook::{AgentScriptLoader, EventListeners, SessionScript};
 use ambit_storage::driver::DriverOptions;
 use ambit_storage::storage::Message;
 use ambit_storage::{Agent, Ambit, Caller, LiveAgent, SessionIdentity, Stores};
@@ -39,13 +39,16 @@ fn ambit(context: Option<&str>, events: Option<&str>) -> Ambit {
     let files: BTreeMap<String, String> = files
         .filter_map(|(path, text)| Some((path.to_owned(), text?.to_owned())))
         .collect();
-    let sessions =
-        SessionScript::load(&stage.engine, &files, (&stage.app, &agent), Box::new(Plain)).unwrap();
+    let loader = AgentScriptLoader {
+        engine: &stage.engine,
+        files: &files,
+        app: &stage.app,
+        agent: &agent,
+    };
+    let sessions = SessionScript::load(&loader, Box::new(Plain)).unwrap();
     let stores = Stores::builder(DriverOptions::default()).build().unwrap();
     let ambit = Ambit::builder(stores).agent(sessions).build();
-    if let Some(listeners) =
-        EventListeners::load(&stage.engine, &files, (&stage.app, &agent)).unwrap()
-    {
+    if let Some(listeners) = EventListeners::load(&loader).unwrap() {
         listeners.register(ambit.bus());
     }
     ambit

@@ -4,8 +4,8 @@ use crate::support::Stage;
 use ambit_runtime::ErrorCode;
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::hook::{CreateResult, Delegate, NextOutcome, NextResult};
-use ambit_runtime::request::{CallOptions, SearchChoice};
 use ambit_runtime::tool::ServerSelection;
+use ambit_runtime::{CallOptions, SearchChoice};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -278,7 +278,10 @@ async fn next_decides_what_the_response_is() {
         ..Delegate::default()
     };
     let both = next("{data: 1, delegate: {agent_id: 'x', messages: []}}").await;
-    assert_eq!(both, outcome(NextOutcome::Delegate(delegate), json!({})));
+    assert_eq!(
+        both,
+        outcome(NextOutcome::Delegate(Box::new(delegate)), json!({}))
+    );
     assert!(both.unwrap().outcome.recovers());
     assert!(!next("{}").await.unwrap().outcome.recovers());
     for expression in ["5", "'done'", "[1]", "true"] {

@@ -1,10 +1,10 @@
 //! What a case stands on: a fresh store, and an installation with the agents `support` and `sales` over it.
 
 use crate::stores::{POSTGRES, REDIS, SQLITE, Store};
-use ambit_runtime::access::{Authorized, DataConstraints};
 use ambit_runtime::chats::{LastTurn, entitle, note};
-use ambit_runtime::runtime::{TurnInfo, TurnStatus};
 use ambit_runtime::turn_location;
+use ambit_runtime::{Authorized, DataConstraints};
+use ambit_runtime::{TurnInfo, TurnStatus};
 use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
 use ambit_storage::clock::Clock;
 use ambit_storage::driver::{self, Driver, DriverOptions, Durability};

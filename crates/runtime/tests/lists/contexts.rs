@@ -75,7 +75,7 @@ async fn listed(bed: Bed) {
             ("free", &of_nobody),
             ("never", unknown.as_ref().unwrap()),
         ] {
-            let reach = ambit_runtime::access::DataAccess::of(&who);
+            let reach = ambit_runtime::DataAccess::of(&who);
             let lists = reach.lists(&bed.ambit, live.context().identity()).await;
             let page = history(chat).list(&bed.ambit, &who, None, 2).await;
             let is_listed = !page.unwrap().items.is_empty();

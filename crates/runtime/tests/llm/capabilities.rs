@@ -2,8 +2,8 @@
 
 use crate::fake::tool_call;
 use crate::support::{asking, connector, typed};
+use ambit_runtime::ErrorCode;
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::error::ErrorCode;
 use ambit_runtime::llm::capabilities::{
     ModelCapabilities, NAMES, VisionFormat, lacking, leave_out, refuse,
 };

@@ -3,8 +3,8 @@
 use crate::fake::FAKES;
 use crate::server::{Reply, Server};
 use crate::support::{KEY, asking, failure};
-use ambit_runtime::error::{Error, ErrorCode};
 use ambit_runtime::llm::ModelFailureKind;
+use ambit_runtime::{Error, ErrorCode};
 use serde_json::json;
 use std::time::Duration;
 

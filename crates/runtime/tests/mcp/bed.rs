@@ -2,11 +2,11 @@
 
 use ambit_runtime::Authorized;
 use ambit_runtime::app::App;
-use ambit_runtime::error::{Error, Result};
 use ambit_runtime::mcp::{McpServerPool, McpServers, SampleSource};
 use ambit_runtime::tool::{
     NoProcesses, ProcessCaller, ServerSelection, ServerTool, ToolCaller, ToolOutcome, Toolbox,
 };
+use ambit_runtime::{Error, Result};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! What a well-behaved server is asked.
 
 use crate::bed::{Bed, Witness, caller, python, samples, stdio};
-use ambit_runtime::error::ErrorCode;
+use ambit_runtime::ErrorCode;
 use ambit_runtime::mcp::{ConcurrencyLimits, JoinPolicy, ServerToolCall};
 use ambit_runtime::tool::{ServerSelection, Toolbox};
 use serde_json::{Value, json};

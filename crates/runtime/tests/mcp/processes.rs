@@ -1,8 +1,8 @@
 //! An app's own processes as a server.
 
 use crate::bed::{Bed, samples, with_processes};
-use ambit_runtime::error::{Error, ErrorCode, Result};
 use ambit_runtime::tool::{ProcessCaller, ServerSelection, Toolbox};
+use ambit_runtime::{Error, ErrorCode, Result};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};

@@ -2,9 +2,9 @@
 
 use ambit_runtime::Authorized;
 use ambit_runtime::app::App;
-use ambit_runtime::error::{Error, ErrorCode};
 use ambit_runtime::model::database::LazyDatabase;
 use ambit_runtime::model::{ColumnCipher, ModelBackend, ModelStore, TableModels, rows, system};
+use ambit_runtime::{Error, ErrorCode};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Tables are made and added to, and nothing is dropped or narrowed.
 
 use crate::bed::{Place, both, with};
-use ambit_runtime::error::ErrorCode;
+use ambit_runtime::ErrorCode;
 use ambit_runtime::model::database::AccessMode;
 use serde_json::{Value, json};
 

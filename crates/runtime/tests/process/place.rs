@@ -2,8 +2,8 @@
 
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::model;
-use ambit_runtime::runtime::{Runtime, RuntimeSettings, StartedTurn};
 use ambit_runtime::{Authorized, TurnRequest};
+use ambit_runtime::{Runtime, RuntimeSettings, StartedTurn};
 use ambit_storage::Stores;
 use ambit_storage::driver::DriverOptions;
 use serde_json::{Map, Value};

@@ -2,8 +2,8 @@
 
 use crate::place::caller;
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::runtime::{Runtime, RuntimeSettings};
 use ambit_runtime::{Authorized, TurnRequest};
+use ambit_runtime::{Runtime, RuntimeSettings};
 use ambit_storage::Stores;
 use ambit_storage::driver::DriverOptions;
 use serde_json::{Value, json};

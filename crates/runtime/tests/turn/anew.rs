@@ -6,8 +6,8 @@ use crate::place::{
     request, shown,
 };
 use crate::toolbox::{Tools, outcome, patient};
+use ambit_runtime::TurnInterrupt;
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::runtime::TurnInterrupt;
 use ambit_storage::driver::{self, DriverOptions};
 use ambit_storage::event::EventBus;
 use futures::FutureExt;

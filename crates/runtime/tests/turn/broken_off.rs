@@ -6,7 +6,7 @@ use crate::place::{
 };
 use crate::toolbox::{Tools, outcome, patient};
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::runtime::{StartedTurn, TurnInterrupt};
+use ambit_runtime::{StartedTurn, TurnInterrupt};
 use ambit_storage::driver::{self, Driver, DriverOptions};
 use ambit_storage::event::EventBus;
 use futures::FutureExt;

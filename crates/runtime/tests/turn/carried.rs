@@ -3,7 +3,7 @@
 use crate::place::{Place, ann, files, frames, request, settings};
 use crate::retention::{DAY, HELLO, id, kept, logs, numbers, pass, pass_in, row, space, turn};
 use ambit_runtime::ErrorCode;
-use ambit_runtime::runtime::Runtime;
+use ambit_runtime::Runtime;
 use ambit_storage::Stores;
 use ambit_storage::backup::backup;
 use ambit_storage::doctor::{Finding, examine};

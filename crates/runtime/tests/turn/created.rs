@@ -5,7 +5,7 @@ use crate::place::{
     remembered, request, said, shown, traced,
 };
 use crate::toolbox::Tools;
-use ambit_runtime::request::SearchChoice;
+use ambit_runtime::SearchChoice;
 use ambit_runtime::{ErrorCode, TurnRequest};
 use serde_json::{Value, json};
 

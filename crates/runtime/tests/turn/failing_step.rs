@@ -4,7 +4,7 @@ use crate::place::{
     agent, ann, ask, borrowed, end, model, node, place_of_tools, remembered, request, until,
 };
 use crate::toolbox::{Tools, outcome};
-use ambit_runtime::error::{Error, ErrorCode};
+use ambit_runtime::{Error, ErrorCode};
 use ambit_storage::driver::{self, DriverOptions};
 use futures::FutureExt;
 use serde_json::{Value, json};

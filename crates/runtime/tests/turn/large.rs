@@ -5,8 +5,8 @@ use crate::place::{
     traced, until,
 };
 use crate::toolbox::{Tools, outcome};
+use ambit_runtime::TurnInterrupt;
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::runtime::TurnInterrupt;
 use ambit_storage::Stores;
 use ambit_storage::batch::SizeLimits;
 use ambit_storage::driver::DriverOptions;

@@ -3,9 +3,9 @@
 use crate::toolbox::Tools;
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::inspect::memory::MemorySelector;
-use ambit_runtime::runtime::{Runtime, RuntimeSettings, StartedTurn};
 use ambit_runtime::trace::{TraceTree, fold_texts};
 use ambit_runtime::{Authorized, Frame, TurnRequest};
+use ambit_runtime::{Runtime, RuntimeSettings, StartedTurn};
 use ambit_storage::driver::{Driver, DriverOptions};
 use ambit_storage::storage::Message;
 use ambit_storage::{LiveAgent, Stores};

@@ -3,8 +3,8 @@
 use crate::place::{ECHO, Place, ann, ask, end, place, request, settings};
 use ambit_runtime::chats::PageWindow;
 use ambit_runtime::inspect::traces::{self, TraceFilter};
-use ambit_runtime::runtime::{Runtime, TurnStatus};
 use ambit_runtime::{ErrorCode, Frame};
+use ambit_runtime::{Runtime, TurnStatus};
 use ambit_storage::address::{ITEMS, Space};
 use ambit_storage::directory::{IndexRow, RowFilter};
 use ambit_storage::driver::{Driver, DriverOptions, LogRange, ValuePart, ValueScan};
@@ -212,9 +212,9 @@ async fn nodes_that_drop_the_same_streams_do_not_hinder_each_other() {
 }
 
 /// Settings of another runtime of the same app over these stores.
-fn over(place: &Place, stores: Arc<Stores>) -> ambit_runtime::runtime::RuntimeSettings {
+fn over(place: &Place, stores: Arc<Stores>) -> ambit_runtime::RuntimeSettings {
     let none = Stores::builder(DriverOptions::default()).build().unwrap();
-    ambit_runtime::runtime::RuntimeSettings {
+    ambit_runtime::RuntimeSettings {
         stores,
         ..settings(place.app.path(), none)
     }

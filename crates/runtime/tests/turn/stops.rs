@@ -7,7 +7,7 @@ use crate::place::{
 use crate::toolbox::Tools;
 use ambit_runtime::Frame;
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::runtime::{StartedTurn, TurnInterrupt};
+use ambit_runtime::{StartedTurn, TurnInterrupt};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! Tools of a test's choice.
 
-use ambit_runtime::error::{Error, ErrorCode, Result};
 use ambit_runtime::event::AfterToolExecution;
 use ambit_runtime::tool::{ServerSelection, ServerTool, ToolCaller, ToolOutcome, Toolbox};
+use ambit_runtime::{Error, ErrorCode, Result};
 use ambit_storage::event::{EventBus, ListenerOptions};
 use async_trait::async_trait;
 use futures::future::BoxFuture;

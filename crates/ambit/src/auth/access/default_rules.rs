@@ -4,7 +4,7 @@ use super::endpoint::EndpointPattern;
 use super::limits::ScopeLimits;
 use super::rules::{AccessRules, EndpointRule, RoleDefinition, RuleEffect, ScopeDefinition};
 use super::scope::EVERYTHING;
-use ambit_runtime::access::DataConstraints;
+use ambit_runtime::DataConstraints;
 use std::collections::BTreeMap;
 
 /// What there is to do, and by which routes.

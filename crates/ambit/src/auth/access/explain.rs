@@ -3,7 +3,7 @@
 use super::endpoint::RequestTarget;
 use super::rules::{AccessDecision, AccessRules, EndpointRule, RuleEffect, ScopeGrant};
 use crate::auth::RequestCaller;
-use ambit_runtime::access::DataConstraints;
+use ambit_runtime::DataConstraints;
 use serde_json::Value;
 
 /// What the rules say of a request by somebody, and why: the first line is the answer, the others are its reasons.

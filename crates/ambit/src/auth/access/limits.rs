@@ -2,7 +2,7 @@
 
 use super::scope;
 use ambit_runtime::Authorized;
-use ambit_runtime::access::DataConstraints;
+use ambit_runtime::DataConstraints;
 use serde_json::{Map, Value};
 
 /// What a scope says of the data.
@@ -111,7 +111,7 @@ fn items(value: Value) -> Vec<Value> {
 mod tests {
     use super::{ScopeLimits, widest};
     use ambit_runtime::Authorized;
-    use ambit_runtime::access::DataConstraints;
+    use ambit_runtime::DataConstraints;
     use serde_json::{Value, json};
 
     fn limits(value: Value) -> DataConstraints {

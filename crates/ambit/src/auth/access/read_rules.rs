@@ -6,7 +6,7 @@ use super::limits::ScopeLimits;
 use super::rules::{AccessRules, EndpointRule, RoleDefinition, RuleEffect, ScopeDefinition};
 use super::scope::{self, EVERYTHING};
 use crate::auth::openapi_file::AccessFile;
-use ambit_runtime::access::DataConstraints;
+use ambit_runtime::DataConstraints;
 use ambit_runtime::app::read::Setting;
 use ambit_runtime::app::{App, FileProblem};
 use ambit_runtime::config;

@@ -4,7 +4,7 @@ use super::endpoint::{EndpointPattern, PatternRank, RequestTarget};
 use super::limits::{ScopeLimits, widest};
 use super::scope;
 use crate::auth::RequestCaller;
-use ambit_runtime::access::DataConstraints;
+use ambit_runtime::DataConstraints;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -5,9 +5,9 @@ use crate::command_error::Result;
 use crate::settings::StoreOptions;
 use ambit::environment::environment;
 use ambit::format::{self, Format, FormatOptions};
+use ambit_runtime::RequestOrigin;
+use ambit_runtime::RuntimeSettings;
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::request::RequestOrigin;
-use ambit_runtime::runtime::RuntimeSettings;
 use ambit_runtime::stream::StreamReader;
 use ambit_runtime::{Authorized, Runtime, TurnRequest};
 use futures::StreamExt;
@@ -62,7 +62,7 @@ impl LocalPeer {
             request_id: started.request_id.clone(),
             ..FormatOptions::default()
         };
-        let format = (format::find(format::DEFAULT).open)(&options);
+        let format = (format::find(format::DEFAULT)?.open)(&options);
         Ok(ChatAnswer {
             request_id: started.request_id,
             chat: started.chat_id,

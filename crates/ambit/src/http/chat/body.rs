@@ -4,7 +4,7 @@ use super::options;
 use crate::http::input::BodyFields;
 use ambit_runtime::Result;
 use ambit_runtime::chat::ToolDefinition;
-use ambit_runtime::request::{SearchChoice, SkipOptions};
+use ambit_runtime::{SearchChoice, SkipOptions};
 use ambit_storage::lease::OnBusy;
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde_json::{Map, Value};

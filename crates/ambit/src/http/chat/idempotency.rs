@@ -5,8 +5,8 @@
 
 use super::response::AnsweringTurn;
 use crate::http::{ServerState, SharedState};
-use ambit_runtime::error::StorageError;
-use ambit_runtime::runtime::StartedTurn;
+use ambit_runtime::StartedTurn;
+use ambit_runtime::StorageError;
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnRequest};
 use ambit_storage::address::{self, Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, ValueEntry, WriteOutcome};

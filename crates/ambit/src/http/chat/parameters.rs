@@ -3,7 +3,7 @@
 use crate::http::HttpError;
 use crate::http::connection::ClientConnection;
 use crate::http::input::{self, Text};
-use ambit_runtime::request::ClientInfo;
+use ambit_runtime::ClientInfo;
 use ambit_runtime::{Error, Result};
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::HeaderMap;

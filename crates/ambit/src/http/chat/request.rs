@@ -10,8 +10,8 @@ use crate::http::{HttpError, ServerState};
 use crate::id::check_id;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::request::{CallOptions, RequestOrigin, SkipOptions};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnRequest};
+use ambit_runtime::{CallOptions, RequestOrigin, SkipOptions};
 use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Value};
 
@@ -52,7 +52,7 @@ pub fn read(
     let mode = given.told(&given.query.mode, "mode", body.mode.or(call.mode))?;
     let own_tools = &agent.package.options.tools;
     let client_tools = if tools.is_empty() { own_tools } else { &tools };
-    let format = format::find(&origin.accept);
+    let format = format::find(&origin.accept)?;
     let is_streaming = body.stream.unwrap_or(format.name != format::DEFAULT);
     let usage = body.stream_options;
     let view = format::FormatOptions {
@@ -82,12 +82,18 @@ pub fn read(
         origin,
         metadata,
         skip,
-        further: call.further,
+        further: further(call.further),
         on_busy: body.on_busy.map_or_else(OnBusy::default, OnBusy::from),
         cancel_on_disconnect: body.cancel_on_disconnect.unwrap_or(false),
         idempotency_key: given.idempotency_key()?,
     };
     Ok(ChatRequest::new(request, is_streaming, format, view, &text))
+}
+
+/// The keys of `options` that only hooks know; those that are the runtime's own are not the client's to set.
+fn further(mut given: Map<String, Value>) -> Map<String, Value> {
+    given.retain(|name, _| !name.starts_with("__") && name != "disable_global_prompts");
+    given
 }
 
 /// Metadata of body, options and header; of equal names the header's counts.
@@ -119,7 +125,7 @@ pub fn check_metadata(metadata: &Map<String, Value>) -> Result<()> {
 
 fn accept(given: &RequestParameters, body: Option<String>) -> Result<String> {
     let accept = given.told(&given.query.accept, "accept", body)?;
-    Ok(format::find(&accept.unwrap_or_default()).name.to_owned())
+    Ok(format::find(&accept.unwrap_or_default())?.name.to_owned())
 }
 
 fn chat(given: &RequestParameters, body: Option<String>) -> Result<Option<String>> {

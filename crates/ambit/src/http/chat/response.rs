@@ -4,7 +4,7 @@ use super::{RequestParameters, idempotency};
 use crate::format;
 use crate::http::sse::{self, CancelOnDisconnect, StreamView};
 use crate::http::{HttpError, ServerState, SharedState, turn};
-use ambit_runtime::runtime::StartedTurn;
+use ambit_runtime::StartedTurn;
 use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_runtime::{Authorized, Error, Result, TurnRequest};
 use ambit_storage::address;

@@ -24,7 +24,7 @@ impl MappingInput {
 
     /// The variables of a resource, those of its path and those of its query.
     pub fn of_resource(
-        path: Map<String, Value>,
+        path: &Map<String, Value>,
         query: Map<String, Value>,
         schema: Option<&Value>,
     ) -> Self {
@@ -118,7 +118,7 @@ mod tests {
         let schema =
             json!({"properties": {"check": {"default": "all"}, "deep": {"default": true}}});
         let (path, query) = (map(json!({"id": "7"})), map(json!({"check": "disk"})));
-        let given = MappingInput::of_resource(path, query, Some(&schema));
+        let given = MappingInput::of_resource(&path, query, Some(&schema));
         let mapped = json!(["$uri.id", "$query.check", "$query.deep", "$query.id"]);
         let arguments = given.arguments(Some(mapped.as_array().unwrap()));
         assert_eq!(Value::Array(arguments), json!(["7", "disk", true, null]));

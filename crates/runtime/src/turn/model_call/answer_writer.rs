@@ -47,18 +47,16 @@ impl AnswerWriter {
     /// Shows what is new.
     pub fn show(&mut self, answer: &ModelAnswer) -> Result<()> {
         let outbox = &self.outbox;
-        let begun = self.thinking.grow(outbox, "thinking", &answer.reasoning)?;
-        self.shown.extend(begun);
+        let (shown, reasoning) = (&mut self.shown, &answer.reasoning);
+        self.thinking.grow(outbox, shown, "thinking", reasoning)?;
         if answer.text.len() > self.text.length {
             self.thinking.end(outbox, MessageStatus::Completed);
         }
-        let begun = self.text.grow(outbox, "text", &answer.text)?;
-        self.shown.extend(begun);
+        self.text.grow(outbox, shown, "text", &answer.text)?;
         if answer.refusal.len() > self.refusal.length {
             self.text.end(outbox, MessageStatus::Completed);
         }
-        let begun = self.refusal.grow(outbox, "text", &answer.refusal)?;
-        self.shown.extend(begun);
+        self.refusal.grow(outbox, shown, "text", &answer.refusal)?;
         // Earlier calls are whole: only the last one can grow.
         for index in self.calls.len().saturating_sub(1)..answer.tool_calls.len() {
             self.show_call(index, &answer.tool_calls[index])?;
@@ -121,26 +119,32 @@ impl Drop for AnswerWriter {
 }
 
 impl AnswerMessage {
-    /// Shows what is new of a text. Returns the id of the message if it begins with this.
-    fn grow(&mut self, outbox: &AgentOutbox, kind: &str, text: &str) -> Result<Option<String>> {
+    /// Shows what is new of a text. A message that begins with this is among those shown even if its text cannot be.
+    fn grow(
+        &mut self,
+        outbox: &AgentOutbox,
+        shown: &mut Vec<String>,
+        kind: &str,
+        text: &str,
+    ) -> Result<()> {
         if text.len() <= self.length {
-            return Ok(None);
+            return Ok(());
         }
         if self.is_ended {
             // It goes on behind something else: as a message of its own.
             (self.id, self.is_ended) = (None, false);
         }
-        let mut begun = None;
         let id = match &self.id {
             Some(id) => id,
             None => {
-                begun = Some(outbox.begin(kind, Map::new())?);
-                self.id.insert(begun.clone().unwrap_or_default())
+                let id = outbox.begin(kind, Map::new())?;
+                shown.push(id.clone());
+                self.id.insert(id)
             }
         };
         outbox.say(id, &text[self.length..])?;
         self.length = text.len();
-        Ok(begun)
+        Ok(())
     }
 
     fn end(&mut self, outbox: &AgentOutbox, status: MessageStatus) {

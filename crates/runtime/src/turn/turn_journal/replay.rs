@@ -40,7 +40,7 @@ impl JournalReplay {
     /// How this run was handed the turn, if it was.
     pub fn delegated(&self, to: usize) -> Option<&Delegate> {
         self.steps.iter().find_map(|step| match step {
-            JournalStep::Delegated { run, delegate } if *run == to => Some(delegate),
+            JournalStep::Delegated { run, delegate } if *run == to => Some(&**delegate),
             _ => None,
         })
     }
