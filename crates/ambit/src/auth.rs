@@ -136,11 +136,17 @@ impl Authenticator {
         grant(&config, asked, who.ok_or_else(unauthenticated)?)
     }
 
-    /// Whether somebody whom the program around the server has recognised may do this, with the limits of their data.
+    /// Whether somebody whom the program around the server has recognised may do this. Limits of their data that
+    /// it has set count in the place of those of the rules.
     pub fn authorize_known(&self, known: Authorized, asked: AuthRequest<'_>) -> Result<Authorized> {
         let config = current(&self.present);
+        let limits = known.constraints.clone();
         let who = config.with_role(RequestCaller::of(known)?);
-        grant(&config, asked, who)
+        let mut granted = grant(&config, asked, who)?;
+        if !limits.is_none() {
+            granted.constraints = limits;
+        }
+        Ok(granted)
     }
 
     /// The caller; `None` without credentials, an error with wrong ones.

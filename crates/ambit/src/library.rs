@@ -205,7 +205,7 @@ impl Ambit {
     /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
     /// # let ambit = ambit::Ambit::builder(folder).in_memory().open().await?;
     /// ambit.before::<BeforeSend>(async |event| {
-    ///     let text = event.message.to_string();
+    ///     let text = event.message.content.words();
     ///     Ok(if text.contains("password") { Verdict::veto("no passwords here") } else { Verdict::Continue })
     /// });
     /// let refused = ambit.agent("welcome")?.for_user_id("ann").respond("My password is 1234").await;
@@ -237,8 +237,9 @@ impl Ambit {
     /// Takes no more requests, gives running turns 30 seconds, and closes the stores. What has not ended by then goes on where
     /// the app is opened next.
     pub async fn close(&self) -> Result<()> {
-        self.runtime().close(GRACE).await?;
-        Ok(self.stores().close().await?)
+        let ended = self.runtime().close(GRACE).await;
+        self.stores().close().await?;
+        ended
     }
 
     /// The stored contexts as whoever acts sees them, with the agents as they are now.

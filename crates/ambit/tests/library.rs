@@ -295,3 +295,15 @@ async fn a_turn_of_a_session_goes_on_where_another_opening_left_it() -> Result<(
     assert!(messages.len() > 2, "{messages:?}");
     second.close().await
 }
+
+#[tokio::test]
+async fn scripts_of_a_users_turn_reach_that_users_data_alone() -> Result<()> {
+    let script = "export function Next(ctx) { return { data: ctx.authorized.constraints }; }";
+    let [app, package, prompts, connector] = APP;
+    let hook = ("assistants/SupportAgent/src/index.ts", script);
+    let ambit = Ambit::open([app, package, prompts, connector, hook]).await?;
+    let agent = ambit.agent("SupportAgent")?.for_user_id("ann").await?;
+    let response = agent.respond("Hello").await?;
+    assert_eq!(response.next, json!({"owner_only": true}));
+    ambit.close().await
+}

@@ -40,7 +40,7 @@ pub(crate) enum JournalStep {
         /// What was asked.
         request: Box<TurnRequest>,
         /// The turn's ids.
-        ids: TurnIds,
+        ids: Box<TurnIds>,
         /// When.
         started_at: i64,
         /// The instructions as a listener left them.
@@ -104,7 +104,7 @@ pub(crate) enum JournalStep {
     /// A model was called for this, by the turn or from inside it. It stands before what is gone on with behind the call.
     Used(Box<ModelCallUsage>),
     /// A tool call has a result; it is in the history.
-    Settled(SettledToolCall),
+    Settled(Box<SettledToolCall>),
 }
 
 /// A round of an agent's model.

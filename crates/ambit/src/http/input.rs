@@ -39,7 +39,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Path<T> {
     }
 }
 
-/// The one part of the path that varies.
+/// The one part of the path that varies. An application around the server may have parts of its own before it.
 pub struct PathId(pub Id);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathId {
@@ -48,7 +48,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
         let found = RawPathParams::from_request_parts(parts, state).await;
         let found = found.map_err(|error| Error::invalid("path", error.body_text()))?;
-        let (name, text) = found.iter().next().unwrap_or_default();
+        let (name, text) = found.iter().last().unwrap_or_default();
         check_id(name, text)?;
         Ok(Self(Id(text.to_owned())))
     }

@@ -2,7 +2,7 @@
 
 use super::Ambit;
 use super::session::{AgentSession, AgentSessionBuilder};
-use ambit_runtime::{Authorized, Result};
+use ambit_runtime::{Authorized, DataConstraints, Result};
 use ambit_storage::{AgentDefinition, SessionIdentity, User};
 
 /// An agent of an app. It opens sessions: conversations under an identity.
@@ -78,11 +78,15 @@ impl AgentHandle {
         Ok(AgentSession::new(self.ambit.clone(), authorized, live))
     }
 
-    /// Who asks in a session of this user: the program acts for any, a caller only as themselves.
+    /// Who asks in a session of this user: the program acts for any, a caller only as themselves. Scripts and tools of a user's
+    /// turns reach the data that the user would reach over HTTP.
     fn authorized(&self, user: Option<&str>) -> Authorized {
         let mut authorized = self.ambit.authorized.clone();
         if self.ambit.is_program {
             authorized.user_id = user.map(str::to_owned);
+            if user.is_some() {
+                authorized.constraints = DataConstraints::usual(&authorized);
+            }
         }
         authorized
     }

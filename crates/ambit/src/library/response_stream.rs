@@ -45,9 +45,11 @@ impl ResponseStream {
 
     /// Stops the turn. The stream then ends with what was said so far.
     pub async fn cancel(&self) -> Result<()> {
-        let runtime = self.session.ambit().runtime();
-        let caller = self.session.authorized();
-        runtime.cancel(caller, &self.request_id).await
+        let ambit = self.session.ambit();
+        ambit
+            .runtime()
+            .cancel(&ambit.authorized, &self.request_id)
+            .await
     }
 
     /// Returns the text of the answer, piece by piece. A turn that fails ends it with the failure.

@@ -33,7 +33,7 @@ impl TurnBuilder {
         Self { session, request }
     }
 
-    /// Has the model behind this connector answer.
+    /// Has the model behind this connector answer, where the agent lets its clients choose (`connector_options.optional`).
     pub fn connector(mut self, id: impl Into<String>) -> Self {
         self.request.call.connector = Some(id.into());
         self

@@ -166,6 +166,10 @@ async fn a_developer_has_the_limits_that_the_file_says_or_the_usual_ones() {
             json!({"editor_only": true}),
         ),
         (json!({"user_id": "ann", "constraints": {}}), Value::Null),
+        (
+            json!({"user_id": "ann", "roles": ["admin"], "scope": "x"}),
+            json!({"owner_only": true}),
+        ),
     ] {
         let file = json!({"auth": {"dev_identity": person}}).to_string();
         let access = ("openapi/openapi.yao", file.as_str());
@@ -176,6 +180,8 @@ async fn a_developer_has_the_limits_that_the_file_says_or_the_usual_ones() {
             answer["ambit"]["next"]["next"]["constraints"], limits,
             "{person}: {answer}"
         );
+        let who = &answer["ambit"]["next"]["next"];
+        assert_eq!(who["scope"], person["scope"], "{person}: {answer}");
         // Rules are read in development too, and not followed.
         assert_eq!(site.get("/metrics").await.status, 200);
     }

@@ -228,8 +228,30 @@ impl ContentPart {
     pub fn file_address(&self) -> Option<&str> {
         match self {
             Self::File { file, .. } => file.file_data.as_deref().or(file.url.as_deref()),
+            // One of its fields is `null`.
+            Self::Other(part) if self.kind() == "file" => {
+                let file = part.get("file")?;
+                let text = |name: &str| file.get(name)?.as_str();
+                text("file_data").or_else(|| text("url"))
+            }
             _ => None,
         }
+    }
+
+    /// The bytes of a sound in base64, and their format.
+    pub fn sound(&self) -> Option<(&str, &str)> {
+        let (data, format) = match self {
+            Self::InputAudio { input_audio, .. } => {
+                (input_audio.data.as_str(), input_audio.format.as_deref())
+            }
+            Self::Other(part) if self.kind() == "input_audio" => {
+                let sound = part.get("input_audio")?;
+                let text = |name: &str| sound.get(name)?.as_str();
+                (text("data")?, text("format"))
+            }
+            _ => return None,
+        };
+        Some((data, format.unwrap_or("wav")))
     }
 
     fn words(&self) -> String {
@@ -344,7 +366,13 @@ mod tests {
         }
         assert_eq!(plain, image(json!("b")));
         assert_eq!(object, image(json!({"detail": "low", "url": "b"})));
+        let sound = json!({"type": "input_audio", "input_audio": {"data": "AA==", "format": null}});
+        assert_eq!(ContentPart::from(sound).sound(), Some(("AA==", "wav")));
         let file = |file: Value| ContentPart::from(json!({"type": "file", "file": file}));
+        assert_eq!(
+            file(json!({"filename": null, "file_data": "b"})).file_address(),
+            Some("b")
+        );
         assert_eq!(
             file(json!({"url": "a", "file_data": "b"})).file_address(),
             Some("b")

@@ -105,7 +105,9 @@ impl ChatMessage {
         }
         let calls = extra("tool_calls").and_then(Value::as_array);
         let mut calls = calls.into_iter().flatten().cloned();
-        if let Some(at) = calls.position(|call| ToolCall::from_message(call).is_err()) {
+        let nameless = calls.position(|call| ToolCall::from_message(call).is_err());
+        let anonymous = || self.tool_calls.iter().position(|call| call.id.is_empty());
+        if let Some(at) = nameless.or_else(anonymous) {
             let field = format!("tool_calls[{at}]");
             let reason = "must have an id and a function with a name";
             return Err(wrong(place, &field, reason));
@@ -187,7 +189,7 @@ fn take_text(field: &mut Option<String>, value: Value) -> Option<Value> {
     }
 }
 
-/// All calls, if there are any and each has an id and a name.
+/// All calls, if there are any and each has a name.
 fn calls(value: Value) -> Result<Vec<ToolCall>, Value> {
     let Value::Array(calls) = value else {
         return Err(value);

@@ -36,16 +36,19 @@ pub struct ToolDefinition {
 }
 
 impl ToolCall {
-    /// Reads OpenAI's shape, `{id, type, function: {name, arguments}}`; a call without a name or an id is given back.
+    /// Reads OpenAI's shape, `{id, type, function: {name, arguments}}`; a call without a name is given back.
     pub fn from_message(call: Value) -> Result<Self, Value> {
         let mut call = match call {
             Value::Object(fields) if is_call(&fields) => fields,
             call => return Err(call),
         };
         let mut function = take_function(&mut call);
+        let id = take_text(&mut call, "id").unwrap_or_default();
+        // One that is no text is none.
+        call.shift_remove("id");
         let arguments = function.shift_remove("arguments").unwrap_or_default();
         let read = Self {
-            id: take_text(&mut call, "id").unwrap_or_default(),
+            id,
             name: take_text(&mut function, "name").unwrap_or_default(),
             arguments: match arguments {
                 Value::String(text) => text,
@@ -127,7 +130,7 @@ fn function_name(fields: &Map<String, Value>) -> Option<&str> {
 }
 
 fn is_call(fields: &Map<String, Value>) -> bool {
-    function_name(fields).is_some() && fields.get("id").is_some_and(Value::is_string)
+    function_name(fields).is_some()
 }
 
 fn take_text(fields: &mut Map<String, Value>, name: &str) -> Option<String> {
@@ -218,12 +221,10 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_an_id_or_a_name_is_given_back() {
+    fn a_call_without_a_name_is_given_back() {
         for call in [
             json!({"id": "c", "type": "function"}),
             json!({"id": "c", "function": {"arguments": "{}"}}),
-            json!({"function": {"name": "f", "arguments": "{}"}}),
-            json!({"id": 1, "function": {"name": "f"}}),
             json!("c"),
         ] {
             assert_eq!(ToolCall::from_message(call.clone()), Err(call));

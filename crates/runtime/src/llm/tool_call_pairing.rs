@@ -140,6 +140,16 @@ mod tests {
     }
 
     #[test]
+    fn a_call_without_an_id_gets_one_as_does_its_result() {
+        let call = json!({"id": 1, "function": {"name": "f", "arguments": "{}"}});
+        let calls = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+        let paired = pair_calls(&[calls, json!({"role": "tool", "content": "x"})]);
+        let id = paired[0]["tool_calls"][0]["id"].as_str().unwrap();
+        assert!(!id.is_empty());
+        assert_eq!(paired[1], result(id, "x"));
+    }
+
+    #[test]
     fn a_conversation_in_order_stays_as_it_is() {
         let messages = [
             json!({"role": "system", "content": "s"}),

@@ -5,7 +5,9 @@ use super::request::{McpListKind, McpRequest};
 use super::tool_result;
 use crate::error::{Error, ErrorCode, Result};
 use crate::tool::{ToolCaller, ToolServer};
+use futures::FutureExt;
 use serde_json::{Value, json};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 /// The functions of one server.
@@ -43,10 +45,12 @@ impl ProgramServer {
         let Some(tool) = self.server.tools().iter().find(|tool| tool.name == name) else {
             return Err(self.unknown("tool", &name));
         };
-        match tool.call(Value::Object(arguments), caller.clone()).await {
-            Ok(result) => Ok(wrapped(result)),
-            Err(error) if ends_turn(&error) => Err(error),
-            Err(error) => Ok(tool_result::error(&failed(&name, &error.message))),
+        let work = AssertUnwindSafe(tool.call(Value::Object(arguments), caller.clone()));
+        match work.catch_unwind().await {
+            Ok(Ok(result)) => Ok(wrapped(result)),
+            Ok(Err(error)) if ends_turn(&error) => Err(error),
+            Ok(Err(error)) => Ok(tool_result::error(&failed(&name, &error.message))),
+            Err(_) => Ok(tool_result::error(&failed(&name, "it panicked"))),
         }
     }
 

@@ -62,7 +62,8 @@ impl ModelCallPlan {
         }
         Ok(Self {
             messages: created.messages.filter(|messages| !messages.is_empty()),
-            call: of_app(&context.loaded.app)
+            call: CallOptions::default()
+                .merge(of_app(&context.loaded.app))
                 .merge(of_package(&run.agent.package))
                 .merge(run.call.clone())
                 .merge(created.call),

@@ -239,7 +239,7 @@ impl Turn {
     async fn first_commit(&mut self) -> Result<()> {
         let begin = JournalStep::Begin {
             request: Box::new(self.context.request.clone()),
-            ids: self.context.ids.clone(),
+            ids: Box::new(self.context.ids.clone()),
             started_at: self.context.started_at,
             instructions: self.context.settings.instructions.clone(),
         };

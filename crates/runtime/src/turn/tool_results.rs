@@ -87,7 +87,7 @@ impl ToolCallEnd {
             true => Value::Null,
             false => outcome.data.clone(),
         };
-        JournalStep::Settled(SettledToolCall {
+        JournalStep::Settled(Box::new(SettledToolCall {
             run: index,
             round,
             index: run.position.index,
@@ -102,7 +102,7 @@ impl ToolCallEnd {
             },
             text: outcome.text.clone(),
             fatal: self.fatal.as_ref().map(ErrorCode::to_string),
-        })
+        }))
     }
 }
 
@@ -231,22 +231,23 @@ impl Turn {
         self.store_result(self.skip_options(run), call, &outcome)
             .await?;
         let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-        self.journal.note(JournalStep::Settled(SettledToolCall {
-            run,
-            round,
-            index: position.index,
-            result: ToolCallReport {
-                toolcall_id: call.id.clone(),
-                server: tool.map(|tool| tool.server.clone()),
-                tool: tool.map_or(&call.name, |tool| &tool.tool).clone(),
-                arguments,
-                result: Value::Null,
-                error: Some(why.to_owned()),
+        self.journal
+            .note(JournalStep::Settled(Box::new(SettledToolCall {
+                run,
                 round,
-            },
-            text: why.to_owned(),
-            fatal: None,
-        }))?;
+                index: position.index,
+                result: ToolCallReport {
+                    toolcall_id: call.id.clone(),
+                    server: tool.map(|tool| tool.server.clone()),
+                    tool: tool.map_or(&call.name, |tool| &tool.tool).clone(),
+                    arguments,
+                    result: Value::Null,
+                    error: Some(why.to_owned()),
+                    round,
+                },
+                text: why.to_owned(),
+                fatal: None,
+            })))?;
         let outbox = self.output.outbox.for_author(Default::default());
         self.output.show_result(&outbox, call, &outcome);
         Ok(())

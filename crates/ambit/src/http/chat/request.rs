@@ -1,7 +1,7 @@
 //! A body of OpenAI's shape with Ambit's further fields, as a request.
 
 use super::agent::{self, AgentSelection};
-use super::body::ChatCompletionBody;
+use super::body::{ChatCompletionBody, SkipFields};
 use super::response::ChatRequest;
 use super::{RequestParameters, messages, options};
 use crate::format;
@@ -61,15 +61,10 @@ pub fn read(
         client_tools: options::names(client_tools),
         ..format::FormatOptions::default()
     };
-    let skip = body.skip.or(call.skip);
-    let mut skip = skip.map_or_else(SkipOptions::default, SkipOptions::from);
-    skip.history |= body.store == Some(false);
     let request = TurnRequest {
-        id: None,
         authorized: who,
         agent: agent.id.clone(),
         chat: chat(given, body.chat_id)?,
-        identity: None,
         messages,
         call: CallOptions {
             connector,
@@ -81,13 +76,21 @@ pub fn read(
         },
         origin,
         metadata,
-        skip,
+        skip: skip(body.skip.or(call.skip), body.store),
         further: further(call.further),
         on_busy: body.on_busy.map_or_else(OnBusy::default, OnBusy::from),
         cancel_on_disconnect: body.cancel_on_disconnect.unwrap_or(false),
         idempotency_key: given.idempotency_key()?,
+        ..TurnRequest::default()
     };
     Ok(ChatRequest::new(request, is_streaming, format, view, &text))
+}
+
+/// What is left out; `store: false` leaves out the history.
+fn skip(fields: Option<SkipFields>, store: Option<bool>) -> SkipOptions {
+    let mut skip = fields.map_or_else(SkipOptions::default, SkipOptions::from);
+    skip.history |= store == Some(false);
+    skip
 }
 
 /// The keys of `options` that only hooks know; those that are the runtime's own are not the client's to set.

@@ -178,7 +178,7 @@ impl ConfigReader<'_> {
             let kind = match (field, kind) {
                 (Some(field), _) => self.chosen(&field.kind, node),
                 (None, ValueKind::Map(inner)) => *inner,
-                (None, _) if is_open => continue,
+                (None, _) if is_open => &ValueKind::Any,
                 (None, _) => {
                     self.unknown(key, &fields, here);
                     continue;

@@ -139,9 +139,8 @@ fn part(part: &ContentPart) -> Result<Value, ModelFailure> {
     if let Some(text) = part.text() {
         return Ok(json!({"text": text}));
     }
-    if let ContentPart::InputAudio { input_audio, .. } = part {
-        let format = input_audio.format.as_deref().unwrap_or("wav");
-        let data = json!({"mimeType": format!("audio/{format}"), "data": input_audio.data});
+    if let Some((data, format)) = part.sound() {
+        let data = json!({"mimeType": format!("audio/{format}"), "data": data});
         return Ok(json!({"inlineData": data}));
     }
     let address = part.image_address().or_else(|| part.file_address());

@@ -58,7 +58,7 @@ impl OrphanedTurn {
         };
         Ok(Some(Self {
             request,
-            ids,
+            ids: *ids,
             started_at,
             instructions,
             steps,

@@ -87,7 +87,7 @@ impl JournalReplay {
 
     fn settled_calls(&self) -> impl Iterator<Item = &SettledToolCall> {
         self.steps.iter().filter_map(|step| match step {
-            JournalStep::Settled(settled) => Some(settled),
+            JournalStep::Settled(settled) => Some(&**settled),
             _ => None,
         })
     }
