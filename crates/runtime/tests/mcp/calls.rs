@@ -242,6 +242,10 @@ async fn g129_in_a_batch_every_call_runs_once_and_a_failure_names_its_place() {
 #[tokio::test]
 async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
     let (bed, mut witness) = bed(&json!({})).await;
+    let many = async |calls: &[ServerToolCall], until| {
+        let servers = &bed.servers;
+        servers.many(calls, until, BOUNDS, &bed.caller).await
+    };
     let one = |tool: &str, arguments: Value| ServerToolCall {
         mcp: "s".to_owned(),
         tool: tool.to_owned(),
@@ -250,11 +254,7 @@ async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
     let good = json!({"mcp": "s", "tool": "echo", "result": "x", "error": null});
     let bad = json!({"mcp": "s", "tool": "fail", "result": null, "error": "it does not work"});
     let calls = [one("hang", json!({})), one("echo", json!({"text": "x"}))];
-    let slots = bed
-        .servers
-        .many(&calls, JoinPolicy::Race, BOUNDS, &bed.caller)
-        .await
-        .unwrap();
+    let slots = many(&calls, JoinPolicy::Race).await.unwrap();
     assert_eq!(slots, [None, Some(good.clone())]);
     witness.hear("cancelled").await;
     // Two run at once: the good one begins when the bad one has ended.
@@ -263,30 +263,18 @@ async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
         one("fail", json!({})),
         one("echo", json!({"text": "x"})),
     ];
-    let slots = bed
-        .servers
-        .many(&calls, JoinPolicy::Any, BOUNDS, &bed.caller)
-        .await
-        .unwrap();
+    let slots = many(&calls, JoinPolicy::Any).await.unwrap();
     assert_eq!(slots, [None, Some(bad.clone()), Some(good)]);
     witness.hear("cancelled").await;
     let calls = [one("fail", json!({})), one("hang", json!({}))];
-    let slots = bed
-        .servers
-        .many(&calls, JoinPolicy::Race, BOUNDS, &bed.caller)
-        .await
-        .unwrap();
+    let slots = many(&calls, JoinPolicy::Race).await.unwrap();
     assert_eq!(slots, [Some(bad.clone()), None]);
     let calls = [
         one("fail", json!({})),
         one("gone", json!({})),
         one("fail", json!({})),
     ];
-    let slots = bed
-        .servers
-        .many(&calls, JoinPolicy::Any, BOUNDS, &bed.caller)
-        .await
-        .unwrap();
+    let slots = many(&calls, JoinPolicy::Any).await.unwrap();
     let gone = json!({"mcp": "s", "tool": "gone", "result": null, "error": "unknown tool \"gone\" on MCP server \"s\""});
     assert_eq!(slots, [bad.clone(), gone, bad].map(Some));
 }
