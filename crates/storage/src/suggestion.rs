@@ -2,12 +2,18 @@
 
 /// A name may differ from the known one in so many letters.
 const LETTERS: usize = 2;
+/// Bytes of a name, at most: comparing takes as many steps as both lengths multiplied.
+const LONGEST: usize = 256;
 
 /// The known name that is closest, if one is close enough to be meant.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > LONGEST {
+        return None;
+    }
+    let name = plain(name);
     let near = known
         .into_iter()
-        .map(|known| (strsim::levenshtein(&plain(name), &plain(known)), known))
+        .map(|known| (strsim::levenshtein(&name, &plain(known)), known))
         .filter(|(distance, known)| *distance <= LETTERS.min(known.len() / 2))
         .min();
     near.map(|(_, known)| known)
@@ -26,7 +32,7 @@ fn plain(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::hint;
+    use super::{LONGEST, hint};
 
     #[test]
     fn the_nearest_name_is_hinted_at_and_no_distant_one() {
@@ -42,6 +48,14 @@ mod tests {
         }
         for name in ["", "us", "notes", "stories", "sausages"] {
             assert_eq!(hint(name, known), "");
+        }
+    }
+
+    #[test]
+    fn no_name_is_hinted_at_for_an_overlong_one() {
+        for (length, is_hinted) in [(LONGEST, true), (LONGEST + 1, false)] {
+            let name = "n".repeat(length);
+            assert_eq!(!hint(&name, [&*name]).is_empty(), is_hinted, "{length}");
         }
     }
 }
