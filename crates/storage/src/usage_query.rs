@@ -4,7 +4,7 @@ mod conditions;
 mod period;
 
 use crate::address::Space;
-use crate::driver::{Driver, LogRange, ValuePart, ValueScan};
+use crate::driver::{Driver, LogRange, ValuePages, ValuePart};
 use crate::items::{CHUNK, load};
 use crate::kind::StorageKind;
 use crate::operation::SumsRow;
@@ -12,7 +12,7 @@ use crate::pattern::Pattern;
 use crate::session::{Ambit, Context, LiveAgent, UsageStorage};
 use crate::usage::{UsageLabels, UsageRecord, record_sums};
 use crate::{Error, Result, address, suggestion};
-use period::{PeriodBounds, UsagePeriod};
+use period::{PeriodBounds, UsagePeriod, stretch_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub struct UsageTotals {
 }
 
 impl UsageTotals {
-    fn add(&mut self, sums: &BTreeMap<String, i64>) {
+    fn add(&mut self, sums: &UsageAmounts) {
         for (name, amount) in sums {
             let sum = match name.as_str() {
                 "prompt_tokens" => &mut self.prompt_tokens,
@@ -69,7 +69,8 @@ impl UsageTotals {
     }
 }
 
-type UsageRow = (UsageLabels, BTreeMap<String, i64>);
+/// Amounts by name: tokens, records, and `cost/` of a currency.
+type UsageAmounts = BTreeMap<String, i64>;
 
 impl LiveAgent {
     /// Usage of this session.
@@ -190,7 +191,7 @@ impl Usage {
 
     async fn collect(
         &self,
-        group: impl Fn(&UsageLabels) -> String,
+        name: impl Fn(&UsageLabels) -> String,
     ) -> Result<Option<BTreeMap<String, UsageTotals>>> {
         self.refused.clone().map_or(Ok(()), Err)?;
         let bounds = self.period.bounds()?;
@@ -198,35 +199,14 @@ impl Usage {
             return Ok(None);
         }
         let mut groups: BTreeMap<String, UsageTotals> = BTreeMap::new();
-        if let Some(storage) = &self.records {
-            for record in storage.stored().await? {
-                let labels = UsageLabels::of(&record);
-                if bounds.contains(record.recorded_at) && self.wants(&labels) {
-                    let sums = record_sums(&record);
-                    groups.entry(group(&labels)).or_default().add(&sums);
-                }
-            }
-            return Ok(Some(groups));
-        }
-        for driver in self.stores().await? {
-            let mut after = bounds
-                .from
-                .map(|from| format!("{:015}", period::stretch_of(from)));
-            loop {
-                let (rows, last) = self.rows(driver.as_ref(), after).await?;
-                let inside = rows
-                    .iter()
-                    .filter(|(labels, _)| bounds.to.is_none_or(|to| labels.start < to));
-                for (labels, sums) in inside.filter(|(labels, _)| self.wants(labels)) {
-                    let sums = self.within(driver.as_ref(), labels, sums, bounds).await?;
-                    groups.entry(group(labels)).or_default().add(&sums);
-                }
-                let is_over = rows
-                    .last()
-                    .is_none_or(|(labels, _)| bounds.to.is_some_and(|to| labels.start >= to));
-                after = last;
-                if is_over {
-                    break;
+        let mut add = |labels: &UsageLabels, sums: &UsageAmounts| {
+            groups.entry(name(labels)).or_default().add(sums);
+        };
+        match &self.records {
+            Some(storage) => self.add_records(storage, bounds, &mut add).await?,
+            None => {
+                for driver in self.stores().await? {
+                    self.add_sums(driver.as_ref(), bounds, &mut add).await?;
                 }
             }
         }
@@ -234,26 +214,47 @@ impl Usage {
         Ok(Some(groups))
     }
 
-    /// One page of rows of sums, and the name of its last one.
-    async fn rows(
+    /// Adds the records of a temporary session.
+    async fn add_records(
+        &self,
+        storage: &UsageStorage,
+        bounds: PeriodBounds,
+        add: &mut impl FnMut(&UsageLabels, &UsageAmounts),
+    ) -> Result<()> {
+        for record in storage.stored().await? {
+            let labels = UsageLabels::of(&record);
+            if bounds.contains(record.recorded_at) && self.wants(&labels) {
+                add(&labels, &record_sums(&record));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of sums of a store, which are in order of time.
+    async fn add_sums(
         &self,
         driver: &dyn Driver,
-        after: Option<String>,
-    ) -> Result<(Vec<UsageRow>, Option<String>)> {
+        bounds: PeriodBounds,
+        add: &mut impl FnMut(&UsageLabels, &UsageAmounts),
+    ) -> Result<()> {
         let space = Space::usage_sums(&self.tenant);
-        let scan = ValueScan {
-            pattern: Pattern::all(),
-            after,
-            limit: CHUNK,
-            part: ValuePart::Whole,
-        };
-        let page = driver.scan(&space, &scan).await?;
-        let last = page.last().map(|(name, _)| name.clone());
-        let row = |(_, entry): (String, crate::batch::ValueEntry)| {
-            let row: SumsRow = entry.value.to()?;
-            Ok((row.labels.to()?, row.sums))
-        };
-        Ok((page.into_iter().map(row).collect::<Result<_>>()?, last))
+        let first = bounds.from.map(|from| format!("{:015}", stretch_of(from)));
+        let pages = ValuePages::of(driver, &space, Pattern::all(), ValuePart::Whole);
+        let mut pages = pages.after(first);
+        while let Some(page) = pages.next().await? {
+            for (_, entry) in page {
+                let row: SumsRow = entry.value.to()?;
+                let labels: UsageLabels = row.labels.to()?;
+                if bounds.to.is_some_and(|to| labels.start >= to) {
+                    return Ok(());
+                }
+                if self.wants(&labels) {
+                    let sums = self.within(driver, &labels, row.sums, bounds).await?;
+                    add(&labels, &sums);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A row's sums; of a stretch that is cut by the period's end, those of the records inside it.
@@ -261,14 +262,14 @@ impl Usage {
         &self,
         driver: &dyn Driver,
         labels: &UsageLabels,
-        sums: &BTreeMap<String, i64>,
+        sums: UsageAmounts,
         bounds: PeriodBounds,
-    ) -> Result<BTreeMap<String, i64>> {
+    ) -> Result<UsageAmounts> {
         let end = labels.start + period::STRETCH;
         let is_whole = bounds.from.is_none_or(|from| from <= labels.start)
             && bounds.to.is_none_or(|to| to >= end);
         let Some(path) = labels.identity.clone().filter(|_| !is_whole) else {
-            return Ok(sums.clone());
+            return Ok(sums);
         };
         let space = Space {
             tenant: self.tenant.clone(),
@@ -331,24 +332,27 @@ impl Usage {
 }
 
 impl UsageField {
+    const NAMED: [(&str, Self); 7] = [
+        ("agent", Self::Agent),
+        ("user", Self::User),
+        ("group", Self::Group),
+        ("chat", Self::Chat),
+        ("model", Self::Model),
+        ("provider", Self::Provider),
+        ("day", Self::Day),
+    ];
+
     /// The field with this name.
     pub fn parse(name: &str) -> Result<Self> {
-        Ok(match name {
-            "agent" => Self::Agent,
-            "user" => Self::User,
-            "group" => Self::Group,
-            "chat" => Self::Chat,
-            "model" => Self::Model,
-            "provider" => Self::Provider,
-            "day" => Self::Day,
-            _ => {
-                let known = "agent, user, group, chat, model, provider and day";
-                let hint = suggestion::hint(name, known.replace(" and", ",").split(", "));
-                return Err(Error::invalid(
-                    "group_by",
-                    format!("\"{name}\" is unknown; known are {known}{hint}"),
-                ));
-            }
+        let mut named = Self::NAMED.iter();
+        let found = named.find(|(known, _)| *known == name);
+        found.map(|(_, field)| *field).ok_or_else(|| {
+            let known = Self::NAMED.map(|(known, _)| known);
+            let hint = suggestion::hint(name, known);
+            let [others @ .., last] = known;
+            let known = format!("{} and {last}", others.join(", "));
+            let reason = format!("\"{name}\" is unknown; known are {known}{hint}");
+            Error::invalid("group_by", reason)
         })
     }
 }

@@ -33,6 +33,12 @@ impl<'a> ValuePages<'a> {
         }
     }
 
+    /// Only those whose names come behind this one.
+    pub fn after(mut self, name: Option<String>) -> Self {
+        self.scan.after = name;
+        self
+    }
+
     /// The next ones; `None` at the end. What is written meanwhile is seen where it stands behind them.
     pub async fn next(&mut self) -> Result<Option<Vec<(String, ValueEntry)>>> {
         if self.is_over {
