@@ -25,7 +25,7 @@ pub const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended('ambit mod
 /// Connections at the same time.
 const POOL: usize = 8;
 /// How long a caller waits for a free connection.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An open database.
 pub struct PostgresDatabase {
@@ -53,9 +53,9 @@ impl PostgresDatabase {
             })
         });
         let timeouts = Timeouts {
-            wait: Some(PATIENCE),
+            wait: Some(TIMEOUT),
             create: None,
-            recycle: Some(PATIENCE),
+            recycle: Some(TIMEOUT),
         };
         let pool = Pool::builder(manager)
             .max_size(POOL)
@@ -121,7 +121,7 @@ impl Database for PostgresDatabase {
         let client = match access {
             AccessMode::Read => {
                 let client = self.connection().await?;
-                sent(&client, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+                send_unanswered(&client, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
                 client
             }
             AccessMode::Write => self.writing().await?,
@@ -203,7 +203,7 @@ impl Transaction for PostgresTransaction {
 
     async fn commit(mut self: Box<Self>) -> Result<()> {
         if self.is_reading {
-            sent(self.client()?, "COMMIT");
+            send_unanswered(self.client()?, "COMMIT");
             drop(self.client.take());
             return Ok(());
         }
@@ -231,7 +231,7 @@ fn references(given: &[PostgresParameter]) -> Vec<&(dyn ToSql + Sync)> {
 
 /// Sends what needs no answer: the server does things in their order, and what follows would fail with it. It saves readers a
 /// round trip each time.
-fn sent(client: &Object, sql: &str) {
+fn send_unanswered(client: &Object, sql: &str) {
     drop(client.batch_execute(sql).now_or_never());
 }
 

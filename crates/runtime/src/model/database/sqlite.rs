@@ -37,11 +37,11 @@ impl SqliteDatabase {
     /// A database in memory that is gone with it.
     pub async fn in_memory() -> Result<Self> {
         let name = "the models' database in memory";
-        let lane = SqliteConnection::open(None, name, AccessMode::Write).await?;
-        let lanes = SqlitePool::new(vec![lane], name);
+        let connection = SqliteConnection::open(None, name, AccessMode::Write).await?;
+        let pool = SqlitePool::new(vec![connection], name);
         Ok(Self {
-            writer: Arc::clone(&lanes),
-            readers: lanes,
+            writer: Arc::clone(&pool),
+            readers: pool,
         })
     }
 }

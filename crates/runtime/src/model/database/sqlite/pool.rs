@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 /// How long another process may hold the file.
-const PATIENCE: Duration = Duration::from_secs(30);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// What one holder can leave behind: a query that nobody waits for any more, and its undoing.
 const JOBS: usize = 2;
 
@@ -32,16 +32,16 @@ impl SqliteConnection {
     /// Opens a connection to a file, or to a database in memory.
     pub async fn open(path: Option<&Path>, name: &str, access: AccessMode) -> Result<Self> {
         let (jobs, mut waiting) = mpsc::channel::<SqliteJob>(JOBS);
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let (path, own) = (path.map(Path::to_owned), name.to_owned());
         let body = move || {
             let connection = match connect(path.as_deref(), access) {
                 Ok(connection) => connection,
                 // Whoever opens may have left.
-                Err(error) => return drop(tell.send(Err(failed(&own, error)))),
+                Err(error) => return drop(sender.send(Err(failed(&own, error)))),
             };
-            drop(tell.send(Ok(connection.get_interrupt_handle())));
+            drop(sender.send(Ok(connection.get_interrupt_handle())));
             while let Some(job) = waiting.blocking_recv() {
                 job(&connection);
             }
@@ -52,7 +52,7 @@ impl SqliteConnection {
         thread
             .spawn(body)
             .map_err(|error| failure::unavailable(name, error))?;
-        let interrupt = told.await.map_err(|_| failure::closed(name))??;
+        let interrupt = receiver.await.map_err(|_| failure::closed(name))??;
         Ok(Self {
             jobs,
             interrupt,
@@ -66,7 +66,7 @@ fn connect(path: Option<&Path>, access: AccessMode) -> rusqlite::Result<Connecti
         Some(path) => Connection::open(path)?,
         None => Connection::open_in_memory()?,
     };
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.create_collation(column_kind::COLLATION, column_kind::compare)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     match access {
@@ -89,11 +89,11 @@ pub struct SqlitePool {
 
 impl SqlitePool {
     /// These connections.
-    pub fn new(lanes: Vec<SqliteConnection>, name: &str) -> Arc<Self> {
-        let count = u32::try_from(lanes.len()).unwrap_or(u32::MAX);
+    pub fn new(connections: Vec<SqliteConnection>, name: &str) -> Arc<Self> {
+        let count = u32::try_from(connections.len()).unwrap_or(u32::MAX);
         Arc::new(Self {
-            free: Arc::new(Semaphore::new(lanes.len())),
-            idle: Mutex::new(lanes),
+            free: Arc::new(Semaphore::new(connections.len())),
+            idle: Mutex::new(connections),
             count,
             name: name.to_owned(),
         })
@@ -103,11 +103,11 @@ impl SqlitePool {
     pub async fn take(self: &Arc<Self>) -> Result<SqliteTransaction> {
         let permit = Arc::clone(&self.free).acquire_owned().await;
         let permit = permit.map_err(|_| failure::closed(&self.name))?;
-        let lane = self.idle().pop();
-        let lane = lane.ok_or_else(|| failure::closed(&self.name))?;
+        let connection = self.idle().pop();
+        let connection = connection.ok_or_else(|| failure::closed(&self.name))?;
         Ok(SqliteTransaction {
-            lane: Some(lane),
-            lanes: Arc::clone(self),
+            connection: Some(connection),
+            pool: Arc::clone(self),
             permit: Some(permit),
             begins: false,
             is_reading: false,
@@ -120,8 +120,8 @@ impl SqlitePool {
     pub async fn close(&self) {
         let all = self.free.acquire_many(self.count).await;
         let Ok(all) = all else { return };
-        let lanes = std::mem::take(&mut *self.idle());
-        for SqliteConnection { jobs, ended, .. } in lanes {
+        let connections = std::mem::take(&mut *self.idle());
+        for SqliteConnection { jobs, ended, .. } in connections {
             drop(jobs);
             // It ends without a word only if its thread has died.
             let _ = ended.await;
@@ -137,8 +137,8 @@ impl SqlitePool {
 
 /// A connection while one transaction has it. What is not committed is undone when it is let go.
 pub struct SqliteTransaction {
-    lane: Option<SqliteConnection>,
-    lanes: Arc<SqlitePool>,
+    connection: Option<SqliteConnection>,
+    pool: Arc<SqlitePool>,
     /// Released last, when the connection is back.
     permit: Option<OwnedSemaphorePermit>,
     /// Whether the first statement begins the transaction, which saves a reader the way to the thread and back.
@@ -184,9 +184,9 @@ impl SqliteTransaction {
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
-        let gone = || failure::closed(&self.lanes.name);
-        let lane = self.lane.as_ref().ok_or_else(gone)?;
-        let (tell, told) = oneshot::channel();
+        let gone = || failure::closed(&self.pool.name);
+        let held = self.connection.as_ref().ok_or_else(gone)?;
+        let (sender, receiver) = oneshot::channel();
         let begins = std::mem::take(&mut self.begins);
         let whole = move |connection: &Connection| {
             if begins {
@@ -194,36 +194,38 @@ impl SqliteTransaction {
             }
             work(connection)
         };
-        let job: SqliteJob = Box::new(move |connection| drop(tell.send(whole(connection))));
-        lane.jobs.try_send(job).map_err(|_| gone())?;
+        let job: SqliteJob = Box::new(move |connection| drop(sender.send(whole(connection))));
+        held.jobs.try_send(job).map_err(|_| gone())?;
         self.is_waiting = true;
-        let done = told.await;
+        let done = receiver.await;
         self.is_waiting = false;
-        let done = done.map_err(|_| failure::closed(&self.lanes.name))?;
-        done.map_err(|error| -> Error { failed(&self.lanes.name, error) })
+        let done = done.map_err(|_| failure::closed(&self.pool.name))?;
+        done.map_err(|error| -> Error { failed(&self.pool.name, error) })
     }
 }
 
 impl Drop for SqliteTransaction {
     fn drop(&mut self) {
-        let Some(lane) = self.lane.take() else { return };
+        let Some(held) = self.connection.take() else {
+            return;
+        };
         if !self.is_open {
-            self.lanes.idle().push(lane);
+            self.pool.idle().push(held);
             return;
         }
         if self.is_waiting {
-            lane.interrupt.interrupt();
+            held.interrupt.interrupt();
         }
-        let (jobs, lanes, permit) = (
-            lane.jobs.clone(),
-            Arc::clone(&self.lanes),
+        let (jobs, pool, permit) = (
+            held.jobs.clone(),
+            Arc::clone(&self.pool),
             self.permit.take(),
         );
         // The connection is for the next one only when all is undone.
         let undo: SqliteJob = Box::new(move |connection| {
             // What an error has ended already has nothing to undo, and says so.
             drop(connection.execute_batch("ROLLBACK"));
-            lanes.idle().push(lane);
+            pool.idle().push(held);
             drop(permit);
         });
         // It is refused only where the thread has died, and the connection with it.
