@@ -3,6 +3,7 @@
 
 use super::column_kind::ColumnKind;
 use super::validate::ColumnValidation;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -118,7 +119,8 @@ pub struct ModelRelation {
 }
 
 /// The kinds of relations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum RelationKind {
     /// One row of the other.
     #[default]

@@ -176,13 +176,6 @@ impl Setting for RelationKind {
     ]);
 
     fn read(value: Value) -> Option<Self> {
-        match value.as_str()? {
-            "hasOne" => Some(Self::HasOne),
-            "hasMany" => Some(Self::HasMany),
-            "hasOneThrough" => Some(Self::HasOneThrough),
-            "hasManyThrough" => Some(Self::HasManyThrough),
-            "belongsTo" => Some(Self::BelongsTo),
-            _ => None,
-        }
+        serde_json::from_value(value).ok()
     }
 }
