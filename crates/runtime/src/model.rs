@@ -55,7 +55,7 @@ pub struct ModelSecret(pub String);
 
 impl fmt::Debug for ModelSecret {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Key")
+        out.write_str("ModelSecret")
     }
 }
 
@@ -149,12 +149,12 @@ impl TableModels {
                 Err(error) => drop(unfit.insert(model.id.clone(), error)),
             }
         }
-        self.spread(&mut unfit);
+        self.add_dependents(&mut unfit);
         Ok(unfit)
     }
 
     /// What needs a model that cannot be used cannot be used either.
-    fn spread(&self, unfit: &mut BTreeMap<String, Error>) {
+    fn add_dependents(&self, unfit: &mut BTreeMap<String, Error>) {
         loop {
             let fit = self.all().filter(|model| !unfit.contains_key(&model.id));
             let next = fit.filter_map(|model| {
@@ -195,7 +195,7 @@ impl TableModels {
                 Err("is a password, which nothing is found by".to_owned())
             }
             (Some(ColumnCrypt::Aes), SqlValue::String(Some(text))) => {
-                let sealed = self.cipher.seal(&place(model, column), &text)?;
+                let sealed = self.cipher.seal(&associated_data(model, column), &text)?;
                 Ok(SqlValue::String(Some(sealed)))
             }
             (_, bound) => Ok(bound),
@@ -211,7 +211,7 @@ impl TableModels {
     ) -> Result<Value> {
         let cell = match (column.crypt, cell) {
             (Some(ColumnCrypt::Aes), SqlCell::Text(sealed)) => {
-                let text = self.cipher.open(&place(model, column), &sealed);
+                let text = self.cipher.open(&associated_data(model, column), &sealed);
                 SqlCell::Text(text.map_err(|fault| self.damaged(model, &column.name, &fault))?)
             }
             (_, cell) => cell,
@@ -226,14 +226,14 @@ impl TableModels {
     }
 }
 
-/// What an encrypted value belongs to.
-fn place(model: &TableModel, column: &TableColumn) -> String {
+/// What an encrypted value belongs to, and cannot be read without.
+fn associated_data(model: &TableModel, column: &TableColumn) -> String {
     format!("{}.{}", model.table, column.name)
 }
 
 /// The ids that a name may mean beside a model, the nearest first.
 pub fn candidates(name: &str, near: &str) -> impl Iterator<Item = String> {
     let beside = near.rsplit_once('.');
-    let beside = beside.map(|(place, _)| format!("{place}.{name}"));
+    let beside = beside.map(|(folder, _)| format!("{folder}.{name}"));
     beside.into_iter().chain([name.to_owned()])
 }

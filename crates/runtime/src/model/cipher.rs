@@ -7,7 +7,6 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use sha2::{Digest, Sha512};
-use std::fmt;
 
 /// The fewest characters of a key.
 const SHORTEST: usize = 32;
@@ -21,12 +20,6 @@ const LANES: u32 = 1;
 /// What encrypts the columns with `crypt: AES`, if there is a key.
 #[derive(Clone, Default)]
 pub struct ColumnCipher(Option<Box<[u8; 64]>>);
-
-impl fmt::Debug for ColumnCipher {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Cipher")
-    }
-}
 
 impl ColumnCipher {
     /// With a secret of at least 32 characters.
@@ -48,20 +41,20 @@ impl ColumnCipher {
 
     /// Encrypts a text. In one column the same text always becomes the same, so that it can be found by equality; in another
     /// column it is another, and cannot be read.
-    pub fn seal(&self, place: &str, text: &str) -> Result<String, String> {
+    pub fn seal(&self, associated: &str, text: &str) -> Result<String, String> {
         let mut siv = self.siv()?;
-        let sealed = siv.encrypt([place.as_bytes()], text.as_bytes());
+        let sealed = siv.encrypt([associated.as_bytes()], text.as_bytes());
         let sealed = sealed.map_err(|_| "cannot be encrypted: it is too long".to_owned())?;
         Ok(format!("{FORM}{}", STANDARD.encode(sealed)))
     }
 
     /// The text again.
-    pub fn open(&self, place: &str, sealed: &str) -> Result<String, String> {
+    pub fn open(&self, associated: &str, sealed: &str) -> Result<String, String> {
         let wrong =
             || "cannot be decrypted: it was encrypted with another key, or damaged".to_owned();
         let bytes = sealed.strip_prefix(FORM).ok_or_else(wrong)?;
         let bytes = STANDARD.decode(bytes).map_err(|_| wrong())?;
-        let text = self.siv()?.decrypt([place.as_bytes()], &bytes);
+        let text = self.siv()?.decrypt([associated.as_bytes()], &bytes);
         String::from_utf8(text.map_err(|_| wrong())?).map_err(|_| wrong())
     }
 

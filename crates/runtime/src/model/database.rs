@@ -31,7 +31,7 @@ impl std::fmt::Debug for ModelStore {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Memory => out.write_str("Memory"),
-            Self::Sqlite(path) => out.debug_tuple("SqliteDatabase").field(path).finish(),
+            Self::Sqlite(path) => out.debug_tuple("Sqlite").field(path).finish(),
             Self::Postgres(_) => out.write_str("Postgres"),
         }
     }

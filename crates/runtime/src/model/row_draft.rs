@@ -28,7 +28,7 @@ pub struct RowDraft<'a> {
 impl RowDraft<'_> {
     /// A new row.
     pub async fn create(&self, mut row: RowObject) -> Result<ColumnValues> {
-        self.known(&row)?;
+        self.check_columns(&row)?;
         stamp::create(self.model, self.who, &mut row)?;
         for column in &self.model.columns {
             if row.contains_key(&column.name) {
@@ -58,12 +58,12 @@ impl RowDraft<'_> {
 
     /// Changes of a row.
     pub async fn update(&self, mut row: RowObject) -> Result<ColumnValues> {
-        self.known(&row)?;
+        self.check_columns(&row)?;
         stamp::update(self.model, self.who, &mut row)?;
         self.cells(&row, Vec::new()).await
     }
 
-    fn known(&self, row: &RowObject) -> Result<()> {
+    fn check_columns(&self, row: &RowObject) -> Result<()> {
         let mut names = row.keys();
         let Some(unknown) = names.find(|name| self.model.column(name).is_none()) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The methods of models, `models.<id>.<ModelMethod>`: one row each in a table. A call is one transaction.
+//! The methods of models, `models.<id>.<Method>`: one row each in a table. A call is one transaction.
 
 mod change;
 mod each_save;

@@ -51,7 +51,7 @@ impl RelationPath {
                 let steps = links.iter().map(|link| step(about, link));
                 let mut steps = steps.collect::<QueryResult<Vec<_>>>()?;
                 if let (Some(last), Some(query)) = (steps.last_mut(), &relation.query) {
-                    let query = asked(about, &last.model, query)?;
+                    let query = definition_query(about, &last.model, query)?;
                     last.queries.push(query);
                 }
                 Ok(steps)
@@ -123,7 +123,7 @@ impl RelationStep {
 }
 
 /// What a definition asks of related rows.
-fn asked(
+fn definition_query(
     about: ConditionContext<'_>,
     model: &Arc<TableModel>,
     query: &Value,
@@ -137,7 +137,9 @@ fn step(about: ConditionContext<'_>, link: &ModelRelation) -> QueryResult<Relati
     let model = about.models.find(&link.model, &about.model.id);
     let model = model.map_err(|error| failed(error.message))?;
     let query = link.query.as_ref();
-    let query = query.map(|query| asked(about, &model, query)).transpose()?;
+    let query = query
+        .map(|query| definition_query(about, &model, query))
+        .transpose()?;
     about.of(&model).column(&link.key)?;
     Ok(RelationStep {
         queries: query.into_iter().collect(),

@@ -44,7 +44,7 @@ async fn upsert(call: &mut MethodCall<'_>) -> Result<Value> {
 async fn put(call: &mut MethodCall<'_>, upsert: &RowUpsert<'_>) -> Result<u64> {
     let condition = QueryParam::of(call.model).condition(&mut call.reading, &call.model.table);
     let found = sql::upsert(call.transaction.as_mut(), call.model, upsert, condition).await;
-    let found = found.map_err(|error| call.told(error))?;
+    let found = found.map_err(|error| call.with_model_id(error))?;
     if found.is_empty() {
         let columns = upsert.unique_by.join(", ");
         let message = format!(

@@ -24,7 +24,7 @@ impl MethodCall<'_> {
     pub(super) async fn insert(&mut self, rows: &[ColumnValues]) -> Result<Vec<Value>> {
         let transaction = self.transaction.as_mut();
         let inserted = sql::insert(transaction, self.models, self.model, rows).await;
-        let ids = inserted.map_err(|error| self.told(error))?;
+        let ids = inserted.map_err(|error| self.with_model_id(error))?;
         self.check_still_reachable(ids.clone()).await?;
         Ok(ids)
     }
@@ -54,7 +54,7 @@ impl MethodCall<'_> {
             let statement = sql::delete(self.model, condition);
             let statement = self.reading.dialect().write(&statement);
             let removed = self.transaction.run(statement).await;
-            return removed.map_err(|error| self.told(error));
+            return removed.map_err(|error| self.with_model_id(error));
         }
         let row = stamp::delete(self.model, self.who);
         let cells = row.iter().filter_map(|(name, value)| {
@@ -69,17 +69,17 @@ impl MethodCall<'_> {
     async fn run(&mut self, statement: &UpdateStatement) -> Result<u64> {
         let statement = self.reading.dialect().write(statement);
         let changed = self.transaction.run(statement).await;
-        changed.map_err(|error| self.told(error))
+        changed.map_err(|error| self.with_model_id(error))
     }
 
     async fn returned(&mut self, statement: &mut UpdateStatement) -> Result<Vec<Value>> {
         let Some(key) = self.model.key() else {
-            return Err(self.boundless());
+            return Err(self.outside_constraints());
         };
         statement.returning_col(Alias::new(&key.name));
         let statement = self.reading.dialect().write(statement);
         let rows = self.transaction.rows(statement).await;
-        let rows = rows.map_err(|error| self.told(error))?;
+        let rows = rows.map_err(|error| self.with_model_id(error))?;
         sql::keys(self.models, self.model, key, rows)
     }
 
@@ -101,21 +101,21 @@ impl MethodCall<'_> {
             return Ok(());
         }
         let Some(key) = self.model.key() else {
-            return Err(self.boundless());
+            return Err(self.outside_constraints());
         };
         let bound = ids.iter().map(|id| self.models.bind(self.model, key, id));
         let bound: Result<Vec<SqlValue>, String> = bound.collect();
         let bound = bound.map_err(Error::internal)?;
         let within = reach(self.models, self.model, self.who, &self.model.table);
-        let within = within.map_err(|_| self.boundless())?;
+        let within = within.map_err(|_| self.outside_constraints())?;
         let all = sql::with_keys(self.model, key, bound).add(within);
         match self.count(all).await? == ids.len() as u64 {
             true => Ok(()),
-            false => Err(self.boundless()),
+            false => Err(self.outside_constraints()),
         }
     }
 
-    fn boundless(&self) -> Error {
+    fn outside_constraints(&self) -> Error {
         let message = format!(
             "permission_denied: models.{}: the row would be outside authorized.constraints.extra",
             self.model.id
@@ -124,7 +124,7 @@ impl MethodCall<'_> {
     }
 
     /// A failure of the database, with the model's name.
-    pub(super) fn told(&self, error: Error) -> Error {
+    pub(super) fn with_model_id(&self, error: Error) -> Error {
         match error.code {
             ErrorCode::Conflict | ErrorCode::InvalidArgument => Error {
                 message: format!("models.{}: {}", self.model.id, error.message),

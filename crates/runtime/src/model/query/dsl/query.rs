@@ -27,7 +27,7 @@ pub struct QueryDsl {
     /// The order, and whether the largest is first.
     pub orders: Vec<(QueryField, bool)>,
     /// Which rows.
-    pub cut: RowRange,
+    pub range: RowRange,
 }
 
 /// Which rows of those that match.

@@ -76,7 +76,7 @@ impl<'m> DslReader<'m> {
 
     fn parts(&mut self, dsl: &Value, path: &str) -> Option<QueryDsl> {
         let object = self.take(QueryObject::of(dsl, "a query"), path)?;
-        self.known(object, path);
+        self.check_keys(object, path);
         let sources = self.sources(object, path)?;
         let mut scope = NameScope {
             sources: &sources,
@@ -89,7 +89,7 @@ impl<'m> DslReader<'m> {
         let orders = self.fields(object, "orders", scope, path);
         let wheres = self.conditions(object, "wheres", scope, path);
         let havings = self.conditions(object, "havings", scope, path);
-        let cut = self.take(cut(object), path).unwrap_or_default();
+        let range = self.take(row_range(object), path).unwrap_or_default();
         self.check_aggregates(&wheres, "wheres", path);
         self.check_aggregates(&havings, "havings", path);
         let dsl = QueryDsl {
@@ -98,7 +98,7 @@ impl<'m> DslReader<'m> {
             groups,
             havings,
             orders,
-            cut,
+            range,
             sources: Vec::new(),
         };
         let faults = dsl.check_groups();
@@ -110,7 +110,7 @@ impl<'m> DslReader<'m> {
         Some(QueryDsl { sources, ..dsl })
     }
 
-    fn known(&mut self, object: QueryObject<'_>, path: &str) {
+    fn check_keys(&mut self, object: QueryObject<'_>, path: &str) {
         for (key, _) in object.entries() {
             let fault = match key {
                 "sql" => QueryFault::new(
@@ -271,18 +271,18 @@ pub fn join(path: &str, key: &str) -> String {
     }
 }
 
-fn cut(object: QueryObject<'_>) -> QueryResult<RowRange> {
-    let cut = RowRange {
+fn row_range(object: QueryObject<'_>) -> QueryResult<RowRange> {
+    let range = RowRange {
         first: object.flag("first")?,
         limit: object.rows("limit", 0)?,
         offset: object.count("offset", 0)?,
         page: object.count("page", 1)?,
         pagesize: object.rows("pagesize", 1)?,
     };
-    let is_paged = cut.page.is_some() || cut.pagesize.is_some();
-    if is_paged && (cut.limit.is_some() || cut.offset.is_some() || cut.first) {
+    let is_paged = range.page.is_some() || range.pagesize.is_some();
+    if is_paged && (range.limit.is_some() || range.offset.is_some() || range.first) {
         let text = "page and pagesize stand beside first, limit or offset: only one can be meant";
         return Err(QueryFault::new("conflict", "page", text));
     }
-    Ok(cut)
+    Ok(range)
 }

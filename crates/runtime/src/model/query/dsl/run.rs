@@ -32,7 +32,7 @@ impl QueryDsl {
             limit: MOST + 1,
         });
         let rows = self.rows(transaction, reading, window).await?;
-        let is_said = self.cut.limit.or(self.cut.pagesize).is_some();
+        let is_said = self.range.limit.or(self.range.pagesize).is_some();
         match !is_said && rows.len() as u64 > MOST {
             true => Err(too_many("Query")),
             false => Ok(rows),
@@ -57,7 +57,7 @@ impl QueryDsl {
         transaction: &mut dyn Transaction,
         reading: &mut ReadContext<'_>,
     ) -> Result<Value> {
-        let page = RowPage::new(self.cut.page, self.cut.pagesize);
+        let page = RowPage::new(self.range.page, self.range.pagesize);
         let statement = self.count_statement(reading);
         let total = count(transaction, &statement, reading).await?;
         let rows = self.rows(transaction, reading, page.window()).await?;
@@ -70,10 +70,10 @@ impl QueryDsl {
         transaction: &mut dyn Transaction,
         reading: &mut ReadContext<'_>,
     ) -> Result<Value> {
-        if self.cut.page.is_some() || self.cut.pagesize.is_some() {
+        if self.range.page.is_some() || self.range.pagesize.is_some() {
             return self.paginate(transaction, reading).await;
         }
-        match self.cut.first {
+        match self.range.first {
             true => self.first(transaction, reading).await,
             false => self.get(transaction, reading).await.map(Value::Array),
         }

@@ -94,9 +94,9 @@ impl QueryDsl {
         is_descending: bool,
         reading: &ReadContext<'_>,
     ) -> impl Iterator<Item = SortKey> + use<> {
-        let expressions = match (field.place(reading), reading.dialect()) {
-            (Some(place), _) if !self.is_grouped() => place.order().to_vec(),
-            (Some(place), SqlDialect::Postgres) => vec![by_bytes(place.json())],
+        let expressions = match (field.json_path(reading), reading.dialect()) {
+            (Some(path), _) if !self.is_grouped() => path.order().to_vec(),
+            (Some(path), SqlDialect::Postgres) => vec![by_bytes(path.json())],
             _ => vec![field.written(reading)],
         };
         expressions.into_iter().map(move |expr| SortKey {
@@ -108,13 +108,13 @@ impl QueryDsl {
 
     /// Which rows are asked for, where somebody has said so.
     pub fn window(&self) -> Option<RowWindow> {
-        let cut = &self.cut;
-        if cut.page.is_some() || cut.pagesize.is_some() {
-            return Some(RowPage::new(cut.page, cut.pagesize).window());
+        let range = &self.range;
+        if range.page.is_some() || range.pagesize.is_some() {
+            return Some(RowPage::new(range.page, range.pagesize).window());
         }
-        let limit = if cut.first { Some(1) } else { cut.limit };
-        (limit.is_some() || cut.offset.is_some()).then(|| RowWindow {
-            offset: cut.offset.unwrap_or_default(),
+        let limit = if range.first { Some(1) } else { range.limit };
+        (limit.is_some() || range.offset.is_some()).then(|| RowWindow {
+            offset: range.offset.unwrap_or_default(),
             limit: limit.unwrap_or(MOST + 1),
         })
     }
@@ -168,7 +168,7 @@ impl QueryField {
         match self {
             Self::Column { source, name, .. } => column(source, name),
             Self::Path { .. } => self
-                .place(reading)
+                .json_path(reading)
                 .map_or(Expr::cust("NULL"), |it| it.json()),
             Self::Function {
                 function,
@@ -191,7 +191,7 @@ impl QueryField {
         }
     }
 
-    fn place(&self, reading: &ReadContext<'_>) -> Option<JsonPath<'_>> {
+    fn json_path(&self, reading: &ReadContext<'_>) -> Option<JsonPath<'_>> {
         match self {
             Self::Path { source, name, path } => Some(JsonPath {
                 column: (source, name),
@@ -205,12 +205,12 @@ impl QueryField {
 
 impl FieldCondition {
     fn condition(&self, reading: &mut ReadContext<'_>) -> Condition {
-        let place = self.field.place(reading);
-        match (&self.with, place) {
-            (FieldOperand::Json(value), Some(place)) => place.meets(self.operator, value),
-            (FieldOperand::Operand(Operand::Null), Some(place)) => match self.operator.names[0] {
-                "null" => place.is_null().into(),
-                _ => place.is_null().not().into(),
+        let path = self.field.json_path(reading);
+        match (&self.with, path) {
+            (FieldOperand::Json(value), Some(path)) => path.meets(self.operator, value),
+            (FieldOperand::Operand(Operand::Null), Some(path)) => match self.operator.names[0] {
+                "null" => path.is_null().into(),
+                _ => path.is_null().not().into(),
             },
             (FieldOperand::Operand(operand), _) => {
                 let left = self.field.written(reading);
