@@ -22,9 +22,9 @@ pub use definition::{ModelRelation, TableColumn, TableModel};
 
 use crate::error::{Error, ErrorCode, Result};
 use database::{AccessMode, Database, SqlCell, Transaction};
-use definition::ColumnCrypt;
+use definition::{ColumnCrypt, RowObject};
 pub(crate) use sea_query::Value as SqlValue;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct TableModels {
     models: BTreeMap<String, Result<Arc<TableModel>>>,
     database: Arc<dyn Database>,
     cipher: ColumnCipher,
-    roles: Vec<Map<String, Value>>,
+    roles: Vec<RowObject>,
     /// Why models cannot be used whose tables could not be brought to what they say.
     unusable: OnceCell<BTreeMap<String, Error>>,
 }
@@ -66,7 +66,7 @@ pub struct ModelBackend {
     /// What encrypts columns.
     pub cipher: ColumnCipher,
     /// The rows of `__yao.role`.
-    pub roles: Vec<Map<String, Value>>,
+    pub roles: Vec<RowObject>,
 }
 
 impl TableModels {

@@ -7,6 +7,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
+/// A row, as scripts and files give it: values by the names of columns.
+pub type RowObject = Map<String, Value>;
+
 /// A model of the app, or one that is built in.
 #[derive(Debug, Default)]
 pub struct TableModel {
@@ -29,7 +32,7 @@ pub struct TableModel {
     /// Indexes, beside those of single columns.
     pub indexes: Vec<TableIndex>,
     /// Rows of an empty table.
-    pub values: Vec<Map<String, Value>>,
+    pub values: Vec<RowObject>,
     /// What it does by itself.
     pub options: ModelOptions,
     /// The definition as it is written.

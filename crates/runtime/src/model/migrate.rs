@@ -4,19 +4,19 @@ mod column_width;
 
 use super::database::postgres::LOCK;
 use super::database::{AccessMode, SqlCell, SqlDialect, SqlStatement, Transaction, end};
-use super::definition::{ColumnDefault, TableColumn, TableModel};
+use super::definition::{ColumnDefault, RowObject, TableColumn, TableModel};
 use super::row_draft::RowDraft;
 use super::{TableModels, rows, table_sql};
 use crate::error::{Error, ErrorCode, Result};
 use crate::model::SqlValue;
 use column_width::ColumnWidth;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Brings the table of a model to what the model says, and puts its first rows in. `rows` are all rows of a system model.
 pub async fn migrate(
     models: &TableModels,
     model: &TableModel,
-    rows: Option<&[Map<String, Value>]>,
+    rows: Option<&[RowObject]>,
 ) -> Result<()> {
     let mut transaction = models.database().begin(AccessMode::Write).await?;
     let work = TableMigration {
@@ -45,7 +45,7 @@ struct TableMigration<'a> {
 }
 
 impl TableMigration<'_> {
-    async fn run(mut self, rows: Option<&[Map<String, Value>]>) -> Result<()> {
+    async fn run(mut self, rows: Option<&[RowObject]>) -> Result<()> {
         let dialect = self.transaction.dialect();
         if dialect == SqlDialect::Postgres {
             self.transaction.rows(LOCK.to_owned().into()).await?;
@@ -206,14 +206,14 @@ impl TableMigration<'_> {
         self.insert(&self.model.values).await
     }
 
-    async fn replace(&mut self, rows: &[Map<String, Value>]) -> Result<()> {
+    async fn replace(&mut self, rows: &[RowObject]) -> Result<()> {
         let all = rows::sql::clear(self.model);
         let all = self.transaction.dialect().write(&all);
         self.transaction.run(all).await?;
         self.insert(rows).await
     }
 
-    async fn insert(&mut self, rows: &[Map<String, Value>]) -> Result<()> {
+    async fn insert(&mut self, rows: &[RowObject]) -> Result<()> {
         let draft = RowDraft {
             models: self.models,
             model: self.model,

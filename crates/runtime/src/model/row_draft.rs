@@ -1,15 +1,13 @@
 //! What is written of a row: every column known, stamped, filled up, checked and bound, before any SQL.
 
-use super::definition::{ColumnCrypt, ColumnDefault, TableColumn, TableModel};
+use super::definition::{ColumnCrypt, ColumnDefault, RowObject, TableColumn, TableModel};
 use super::{TableModels, cipher, stamp};
 use crate::access::Authorized;
 use crate::error::{Error, Result};
 use crate::model::SqlValue;
 use crate::uuid;
 use ambit_storage::suggestion;
-use serde_json::{Map, Value, json};
-
-type RowObject = Map<String, Value>;
+use serde_json::{Value, json};
 
 /// The columns that are written, with their values.
 pub type ColumnValues = Vec<(String, SqlValue)>;

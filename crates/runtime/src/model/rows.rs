@@ -10,6 +10,7 @@ mod where_methods;
 mod write;
 
 use super::database::{AccessMode, Transaction, end};
+use super::definition::RowObject;
 use super::query::{QueryParam, ReadContext};
 use super::row_draft::RowDraft;
 use super::{TableModel, TableModels};
@@ -17,7 +18,7 @@ use crate::access::Authorized;
 use crate::error::{Error, ErrorCode, Result};
 use crate::value_text::value_text;
 use futures::future::BoxFuture;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// A method.
@@ -169,7 +170,7 @@ impl<'a> MethodCall<'a> {
         QueryParam::of(self.model).with_key(self.models, id)
     }
 
-    fn row(&self, at: usize) -> Result<Map<String, Value>> {
+    fn row(&self, at: usize) -> Result<RowObject> {
         match self.argument(at) {
             Value::Object(row) => Ok(row.clone()),
             _ => Err(self.wrong("row", "must be an object")),

@@ -2,15 +2,14 @@
 
 use super::database::MOMENT;
 use super::definition::{
-    CREATED_AT, CREATED_BY, DELETED_AT, TEAM, TENANT, TRACKINGS, TableModel, UPDATED_AT, UPDATED_BY,
+    CREATED_AT, CREATED_BY, DELETED_AT, RowObject, TEAM, TENANT, TRACKINGS, TableModel, UPDATED_AT,
+    UPDATED_BY,
 };
 use crate::access::Authorized;
 use crate::error::{Error, ErrorCode, Result};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value};
-
-type RowFields = Map<String, Value>;
+use serde_json::Value;
 
 /// The present moment, as columns hold it.
 pub fn now() -> String {
@@ -19,7 +18,7 @@ pub fn now() -> String {
 }
 
 /// For a new row. Nobody in particular makes the first rows of tables.
-pub fn create(model: &TableModel, who: Option<&Authorized>, row: &mut RowFields) -> Result<()> {
+pub fn create(model: &TableModel, who: Option<&Authorized>, row: &mut RowObject) -> Result<()> {
     if let Some(who) = who.filter(|_| model.options.permission.is_some()) {
         for (column, stamp) in stamps(who) {
             check(column, &stamp, who, row)?;
@@ -41,7 +40,7 @@ pub fn create(model: &TableModel, who: Option<&Authorized>, row: &mut RowFields)
 }
 
 /// For a row that is changed. Whose it is stays as it was.
-pub fn update(model: &TableModel, who: Option<&Authorized>, row: &mut RowFields) -> Result<()> {
+pub fn update(model: &TableModel, who: Option<&Authorized>, row: &mut RowObject) -> Result<()> {
     if let Some(who) = who.filter(|_| model.options.permission.is_some()) {
         for (column, stamp) in stamps(who) {
             check(column, &stamp, who, row)?;
@@ -67,8 +66,8 @@ pub fn update(model: &TableModel, who: Option<&Authorized>, row: &mut RowFields)
 }
 
 /// What is written of a row that is marked as deleted.
-pub fn delete(model: &TableModel, who: &Authorized) -> RowFields {
-    let mut row = RowFields::new();
+pub fn delete(model: &TableModel, who: &Authorized) -> RowObject {
+    let mut row = RowObject::new();
     row.insert(DELETED_AT.to_owned(), now().into());
     if let Some(user) = user(model, Some(who)) {
         let [_, _, deleted] = TRACKINGS;
@@ -95,7 +94,7 @@ fn stamps(who: &Authorized) -> [(&'static str, Value); 4] {
 }
 
 /// What a row says of itself must be what it would be stamped with; a row may be of no team.
-fn check(column: &str, stamp: &Value, who: &Authorized, row: &RowFields) -> Result<()> {
+fn check(column: &str, stamp: &Value, who: &Authorized, row: &RowObject) -> Result<()> {
     let Some(given) = row.get(column) else {
         return Ok(());
     };

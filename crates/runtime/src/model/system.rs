@@ -1,8 +1,8 @@
 //! The models that Ambit brings along: `__yao.*`. Scripts read them and never change them.
 
 use super::column_kind;
-use super::definition::{ModelOptions, TableColumn, TableModel};
-use serde_json::{Map, Value, json};
+use super::definition::{ModelOptions, RowObject, TableColumn, TableModel};
+use serde_json::{Value, json};
 
 /// The roles of the app's access rules.
 pub const ROLE: &str = "__yao.role";
@@ -59,7 +59,7 @@ fn role() -> TableModel {
 }
 
 /// The rows of [`ROLE`], one for each role of a parsed `openapi/roles.yml`, in order of their ids.
-pub fn roles(file: &Value) -> Vec<Map<String, Value>> {
+pub fn roles(file: &Value) -> Vec<RowObject> {
     let Value::Object(roles) = file else {
         return Vec::new();
     };

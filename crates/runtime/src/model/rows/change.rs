@@ -2,10 +2,11 @@
 
 use super::{MethodCall, ModelMethod, writes};
 use crate::error::Result;
+use crate::model::definition::RowObject;
 use crate::model::query::QueryParam;
 use crate::model::row_draft::ColumnValues;
 use futures::FutureExt;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// A new row.
 pub const CREATE: ModelMethod = writes("Create", |call| create(call).boxed());
@@ -69,25 +70,21 @@ async fn remove(call: &mut MethodCall<'_>, is_for_good: bool) -> Result<Value> {
 
 impl MethodCall<'_> {
     /// A new row; the answer is its id.
-    pub(super) async fn create(&mut self, row: Map<String, Value>) -> Result<Value> {
+    pub(super) async fn create(&mut self, row: RowObject) -> Result<Value> {
         let cells = self.draft().create(row).await?;
         let ids = self.insert(&[cells]).await?;
         Ok(ids.into_iter().next().unwrap_or_default())
     }
 
     /// Changes the rows that are selected.
-    pub(super) async fn change(
-        &mut self,
-        select: QueryParam,
-        row: Map<String, Value>,
-    ) -> Result<u64> {
+    pub(super) async fn change(&mut self, select: QueryParam, row: RowObject) -> Result<u64> {
         let cells = self.draft().update(row).await?;
         let condition = select.condition(&mut self.reading, &self.model.table);
         self.update(&cells, condition).await
     }
 
     /// A row that is there is changed, else there is a new one; the answer is its id.
-    pub(super) async fn save(&mut self, row: Map<String, Value>) -> Result<Value> {
+    pub(super) async fn save(&mut self, row: RowObject) -> Result<Value> {
         let key = self.model.key().map(|key| key.name.clone());
         let id = key.and_then(|key| row.get(&key).cloned());
         let Some(id) = id.filter(|id| !id.is_null()) else {
@@ -102,7 +99,7 @@ impl MethodCall<'_> {
     }
 
     /// A row keeps the id that it has.
-    fn without_key(&self, id: &Value, mut row: Map<String, Value>) -> Result<Map<String, Value>> {
+    fn without_key(&self, id: &Value, mut row: RowObject) -> Result<RowObject> {
         let Some(key) = self.model.key() else {
             return Ok(row);
         };

@@ -3,10 +3,10 @@
 use super::sql::{self, RowUpsert};
 use super::{MethodCall, ModelMethod, writes};
 use crate::error::{Error, ErrorCode, Result};
-use crate::model::definition::TableModel;
+use crate::model::definition::{RowObject, TableModel};
 use crate::model::query::QueryParam;
 use futures::FutureExt;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// `row, uniqueBy[], columns[]?`
 pub const UPSERT: ModelMethod = writes("Upsert", |call| upsert(call).boxed());
@@ -64,11 +64,7 @@ async fn put(call: &mut MethodCall<'_>, upsert: &RowUpsert<'_>) -> Result<u64> {
 }
 
 /// What is changed of a row that is there: what is named, or all that is given, but not what makes it the same.
-fn changes(
-    call: &MethodCall<'_>,
-    row: &Map<String, Value>,
-    same: &[String],
-) -> Result<Map<String, Value>> {
+fn changes(call: &MethodCall<'_>, row: &RowObject, same: &[String]) -> Result<RowObject> {
     let named = match call.argument(2) {
         Value::Null => None,
         _ => Some(call.texts(2, "columns")?),
