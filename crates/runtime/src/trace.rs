@@ -223,9 +223,9 @@ mod tests {
 
     /// Keeps texts, and is full when told so.
     #[derive(Clone, Default)]
-    struct Kept(Arc<(Mutex<Vec<String>>, AtomicBool)>);
+    struct MemorySink(Arc<(Mutex<Vec<String>>, AtomicBool)>);
 
-    impl TraceSink for Kept {
+    impl TraceSink for MemorySink {
         fn append(&self, text: String) {
             self.0.0.lock().unwrap().push(text);
         }
@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    impl Kept {
+    impl MemorySink {
         fn settings(&self) -> TraceSettings {
             TraceSettings {
                 about: TraceSubject {
@@ -275,8 +275,8 @@ mod tests {
             (TraceStatus::Cancelled, Value::Null),
             (TraceStatus::Failed, json!("no model")),
         ] {
-            let kept = Kept::default();
-            let trace = Trace::start(kept.settings());
+            let sink = MemorySink::default();
+            let trace = Trace::start(sink.settings());
             let done = trace.root().add(NodeOptions::new("llm", "done"));
             done.complete(Some(json!(1)));
             let open = trace.root().add(NodeOptions::new("tool", "open"));
@@ -284,7 +284,7 @@ mod tests {
             open.log(LogLevel::Info, "late", Value::Null);
             trace.root().add(NodeOptions::new("tool", "late"));
             trace.finish(TraceStatus::Completed, None);
-            let tree = kept.tree();
+            let tree = sink.tree();
             let expected = [
                 json!(["n1", [], "", status, error]),
                 json!(["n2", ["n1"], "done", "completed", null]),
@@ -297,12 +297,12 @@ mod tests {
 
     #[test]
     fn a_trace_goes_on_where_another_process_left_it() {
-        let kept = Kept::default();
-        let before = Trace::start(kept.settings());
+        let sink = MemorySink::default();
+        let before = Trace::start(sink.settings());
         before.root().add(NodeOptions::new("llm", "lost"));
         let board = before.root().add_space(NodeOptions::new("plan", "board"));
         board.set("k", json!(1));
-        let trace = Trace::resume(kept.settings(), &kept.tree());
+        let trace = Trace::resume(sink.settings(), &sink.tree());
         trace
             .root()
             .add(NodeOptions::new("llm", "again"))
@@ -323,18 +323,18 @@ mod tests {
             ]),
             json!(["n3", ["n1"], "again", "completed", null]),
         ];
-        assert_eq!(shown(&kept.tree()), expected);
-        let ended = Trace::resume(kept.settings(), &kept.tree());
+        assert_eq!(shown(&sink.tree()), expected);
+        let ended = Trace::resume(sink.settings(), &sink.tree());
         ended.root().add(NodeOptions::new("llm", "too late"));
-        assert_eq!(kept.tree().nodes.len(), 3);
+        assert_eq!(sink.tree().nodes.len(), 3);
     }
 
     #[test]
     fn a_full_trace_keeps_how_things_ended() {
-        let kept = Kept::default();
-        let trace = Trace::start(kept.settings());
+        let sink = MemorySink::default();
+        let trace = Trace::start(sink.settings());
         let open = trace.root().add(NodeOptions::new("llm", "open"));
-        kept.0.1.store(true, Ordering::Relaxed);
+        sink.0.1.store(true, Ordering::Relaxed);
         trace
             .root()
             .add(NodeOptions::new("llm", "dropped"))
@@ -342,7 +342,7 @@ mod tests {
         open.log(LogLevel::Info, "dropped", Value::Null);
         open.complete(Some(json!("dropped")));
         trace.finish(TraceStatus::Completed, None);
-        let tree = kept.tree();
+        let tree = sink.tree();
         let expected = [
             json!(["n1", [], "", "completed", null]),
             json!(["n2", ["n1"], "open", "completed", null]),

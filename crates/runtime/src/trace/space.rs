@@ -35,16 +35,17 @@ impl TraceSpace {
                 state.overflow(NODES);
                 return Vec::new();
             };
-            let space = Box::new(state.truncate_space(SpaceView {
+            let cutter = &mut state.cutter;
+            let space = Box::new(SpaceView {
                 id: id(number),
-                label: start.label,
-                kind: start.kind,
-                icon: start.icon,
-                description: start.description,
-                metadata: start.metadata,
+                label: cutter.text(start.label),
+                kind: cutter.text(start.kind),
+                icon: cutter.text(start.icon),
+                description: cutter.text(start.description),
+                metadata: cutter.map(start.metadata),
                 created_at: at,
                 ..SpaceView::default()
-            }));
+            });
             vec![TraceEvent::SpaceCreated { space }]
         });
         let trace = trace.clone();

@@ -1,6 +1,6 @@
 //! What a trace remembers while its turn runs: which nodes are running, what stands on the boards, and how much is left.
 
-use super::event::{LogLevel, SpaceView, TraceEvent, TraceLogEntry, TraceStatus};
+use super::event::{LogLevel, TraceEvent, TraceLogEntry, TraceStatus};
 use super::truncate::FieldTruncator;
 use super::{TraceLimits, TraceTree};
 use ambit_storage::clock::Millis;
@@ -141,17 +141,5 @@ impl TraceState {
                 })
             })
             .collect()
-    }
-
-    /// A board's description with its fields cut.
-    pub fn truncate_space(&mut self, space: SpaceView) -> SpaceView {
-        SpaceView {
-            label: self.cutter.text(space.label),
-            kind: self.cutter.text(space.kind),
-            icon: self.cutter.text(space.icon),
-            description: self.cutter.text(space.description),
-            metadata: self.cutter.map(space.metadata),
-            ..space
-        }
     }
 }

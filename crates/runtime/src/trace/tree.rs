@@ -51,7 +51,8 @@ pub fn fold(events: impl IntoIterator<Item = TraceEvent>) -> TraceTree {
 #[derive(Default)]
 struct TreeBuilder {
     tree: TraceTree,
-    places: HashMap<String, usize>,
+    /// Where each node stands, by its id.
+    indexes: HashMap<String, usize>,
 }
 
 impl TreeBuilder {
@@ -64,7 +65,7 @@ impl TreeBuilder {
             }
             TraceEvent::Init { .. } => {}
             TraceEvent::NodeStart { node } => {
-                self.places.insert(node.id.clone(), self.tree.nodes.len());
+                self.indexes.insert(node.id.clone(), self.tree.nodes.len());
                 self.tree.nodes.push(*node);
             }
             TraceEvent::NodeComplete {
@@ -123,8 +124,8 @@ impl TreeBuilder {
     }
 
     fn node(&mut self, id: &str, change: impl FnOnce(&mut NodeView)) {
-        let place = self.places.get(id).copied();
-        if let Some(node) = place.and_then(|place| self.tree.nodes.get_mut(place)) {
+        let index = self.indexes.get(id).copied();
+        if let Some(node) = index.and_then(|index| self.tree.nodes.get_mut(index)) {
             change(node);
         }
     }
@@ -134,8 +135,8 @@ impl TreeBuilder {
     }
 }
 
-fn set(place: &mut Value, value: Option<Value>) {
+fn set(field: &mut Value, value: Option<Value>) {
     if let Some(value) = value {
-        *place = value;
+        *field = value;
     }
 }
