@@ -14,7 +14,7 @@ pub struct DataAccess {
     user: Option<String>,
     /// The team that they are a member of.
     team: Option<String>,
-    breadth: AccessLevel,
+    level: AccessLevel,
 }
 
 /// How much of a tenant's conversations.
@@ -50,7 +50,7 @@ impl DataAccess {
         let is_whole = who.constraints.is_none() && person.user.is_some();
         match is_whole {
             true => Self {
-                breadth: AccessLevel::Whole,
+                level: AccessLevel::Whole,
                 ..person
             },
             false => person,
@@ -70,7 +70,7 @@ impl DataAccess {
             tenant: who.tenant().to_owned(),
             user: user.filter(|_| !lacks),
             team: team.filter(|_| !lacks),
-            breadth: match is_member && !lacks {
+            level: match is_member && !lacks {
                 true => AccessLevel::Team,
                 false => AccessLevel::Own,
             },
@@ -94,7 +94,7 @@ impl DataAccess {
 
     /// The team whose conversations are reached.
     pub fn team(&self) -> Option<&str> {
-        match self.breadth {
+        match self.level {
             AccessLevel::Team => self.team.as_deref(),
             AccessLevel::Own | AccessLevel::Whole => None,
         }
@@ -102,7 +102,7 @@ impl DataAccess {
 
     /// True where all of the tenant is reached.
     pub fn is_whole(&self) -> bool {
-        self.breadth == AccessLevel::Whole
+        self.level == AccessLevel::Whole
     }
 
     /// Whose memory is meant: their own where nobody is named, else anybody's for whom they may ask. None is nobody's.
@@ -115,29 +115,19 @@ impl DataAccess {
     }
 
     /// Whether an agent or a collection may be used.
-    pub fn may_use(&self, thing: &ResourceOwnership<'_>) -> bool {
-        if thing.tenant.is_some_and(|own| own != self.tenant) {
+    pub fn may_use(&self, resource: &ResourceOwnership<'_>) -> bool {
+        if resource.tenant.is_some_and(|own| own != self.tenant) {
             return false;
         }
         let is_same = |own: Option<&str>, theirs: Option<&str>| own.is_some() && own == theirs;
-        let is_teams = thing.is_shared && is_same(thing.team, self.member_of());
-        let is_own = is_same(thing.owner, self.user());
-        thing.is_public || self.is_whole() || (self.is_here(thing) && (is_teams || is_own))
-    }
-
-    /// Whether a collection may be changed.
-    pub fn may_change(&self, thing: &ResourceOwnership<'_>) -> bool {
-        let private = ResourceOwnership {
-            is_public: false,
-            is_shared: false,
-            ..*thing
-        };
-        self.is_here(thing) && self.may_use(&private)
+        let is_teams = resource.is_shared && is_same(resource.team, self.member_of());
+        let is_own = is_same(resource.owner, self.user());
+        resource.is_public || self.is_whole() || (self.is_here(resource) && (is_teams || is_own))
     }
 
     /// Whether it is of the caller's tenant; what is no tenant's is of the default one.
-    fn is_here(&self, thing: &ResourceOwnership<'_>) -> bool {
-        thing.tenant.unwrap_or(DEFAULT_TENANT) == self.tenant
+    fn is_here(&self, resource: &ResourceOwnership<'_>) -> bool {
+        resource.tenant.unwrap_or(DEFAULT_TENANT) == self.tenant
     }
 
     /// Which rows of conversations are reached; none where all are.
@@ -299,13 +289,12 @@ mod tests {
             )
         };
         for (user, tenant, expected) in [
-            ("ann", None, (true, true)),
-            ("bob", None, (true, false)),
-            ("ann", Some("t1"), (false, false)),
-            ("bob", Some("t1"), (false, false)),
+            ("ann", None, true),
+            ("bob", None, true),
+            ("ann", Some("t1"), false),
+            ("bob", Some("t1"), false),
         ] {
-            let access = of(user, tenant);
-            let found = (access.may_use(&owned), access.may_change(&owned));
+            let found = of(user, tenant).may_use(&owned);
             assert_eq!(found, expected, "{user} {tenant:?}");
         }
         let of_a_tenant = ResourceOwnership {
@@ -314,7 +303,6 @@ mod tests {
             ..owned
         };
         assert!(of("cid", Some("t1")).may_use(&of_a_tenant));
-        assert!(!of("cid", Some("t1")).may_change(&of_a_tenant));
         assert!(!access(json!({"user_id": "root"})).may_use(&of_a_tenant));
     }
 }
