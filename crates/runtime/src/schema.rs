@@ -5,11 +5,11 @@ mod cost;
 use boon::{CompileError, Compiler, Schemas, SchemeUrlLoader};
 use serde_json::{Map, Value};
 
-/// Where a schema that is checked stands, so to speak.
-const PLACE: &str = "ambit:schema";
+/// The address that a schema is compiled under.
+const SCHEMA_URL: &str = "ambit:schema";
 
-/// So many places that are wrong are named.
-const PLACES: usize = 20;
+/// So many faults of a value are named.
+const FAULTS: usize = 20;
 
 /// Why a value was not found to be as its schema says.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,21 +22,23 @@ pub(crate) enum SchemaError {
 
 /// Checks a value. A schema that refers to files or to the network is not one that can be used.
 pub(crate) fn check(schema: &Value, value: &Value) -> Result<(), SchemaError> {
-    cost::afford(schema, value).map_err(SchemaError::Schema)?;
+    cost::check_cost(schema, value).map_err(SchemaError::Schema)?;
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.use_loader(Box::new(SchemeUrlLoader::new()));
     let unusable = |error: CompileError| SchemaError::Schema(format!("{error:#}"));
-    let added = compiler.add_resource(PLACE, schema.clone());
+    let added = compiler.add_resource(SCHEMA_URL, schema.clone());
     added.map_err(unusable)?;
-    let compiled = compiler.compile(PLACE, &mut schemas).map_err(unusable)?;
+    let compiled = compiler
+        .compile(SCHEMA_URL, &mut schemas)
+        .map_err(unusable)?;
     schemas.validate(value, compiled).map_err(|error| {
         let text = error.to_string();
         let lines = text.lines().skip(1);
-        let (first, more) = (lines.clone().take(PLACES), lines.count());
+        let (first, more) = (lines.clone().take(FAULTS), lines.count());
         let first = first.map(|line| line.trim_start_matches([' ', '-']));
         let mut what = first.collect::<Vec<_>>().join("; ");
-        if more > PLACES {
-            what.push_str(&format!("; and {} more", more - PLACES));
+        if more > FAULTS {
+            what.push_str(&format!("; and {} more", more - FAULTS));
         }
         SchemaError::Value(what)
     })

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const STEPS: usize = 500_000;
 /// So many bytes of a text are looked at in a step.
 const BYTES: usize = 256;
-/// Schemas within a schema, at most: before the check each is sought among all others, by its place.
+/// Schemas within a schema, at most: before the check each is sought among all others, by its pointer.
 const SCHEMAS: usize = 10_000;
 /// Up to so many items are compared with each other, and more by what they are hashed to.
 const PAIRED: usize = 20;
@@ -22,7 +22,7 @@ const OF_SCHEMAS: [&str; 2] = ["http://json-schema.org/", "https://json-schema.o
 
 /// Whether the check can be afforded, or what of the schema forbids it. The count is never below what the check does,
 /// but for patterns: they count as the text that is sought through, whatever their own size is.
-pub fn afford(schema: &Value, value: &Value) -> Result<(), String> {
+pub fn check_cost(schema: &Value, value: &Value) -> Result<(), String> {
     let mut walk = SchemaWalk::of(schema);
     if walk.schemas > SCHEMAS {
         return Err(format!("it has more than {SCHEMAS} parts"));
@@ -33,10 +33,10 @@ pub fn afford(schema: &Value, value: &Value) -> Result<(), String> {
 /// A way through a schema, along a value.
 struct SchemaWalk<'a> {
     /// The schemas that `#` may stand for.
-    wholes: Vec<&'a Value>,
+    roots: Vec<&'a Value>,
     /// Those with names of their own.
     named: BTreeMap<&'a str, Vec<&'a Value>>,
-    /// How many there are, those with long places more than once.
+    /// How many there are, those with long pointers more than once.
     schemas: usize,
     steps: usize,
 }
@@ -44,7 +44,7 @@ struct SchemaWalk<'a> {
 impl<'a> SchemaWalk<'a> {
     fn of(schema: &'a Value) -> Self {
         let mut walk = Self {
-            wholes: vec![schema],
+            roots: vec![schema],
             named: BTreeMap::new(),
             schemas: 0,
             steps: 0,
@@ -53,13 +53,13 @@ impl<'a> SchemaWalk<'a> {
         walk
     }
 
-    /// Finds what references may lead to. The place is so many bytes long.
-    fn name(&mut self, value: &'a Value, place: usize) {
+    /// Finds what references may lead to. The pointer to it is so many bytes long.
+    fn name(&mut self, value: &'a Value, pointer: usize) {
         if value.is_object() || value.is_boolean() {
-            self.schemas += 1 + place / BYTES;
+            self.schemas += 1 + pointer / BYTES;
         }
         match value {
-            Value::Array(items) => items.iter().for_each(|item| self.name(item, place + 1)),
+            Value::Array(items) => items.iter().for_each(|item| self.name(item, pointer + 1)),
             Value::Object(fields) => {
                 for key in ["$anchor", "$dynamicAnchor", "$id", "id"] {
                     let Some(text) = fields.get(key).and_then(Value::as_str) else {
@@ -67,12 +67,12 @@ impl<'a> SchemaWalk<'a> {
                     };
                     let name = text.rsplit('#').next().unwrap_or_default();
                     self.named.entry(name).or_default().push(value);
-                    if key.ends_with("id") && place > 0 {
-                        self.wholes.push(value);
+                    if key.ends_with("id") && pointer > 0 {
+                        self.roots.push(value);
                     }
                 }
                 for (key, field) in fields {
-                    self.name(field, place + 1 + key.len());
+                    self.name(field, pointer + 1 + key.len());
                 }
             }
             _ => {}
@@ -178,8 +178,8 @@ impl<'a> SchemaWalk<'a> {
 
     /// All schemas that a reference may mean: within schemas with addresses of their own it means another one than outside.
     fn targets(&mut self, reference: &str, value: &Value) -> Result<Vec<&'a Value>, String> {
-        let (place, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let is_outside = OF_SCHEMAS.iter().any(|known| place.starts_with(known));
+        let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let is_outside = OF_SCHEMAS.iter().any(|known| address.starts_with(known));
         if is_outside {
             self.count(weight(value).saturating_mul(OF_SCHEMA))?;
         }
@@ -187,13 +187,11 @@ impl<'a> SchemaWalk<'a> {
             return Ok(Vec::new());
         }
         let length = text(reference);
-        self.count(length.saturating_mul(self.wholes.len()))?;
+        self.count(length.saturating_mul(self.roots.len()))?;
         let fragment = percent_decode_str(fragment).decode_utf8_lossy();
         let found: Vec<&Value> = if fragment.is_empty() || fragment.starts_with('/') {
-            let wholes = self.wholes.iter();
-            wholes
-                .filter_map(|whole| whole.pointer(&fragment))
-                .collect()
+            let roots = self.roots.iter();
+            roots.filter_map(|root| root.pointer(&fragment)).collect()
         } else {
             let named = self.named.get(&*fragment).cloned();
             let named = named.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What is counted.
 
-use super::{BYTES, DEPTH, afford};
+use super::{BYTES, DEPTH, check_cost};
 use crate::schema::{SchemaError, check};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ fn a_schema_that_doubles_with_each_level_of_a_value_is_refused_for_deep_values_a
     let schema = json!({"allOf": [next, next]});
     let mut value = json!({});
     for depth in 0..40 {
-        let found = afford(&schema, &value);
+        let found = check_cost(&schema, &value);
         assert_eq!(found.is_ok(), depth < 15, "{depth}: {found:?}");
         value = json!({"next": value});
     }
@@ -77,10 +77,10 @@ fn often(leaf: &Value) -> Value {
 
 /// That the schema is affordable once, and not 1024 times.
 fn assert_counted(leaf: &Value, value: &Value) {
-    assert_eq!(afford(&often(&json!({})), &json!({})), Ok(()));
+    assert_eq!(check_cost(&often(&json!({})), &json!({})), Ok(()));
     let what = leaf.as_object().and_then(|leaf| leaf.keys().next());
-    assert_eq!(afford(leaf, value), Ok(()), "{what:?}");
-    let found = afford(&often(leaf), value);
+    assert_eq!(check_cost(leaf, value), Ok(()), "{what:?}");
+    let found = check_cost(&often(leaf), value);
     assert_eq!(found, Err(STEPS.to_owned()), "{what:?}");
 }
 
@@ -143,7 +143,7 @@ fn first_items_are_counted_for_drafts_without_prefixes() {
     let draft = "http://json-schema.org/draft-07/schema#";
     let (prefix, items) = (vec![true; MANY], json!({"enum": vec![0; MANY]}));
     let schema = json!({"$schema": draft, "prefixItems": prefix, "items": items});
-    let found = afford(&schema, &vec![0; MANY].into());
+    let found = check_cost(&schema, &vec![0; MANY].into());
     assert_eq!(found, Err(STEPS.to_owned()));
 }
 
@@ -152,7 +152,7 @@ fn names_of_fields_are_counted_as_the_values_that_they_are_checked_as() {
     let schema =
         json!({"propertyNames": {"$ref": "#/$defs/a0"}, "$defs": often(&json!({}))["$defs"]});
     for (length, is_affordable) in [(1, true), (BYTES, true), (MANY * BYTES, false)] {
-        let found = afford(&schema, &json!({"x".repeat(length): 0}));
+        let found = check_cost(&schema, &json!({"x".repeat(length): 0}));
         assert_eq!(found.is_ok(), is_affordable, "{length}: {found:?}");
     }
 }
