@@ -91,6 +91,18 @@ pub struct ContextRowFilter {
     pub active_before: Option<Millis>,
 }
 
+type SessionCondition = fn(&SessionQuery, &str) -> SessionQuery;
+
+/// The query with each condition that has a value.
+fn narrowed<const N: usize>(
+    query: SessionQuery,
+    conditions: [(Option<&str>, SessionCondition); N],
+) -> SessionQuery {
+    let given = conditions.into_iter();
+    let given = given.filter_map(|(value, narrow)| Some((value?, narrow)));
+    given.fold(query, |query, (value, narrow)| narrow(&query, value))
+}
+
 impl ContextRowFilter {
     /// The same question for storage, with the caller's rights in it. A scope that is no word of ours is somebody's own storage:
     /// one that no row has is a mistake.
@@ -105,26 +117,23 @@ impl ContextRowFilter {
             );
             return Err(Error::invalid("scope", message));
         }
-        let mut query = SessionQuery::every(ambit);
-        if let Some(agent) = &self.agent {
-            query = SessionQuery::named(ambit, agent);
-        }
-        if let Some(user) = &self.user {
-            query = query.for_user(user);
-        }
-        if let Some(chat) = &self.chat {
-            query = query.for_chat(chat);
-        }
-        if let Some(group) = &self.group {
-            query = query.for_group(group);
-        }
-        if let Some(scope) = &self.scope {
-            query = query.for_scope(scope);
-        }
-        if let Some(at) = self.active_before {
-            query = query.active_before(at);
-        }
-        Ok(query)
+        let query = match &self.agent {
+            Some(agent) => SessionQuery::named(ambit, agent),
+            None => SessionQuery::every(ambit),
+        };
+        let query = narrowed(
+            query,
+            [
+                (self.user.as_deref(), SessionQuery::for_user),
+                (self.chat.as_deref(), SessionQuery::for_chat),
+                (self.group.as_deref(), SessionQuery::for_group),
+                (own, SessionQuery::for_scope),
+            ],
+        );
+        Ok(match self.active_before {
+            Some(at) => query.active_before(at),
+            None => query,
+        })
     }
 
     /// One page of rows, oldest first. What one person shares with a team is found by its chat's name and by its id alone.
@@ -307,18 +316,16 @@ pub enum ContextAction {
 pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: ContextAction) -> Result<()> {
     let access = DataAccess::of(who);
     let row = access.row(ambit, id).await?;
-    let mut query = SessionQuery::every(access.ambit_for(ambit, &row)).with_id(id);
-    // The row's own fields narrow the search for the memory that goes along.
     let identity = &row.identity;
-    if let Some(user) = identity.user_id() {
-        query = query.for_user(user);
-    }
-    if let Some(chat) = identity.chat_name() {
-        query = query.for_chat(chat);
-    }
-    if let Some(scope) = identity.scope() {
-        query = query.for_scope(scope);
-    }
+    // The row's own fields narrow the search for the memory that goes along.
+    let query = narrowed(
+        SessionQuery::every(access.ambit_for(ambit, &row)).with_id(id),
+        [
+            (identity.user_id(), SessionQuery::for_user),
+            (identity.chat_name(), SessionQuery::for_chat),
+            (identity.scope(), SessionQuery::for_scope),
+        ],
+    );
     if identity.scope() == Some(ChatHistoryStorage::PREFIX) {
         crate::chats::check_idle(ambit, &row).await?;
     }

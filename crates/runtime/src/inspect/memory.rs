@@ -5,7 +5,7 @@ use crate::chats::{self, ChatName};
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::address::Space;
 use ambit_storage::directory::{IndexRow, TrackRequest};
-use ambit_storage::driver::{Driver, ValuePart, ValueScan};
+use ambit_storage::driver::{Driver, ValuePages, ValuePart};
 use ambit_storage::memory::{ChatMemoryOwner, Memory, MemorySettings, RowTracking, SCOPE, Ttl};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Ambit, Json, ids};
@@ -46,8 +46,8 @@ pub struct MemoryKeyInfo {
     pub expires_at: Option<i64>,
 }
 
-/// What keeps the memories of users and teams: the same that turns write to.
-fn keeper(ambit: &Ambit) -> Result<Arc<dyn Driver>> {
+/// Where the memories of users and teams are: where turns write them.
+fn memory_driver(ambit: &Ambit) -> Result<Arc<dyn Driver>> {
     Ok(ambit.stores().for_scope(SCOPE)?.driver().clone())
 }
 
@@ -108,17 +108,19 @@ pub async fn open_as(
     match which.space {
         "user" => {
             let user = owner(&access, which, access.user())?;
+            let driver = memory_driver(ambit)?;
             Ok(OpenMemory {
-                memory: Memory::user(keeper(ambit)?, tenant, user, settings)?,
-                driver: keeper(ambit)?,
+                memory: Memory::user(driver.clone(), tenant, user, settings)?,
+                driver,
                 space: user.map(|user| Space::user_memory(tenant, user)),
             })
         }
         "team" => {
             let team = owner(&access, which, access.member_of())?;
+            let driver = memory_driver(ambit)?;
             Ok(OpenMemory {
-                memory: Memory::team(keeper(ambit)?, tenant, team, settings)?,
-                driver: keeper(ambit)?,
+                memory: Memory::team(driver.clone(), tenant, team, settings)?,
+                driver,
                 space: team.map(|team| Space::team_memory(tenant, team)),
             })
         }
@@ -160,9 +162,6 @@ fn owner<'a>(
     }
 }
 
-/// Names read in one go.
-const BATCH: usize = 500;
-
 impl OpenMemory {
     /// The values whose name matches, by name, and how many there are.
     pub async fn list(
@@ -175,7 +174,7 @@ impl OpenMemory {
             return Ok(chats::ListPart { items, total: 0 });
         };
         let pattern = pattern.map_or_else(Pattern::all, Pattern::parse);
-        let names = self.names(space, &pattern).await?;
+        let names = self.names(space, pattern).await?;
         let total = names.len() as u64;
         let wanted = names.into_iter().skip(window.skip).take(window.limit);
         let mut items = Vec::new();
@@ -195,22 +194,14 @@ impl OpenMemory {
         Ok(chats::ListPart { items, total })
     }
 
-    async fn names(&self, space: &Space, pattern: &Pattern) -> Result<Vec<String>> {
-        let mut names: Vec<String> = Vec::new();
-        loop {
-            let scan = ValueScan {
-                pattern: pattern.clone(),
-                after: names.last().cloned(),
-                limit: BATCH,
-                part: ValuePart::Nothing,
-            };
-            let found = self.driver.scan(space, &scan).await?;
-            let is_over = found.len() < BATCH;
-            names.extend(found.into_iter().map(|(name, _)| name));
-            if is_over {
-                return Ok(names);
-            }
+    async fn names(&self, space: &Space, pattern: Pattern) -> Result<Vec<String>> {
+        let driver = self.driver.as_ref();
+        let mut pages = ValuePages::of(driver, space, pattern, ValuePart::Nothing);
+        let mut names = Vec::new();
+        while let Some(page) = pages.next().await? {
+            names.extend(page.into_iter().map(|(name, _)| name));
         }
+        Ok(names)
     }
 
     /// The value with this name.

@@ -2,7 +2,7 @@
 
 use crate::access::{Authorized, DataAccess};
 use crate::chats::{self, ChatFilter, ChatName, ChatRows, ListPart, PageWindow};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::journal::TurnKeys;
 use crate::turn_info::{TurnInfo, TurnStatus};
 use crate::turn_location::{self, TurnLocation};
@@ -108,8 +108,8 @@ pub async fn list(
     };
     found.retain(|row| filter.wants(row));
     found.sort_by(|one, other| {
-        let place = |row: &TraceSummary| (row.created_at, row.request_id.clone());
-        place(other).cmp(&place(one))
+        let by_time = other.created_at.cmp(&one.created_at);
+        by_time.then_with(|| other.request_id.cmp(&one.request_id))
     });
     let total = found.len() as u64;
     let items = found.into_iter().skip(window.skip).take(window.limit);
@@ -122,7 +122,7 @@ pub async fn list(
 async fn of_request(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Vec<TraceSummary>> {
     match info(ambit, who, id).await {
         Ok((turn, _)) => Ok(vec![turn.into()]),
-        Err(error) if error.code == crate::error::ErrorCode::NotFound => Ok(Vec::new()),
+        Err(error) if error.code == ErrorCode::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
@@ -139,7 +139,7 @@ async fn of_chat(
     };
     match chats::row(ambit, who, name).await {
         Ok(row) => turns(ambit, &row).await,
-        Err(error) if error.code == crate::error::ErrorCode::NotFound => Ok(Vec::new()),
+        Err(error) if error.code == ErrorCode::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
@@ -191,22 +191,22 @@ async fn turns(ambit: &Ambit, row: &IndexRow) -> Result<Vec<TraceSummary>> {
 /// What is known of a turn whose trace is kept, and where.
 async fn info(ambit: &Ambit, who: &Authorized, id: &str) -> Result<(TurnInfo, TurnLocation)> {
     let unknown = || Error::not_found("trace", id);
-    let place = turn_location::find(ambit, who, id).await.map_err(|error| {
-        match error.code == crate::error::ErrorCode::NotFound {
+    let location = turn_location::find(ambit, who, id).await.map_err(|error| {
+        match error.code == ErrorCode::NotFound {
             true => unknown(),
             false => error,
         }
     })?;
-    let names = TurnKeys::new(place.space.clone(), id);
-    let entry = place.driver.get(&names.info(), ValuePart::Whole).await?;
+    let names = TurnKeys::new(location.space.clone(), id);
+    let entry = location.driver.get(&names.info(), ValuePart::Whole).await?;
     let turn: TurnInfo = entry.ok_or_else(unknown)?.value.to()?;
-    let head = place
+    let head = location
         .driver
         .read(&names.trace(), LogRange::head())
         .await?
         .head;
     match head.is_some() || turn.status == TurnStatus::Running {
-        true => Ok((turn, place)),
+        true => Ok((turn, location)),
         false => Err(unknown()),
     }
 }
@@ -221,11 +221,11 @@ pub struct StoredTrace {
 
 /// The log of the trace with this id. One that the caller may not see is one that does not exist.
 pub async fn open(ambit: &Ambit, who: &Authorized, id: &str) -> Result<StoredTrace> {
-    let (turn, place) = info(ambit, who, id).await?;
+    let (turn, location) = info(ambit, who, id).await?;
     Ok(StoredTrace {
         row: turn.into(),
-        driver: place.driver,
-        log: TurnKeys::new(place.space, id).trace(),
+        driver: location.driver,
+        log: TurnKeys::new(location.space, id).trace(),
     })
 }
 
