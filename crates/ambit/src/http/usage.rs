@@ -2,8 +2,8 @@
 
 use super::input::{Id, Query, Text, Time};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
-use ambit_runtime::inspect::usage::{self, UsageFilter, UsageSums};
-use ambit_storage::{UsageField, UsageTotals};
+use ambit_runtime::inspect::usage;
+use ambit_storage::{Usage, UsageField, UsageTotals};
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -77,6 +77,47 @@ struct UsageQuery {
     group_by: Option<Text>,
 }
 
+fn id(id: &Option<Id>) -> Option<&str> {
+    id.as_ref().map(|id| id.0.as_str())
+}
+
+fn text(text: &Option<Text>) -> Option<&str> {
+    text.as_ref().map(|text| text.0.as_str())
+}
+
+/// Adds a condition to a question.
+type UsageCondition = fn(Usage, &str) -> Usage;
+
+impl UsageQuery {
+    /// The usage that all conditions leave.
+    fn narrow(&self, mut usage: Usage) -> Usage {
+        let conditions: [(Option<&str>, UsageCondition); 10] = [
+            (id(&self.agent), Usage::for_agent),
+            (id(&self.user), Usage::for_user),
+            (id(&self.group), Usage::for_group),
+            (id(&self.chat), Usage::for_chat),
+            (id(&self.model), Usage::for_model),
+            (id(&self.provider), Usage::for_provider),
+            (text(&self.date), Usage::date),
+            (text(&self.date_from), Usage::date_from),
+            (text(&self.date_to), Usage::date_to),
+            (text(&self.time_zone), Usage::time_zone),
+        ];
+        for (value, narrow) in conditions {
+            if let Some(value) = value {
+                usage = narrow(usage, value);
+            }
+        }
+        if let Some(at) = &self.from_instant {
+            usage = usage.from_instant(at.0);
+        }
+        if let Some(at) = &self.to_instant {
+            usage = usage.to_instant(at.0);
+        }
+        usage
+    }
+}
+
 /// Sums of the caller's usage; for callers without constraints of the whole tenant's.
 #[utoipa::path(get, path = "/usage", tag = "usage", params(UsageQuery),
     responses((status = 200, description = "The sum, or one for each value of a field", body = UsageAnswer), (status = 400, body = ErrorBody)))]
@@ -85,35 +126,22 @@ async fn sum_usage(
     AuthorizedCaller(who): AuthorizedCaller,
     Query(query): Query<UsageQuery>,
 ) -> Result<Json<UsageAnswer>, HttpError> {
-    let filter = UsageFilter {
-        agent: query.agent.map(|id| id.0),
-        user: query.user.map(|id| id.0),
-        group: query.group.map(|id| id.0),
-        chat: query.chat.map(|id| id.0),
-        model: query.model.map(|id| id.0),
-        provider: query.provider.map(|id| id.0),
-        context: query.context.map(|id| id.0),
-        date: query.date.map(|day| day.0),
-        date_from: query.date_from.map(|day| day.0),
-        date_to: query.date_to.map(|day| day.0),
-        time_zone: query.time_zone.map(|zone| zone.0),
-        from_instant: query.from_instant.map(|time| time.0),
-        to_instant: query.to_instant.map(|time| time.0),
-    };
-    let group_by = query.group_by.map(|name| name.0);
-    let field = group_by.as_deref().map(UsageField::parse).transpose()?;
+    let group_by = text(&query.group_by);
+    let field = group_by.map(UsageField::parse).transpose()?;
     let ambit = server.runtime.contexts(&who);
-    let sums = usage::sums(&ambit, &who, &filter, field).await?;
-    Ok(Json(match sums {
-        UsageSums::Untracked => UsageAnswer::All { total: None },
-        UsageSums::All(total) => UsageAnswer::All { total: Some(total) },
-        UsageSums::Groups(groups) => {
-            let groups = groups.into_iter();
-            let items = groups.map(|(value, totals)| UsageGroup { value, totals });
-            UsageAnswer::Groups {
-                group_by: group_by.unwrap_or_default(),
-                items: items.collect(),
-            }
-        }
+    let usage = usage::visible(&ambit, &who, id(&query.context)).await?;
+    let usage = query.narrow(usage);
+    let (Some(field), Some(group_by)) = (field, group_by) else {
+        let total = usage.aggregate().await?;
+        return Ok(Json(UsageAnswer::All { total }));
+    };
+    let Some(groups) = usage.group_by(field).await? else {
+        return Ok(Json(UsageAnswer::All { total: None }));
+    };
+    let groups = groups.into_iter();
+    let items = groups.map(|(value, totals)| UsageGroup { value, totals });
+    Ok(Json(UsageAnswer::Groups {
+        group_by: group_by.to_owned(),
+        items: items.collect(),
     }))
 }

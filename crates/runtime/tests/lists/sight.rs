@@ -7,7 +7,7 @@ use ambit_runtime::chats::{self, ChatFilter, ChatOrder, MessageFilter};
 use ambit_runtime::inspect::contexts::{self, ContextAction, ContextItemFilter, ContextRowFilter};
 use ambit_runtime::inspect::memory::{self, MemorySelector};
 use ambit_runtime::inspect::traces::{self, TraceFilter};
-use ambit_runtime::inspect::usage::{self, UsageFilter};
+use ambit_runtime::inspect::usage;
 use ambit_runtime::{Authorized, turn_location};
 use ambit_storage::UsageField;
 use futures::FutureExt;
@@ -89,7 +89,8 @@ async fn told(bed: &Bed, who: &Authorized) -> Vec<(String, String)> {
         format!("{:?}", traces::list(ambit, who, &filter, ALL).await),
     );
     for field in [UsageField::Chat, UsageField::Model] {
-        let sums = usage::sums(ambit, who, &UsageFilter::default(), Some(field)).await;
+        let usage = usage::visible(ambit, who, None).await.unwrap();
+        let sums = usage.group_by(field).await;
         tell("usage", format!("{sums:?}"));
     }
     let own = memory::open(ambit, who, which("user", None)).await.unwrap();

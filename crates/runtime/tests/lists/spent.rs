@@ -3,10 +3,10 @@
 use crate::bed::{Bed, ann, bob, chief, twin};
 use crate::chats::ALL;
 use crate::contexts::id;
-use ambit_runtime::ErrorCode;
 use ambit_runtime::inspect::traces::{self, TraceFilter};
-use ambit_runtime::inspect::usage::{self, UsageFilter, UsageSums};
-use ambit_storage::UsageField;
+use ambit_runtime::inspect::usage;
+use ambit_runtime::{Authorized, Error, ErrorCode};
+use ambit_storage::{Usage, UsageField};
 use futures::FutureExt;
 use serde_json::json;
 use std::time::Duration;
@@ -31,67 +31,34 @@ async fn sums(bed: Bed) {
     bed.talk(&ann(), "support", "c", "one").await;
     bed.talk(&ann(), "sales", "d", "two").await;
     bed.talk(&bob(), "support", "e", "three").await;
-    let by = async |who: &ambit_runtime::Authorized, filter: UsageFilter| {
-        let sums = usage::sums(&bed.ambit, who, &filter, None).await.unwrap();
-        match sums {
-            UsageSums::All(totals) => (totals.records, totals.total_tokens),
-            other => panic!("totals were expected, not {other:?}"),
-        }
+    let of = async |who: &Authorized| usage::visible(&bed.ambit, who, None).await.unwrap();
+    let sum = async |usage: Usage| {
+        let totals = usage.aggregate().await.unwrap();
+        let totals = totals.expect("usage is counted");
+        (totals.records, totals.total_tokens)
     };
-    assert_eq!(by(&ann(), UsageFilter::default()).await, (2, 16));
-    assert_eq!(by(&bob(), UsageFilter::default()).await, (1, 8));
-    assert_eq!(by(&chief("t1"), UsageFilter::default()).await, (3, 24));
-    assert_eq!(by(&chief("t2"), UsageFilter::default()).await, (0, 0));
-    let of = |set: fn(&mut UsageFilter, String), value: &str| {
-        let mut filter = UsageFilter::default();
-        set(&mut filter, value.to_owned());
-        filter
-    };
-    let ann = ann();
-    assert_eq!(
-        by(
-            &ann,
-            of(|filter, value| filter.agent = Some(value), "sales")
-        )
-        .await,
-        (1, 8)
-    );
-    assert_eq!(
-        by(&ann, of(|filter, value| filter.chat = Some(value), "c")).await,
-        (1, 8)
-    );
-    assert_eq!(
-        by(
-            &ann,
-            of(|filter, value| filter.model = Some(value), "model-two")
-        )
-        .await,
-        (1, 8)
-    );
-    assert_eq!(
-        by(&ann, of(|filter, value| filter.user = Some(value), "bob")).await,
-        (0, 0)
-    );
+    assert_eq!(sum(of(&ann()).await).await, (2, 16));
+    assert_eq!(sum(of(&bob()).await).await, (1, 8));
+    assert_eq!(sum(of(&chief("t1")).await).await, (3, 24));
+    assert_eq!(sum(of(&chief("t2")).await).await, (0, 0));
+    let usage = of(&ann()).await;
+    assert_eq!(sum(usage.clone().for_agent("sales")).await, (1, 8));
+    assert_eq!(sum(usage.clone().for_chat("c")).await, (1, 8));
+    assert_eq!(sum(usage.clone().for_model("model-two")).await, (1, 8));
+    assert_eq!(sum(usage.for_user("bob")).await, (0, 0));
     let row = id(&bed, "c").await;
-    assert_eq!(
-        by(&ann, of(|filter, value| filter.context = Some(value), &row)).await,
-        (1, 8)
-    );
-    let theirs = of(|filter, value| filter.context = Some(value), &row);
-    let error = usage::sums(&bed.ambit, &bob(), &theirs, None)
-        .await
-        .unwrap_err();
-    assert_eq!(error.code, ErrorCode::NotFound);
+    let of_row = usage::visible(&bed.ambit, &ann(), Some(&row)).await;
+    assert_eq!(sum(of_row.unwrap()).await, (1, 8));
+    let error = usage::visible(&bed.ambit, &bob(), Some(&row)).await;
+    assert_eq!(error.unwrap_err().code, ErrorCode::NotFound);
 }
 
 async fn groups(bed: Bed) {
     bed.talk(&ann(), "support", "c", "one").await;
     bed.talk(&ann(), "sales", "d", "two").await;
-    let (ann, filter) = (ann(), UsageFilter::default());
-    let groups = usage::sums(&bed.ambit, &ann, &filter, Some(UsageField::Agent)).await;
-    let UsageSums::Groups(groups) = groups.unwrap() else {
-        panic!("groups were expected");
-    };
+    let usage = usage::visible(&bed.ambit, &ann(), None).await.unwrap();
+    let groups = usage.group_by(UsageField::Agent).await.unwrap();
+    let groups = groups.expect("usage is counted");
     let groups: Vec<_> = groups
         .iter()
         .map(|(agent, totals)| (agent.as_str(), totals.records))
@@ -100,38 +67,20 @@ async fn groups(bed: Bed) {
 }
 
 async fn contradictions(bed: Bed) {
-    let set = |change: fn(&mut UsageFilter)| {
-        let mut filter = UsageFilter::default();
-        change(&mut filter);
-        filter
-    };
-    for (filter, param) in [
+    let cases: [(fn(Usage) -> Usage, &str); 3] = [
+        (|usage| usage.date("2026-02-30"), "date"),
+        (|usage| usage.time_zone("Mars"), "time_zone"),
         (
-            set(|filter| filter.date = Some("2026-02-30".to_owned())),
-            "date",
-        ),
-        (
-            set(|filter| filter.time_zone = Some("Mars".to_owned())),
-            "time_zone",
-        ),
-        (
-            set(|filter| {
-                filter.date_from = Some("2026-03-02".to_owned());
-                filter.date_to = Some("2026-03-01".to_owned());
-            }),
+            |usage| usage.date_from("2026-03-02").date_to("2026-03-01"),
             "date_to",
         ),
-    ] {
-        let error = usage::sums(&bed.ambit, &ann(), &filter, Some(UsageField::Day))
-            .await
-            .unwrap_err();
-        assert_eq!(error.code, ErrorCode::InvalidArgument, "{filter:?}");
-        assert_eq!(
-            error.param.as_deref(),
-            Some(param),
-            "{filter:?}: {}",
-            error.message
-        );
+    ];
+    for (narrow, param) in cases {
+        let usage = usage::visible(&bed.ambit, &ann(), None).await.unwrap();
+        let error = narrow(usage).group_by(UsageField::Day).await.unwrap_err();
+        let error = Error::from(error);
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{param}");
+        assert_eq!(error.param.as_deref(), Some(param), "{}", error.message);
     }
 }
 
