@@ -44,6 +44,8 @@ mod value_text;
 
 // Parts that tests and benchmarks reach, and that promise nothing to others.
 #[doc(hidden)]
+pub mod config;
+#[doc(hidden)]
 pub mod ctx;
 #[doc(hidden)]
 pub mod hook;

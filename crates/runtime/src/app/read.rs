@@ -1,18 +1,16 @@
 //! Reading a configuration file: text to a tree of values that know their place, and the tree to plain values by a table of
 //! the keys it may have. Nothing here knows which files there are.
 
-pub mod config;
-pub mod field_spec;
 pub mod json;
 mod json_schema;
 pub mod node;
 mod page;
 pub mod reader;
-pub mod units;
 pub mod yaml;
 
-pub use config::{ByteSize, ConfigObject, RawText, Setting};
-pub use field_spec::{ConfigStruct, FieldSpec, FileKind, ValueKind};
+pub use crate::config::{
+    ByteSize, ConfigObject, ConfigStruct, FieldSpec, FileKind, RawText, Setting, ValueKind, units,
+};
 pub use json_schema::schema;
 pub use node::{ConfigNode, ConfigValue, FilePosition};
 pub use page::page;

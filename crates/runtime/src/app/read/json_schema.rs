@@ -3,7 +3,7 @@
 //! A schema accepts what the reader accepts. It is weaker where a schema cannot say it: what a variable stands for, whether a
 //! regular expression is one, and what is judged when the file has been read.
 
-use super::field_spec::{ConfigStruct, FieldSpec, ValueKind};
+use crate::config::{ConfigStruct, FieldSpec, ValueKind};
 use serde_json::{Map, Value, json};
 
 /// What `$ENV.NAME` looks like.

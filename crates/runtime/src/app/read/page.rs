@@ -1,6 +1,6 @@
 //! The reference page of the files of an app: a field_spec for each.
 
-use super::field_spec::{ConfigStruct, FileKind, ValueKind};
+use crate::config::{ConfigStruct, FileKind, ValueKind};
 use std::collections::BTreeMap;
 
 const HEAD: &str = "# The files of an app

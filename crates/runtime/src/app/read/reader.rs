@@ -1,9 +1,9 @@
 //! The one place that judges a file: reads its tree by a table of known keys.
 
-use super::field_spec::{FieldSpec, ValueKind};
 use super::node::{ConfigKey, ConfigNode, ConfigValue, FilePosition};
 use crate::app::problem::{ProblemReport, Severity};
 use crate::app::variables::EnvVariables;
+use crate::config::{FieldSpec, ValueKind, units};
 use ambit_storage::memory::Ttl;
 use ambit_storage::suggestion;
 use regex::Regex;
@@ -45,18 +45,15 @@ impl ConfigReader<'_> {
         match kind {
             ValueKind::Verbatim(inner) => {
                 let is_verbatim = true;
-                return self.value(
-                    node,
-                    inner,
-                    ReaderContext {
-                        is_verbatim,
-                        ..here
-                    },
-                );
+                let here = ReaderContext {
+                    is_verbatim,
+                    ..here
+                };
+                return self.value(node, inner, here);
             }
             ValueKind::Any => return Some(self.any(node, here)),
             ValueKind::Either(kinds) => {
-                let fitting = kinds.iter().find(|kind| kind.resembles(node));
+                let fitting = kinds.iter().find(|kind| resembles(node, kind));
                 return match fitting {
                     Some(kind) => self.value(node, kind, here),
                     None => self.mismatch(node, kind, here),
@@ -119,7 +116,7 @@ impl ConfigReader<'_> {
                 None
             }
             ValueKind::Duration if Ttl::parse(&text).is_ok() => Some(Value::String(text)),
-            ValueKind::Size if super::units::bytes(&text).is_some() => Some(Value::String(text)),
+            ValueKind::Size if units::bytes(&text).is_some() => Some(Value::String(text)),
             ValueKind::Boolean if is_variable && matches!(text.as_str(), "true" | "false") => {
                 Some(Value::Bool(text == "true"))
             }
@@ -272,6 +269,30 @@ impl ConfigReader<'_> {
         };
         self.report.error(node.at, message);
         None
+    }
+}
+
+/// Whether a value is of a kind as far as can be seen from the outside.
+fn resembles(node: &ConfigNode, kind: &ValueKind) -> bool {
+    match (&node.content, kind) {
+        (_, ValueKind::Verbatim(inner)) => resembles(node, inner),
+        (_, ValueKind::Either(kinds)) => kinds.iter().any(|kind| resembles(node, kind)),
+        (ConfigValue::Null, _) | (_, ValueKind::Any) => true,
+        (ConfigValue::Text(_), kind) => matches!(
+            kind,
+            ValueKind::Text
+                | ValueKind::Pattern
+                | ValueKind::OneOf(_)
+                | ValueKind::Duration
+                | ValueKind::Size
+        ),
+        (ConfigValue::Boolean(_), kind) => matches!(kind, ValueKind::Boolean),
+        (ConfigValue::Number(number), kind) => kind.takes(number),
+        (ConfigValue::List(_), kind) => matches!(kind, ValueKind::List(_)),
+        (ConfigValue::Object(_), kind) => matches!(
+            kind,
+            ValueKind::Struct(_) | ValueKind::Map(_) | ValueKind::With(..) | ValueKind::By(..)
+        ),
     }
 }
 

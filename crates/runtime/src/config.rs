@@ -1,8 +1,11 @@
 //! Stating a key of a configuration file once. `config!` makes a typed struct of the keys of an object, the table by which
 //! the reader judges it, and with them what the reference page and the JSON Schemas for editors say.
 
-use super::field_spec::ValueKind;
-use super::units;
+mod field_spec;
+pub mod units;
+
+pub use field_spec::{ConfigStruct, FieldSpec, FileKind, ValueKind};
+
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -114,29 +117,29 @@ macro_rules! config {
             pub $map: $Map,)?
         }
 
-        impl $crate::app::read::Setting for $Name {
-            const KIND: $crate::app::read::ValueKind =
-                $crate::app::read::ValueKind::Struct(&$crate::app::read::ConfigStruct {
+        impl $crate::config::Setting for $Name {
+            const KIND: $crate::config::ValueKind =
+                $crate::config::ValueKind::Struct(&$crate::config::ConfigStruct {
                     name: stringify!($Name),
                     doc: $about.trim_ascii(),
                     fields: &[
-                        $($crate::app::read::FieldSpec {
+                        $($crate::config::FieldSpec {
                             doc: $doc.trim_ascii(),
                             default: $crate::config!(@default $($default)?),
                             is_required: false $(|| $crate::config!(@is_required $flag))*,
-                            ..$crate::app::read::FieldSpec::new(
+                            ..$crate::config::FieldSpec::new(
                                 $crate::config!(@key $field $($(, $text)?)*),
                                 $crate::config!(@kind $Type $(, $kind)?),
                             )
                         },)*
-                        $($($crate::app::read::FieldSpec {
+                        $($($crate::config::FieldSpec {
                             doc: $given_doc.trim_ascii(),
-                            ..$crate::app::read::FieldSpec::new(
+                            ..$crate::config::FieldSpec::new(
                                 stringify!($given),
                                 $crate::config!(@kind $Given $(, $given_kind)?),
                             )
                         },)+)?
-                        $($($crate::app::read::FieldSpec::unused(stringify!($unused), $why),)+)?
+                        $($($crate::config::FieldSpec::unused(stringify!($unused), $why),)+)?
                     ],
                     included: &[$($($crate::config!(@kind $Part),)+)?],
                     others: concat!($($others)?),
@@ -147,24 +150,24 @@ macro_rules! config {
                     return None;
                 };
                 let mut read = Self::default();
-                $crate::app::read::ConfigObject::update(&mut read, &mut given);
+                $crate::config::ConfigObject::update(&mut read, &mut given);
                 Some(read)
             }
         }
 
-        impl $crate::app::read::ConfigObject for $Name {
+        impl $crate::config::ConfigObject for $Name {
             fn update(&mut self, given: &mut serde_json::Map<String, serde_json::Value>) {
                 $($(if let Some(value) = given.remove(stringify!($given)) {
                     self.$map.extend([(stringify!($given).to_owned(), value)]);
                 })+)?
                 $(if let Some(value) = given
                     .remove($crate::config!(@key $field $($(, $text)?)*))
-                    .and_then(<$Type as $crate::app::read::Setting>::read)
-                    .filter(|value| !$crate::app::read::Setting::is_nothing(value))
+                    .and_then(<$Type as $crate::config::Setting>::read)
+                    .filter(|value| !$crate::config::Setting::is_nothing(value))
                 {
                     self.$field = value;
                 })*
-                $($($crate::app::read::ConfigObject::update(&mut self.$part, given);)+)?
+                $($($crate::config::ConfigObject::update(&mut self.$part, given);)+)?
             }
         }
 
@@ -205,8 +208,8 @@ macro_rules! config {
             }
         }
 
-        impl $crate::app::read::Setting for $Name {
-            const KIND: $crate::app::read::ValueKind = $crate::app::read::ValueKind::OneOf(&[$($text),+]);
+        impl $crate::config::Setting for $Name {
+            const KIND: $crate::config::ValueKind = $crate::config::ValueKind::OneOf(&[$($text),+]);
 
             fn read(value: serde_json::Value) -> Option<Self> {
                 let text = value.as_str()?;
@@ -225,9 +228,9 @@ macro_rules! config {
     (@debug [] $Name:ident: $($field:ident)*) => {
         impl std::fmt::Debug for $Name {
             fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                let mut display_only = out.debug_struct(stringify!($Name));
-                $(display_only.field(stringify!($field), &self.$field);)*
-                display_only.finish()
+                let mut shown = out.debug_struct(stringify!($Name));
+                $(shown.field(stringify!($field), &self.$field);)*
+                shown.finish()
             }
         }
     };
@@ -242,13 +245,13 @@ macro_rules! config {
     (@default $default:tt) => { Some(|| serde_json::json!($default)) };
     (@value) => { Default::default() };
     (@value $default:tt) => {
-        $crate::app::read::Setting::read(serde_json::json!($default)).unwrap_or_default()
+        $crate::config::Setting::read(serde_json::json!($default)).unwrap_or_default()
     };
     (@is_required required) => { true };
     (@is_required key) => { false };
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident, $text:literal) => { $text };
-    (@kind $Type:ty) => { <$Type as $crate::app::read::Setting>::KIND };
+    (@kind $Type:ty) => { <$Type as $crate::config::Setting>::KIND };
     (@kind $Type:ty, $kind:expr) => { $kind };
 }
 

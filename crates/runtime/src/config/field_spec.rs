@@ -1,6 +1,5 @@
 //! What a file may hold: a table of known keys, and the kinds of their values.
 
-use super::node::{ConfigNode, ConfigValue};
 use ambit_storage::memory::Ttl;
 use serde_json::{Number, Value};
 
@@ -132,27 +131,6 @@ impl ValueKind {
             Self::Duration => number
                 .as_f64()
                 .is_some_and(|seconds| Ttl::seconds(seconds).is_ok()),
-            _ => false,
-        }
-    }
-
-    /// Whether a value is of this kind as far as can be seen from the outside.
-    pub fn resembles(&self, node: &ConfigNode) -> bool {
-        match (&node.content, self) {
-            (ConfigValue::Null, _) | (_, Self::Any) => true,
-            (
-                ConfigValue::Text(_),
-                Self::Text | Self::Pattern | Self::OneOf(_) | Self::Duration,
-            ) => true,
-            (ConfigValue::Text(_), Self::Size) | (ConfigValue::Boolean(_), Self::Boolean) => true,
-            (ConfigValue::Number(number), kind) => kind.takes(number),
-            (ConfigValue::List(_), Self::List(_)) => true,
-            (
-                ConfigValue::Object(_),
-                Self::Struct(_) | Self::Map(_) | Self::With(..) | Self::By(..),
-            ) => true,
-            (_, Self::Verbatim(inner)) => inner.resembles(node),
-            (_, Self::Either(kinds)) => kinds.iter().any(|kind| kind.resembles(node)),
             _ => false,
         }
     }
