@@ -7,7 +7,7 @@ pub mod units;
 pub use field_spec::{ConfigStruct, FieldSpec, FileKind, ValueKind};
 
 use indexmap::IndexMap;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -278,27 +278,39 @@ impl Setting for bool {
     }
 }
 
-impl Setting for usize {
-    const KIND: ValueKind = ValueKind::Count;
+/// Whole numbers; one that is too large is the largest.
+macro_rules! counts {
+    ($($kind:ty),+) => {
+        $(impl Setting for $kind {
+            const KIND: ValueKind = ValueKind::Count;
 
-    fn read(value: Value) -> Option<Self> {
-        Self::try_from(value.as_u64()?).ok()
+            fn read(value: Value) -> Option<Self> {
+                Some(Self::try_from(value.as_u64()?).unwrap_or(Self::MAX))
+            }
+        })+
+    };
+}
+
+counts!(u16, u32, u64, usize);
+
+/// A number as it is written: 1 is not 1.0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExactNumber(pub Number);
+
+impl Default for ExactNumber {
+    fn default() -> Self {
+        Self(0.into())
     }
 }
 
-impl Setting for u64 {
-    const KIND: ValueKind = ValueKind::Count;
+impl Setting for ExactNumber {
+    const KIND: ValueKind = ValueKind::Number;
 
     fn read(value: Value) -> Option<Self> {
-        value.as_u64()
-    }
-}
-
-impl Setting for u32 {
-    const KIND: ValueKind = ValueKind::Count;
-
-    fn read(value: Value) -> Option<Self> {
-        Some(Self::try_from(value.as_u64()?).unwrap_or(Self::MAX))
+        match value {
+            Value::Number(number) => Some(Self(number)),
+            _ => None,
+        }
     }
 }
 
@@ -336,6 +348,10 @@ impl Setting for Value {
 
     fn read(value: Value) -> Option<Self> {
         Some(value)
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.is_null()
     }
 }
 

@@ -1,10 +1,10 @@
 //! Finding the parts of an app, for whoever needs them.
 
-use super::connector::{MODELS, STORES};
 use super::problem::FileProblem;
 use super::{App, AppAgent, AppStore, Connector, McpServerFile, Visibility};
 use crate::access::{Authorized, DataAccess, ResourceOwnership};
 use crate::error::{Error, ErrorCode, Result};
+use crate::llm::connector::{MODELS, STORES};
 use ambit_script::ProgramSource;
 use ambit_storage::suggestion;
 use std::collections::BTreeMap;

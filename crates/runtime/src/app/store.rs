@@ -4,12 +4,12 @@ mod address;
 
 pub(crate) use address::address;
 
-use super::connector::STORES;
 use super::loader::AppLoader;
 use super::problem::{FileProblem, ProblemReport};
 use super::read::ConfigNode;
 use super::{App, AppStore};
 use crate::config;
+use crate::llm::connector::STORES;
 
 use ambit_storage::suggestion;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use super::{ChatMessage, GenerationOptions, ToolDefinition};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// One call of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,10 +16,9 @@ pub struct ModelCall {
 }
 
 impl ModelCall {
-    /// Tokens that the answer may have, if the call or the connector's settings say so.
-    pub fn limit(&self, settings: &Map<String, Value>) -> Option<u64> {
-        let configured = || settings.get("max_tokens")?.as_u64();
-        self.options.limit().or_else(configured)
+    /// Tokens that the answer may have, if the call says so, or else the connector.
+    pub fn limit(&self, configured: Option<u64>) -> Option<u64> {
+        self.options.limit().or(configured)
     }
 
     /// Texts at which the answer is to end.

@@ -3,6 +3,7 @@
 pub(super) mod decode;
 mod messages;
 
+use super::connector::ProviderOptions;
 use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults};
 use super::{
     AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
@@ -36,14 +37,14 @@ fn open(connector: &Connector, clients: &ProxyClients) -> Result<Arc<dyn Provide
     let endpoint = ModelEndpoint::of(connector, clients, &SERVICE)?;
     Ok(Arc::new(AnthropicProvider {
         endpoint: Arc::new(endpoint.with("anthropic-version", "2023-06-01")),
-        connector: connector.clone(),
+        options: connector.options.provider.clone(),
         capabilities: ModelCapabilities::of(connector),
     }))
 }
 
 struct AnthropicProvider {
     endpoint: Arc<ModelEndpoint>,
-    connector: Connector,
+    options: ProviderOptions,
     capabilities: ModelCapabilities,
 }
 
@@ -62,7 +63,7 @@ impl Provider for AnthropicProvider {
 
 impl AnthropicProvider {
     fn body(&self, call: &ModelCall) -> Result<Map<String, Value>, ModelFailure> {
-        let settings = &self.connector.options;
+        let settings = &self.options;
         let options = &call.options;
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
@@ -71,9 +72,9 @@ impl AnthropicProvider {
             messages,
             lacks_thinking,
         } = messages::encode(&call.messages, options.response_format.as_ref())?;
-        settings
-            .get("model")
-            .map(|model| put("model", model.clone()));
+        if !settings.model.is_empty() {
+            put("model", settings.model.as_str().into());
+        }
         put("messages", messages.into());
         if !system.is_empty() {
             put("system", system.into());
@@ -90,7 +91,7 @@ impl AnthropicProvider {
         put("max_tokens", self.limit(call, thinking.as_ref()).into());
         if thinking.is_none() {
             let asked = options.temperature.as_ref().and_then(Number::as_f64);
-            let configured = || settings.get("temperature").and_then(Value::as_f64);
+            let configured = || settings.temperature.as_ref()?.0.as_f64();
             let temperature = asked.or_else(configured);
             // OpenAI's scale goes to 2.
             temperature.map(|value| put("temperature", value.clamp(0.0, 1.0).into()));
@@ -107,7 +108,7 @@ impl AnthropicProvider {
 
     /// Tokens of the answer; thoughts come on top.
     fn limit(&self, call: &ModelCall, thinking: Option<&Value>) -> u64 {
-        let limit = call.limit(&self.connector.options);
+        let limit = call.limit(self.options.max_tokens);
         let limit = limit
             .or(self.capabilities.max_output_tokens)
             .unwrap_or(TOKENS);
@@ -119,9 +120,9 @@ impl AnthropicProvider {
 }
 
 /// What the connector says about thinking, or else what the effort asks for; nothing where it is off.
-fn thinking(settings: &Map<String, Value>, effort: Option<&str>) -> Option<Value> {
-    if let Some(thinking) = settings.get("thinking") {
-        return (thinking["type"] != "disabled").then(|| thinking.clone());
+fn thinking(settings: &ProviderOptions, effort: Option<&str>) -> Option<Value> {
+    if let Some(thinking) = &settings.thinking {
+        return (thinking.kind != "disabled").then(|| thinking.to_json());
     }
     let budget = match effort? {
         "low" => 2_048,

@@ -2,10 +2,11 @@
 
 use super::ModelCall;
 use crate::chat::ChatMessage;
+use crate::config::{Setting, ValueKind};
 use crate::error::{Error, Result};
 use crate::llm::Connector;
 use ambit_storage::suggestion;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// What a model can do.
 ///
@@ -33,14 +34,30 @@ pub struct ModelCapabilities {
 }
 
 /// Whether a model sees pictures, and how they are written for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VisionFormat {
     /// It does not.
+    #[default]
     None,
     /// As OpenAI writes them.
     OpenAi,
     /// As Anthropic writes them.
     Claude,
+}
+
+impl Setting for VisionFormat {
+    const KIND: ValueKind =
+        ValueKind::Either(&[ValueKind::Boolean, ValueKind::OneOf(&["openai", "claude"])]);
+
+    fn read(value: Value) -> Option<Self> {
+        match value {
+            Value::Bool(false) => Some(Self::None),
+            Value::Bool(true) => Some(Self::OpenAi),
+            Value::String(form) if form == "claude" => Some(Self::Claude),
+            Value::String(_) => Some(Self::OpenAi),
+            _ => None,
+        }
+    }
 }
 
 /// The abilities that a choice of connectors can ask for.
@@ -56,33 +73,30 @@ pub const NAMES: &[&str] = &[
 impl ModelCapabilities {
     /// Of a connector.
     pub fn of(connector: &Connector) -> Self {
-        let named = connector.options.get("capabilities");
-        let none = Map::new();
-        let named = named.and_then(Value::as_object).unwrap_or(&none);
-        let is_silent = !NAMES
-            .iter()
-            .chain(["multimodal"].iter())
-            .any(|name| named.contains_key(*name));
-        let has = |name: &str, default: bool| match named.get(name) {
-            Some(Value::Bool(has)) => *has,
-            Some(Value::String(form)) => !form.is_empty(),
-            _ => default,
-        };
-        let has_media = is_silent || has("multimodal", false);
-        let vision = match (has("vision", has_media), named.get("vision")) {
-            (false, _) => VisionFormat::None,
-            (true, Some(Value::String(form))) if form == "claude" => VisionFormat::Claude,
-            (true, _) => VisionFormat::OpenAi,
+        let named = &connector.options.provider.common.capabilities;
+        let flags = [
+            named.tool_calls,
+            named.audio,
+            named.reasoning,
+            named.streaming,
+            named.json,
+            named.multimodal,
+        ];
+        let is_silent = named.vision.is_none() && flags.iter().all(Option::is_none);
+        let has_media = is_silent || named.multimodal == Some(true);
+        let usual = match has_media {
+            true => VisionFormat::OpenAi,
+            false => VisionFormat::None,
         };
         Self {
-            vision,
-            tool_calls: has("tool_calls", is_silent),
-            audio: has("audio", has_media),
-            reasoning: has("reasoning", is_silent),
-            streaming: has("streaming", true),
-            json: has("json", true),
-            max_input_tokens: named.get("max_input_tokens").and_then(Value::as_u64),
-            max_output_tokens: named.get("max_output_tokens").and_then(Value::as_u64),
+            vision: named.vision.unwrap_or(usual),
+            tool_calls: named.tool_calls.unwrap_or(is_silent),
+            audio: named.audio.unwrap_or(has_media),
+            reasoning: named.reasoning.unwrap_or(is_silent),
+            streaming: named.streaming.unwrap_or(true),
+            json: named.json.unwrap_or(true),
+            max_input_tokens: named.max_input_tokens,
+            max_output_tokens: named.max_output_tokens,
         }
     }
 

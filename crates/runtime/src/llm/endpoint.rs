@@ -6,7 +6,6 @@ use super::secrets::Secrets;
 use crate::llm::Connector;
 use crate::lock::lock;
 use crate::net::tls;
-use ambit_storage::memory::Ttl;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
@@ -20,8 +19,6 @@ use url::Url;
 
 /// Until a connection is there.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Until the first byte, and between two of them, unless the connector says otherwise.
-const SILENCE: Duration = Duration::from_secs(120);
 /// Bytes of an error's body that are looked at.
 const ERROR_BODY: usize = 64 << 10;
 
@@ -99,35 +96,28 @@ impl ModelEndpoint {
         service: &ServiceDefaults<'_>,
     ) -> Result<Self, ModelFailure> {
         let url = below(&base(connector, service)?, service.path);
-        let proxy = text(connector, "http_proxy").unwrap_or_default();
+        let options = &connector.options.provider;
         let secrets = Secrets::of(connector);
-        let client = clients.through(proxy);
+        let client = clients.through(options.http_proxy.trim());
         let client = client.map_err(|failure| failure.of(&connector.id))?;
         let mut headers = HeaderMap::new();
-        if let Some(key) = text(connector, "key") {
+        if let Some(key) = text(&options.key) {
             let (name, before) = service.key;
             put(&mut headers, name, &format!("{before}{key}"))
                 .ok_or_else(|| wrong(connector, "key", "holds characters that no header may"))?;
         }
-        let own = connector.options.get("headers").and_then(Value::as_object);
-        for (name, value) in own.into_iter().flatten() {
-            value
-                .as_str()
-                .and_then(|value| put(&mut headers, name, value))
+        for (name, value) in &options.headers {
+            put(&mut headers, name, value)
                 .ok_or_else(|| wrong(connector, "headers", &format!("cannot send \"{name}\"")))?;
         }
-        let extra = connector
-            .options
-            .get("extra_body")
-            .and_then(Value::as_object);
         Ok(Self {
             url,
             client,
             headers,
-            extra: extra.cloned().unwrap_or_default(),
+            extra: options.extra_body.clone(),
             connector: connector.id.clone(),
             secrets,
-            silence: silence(connector)?,
+            silence: options.timeout,
         })
     }
 
@@ -171,20 +161,20 @@ impl ModelEndpoint {
     }
 }
 
-/// A text option that is not empty.
-pub fn text<'a>(connector: &'a Connector, name: &str) -> Option<&'a str> {
-    let text = connector.options.get(name)?.as_str()?.trim();
-    (!text.is_empty()).then_some(text)
+/// A text that is not blank.
+pub fn text(text: &str) -> Option<&str> {
+    Some(text.trim()).filter(|text| !text.is_empty())
 }
 
 /// Where a connector's provider is: `host`, or `proxy`, which means the same. A bare origin gets the path; an address
 /// with a path of its own is used as it is.
 fn base(connector: &Connector, service: &ServiceDefaults<'_>) -> Result<Url, ModelFailure> {
-    let option = match text(connector, "host") {
-        Some(_) => "host",
-        None => "proxy",
+    let options = &connector.options.provider;
+    let (option, given) = match text(&options.host) {
+        Some(host) => ("host", Some(host)),
+        None => ("proxy", text(&options.proxy)),
     };
-    let mut url = Url::parse(text(connector, option).unwrap_or(service.host))
+    let mut url = Url::parse(given.unwrap_or(service.host))
         .ok()
         .filter(|url| url.has_host() && url.scheme().starts_with("http"))
         .ok_or_else(|| wrong(connector, option, "is no address such as https://host/v1"))?;
@@ -233,21 +223,6 @@ fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Option<()> {
     value.set_sensitive(true);
     headers.insert(name, value);
     Some(())
-}
-
-fn silence(connector: &Connector) -> Result<Duration, ModelFailure> {
-    let Some(value) = connector.options.get("timeout") else {
-        return Ok(SILENCE);
-    };
-    match Ttl::of(value) {
-        Ok(Some(Ttl::After(millis))) => Ok(Duration::from_millis(millis.unsigned_abs())),
-        Ok(None | Some(Ttl::Never)) => Ok(SILENCE),
-        Err(_) => Err(wrong(
-            connector,
-            "timeout",
-            "is no duration; write \"120s\" or a number of seconds",
-        )),
-    }
 }
 
 async fn error_body(mut response: Response) -> String {

@@ -3,6 +3,7 @@
 mod contents;
 pub(super) mod decode;
 
+use super::connector::{ProviderOptions, ThinkingOptions};
 use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults, text, wrong};
 use super::{
     AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
@@ -22,7 +23,7 @@ pub const ROW: ProviderEntry = ProviderEntry {
 };
 
 fn open(connector: &Connector, clients: &ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure> {
-    let model = text(connector, "model");
+    let model = text(&connector.options.provider.model);
     let model = model.ok_or_else(|| wrong(connector, "model", "is missing"))?;
     let model = model.strip_prefix("models/").unwrap_or(model);
     let capabilities = ModelCapabilities::of(connector);
@@ -45,7 +46,7 @@ fn open(connector: &Connector, clients: &ProxyClients) -> Result<Arc<dyn Provide
         is_older: ["gemini-1", "gemini-2"]
             .iter()
             .any(|start| model.starts_with(start)),
-        connector: connector.clone(),
+        options: connector.options.provider.clone(),
         capabilities,
     }))
 }
@@ -54,7 +55,7 @@ struct GeminiProvider {
     endpoint: Arc<ModelEndpoint>,
     /// Before version 3: thinking is a number of tokens, and thoughts need not come back.
     is_older: bool,
-    connector: Connector,
+    options: ProviderOptions,
     capabilities: ModelCapabilities,
 }
 
@@ -95,12 +96,12 @@ impl GeminiProvider {
     }
 
     fn generation(&self, call: &ModelCall) -> Map<String, Value> {
-        let settings = &self.connector.options;
+        let settings = &self.options;
         let options = &call.options;
         let mut sent = Map::new();
         let mut put = |name: &str, value: Value| sent.insert(name.to_owned(), value);
-        let configured = settings.get("temperature").cloned();
-        configured.map(|value| put("temperature", value));
+        let configured = settings.temperature.clone();
+        configured.map(|number| put("temperature", number.0.into()));
         for (name, number) in [
             ("temperature", &options.temperature),
             ("topP", &options.top_p),
@@ -110,7 +111,7 @@ impl GeminiProvider {
         ] {
             number.clone().map(|number| put(name, number.into()));
         }
-        let limit = call.limit(settings);
+        let limit = call.limit(settings.max_tokens);
         let limit = limit.or(self.capabilities.max_output_tokens);
         limit.map(|limit| put("maxOutputTokens", limit.into()));
         call.stops().map(|stops| put("stopSequences", stops));
@@ -122,19 +123,19 @@ impl GeminiProvider {
             schema.map(|schema| put("responseJsonSchema", schema));
         }
         let effort = options.reasoning_effort.as_deref();
-        let thinking = self.thinking(settings.get("thinking"), effort);
+        let thinking = self.thinking(settings.thinking.as_ref(), effort);
         thinking.map(|thinking| put("thinkingConfig", thinking));
         sent
     }
 
     /// What the connector says about thinking, or else what the effort asks for.
-    fn thinking(&self, thinking: Option<&Value>, effort: Option<&str>) -> Option<Value> {
+    fn thinking(&self, thinking: Option<&ThinkingOptions>, effort: Option<&str>) -> Option<Value> {
         if let Some(thinking) = thinking {
-            if thinking["type"] == "disabled" {
+            if thinking.kind == "disabled" {
                 return Some(json!({"thinkingBudget": 0}));
             }
             let mut sent = json!({"includeThoughts": true});
-            if let Some(budget) = thinking["budget_tokens"].as_i64() {
+            if let Some(budget) = thinking.budget_tokens {
                 sent["thinkingBudget"] = budget.into();
             }
             return Some(sent);

@@ -3,6 +3,7 @@
 pub(super) mod decode;
 mod messages;
 
+use super::connector::{ProviderOptions, ThinkingOptions};
 use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults};
 use super::{
     AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
@@ -46,7 +47,7 @@ pub fn at(
             vision: capabilities.vision,
         },
         endpoint: Arc::new(endpoint),
-        connector: connector.clone(),
+        options: connector.options.provider.clone(),
         streaming: capabilities.streaming,
     };
     Ok(Arc::new(provider))
@@ -55,7 +56,7 @@ pub fn at(
 struct OpenAiProvider {
     endpoint: Arc<ModelEndpoint>,
     dialect: OpenAiDialect,
-    connector: Connector,
+    options: ProviderOptions,
     streaming: bool,
 }
 
@@ -69,22 +70,19 @@ impl Provider for OpenAiProvider {
 
 impl OpenAiProvider {
     fn body(&self, call: &ModelCall) -> Map<String, Value> {
-        let settings = &self.connector.options;
+        let settings = &self.options;
         let mut body = Map::new();
-        body.extend(
-            settings
-                .get_key_value("model")
-                .map(|(name, value)| (name.clone(), value.clone())),
-        );
+        if !settings.model.is_empty() {
+            body.insert("model".to_owned(), settings.model.as_str().into());
+        }
         let messages = messages::encode(&call.messages, self.dialect);
         body.insert("messages".to_owned(), messages.into());
-        let configured = ["temperature", "thinking"].into_iter();
-        let configured = configured.filter_map(|name| settings.get_key_value(name));
-        body.extend(
-            configured
-                .filter(|(_, value)| !value.is_null())
-                .map(|(name, value)| (name.clone(), value.clone())),
-        );
+        let temperature = settings.temperature.clone();
+        let temperature = temperature.map(|number| Value::Number(number.0));
+        let thinking = settings.thinking.as_ref().map(ThinkingOptions::to_json);
+        let configured = [("temperature", temperature), ("thinking", thinking)];
+        let configured = configured.into_iter();
+        body.extend(configured.filter_map(|(name, value)| Some((name.to_owned(), value?))));
         // Options that are ours, or another protocol's, are not among these.
         body.extend(call.options.known());
         self.limit(&mut body);
@@ -111,7 +109,7 @@ impl OpenAiProvider {
         let newer = body.remove("max_completion_tokens");
         let older = body.remove("max_tokens");
         let is_newer = newer.is_some() || self.dialect.is_original;
-        let configured = self.connector.options.get("max_tokens").cloned();
+        let configured = self.options.max_tokens.map(Value::from);
         if let Some(limit) = newer.or(older).or(configured) {
             let name = match is_newer {
                 true => "max_completion_tokens",

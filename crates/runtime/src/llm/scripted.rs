@@ -4,17 +4,18 @@ mod conversation;
 mod rule;
 mod steps;
 
-use super::endpoint::{ProxyClients, text, wrong};
+use super::connector::CommonModelOptions;
+use super::endpoint::{ProxyClients, wrong};
 use super::{
     AnswerPiece, AnswerStream, ModelCall, ModelFailure, Provider, ProviderEntry, TokenUsage, stream,
 };
+use crate::config;
 use crate::llm::Connector;
-use ambit_storage::memory::Ttl;
 use async_trait::async_trait;
 use conversation::ScriptedConversation;
 use futures::stream::{StreamExt, iter};
-use rule::ScriptedRule;
-use serde_json::Value;
+use rule::{ChunkDelay, RuleSettings, ScriptedRule};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use steps::ScriptedStep;
@@ -28,39 +29,43 @@ pub const ROW: ProviderEntry = ProviderEntry {
 };
 
 fn open(connector: &Connector, _: &ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure> {
-    let options = &connector.options;
-    let rules = match options.get("rules") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(rules)) => {
-            let numbered = rules.iter().enumerate();
-            let read = numbered.map(|(at, rule)| {
-                ScriptedRule::read(rule)
-                    .map_err(|why| wrong(connector, &format!("rules[{at}]"), &why))
-            });
-            read.collect::<Result<_, _>>()?
-        }
-        Some(_) => return Err(wrong(connector, "rules", "is no list")),
-    };
-    let usage = options.get("usage").filter(|usage| !usage.is_null());
-    let usage = usage
-        .map(|usage| {
-            usage_of(usage).ok_or_else(|| wrong(connector, "usage", "holds no token counts"))
-        })
-        .transpose()?;
+    let options = &connector.options.scripted;
+    let numbered = options.rules.iter().enumerate();
+    let rules = numbered.map(|(at, rule)| {
+        ScriptedRule::new(rule).map_err(|why| wrong(connector, &format!("rules[{at}]"), &why))
+    });
+    let usage = options.usage.as_ref().map(|usage| {
+        token_usage(usage).ok_or_else(|| wrong(connector, "usage", "holds no token counts"))
+    });
     Ok(Arc::new(ScriptedProvider {
         id: connector.id.clone(),
-        model: text(connector, "model").unwrap_or("scripted").to_owned(),
-        rules,
-        delay: delay(options.get("delay")).map_err(|why| wrong(connector, "delay", &why))?,
-        usage,
+        model: options.model.clone(),
+        rules: rules.collect::<Result<_, _>>()?,
+        delay: options.delay,
+        usage: usage.transpose()?,
     }))
+}
+
+config! {
+    /// Options of a connector to a model that says what its rules say: for tests and demonstrations.
+    pub struct ScriptedOptions {
+        /// The model's name.
+        model: String = "scripted",
+        /// The first rule that holds answers; without one the model repeats what the user said.
+        rules: Vec<RuleSettings>,
+        /// How long each piece of an answer takes.
+        delay: ChunkDelay,
+        /// The tokens that a call counts, by OpenAI's names.
+        usage: Option<BTreeMap<String, u64>>,
+        include { common: CommonModelOptions }
+    }
 }
 
 struct ScriptedProvider {
     id: String,
     model: String,
     rules: Vec<ScriptedRule>,
-    delay: Duration,
+    delay: ChunkDelay,
     usage: Option<TokenUsage>,
 }
 
@@ -69,7 +74,8 @@ impl Provider for ScriptedProvider {
     async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
         let conversation = ScriptedConversation::of(call);
         let rule = self.rules.iter().find(|rule| rule.holds(&conversation));
-        let delay = rule.and_then(|rule| rule.delay).unwrap_or(self.delay);
+        let rule = rule.map(|rule| &rule.settings);
+        let ChunkDelay(delay) = rule.and_then(|rule| rule.delay).unwrap_or(self.delay);
         if let Some(error) = rule.and_then(|rule| rule.error.as_ref()) {
             sleep(delay).await;
             let failure = ModelFailure::of_status(error.status, &error.message);
@@ -102,23 +108,12 @@ async fn delayed_step(step: ScriptedStep, delay: Duration) -> Result<AnswerPiece
     }
 }
 
-fn usage_of(value: &Value) -> Option<TokenUsage> {
-    let count = |key: &str| value.get(key).and_then(Value::as_i64);
+fn token_usage(counts: &BTreeMap<String, u64>) -> Option<TokenUsage> {
+    let count = |key: &str| counts.get(key).and_then(|&count| i64::try_from(count).ok());
     let (prompt, completion) = (count("prompt_tokens"), count("completion_tokens"));
     let total = count("total_tokens");
     prompt.or(completion).or(total)?;
     let mut usage = TokenUsage::of(prompt.unwrap_or(0), completion.unwrap_or(0));
     usage.total_tokens = total.unwrap_or(usage.total_tokens);
-    let details = |key: &str| value.get(key).and_then(Value::as_object).cloned();
-    usage.prompt_tokens_details = details("prompt_tokens_details").unwrap_or_default();
-    usage.completion_tokens_details = details("completion_tokens_details").unwrap_or_default();
     Some(usage)
-}
-
-fn delay(value: Option<&Value>) -> Result<Duration, String> {
-    match Ttl::of(value.unwrap_or(&Value::Null)) {
-        Ok(Some(Ttl::After(millis))) => Ok(Duration::from_millis(millis.unsigned_abs())),
-        Ok(None | Some(Ttl::Never)) => Ok(Duration::ZERO),
-        Err(_) => Err("is no duration; write \"20ms\"".to_owned()),
-    }
 }

@@ -15,12 +15,15 @@ impl Secrets {
     /// The key, all headers, credentials in addresses, and long texts of what is added to bodies.
     pub fn of(connector: &Connector) -> Self {
         let mut secrets = Self::default();
-        let options = &connector.options;
-        secrets.leaves(options.get("key"), SHORTEST);
-        secrets.leaves(options.get("headers"), SHORTEST);
-        secrets.leaves(options.get("extra_body"), 16);
-        for name in ["host", "proxy", "http_proxy"] {
-            secrets.address(options.get(name).and_then(Value::as_str));
+        let options = &connector.options.provider;
+        for text in options.headers.values().chain([&options.key]) {
+            secrets.add(text, SHORTEST);
+        }
+        for value in options.extra_body.values() {
+            secrets.leaves(Some(value), 16);
+        }
+        for address in [&options.host, &options.proxy, &options.http_proxy] {
+            secrets.address(Some(address));
         }
         secrets.longest_first()
     }

@@ -7,6 +7,8 @@ use ambit_runtime::app::{
     EventSettings, HistoryPlacement, LimitSettings, MemoryLife, MemorySettings, StoreOptions,
     StreamSettings, ToolErrorPolicy, ToolOptions, TracingSettings, Visibility,
 };
+use ambit_runtime::llm::capabilities::VisionFormat;
+use ambit_runtime::llm::connector::{CapabilitySettings, CommonModelOptions, ProviderOptions};
 use ambit_runtime::tool::ServerSelection;
 use ambit_script::ProgramSource;
 use serde_json::{Value, json};
@@ -285,16 +287,22 @@ fn a_connector_has_its_variables_replaced() {
         (connector.kind.as_str(), connector.label.as_str()),
         ("openai", "GPT")
     );
-    assert_eq!(
-        Value::Object(connector.options.clone()),
-        json!({
-            "model": "gpt",
-            "key": "canary-of-the-env-file",
-            "host": "",
-            "capabilities": {"vision": "openai", "tool_calls": true},
-            "timeout": "90s",
-        })
-    );
+    let capabilities = CapabilitySettings {
+        vision: Some(VisionFormat::OpenAi),
+        tool_calls: Some(true),
+        ..CapabilitySettings::default()
+    };
+    let expected = ProviderOptions {
+        model: "gpt".to_owned(),
+        key: "canary-of-the-env-file".to_owned(),
+        timeout: Duration::from_secs(90),
+        common: CommonModelOptions {
+            capabilities,
+            fallback: Vec::new(),
+        },
+        ..ProviderOptions::default()
+    };
+    assert!(connector.options.provider == expected, "it holds secrets");
 }
 
 #[test]

@@ -155,6 +155,29 @@ pub const CASES: &[Case] = &[
         ],
     ),
     Case(
+        "connectors/c.conn.yao",
+        "type: scripted\noptions: { rules: [{ match: { lastuser: x }, zzz: x }] }\n",
+        &[
+            "Error connectors/c.conn.yao:2:31: unknown key \"options.rules[0].match.lastuser\"; did you mean \"last_user\"?",
+            "Error connectors/c.conn.yao:2:46: unknown key \"options.rules[0].zzz\"",
+        ],
+    ),
+    Case(
+        "connectors/c.conn.yao",
+        "type: scripted\noptions: { rules: [{ delay: soon, tool_calls: [{ arguments: {} }] }] }\n",
+        &[
+            "Error connectors/c.conn.yao:2:29: \"options.rules[0].delay\" must be a duration such as \"30s\", not a string",
+            "Error connectors/c.conn.yao:2:48: \"options.rules[0].tool_calls[0].name\" is missing",
+        ],
+    ),
+    Case(
+        "connectors/c.conn.yao",
+        "type: openai\noptions: { timeout: soon }\n",
+        &[
+            "Error connectors/c.conn.yao:2:21: \"options.timeout\" must be a duration such as \"30s\", not a string",
+        ],
+    ),
+    Case(
         "connectors/c.yao",
         "type: openai\n",
         &["Notice connectors/c.yao: the file is not read: nothing of this name has a meaning here"],

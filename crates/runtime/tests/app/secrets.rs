@@ -21,7 +21,7 @@ fn g072_no_part_of_an_app_shows_a_secret_when_it_is_printed() {
     let given = environment(&[("MODEL_HOST", "canary-given")]);
     let app = App::load(fixture(), &given).unwrap();
     assert_eq!(
-        app.connector("gpt").unwrap().options["key"],
+        app.connector("gpt").unwrap().options.provider.key,
         "canary-of-the-env-file",
         "the secret is there"
     );

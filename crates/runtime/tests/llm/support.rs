@@ -2,6 +2,8 @@
 
 use ambit_runtime::app::Connector;
 use ambit_runtime::chat::ChatMessage;
+use ambit_runtime::config::Setting;
+use ambit_runtime::llm::connector::ConnectorOptions;
 use ambit_runtime::llm::{
     AnswerPiece, ModelAnswer, ModelCall, ModelFailure, Provider, ProviderCache,
 };
@@ -19,7 +21,7 @@ pub fn connector(kind: &str, options: Value) -> Arc<Connector> {
         kind: kind.to_owned(),
         label: "Test".to_owned(),
         fallback: Vec::new(),
-        options: options.as_object().unwrap().clone(),
+        options: ConnectorOptions::read(options).unwrap(),
     })
 }
 

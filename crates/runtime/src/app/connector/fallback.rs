@@ -1,10 +1,10 @@
 //! `options.fallback`: which connectors stand in for one, and what can be wrong with such a list.
 
-use super::MODELS;
 use crate::app::Connector;
 use crate::app::loader::AppLoader;
 use crate::app::problem::{FileProblem, ProblemReport, Severity};
 use crate::app::read::node::{ConfigNode, ConfigValue, FilePosition};
+use crate::llm::connector::MODELS;
 use ambit_storage::suggestion;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

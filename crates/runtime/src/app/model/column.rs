@@ -147,7 +147,7 @@ fn initial(
         })?;
         return fitting(column, initial).map_err(|message| ("default_raw", message));
     }
-    let Some(value) = given.default.as_ref().filter(|value| !value.is_null()) else {
+    let Some(value) = &given.default else {
         return Ok(None);
     };
     fitting(column, ColumnDefault::Value(value.clone())).map_err(|message| ("default", message))
@@ -197,7 +197,7 @@ fn validations(
     let written = node.get("validations").map_or(&[][..], |node| node.items());
     let read = given.iter().zip(written).filter_map(|(rule, node)| {
         let args = match &rule.args {
-            None | Some(Value::Null) => Vec::new(),
+            None => Vec::new(),
             Some(Value::Array(args)) => args.clone(),
             Some(single) => vec![single.clone()],
         };

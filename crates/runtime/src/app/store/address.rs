@@ -2,7 +2,7 @@
 
 use crate::app::Connector;
 use crate::error::{Error, ErrorCode, Result};
-use serde_json::Value;
+use crate::llm::connector::TextOrNumber;
 use std::path::Path;
 use url::Url;
 
@@ -11,8 +11,8 @@ pub fn address(connector: &Connector, root: &Path) -> Result<String> {
     match connector.kind.as_str() {
         "redis" => server(connector, "redis", 6379),
         "postgres" => server(connector, "postgres", 5432),
-        _ => match option(connector, "file") {
-            Some(file) => Ok(format!("sqlite:{}", root.join(file).display())),
+        _ => match &connector.options.store.file {
+            Some(TextOrNumber(file)) => Ok(format!("sqlite:{}", root.join(file).display())),
             None => Err(wrong(connector, "needs options.file")),
         },
     }
@@ -21,31 +21,25 @@ pub fn address(connector: &Connector, root: &Path) -> Result<String> {
 fn server(connector: &Connector, scheme: &str, port: u16) -> Result<String> {
     let unusable = |key: &str| wrong(connector, &format!("options.{key} cannot be used"));
     let mut url = Url::parse(&format!("{scheme}://127.0.0.1")).map_err(|_| unusable("host"))?;
-    if let Some(host) = option(connector, "host") {
-        url.set_host(Some(&host)).map_err(|_| unusable("host"))?;
+    let store = &connector.options.store;
+    if let Some(TextOrNumber(host)) = &store.host {
+        url.set_host(Some(host)).map_err(|_| unusable("host"))?;
     }
-    let port = match option(connector, "port") {
-        Some(port) => port.parse().map_err(|_| unusable("port"))?,
+    let port = match &store.port {
+        Some(TextOrNumber(port)) => port.parse().map_err(|_| unusable("port"))?,
         None => port,
     };
     url.set_port(Some(port)).map_err(|()| unusable("port"))?;
-    let user = option(connector, "user").unwrap_or_default();
-    url.set_username(&user).map_err(|()| unusable("user"))?;
-    let password = option(connector, "pass");
-    url.set_password(password.as_deref())
+    url.set_username(text(&store.user))
+        .map_err(|()| unusable("user"))?;
+    url.set_password(store.pass.as_ref().map(|password| password.0.as_str()))
         .map_err(|()| unusable("pass"))?;
-    url.set_path(&option(connector, "db").unwrap_or_default());
+    url.set_path(text(&store.db));
     Ok(url.into())
 }
 
-/// A text, or a number as one; what is empty is not there.
-fn option(connector: &Connector, key: &str) -> Option<String> {
-    match connector.options.get(key)? {
-        Value::String(text) if text.is_empty() => None,
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
+fn text(option: &Option<TextOrNumber>) -> &str {
+    option.as_ref().map_or("", |text| &text.0)
 }
 
 fn wrong(connector: &Connector, what: &str) -> Error {
@@ -59,13 +53,14 @@ fn wrong(connector: &Connector, what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::config::Setting;
+    use serde_json::{Value, json};
 
     fn of(kind: &str, options: &Value) -> String {
         let connector = Connector {
             id: "c".to_owned(),
             kind: kind.to_owned(),
-            options: options.as_object().cloned().unwrap_or_default(),
+            options: Setting::read(options.clone()).unwrap(),
             ..Connector::default()
         };
         match address(&connector, Path::new("/app")) {

@@ -1,118 +1,103 @@
 //! A rule: when it holds, and what it does.
 
 use super::conversation::ScriptedConversation;
+use crate::config;
+use crate::config::{Setting, ValueKind};
 use regex::Regex;
-use serde::Deserialize;
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+config! {
+    /// A rule of a scripted model.
+    pub struct RuleSettings {
+        /// When the rule holds; all must be true.
+        #[key = "match"]
+        conditions: RuleConditions,
+        /// The text, with `{{last_user}}`, `{{last_tool_result}}`, `{{tool_names}}`, `{{message_count}}` and `{{request}}`.
+        reply: Option<String>,
+        /// The thoughts.
+        reasoning: Option<String>,
+        /// Calls of tools.
+        tool_calls: Vec<RuleToolCall>,
+        /// A value that is the text.
+        json: Option<Value>,
+        /// Why the answer ends.
+        finish_reason: Option<String>,
+        /// A failure in place of an answer.
+        error: Option<RuleFailure>,
+        /// After so many pieces the answer breaks off.
+        cut_after: Option<usize>,
+        /// How long each piece takes.
+        delay: Option<ChunkDelay>,
+    }
+
+    /// When a rule holds.
+    pub struct RuleConditions {
+        /// What the user's last text matches.
+        last_user: Option<String> as ValueKind::Pattern,
+        /// What the instructions match.
+        system: Option<String> as ValueKind::Pattern,
+        /// Whether the last message is a tool's result.
+        has_tool_result: Option<bool>,
+        /// How many rounds of tools there were.
+        round: Option<usize>,
+        /// The tools that are offered.
+        tools: Option<Vec<String>>,
+        /// How often the rule is used at most.
+        times: Option<u64>,
+    }
+
+    /// A call of a tool.
+    pub struct RuleToolCall {
+        /// The tool.
+        #[required]
+        name: String,
+        /// The call's id; a counted one without it.
+        id: String,
+        /// The arguments.
+        arguments: Value,
+    }
+
+    /// A failure as a server would answer it.
+    pub struct RuleFailure {
+        /// The status.
+        status: u16 = 500,
+        /// What it says.
+        message: String,
+    }
+}
+
+/// How long a piece of an answer takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChunkDelay(pub Duration);
+
+/// A rule without a delay says so by 0.
+impl Setting for ChunkDelay {
+    const KIND: ValueKind = Duration::KIND;
+
+    fn read(value: Value) -> Option<Self> {
+        Some(Self(Duration::read(value).unwrap_or_default()))
+    }
+}
+
 /// A rule that can be asked.
 pub struct ScriptedRule {
+    /// What it says.
+    pub settings: RuleSettings,
     last_user: Option<Regex>,
     system: Option<Regex>,
-    has_tool_result: Option<bool>,
-    round: Option<usize>,
-    tools: Option<Vec<String>>,
-    times: Option<u64>,
     used: AtomicU64,
-    /// The text, with variables.
-    pub reply: Option<String>,
-    /// Thinking before it.
-    pub reasoning: Option<String>,
-    /// Calls of tools behind it.
-    pub tool_calls: Vec<ScriptedToolCall>,
-    /// A JSON value as the text.
-    pub json: Option<Value>,
-    /// Another reason to finish than the usual.
-    pub finish_reason: Option<String>,
-    /// A failure instead of an answer.
-    pub error: Option<ScriptedFailure>,
-    /// The stream breaks off after so many chunks.
-    pub cut_after: Option<usize>,
-    /// Before each chunk, instead of the connector's.
-    pub delay: Option<Duration>,
-}
-
-/// A call of a tool.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ScriptedToolCall {
-    /// Its id; a counted one unless it is given.
-    #[serde(default)]
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// A value, or text as it is.
-    #[serde(default)]
-    pub arguments: Value,
-}
-
-/// A failure as a server would answer it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ScriptedFailure {
-    /// The status.
-    #[serde(default = "internal_server_error")]
-    pub status: u16,
-    /// What it says.
-    #[serde(default)]
-    pub message: String,
-}
-
-const fn internal_server_error() -> u16 {
-    500
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleDefinition {
-    #[serde(default, rename = "match")]
-    matches: RuleMatch,
-    reply: Option<String>,
-    reasoning: Option<String>,
-    #[serde(default)]
-    tool_calls: Vec<ScriptedToolCall>,
-    json: Option<Value>,
-    finish_reason: Option<String>,
-    error: Option<ScriptedFailure>,
-    cut_after: Option<usize>,
-    delay: Option<Value>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleMatch {
-    last_user: Option<String>,
-    system: Option<String>,
-    has_tool_result: Option<bool>,
-    round: Option<usize>,
-    tools: Option<Vec<String>>,
-    times: Option<u64>,
 }
 
 impl ScriptedRule {
-    /// Reads a rule; the error is what is wrong with it.
-    pub fn read(rule: &Value) -> Result<Self, String> {
-        let rule =
-            RuleDefinition::deserialize(rule).map_err(|error| format!("is wrong: {error}"))?;
-        let delay = rule.delay.as_ref().map(|delay| super::delay(Some(delay)));
+    /// The rule of a file; the error is what is wrong with it.
+    pub fn new(settings: &RuleSettings) -> Result<Self, String> {
         Ok(Self {
-            last_user: pattern(rule.matches.last_user)?,
-            system: pattern(rule.matches.system)?,
-            has_tool_result: rule.matches.has_tool_result,
-            round: rule.matches.round,
-            tools: rule.matches.tools,
-            times: rule.matches.times,
+            last_user: pattern(settings.conditions.last_user.as_deref())?,
+            system: pattern(settings.conditions.system.as_deref())?,
+            settings: settings.clone(),
             used: AtomicU64::new(0),
-            reply: rule.reply,
-            reasoning: rule.reasoning,
-            tool_calls: rule.tool_calls,
-            json: rule.json,
-            finish_reason: rule.finish_reason,
-            error: rule.error,
-            cut_after: rule.cut_after,
-            delay: delay.transpose()?,
         })
     }
 
@@ -127,18 +112,19 @@ impl ScriptedRule {
             let mut names = names.iter().map(String::as_str);
             names.all(|name| conversation.tools.contains(&name))
         };
+        let when = &self.settings.conditions;
         let holds = matches(&self.last_user, &conversation.last_user)
             && matches(&self.system, &conversation.system)
-            && self
+            && when
                 .has_tool_result
                 .is_none_or(|has| has == conversation.has_tool_result)
-            && self.round.is_none_or(|round| round == conversation.round)
-            && self.tools.as_ref().is_none_or(offered);
+            && when.round.is_none_or(|round| round == conversation.round)
+            && when.tools.as_ref().is_none_or(offered);
         holds && self.take()
     }
 
     fn take(&self) -> bool {
-        let Some(times) = self.times else {
+        let Some(times) = self.settings.conditions.times else {
             return true;
         };
         let more = |used| (used < times).then_some(used + 1);
@@ -147,8 +133,8 @@ impl ScriptedRule {
     }
 }
 
-fn pattern(text: Option<String>) -> Result<Option<Regex>, String> {
+fn pattern(text: Option<&str>) -> Result<Option<Regex>, String> {
     let read =
-        |text: String| Regex::new(&text).map_err(|error| format!("has a wrong pattern: {error}"));
+        |text: &str| Regex::new(text).map_err(|error| format!("has a wrong pattern: {error}"));
     text.map(read).transpose()
 }

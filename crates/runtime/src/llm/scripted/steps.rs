@@ -2,7 +2,7 @@
 
 use super::super::{AnswerPiece, TokenUsage};
 use super::conversation::ScriptedConversation;
-use super::rule::{ScriptedRule, ScriptedToolCall};
+use super::rule::{RuleSettings, RuleToolCall};
 use serde_json::Value;
 
 /// A step of a scripted answer.
@@ -17,7 +17,7 @@ pub enum ScriptedStep {
 
 /// All steps of an answer; without a rule it echoes.
 pub fn steps(
-    rule: Option<&ScriptedRule>,
+    rule: Option<&RuleSettings>,
     conversation: &ScriptedConversation<'_>,
     usage: Option<&TokenUsage>,
 ) -> Vec<ScriptedStep> {
@@ -58,7 +58,7 @@ pub fn steps(
     steps
 }
 
-fn reply(rule: Option<&ScriptedRule>, conversation: &ScriptedConversation<'_>) -> String {
+fn reply(rule: Option<&RuleSettings>, conversation: &ScriptedConversation<'_>) -> String {
     let Some(rule) = rule else {
         return format!("echo: {}", conversation.last_user);
     };
@@ -84,7 +84,7 @@ fn chunks(text: &str, piece: fn(String) -> AnswerPiece) -> Vec<ScriptedStep> {
         .collect()
 }
 
-fn tool_call(index: usize, call: &ScriptedToolCall, before: usize) -> [ScriptedStep; 2] {
+fn tool_call(index: usize, call: &RuleToolCall, before: usize) -> [ScriptedStep; 2] {
     let id = match call.id.as_str() {
         "" => format!("call_{}", before + index + 1),
         given => given.to_owned(),
