@@ -27,7 +27,7 @@ mod search;
 mod store;
 
 pub use app_file::{
-    AppCapabilities, AppFile, AppSettings, DefaultVisibility, EventSettings, HostEntry, MemoryLife,
+    AppCapabilities, AppFile, AppSettings, DefaultVisibility, EventSettings, MemoryLife,
     MemorySettings, StreamSettings, TracingSettings,
 };
 pub use defaults::{AgentDefaults, DefaultUses, HistorySettings, StepUses};

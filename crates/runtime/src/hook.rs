@@ -22,7 +22,7 @@ pub use session_script::SessionScript;
 use crate::app::{App, AppAgent};
 use crate::chat::{self, ChatMessage};
 use crate::ctx::{self, RunHost, ScriptContext};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::Result;
 use crate::limits::AgentLimits;
 use crate::net::AllowList;
 use crate::trace::{NodeOptions, TraceNode};
@@ -59,22 +59,11 @@ impl AgentHooks {
             let file = file.clone();
             engine.load(files, &ProgramSource { file, folder })
         });
-        let hosts = agent
-            .package
-            .runtime
-            .http
-            .as_deref()
-            .map(AllowList::parse)
-            .transpose();
-        let hosts = hosts.map_err(|error| {
-            let text = error.message.replace("capabilities.http", "runtime.http");
-            Error::new(ErrorCode::ConfigError, text)
-        })?;
         Ok(Self {
             engine: engine.clone(),
             program: program.transpose().map_err(|error| failure::load(&error))?,
             limits: AgentLimits::of(app, agent),
-            hosts,
+            hosts: agent.allowed_hosts()?,
         })
     }
 

@@ -227,7 +227,8 @@ fn folder(root: &Path) -> Result<SourceFolder, Vec<FileProblem>> {
 }
 
 fn http_client(app: &App) -> Result<net::HttpClient> {
-    net::HttpClient::new(&AllowList::parse(&app.settings.capabilities.http)?)
+    let hosts = &app.settings.capabilities.http;
+    net::HttpClient::new(&AllowList::parse("capabilities.http", hosts)?)
 }
 
 fn wrong_host(error: Error) -> FileProblem {

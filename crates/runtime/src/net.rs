@@ -11,7 +11,7 @@ mod public_address;
 mod request_hop;
 mod tls;
 
-pub use allow_list::AllowList;
+pub use allow_list::{AllowList, AllowedHost, HostEntry};
 pub use client::{HttpClient, HttpLimits, HttpRequest, HttpResponse, RedirectMode, ResponseStream};
 pub use lookup::{AddressLookup, SystemLookup};
 pub use tls::tls;

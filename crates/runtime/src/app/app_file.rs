@@ -2,9 +2,8 @@
 
 use super::Visibility;
 use super::limits::LimitSettings;
-use super::read::{Setting, ValueKind};
 use crate::config;
-use serde_json::Value;
+use crate::net::AllowedHost;
 use std::time::Duration;
 
 config! {
@@ -42,30 +41,13 @@ config! {
     /// What scripts and prompts reach.
     pub struct AppCapabilities {
         /// The hosts that scripts and messages may reach: `api.example.com`, `*.example.com`, `https://host:port`, or an object.
-        http: Vec<Value> as HOSTS,
+        http: Vec<AllowedHost>,
         /// The processes that scripts may call; `*` stands for any characters.
         process: Vec<String> = ["models.*", "scripts.*", "agents.*", "stores.*", "utils.*", "agent.Call"],
         /// The variables that prompts may show.
         prompt_env: Vec<String>,
     }
 
-    /// A host that scripts may reach.
-    pub struct HostEntry {
-        /// The host: `api.example.com`, `*.example.com` or `https://host:port`.
-        #[required]
-        host: String,
-        /// Whether its addresses may be private ones.
-        private: bool,
-        /// Whether addresses in messages may reach its private addresses too.
-        messages: bool,
-    }
-}
-
-/// Hosts that scripts may reach.
-pub const HOSTS: ValueKind =
-    ValueKind::List(&ValueKind::Either(&[ValueKind::Text, HostEntry::KIND]));
-
-config! {
     /// Streams of turns.
     pub struct StreamSettings {
         /// How long a stream can be read again behind its turn's end.

@@ -11,6 +11,8 @@ use super::read::ConfigNode;
 use super::references;
 use super::variables::EnvVariables;
 use super::{AppAgent, Visibility, locales, scripts};
+use crate::error::{Error, ErrorCode, Result};
+use crate::net::AllowList;
 use crate::tool::ServerSelection;
 
 /// Folders of an agent in which no other agent is.
@@ -134,6 +136,14 @@ impl PackageFile {
 }
 
 impl AppAgent {
+    /// The hosts that its scripts are narrowed to, if they are.
+    pub fn allowed_hosts(&self) -> Result<Option<AllowList>> {
+        let hosts = self.package.runtime.http.as_deref();
+        let list = hosts.map(|hosts| AllowList::parse("runtime.http", hosts));
+        list.transpose()
+            .map_err(|error| Error::new(ErrorCode::ConfigError, error.message))
+    }
+
     /// Whether it works for other agents alone.
     pub fn is_worker(&self) -> bool {
         self.package.kind == AgentKind::Worker

@@ -1,8 +1,42 @@
 //! The hosts that an app's scripts may reach.
 
+use crate::config;
+use crate::config::{Setting, ValueKind};
 use crate::{Error, Result};
 use serde_json::Value;
 use url::{Host, Url};
+
+config! {
+    /// A host that scripts may reach.
+    pub struct HostEntry {
+        /// The host: `api.example.com`, `*.example.com` or `https://host:port`.
+        #[required]
+        host: String,
+        /// Whether its addresses may be private ones.
+        private: bool,
+        /// Whether addresses in messages may reach its private addresses too.
+        messages: bool,
+    }
+}
+
+/// A host that scripts may reach, as files write it: an object, or the host alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AllowedHost(pub HostEntry);
+
+impl Setting for AllowedHost {
+    const KIND: ValueKind = ValueKind::Either(&[ValueKind::Text, HostEntry::KIND]);
+
+    fn read(value: Value) -> Option<Self> {
+        let entry = match value {
+            Value::String(host) => HostEntry {
+                host,
+                ..HostEntry::default()
+            },
+            object => HostEntry::read(object)?,
+        };
+        Some(Self(entry))
+    }
+}
 
 /// A list of hosts. Without entries nothing is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,12 +65,19 @@ enum HostPattern {
 }
 
 impl AllowList {
-    /// Reads entries: `api.example.com`, `*.example.com`, `https://host:port`, or `{host, private: true, messages: true}` around
-    /// one of these.
-    pub fn parse(entries: &[Value]) -> Result<Self> {
-        let entries: Result<_> = entries.iter().map(AllowEntry::parse).collect();
+    /// The list that stands under a key of a file.
+    pub fn parse(key: &str, hosts: &[AllowedHost]) -> Result<Self> {
+        let entries = hosts.iter().map(|AllowedHost(host)| {
+            AllowEntry::of(host).ok_or_else(|| {
+                let what = format!("{key}: {:?} is no host", host.host);
+                Error::invalid(
+                    key,
+                    format!("{what}; write \"api.example.com\", \"*.example.com\", \"https://host:port\" or {{host, private: true}}"),
+                )
+            })
+        });
         Ok(Self {
-            entries: entries?,
+            entries: entries.collect::<Result<_>>()?,
             within: None,
         })
     }
@@ -86,25 +127,8 @@ pub struct HostAccess {
 }
 
 impl AllowEntry {
-    fn parse(value: &Value) -> Result<Self> {
-        let is_set = |name: &str| value.get(name).and_then(Value::as_bool) == Some(true);
-        let text = value.as_str().or_else(|| value.get("host")?.as_str());
-        let entry = text.and_then(Self::read).map(|entry| Self {
-            is_private: is_set("private"),
-            is_for_messages: is_set("messages"),
-            ..entry
-        });
-        entry.ok_or_else(|| {
-            let what = format!("capabilities.http: {value} is no host");
-            Error::invalid(
-                "capabilities.http",
-                format!("{what}; write \"api.example.com\", \"*.example.com\", \"https://host:port\" or {{host, private: true}}"),
-            )
-        })
-    }
-
-    fn read(text: &str) -> Option<Self> {
-        let text = text.trim();
+    fn of(entry: &HostEntry) -> Option<Self> {
+        let text = entry.host.trim();
         let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
         let (is_below, rest) = match rest.strip_prefix("*.") {
             Some(rest) => (true, rest),
@@ -130,8 +154,8 @@ impl AllowEntry {
                 false => HostPattern::Exactly(host),
             },
             port: url.port_or_known_default()?,
-            is_private: false,
-            is_for_messages: false,
+            is_private: entry.private,
+            is_for_messages: entry.messages,
         })
     }
 
@@ -155,12 +179,12 @@ pub fn name(url: &Url) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::AllowList;
+    use super::{AllowList, AllowedHost, Setting};
     use serde_json::{Value, json};
     use url::Url;
 
     fn list(entries: &Value) -> AllowList {
-        AllowList::parse(entries.as_array().unwrap()).unwrap()
+        AllowList::parse("http", &Vec::read(entries.clone()).unwrap()).unwrap()
     }
 
     fn allowed<'a>(list: &AllowList, urls: &[&'a str]) -> Vec<(&'a str, bool)> {
@@ -292,7 +316,10 @@ mod tests {
         ];
         let taken: Vec<_> = wrong
             .iter()
-            .filter(|entry| AllowList::parse(std::slice::from_ref(entry)).is_ok())
+            .filter(|entry| {
+                let host = AllowedHost::read((*entry).clone());
+                host.is_some_and(|host| AllowList::parse("http", &[host]).is_ok())
+            })
             .collect();
         assert_eq!(taken, Vec::<&Value>::new());
     }

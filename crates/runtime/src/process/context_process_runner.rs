@@ -2,8 +2,7 @@
 
 use super::{ProcessCall, run};
 use crate::ctx::{ContextHandle, RunHost, ScriptCall, ScriptContext};
-use crate::error::{Error, ErrorCode, Result};
-use crate::net::AllowList;
+use crate::error::Result;
 use crate::tool::ProcessCaller;
 use crate::trace::TraceNode;
 use ambit_script::ParentRun;
@@ -62,16 +61,7 @@ impl ContextProcessRunner {
             }
             Self::Outside { scope, node } => (scope, node),
         };
-        let hosts = outer
-            .agent
-            .package
-            .runtime
-            .http
-            .as_deref()
-            .map(AllowList::parse);
-        let hosts = hosts
-            .transpose()
-            .map_err(|error| Error::new(ErrorCode::ConfigError, error.message))?;
+        let hosts = outer.agent.allowed_hosts()?;
         let http = outer.http.for_run(outer.limits.http, hosts.as_ref());
         let own = RunHost::new(outer, name, node.clone(), http);
         let asked = ProcessCall {

@@ -9,6 +9,7 @@ use ambit_runtime::app::{
 };
 use ambit_runtime::llm::capabilities::VisionFormat;
 use ambit_runtime::llm::connector::{CapabilitySettings, CommonModelOptions, ProviderOptions};
+use ambit_runtime::net::{AllowedHost, HostEntry};
 use ambit_runtime::tool::ServerSelection;
 use ambit_script::ProgramSource;
 use serde_json::{Value, json};
@@ -60,8 +61,15 @@ fn settings_are_those_of_app_yao() {
         },
         capabilities: AppCapabilities {
             http: vec![
-                json!("api.example.com"),
-                json!({"host": "localhost", "private": true}),
+                AllowedHost(HostEntry {
+                    host: "api.example.com".to_owned(),
+                    ..HostEntry::default()
+                }),
+                AllowedHost(HostEntry {
+                    host: "localhost".to_owned(),
+                    private: true,
+                    messages: false,
+                }),
             ],
             process: vec!["models.*".to_owned()],
             prompt_env: vec!["COMPANY".to_owned()],

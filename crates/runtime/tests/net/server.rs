@@ -1,5 +1,6 @@
 //! A server for one test, and clients that find it under any name.
 
+use ambit_runtime::config::Setting;
 use ambit_runtime::net::{AddressLookup, AllowList, HttpClient, HttpRequest};
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -173,7 +174,8 @@ impl AddressLookup for Names {
 }
 
 pub fn list(entries: &[Value]) -> AllowList {
-    AllowList::parse(entries).unwrap()
+    let hosts = Vec::read(Value::from(entries)).unwrap();
+    AllowList::parse("http", &hosts).unwrap()
 }
 
 /// A client for which all names are this machine.

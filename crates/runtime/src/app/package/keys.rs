@@ -1,6 +1,5 @@
 //! The keys of `package.yao`.
 
-use crate::app::app_file::HOSTS;
 use crate::app::prompts::read::PromptList;
 use crate::app::read::{RawText, Setting, ValueKind};
 use crate::app::search::SearchSettings;
@@ -8,6 +7,7 @@ use crate::app::{LimitSettings, StepUses};
 use crate::chat::{GenerationOptions, ToolDefinition};
 use crate::config;
 use crate::llm::capabilities;
+use crate::net::AllowedHost;
 use crate::tool::ServerSelection;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -320,7 +320,7 @@ config! {
         /// Limits lower than the app's.
         limits: Map<String, Value> as LimitSettings::KIND,
         /// Hosts out of the app's; without the key all of them.
-        http: Option<Vec<Value>> as HOSTS,
+        http: Option<Vec<AllowedHost>>,
     }
 
     /// Where an agent's conversations are kept. Texts may have `$CTX.USER_ID`, `TEAM_ID`, `TENANT_ID` and `CLAIM.<name>`.

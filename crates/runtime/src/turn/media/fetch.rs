@@ -4,7 +4,7 @@ use crate::chat::{ContentPart, FileContent};
 use crate::error::{Error, ErrorCode, Result};
 use crate::loaded_app::LoadedApp;
 use crate::mcp::cut;
-use crate::net::{AllowList, HttpClient, HttpRequest, HttpResponse};
+use crate::net::{HttpClient, HttpRequest, HttpResponse};
 use crate::turn::agent_run::AgentRun;
 use crate::uses::UsesFailure;
 use base64::Engine as _;
@@ -23,16 +23,7 @@ pub(super) fn address(part: &ContentPart) -> Option<&str> {
 impl MediaFetcher {
     /// Reaches what the agent's scripts may reach, but for private hosts that are not opened for messages.
     pub fn new(loaded: &LoadedApp, run: &AgentRun) -> Result<Self> {
-        let hosts = run
-            .agent
-            .package
-            .runtime
-            .http
-            .as_deref()
-            .map(AllowList::parse);
-        let hosts = hosts
-            .transpose()
-            .map_err(|error| Error::new(ErrorCode::ConfigError, error.message))?;
+        let hosts = run.agent.allowed_hosts()?;
         let limits = run.hooks.limits().http;
         let client = loaded.http.for_run(limits, hosts.as_ref());
         Ok(Self(client.for_messages()))
