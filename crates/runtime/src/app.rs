@@ -40,6 +40,7 @@ pub use package::{
     TruncationName, TruncationSettings,
 };
 pub use problem::{FileProblem, Severity};
+pub use search::{SearchOptions, SearchProvider, SearchSettings, WebSearch};
 pub use store::{StoreFile, StoreKind, StoreOptions};
 pub(crate) use store::{address, is_internal};
 pub use variables::EnvVariables;
@@ -69,8 +70,8 @@ pub struct App {
     pub settings: AppSettings,
     /// `agent/agent.yml`.
     pub defaults: AgentDefaults,
-    /// `agent/search.yml`, as it is given.
-    pub search: Option<Value>,
+    /// `agent/search.yml`.
+    pub search: SearchSettings,
     /// The agents by id; a broken one is what is wrong with it.
     pub agents: BTreeMap<String, Result<Arc<AppAgent>, FileProblem>>,
     /// The connectors by id.

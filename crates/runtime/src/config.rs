@@ -9,6 +9,7 @@ pub use field_spec::{ConfigStruct, FieldSpec, FileKind, ValueKind};
 use indexmap::IndexMap;
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 /// What a value of a configuration file can be in Rust.
@@ -55,6 +56,33 @@ impl Setting for RawText {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteSize(pub usize);
 
+/// Keys of an object that stand over those of another one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides<T> {
+    given: Map<String, Value>,
+    object: PhantomData<T>,
+}
+
+impl<T: ConfigObject + Clone> Overrides<T> {
+    /// The other object with the keys that are given here.
+    pub fn over(&self, base: &T) -> T {
+        let mut whole = base.clone();
+        whole.update(&mut self.given.clone());
+        whole
+    }
+}
+
+impl<T: ConfigObject> Setting for Overrides<T> {
+    const KIND: ValueKind = T::KIND;
+
+    fn read(value: Value) -> Option<Self> {
+        Some(Self {
+            given: Map::read(value)?,
+            object: PhantomData,
+        })
+    }
+}
+
 /// States objects with known keys, and texts that a value may be.
 ///
 /// ```text
@@ -71,7 +99,10 @@ pub struct ByteSize(pub usize);
 ///         /// What the key means.
 ///         raw: Value as ValueKind::Any,        // another kind than that of the type
 ///         include { common: CommonKeys }  // the keys of another struct are keys of this one too
-///         given others: Map<String, Value> { … } // keys that are passed on as they are given, together in a field of this name
+///         given others: Map<String, Value> {
+///             /// Passed on as it is given, together with the others in the field `others`.
+///             color: ValueKind::Text,
+///         }
 ///         unused { cache: " in Ambit" }   // keys of Yao's without an effect here; why, or what to use instead
 ///         open "Others belong to Yao."    // other keys are let through
 ///     }
@@ -100,7 +131,7 @@ macro_rules! config {
             $(given $map:ident: $Map:ty {
                 $(
                     #[doc = $given_doc:literal]
-                    $given:ident: $Given:ty $(as $given_kind:expr)?,
+                    $given:ident: $given_kind:expr,
                 )+
             })?
             $(unused { $($unused:ident: $why:literal),+ $(,)? })?
@@ -136,7 +167,7 @@ macro_rules! config {
                             doc: $given_doc.trim_ascii(),
                             ..$crate::config::FieldSpec::new(
                                 stringify!($given),
-                                $crate::config!(@kind $Given $(, $given_kind)?),
+                                $given_kind,
                             )
                         },)+)?
                         $($($crate::config::FieldSpec::unused(stringify!($unused), $why),)+)?

@@ -1,8 +1,8 @@
 //! What scripts may use, put together from the limits of an app and its agent.
 
-use crate::app::read::{ByteSize, ConfigObject};
 use crate::app::{App, AppAgent, LimitSettings};
 use crate::concurrent_calls::ConcurrencyLimits;
+use crate::config::ByteSize;
 use crate::{net, outbox, trace};
 use std::time::Duration;
 
@@ -42,8 +42,7 @@ impl AgentLimits {
     /// The limits of an agent's scripts: an app sets them, an agent may only lower them.
     pub fn of(app: &App, agent: &AppAgent) -> Self {
         let most = &app.settings.limits;
-        let mut own = most.clone();
-        own.update(&mut agent.package.runtime.limits.clone());
+        let own = agent.package.runtime.limits.over(most);
         let time = |of: fn(&LimitSettings) -> Duration| of(most).min(of(&own));
         let size = |of: fn(&LimitSettings) -> ByteSize| of(most).min(of(&own)).0;
         let count = |of: fn(&LimitSettings) -> usize| of(most).min(of(&own));
@@ -89,14 +88,15 @@ impl AgentLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{ConfigObject, Setting};
     use serde_json::{Value, json};
 
     fn limits(app: &Value, agent: &Value) -> AgentLimits {
-        let map = |value: &Value| value.as_object().cloned().unwrap_or_default();
         let mut whole = App::default();
-        whole.settings.limits.update(&mut map(app));
+        let mut given = app.as_object().cloned().unwrap();
+        whole.settings.limits.update(&mut given);
         let mut own = AppAgent::default();
-        own.package.runtime.limits = map(agent);
+        own.package.runtime.limits = Setting::read(agent.clone()).unwrap();
         AgentLimits::of(&whole, &own)
     }
 

@@ -2,12 +2,11 @@
 
 use super::loader::AppLoader;
 use super::problem::FileProblem;
-use super::read::{ConfigNode, ConfigValue, Setting};
+use super::read::{ConfigNode, ConfigValue};
 use super::references;
 use super::search::SearchSettings;
 use super::{App, locales, prompts};
 use crate::config;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -103,12 +102,11 @@ fn check_roles(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
     }
 }
 
-/// The search settings of all agents, as they are given.
-fn search(loader: &mut AppLoader) -> Result<Option<Value>, FileProblem> {
+/// The search settings of all agents.
+fn search(loader: &mut AppLoader) -> Result<SearchSettings, FileProblem> {
     let file = "agent/search.yml";
     if !loader.has(file) {
-        return Ok(None);
+        return Ok(SearchSettings::default());
     }
-    let (search, _) = loader.value(file, &SearchSettings::KIND)?;
-    Ok(Some(search))
+    loader.read(file).map(|(search, _)| search)
 }

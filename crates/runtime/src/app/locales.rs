@@ -2,10 +2,10 @@
 
 use super::loader::AppLoader;
 use super::problem::FileProblem;
-use super::read::ValueKind;
+use super::read::{Setting, ValueKind};
 use super::{App, AppAgent, Locales};
 use regex::{Captures, Regex};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -46,14 +46,28 @@ pub fn read(loader: &mut AppLoader, folder: &str) -> (Locales, Option<FileProble
 
 impl Locales {
     /// Puts translations given in a package over those of files.
-    pub fn merge(&mut self, inline: &serde_json::Map<String, Value>) {
-        for (name, texts) in inline {
-            flatten(String::new(), texts, self.0.entry(tag(name)).or_default());
+    pub fn merge(&mut self, inline: Self) {
+        for (tag, texts) in inline.0 {
+            self.0.entry(tag).or_default().extend(texts);
         }
     }
 
     fn find(&self, tag: &str, key: &str) -> Option<&str> {
         self.0.get(tag)?.get(key).map(String::as_str)
+    }
+}
+
+/// As a package gives them: by language, nested as one likes.
+impl Setting for Locales {
+    const KIND: ValueKind = ValueKind::Map(&FILE);
+
+    fn read(value: Value) -> Option<Self> {
+        let mut locales = Self::default();
+        for (name, texts) in &Map::read(value)? {
+            let known = locales.0.entry(tag(name)).or_default();
+            flatten(String::new(), texts, known);
+        }
+        Some(locales)
     }
 }
 

@@ -63,7 +63,7 @@ pub fn load(loader: &mut AppLoader, id: &str, file: &str) -> Result<AppAgent, Fi
         return Err(problem);
     }
     servers?;
-    locales.merge(&std::mem::take(&mut package.locales));
+    locales.merge(std::mem::take(&mut package.locales));
     let mut agent = AppAgent {
         id: id.to_owned(),
         folder: folder.to_owned(),

@@ -4,8 +4,9 @@ use crate::support::{environment, fixture, texts};
 use ambit_runtime::app::read::ByteSize;
 use ambit_runtime::app::{
     AgentTools, App, AppCapabilities, AppSettings, ConnectorChoice, DefaultVisibility,
-    EventSettings, HistoryPlacement, LimitSettings, MemoryLife, MemorySettings, StoreOptions,
-    StreamSettings, ToolErrorPolicy, ToolOptions, TracingSettings, Visibility,
+    EventSettings, HistoryPlacement, LimitSettings, MemoryLife, MemorySettings, SearchOptions,
+    SearchProvider, SearchSettings, StoreOptions, StreamSettings, ToolErrorPolicy, ToolOptions,
+    TracingSettings, Visibility, WebSearch,
 };
 use ambit_runtime::llm::capabilities::VisionFormat;
 use ambit_runtime::llm::connector::{CapabilitySettings, CommonModelOptions, ProviderOptions};
@@ -110,10 +111,18 @@ fn defaults_are_those_of_the_agent_folder() {
         app.defaults.store.expiration,
         Some(Duration::from_secs(2_592_000))
     );
-    assert_eq!(
-        app.search,
-        Some(json!({"web": {"provider": "scripted", "results": []}, "options": {"timeout": "3s"}}))
-    );
+    let search = SearchSettings {
+        web: WebSearch {
+            provider: Some(SearchProvider::Scripted),
+            ..WebSearch::default()
+        },
+        options: SearchOptions {
+            timeout: Duration::from_secs(3),
+            ..SearchOptions::default()
+        },
+        ..SearchSettings::default()
+    };
+    assert_eq!(app.search, search);
     assert_eq!(
         app.prompts[0].content,
         "You work for $ENV.COMPANY. {{ greeting }}"

@@ -1,7 +1,7 @@
 //! Limits of an app and its agents.
 
-use ambit_runtime::app::read::ConfigObject;
 use ambit_runtime::app::{App, AppAgent};
+use ambit_runtime::config::{ConfigObject, Overrides, Setting};
 use ambit_runtime::limits::AgentLimits;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -11,7 +11,7 @@ fn limits(app: &Value, agent: &Value) -> AgentLimits {
     let mut whole = App::default();
     whole.settings.limits.update(&mut level(app));
     let mut own = AppAgent::default();
-    own.package.runtime.limits = level(agent);
+    own.package.runtime.limits = Overrides::read(agent.clone()).unwrap();
     AgentLimits::of(&whole, &own)
 }
 

@@ -3,9 +3,10 @@
 use crate::app::prompts::read::PromptList;
 use crate::app::read::{RawText, Setting, ValueKind};
 use crate::app::search::SearchSettings;
-use crate::app::{LimitSettings, StepUses};
+use crate::app::{LimitSettings, Locales, StepUses};
 use crate::chat::{GenerationOptions, ToolDefinition};
 use crate::config;
+use crate::config::Overrides;
 use crate::llm::capabilities;
 use crate::net::AllowedHost;
 use crate::tool::ServerSelection;
@@ -56,9 +57,9 @@ config! {
         /// Whether they do them even where the model can.
         force_uses: Option<bool>,
         /// How is searched for it.
-        search: Option<Value> as SearchSettings::KIND,
+        search: Overrides<SearchSettings>,
         /// Translations by language; they count before those of `locales/`.
-        locales: Map<String, Value> as ValueKind::Map(&ValueKind::Map(&ValueKind::Any)),
+        locales: Locales,
         /// The user who owns the agent.
         #[key = "__yao_created_by"]
         owner: Option<String>,
@@ -76,27 +77,27 @@ config! {
         client: ClientSettings,
         given display_only: Map<String, Value> {
             /// Words to find the agent by.
-            tags: Vec<String>,
+            tags: ValueKind::TEXTS,
             /// Its place in lists.
-            sort: f64,
+            sort: ValueKind::Number,
             /// What an empty chat shows.
-            placeholder: Placeholder,
+            placeholder: Placeholder::KIND,
             /// What it can do, for people and other agents.
-            capabilities: String,
+            capabilities: ValueKind::Text,
             /// Whether people may change it.
-            readonly: bool,
+            readonly: ValueKind::Boolean,
             /// Whether it comes with the app.
-            built_in: bool,
+            built_in: ValueKind::Boolean,
             /// Whether people can mention it in a chat.
-            mentionable: bool,
+            mentionable: ValueKind::Boolean,
             /// Whether it can be run without a person.
-            automated: bool,
+            automated: ValueKind::Boolean,
             /// What it needs.
-            dependencies: Value,
+            dependencies: ValueKind::Any,
             /// When it was made.
-            created_at: Value as ValueKind::Either(&[ValueKind::Number, ValueKind::Text]),
+            created_at: ValueKind::Either(&[ValueKind::Number, ValueKind::Text]),
             /// When it was changed.
-            updated_at: Value as ValueKind::Either(&[ValueKind::Number, ValueKind::Text]),
+            updated_at: ValueKind::Either(&[ValueKind::Number, ValueKind::Text]),
         }
         unused {
             hooks: ": hooks are found in src/index.ts only",
@@ -154,31 +155,31 @@ config! {
         tools: Vec<ToolDefinition>,
         given generation: GenerationOptions {
             /// How much chance there is in the answer.
-            temperature: f64,
+            temperature: ValueKind::Number,
             /// The most tokens of the answer.
-            max_tokens: usize,
+            max_tokens: ValueKind::Count,
             /// The most tokens of the answer, with its thoughts.
-            max_completion_tokens: usize,
+            max_completion_tokens: ValueKind::Count,
             /// The share of likely words that are chosen from.
-            top_p: f64,
+            top_p: ValueKind::Number,
             /// Texts at which the answer ends.
-            stop: Value as ValueKind::Either(&[ValueKind::Text, ValueKind::TEXTS]),
+            stop: ValueKind::Either(&[ValueKind::Text, ValueKind::TEXTS]),
             /// How much words are avoided that were said.
-            presence_penalty: f64,
+            presence_penalty: ValueKind::Number,
             /// How much words are avoided that were said often.
-            frequency_penalty: f64,
+            frequency_penalty: ValueKind::Number,
             /// How likely tokens are, by token.
-            logit_bias: BTreeMap<String, f64>,
+            logit_bias: ValueKind::Map(&ValueKind::Number),
             /// Who asks, for the provider.
-            user: String,
+            user: ValueKind::Text,
             /// A number that makes answers repeatable.
-            seed: Value as ValueKind::Whole,
+            seed: ValueKind::Whole,
             /// The form of the answer: a name, or an object as OpenAI's.
-            response_format: Value as ValueKind::Either(&[ValueKind::Text, ValueKind::Map(&ValueKind::Any)]),
+            response_format: ValueKind::Either(&[ValueKind::Text, ValueKind::Map(&ValueKind::Any)]),
             /// Whether, or which, tools must be called: a name, or an object as OpenAI's.
-            tool_choice: Value as ValueKind::Either(&[ValueKind::Text, ValueKind::Map(&ValueKind::Any)]),
+            tool_choice: ValueKind::Either(&[ValueKind::Text, ValueKind::Map(&ValueKind::Any)]),
             /// How much the model thinks, such as `low` or `high`.
-            reasoning_effort: String,
+            reasoning_effort: ValueKind::Text,
         }
     }
 
@@ -318,7 +319,7 @@ config! {
     /// What an agent's scripts may use; the app's settings can only be narrowed.
     pub struct AgentRuntime {
         /// Limits lower than the app's.
-        limits: Map<String, Value> as LimitSettings::KIND,
+        limits: Overrides<LimitSettings>,
         /// Hosts out of the app's; without the key all of them.
         http: Option<Vec<AllowedHost>>,
     }
