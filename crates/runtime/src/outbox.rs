@@ -35,16 +35,6 @@ pub struct OutboxLimits {
     pub messages: usize,
 }
 
-impl Default for OutboxLimits {
-    fn default() -> Self {
-        Self {
-            message: 1 << 20,
-            output: 16 << 20,
-            messages: 10_000,
-        }
-    }
-}
-
 /// The messages of one turn. The clones are the same outbox.
 #[derive(Clone)]
 pub struct Outbox(Arc<Mutex<MessageWriter>>);

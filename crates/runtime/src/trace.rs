@@ -52,16 +52,6 @@ pub struct TraceLimits {
     pub field: usize,
 }
 
-impl Default for TraceLimits {
-    fn default() -> Self {
-        Self {
-            nodes: 5_000,
-            logs: 20_000,
-            field: 64 << 10,
-        }
-    }
-}
-
 /// The trace of one turn. Cheap to clone; clones are the same trace.
 #[derive(Clone)]
 pub struct Trace {

@@ -27,17 +27,6 @@ pub struct HttpLimits {
     pub redirects: usize,
 }
 
-impl Default for HttpLimits {
-    fn default() -> Self {
-        Self {
-            at_once: 16,
-            time: Duration::from_secs(30),
-            body: 16 << 20,
-            redirects: 5,
-        }
-    }
-}
-
 /// Sends requests to the hosts of one list. Clones share their connections and count together.
 #[derive(Clone)]
 pub struct HttpClient {
