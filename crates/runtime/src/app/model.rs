@@ -147,7 +147,7 @@ fn columns(
     node: &ConfigNode,
     report: &mut ProblemReport,
 ) -> Vec<TableColumn> {
-    let written = node.get("columns").map_or(&[][..], |node| node.items());
+    let written = node.list("columns");
     let mut columns: Vec<TableColumn> = Vec::new();
     for (given, node) in given.iter().zip(written) {
         let Some(column) = column::read(given, node, report) else {
@@ -180,7 +180,7 @@ fn indexes(
     columns: &[TableColumn],
     report: &mut ProblemReport,
 ) -> Vec<TableIndex> {
-    let written = node.get("indexes").map_or(&[][..], |node| node.items());
+    let written = node.list("indexes");
     let mut indexes: Vec<TableIndex> = Vec::new();
     for (given, node) in given.iter().zip(written) {
         let over = given.columns.clone();
@@ -218,7 +218,7 @@ fn values(
     model: &TableModel,
     report: &mut ProblemReport,
 ) -> Vec<Map<String, Value>> {
-    let written = node.get("values").map_or(&[][..], |node| node.items());
+    let written = node.list("values");
     for (row, node) in rows.iter().zip(written) {
         for (name, value) in row {
             let fault = match model.column(name) {

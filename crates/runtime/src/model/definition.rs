@@ -3,7 +3,7 @@
 
 use super::column_kind::ColumnKind;
 use super::validate::ColumnValidation;
-use serde::Deserialize;
+use crate::config;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -121,21 +121,20 @@ pub struct ModelRelation {
     pub links: Vec<Self>,
 }
 
-/// The kinds of relations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum RelationKind {
-    /// One row of the other.
-    #[default]
-    HasOne,
-    /// Many rows of the other.
-    HasMany,
-    /// One row, through others.
-    HasOneThrough,
-    /// Many rows, through others.
-    HasManyThrough,
-    /// The row that this one belongs to.
-    BelongsTo,
+config! {
+    /// The kinds of relations.
+    pub enum RelationKind {
+        /// One row of the other.
+        HasOne = "hasOne",
+        /// Many rows of the other.
+        HasMany = "hasMany",
+        /// One row, through others.
+        HasOneThrough = "hasOneThrough",
+        /// Many rows, through others.
+        HasManyThrough = "hasManyThrough",
+        /// The row that this one belongs to.
+        BelongsTo = "belongsTo",
+    }
 }
 
 /// `option` of a model.

@@ -194,7 +194,7 @@ fn validations(
     node: &ConfigNode,
     report: &mut ProblemReport,
 ) -> Vec<ColumnValidation> {
-    let written = node.get("validations").map_or(&[][..], |node| node.items());
+    let written = node.list("validations");
     let read = given.iter().zip(written).filter_map(|(rule, node)| {
         let args = match &rule.args {
             None => Vec::new(),

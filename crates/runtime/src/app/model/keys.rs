@@ -1,8 +1,9 @@
 //! The keys of a model's file.
 
+use crate::app::model::option::OwnerColumn;
 use crate::app::read::ValueKind;
 use crate::config;
-use crate::model::definition::RelationKind;
+use crate::model::definition::{ModelPermission, RelationKind};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -171,7 +172,7 @@ config! {
         /// The column `deleted_at`: rows are marked, and not removed.
         soft_deletes: bool,
         /// Whether callers reach only the rows of their own and of their team.
-        permission: Option<Value> as ValueKind::Either(&[ValueKind::Boolean, PermissionSettings::KIND]),
+        permission: Option<ModelPermission>,
         /// The columns of who made, changed and removed a row.
         trackings: bool,
         /// Whether the table is somebody else's: nothing of it is changed.
@@ -182,6 +183,6 @@ config! {
     /// Which rows callers reach.
     pub struct PermissionSettings {
         /// Columns that hold a caller's own values, by the values' names; `false` where one does not apply.
-        extra: BTreeMap<String, Value> as ValueKind::Map(&ValueKind::Either(&[ValueKind::Text, ValueKind::Boolean])),
+        extra: BTreeMap<String, OwnerColumn>,
     }
 }

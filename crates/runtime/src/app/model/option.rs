@@ -2,7 +2,7 @@
 
 use super::keys::{ModelFileOptions, PermissionSettings};
 use crate::app::problem::ProblemReport;
-use crate::app::read::{ConfigNode, Setting};
+use crate::app::read::{ConfigNode, Setting, ValueKind};
 use crate::model::column_kind;
 use crate::model::definition::{
     CREATED_AT, CREATED_BY, DELETED_AT, ModelOptions, ModelPermission, TEAM, TENANT, TRACKINGS,
@@ -16,32 +16,58 @@ pub fn read(given: &ModelFileOptions) -> ModelOptions {
     ModelOptions {
         timestamps: given.timestamps,
         soft_deletes: given.soft_deletes,
-        permission: given.permission.as_ref().and_then(permission),
+        permission: given.permission.clone(),
         trackings: given.trackings,
         read_only: given.read_only,
         is_system: false,
     }
 }
 
-fn permission(given: &Value) -> Option<ModelPermission> {
-    match given {
-        Value::Bool(false) => None,
-        Value::Object(_) => {
-            let given = PermissionSettings::read(given.clone()).unwrap_or_default();
-            let extra = given.extra.into_iter().map(|(key, column)| {
-                // Only `false` says that it does not apply.
-                let column = match column {
-                    Value::Bool(false) => None,
-                    Value::String(column) => Some(column),
-                    _ => Some(key.clone()),
-                };
-                (key, column)
-            });
-            Some(ModelPermission {
-                extra: extra.collect(),
-            })
-        }
-        _ => Some(ModelPermission::default()),
+/// `true`, or an object with more; `false` says nothing.
+impl Setting for ModelPermission {
+    const KIND: ValueKind = ValueKind::Either(&[ValueKind::Boolean, PermissionSettings::KIND]);
+
+    fn read(value: Value) -> Option<Self> {
+        let given = match value {
+            Value::Bool(false) => return None,
+            Value::Object(_) => PermissionSettings::read(value)?,
+            _ => PermissionSettings::default(),
+        };
+        let extra = given.extra.into_iter().map(|(key, column)| {
+            let column = match column {
+                OwnerColumn::SameName => Some(key.clone()),
+                OwnerColumn::Named(column) => Some(column),
+                OwnerColumn::Absent => None,
+            };
+            (key, column)
+        });
+        Some(Self {
+            extra: extra.collect(),
+        })
+    }
+}
+
+/// The column that holds one of a caller's own values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OwnerColumn {
+    /// The one of the value's name.
+    #[default]
+    SameName,
+    /// This one.
+    Named(String),
+    /// None: the value does not apply.
+    Absent,
+}
+
+impl Setting for OwnerColumn {
+    const KIND: ValueKind = ValueKind::Either(&[ValueKind::Text, ValueKind::Boolean]);
+
+    fn read(value: Value) -> Option<Self> {
+        Some(match value {
+            Value::Bool(false) => Self::Absent,
+            Value::String(column) => Self::Named(column),
+            _ => Self::SameName,
+        })
     }
 }
 

@@ -4,11 +4,10 @@
 use super::ModelDraft;
 use super::keys::{RelationSettings, StepSettings};
 use crate::app::problem::{FileProblem, ProblemReport};
-use crate::app::read::{ConfigNode, FilePosition, Setting, ValueKind};
+use crate::app::read::{ConfigNode, FilePosition};
 use crate::model::candidates;
 use crate::model::definition::{ModelRelation, RelationKind, TableModel};
 use ambit_storage::suggestion;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All models that could be read, and the ids of those that could not.
@@ -86,7 +85,7 @@ impl RelationResolver<'_> {
             let link = self.step(model, model, &given.step, node)?;
             return Ok(ModelRelation { kind, ..link });
         }
-        let written = node.get("links").map_or(&[][..], |node| node.items());
+        let written = node.list("links");
         let mut links: Vec<ModelRelation> = Vec::new();
         for (link, node) in given.links.iter().zip(written) {
             let before = links
@@ -163,19 +162,5 @@ impl RelationResolver<'_> {
             let hint = suggestion::hint(name, self.drafts.keys().copied());
             format!("there is no model \"{name}\"{hint}")
         })
-    }
-}
-
-impl Setting for RelationKind {
-    const KIND: ValueKind = ValueKind::OneOf(&[
-        "hasOne",
-        "hasMany",
-        "hasOneThrough",
-        "hasManyThrough",
-        "belongsTo",
-    ]);
-
-    fn read(value: Value) -> Option<Self> {
-        serde_json::from_value(value).ok()
     }
 }

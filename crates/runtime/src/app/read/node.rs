@@ -99,6 +99,11 @@ impl ConfigNode {
         }
     }
 
+    /// The items of the list under a key, if this is an object that has it.
+    pub fn list(&self, name: &str) -> &[Self] {
+        self.get(name).map_or(&[], Self::items)
+    }
+
     /// The plain value.
     pub fn value(&self) -> Value {
         match &self.content {
