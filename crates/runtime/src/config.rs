@@ -397,13 +397,18 @@ impl Setting for Map<String, Value> {
     }
 }
 
+/// The entries of an object, as far as they say something.
+fn named<T: Setting, C: FromIterator<(String, T)>>(value: Value) -> Option<C> {
+    let entries = Map::read(value)?.into_iter();
+    let entries = entries.filter_map(|(key, value)| Some((key, T::read(value)?)));
+    Some(entries.collect())
+}
+
 impl<T: Setting> Setting for BTreeMap<String, T> {
     const KIND: ValueKind = ValueKind::Map(&T::KIND);
 
     fn read(value: Value) -> Option<Self> {
-        let entries = Map::read(value)?.into_iter();
-        let entries = entries.filter_map(|(key, value)| Some((key, T::read(value)?)));
-        Some(entries.collect())
+        named(value)
     }
 }
 
@@ -412,9 +417,7 @@ impl<T: Setting> Setting for IndexMap<String, T> {
     const KIND: ValueKind = ValueKind::Map(&T::KIND);
 
     fn read(value: Value) -> Option<Self> {
-        let entries = Map::read(value)?.into_iter();
-        let entries = entries.filter_map(|(key, value)| Some((key, T::read(value)?)));
-        Some(entries.collect())
+        named(value)
     }
 }
 

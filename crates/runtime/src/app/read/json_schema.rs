@@ -38,11 +38,16 @@ struct SchemaContext {
     may_be_null: bool,
 }
 
+impl SchemaContext {
+    fn nullable(self, may_be_null: bool) -> Self {
+        Self {
+            may_be_null,
+            ..self
+        }
+    }
+}
+
 fn of(kind: &ValueKind, place: SchemaContext) -> Value {
-    let inner = SchemaContext {
-        may_be_null: true,
-        ..place
-    };
     match kind {
         ValueKind::Text => typed(&["string"], place),
         ValueKind::Pattern => with(typed(&["string"], place), "format", "regex".into()),
@@ -60,17 +65,11 @@ fn of(kind: &ValueKind, place: SchemaContext) -> Value {
         }
         ValueKind::OneOf(texts) => one_of(texts, place),
         ValueKind::List(item) => {
-            let items = of(
-                item,
-                SchemaContext {
-                    may_be_null: false,
-                    ..place
-                },
-            );
+            let items = of(item, place.nullable(false));
             with(typed(&["array"], place), "items", items)
         }
         ValueKind::Map(value) => {
-            let values = of(value, inner);
+            let values = of(value, place.nullable(true));
             with(typed(&["object"], place), "additionalProperties", values)
         }
         ValueKind::Struct(object) => of_struct(object, place),
@@ -135,14 +134,7 @@ fn property(field: &FieldSpec, place: SchemaContext) -> Value {
         let doc = format!("Has no effect{why}.");
         return json!({"description": doc, "deprecated": true});
     }
-    let may_be_null = !field.is_required;
-    let mut schema = of(
-        &field.kind,
-        SchemaContext {
-            may_be_null,
-            ..place
-        },
-    );
+    let mut schema = of(&field.kind, place.nullable(!field.is_required));
     if !field.doc.is_empty() {
         schema = with(schema, "description", field.doc.into());
     }
@@ -163,14 +155,7 @@ fn by(name: &str, key: &str, cases: &[(&[&str], ValueKind)], place: SchemaContex
             .collect();
         let condition = json!({"properties": {key: {"enum": own}}, "required": [key]});
         before.extend(own);
-        let may_be_null = true;
-        let then = of(
-            kind,
-            SchemaContext {
-                may_be_null,
-                ..place
-            },
-        );
+        let then = of(kind, place.nullable(true));
         json!({"if": condition, "then": {"properties": {name: then}}})
     });
     cases.collect()

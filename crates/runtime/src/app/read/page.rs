@@ -1,4 +1,4 @@
-//! The reference page of the files of an app: a field_spec for each.
+//! The reference page of the files of an app: a table for each.
 
 use crate::config::{ConfigStruct, FileKind, ValueKind};
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub fn page(files: &[&'static FileKind]) -> String {
         page.section(&format!("`{}`", file.patterns.join("`, `")), file.doc);
         match &file.kind {
             ValueKind::Struct(object) if !page.objects.contains_key(object.name) => {
-                page.field_spec(object);
+                page.object_table(object);
             }
             kind => {
                 page.text += &format!("Holds: {}.\n\n", page.kind(kind));
@@ -48,12 +48,12 @@ pub fn page(files: &[&'static FileKind]) -> String {
     }
     for (name, (_, object)) in page.objects.clone() {
         page.section(&words(name), object.doc);
-        page.field_spec(object);
+        page.object_table(object);
     }
     page.text
 }
 
-/// Counts the objects of a kind. What is chosen by another key has a field_spec of its own, and so counts twice.
+/// Counts the objects of a kind. What is chosen by another key has a table of its own, and so counts twice.
 fn count(kind: &'static ValueKind, objects: &mut Objects) {
     match kind {
         ValueKind::Struct(object) => {
@@ -82,7 +82,7 @@ fn count(kind: &'static ValueKind, objects: &mut Objects) {
 
 struct ReferencePage {
     text: String,
-    /// Objects with a field_spec of their own.
+    /// Objects with a table of their own.
     objects: Objects,
 }
 
@@ -104,7 +104,7 @@ impl ReferencePage {
         }
     }
 
-    fn field_spec(&mut self, object: &ConfigStruct) {
+    fn object_table(&mut self, object: &ConfigStruct) {
         self.table_of(|page, unused| page.rows(object, "", unused));
         if !object.others.is_empty() {
             self.text += &format!("\n{}\n", object.others);
@@ -129,7 +129,7 @@ impl ReferencePage {
         }
     }
 
-    /// The keys of objects in a value, unless they have a field_spec of their own.
+    /// The keys of objects in a value, unless they have a table of their own.
     fn below(&mut self, kind: &ValueKind, path: &str, unused: &mut Vec<String>) {
         match kind {
             ValueKind::Struct(object) if self.objects.contains_key(object.name) => {}
