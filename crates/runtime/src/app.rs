@@ -39,7 +39,7 @@ pub use package::{
     ContextSettings, HistoryPlacement, PackageFile, Placement, ToolErrorPolicy, ToolOptions,
     TruncationName, TruncationSettings,
 };
-pub use problem::{FileProblem, Severity};
+pub use problem::{FileProblem, ItemsById, Severity};
 pub use search::{SearchOptions, SearchProvider, SearchSettings, WebSearch};
 pub use store::{StoreFile, StoreKind, StoreOptions};
 pub(crate) use store::{address, is_internal};
@@ -72,16 +72,16 @@ pub struct App {
     pub defaults: AgentDefaults,
     /// `agent/search.yml`.
     pub search: SearchSettings,
-    /// The agents by id; a broken one is what is wrong with it.
-    pub agents: BTreeMap<String, Result<Arc<AppAgent>, FileProblem>>,
-    /// The connectors by id.
-    pub connectors: BTreeMap<String, Result<Arc<Connector>, FileProblem>>,
-    /// The stores by id.
-    pub stores: BTreeMap<String, Result<Arc<AppStore>, FileProblem>>,
-    /// The tool servers by id, those of agents as `agents.<agent>.<name>`.
-    pub servers: BTreeMap<String, Result<Arc<McpServerFile>, FileProblem>>,
-    /// The models by id, those of agents as `agents.<agent>.<name>`.
-    pub models: BTreeMap<String, Result<Arc<TableModel>, FileProblem>>,
+    /// The agents.
+    pub agents: ItemsById<Arc<AppAgent>>,
+    /// The connectors.
+    pub connectors: ItemsById<Arc<Connector>>,
+    /// The stores.
+    pub stores: ItemsById<Arc<AppStore>>,
+    /// The tool servers, those of agents as `agents.<agent>.<name>`.
+    pub servers: ItemsById<Arc<McpServerFile>>,
+    /// The models, those of agents as `agents.<agent>.<name>`.
+    pub models: ItemsById<Arc<TableModel>>,
     /// The scripts whose functions are processes, by the name in front of the function's: `scripts.tools`.
     pub processes: BTreeMap<String, ProgramSource>,
     /// The files of `openapi/`.

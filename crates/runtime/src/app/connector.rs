@@ -4,12 +4,11 @@ mod fallback;
 
 use super::Connector;
 use super::loader::AppLoader;
-use super::problem::{FileProblem, Severity};
+use super::problem::{FileProblem, ItemsById, Severity};
 use crate::config;
 use crate::llm::connector::{ConnectorOptions, MODELS, STORES};
 use ambit_storage::suggestion;
 use fallback::FallbackList;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 config! {
@@ -29,14 +28,11 @@ config! {
 }
 
 /// Reads all connectors.
-pub fn load(loader: &mut AppLoader) -> BTreeMap<String, Result<Arc<Connector>, FileProblem>> {
+pub fn load(loader: &mut AppLoader) -> ItemsById<Arc<Connector>> {
     let mut lists = Vec::new();
-    let files = loader.items("connectors", &[".conn.yao"]);
-    let found = files.into_iter().map(|(id, file)| {
-        let connector = file.and_then(|file| one(loader, &id, &file, &mut lists));
-        (id, connector)
+    let mut found = loader.load_items("connectors", &[".conn.yao"], |loader, id, file| {
+        one(loader, id, file, &mut lists)
     });
-    let mut found: BTreeMap<_, _> = found.collect();
     fallback::judge(loader, &mut found, &lists);
     let shared = found.into_iter();
     shared

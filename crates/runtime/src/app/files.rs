@@ -1,6 +1,6 @@
 //! Which files an app has, and which of its folders are not read.
 
-use super::problem::{FileProblem, Severity};
+use super::problem::{FileProblem, ItemsById, Severity};
 use ambit_storage::suggestion;
 use std::collections::BTreeMap;
 use std::io;
@@ -163,8 +163,8 @@ pub fn id(file: &str, folder: &str, ending: &str) -> Option<String> {
 pub fn unique(
     found: impl IntoIterator<Item = (String, String)>,
     problems: &mut Vec<FileProblem>,
-) -> BTreeMap<String, Result<String, FileProblem>> {
-    let mut files: BTreeMap<String, Result<String, FileProblem>> = BTreeMap::new();
+) -> ItemsById<String> {
+    let mut files: ItemsById<String> = BTreeMap::new();
     for (id, file) in found {
         let Some(other) = files.get(&id) else {
             files.insert(id, Ok(file));

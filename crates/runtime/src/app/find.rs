@@ -1,6 +1,6 @@
 //! Finding the parts of an app, for whoever needs them.
 
-use super::problem::FileProblem;
+use super::problem::{FileProblem, ItemsById};
 use super::{App, AppAgent, AppStore, Connector, McpServerFile, Visibility};
 use crate::access::{Authorized, DataAccess, ResourceOwnership};
 use crate::error::{Error, ErrorCode, Result};
@@ -177,11 +177,7 @@ impl App {
     }
 }
 
-fn item<T>(
-    items: &BTreeMap<String, Result<Arc<T>, FileProblem>>,
-    what: &str,
-    id: &str,
-) -> Result<Arc<T>> {
+fn item<T>(items: &ItemsById<Arc<T>>, what: &str, id: &str) -> Result<Arc<T>> {
     match items.get(id) {
         Some(Ok(item)) => Ok(item.clone()),
         Some(Err(problem)) => Err(problem.for_user(what, id)),

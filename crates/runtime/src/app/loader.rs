@@ -1,7 +1,7 @@
 //! Reads an app's files one by one and gathers what is wrong with them.
 
 use super::files::{self, FileListing};
-use super::problem::{FileProblem, ProblemReport, Severity};
+use super::problem::{FileProblem, ItemsById, ProblemReport, Severity};
 use super::read::{self, ConfigNode, ConfigReader, Setting, ValueKind};
 use super::variables::{self, EnvVariables};
 use serde_json::Value;
@@ -68,11 +68,7 @@ impl AppLoader {
     }
 
     /// Files by id, of any of these endings. A clash disables both files.
-    pub fn items(
-        &mut self,
-        folder: &str,
-        endings: &[&str],
-    ) -> BTreeMap<String, Result<String, FileProblem>> {
+    pub fn items(&mut self, folder: &str, endings: &[&str]) -> ItemsById<String> {
         let found = endings
             .iter()
             .flat_map(|ending| self.within(folder, ending));
@@ -80,11 +76,23 @@ impl AppLoader {
         self.unique(found)
     }
 
-    /// Files by id. Where two have the same one, neither can be used, and the problem names both.
-    pub fn unique(
+    /// What the files of a folder describe, by id: each is read with its id.
+    pub fn load_items<T>(
         &mut self,
-        found: Vec<(String, String)>,
-    ) -> BTreeMap<String, Result<String, FileProblem>> {
+        folder: &str,
+        endings: &[&str],
+        mut read: impl FnMut(&mut Self, &str, &str) -> Result<T, FileProblem>,
+    ) -> ItemsById<T> {
+        let files = self.items(folder, endings).into_iter();
+        let items = files.map(|(id, file)| {
+            let item = file.and_then(|file| read(self, &id, &file));
+            (id, item)
+        });
+        items.collect()
+    }
+
+    /// Files by id. Where two have the same one, neither can be used, and the problem names both.
+    pub fn unique(&mut self, found: Vec<(String, String)>) -> ItemsById<String> {
         self.used.extend(found.iter().map(|(_, file)| file.clone()));
         files::unique(found, &mut self.problems)
     }

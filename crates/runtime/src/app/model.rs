@@ -8,7 +8,7 @@ mod relation;
 pub use keys::ModelFile;
 
 use super::loader::AppLoader;
-use super::problem::{FileProblem, ProblemReport, Severity};
+use super::problem::{FileProblem, ItemsById, ProblemReport, Severity};
 use super::read::{ConfigNode, Setting};
 use crate::model::definition::{TableColumn, TableIndex, TableModel};
 use crate::model::system;
@@ -16,9 +16,6 @@ use keys::{ColumnSettings, IndexKind, IndexSettings, RelationSettings};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// The models of an app by id; a broken one is what is wrong with it.
-pub type ModelsById = BTreeMap<String, Result<Arc<TableModel>, FileProblem>>;
 
 /// A model whose relations are not known yet.
 struct ModelDraft {
@@ -28,7 +25,7 @@ struct ModelDraft {
 }
 
 /// Reads the models of the app and of the agents in these folders.
-pub fn load(loader: &mut AppLoader, agents: &[(String, String)]) -> ModelsById {
+pub fn load(loader: &mut AppLoader, agents: &[(String, String)]) -> ItemsById<Arc<TableModel>> {
     let mut drafts = Vec::new();
     let mut broken = BTreeMap::new();
     let own = (String::new(), "models".to_owned());
@@ -50,7 +47,7 @@ pub fn load(loader: &mut AppLoader, agents: &[(String, String)]) -> ModelsById {
         node: ConfigNode::nothing(),
     }));
     let linked = link(loader, drafts, &mut broken);
-    let mut items: ModelsById = linked
+    let mut items: ItemsById<Arc<TableModel>> = linked
         .into_iter()
         .map(|model| (model.id.clone(), Ok(Arc::new(model))))
         .collect();

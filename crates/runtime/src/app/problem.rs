@@ -2,6 +2,7 @@
 
 use super::read::node::{FilePosition, SyntaxError};
 use crate::error::{Error, ErrorCode};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Something wrong with a file, or something in it that has no effect.
@@ -18,6 +19,9 @@ pub struct FileProblem {
     /// What is wrong, and what would be right.
     pub message: String,
 }
+
+/// Parts of an app by id; a broken one is what is wrong with it.
+pub type ItemsById<T> = BTreeMap<String, Result<T, FileProblem>>;
 
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,14 +5,13 @@ mod address;
 pub(crate) use address::address;
 
 use super::loader::AppLoader;
-use super::problem::{FileProblem, ProblemReport};
+use super::problem::{FileProblem, ItemsById, ProblemReport};
 use super::read::ConfigNode;
 use super::{App, AppStore};
 use crate::config;
 use crate::llm::connector::STORES;
 
 use ambit_storage::suggestion;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,19 +59,11 @@ config! {
 }
 
 /// Reads all stores, after the connectors. The last part of a file's name says its kind, as in `cache.lru.yao`.
-pub fn load(
-    loader: &mut AppLoader,
-    app: &App,
-) -> BTreeMap<String, Result<Arc<AppStore>, FileProblem>> {
-    let files = loader.items(
-        "stores",
-        &[".lru.yao", ".xun.yao", ".redis.yao", ".store.yao"],
-    );
-    let stores = files.into_iter().map(|(id, file)| {
-        let store = file.and_then(|file| one(loader, app, &id, &file));
-        (id, store.map(Arc::new))
-    });
-    stores.collect()
+pub fn load(loader: &mut AppLoader, app: &App) -> ItemsById<Arc<AppStore>> {
+    let endings = [".lru.yao", ".xun.yao", ".redis.yao", ".store.yao"];
+    loader.load_items("stores", &endings, |loader, id, file| {
+        one(loader, app, id, file).map(Arc::new)
+    })
 }
 
 fn one(loader: &mut AppLoader, app: &App, id: &str, name: &str) -> Result<AppStore, FileProblem> {

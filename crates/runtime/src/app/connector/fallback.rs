@@ -2,14 +2,11 @@
 
 use crate::app::Connector;
 use crate::app::loader::AppLoader;
-use crate::app::problem::{FileProblem, ProblemReport, Severity};
+use crate::app::problem::{ItemsById, ProblemReport, Severity};
 use crate::app::read::node::{ConfigNode, ConfigValue, FilePosition};
 use crate::llm::connector::MODELS;
 use ambit_storage::suggestion;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// Connectors by id, as they were read.
-type ConnectorResults = BTreeMap<String, Result<Connector, FileProblem>>;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Where a connector names the ones that stand in for it.
 pub struct FallbackList {
@@ -37,7 +34,7 @@ impl FallbackList {
 
 /// Judges all lists. A wrong one disables its connector. A connector that cannot be used is left out of the others' lists:
 /// what it stands in for works without it.
-pub fn judge(loader: &mut AppLoader, found: &mut ConnectorResults, lists: &[FallbackList]) {
+pub fn judge(loader: &mut AppLoader, found: &mut ItemsById<Connector>, lists: &[FallbackList]) {
     let mut disabled = Vec::new();
     for list in lists {
         let mut report = ProblemReport::new(&list.file);
@@ -57,7 +54,7 @@ pub fn judge(loader: &mut AppLoader, found: &mut ConnectorResults, lists: &[Fall
 }
 
 /// Takes what cannot be used out of a list.
-fn leave_out(loader: &mut AppLoader, found: &mut ConnectorResults, list: &FallbackList) {
+fn leave_out(loader: &mut AppLoader, found: &mut ItemsById<Connector>, list: &FallbackList) {
     let mut report = ProblemReport::new(&list.file);
     let mut broken = BTreeSet::new();
     for entry in entries(found, list) {
@@ -84,7 +81,7 @@ struct FallbackEntry<'a> {
 }
 
 fn entries<'a>(
-    found: &'a ConnectorResults,
+    found: &'a ItemsById<Connector>,
     list: &'a FallbackList,
 ) -> impl Iterator<Item = FallbackEntry<'a>> {
     let named = named(found, &list.id).iter().zip(&list.written);
@@ -98,7 +95,7 @@ fn entries<'a>(
 }
 
 /// The list of a connector.
-fn named<'a>(found: &'a ConnectorResults, id: &str) -> &'a [String] {
+fn named<'a>(found: &'a ItemsById<Connector>, id: &str) -> &'a [String] {
     match found.get(id) {
         Some(Ok(connector)) => &connector.fallback,
         _ => &[],
@@ -106,7 +103,7 @@ fn named<'a>(found: &'a ConnectorResults, id: &str) -> &'a [String] {
 }
 
 /// Why this one cannot be in the list of that connector.
-fn wrong(found: &ConnectorResults, id: &str, entry: &FallbackEntry<'_>) -> Option<String> {
+fn wrong(found: &ItemsById<Connector>, id: &str, entry: &FallbackEntry<'_>) -> Option<String> {
     let (named, written) = (entry.named.as_str(), entry.written);
     if named == id {
         return Some("names its own connector, which cannot stand in for itself".to_owned());
@@ -131,7 +128,7 @@ fn wrong(found: &ConnectorResults, id: &str, entry: &FallbackEntry<'_>) -> Optio
 }
 
 /// The shortest way from one connector to another over their lists.
-fn way<'a>(found: &'a ConnectorResults, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
+fn way<'a>(found: &'a ItemsById<Connector>, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
     let mut seen = BTreeSet::from([from]);
     let mut ways = VecDeque::from([vec![from]]);
     while let Some(way) = ways.pop_front() {
