@@ -31,16 +31,16 @@ config! {
 pub fn load(loader: &mut AppLoader) -> ItemsById<Arc<Connector>> {
     let mut lists = Vec::new();
     let mut found = loader.load_items("connectors", &[".conn.yao"], |loader, id, file| {
-        one(loader, id, file, &mut lists)
+        read_connector(loader, id, file, &mut lists)
     });
-    fallback::judge(loader, &mut found, &lists);
+    fallback::check_lists(loader, &mut found, &lists);
     let shared = found.into_iter();
     shared
         .map(|(id, connector)| (id, connector.map(Arc::new)))
         .collect()
 }
 
-fn one(
+fn read_connector(
     loader: &mut AppLoader,
     id: &str,
     file: &str,

@@ -79,11 +79,11 @@ pub fn load(loader: &mut AppLoader, app: &mut App) {
             Err(problem) => app.broken.defaults = Some(problem),
         }
     }
-    match search(loader) {
+    match load_search(loader) {
         Ok(search) => app.search = search,
         Err(problem) => app.broken.defaults = app.broken.defaults.take().or(Some(problem)),
     }
-    match prompts::read::file(loader, "agent") {
+    match prompts::read::folder_prompts(loader, "agent") {
         Some(Ok(prompts)) => app.prompts = prompts,
         Some(Err(problem)) => app.broken.prompts = Some(problem),
         None => {}
@@ -103,7 +103,7 @@ fn check_roles(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
 }
 
 /// The search settings of all agents.
-fn search(loader: &mut AppLoader) -> Result<SearchSettings, FileProblem> {
+fn load_search(loader: &mut AppLoader) -> Result<SearchSettings, FileProblem> {
     let file = "agent/search.yml";
     if !loader.has(file) {
         return Ok(SearchSettings::default());

@@ -70,21 +70,21 @@ pub fn list(root: &Path) -> io::Result<FileListing> {
         files: Vec::new(),
         problems: Vec::new(),
     };
-    for (name, path) in entries(root, "", &mut found.problems)? {
+    for (name, path) in folder_entries(root, "", &mut found.problems)? {
         let is_folder = path.is_dir();
         if !is_folder && BESIDE.contains(&name.as_str()) {
             found.files.push(name);
         } else if is_folder && READ.contains(&name.as_str()) {
-            walk(&real, &path, &name, &mut found);
+            list_folder(&real, &path, &name, &mut found);
         } else if is_folder {
-            found.problems.extend(unread(&name));
+            found.problems.extend(unread_folder(&name));
         }
     }
     found.files.sort();
     Ok(found)
 }
 
-fn unread(name: &str) -> Option<FileProblem> {
+fn unread_folder(name: &str) -> Option<FileProblem> {
     let message = if IGNORED.contains(&name) {
         "the folder is not read by Ambit".to_owned()
     } else {
@@ -94,7 +94,7 @@ fn unread(name: &str) -> Option<FileProblem> {
     Some(FileProblem::new(Severity::Notice, name, message))
 }
 
-fn walk(real: &Path, folder: &Path, path: &str, found: &mut FileListing) {
+fn list_folder(real: &Path, folder: &Path, path: &str, found: &mut FileListing) {
     let error = |path: &str, reason: &str| FileProblem::new(Severity::Error, path, reason);
     if path.split('/').count() > DEPTH {
         found
@@ -102,7 +102,7 @@ fn walk(real: &Path, folder: &Path, path: &str, found: &mut FileListing) {
             .push(error(path, "folders are nested too deeply"));
         return;
     }
-    let inside = match entries(folder, path, &mut found.problems) {
+    let inside = match folder_entries(folder, path, &mut found.problems) {
         Ok(inside) => inside,
         Err(reason) => {
             let reason = format!("the folder cannot be read: {reason}");
@@ -120,7 +120,7 @@ fn walk(real: &Path, folder: &Path, path: &str, found: &mut FileListing) {
                 .problems
                 .push(error(&path, "the link leads out of the app's folder"));
         } else if place.is_dir() {
-            walk(real, &place, &path, found);
+            list_folder(real, &place, &path, found);
         } else if place.is_file() {
             found.files.push(path);
         }
@@ -128,7 +128,7 @@ fn walk(real: &Path, folder: &Path, path: &str, found: &mut FileListing) {
 }
 
 /// What is in a folder. Hidden things and installed packages are nobody's; only the root has an `.env`.
-fn entries(
+fn folder_entries(
     folder: &Path,
     path: &str,
     problems: &mut Vec<FileProblem>,

@@ -29,15 +29,15 @@ impl App {
     /// An agent. The name of the nearest one is for scripts and people who made the app: whoever may not know all agents must
     /// not see this message.
     pub fn agent(&self, id: &str) -> Result<Arc<AppAgent>> {
-        item(&self.agents, "agent", id)
+        find_item(&self.agents, "agent", id)
     }
 
     /// A tool server; inside an agent its own ones come first.
     pub fn server(&self, agent: &str, id: &str) -> Result<Arc<McpServerFile>> {
         let own = format!("agents.{agent}.{id}");
         match self.servers.contains_key(&own) {
-            true => item(&self.servers, "MCP server", &own),
-            false => item(&self.servers, "MCP server", id),
+            true => find_item(&self.servers, "MCP server", &own),
+            false => find_item(&self.servers, "MCP server", id),
         }
     }
 
@@ -60,7 +60,7 @@ impl App {
             name => name.strip_prefix(ROLE),
         };
         let Some(role) = role else {
-            return item(&self.connectors, "connector", name);
+            return find_item(&self.connectors, "connector", name);
         };
         if let Some(problem) = &self.broken.defaults {
             return Err(problem.for_user("role", role));
@@ -73,7 +73,7 @@ impl App {
             );
             return Err(Error::new(ErrorCode::ConfigError, message));
         };
-        item(&self.connectors, "connector", id)
+        find_item(&self.connectors, "connector", id)
     }
 
     /// A connector that answers as a model does, found as [`App::connector`] finds it.
@@ -177,7 +177,7 @@ impl App {
     }
 }
 
-fn item<T>(items: &ItemsById<Arc<T>>, what: &str, id: &str) -> Result<Arc<T>> {
+fn find_item<T>(items: &ItemsById<Arc<T>>, what: &str, id: &str) -> Result<Arc<T>> {
     match items.get(id) {
         Some(Ok(item)) => Ok(item.clone()),
         Some(Err(problem)) => Err(problem.for_user(what, id)),

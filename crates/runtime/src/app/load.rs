@@ -33,8 +33,8 @@ impl App {
             root: root.to_owned(),
             ..Self::default()
         };
-        let is_whole = settings(&mut loader, &mut app);
-        let is_guarded = access(&mut loader, &mut app);
+        let is_whole = load_settings(&mut loader, &mut app);
+        let is_guarded = load_access(&mut loader, &mut app);
         defaults::load(&mut loader, &mut app);
         let agents = package::folders(&loader);
         app.connectors = connector::load(&mut loader);
@@ -42,7 +42,7 @@ impl App {
         app.servers = mcp_server::load(&mut loader, &agents);
         app.models = model::load(&mut loader, &agents);
         app.processes = scripts::processes(&mut loader, &agents);
-        all_agents(&mut loader, &mut app, agents);
+        load_agents(&mut loader, &mut app, agents);
         app.variables = std::mem::take(&mut loader.variables);
         app.problems = loader.finish();
         match is_whole && is_guarded {
@@ -52,7 +52,7 @@ impl App {
     }
 }
 
-fn settings(loader: &mut AppLoader, app: &mut App) -> bool {
+fn load_settings(loader: &mut AppLoader, app: &mut App) -> bool {
     let file = "app.yao";
     if !loader.has(file) {
         let message = "the file is not there, so the folder is no app";
@@ -70,7 +70,7 @@ fn settings(loader: &mut AppLoader, app: &mut App) -> bool {
 }
 
 /// The files of access rules, for whoever enforces them. Whatever is wrong below that folder, no rule may be missing.
-fn access(loader: &mut AppLoader, app: &mut App) -> bool {
+fn load_access(loader: &mut AppLoader, app: &mut App) -> bool {
     let endings = [".yao", ".yml", ".yaml", ".json"];
     let rules = loader.files.iter().filter(|file| {
         file.starts_with(RULES) && endings.iter().any(|ending| file.ends_with(ending))
@@ -85,7 +85,7 @@ fn access(loader: &mut AppLoader, app: &mut App) -> bool {
     !broken.any(|problem| problem.is_error() && problem.file.starts_with(RULES))
 }
 
-fn all_agents(loader: &mut AppLoader, app: &mut App, folders: Vec<(String, String)>) {
+fn load_agents(loader: &mut AppLoader, app: &mut App, folders: Vec<(String, String)>) {
     let packages = folders
         .into_iter()
         .map(|(id, folder)| (id, format!("{folder}/package.yao")));

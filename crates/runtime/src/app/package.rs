@@ -41,10 +41,10 @@ pub fn folders(loader: &AppLoader) -> Vec<(String, String)> {
 pub fn load(loader: &mut AppLoader, id: &str, file: &str) -> Result<AppAgent, FileProblem> {
     let folder = super::files::parent(file);
     let read = loader.read::<PackageFile>(file);
-    let own = read::file(loader, folder);
+    let own = read::folder_prompts(loader, folder);
     let presets = read::presets(loader, folder);
     let (mut locales, broken) = locales::read(loader, &format!("{folder}/locales"));
-    let places = scripts::places(loader, folder);
+    let places = scripts::special_files(loader, folder);
     let (mut package, node) = read?;
     check_connectors(loader, &node, file);
     let servers = check_servers(loader, &node, file);
@@ -57,7 +57,7 @@ pub fn load(loader: &mut AppLoader, id: &str, file: &str) -> Result<AppAgent, Fi
             folder,
             written,
         };
-        read::from(loader, inline, &place)
+        read::with_assets(loader, inline, &place)
     });
     if let Some(problem) = broken {
         return Err(problem);

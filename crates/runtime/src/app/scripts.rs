@@ -12,7 +12,10 @@ const PLACES: [&str; 3] = ["index", "context", "events"];
 const ENDINGS: &[&str] = &[".ts", ".js"];
 
 /// The files of an agent with a meaning of their own, in the order of [`PLACES`].
-pub fn places(loader: &mut AppLoader, folder: &str) -> Result<[Option<String>; 3], FileProblem> {
+pub fn special_files(
+    loader: &mut AppLoader,
+    folder: &str,
+) -> Result<[Option<String>; 3], FileProblem> {
     let mut found = [None, None, None];
     let mut broken = None;
     for (place, name) in found.iter_mut().zip(PLACES) {
@@ -35,10 +38,10 @@ pub fn processes(
     loader: &mut AppLoader,
     agents: &[(String, String)],
 ) -> BTreeMap<String, ProgramSource> {
-    let mut found = of(loader, "scripts", "scripts.", "");
+    let mut found = scripts_within(loader, "scripts", "scripts.", "");
     for (id, folder) in agents {
         let (within, prefix) = (format!("{folder}/src"), format!("agents.{id}."));
-        let own = of(loader, &within, &prefix, folder);
+        let own = scripts_within(loader, &within, &prefix, folder);
         let is_place = |name: &str| PLACES.iter().any(|place| name[prefix.len()..] == **place);
         found.extend(own.into_iter().filter(|(name, _)| !is_place(name)));
     }
@@ -57,7 +60,7 @@ pub fn processes(
 }
 
 /// Scripts of a folder, each with its name behind a prefix; their imports stay below `within`.
-fn of(
+fn scripts_within(
     loader: &AppLoader,
     folder: &str,
     prefix: &str,

@@ -62,11 +62,16 @@ config! {
 pub fn load(loader: &mut AppLoader, app: &App) -> ItemsById<Arc<AppStore>> {
     let endings = [".lru.yao", ".xun.yao", ".redis.yao", ".store.yao"];
     loader.load_items("stores", &endings, |loader, id, file| {
-        one(loader, app, id, file).map(Arc::new)
+        read_store(loader, app, id, file).map(Arc::new)
     })
 }
 
-fn one(loader: &mut AppLoader, app: &App, id: &str, name: &str) -> Result<AppStore, FileProblem> {
+fn read_store(
+    loader: &mut AppLoader,
+    app: &App,
+    id: &str,
+    name: &str,
+) -> Result<AppStore, FileProblem> {
     let (file, node) = loader.read::<StoreFile>(name)?;
     let is_lru = match file.kind {
         Some(kind) => kind == StoreKind::Lru,
@@ -75,14 +80,14 @@ fn one(loader: &mut AppLoader, app: &App, id: &str, name: &str) -> Result<AppSto
     let id = id.to_owned();
     let store = AppStore { id, is_lru, file };
     let mut report = ProblemReport::new(name);
-    judge(app, &store, &node, &mut report);
+    check_store(app, &store, &node, &mut report);
     if store.file.connector.is_none() && name.ends_with(".redis.yao") {
         report.error(node.at, "a store in Redis needs \"connector\"");
     }
     loader.take(report).map(|()| store)
 }
 
-fn judge(app: &App, store: &AppStore, node: &ConfigNode, report: &mut ProblemReport) {
+fn check_store(app: &App, store: &AppStore, node: &ConfigNode, report: &mut ProblemReport) {
     if is_internal(&store.id) {
         let message = "names that begin with \"__yao.\" are not the app's; rename the file";
         report.error(node.at, message);

@@ -22,7 +22,7 @@ impl AppWatcher {
     pub fn new(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
-            seen: look(root),
+            seen: file_stamps(root),
         }
     }
 
@@ -31,7 +31,7 @@ impl AppWatcher {
         loop {
             tokio::time::sleep(PAUSE).await;
             let root = self.root.clone();
-            let Ok(seen) = tokio::task::spawn_blocking(move || look(&root)).await else {
+            let Ok(seen) = tokio::task::spawn_blocking(move || file_stamps(&root)).await else {
                 continue;
             };
             if self.has_news(seen) {
@@ -42,7 +42,7 @@ impl AppWatcher {
 
     /// Whether a file was changed, added or removed since the last time. Waits for the disk.
     pub fn has_changed(&mut self) -> bool {
-        let seen = look(&self.root);
+        let seen = file_stamps(&self.root);
         self.has_news(seen)
     }
 
@@ -53,7 +53,7 @@ impl AppWatcher {
     }
 }
 
-fn look(root: &Path) -> FileStamps {
+fn file_stamps(root: &Path) -> FileStamps {
     let files = files::list(root)
         .map(|found| found.files)
         .unwrap_or_default();

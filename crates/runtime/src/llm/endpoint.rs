@@ -33,15 +33,15 @@ impl ProxyClients {
         if let Some(client) = clients.get(proxy) {
             return Ok(client.clone());
         }
-        let client = build(proxy)?;
+        let client = build_client(proxy)?;
         clients.insert(proxy.to_owned(), client.clone());
         Ok(client)
     }
 }
 
-fn build(proxy: &str) -> Result<Client, ModelFailure> {
+fn build_client(proxy: &str) -> Result<Client, ModelFailure> {
     let builder = Client::builder()
-        .tls_backend_preconfigured(tls().map_err(|error| unusable(&error))?)
+        .tls_backend_preconfigured(tls().map_err(|error| client_failure(&error))?)
         .connect_timeout(CONNECT)
         // A redirect would carry keys in headers of our own to another host.
         .redirect(redirect::Policy::none())
@@ -56,10 +56,10 @@ fn build(proxy: &str) -> Result<Client, ModelFailure> {
             builder.proxy(Proxy::all(url).map_err(wrong)?)
         }
     };
-    builder.build().map_err(|error| unusable(&error))
+    builder.build().map_err(|error| client_failure(&error))
 }
 
-fn unusable(error: &dyn std::error::Error) -> ModelFailure {
+fn client_failure(error: &dyn std::error::Error) -> ModelFailure {
     ModelFailure::permanent(format!("no HTTP client can be made: {error}"))
 }
 
@@ -95,7 +95,7 @@ impl ModelEndpoint {
         clients: &ProxyClients,
         service: &ServiceDefaults<'_>,
     ) -> Result<Self, ModelFailure> {
-        let url = below(&base(connector, service)?, service.path);
+        let url = path_below(&base_url(connector, service)?, service.path);
         let options = &connector.options.provider;
         let secrets = Secrets::of(connector);
         let client = clients.through(options.http_proxy.trim());
@@ -103,12 +103,14 @@ impl ModelEndpoint {
         let mut headers = HeaderMap::new();
         if let Some(key) = text(&options.key) {
             let (name, before) = service.key;
-            put(&mut headers, name, &format!("{before}{key}"))
-                .ok_or_else(|| wrong(connector, "key", "holds characters that no header may"))?;
+            insert_header(&mut headers, name, &format!("{before}{key}")).ok_or_else(|| {
+                wrong_option(connector, "key", "holds characters that no header may")
+            })?;
         }
         for (name, value) in &options.headers {
-            put(&mut headers, name, value)
-                .ok_or_else(|| wrong(connector, "headers", &format!("cannot send \"{name}\"")))?;
+            insert_header(&mut headers, name, value).ok_or_else(|| {
+                wrong_option(connector, "headers", &format!("cannot send \"{name}\""))
+            })?;
         }
         Ok(Self {
             url,
@@ -140,8 +142,8 @@ impl ModelEndpoint {
         let request = request.headers(self.headers.clone()).json(&body);
         let sent = timeout(self.silence, request.send()).await;
         let response = match sent {
-            Err(_) => return Err(self.redacted_failure(silent(self.silence))),
-            Ok(Err(error)) => return Err(self.redacted_failure(unreachable(&error))),
+            Err(_) => return Err(self.redacted_failure(silence_failure(self.silence))),
+            Ok(Err(error)) => return Err(self.redacted_failure(connection_failure(&error))),
             Ok(Ok(response)) => response,
         };
         if response.status().is_success() {
@@ -168,7 +170,7 @@ pub fn text(text: &str) -> Option<&str> {
 
 /// Where a connector's provider is: `host`, or `proxy`, which means the same. A bare origin gets the path; an address
 /// with a path of its own is used as it is.
-fn base(connector: &Connector, service: &ServiceDefaults<'_>) -> Result<Url, ModelFailure> {
+fn base_url(connector: &Connector, service: &ServiceDefaults<'_>) -> Result<Url, ModelFailure> {
     let options = &connector.options.provider;
     let (option, given) = match text(&options.host) {
         Some(host) => ("host", Some(host)),
@@ -177,7 +179,7 @@ fn base(connector: &Connector, service: &ServiceDefaults<'_>) -> Result<Url, Mod
     let mut url = Url::parse(given.unwrap_or(service.host))
         .ok()
         .filter(|url| url.has_host() && url.scheme().starts_with("http"))
-        .ok_or_else(|| wrong(connector, option, "is no address such as https://host/v1"))?;
+        .ok_or_else(|| wrong_option(connector, option, "is no address such as https://host/v1"))?;
     if url.path() == "/" {
         url.set_path(service.root);
     }
@@ -185,24 +187,24 @@ fn base(connector: &Connector, service: &ServiceDefaults<'_>) -> Result<Url, Mod
 }
 
 /// A place below an address, whose query is kept.
-fn below(base: &Url, path: &str) -> Url {
+fn path_below(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_path(&format!("{}{path}", base.path().trim_end_matches('/')));
     url
 }
 
 /// An option that cannot be used.
-pub fn wrong(connector: &Connector, option: &str, why: &str) -> ModelFailure {
+pub fn wrong_option(connector: &Connector, option: &str, why: &str) -> ModelFailure {
     ModelFailure::permanent(format!("option \"{option}\" {why}")).of(&connector.id)
 }
 
 /// The provider said nothing for too long.
-pub fn silent(limit: Duration) -> ModelFailure {
+pub fn silence_failure(limit: Duration) -> ModelFailure {
     ModelFailure::temporary(format!("the provider said nothing for {limit:?}"))
 }
 
 /// The provider cannot be reached, or not any longer.
-pub fn unreachable(error: &reqwest::Error) -> ModelFailure {
+pub fn connection_failure(error: &reqwest::Error) -> ModelFailure {
     let what = match error.is_connect() {
         true => "the provider cannot be reached",
         false => "the connection to the provider broke",
@@ -217,7 +219,7 @@ pub fn unreachable(error: &reqwest::Error) -> ModelFailure {
     ModelFailure::new(ModelFailureKind::Temporary, format!("{what}{colon}{why}"))
 }
 
-fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Option<()> {
+fn insert_header(headers: &mut HeaderMap, name: &str, value: &str) -> Option<()> {
     let name = HeaderName::try_from(name).ok()?;
     let mut value = HeaderValue::try_from(value).ok()?;
     value.set_sensitive(true);

@@ -4,7 +4,7 @@ mod contents;
 pub(super) mod decode;
 
 use super::connector::{ProviderOptions, ThinkingOptions};
-use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults, text, wrong};
+use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults, text, wrong_option};
 use super::{
     AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
 };
@@ -24,7 +24,7 @@ pub const ROW: ProviderEntry = ProviderEntry {
 
 fn open(connector: &Connector, clients: &ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure> {
     let model = text(&connector.options.provider.model);
-    let model = model.ok_or_else(|| wrong(connector, "model", "is missing"))?;
+    let model = model.ok_or_else(|| wrong_option(connector, "model", "is missing"))?;
     let model = model.strip_prefix("models/").unwrap_or(model);
     let capabilities = ModelCapabilities::of(connector);
     let method = match capabilities.streaming {

@@ -5,7 +5,7 @@ mod rule;
 mod steps;
 
 use super::connector::CommonModelOptions;
-use super::endpoint::{ProxyClients, wrong};
+use super::endpoint::{ProxyClients, wrong_option};
 use super::{
     AnswerPiece, AnswerStream, ModelCall, ModelFailure, Provider, ProviderEntry, TokenUsage, stream,
 };
@@ -32,10 +32,11 @@ fn open(connector: &Connector, _: &ProxyClients) -> Result<Arc<dyn Provider>, Mo
     let options = &connector.options.scripted;
     let numbered = options.rules.iter().enumerate();
     let rules = numbered.map(|(at, rule)| {
-        ScriptedRule::new(rule).map_err(|why| wrong(connector, &format!("rules[{at}]"), &why))
+        ScriptedRule::new(rule)
+            .map_err(|why| wrong_option(connector, &format!("rules[{at}]"), &why))
     });
     let usage = options.usage.as_ref().map(|usage| {
-        token_usage(usage).ok_or_else(|| wrong(connector, "usage", "holds no token counts"))
+        token_usage(usage).ok_or_else(|| wrong_option(connector, "usage", "holds no token counts"))
     });
     Ok(Arc::new(ScriptedProvider {
         id: connector.id.clone(),

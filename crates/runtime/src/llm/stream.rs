@@ -1,7 +1,7 @@
 //! From the bytes of an answer to its pieces. What every provider's stream keeps is kept here: time limits, an end marker,
 //! ids of calls that are never empty and never the same.
 
-use super::endpoint::{ModelEndpoint, silent, unreachable};
+use super::endpoint::{ModelEndpoint, connection_failure, silence_failure};
 use super::sse::SseParser;
 use super::{AnswerPiece, AnswerStream, ModelCall, ModelFailure, ModelFailureKind};
 use crate::chat::ChatMessage;
@@ -80,8 +80,8 @@ impl<D: AnswerDecoder> ResponseReader<D> {
             match timeout(silence, self.response.chunk()).await {
                 Ok(Ok(Some(chunk))) => self.take(&chunk),
                 Ok(Ok(None)) => self.finish(None),
-                Ok(Err(error)) => self.finish(Some(unreachable(&error))),
-                Err(_) => self.finish(Some(silent(silence))),
+                Ok(Err(error)) => self.finish(Some(connection_failure(&error))),
+                Err(_) => self.finish(Some(silence_failure(silence))),
             }
         }
         if self.ready.is_empty() && std::mem::take(&mut self.has_tail) {

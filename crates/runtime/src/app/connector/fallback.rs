@@ -34,12 +34,16 @@ impl FallbackList {
 
 /// Judges all lists. A wrong one disables its connector. A connector that cannot be used is left out of the others' lists:
 /// what it stands in for works without it.
-pub fn judge(loader: &mut AppLoader, found: &mut ItemsById<Connector>, lists: &[FallbackList]) {
+pub fn check_lists(
+    loader: &mut AppLoader,
+    found: &mut ItemsById<Connector>,
+    lists: &[FallbackList],
+) {
     let mut disabled = Vec::new();
     for list in lists {
         let mut report = ProblemReport::new(&list.file);
         for entry in entries(found, list) {
-            if let Some(why) = wrong(found, &list.id, &entry) {
+            if let Some(why) = entry_fault(found, &list.id, &entry) {
                 let place = entry.place;
                 report.error(entry.spot, format!("\"options.fallback[{place}]\" {why}"));
             }
@@ -84,7 +88,7 @@ fn entries<'a>(
     found: &'a ItemsById<Connector>,
     list: &'a FallbackList,
 ) -> impl Iterator<Item = FallbackEntry<'a>> {
-    let named = named(found, &list.id).iter().zip(&list.written);
+    let named = fallbacks_of(found, &list.id).iter().zip(&list.written);
     let numbered = named.enumerate();
     numbered.map(|(place, (named, (spot, written)))| FallbackEntry {
         place,
@@ -95,7 +99,7 @@ fn entries<'a>(
 }
 
 /// The list of a connector.
-fn named<'a>(found: &'a ItemsById<Connector>, id: &str) -> &'a [String] {
+fn fallbacks_of<'a>(found: &'a ItemsById<Connector>, id: &str) -> &'a [String] {
     match found.get(id) {
         Some(Ok(connector)) => &connector.fallback,
         _ => &[],
@@ -103,7 +107,11 @@ fn named<'a>(found: &'a ItemsById<Connector>, id: &str) -> &'a [String] {
 }
 
 /// Why this one cannot be in the list of that connector.
-fn wrong(found: &ItemsById<Connector>, id: &str, entry: &FallbackEntry<'_>) -> Option<String> {
+fn entry_fault(
+    found: &ItemsById<Connector>,
+    id: &str,
+    entry: &FallbackEntry<'_>,
+) -> Option<String> {
     let (named, written) = (entry.named.as_str(), entry.written);
     if named == id {
         return Some("names its own connector, which cannot stand in for itself".to_owned());
@@ -121,14 +129,18 @@ fn wrong(found: &ItemsById<Connector>, id: &str, entry: &FallbackEntry<'_>) -> O
             "names \"{written}\", which is no model: its type is \"{kind}\" and not one of {models}"
         ));
     }
-    let way = way(found, named, id)?.join(" → ");
+    let way = shortest_path(found, named, id)?.join(" → ");
     Some(format!(
         "leads back to its own connector: {id} → {way}; take one of them out of its list"
     ))
 }
 
 /// The shortest way from one connector to another over their lists.
-fn way<'a>(found: &'a ItemsById<Connector>, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
+fn shortest_path<'a>(
+    found: &'a ItemsById<Connector>,
+    from: &'a str,
+    to: &str,
+) -> Option<Vec<&'a str>> {
     let mut seen = BTreeSet::from([from]);
     let mut ways = VecDeque::from([vec![from]]);
     while let Some(way) = ways.pop_front() {
@@ -136,7 +148,7 @@ fn way<'a>(found: &'a ItemsById<Connector>, from: &'a str, to: &str) -> Option<V
         if last == to {
             return Some(way);
         }
-        for next in self::named(found, last) {
+        for next in fallbacks_of(found, last) {
             if seen.insert(next) {
                 ways.push_back(way.iter().copied().chain([next.as_str()]).collect());
             }

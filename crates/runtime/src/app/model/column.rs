@@ -52,7 +52,7 @@ pub fn read(
         Ok(crypt) => column.crypt = crypt,
         Err(message) => report.error(at("crypt"), message),
     }
-    match initial(given, &column) {
+    match default_value(given, &column) {
         Ok(initial) => column.default = initial,
         Err((key, message)) => report.error(at(key), format!("\"{key}\" {message}")),
     }
@@ -125,7 +125,7 @@ fn crypt(given: &ColumnSettings, column: &TableColumn) -> Result<Option<ColumnCr
 }
 
 /// What a new row has there; `Err` is the key that is wrong, and why.
-fn initial(
+fn default_value(
     given: &ColumnSettings,
     column: &TableColumn,
 ) -> Result<Option<ColumnDefault>, (&'static str, String)> {
@@ -140,20 +140,21 @@ fn initial(
         };
     }
     if let Some(raw) = &given.default_raw {
-        let initial = raw_initial(raw).ok_or_else(|| {
+        let initial = raw_default(raw).ok_or_else(|| {
             let message =
                 "must be NOW(), CURRENT_TIMESTAMP, NULL, TRUE, FALSE, a number or a text in ''";
             ("default_raw", message.to_owned())
         })?;
-        return fitting(column, initial).map_err(|message| ("default_raw", message));
+        return fitting_default(column, initial).map_err(|message| ("default_raw", message));
     }
     let Some(value) = &given.default else {
         return Ok(None);
     };
-    fitting(column, ColumnDefault::Value(value.clone())).map_err(|message| ("default", message))
+    fitting_default(column, ColumnDefault::Value(value.clone()))
+        .map_err(|message| ("default", message))
 }
 
-fn raw_initial(raw: &str) -> Option<ColumnDefault> {
+fn raw_default(raw: &str) -> Option<ColumnDefault> {
     let text = raw.trim();
     let value = match text.to_ascii_uppercase().as_str() {
         "NOW()" | "CURRENT_TIMESTAMP" | "CURRENT_TIMESTAMP()" | "CURRENT_DATE" | "CURRENT_TIME" => {
@@ -173,7 +174,10 @@ fn raw_initial(raw: &str) -> Option<ColumnDefault> {
     Some(ColumnDefault::Value(value))
 }
 
-fn fitting(column: &TableColumn, initial: ColumnDefault) -> Result<Option<ColumnDefault>, String> {
+fn fitting_default(
+    column: &TableColumn,
+    initial: ColumnDefault,
+) -> Result<Option<ColumnDefault>, String> {
     let has_time = matches!(
         column.kind.shape,
         ColumnShape::Date | ColumnShape::Time | ColumnShape::Moment

@@ -61,11 +61,14 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ASSET).ok())
 static LIKE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"@assets/[\w./-]*\.\w+").ok());
 
 /// The prompts of a folder's `prompts.yml`, if it has one.
-pub fn file(loader: &mut AppLoader, folder: &str) -> Option<Result<Vec<Prompt>, FileProblem>> {
+pub fn folder_prompts(
+    loader: &mut AppLoader,
+    folder: &str,
+) -> Option<Result<Vec<Prompt>, FileProblem>> {
     let names = ["prompts.yml", "prompts.yaml"];
     let mut names = names.iter().map(|name| format!("{folder}/{name}"));
     let file = names.find(|file| loader.has(file))?;
-    Some(one(loader, &file, folder))
+    Some(read_prompts(loader, &file, folder))
 }
 
 /// The prompts of every file under a folder's `prompts/`, by dotted key.
@@ -78,7 +81,7 @@ pub fn presets(
     let mut presets = BTreeMap::new();
     let mut broken = None;
     for (key, file) in found {
-        match file.and_then(|file| one(loader, &file, folder)) {
+        match file.and_then(|file| read_prompts(loader, &file, folder)) {
             Ok(prompts) => drop(presets.insert(key, prompts)),
             Err(problem) => broken = broken.or(Some(problem)),
         }
@@ -86,14 +89,18 @@ pub fn presets(
     broken.map_or(Ok(presets), Err)
 }
 
-fn one(loader: &mut AppLoader, file: &str, folder: &str) -> Result<Vec<Prompt>, FileProblem> {
+fn read_prompts(
+    loader: &mut AppLoader,
+    file: &str,
+    folder: &str,
+) -> Result<Vec<Prompt>, FileProblem> {
     let (list, node) = loader.read(file)?;
     let place = PromptSource {
         file,
         folder,
         written: &node,
     };
-    from(loader, list, &place)
+    with_assets(loader, list, &place)
 }
 
 /// Where prompts were written.
@@ -107,7 +114,7 @@ pub struct PromptSource<'a> {
 }
 
 /// Prompts as they are used, with the files that they name.
-pub fn from(
+pub fn with_assets(
     loader: &mut AppLoader,
     list: PromptList,
     place: &PromptSource<'_>,
@@ -116,16 +123,16 @@ pub fn from(
     let mut broken = None;
     for (index, entry) in list.0.into_iter().enumerate() {
         let mut assets = BTreeMap::new();
-        for name in named(&entry.content) {
-            match asset(loader, place, index, &name) {
+        for name in asset_names(&entry.content) {
+            match read_asset(loader, place, index, &name) {
                 Ok(text) => drop(assets.insert(name, Arc::from(text))),
                 Err(problem) => broken = broken.or(Some(problem)),
             }
         }
-        for name in unknown(&entry.content) {
+        for name in unusable_names(&entry.content) {
             let message =
                 format!("{name} cannot be put into a prompt: its name must end in {ENDINGS}");
-            let problem = loader.refuse(placed(place, index, message));
+            let problem = loader.refuse(prompt_problem(place, index, message));
             broken = broken.or(Some(problem));
         }
         prompts.push(Prompt {
@@ -138,7 +145,7 @@ pub fn from(
     broken.map_or(Ok(prompts), Err)
 }
 
-fn named(content: &str) -> Vec<String> {
+fn asset_names(content: &str) -> Vec<String> {
     let pattern = NAMED.as_ref();
     let found = pattern
         .into_iter()
@@ -147,7 +154,7 @@ fn named(content: &str) -> Vec<String> {
 }
 
 /// Files of `assets/` that no text can be of.
-fn unknown(content: &str) -> Vec<String> {
+fn unusable_names(content: &str) -> Vec<String> {
     let (Some(like), Some(known)) = (LIKE.as_ref(), NAMED.as_ref()) else {
         return Vec::new();
     };
@@ -157,7 +164,7 @@ fn unknown(content: &str) -> Vec<String> {
 }
 
 /// A problem with one of the prompts.
-fn placed(place: &PromptSource<'_>, index: usize, message: String) -> FileProblem {
+fn prompt_problem(place: &PromptSource<'_>, index: usize, message: String) -> FileProblem {
     let item = place.written.items().get(index);
     let at = item.map(|item| item.get("content").unwrap_or(item).at);
     FileProblem {
@@ -167,7 +174,7 @@ fn placed(place: &PromptSource<'_>, index: usize, message: String) -> FileProble
     }
 }
 
-fn asset(
+fn read_asset(
     loader: &mut AppLoader,
     place: &PromptSource<'_>,
     index: usize,
@@ -181,5 +188,5 @@ fn asset(
         "@assets/{name} is not there: {} has no such file",
         files::parent(&file)
     );
-    Err(loader.refuse(placed(place, index, message)))
+    Err(loader.refuse(prompt_problem(place, index, message)))
 }

@@ -41,7 +41,7 @@ pub fn parse(text: &str, flavour: JsonFlavour) -> Result<ConfigNode, SyntaxError
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options);
     let parsed = parsed.map_err(|error| SyntaxError {
         at: Some(places.spot(error.range().start)),
-        message: lower(&error.kind().to_string()),
+        message: lower_first(&error.kind().to_string()),
     })?;
     match parsed.value {
         Some(value) => places.node(&value),
@@ -71,7 +71,7 @@ fn too_deep(text: &str) -> Option<usize> {
 }
 
 /// Messages here begin in lower case, as all others do.
-fn lower(text: &str) -> String {
+fn lower_first(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_ascii_lowercase());
     first.into_iter().chain(letters).collect()

@@ -11,7 +11,7 @@ const VARIABLE: &str = r"\$ENV\.[A-Za-z_][A-Za-z0-9_]*";
 
 /// The schema of a file whose content is of this kind.
 pub fn schema(title: &str, kind: &ValueKind) -> Value {
-    let mut schema = of(
+    let mut schema = kind_schema(
         kind,
         SchemaContext {
             is_verbatim: false,
@@ -47,42 +47,42 @@ impl SchemaContext {
     }
 }
 
-fn of(kind: &ValueKind, place: SchemaContext) -> Value {
+fn kind_schema(kind: &ValueKind, place: SchemaContext) -> Value {
     match kind {
         ValueKind::Text => typed(&["string"], place),
-        ValueKind::Pattern => with(typed(&["string"], place), "format", "regex".into()),
+        ValueKind::Pattern => with_keyword(typed(&["string"], place), "format", "regex".into()),
         ValueKind::Boolean => scalar("boolean", None, place),
         ValueKind::Number => scalar("number", None, place),
         ValueKind::Whole => scalar("integer", None, place),
-        ValueKind::Count => with(scalar("integer", None, place), "minimum", 0.into()),
+        ValueKind::Count => with_keyword(scalar("integer", None, place), "minimum", 0.into()),
         ValueKind::Duration => {
             let text = r"[0-9.]+(ms|s|m|h|d)";
-            with(scalar("number", Some(text), place), "minimum", 0.into())
+            with_keyword(scalar("number", Some(text), place), "minimum", 0.into())
         }
         ValueKind::Size => {
             let text = "[0-9]+ *(KiB|MiB|GiB|kB|MB|GB|B)";
-            with(scalar("integer", Some(text), place), "minimum", 0.into())
+            with_keyword(scalar("integer", Some(text), place), "minimum", 0.into())
         }
         ValueKind::OneOf(texts) => one_of(texts, place),
         ValueKind::List(item) => {
-            let items = of(item, place.nullable(false));
-            with(typed(&["array"], place), "items", items)
+            let items = kind_schema(item, place.nullable(false));
+            with_keyword(typed(&["array"], place), "items", items)
         }
         ValueKind::Map(value) => {
-            let values = of(value, place.nullable(true));
-            with(typed(&["object"], place), "additionalProperties", values)
+            let values = kind_schema(value, place.nullable(true));
+            with_keyword(typed(&["object"], place), "additionalProperties", values)
         }
-        ValueKind::Struct(object) => of_struct(object, place),
+        ValueKind::Struct(object) => struct_schema(object, place),
         ValueKind::With(key, with, without) => json!({
             "if": {"type": "object", "required": [key]},
-            "then": of(with, place),
-            "else": of(without, place),
+            "then": kind_schema(with, place),
+            "else": kind_schema(without, place),
         }),
         ValueKind::Either(kinds) => {
-            let kinds: Vec<Value> = kinds.iter().map(|kind| of(kind, place)).collect();
+            let kinds: Vec<Value> = kinds.iter().map(|kind| kind_schema(kind, place)).collect();
             json!({"anyOf": kinds})
         }
-        ValueKind::Verbatim(kind) => of(
+        ValueKind::Verbatim(kind) => kind_schema(
             kind,
             SchemaContext {
                 is_verbatim: true,
@@ -95,12 +95,12 @@ fn of(kind: &ValueKind, place: SchemaContext) -> Value {
     }
 }
 
-fn of_struct(object: &ConfigStruct, place: SchemaContext) -> Value {
-    let schema = of_fields(object.fields(), !object.others.is_empty(), place);
-    with(schema, "description", object.doc.into())
+fn struct_schema(object: &ConfigStruct, place: SchemaContext) -> Value {
+    let schema = fields_schema(object.fields(), !object.others.is_empty(), place);
+    with_keyword(schema, "description", object.doc.into())
 }
 
-fn of_fields(
+fn fields_schema(
     fields: impl Iterator<Item = &'static FieldSpec>,
     is_open: bool,
     place: SchemaContext,
@@ -112,20 +112,20 @@ fn of_fields(
             required.push(Value::from(field.name));
         }
         if let ValueKind::By(key, cases) = &field.kind {
-            chosen = by(field.name, key, cases, place);
+            chosen = chosen_kinds(field.name, key, cases, place);
         }
     }
     let mut schema = typed(&["object"], place);
-    schema = with(schema, "properties", properties.into());
+    schema = with_keyword(schema, "properties", properties.into());
     if !required.is_empty() {
-        schema = with(schema, "required", required.into());
+        schema = with_keyword(schema, "required", required.into());
     }
     if !chosen.is_empty() {
-        schema = with(schema, "allOf", chosen.into());
+        schema = with_keyword(schema, "allOf", chosen.into());
     }
     match is_open {
         true => schema,
-        false => with(schema, "additionalProperties", false.into()),
+        false => with_keyword(schema, "additionalProperties", false.into()),
     }
 }
 
@@ -134,18 +134,23 @@ fn property(field: &FieldSpec, place: SchemaContext) -> Value {
         let doc = format!("Has no effect{why}.");
         return json!({"description": doc, "deprecated": true});
     }
-    let mut schema = of(&field.kind, place.nullable(!field.is_required));
+    let mut schema = kind_schema(&field.kind, place.nullable(!field.is_required));
     if !field.doc.is_empty() {
-        schema = with(schema, "description", field.doc.into());
+        schema = with_keyword(schema, "description", field.doc.into());
     }
     match field.default {
-        Some(default) => with(schema, "default", default()),
+        Some(default) => with_keyword(schema, "default", default()),
         None => schema,
     }
 }
 
 /// The kind of one key, by the text of another.
-fn by(name: &str, key: &str, cases: &[(&[&str], ValueKind)], place: SchemaContext) -> Vec<Value> {
+fn chosen_kinds(
+    name: &str,
+    key: &str,
+    cases: &[(&[&str], ValueKind)],
+    place: SchemaContext,
+) -> Vec<Value> {
     let mut before: Vec<&str> = Vec::new();
     let cases = cases.iter().map(|(texts, kind)| {
         let own: Vec<&str> = texts
@@ -155,7 +160,7 @@ fn by(name: &str, key: &str, cases: &[(&[&str], ValueKind)], place: SchemaContex
             .collect();
         let condition = json!({"properties": {key: {"enum": own}}, "required": [key]});
         before.extend(own);
-        let then = of(kind, place.nullable(true));
+        let then = kind_schema(kind, place.nullable(true));
         json!({"if": condition, "then": {"properties": {name: then}}})
     });
     cases.collect()
@@ -170,7 +175,7 @@ fn one_of(texts: &[&str], place: SchemaContext) -> Value {
     match place.is_verbatim {
         true => json!({"enum": known}),
         false => {
-            json!({"anyOf": [{"enum": known}, {"type": "string", "pattern": whole(VARIABLE)}]})
+            json!({"anyOf": [{"enum": known}, {"type": "string", "pattern": whole_text(VARIABLE)}]})
         }
     }
 }
@@ -181,15 +186,15 @@ fn scalar(name: &str, text: Option<&str>, place: SchemaContext) -> Value {
     let texts: Vec<&str> = text.into_iter().chain(variable).collect();
     match texts.is_empty() {
         true => typed(&[name], place),
-        false => with(
+        false => with_keyword(
             typed(&[name, "string"], place),
             "pattern",
-            whole(&texts.join("|")).into(),
+            whole_text(&texts.join("|")).into(),
         ),
     }
 }
 
-fn whole(pattern: &str) -> String {
+fn whole_text(pattern: &str) -> String {
     format!("^({pattern})$")
 }
 
@@ -202,7 +207,7 @@ fn typed(names: &[&str], place: SchemaContext) -> Value {
     }
 }
 
-fn with(mut schema: Value, keyword: &str, value: Value) -> Value {
+fn with_keyword(mut schema: Value, keyword: &str, value: Value) -> Value {
     if let Value::Object(keywords) = &mut schema {
         keywords.insert(keyword.to_owned(), value);
     }

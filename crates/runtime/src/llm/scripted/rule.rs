@@ -94,8 +94,8 @@ impl ScriptedRule {
     /// The rule of a file; the error is what is wrong with it.
     pub fn new(settings: &RuleSettings) -> Result<Self, String> {
         Ok(Self {
-            last_user: pattern(settings.conditions.last_user.as_deref())?,
-            system: pattern(settings.conditions.system.as_deref())?,
+            last_user: compile_pattern(settings.conditions.last_user.as_deref())?,
+            system: compile_pattern(settings.conditions.system.as_deref())?,
             settings: settings.clone(),
             used: AtomicU64::new(0),
         })
@@ -133,7 +133,7 @@ impl ScriptedRule {
     }
 }
 
-fn pattern(text: Option<&str>) -> Result<Option<Regex>, String> {
+fn compile_pattern(text: Option<&str>) -> Result<Option<Regex>, String> {
     let read =
         |text: &str| Regex::new(text).map_err(|error| format!("has a wrong pattern: {error}"));
     text.map(read).transpose()
