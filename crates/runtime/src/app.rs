@@ -45,7 +45,9 @@ pub use store::{StoreFile, StoreKind, StoreOptions};
 pub(crate) use store::{address, is_internal};
 pub use variables::EnvVariables;
 
+pub use crate::config::Overrides;
 pub use crate::llm::Connector;
+pub use crate::net::{AllowedHost, HostEntry};
 
 use crate::model::TableModel;
 use ambit_script::ProgramSource;
