@@ -27,7 +27,7 @@ use crate::app::find::meant;
 use crate::app::{self, App};
 use crate::error::{Error, ErrorCode, Result};
 use crate::schema::{self, SchemaError};
-use crate::tool::ToolCaller;
+use crate::tool::{McpTool, ToolCaller};
 use request::{McpListKind, McpRequest};
 use selection::{ServerFilter, ServerSelections};
 use serde_json::{Map, Value};
@@ -98,9 +98,9 @@ impl McpServers {
     ) -> Result<McpCallResult> {
         let found = self.find(&caller.agent, server)?;
         let limit = found.limit(caller);
-        let tools = found.list_within(limit, McpListKind::Tools, caller).await?;
-        let Some(about) = tools.iter().find(|about| about["name"] == tool) else {
-            return Err(unknown("tool", tool, server, names(&tools)));
+        let lists = found.list_within(limit, McpListKind::Tools, caller).await?;
+        let Some(about) = lists.tools.iter().find(|about| about.name == tool) else {
+            return Err(unknown("tool", tool, server, names(&lists.tools)));
         };
         let refused = |why: &str| McpCallResult {
             result: tool_result::error(&process::failed(tool, why)),
@@ -110,8 +110,8 @@ impl McpServers {
             Value::Null => Value::Object(Map::new()),
             given => given,
         };
-        let arguments = schema::fill_in(&about["inputSchema"], given);
-        if let Err(why) = fits(&about["inputSchema"], &arguments) {
+        let arguments = schema::fill_in(&about.input_schema, given);
+        if let Err(why) = fits(&about.input_schema, &arguments) {
             return Ok(refused(&format!("the arguments do not fit: {why}")));
         }
         let Value::Object(arguments) = arguments else {
@@ -155,9 +155,8 @@ fn unknown<'a>(
     Error::new(ErrorCode::NotFound, message)
 }
 
-/// The names of a list.
-fn names(listed: &[Value]) -> impl Iterator<Item = &str> {
-    listed.iter().filter_map(|one| one["name"].as_str())
+fn names(tools: &[McpTool]) -> impl Iterator<Item = &str> {
+    tools.iter().map(|tool| tool.name.as_str())
 }
 
 /// Why a value does not fit a schema. A schema that is none fits everything: that is its server's matter.
@@ -169,14 +168,14 @@ fn fits(schema: &Value, value: &Value) -> Result<(), String> {
 }
 
 /// A result that is not as its tool says results are.
-fn unfit(about: &Value, result: &Value) -> Option<String> {
-    let schema = about.get("outputSchema")?;
+fn unfit(about: &McpTool, result: &Value) -> Option<String> {
+    let schema = about.output_schema.as_ref()?;
     if result["isError"] == true {
         return None;
     }
     let value = result.get("structuredContent").unwrap_or(&result["data"]);
     let why = fits(schema, value).err()?;
-    let name = about["name"].as_str().unwrap_or_default();
+    let name = &about.name;
     Some(format!(
         "the result of {name} does not fit its outputSchema: {why}"
     ))

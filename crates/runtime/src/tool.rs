@@ -1,9 +1,11 @@
 //! Tools as a turn sees them: a list for the model, and calls that end in a result.
 
 mod server;
+mod server_list;
 mod server_selection;
 
 pub use server::{SendToolFn, ToolFn, ToolServer};
+pub use server_list::{McpLists, McpPrompt, McpPromptArgument, McpResource, McpTool};
 pub use server_selection::ServerSelection;
 
 use crate::access::Authorized;

@@ -9,6 +9,7 @@ use super::transport::{self, ConnectOptions, TransportEntry};
 use crate::error::{Error, Result};
 use crate::llm::Secrets;
 use crate::lock::lock;
+use crate::tool::McpLists;
 use ambit_storage::clock::backoff;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
@@ -70,9 +71,9 @@ struct ConnectionState {
     wait: Option<(Instant, String)>,
     used: Instant,
     /// The tools, as they were listed last.
-    tools: Arc<Vec<Value>>,
+    tools: Arc<McpLists>,
     /// What each agent was told of them.
-    known_tools: BTreeMap<String, Arc<Vec<Value>>>,
+    known_tools: BTreeMap<String, Arc<McpLists>>,
 }
 
 /// A tool that has come or gone: its name, and whether it is there now.
@@ -111,7 +112,7 @@ impl McpConnection {
     }
 
     /// A list of the server.
-    pub async fn list(&self, what: McpListKind, limit: AnswerDeadline) -> Result<Arc<Vec<Value>>> {
+    pub async fn list(&self, what: McpListKind, limit: AnswerDeadline) -> Result<Arc<McpLists>> {
         let list = move |session: Arc<McpSession>| async move { session.list(what).await }.boxed();
         let listed = self.asked(limit, list).await?;
         if what == McpListKind::Tools {
@@ -128,7 +129,7 @@ impl McpConnection {
             return Vec::new();
         };
         let (before, now): (BTreeSet<&str>, BTreeSet<&str>) =
-            (names(&before).collect(), names(&now).collect());
+            (names(&before.tools).collect(), names(&now.tools).collect());
         let gone = before.difference(&now).map(|name| (*name, false));
         let come = now.difference(&before).map(|name| (*name, true));
         let changed = gone.chain(come);

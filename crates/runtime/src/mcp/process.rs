@@ -4,11 +4,11 @@ mod arguments;
 mod template;
 mod uri;
 
-use super::request::{McpListKind, McpRequest};
-use super::tool_result;
+use super::request::McpRequest;
+use super::{tool_result, unknown};
 use crate::app::{self, McpMapping, PromptMapping, ResourceMapping, ToolMapping};
 use crate::error::{Error, ErrorCode, Result};
-use crate::tool::ToolCaller;
+use crate::tool::{McpLists, McpPrompt, McpPromptArgument, McpResource, McpTool, ToolCaller};
 use crate::value_text::value_text;
 use arguments::MappingInput;
 use serde_json::{Map, Value, json};
@@ -18,9 +18,7 @@ use uri::{UriTemplate, UriVariables};
 /// The processes of a server.
 pub struct ProcessServer {
     about: Arc<app::McpServerFile>,
-    tools: Arc<Vec<Value>>,
-    resources: Arc<Vec<Value>>,
-    prompts: Arc<Vec<Value>>,
+    lists: Arc<McpLists>,
 }
 
 impl ProcessServer {
@@ -31,10 +29,13 @@ impl ProcessServer {
             resources,
             prompts,
         } = &about.mapping;
+        let lists = McpLists {
+            tools: tools.iter().map(tool).collect(),
+            resources: resources.iter().map(resource).collect(),
+            prompts: prompts.iter().map(prompt).collect(),
+        };
         Self {
-            tools: Arc::new(tools.iter().map(tool).collect()),
-            resources: Arc::new(resources.iter().map(resource).collect()),
-            prompts: Arc::new(prompts.iter().map(prompt).collect()),
+            lists: Arc::new(lists),
             about,
         }
     }
@@ -157,13 +158,9 @@ impl ProcessServer {
         }
     }
 
-    /// A whole list, as the protocol writes it.
-    pub fn list(&self, what: McpListKind) -> Arc<Vec<Value>> {
-        match what {
-            McpListKind::Tools => self.tools.clone(),
-            McpListKind::Resources => self.resources.clone(),
-            McpListKind::Prompts => self.prompts.clone(),
-        }
+    /// What the mapping offers.
+    pub fn lists(&self) -> Arc<McpLists> {
+        self.lists.clone()
     }
 
     /// An answer, as the protocol writes it. Dropping the future cancels the work.
@@ -182,11 +179,7 @@ impl ProcessServer {
     }
 
     fn unknown(&self, what: &str, name: &str) -> Error {
-        let message = format!(
-            "unknown {what} \"{name}\" on MCP server \"{}\"",
-            self.about.id
-        );
-        Error::new(ErrorCode::NotFound, message)
+        unknown(what, name, &self.about.id, [])
     }
 }
 
@@ -236,19 +229,38 @@ fn said(role: &str, text: &Value) -> Value {
     json!({"role": role, "content": {"type": "text", "text": text}})
 }
 
-fn tool(tool: &ToolMapping) -> Value {
-    let description = tool.input.get("description").cloned();
-    let mut shown = json!({"name": tool.name, "description": description.unwrap_or_default(), "inputSchema": tool.input});
-    if let Some(output) = &tool.output {
-        shown["outputSchema"] = output.clone();
+fn tool(tool: &ToolMapping) -> McpTool {
+    let description = tool.input.get("description").and_then(Value::as_str);
+    McpTool {
+        name: tool.name.clone(),
+        description: description.map(str::to_owned),
+        input_schema: tool.input.clone(),
+        output_schema: tool.output.clone(),
     }
-    shown
 }
 
-fn resource(resource: &ResourceMapping) -> Value {
-    json!({"uri": resource.uri, "name": resource.label, "description": resource.description, "mimeType": resource.mime_type})
+fn resource(resource: &ResourceMapping) -> McpResource {
+    McpResource {
+        uri: resource.uri.clone(),
+        name: resource.label.clone(),
+        description: Some(resource.description.clone()),
+        mime_type: resource.mime_type.clone(),
+        meta: None,
+    }
 }
 
-fn prompt(prompt: &PromptMapping) -> Value {
-    json!({"name": prompt.name, "description": prompt.description, "arguments": prompt.arguments})
+fn prompt(prompt: &PromptMapping) -> McpPrompt {
+    let arguments = prompt.arguments.iter().map(|argument| {
+        let text = |key: &str| argument[key].as_str().map(str::to_owned);
+        McpPromptArgument {
+            name: text("name").unwrap_or_default(),
+            description: text("description"),
+            required: argument["required"].as_bool(),
+        }
+    });
+    McpPrompt {
+        name: prompt.name.clone(),
+        description: Some(prompt.description.clone()),
+        arguments: Some(arguments.collect()),
+    }
 }

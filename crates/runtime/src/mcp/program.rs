@@ -1,49 +1,54 @@
 //! Functions of the program around the runtime as a server.
 
 use super::process::{ends_turn, failed, wrapped};
-use super::request::{McpListKind, McpRequest};
-use super::tool_result;
-use crate::error::{Error, ErrorCode, Result};
-use crate::tool::{ToolCaller, ToolServer};
+use super::request::McpRequest;
+use super::{tool_result, unknown};
+use crate::error::Result;
+use crate::tool::{McpLists, McpTool, ToolCaller, ToolServer};
 use futures::FutureExt;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 /// The functions of one server.
 pub struct ProgramServer {
     server: ToolServer,
-    tools: Arc<Vec<Value>>,
+    lists: Arc<McpLists>,
 }
 
 impl ProgramServer {
     pub fn new(server: ToolServer) -> Self {
-        let described = server.tools().iter().map(|tool| {
-            json!({"name": tool.name, "description": tool.description, "inputSchema": tool.parameters})
+        let tools = server.tools().iter().map(|tool| McpTool {
+            name: tool.name.clone(),
+            description: Some(tool.description.clone()),
+            input_schema: tool.parameters.clone(),
+            output_schema: None,
         });
+        let lists = McpLists {
+            tools: tools.collect(),
+            ..McpLists::default()
+        };
         Self {
-            tools: Arc::new(described.collect()),
+            lists: Arc::new(lists),
             server,
         }
     }
 
-    /// A whole list, as the protocol writes it. There are only tools.
-    pub fn list(&self, what: McpListKind) -> Arc<Vec<Value>> {
-        match what {
-            McpListKind::Tools => self.tools.clone(),
-            McpListKind::Resources | McpListKind::Prompts => Arc::default(),
-        }
+    /// What it has: tools alone.
+    pub fn lists(&self) -> Arc<McpLists> {
+        self.lists.clone()
     }
 
     /// An answer, as the protocol writes it. Dropping the future cancels the work.
     pub async fn ask(&self, request: McpRequest, caller: &ToolCaller) -> Result<Value> {
+        let id = self.server.id();
         let (name, arguments) = match request {
             McpRequest::Call { tool, arguments } => (tool, arguments),
-            McpRequest::Read { uri } => return Err(self.unknown("resource", &uri)),
-            McpRequest::Prompt { name, .. } => return Err(self.unknown("prompt", &name)),
+            McpRequest::Read { uri } => return Err(unknown("resource", &uri, id, [])),
+            McpRequest::Prompt { name, .. } => return Err(unknown("prompt", &name, id, [])),
         };
         let Some(tool) = self.server.tools().iter().find(|tool| tool.name == name) else {
-            return Err(self.unknown("tool", &name));
+            return Err(unknown("tool", &name, id, []));
         };
         let work = AssertUnwindSafe(tool.call(Value::Object(arguments), caller.clone()));
         match work.catch_unwind().await {
@@ -52,11 +57,5 @@ impl ProgramServer {
             Ok(Err(error)) => Ok(tool_result::error(&failed(&name, &error.message))),
             Err(_) => Ok(tool_result::error(&failed(&name, "it panicked"))),
         }
-    }
-
-    fn unknown(&self, what: &str, name: &str) -> Error {
-        let id = self.server.id();
-        let message = format!("unknown {what} \"{name}\" on MCP server \"{id}\"");
-        Error::new(ErrorCode::NotFound, message)
     }
 }

@@ -7,7 +7,8 @@ use super::server::McpServer;
 use super::{McpCallResult, McpServers, names, unknown};
 use crate::concurrent_calls::{ConcurrencyLimits, JoinPolicy, run_concurrently};
 use crate::error::{Error, Result};
-use crate::tool::ToolCaller;
+use crate::tool::{McpLists, ToolCaller};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -33,16 +34,11 @@ impl McpServers {
         cursor: Option<&str>,
         caller: &ToolCaller,
     ) -> Result<Value> {
-        let listed = self
-            .listed(McpListKind::Tools, server, cursor, caller)
-            .await?;
+        let what = McpListKind::Tools;
+        let lists = self.listed(what, server, cursor, caller).await?;
         let wants = self.wants(server, caller);
-        let wanted = listed.iter().filter(|one| wants.tool(text(one, "name")));
-        let keys = ["name", "description", "inputSchema", "outputSchema"];
-        Ok(page(
-            McpListKind::Tools,
-            wanted.map(|one| picked(one, &keys)),
-        ))
+        let tools = lists.tools.iter();
+        Ok(page(what, tools.filter(|tool| wants.tool(&tool.name))))
     }
 
     /// `ListResources`.
@@ -53,17 +49,14 @@ impl McpServers {
         caller: &ToolCaller,
     ) -> Result<Value> {
         let what = McpListKind::Resources;
-        let listed = self.listed(what, server, cursor, caller).await?;
-        let (found, wants) = (
-            self.find(&caller.agent, server)?,
-            self.wants(server, caller),
-        );
-        let wanted = listed.iter().filter(|one| {
-            let (name, uri) = (text(one, "name"), text(one, "uri"));
+        let lists = self.listed(what, server, cursor, caller).await?;
+        let found = self.find(&caller.agent, server)?;
+        let wants = self.wants(server, caller);
+        let wanted = lists.resources.iter().filter(|resource| {
+            let (name, uri) = (&resource.name, &resource.uri);
             wants.resource(&[name, uri]) || is_wanted(found, &wants, uri)
         });
-        let keys = ["uri", "name", "description", "mimeType", "_meta"];
-        Ok(page(what, wanted.map(|one| picked(one, &keys))))
+        Ok(page(what, wanted))
     }
 
     /// `ListPrompts`.
@@ -74,16 +67,8 @@ impl McpServers {
         caller: &ToolCaller,
     ) -> Result<Value> {
         let what = McpListKind::Prompts;
-        let listed = self.listed(what, server, cursor, caller).await?;
-        let prompts = listed.iter().map(|one| {
-            let mut prompt = picked(one, &["name", "description", "arguments"]);
-            let arguments = prompt["arguments"].as_array_mut().into_iter().flatten();
-            for argument in arguments {
-                *argument = picked(argument, &["name", "description", "required"]);
-            }
-            prompt
-        });
-        Ok(page(what, prompts))
+        let lists = self.listed(what, server, cursor, caller).await?;
+        Ok(page(what, lists.prompts.iter()))
     }
 
     /// `ReadResource`.
@@ -96,9 +81,9 @@ impl McpServers {
         let found = self.find(&caller.agent, server)?;
         let wants = self.wants(server, caller);
         if !wants.resource(&[uri]) && !is_wanted(found, &wants, uri) {
-            let listed = found.list(McpListKind::Resources, caller).await?;
-            let named = listed.iter().find(|one| one["uri"] == uri);
-            if !named.is_some_and(|one| wants.resource(&[text(one, "name")])) {
+            let lists = found.list(McpListKind::Resources, caller).await?;
+            let named = lists.resources.iter().find(|it| it.uri == uri);
+            if !named.is_some_and(|it| wants.resource(&[&it.name])) {
                 return Err(unknown("resource", uri, server, []));
             }
         }
@@ -150,8 +135,8 @@ impl McpServers {
             return self.call(server, tool, arguments, caller).await;
         }
         let found = self.find(&caller.agent, server)?;
-        let listed = found.list(McpListKind::Tools, caller).await?;
-        let wanted = names(&listed).filter(|name| wants.tool(name));
+        let lists = found.list(McpListKind::Tools, caller).await?;
+        let wanted = names(&lists.tools).filter(|name| wants.tool(name));
         Err(unknown("tool", tool, server, wanted))
     }
 
@@ -253,7 +238,7 @@ impl McpServers {
         server: &str,
         cursor: Option<&str>,
         caller: &ToolCaller,
-    ) -> Result<Arc<Vec<Value>>> {
+    ) -> Result<Arc<McpLists>> {
         if let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) {
             let message = format!(
                 "unknown cursor \"{cursor}\": all {} come on the first page",
@@ -266,8 +251,8 @@ impl McpServers {
 }
 
 /// A whole list, as it is answered.
-fn page(what: McpListKind, items: impl Iterator<Item = Value>) -> Value {
-    let items: Vec<Value> = items.collect();
+fn page<T: Serialize>(what: McpListKind, items: impl Iterator<Item = T>) -> Value {
+    let items: Vec<T> = items.collect();
     json!({what.name(): items, "nextCursor": null})
 }
 
@@ -283,15 +268,11 @@ fn is_wanted(found: &McpServer, wants: &ServerSelections, uri: &str) -> bool {
     names.is_some_and(|names| wants.resource(&names))
 }
 
-fn text<'a>(one: &'a Value, key: &str) -> &'a str {
-    one[key].as_str().unwrap_or_default()
-}
-
-/// These keys of an object, as scripts call them. What is not there is `null`.
+/// These keys of an object. What is not there is `null`.
 fn picked(one: &Value, keys: &[&str]) -> Value {
     let found = keys.iter().map(|key| {
         let value = one.get(*key).cloned().unwrap_or_default();
-        (key.trim_start_matches('_').to_owned(), value)
+        ((*key).to_owned(), value)
     });
     Value::Object(found.collect())
 }

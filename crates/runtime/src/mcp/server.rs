@@ -12,7 +12,7 @@ use crate::app::read::units;
 use crate::error::Result;
 use crate::llm::Secrets;
 use crate::lock::lock;
-use crate::tool::{ToolCaller, ToolServer};
+use crate::tool::{McpLists, ToolCaller, ToolServer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -167,7 +167,7 @@ impl McpServer {
     }
 
     /// A whole list.
-    pub async fn list(&self, what: McpListKind, caller: &ToolCaller) -> Result<Arc<Vec<Value>>> {
+    pub async fn list(&self, what: McpListKind, caller: &ToolCaller) -> Result<Arc<McpLists>> {
         self.list_within(self.limit(caller), what, caller).await
     }
 
@@ -187,11 +187,11 @@ impl McpServer {
         limit: AnswerDeadline,
         what: McpListKind,
         caller: &ToolCaller,
-    ) -> Result<Arc<Vec<Value>>> {
+    ) -> Result<Arc<McpLists>> {
         match (&self.kind, self.link(&caller.authorized)?) {
             (_, Some(link)) => link.list(what, limit).await,
-            (McpServerKind::Processes(mapped), None) => Ok(mapped.list(what)),
-            (McpServerKind::Program(program), None) => Ok(program.list(what)),
+            (McpServerKind::Processes(mapped), None) => Ok(mapped.lists()),
+            (McpServerKind::Program(program), None) => Ok(program.lists()),
             (McpServerKind::Outside { .. }, None) => Ok(Arc::default()),
         }
     }

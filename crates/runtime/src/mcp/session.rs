@@ -5,6 +5,7 @@ use super::request::{McpListKind, McpRequest};
 use super::transport::{innermost, of_http};
 use crate::error::{Error, ErrorCode};
 use crate::llm::Secrets;
+use crate::tool::McpLists;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
@@ -42,7 +43,7 @@ pub struct McpSession {
 
 /// A list as the server gave it.
 struct CachedList {
-    items: Arc<Vec<Value>>,
+    lists: Arc<McpLists>,
     /// How often it had changed then.
     change: u64,
     until: Option<Instant>,
@@ -111,7 +112,7 @@ impl McpSession {
     }
 
     /// A list, asked for only if it is not known.
-    pub async fn list(&self, what: McpListKind) -> Result<Arc<Vec<Value>>, McpFailure> {
+    pub async fn list(&self, what: McpListKind) -> Result<Arc<McpLists>, McpFailure> {
         let mut known = self.lists[what as usize].lock().await;
         let change = self.notifications.change(what);
         let is_deaf = self.notifications.is_interrupted();
@@ -120,41 +121,38 @@ impl McpSession {
             .filter(|list| list.change == change && !is_deaf)
             && list.until.is_none_or(|until| Instant::now() < until)
         {
-            return Ok(list.items.clone());
+            return Ok(list.lists.clone());
         }
-        let (items, fresh) = self.fetch(what).await?;
-        let items = Arc::new(items);
+        let FetchedList { lists, fresh, .. } = self.fetch(what).await?;
+        let lists = Arc::new(lists);
         *known = Some(CachedList {
-            items: items.clone(),
+            lists: lists.clone(),
             change,
             until: fresh.map(|fresh| Instant::now() + fresh),
         });
-        Ok(items)
+        Ok(lists)
     }
 
-    async fn fetch(&self, what: McpListKind) -> Result<(Vec<Value>, Option<Duration>), McpFailure> {
-        let has = match what {
+    async fn fetch(&self, what: McpListKind) -> Result<FetchedList, McpFailure> {
+        let mut list = FetchedList::default();
+        let is_offered = match what {
             McpListKind::Tools => self.capabilities.tools.is_some(),
             McpListKind::Resources => self.capabilities.resources.is_some(),
             McpListKind::Prompts => self.capabilities.prompts.is_some(),
         };
-        let (mut items, mut fresh, mut cursor) = (Vec::new(), None, None);
-        if !has {
-            return Ok((items, fresh));
+        if !is_offered {
+            return Ok(list);
         }
         let refused = |why| self.refused(&format!("its list of {} {why}", what.name()));
-        let (mut bytes, mut seen) = (0, BTreeSet::new());
+        let (mut cursor, mut seen) = (None, BTreeSet::new());
         for _ in 0..PAGES {
             let page = PaginatedRequestParams::default().with_cursor(cursor);
-            let page = self.page(what, page).await?;
-            bytes += page.items.iter().map(size).sum::<usize>();
-            if bytes > LIST {
+            let next = self.page(what, page, &mut list).await?;
+            if list.bytes > LIST {
                 return Err(refused(format!("is larger than {} MiB", LIST >> 20)));
             }
-            items.extend(page.items);
-            fresh = [fresh, page.fresh].into_iter().flatten().min();
-            let Some(next) = page.next else {
-                return Ok((items, fresh));
+            let Some(next) = next else {
+                return Ok(list);
             };
             if !seen.insert(next.clone()) {
                 return Err(refused("begins again".to_owned()));
@@ -164,21 +162,28 @@ impl McpSession {
         Err(refused("has no end".to_owned()))
     }
 
+    /// Adds a page to a list; returns where the next one is.
     async fn page(
         &self,
         what: McpListKind,
         page: PaginatedRequestParams,
-    ) -> Result<ListPage, McpFailure> {
+        list: &mut FetchedList,
+    ) -> Result<Option<String>, McpFailure> {
         let page = Some(page);
         let failed = |error| self.failed(error);
         macro_rules! page {
             ($result:expr, $items:ident) => {{
                 let result = $result.await.map_err(failed)?;
-                ListPage {
-                    items: result.$items.iter().map(plain).collect(),
-                    fresh: result.ttl_ms.map(Duration::from_millis),
-                    next: result.next_cursor,
+                for item in &result.$items {
+                    let item = plain(item);
+                    list.bytes += size(&item);
+                    let item = serde_json::from_value(item);
+                    let item = item.map_err(|_| failed(ServiceError::UnexpectedResponse))?;
+                    list.lists.$items.push(item);
                 }
+                let fresh = result.ttl_ms.map(Duration::from_millis);
+                list.fresh = [list.fresh, fresh].into_iter().flatten().min();
+                result.next_cursor
             }};
         }
         Ok(match what {
@@ -272,11 +277,13 @@ impl McpSession {
     }
 }
 
-/// A part of a list.
-struct ListPage {
-    items: Vec<Value>,
+/// The pages of a list so far.
+#[derive(Default)]
+struct FetchedList {
+    lists: McpLists,
+    bytes: usize,
+    /// How long it may be kept.
     fresh: Option<Duration>,
-    next: Option<String>,
 }
 
 /// What whoever uses a server is told.

@@ -64,24 +64,21 @@ impl McpServers {
     ) -> Result<Vec<ServerTool>> {
         let wanted = ServerFilter::of(wanted);
         let server = self.find(&caller.agent, &wanted.id)?;
-        let listed = server.list(McpListKind::Tools, caller).await?;
-        let mut tools = Vec::new();
-        for about in listed.iter() {
-            let name = about["name"].as_str().unwrap_or_default();
-            if !wanted.takes_tool(name) {
-                continue;
-            }
-            let text = about["description"].as_str();
-            tools.push(ServerTool {
-                name: String::new(),
-                server: wanted.id.clone(),
-                tool: name.to_owned(),
-                description: text.unwrap_or_default().to_owned(),
-                parameters: parameters(&about["inputSchema"]),
-                samples: server.samples("tool", name).unwrap_or_default().to_vec(),
-            });
-        }
-        Ok(tools)
+        let lists = server.list(McpListKind::Tools, caller).await?;
+        let tools = lists.tools.iter();
+        let tools = tools.filter(|tool| wanted.takes_tool(&tool.name));
+        let offered = tools.map(|tool| ServerTool {
+            name: String::new(),
+            server: wanted.id.clone(),
+            tool: tool.name.clone(),
+            description: tool.description.clone().unwrap_or_default(),
+            parameters: parameters(&tool.input_schema),
+            samples: server
+                .samples("tool", &tool.name)
+                .unwrap_or_default()
+                .to_vec(),
+        });
+        Ok(offered.collect())
     }
 }
 
