@@ -33,7 +33,10 @@ pub use app_file::{
 pub use defaults::{AgentDefaults, DefaultUses, HistorySettings, StepUses};
 pub use kinds::FILES;
 pub use limits::LimitSettings;
-pub use mcp_mapping::{McpMapping, PromptMapping, ResourceMapping, ToolMapping};
+pub use mcp_mapping::{
+    McpMapping, ProcessArgument, PromptFile, PromptMapping, ResourceFile, ResourceMapping,
+    ToolMapping,
+};
 pub use package::{
     AgentKind, AgentOptions, AgentRuntime, AgentShare, AgentTools, ClientSettings, ConnectorChoice,
     ContextSettings, HistoryPlacement, PackageFile, Placement, ToolErrorPolicy, ToolOptions,

@@ -87,12 +87,12 @@ fn named(server: &McpServerFile) -> impl Iterator<Item = (&'static str, &str, &s
         prompts,
     } = &server.mapping;
     let tools = tools.iter();
-    let tools = tools.map(|it| ("tools", it.name.as_str(), it.process.as_str()));
+    let tools = tools.map(|it| ("tools", it.tool.name.as_str(), it.process.as_str()));
     let resources = resources.iter();
     let resources = resources.map(|it| ("resources", it.name.as_str(), it.process.as_str()));
     let called = prompts
         .iter()
-        .filter(|it| it.messages.is_empty() && it.template.is_none());
+        .filter(|it| it.file.messages.is_empty() && it.file.template.is_none());
     let prompts = called.map(|it| ("prompts", it.name.as_str(), it.process.as_str()));
     tools.chain(resources).chain(prompts)
 }

@@ -1,9 +1,11 @@
 //! Tools as a turn sees them: a list for the model, and calls that end in a result.
 
+mod sample;
 mod server;
 mod server_list;
 mod server_selection;
 
+pub use sample::McpSample;
 pub use server::{SendToolFn, ToolFn, ToolServer};
 pub use server_list::{McpLists, McpPrompt, McpPromptArgument, McpResource, McpTool};
 pub use server_selection::ServerSelection;
@@ -86,8 +88,8 @@ pub struct ServerTool {
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameters: Value,
-    /// Examples of calls, `{name?, description?, input, output?}`.
-    pub samples: Vec<Value>,
+    /// Examples of calls.
+    pub samples: Vec<McpSample>,
 }
 
 /// What came of a call.

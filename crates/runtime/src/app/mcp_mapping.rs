@@ -3,9 +3,10 @@
 use super::loader::AppLoader;
 use super::mcp_server::ServerFile;
 use super::problem::{FileProblem, ProblemReport, Severity};
-use super::read::{ConfigNode, Setting, ValueKind};
+use super::read::{ConfigNode, RawText, Setting, ValueKind};
 use crate::config;
 use crate::schema::{self, SchemaError};
+use crate::tool::{McpSample, McpTool};
 use ambit_storage::suggestion;
 use serde_json::{Map, Value};
 
@@ -23,10 +24,10 @@ config! {
         #[key = "mimeType"]
         mime_type: Option<String>,
         /// JSON Schema of the variables of its address.
-        schema: Option<Map<String, Value>>,
+        schema: Value as ValueKind::Map(&ValueKind::Any),
         /// What the process is called with.
         #[key = "x-process-args"]
-        arguments: Option<Vec<Value>>,
+        arguments: Option<Vec<ProcessArgument>>,
     }
 
     /// `mcps/mapping/<id>/prompts/<name>.pmt.yao`: a process, or a text, as a prompt.
@@ -38,9 +39,9 @@ config! {
         /// One text with variables.
         template: Option<String>,
         /// The variables.
-        arguments: Vec<Value> as ValueKind::List(&PromptArgument::KIND),
+        arguments: Vec<PromptArgument>,
         /// Messages with variables, in place of a template.
-        messages: Vec<Value> as ValueKind::List(&PromptMessage::KIND),
+        messages: Vec<PromptMessage>,
     }
 
     /// A variable of a prompt.
@@ -49,9 +50,9 @@ config! {
         #[required]
         name: String,
         /// What it means.
-        description: String,
+        description: Option<RawText>,
         /// Whether it must be given.
-        required: bool,
+        required: Option<bool>,
     }
 
     /// A message of a prompt.
@@ -63,6 +64,50 @@ config! {
         #[required]
         content: Value,
     }
+}
+
+/// An entry of `x-process-args`: what a process is called with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum ProcessArgument {
+    /// `:arguments`: all that was given.
+    #[default]
+    Whole,
+    /// `$a.b`: what is found at this path.
+    Path(Vec<String>),
+    /// Anything else, as it is.
+    Plain(Value),
+}
+
+impl From<Value> for ProcessArgument {
+    fn from(value: Value) -> Self {
+        let path = match value.as_str() {
+            Some(":arguments") => return Self::Whole,
+            // Anything else behind a `$` is a plain text, such as a price.
+            Some(text) => text
+                .strip_prefix('$')
+                .filter(|path| path.split('.').all(is_name)),
+            None => None,
+        };
+        match path {
+            Some(path) => Self::Path(path.split('.').map(str::to_owned).collect()),
+            None => Self::Plain(value),
+        }
+    }
+}
+
+impl Setting for ProcessArgument {
+    const KIND: ValueKind = ValueKind::Any;
+
+    fn read(value: Value) -> Option<Self> {
+        Some(value.into())
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let mut letters = name.chars();
+    let is_first = |letter: char| letter.is_alphabetic() || letter == '_';
+    letters.next().is_some_and(is_first)
+        && letters.all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
 }
 
 /// The processes of a server, as tools, resources and prompts. In the order of the server's file.
@@ -79,18 +124,14 @@ pub struct McpMapping {
 /// A process as a tool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolMapping {
-    /// The tool's name.
-    pub name: String,
     /// The process.
     pub process: String,
-    /// JSON Schema of the arguments, without `x-process-args`.
-    pub input: Value,
-    /// JSON Schema of the result.
-    pub output: Option<Value>,
+    /// The tool, whose schema is without `x-process-args`.
+    pub tool: McpTool,
     /// `x-process-args`.
-    pub arguments: Option<Vec<Value>>,
+    pub arguments: Option<Vec<ProcessArgument>>,
     /// Examples.
-    pub samples: Vec<Value>,
+    pub samples: Vec<McpSample>,
 }
 
 /// A process as a resource.
@@ -100,20 +141,17 @@ pub struct ResourceMapping {
     pub name: String,
     /// The process.
     pub process: String,
-    /// Its address: a template.
-    pub uri: String,
-    /// What people call it.
-    pub label: String,
-    /// What it is.
-    pub description: String,
-    /// What its content is.
-    pub mime_type: Option<String>,
-    /// JSON Schema of its variables, whose defaults are filled in.
-    pub schema: Option<Value>,
-    /// `x-process-args`.
-    pub arguments: Option<Vec<Value>>,
+    /// What its file says.
+    pub file: ResourceFile,
     /// Examples.
-    pub samples: Vec<Value>,
+    pub samples: Vec<McpSample>,
+}
+
+impl ResourceMapping {
+    /// What people call it.
+    pub fn label(&self) -> &str {
+        self.file.name.as_ref().unwrap_or(&self.name)
+    }
 }
 
 /// A process, or a text, as a prompt.
@@ -123,14 +161,8 @@ pub struct PromptMapping {
     pub name: String,
     /// The process.
     pub process: String,
-    /// What it is for.
-    pub description: String,
-    /// `{name, description?, required?}`.
-    pub arguments: Vec<Value>,
-    /// Messages with variables.
-    pub messages: Vec<Value>,
-    /// One text with variables.
-    pub template: Option<String>,
+    /// What its file says.
+    pub file: PromptFile,
 }
 
 /// Reads the mapping of a server that names these processes.
@@ -140,16 +172,25 @@ pub fn load(
     server: &ServerFile,
 ) -> Result<McpMapping, FileProblem> {
     let mut mapping = McpMapping::default();
-    for (name, process) in server.tools.clone() {
+    for (name, process) in &server.tools {
         mapping.tools.push(tool(loader, folder, name, process)?);
     }
-    for (name, process) in server.resources.clone() {
-        mapping
-            .resources
-            .push(resource(loader, folder, name, process)?);
+    for (name, process) in &server.resources {
+        let folder = format!("{folder}/resources");
+        let file = existing(loader, &folder, name, ".res.yao")?;
+        mapping.resources.push(ResourceMapping {
+            name: name.clone(),
+            process: process.clone(),
+            file: loader.read(&file)?.0,
+            samples: samples(loader, &format!("{folder}/{name}.jsonl"))?,
+        });
     }
-    for (name, process) in server.prompts.clone() {
-        mapping.prompts.push(prompt(loader, folder, name, process)?);
+    for (name, process) in &server.prompts {
+        mapping.prompts.push(PromptMapping {
+            name: name.clone(),
+            process: process.clone(),
+            file: prompt(loader, &format!("{folder}/prompts/{name}.pmt.yao"), name)?,
+        });
     }
     Ok(mapping)
 }
@@ -157,37 +198,37 @@ pub fn load(
 fn tool(
     loader: &mut AppLoader,
     folder: &str,
-    name: String,
-    process: String,
+    name: &str,
+    process: &str,
 ) -> Result<ToolMapping, FileProblem> {
     let schemes = format!("{folder}/schemes");
-    let file = format!("{schemes}/{name}.in.yao");
-    if !loader.has(&file) {
-        return Err(missing(loader, &schemes, ".in.yao", &name));
-    }
+    let file = existing(loader, &schemes, name, ".in.yao")?;
     let (mut input, node) = schema(loader, &file)?;
-    let arguments = match input.remove("x-process-args") {
-        None => None,
-        Some(Value::Array(arguments)) => Some(arguments),
-        Some(_) => {
+    let arguments = match input.remove("x-process-args").map(Vec::read) {
+        Some(None) => {
             let at = node.position("x-process-args");
             let message =
                 "\"x-process-args\" must be a list: \":arguments\", \"$args.name\" or plain values";
             return Err(loader.refuse(FileProblem::at(Severity::Error, &file, at, message)));
         }
+        given => given.flatten(),
     };
     let file = format!("{schemes}/{name}.out.yao");
     let output = match loader.has(&file) {
         true => Some(Value::Object(schema(loader, &file)?.0)),
         false => None,
     };
+    let description = input.get("description").and_then(Value::as_str);
     Ok(ToolMapping {
-        samples: samples(loader, &format!("{schemes}/{name}.jsonl"))?,
-        name,
-        process,
-        input: Value::Object(input),
-        output,
+        process: process.to_owned(),
+        tool: McpTool {
+            name: name.to_owned(),
+            description: description.map(str::to_owned),
+            input_schema: Value::Object(input),
+            output_schema: output,
+        },
         arguments,
+        samples: samples(loader, &format!("{schemes}/{name}.jsonl"))?,
     })
 }
 
@@ -201,61 +242,19 @@ fn schema(
         let message = format!("the file is no JSON Schema: {reason}");
         return Err(loader.refuse(FileProblem::new(Severity::Error, file, message)));
     }
-    match value {
-        Value::Object(schema) => Ok((schema, node)),
-        _ => Ok((Map::new(), node)),
-    }
-}
-
-fn resource(
-    loader: &mut AppLoader,
-    folder: &str,
-    name: String,
-    process: String,
-) -> Result<ResourceMapping, FileProblem> {
-    let resources = format!("{folder}/resources");
-    let file = format!("{resources}/{name}.res.yao");
-    if !loader.has(&file) {
-        return Err(missing(loader, &resources, ".res.yao", &name));
-    }
-    let (read, _) = loader.read::<ResourceFile>(&file)?;
-    Ok(ResourceMapping {
-        samples: samples(loader, &format!("{resources}/{name}.jsonl"))?,
-        process,
-        uri: read.uri,
-        label: read.name.unwrap_or_else(|| name.clone()),
-        description: read.description,
-        mime_type: read.mime_type,
-        schema: read.schema.map(Value::Object),
-        arguments: read.arguments,
-        name,
-    })
+    Ok((Map::read(value).unwrap_or_default(), node))
 }
 
 /// A prompt needs no file: its process may say all.
-fn prompt(
-    loader: &mut AppLoader,
-    folder: &str,
-    name: String,
-    process: String,
-) -> Result<PromptMapping, FileProblem> {
-    let file = format!("{folder}/prompts/{name}.pmt.yao");
-    let mut read = PromptFile::default();
-    if loader.has(&file) {
-        let (own, node) = loader.read(&file)?;
-        let mut report = ProblemReport::new(&file);
-        judge_prompt(&name, &own, &node, &mut report);
-        loader.take(report)?;
-        read = own;
+fn prompt(loader: &mut AppLoader, file: &str, name: &str) -> Result<PromptFile, FileProblem> {
+    if !loader.has(file) {
+        return Ok(PromptFile::default());
     }
-    Ok(PromptMapping {
-        name,
-        process,
-        description: read.description,
-        arguments: read.arguments,
-        messages: read.messages,
-        template: read.template,
-    })
+    let (prompt, node) = loader.read(file)?;
+    let mut report = ProblemReport::new(file);
+    judge_prompt(name, &prompt, &node, &mut report);
+    loader.take(report)?;
+    Ok(prompt)
 }
 
 /// A prompt is called by the name that the server gives it, and has its text from one place.
@@ -273,7 +272,7 @@ fn judge_prompt(name: &str, prompt: &PromptFile, node: &ConfigNode, report: &mut
 }
 
 /// One example a line.
-fn samples(loader: &mut AppLoader, file: &str) -> Result<Vec<Value>, FileProblem> {
+fn samples(loader: &mut AppLoader, file: &str) -> Result<Vec<McpSample>, FileProblem> {
     if !loader.has(file) {
         return Ok(Vec::new());
     }
@@ -284,8 +283,8 @@ fn samples(loader: &mut AppLoader, file: &str) -> Result<Vec<Value>, FileProblem
             continue;
         }
         match serde_json::from_str(text) {
-            Ok(sample @ Value::Object(_)) => samples.push(sample),
-            _ => {
+            Ok(sample) => samples.push(sample),
+            Err(_) => {
                 return Err(loader.refuse(FileProblem {
                     line: Some(line),
                     ..FileProblem::new(Severity::Error, file, "the line is no JSON object")
@@ -296,15 +295,19 @@ fn samples(loader: &mut AppLoader, file: &str) -> Result<Vec<Value>, FileProblem
     Ok(samples)
 }
 
-/// A file of the mapping is not there; a near one is named.
-fn missing(loader: &mut AppLoader, folder: &str, ending: &str, name: &str) -> FileProblem {
+/// The path of a file of the mapping; where it is not there, a near one is named.
+fn existing(
+    loader: &mut AppLoader,
+    folder: &str,
+    name: &str,
+    ending: &str,
+) -> Result<String, FileProblem> {
     let file = format!("{folder}/{name}{ending}");
-    let there: Vec<String> = loader
-        .within(folder, ending)
-        .into_iter()
-        .map(|it| it.0)
-        .collect();
-    let hint = suggestion::hint(name, there.iter().map(String::as_str));
+    if loader.has(&file) {
+        return Ok(file);
+    }
+    let there = loader.within(folder, ending);
+    let hint = suggestion::hint(name, there.iter().map(|it| it.0.as_str()));
     let message = format!("the file is not there, so \"{name}\" cannot be called{hint}");
-    loader.refuse(FileProblem::new(Severity::Error, &file, message))
+    Err(loader.refuse(FileProblem::new(Severity::Error, &file, message)))
 }

@@ -6,9 +6,9 @@ mod uri;
 
 use super::request::McpRequest;
 use super::{tool_result, unknown};
-use crate::app::{self, McpMapping, PromptMapping, ResourceMapping, ToolMapping};
+use crate::app::{McpMapping, McpServerFile, PromptMapping, ResourceMapping, ToolMapping};
 use crate::error::{Error, ErrorCode, Result};
-use crate::tool::{McpLists, McpPrompt, McpPromptArgument, McpResource, McpTool, ToolCaller};
+use crate::tool::{McpLists, McpPrompt, McpPromptArgument, McpResource, McpSample, ToolCaller};
 use crate::value_text::value_text;
 use arguments::MappingInput;
 use serde_json::{Map, Value, json};
@@ -17,20 +17,20 @@ use uri::{UriTemplate, UriVariables};
 
 /// The processes of a server.
 pub struct ProcessServer {
-    about: Arc<app::McpServerFile>,
+    about: Arc<McpServerFile>,
     lists: Arc<McpLists>,
 }
 
 impl ProcessServer {
     /// What a server's mapping describes.
-    pub fn new(about: Arc<app::McpServerFile>) -> Self {
+    pub fn new(about: Arc<McpServerFile>) -> Self {
         let McpMapping {
             tools,
             resources,
             prompts,
         } = &about.mapping;
         let lists = McpLists {
-            tools: tools.iter().map(tool).collect(),
+            tools: tools.iter().map(|it| it.tool.clone()).collect(),
             resources: resources.iter().map(resource).collect(),
             prompts: prompts.iter().map(prompt).collect(),
         };
@@ -41,12 +41,12 @@ impl ProcessServer {
     }
 
     /// Examples of a tool or a resource, if there is one of this name.
-    pub fn samples(&self, kind: &str, name: &str) -> Option<&[Value]> {
+    pub fn samples(&self, kind: &str, name: &str) -> Option<&[McpSample]> {
         let McpMapping {
             tools, resources, ..
         } = &self.about.mapping;
         match kind {
-            "tool" => Some(&tools.iter().find(|tool| tool.name == name)?.samples),
+            "tool" => Some(&tools.iter().find(|it| it.tool.name == name)?.samples),
             _ => Some(&resources.iter().find(|it| is_called(it, name))?.samples),
         }
     }
@@ -56,16 +56,16 @@ impl ProcessServer {
         let mut known = self.about.mapping.resources.iter();
         let called = known.find(|it| is_called(it, name));
         let resource = called.or_else(|| Some(self.at(name)?.0))?;
-        Some([&resource.name, &resource.label, &resource.uri])
+        Some([&resource.name, resource.label(), &resource.file.uri])
     }
 
     /// The resource at an address, and the variables in it. One that has just this address comes before those whose template
     /// it fits.
     fn at(&self, uri: &str) -> Option<(&ResourceMapping, UriVariables)> {
         let known = self.about.mapping.resources.iter();
-        let (same, others): (Vec<_>, Vec<_>) = known.partition(|it| it.uri == uri);
+        let (same, others): (Vec<_>, Vec<_>) = known.partition(|it| it.file.uri == uri);
         let mut fitting = same.into_iter().chain(others);
-        fitting.find_map(|it| Some((it, UriTemplate::new(&it.uri).variables(uri)?)))
+        fitting.find_map(|it| Some((it, UriTemplate::new(&it.file.uri).variables(uri)?)))
     }
 
     async fn call(
@@ -79,16 +79,17 @@ impl ProcessServer {
         match caller.processes.run(&tool.process, arguments).await {
             Ok(result) => Ok(wrapped(result)),
             Err(error) if ends_turn(&error) => Err(error),
-            Err(error) => Ok(tool_result::error(&failed(&tool.name, &error.message))),
+            Err(error) => Ok(tool_result::error(&failed(&tool.tool.name, &error.message))),
         }
     }
 
     async fn read(&self, uri: &str, caller: &ToolCaller) -> Result<Value> {
-        let Some((resource, (path, query))) = self.at(uri) else {
+        let Some((resource, variables)) = self.at(uri) else {
             return Err(self.unknown("resource", uri));
         };
-        let given = MappingInput::of_resource(&path, query, resource.schema.as_ref());
-        let arguments = given.arguments(resource.arguments.as_deref());
+        let file = &resource.file;
+        let given = MappingInput::of_resource(&variables, &file.schema);
+        let arguments = given.arguments(file.arguments.as_deref());
         let result = caller.processes.run(&resource.process, arguments).await?;
         if result.get("contents").is_some_and(Value::is_array) {
             return Ok(result);
@@ -97,7 +98,7 @@ impl ProcessServer {
             Value::String(text) => ("text/plain", text),
             other => ("application/json", other.to_string()),
         };
-        let mime_type = resource.mime_type.as_deref().unwrap_or(usual);
+        let mime_type = file.mime_type.as_deref().unwrap_or(usual);
         Ok(json!({"contents": [{"uri": uri, "mimeType": mime_type, "text": text}]}))
     }
 
@@ -111,22 +112,26 @@ impl ProcessServer {
         let Some(prompt) = known.find(|prompt| prompt.name == name) else {
             return Err(self.unknown("prompt", name));
         };
-        for argument in &prompt.arguments {
-            let needed = argument["name"].as_str().unwrap_or_default();
-            if argument["required"] == true && !given.contains_key(needed) {
+        let file = &prompt.file;
+        for argument in &file.arguments {
+            let needed = &argument.name;
+            if argument.required == Some(true) && !given.contains_key(needed) {
                 let message = format!("prompt \"{name}\" needs the argument \"{needed}\"");
-                return Err(Error::invalid(needed, message));
+                return Err(Error::invalid(needed.as_str(), message));
             }
         }
-        let messages = match (&prompt.template, prompt.messages.as_slice()) {
+        let messages = match (&file.template, file.messages.as_slice()) {
             (None, []) => return self.prompt_of_process(prompt, given, caller).await,
             (Some(template), []) => vec![said("user", &template::fill(template, &given).into())],
             (_, messages) => {
                 let fill = |text: &str| template::fill(text, &given);
-                messages.iter().map(|it| filled(it, fill)).collect()
+                messages
+                    .iter()
+                    .map(|it| filled(&it.role, &it.content, fill))
+                    .collect()
             }
         };
-        Ok(json!({"description": prompt.description, "messages": messages}))
+        Ok(json!({"description": file.description, "messages": messages}))
     }
 
     async fn prompt_of_process(
@@ -135,27 +140,27 @@ impl ProcessServer {
         given: Map<String, Value>,
         caller: &ToolCaller,
     ) -> Result<Value> {
-        let arguments = vec![Value::Object(given)];
-        let result = caller.processes.run(&prompt.process, arguments).await?;
-        match result {
-            Value::String(text) => Ok(
-                json!({"description": prompt.description, "messages": [said("user", &text.into())]}),
-            ),
-            result if result["messages"].is_array() => {
-                let messages = result["messages"].as_array().into_iter().flatten();
+        let (process, arguments) = (&prompt.process, vec![Value::Object(given)]);
+        let result = caller.processes.run(process, arguments).await?;
+        let mut description = prompt.file.description.as_str();
+        let messages = match &result {
+            Value::String(_) => vec![said("user", &result)],
+            result => {
+                let Some(messages) = result["messages"].as_array() else {
+                    let message =
+                        format!("process {process} gave no prompt: a string or {{messages}}");
+                    return Err(Error::new(ErrorCode::McpError, message));
+                };
+                description = result["description"].as_str().unwrap_or(description);
                 // What a process says is said as it is.
-                let messages: Vec<Value> = messages.map(|it| filled(it, str::to_owned)).collect();
-                let own = result["description"].as_str();
-                Ok(json!({"description": own.unwrap_or(&prompt.description), "messages": messages}))
+                let message = |it: &Value| {
+                    let role = it["role"].as_str().unwrap_or("user");
+                    filled(role, &it["content"], str::to_owned)
+                };
+                messages.iter().map(message).collect()
             }
-            _ => {
-                let message = format!(
-                    "process {} gave no prompt: a string or {{messages}}",
-                    prompt.process
-                );
-                Err(Error::new(ErrorCode::McpError, message))
-            }
-        }
+        };
+        Ok(json!({"description": description, "messages": messages}))
     }
 
     /// What the mapping offers.
@@ -168,7 +173,7 @@ impl ProcessServer {
         match request {
             McpRequest::Call { tool, arguments } => {
                 let mut known = self.about.mapping.tools.iter();
-                match known.find(|known| known.name == tool) {
+                match known.find(|known| known.tool.name == tool) {
                     Some(tool) => self.call(tool, arguments, caller).await,
                     None => Err(self.unknown("tool", &tool)),
                 }
@@ -190,7 +195,7 @@ pub fn failed(tool: &str, why: &str) -> String {
 
 /// Whether this is a resource's name in the server's file or in its own.
 fn is_called(resource: &ResourceMapping, name: &str) -> bool {
-    resource.name == name || resource.label == name
+    resource.name == name || resource.label() == name
 }
 
 /// Errors that are not the tool's but the turn's.
@@ -208,13 +213,12 @@ pub fn wrapped(result: Value) -> Value {
 }
 
 /// A message with its texts filled in, and its content in the protocol's form.
-fn filled(message: &Value, fill: impl Fn(&str) -> String) -> Value {
-    let role = message["role"].as_str().unwrap_or("user");
+fn filled(role: &str, content: &Value, fill: impl Fn(&str) -> String) -> Value {
     let fill = |value: &Value| match value {
         Value::String(text) => fill(text).into(),
         other => other.clone(),
     };
-    match &message["content"] {
+    match content {
         Value::Object(content) => {
             let content = content
                 .iter()
@@ -229,38 +233,27 @@ fn said(role: &str, text: &Value) -> Value {
     json!({"role": role, "content": {"type": "text", "text": text}})
 }
 
-fn tool(tool: &ToolMapping) -> McpTool {
-    let description = tool.input.get("description").and_then(Value::as_str);
-    McpTool {
-        name: tool.name.clone(),
-        description: description.map(str::to_owned),
-        input_schema: tool.input.clone(),
-        output_schema: tool.output.clone(),
-    }
-}
-
 fn resource(resource: &ResourceMapping) -> McpResource {
+    let file = &resource.file;
     McpResource {
-        uri: resource.uri.clone(),
-        name: resource.label.clone(),
-        description: Some(resource.description.clone()),
-        mime_type: resource.mime_type.clone(),
+        uri: file.uri.clone(),
+        name: resource.label().to_owned(),
+        description: Some(file.description.clone()),
+        mime_type: file.mime_type.clone(),
         meta: None,
     }
 }
 
 fn prompt(prompt: &PromptMapping) -> McpPrompt {
-    let arguments = prompt.arguments.iter().map(|argument| {
-        let text = |key: &str| argument[key].as_str().map(str::to_owned);
-        McpPromptArgument {
-            name: text("name").unwrap_or_default(),
-            description: text("description"),
-            required: argument["required"].as_bool(),
-        }
+    let arguments = prompt.file.arguments.iter();
+    let arguments = arguments.map(|argument| McpPromptArgument {
+        name: argument.name.clone(),
+        description: argument.description.as_ref().map(|text| text.0.clone()),
+        required: argument.required,
     });
     McpPrompt {
         name: prompt.name.clone(),
-        description: Some(prompt.description.clone()),
+        description: Some(prompt.file.description.clone()),
         arguments: Some(arguments.collect()),
     }
 }

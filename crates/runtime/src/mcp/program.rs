@@ -4,7 +4,7 @@ use super::process::{ends_turn, failed, wrapped};
 use super::request::McpRequest;
 use super::{tool_result, unknown};
 use crate::error::Result;
-use crate::tool::{McpLists, McpTool, ToolCaller, ToolServer};
+use crate::tool::{McpLists, ToolCaller, ToolServer};
 use futures::FutureExt;
 use serde_json::Value;
 use std::panic::AssertUnwindSafe;
@@ -18,12 +18,7 @@ pub struct ProgramServer {
 
 impl ProgramServer {
     pub fn new(server: ToolServer) -> Self {
-        let tools = server.tools().iter().map(|tool| McpTool {
-            name: tool.name.clone(),
-            description: Some(tool.description.clone()),
-            input_schema: tool.parameters.clone(),
-            output_schema: None,
-        });
+        let tools = server.tools().iter().map(|tool| tool.about.clone());
         let lists = McpLists {
             tools: tools.collect(),
             ..McpLists::default()
@@ -47,7 +42,8 @@ impl ProgramServer {
             McpRequest::Read { uri } => return Err(unknown("resource", &uri, id, [])),
             McpRequest::Prompt { name, .. } => return Err(unknown("prompt", &name, id, [])),
         };
-        let Some(tool) = self.server.tools().iter().find(|tool| tool.name == name) else {
+        let mut tools = self.server.tools().iter();
+        let Some(tool) = tools.find(|tool| tool.about.name == name) else {
             return Err(unknown("tool", &name, id, []));
         };
         let work = AssertUnwindSafe(tool.call(Value::Object(arguments), caller.clone()));

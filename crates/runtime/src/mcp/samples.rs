@@ -9,7 +9,7 @@ pub fn message(tools: &[ServerTool], most: usize) -> Option<String> {
     let mut text = String::new();
     for tool in tools {
         for sample in tool.samples.iter().take(most) {
-            let words = |key: &str| sample[key].as_str().filter(|text| !text.is_empty());
+            let words = |key: &str| sample.get(key)?.as_str().filter(|text| !text.is_empty());
             let title = [words("name"), words("description")].into_iter().flatten();
             let title: Vec<&str> = title.collect();
             let _ = write!(text, "\n\n{}", tool.name);
@@ -34,7 +34,7 @@ mod tests {
     fn tool(name: &str, samples: &Value) -> ServerTool {
         ServerTool {
             name: name.to_owned(),
-            samples: samples.as_array().unwrap().clone(),
+            samples: serde_json::from_value(samples.clone()).unwrap(),
             ..ServerTool::default()
         }
     }

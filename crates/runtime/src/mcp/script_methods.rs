@@ -221,14 +221,8 @@ impl McpServers {
             None if found.is_outside() => &[],
             None => return Err(unknown(kind, name, server, [])),
         };
-        let numbered = samples.iter().enumerate().map(|(index, sample)| {
-            let mut numbered = picked(sample, &keys);
-            for (key, value) in sample.as_object().into_iter().flatten() {
-                numbered[key] = value.clone();
-            }
-            numbered["index"] = index.into();
-            numbered
-        });
+        let samples = samples.iter().enumerate();
+        let numbered = samples.map(|(index, sample)| sample.numbered(&keys, index));
         Ok(numbered.collect())
     }
 

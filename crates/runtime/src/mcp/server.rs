@@ -12,7 +12,7 @@ use crate::app::read::units;
 use crate::error::Result;
 use crate::llm::Secrets;
 use crate::lock::lock;
-use crate::tool::{McpLists, ToolCaller, ToolServer};
+use crate::tool::{McpLists, McpSample, ToolCaller, ToolServer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -98,7 +98,7 @@ impl McpServer {
     }
 
     /// Examples of a tool or a resource.
-    pub fn samples(&self, kind: &str, name: &str) -> Option<&[Value]> {
+    pub fn samples(&self, kind: &str, name: &str) -> Option<&[McpSample]> {
         match &self.kind {
             McpServerKind::Processes(mapped) => mapped.samples(kind, name),
             McpServerKind::Program(_) | McpServerKind::Outside { .. } => None,

@@ -1,6 +1,6 @@
 //! Tools that are functions of the program around the runtime.
 
-use super::ToolCaller;
+use super::{McpTool, ToolCaller};
 use crate::error::Result;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -18,10 +18,7 @@ pub struct ToolServer {
 /// A function and what models are told of it.
 #[derive(Clone)]
 pub(crate) struct ProgramTool {
-    pub name: String,
-    pub description: String,
-    /// JSON Schema of its arguments.
-    pub parameters: Value,
+    pub about: McpTool,
     function: Arc<BoxedToolFn>,
 }
 
@@ -66,9 +63,12 @@ impl ToolServer {
         function: impl ToolFn,
     ) -> Self {
         self.tools.push(ProgramTool {
-            name: name.into(),
-            description: description.into(),
-            parameters,
+            about: McpTool {
+                name: name.into(),
+                description: Some(description.into()),
+                input_schema: parameters,
+                output_schema: None,
+            },
             function: Arc::new(move |arguments, caller| Box::pin(function(arguments, caller))),
         });
         self

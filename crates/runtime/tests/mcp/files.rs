@@ -2,6 +2,7 @@
 
 use crate::place::files;
 use ambit_runtime::app::{App, ToolMapping};
+use ambit_runtime::tool::McpTool;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -168,12 +169,15 @@ fn an_entry_of_mcp_servers_names_one_server() {
 fn a_mapping_is_read_for_servers_of_the_app_and_of_agents() {
     let schema = "{\"type\": \"object\", // a comment\n \"x-process-args\": [\"$args.a\", 2], \"description\": \"adds\",}";
     let tool = ToolMapping {
-        name: "add".to_owned(),
         process: "scripts.m.Add".to_owned(),
-        input: json!({"type": "object", "description": "adds"}),
-        output: Some(json!({"type": "integer"})),
-        arguments: Some(vec![json!("$args.a"), json!(2)]),
-        samples: vec![json!({"name": "one"})],
+        tool: McpTool {
+            name: "add".to_owned(),
+            description: Some("adds".to_owned()),
+            input_schema: json!({"type": "object", "description": "adds"}),
+            output_schema: Some(json!({"type": "integer"})),
+        },
+        arguments: Some(vec![json!("$args.a").into(), json!(2).into()]),
+        samples: serde_json::from_value(json!([{"name": "one"}])).unwrap(),
     };
     for (server, folder, id) in [
         ("mcps/a/s.mcp.yao", "mcps/mapping/a/s", "a.s"),

@@ -256,10 +256,7 @@ async fn samples_go_to_scripts_and_to_the_model() {
         ("s__add", "adds")
     );
     assert_eq!(
-        tools[0].samples,
-        [
-            json!({"name": "one", "input": {"a": 1}, "output": 6}),
-            json!({"name": "two"})
-        ]
+        json!(tools[0].samples),
+        json!([{"name": "one", "input": {"a": 1}, "output": 6}, {"name": "two"}])
     );
 }

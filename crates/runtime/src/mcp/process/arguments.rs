@@ -1,9 +1,10 @@
 //! `x-process-args`: what a process gets of what a tool or resource was given.
 
+use super::uri::UriVariables;
+use crate::app::ProcessArgument;
 use crate::schema::fill_in;
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
-
-const WHOLE: &str = ":arguments";
 
 /// What was given.
 pub struct MappingInput {
@@ -22,20 +23,14 @@ impl MappingInput {
         }
     }
 
-    /// The variables of a resource, those of its path and those of its query.
-    pub fn of_resource(
-        path: &Map<String, Value>,
-        query: Map<String, Value>,
-        schema: Option<&Value>,
-    ) -> Self {
-        let mut whole = path.clone();
-        whole.extend(query);
-        let whole = fill_in(schema.unwrap_or(&Value::Null), Value::Object(whole));
-        let query = whole.as_object().into_iter().flatten();
-        let query = query.filter(|(name, _)| !path.contains_key(*name));
-        let query: Map<String, Value> = query
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
+    /// The variables of a resource, with the defaults of their schema.
+    pub fn of_resource(variables: &UriVariables, schema: &Value) -> Self {
+        let path = values(&variables.path);
+        let mut given = path.clone();
+        given.extend(values(&variables.query));
+        let whole = fill_in(schema, Value::Object(given));
+        let mut query = whole.as_object().cloned().unwrap_or_default();
+        query.retain(|name, _| !path.contains_key(name));
         Self {
             groups: Some(json!({"uri": path, "query": query})),
             whole,
@@ -43,54 +38,56 @@ impl MappingInput {
     }
 
     /// What the process gets.
-    pub fn arguments(&self, mapped: Option<&[Value]>) -> Vec<Value> {
+    pub fn arguments(&self, mapped: Option<&[ProcessArgument]>) -> Vec<Value> {
         match mapped {
             None => vec![self.whole.clone()],
             Some(mapped) => mapped.iter().map(|one| self.argument(one)).collect(),
         }
     }
 
-    fn argument(&self, mapped: &Value) -> Value {
-        let Some(text) = mapped.as_str() else {
-            return mapped.clone();
-        };
-        if text == WHOLE {
-            return self.whole.clone();
+    fn argument(&self, mapped: &ProcessArgument) -> Value {
+        match mapped {
+            ProcessArgument::Whole => self.whole.clone(),
+            ProcessArgument::Path(names) => self.find(names).cloned().unwrap_or_default(),
+            ProcessArgument::Plain(value) => value.clone(),
         }
-        let Some(path) = text.strip_prefix('$').filter(|path| is_path(path)) else {
-            return mapped.clone();
+    }
+
+    fn find(&self, names: &[String]) -> Option<&Value> {
+        let (group, inner) = names.split_first()?;
+        let group = match (group.as_str(), &self.groups) {
+            _ if inner.is_empty() => None,
+            ("args", None) => Some(&self.whole),
+            (group, Some(groups)) => groups.get(group),
+            _ => None,
         };
-        let (from, path) = match (path.split_once('.'), &self.groups) {
-            (Some(("args", path)), None) => (&self.whole, path),
-            (Some((group @ ("uri" | "query"), path)), Some(groups)) => (&groups[group], path),
-            _ => (&self.whole, path),
+        let (from, names) = match group {
+            Some(group) => (group, inner),
+            None => (&self.whole, names),
         };
-        let mut found = Some(from);
-        for name in path.split('.') {
-            found = found.and_then(|value| value.get(name));
-        }
-        found.cloned().unwrap_or_default()
+        names.iter().try_fold(from, |value, name| value.get(name))
     }
 }
 
-/// `a.b`: anything else behind a `$` is a plain text, such as a price.
-fn is_path(path: &str) -> bool {
-    path.split('.').all(|name| {
-        let mut letters = name.chars();
-        let is_first = |letter: char| letter.is_alphabetic() || letter == '_';
-        letters.next().is_some_and(is_first)
-            && letters.all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
-    })
+fn values(texts: &IndexMap<String, String>) -> Map<String, Value> {
+    let values = texts.iter();
+    let values = values.map(|(name, text)| (name.clone(), text.as_str().into()));
+    values.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn mapped(entries: &Value) -> Vec<ProcessArgument> {
+        let entries = entries.as_array().unwrap().iter();
+        entries.cloned().map(ProcessArgument::from).collect()
+    }
+
     #[test]
     fn a_process_gets_what_is_mapped() {
         let given = MappingInput::of_tool(json!({"a": 1, "deep": {"b": [2]}}));
-        let mapped = json!([
+        let entries = json!([
             ":arguments",
             "$args.a",
             "$args.deep.b",
@@ -106,7 +103,7 @@ mod tests {
         let expected = json!([
             {"a": 1, "deep": {"b": [2]}}, 1, [2], {"b": [2]}, null, null, "$5", "text", 7, null, "$a b",
         ]);
-        let arguments = given.arguments(Some(mapped.as_array().unwrap()));
+        let arguments = given.arguments(Some(&mapped(&entries)));
         assert_eq!(Value::Array(arguments), expected);
         assert_eq!(given.arguments(None), [json!({"a": 1, "deep": {"b": [2]}})]);
         assert_eq!(given.arguments(Some(&[])), Vec::<Value>::new());
@@ -114,13 +111,16 @@ mod tests {
 
     #[test]
     fn a_resource_gives_the_variables_of_its_path_and_of_its_query() {
-        let map = |value: Value| value.as_object().unwrap().clone();
+        let text = |name: &str, text: &str| IndexMap::from([(name.to_owned(), text.to_owned())]);
         let schema =
             json!({"properties": {"check": {"default": "all"}, "deep": {"default": true}}});
-        let (path, query) = (map(json!({"id": "7"})), map(json!({"check": "disk"})));
-        let given = MappingInput::of_resource(&path, query, Some(&schema));
-        let mapped = json!(["$uri.id", "$query.check", "$query.deep", "$query.id"]);
-        let arguments = given.arguments(Some(mapped.as_array().unwrap()));
+        let variables = UriVariables {
+            path: text("id", "7"),
+            query: text("check", "disk"),
+        };
+        let given = MappingInput::of_resource(&variables, &schema);
+        let entries = json!(["$uri.id", "$query.check", "$query.deep", "$query.id"]);
+        let arguments = given.arguments(Some(&mapped(&entries)));
         assert_eq!(Value::Array(arguments), json!(["7", "disk", true, null]));
         assert_eq!(
             given.arguments(None),

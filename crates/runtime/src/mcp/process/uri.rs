@@ -1,10 +1,15 @@
 //! Addresses of resources as templates: `echo://health/{part}?check={check}`.
 
+use indexmap::IndexMap;
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value};
 
-/// The variables of a path, and those of a query.
-pub type UriVariables = (Map<String, Value>, Map<String, Value>);
+/// The variables of an address.
+pub struct UriVariables {
+    /// Those of its path.
+    pub path: IndexMap<String, String>,
+    /// Those of its query.
+    pub query: IndexMap<String, String>,
+}
 
 /// A template.
 pub struct UriTemplate<'a> {
@@ -28,10 +33,7 @@ impl<'a> UriTemplate<'a> {
         let given: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes())
             .into_owned()
             .collect();
-        let mut in_query = Map::new();
-        for (key, value) in &given {
-            in_query.insert(key.clone(), value.as_str().into());
-        }
+        let mut in_query: IndexMap<String, String> = given.iter().cloned().collect();
         for pair in self.query.split('&') {
             let Some((key, wanted)) = pair.split_once('=') else {
                 continue;
@@ -44,19 +46,22 @@ impl<'a> UriTemplate<'a> {
                 (None, Some((_, value))) if value == wanted => {}
                 (None, _) => return None,
                 (Some(name), Some((_, value))) if name != key => {
-                    in_query.remove(key);
-                    in_query.insert(name.to_owned(), value.as_str().into());
+                    in_query.swap_remove(key);
+                    in_query.insert(name.to_owned(), value.clone());
                 }
                 (Some(_), _) => {}
             }
         }
-        Some((in_path, in_query))
+        Some(UriVariables {
+            path: in_path,
+            query: in_query,
+        })
     }
 }
 
 /// A variable of the path stands for everything up to the letter behind it, and never for a `/`, unless it is `{+name}`.
-fn path_variables(template: &str, path: &str) -> Option<Map<String, Value>> {
-    let mut found = Map::new();
+fn path_variables(template: &str, path: &str) -> Option<IndexMap<String, String>> {
+    let mut found = IndexMap::new();
     let (mut template, mut path) = (template, path);
     while let Some((before, rest)) = template.split_once('{') {
         path = path.strip_prefix(before)?;
@@ -76,7 +81,7 @@ fn path_variables(template: &str, path: &str) -> Option<Map<String, Value>> {
         }
         found.insert(
             name.to_owned(),
-            percent_decode_str(value).decode_utf8_lossy().into(),
+            percent_decode_str(value).decode_utf8_lossy().into_owned(),
         );
         (template, path) = (after, &path[end..]);
     }
@@ -86,11 +91,15 @@ fn path_variables(template: &str, path: &str) -> Option<Map<String, Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Map, Value, json};
 
     fn read(template: &str, uri: &str) -> Value {
+        let object = |texts: IndexMap<String, String>| {
+            let values = texts.into_iter().map(|(name, text)| (name, text.into()));
+            Value::Object(values.collect::<Map<_, _>>())
+        };
         match UriTemplate::new(template).variables(uri) {
-            Some((path, query)) => json!([path, query]),
+            Some(UriVariables { path, query }) => json!([object(path), object(query)]),
             None => Value::Null,
         }
     }
