@@ -37,6 +37,7 @@ pub use mcp_mapping::{
     McpMapping, ProcessArgument, PromptFile, PromptMapping, ResourceFile, ResourceMapping,
     ToolMapping,
 };
+pub use mcp_server::{ConnectionSettings, ServerFile, TransportKind};
 pub use package::{
     AgentKind, AgentOptions, AgentRuntime, AgentShare, AgentTools, ClientSettings, ConnectorChoice,
     ContextSettings, HistoryPlacement, PackageFile, Placement, ToolErrorPolicy, ToolOptions,
@@ -54,7 +55,7 @@ pub use crate::net::{AllowedHost, HostEntry};
 
 use crate::model::TableModel;
 use ambit_script::ProgramSource;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -207,10 +208,8 @@ pub struct McpServerFile {
     pub id: String,
     /// The file.
     pub file: String,
-    /// `process`, `stdio`, `http` or `sse`; `program` for one that is no file, but functions of the program around the runtime.
-    pub transport: String,
-    /// Its keys, variables replaced. They hold secrets: never shown or logged.
-    pub fields: Map<String, Value>,
+    /// What the file says, variables replaced. One that is functions of the program around the runtime has no file.
+    pub settings: ServerFile,
     /// What its processes are, for `process`.
     pub mapping: McpMapping,
 }

@@ -3,6 +3,7 @@
 
 mod concurrent;
 mod connection;
+mod external;
 mod notifications;
 mod pool;
 mod process;
@@ -28,6 +29,7 @@ use crate::app::{self, App};
 use crate::error::{Error, ErrorCode, Result};
 use crate::schema::{self, SchemaError};
 use crate::tool::{McpTool, ToolCaller};
+use external::ExternalServer;
 use request::{McpListKind, McpRequest};
 use selection::{ServerFilter, ServerSelections};
 use serde_json::{Map, Value};
@@ -127,7 +129,8 @@ impl McpServers {
 
     /// Closes connections of callers of their own that nobody has used for a while.
     pub(crate) fn close_idle(&self) {
-        self.servers.values().for_each(|server| server.close_idle());
+        let external = self.servers.values().filter_map(|server| server.external());
+        external.for_each(ExternalServer::close_idle);
     }
 
     /// What the caller's agent wants of this server, whichever of its names is used.

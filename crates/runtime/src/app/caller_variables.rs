@@ -1,11 +1,10 @@
 //! Who a server is told is asking: `$CTX.USER_ID` and the like in `env`, `headers` and `authorization_token`. Whoever is
 //! told apart by them never shares a connection.
 
-use super::McpServerFile;
+use super::{ConnectionSettings, McpServerFile};
 use crate::access::Authorized;
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::suggestion;
-use serde_json::{Map, Value};
 
 const PREFIX: &str = "$CTX.";
 
@@ -20,39 +19,27 @@ type VariableReader = fn(&Authorized) -> Option<&str>;
 
 /// The settings of a server for one caller.
 pub struct CallerSettings {
-    /// Its fields with the variables replaced. They hold secrets: never shown or logged.
-    pub fields: Map<String, Value>,
+    /// How it is reached, with the variables replaced.
+    pub connection: ConnectionSettings,
     /// What tells callers apart; empty where the server is told nothing of them.
     pub key: Vec<String>,
 }
 
 /// The settings of a server as this caller uses it. A caller without what the server is to be told is refused.
 pub fn fill(server: &McpServerFile, who: &Authorized) -> Result<CallerSettings> {
-    let mut filled = CallerSettings {
-        fields: server.fields.clone(),
-        key: Vec::new(),
-    };
-    let CallerSettings { fields, key } = &mut filled;
-    for name in ["env", "headers", "authorization_token"] {
-        let values: Vec<&mut Value> = match fields.get_mut(name) {
-            Some(Value::Object(fields)) => fields.values_mut().collect(),
-            Some(value) => vec![value],
-            None => Vec::new(),
-        };
-        for value in values {
-            let Some(text) = value.as_str() else { continue };
-            let replaced = replace(text, who, key).map_err(|what| {
-                let message = format!("MCP server \"{}\" needs authorized.{what}", server.id);
-                Error::new(ErrorCode::PermissionDenied, message)
-            })?;
-            *value = replaced.into();
-        }
+    let mut connection = server.settings.connection.clone();
+    let mut key = Vec::new();
+    for text in connection.personal_mut() {
+        *text = replace(text, who, &mut key).map_err(|what| {
+            let message = format!("MCP server \"{}\" needs authorized.{what}", server.id);
+            Error::new(ErrorCode::PermissionDenied, message)
+        })?;
     }
     if !key.is_empty() {
         // A name may be somebody else's in another tenant.
         key.push(who.tenant_id.clone().unwrap_or_default());
     }
-    Ok(filled)
+    Ok(CallerSettings { connection, key })
 }
 
 fn replace(text: &str, who: &Authorized, key: &mut Vec<String>) -> Result<String, &'static str> {
@@ -91,12 +78,14 @@ pub fn check(text: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::app::ServerFile;
+    use crate::app::read::Setting;
+    use serde_json::{Value, json};
 
-    fn server(fields: &Value) -> McpServerFile {
+    fn server(settings: &Value) -> McpServerFile {
         McpServerFile {
             id: "s".to_owned(),
-            fields: fields.as_object().unwrap().clone(),
+            settings: ServerFile::read(settings.clone()).unwrap(),
             ..McpServerFile::default()
         }
     }
@@ -116,7 +105,8 @@ mod tests {
         assert_eq!(filled.key, ["ann", "red", ""]);
         let expected =
             json!({"url": "http://$CTX.USER_ID", "headers": {"x-user": "u-ann-red", "x": "1"}});
-        assert_eq!(Value::Object(filled.fields), expected);
+        let expected = ConnectionSettings::read(expected).unwrap();
+        assert!(filled.connection == expected);
         let plain = fill(&server(&json!({"headers": {"x": "1"}})), &who("ann", None));
         assert_eq!(plain.unwrap().key, Vec::<String>::new());
     }

@@ -3,11 +3,11 @@
 use super::loader::AppLoader;
 use super::mcp_mapping::{self, McpMapping};
 use super::problem::{FileProblem, ProblemReport};
-use super::read::{ConfigNode, Setting};
+use super::read::ConfigNode;
 use super::{McpServerFile, caller_variables};
 use crate::config;
 use indexmap::IndexMap;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,24 +46,30 @@ config! {
         resources: IndexMap<String, String>,
         /// Over `process`: processes that are prompts, by the prompts' names.
         prompts: IndexMap<String, String>,
-        /// Over `stdio`: the program.
-        command: String,
-        /// Over `stdio`: its arguments.
-        arguments: Vec<String>,
-        /// Over `stdio`: its environment, beside `PATH`; may have `$CTX` variables of the caller.
-        env: BTreeMap<String, String>,
-        /// Over `http` and `sse`: the address.
-        url: String,
-        /// Over `http` and `sse`: the token, sent as `Bearer` where it has no scheme; may have `$CTX` variables.
-        authorization_token: String,
-        /// Over `http` and `sse`: headers; may have `$CTX` variables.
-        headers: BTreeMap<String, String>,
+        include { connection: ConnectionSettings }
         unused {
             enable_sampling: " in Ambit",
             enable_roots: " in Ambit",
             endpoint: " in Ambit",
             mapping: ": the mapping folder is found by the server's id",
         }
+    }
+
+    /// How a tool server outside is reached.
+    #[secret]
+    pub struct ConnectionSettings {
+        /// Over `stdio`: the program.
+        command: String,
+        /// Over `stdio`: its arguments.
+        arguments: Vec<String>,
+        /// Over `stdio`: its environment, beside `PATH`; may have `$CTX` variables of the caller.
+        env: IndexMap<String, String>,
+        /// Over `http` and `sse`: the address.
+        url: String,
+        /// Over `http` and `sse`: the token, sent as `Bearer` where it has no scheme; may have `$CTX` variables.
+        authorization_token: String,
+        /// Over `http` and `sse`: headers; may have `$CTX` variables.
+        headers: IndexMap<String, String>,
     }
 
     /// How a tool server is reached.
@@ -93,7 +99,6 @@ pub fn load(
         let id = id.clone();
         let program = McpServerFile {
             id: id.clone(),
-            transport: "program".to_owned(),
             ..McpServerFile::default()
         };
         (id, Ok(Arc::new(program)))
@@ -122,28 +127,25 @@ fn one(
     file: String,
     mapping: &str,
 ) -> Result<McpServerFile, FileProblem> {
-    let (value, node) = loader.value(&file, &ServerFile::KIND)?;
-    let read = ServerFile::read(value.clone()).unwrap_or_default();
+    let (settings, node) = loader.read::<ServerFile>(&file)?;
     let mut report = ProblemReport::new(&file);
-    judge(&read, &node, &mut report);
+    judge(&settings, &node, &mut report);
     loader.take(report)?;
-    let transport = read.transport();
-    let mapping = match transport {
-        Some(TransportKind::Process) => mcp_mapping::load(loader, mapping, &read)?,
+    let mapping = match settings.transport() {
+        Some(TransportKind::Process) => mcp_mapping::load(loader, mapping, &settings)?,
         _ => McpMapping::default(),
     };
     Ok(McpServerFile {
         id: id.to_owned(),
         file,
-        transport: transport.unwrap_or_default().name().to_owned(),
-        fields: Map::read(value).unwrap_or_default(),
+        settings,
         mapping,
     })
 }
 
 impl ServerFile {
     /// How it is reached, under either key.
-    fn transport(&self) -> Option<TransportKind> {
+    pub fn transport(&self) -> Option<TransportKind> {
         self.transport.or(self.kind)
     }
 
@@ -151,17 +153,25 @@ impl ServerFile {
     fn needed(&self) -> Option<(&'static str, &str)> {
         match self.transport()? {
             TransportKind::Process => None,
-            TransportKind::Stdio => Some(("command", &self.command)),
-            TransportKind::Http | TransportKind::Sse => Some(("url", &self.url)),
+            TransportKind::Stdio => Some(("command", &self.connection.command)),
+            TransportKind::Http | TransportKind::Sse => Some(("url", &self.connection.url)),
         }
     }
+}
 
+impl ConnectionSettings {
     /// The texts in which variables of the caller are replaced, by key.
-    fn personal(&self) -> impl Iterator<Item = (&'static str, &String)> {
+    pub fn personal(&self) -> impl Iterator<Item = (&'static str, &String)> {
         let env = self.env.values().map(|text| ("env", text));
         let headers = self.headers.values().map(|text| ("headers", text));
         let token = [("authorization_token", &self.authorization_token)];
         env.chain(headers).chain(token)
+    }
+
+    /// The same texts, to be replaced.
+    pub fn personal_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let texts = self.env.values_mut().chain(self.headers.values_mut());
+        texts.chain([&mut self.authorization_token])
     }
 
     /// The texts that are the same for all callers, by key.
@@ -187,15 +197,16 @@ fn judge(file: &ServerFile, node: &ConfigNode, report: &mut ProblemReport) {
             }
         }
     }
-    if !file.url.is_empty() {
-        let parsed = Url::parse(&file.url).ok();
+    let connection = &file.connection;
+    if !connection.url.is_empty() {
+        let parsed = Url::parse(&connection.url).ok();
         let is_address = |url: &Url| url.has_host() && matches!(url.scheme(), "http" | "https");
         if !parsed.as_ref().is_some_and(is_address) {
             let message = "\"url\" is no address such as https://host/mcp";
             report.error(at("url"), message);
         }
     }
-    for (key, text) in file.common() {
+    for (key, text) in connection.common() {
         if text.contains("$CTX.") {
             let message = format!(
                 "\"{key}\" is the same for all callers: $CTX variables are replaced in env, headers, authorization_token alone"
@@ -203,7 +214,7 @@ fn judge(file: &ServerFile, node: &ConfigNode, report: &mut ProblemReport) {
             report.error(at(key), message);
         }
     }
-    for (key, text) in file.personal() {
+    for (key, text) in connection.personal() {
         if let Err(message) = caller_variables::check(text) {
             report.error(at(key), format!("\"{key}\": {message}"));
         }

@@ -1,7 +1,7 @@
 //! What a connector must not tell: providers like to repeat keys in their errors.
 
 use crate::llm::Connector;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use url::Url;
 
 /// Shorter texts are words rather than secrets; hiding them would spoil messages.
@@ -30,16 +30,17 @@ impl Secrets {
 
     /// What a tool server's file holds: its token, its headers, its environment, credentials and long parts of the path in its
     /// address, and long arguments of its command.
-    pub fn of_server(fields: &Map<String, Value>) -> Self {
+    pub fn of_server<'a>(
+        credentials: impl Iterator<Item = &'a String>,
+        arguments: &[String],
+        url: &str,
+    ) -> Self {
         let mut secrets = Self::default();
-        for name in ["authorization_token", "headers", "env"] {
-            secrets.leaves(fields.get(name), SHORTEST);
-        }
-        secrets.leaves(fields.get("arguments"), 16);
-        let url = fields.get("url").and_then(Value::as_str);
-        secrets.address(url);
+        credentials.for_each(|text| secrets.add(text, SHORTEST));
+        arguments.iter().for_each(|text| secrets.add(text, 16));
+        secrets.address(Some(url));
         // Some services put the key of an account into the path.
-        let url = url.and_then(|url| Url::parse(url).ok());
+        let url = Url::parse(url).ok();
         for part in url.iter().flat_map(Url::path_segments).flatten() {
             secrets.add(part, 16);
         }

@@ -2,25 +2,21 @@
 //! back-off.
 
 use super::names;
-use super::notifications::McpNotifications;
 use super::request::{AnswerDeadline, McpListKind, McpRequest};
 use super::session::{McpFailure, McpSession, failure};
-use super::transport::{self, ConnectOptions, TransportEntry};
+use super::transport::{self, ConnectionTarget};
 use crate::error::{Error, Result};
-use crate::llm::Secrets;
 use crate::lock::lock;
 use crate::tool::McpLists;
 use ambit_storage::clock::backoff;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tokio_util::task::TaskTracker;
 
 /// The wait behind the first failure; each further one doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -33,31 +29,9 @@ const STEADY: Duration = Duration::from_secs(10);
 /// So many calls without an answer in time, one after another, make a connection useless.
 const SILENT: u32 = 3;
 
-/// What a link leads to.
-pub struct ConnectionTarget {
-    /// The server's id.
-    pub id: String,
-    /// How it is reached.
-    pub transport: &'static TransportEntry,
-    /// Its settings for one caller.
-    pub fields: Map<String, Value>,
-    /// The app's folder.
-    pub root: PathBuf,
-    /// `PATH` of processes.
-    pub path: Option<String>,
-    /// Sends requests.
-    pub http: reqwest::Client,
-    /// How long opening a connection may take, and each answer.
-    pub timeout: Duration,
-    /// Counts the processes that are started.
-    pub processes: TaskTracker,
-    /// What must not be told.
-    pub secrets: Arc<Secrets>,
-}
-
-/// A link.
+/// A way to a server.
 pub struct McpConnection {
-    place: Arc<ConnectionTarget>,
+    target: Arc<ConnectionTarget>,
     state: Mutex<ConnectionState>,
 }
 
@@ -89,8 +63,8 @@ enum ConnectionPhase {
 type ConnectionAttempt = Shared<BoxFuture<'static, Result<Arc<McpSession>, String>>>;
 
 impl McpConnection {
-    /// To this place; nothing is opened yet.
-    pub fn new(place: ConnectionTarget) -> Self {
+    /// Nothing is opened yet.
+    pub fn new(target: ConnectionTarget) -> Self {
         let state = ConnectionState {
             phase: ConnectionPhase::Closed,
             failures: 0,
@@ -101,7 +75,7 @@ impl McpConnection {
             known_tools: BTreeMap::new(),
         };
         Self {
-            place: Arc::new(place),
+            target: Arc::new(target),
             state: Mutex::new(state),
         }
     }
@@ -193,8 +167,8 @@ impl McpConnection {
     /// A connection is of no more use, unless there is another one by now.
     fn lose(&self, state: &mut ConnectionState, session: &Arc<McpSession>, why: &str) {
         if matches!(&state.phase, ConnectionPhase::Open(now) if Arc::ptr_eq(now, session)) {
-            let why = self.place.secrets.hide(why);
-            tracing::warn!(server = %self.place.id, "the connection to a tool server is lost: {why}");
+            let why = self.target.secrets.hide(why);
+            tracing::warn!(server = %self.target.id, "the connection to a tool server is lost: {why}");
             state.lose(session, &why);
         }
     }
@@ -208,7 +182,7 @@ impl McpConnection {
             // Calls that still run hold it; it is closed when they have ended.
             self.lose(&mut state, &session, "it does not answer any more");
         }
-        limit.missed(&self.place.id)
+        limit.missed(&self.target.id)
     }
 
     /// An open connection.
@@ -229,7 +203,7 @@ impl McpConnection {
                             (None, Some((*until, why.clone())))
                         }
                         _ => {
-                            state.phase = ConnectionPhase::Opening(attempt(self.place.clone()));
+                            state.phase = ConnectionPhase::Opening(attempt(self.target.clone()));
                             continue;
                         }
                     },
@@ -249,7 +223,7 @@ impl McpConnection {
         let rest = until.saturating_duration_since(Instant::now());
         if rest > PATIENCE {
             let why = format!("{why}; it is tried again in {} s", rest.as_secs() + 1);
-            return Err(failure(&self.place.id, &self.place.secrets, &why));
+            return Err(failure(&self.target.id, &self.target.secrets, &why));
         }
         tokio::time::sleep(rest).await;
         Ok(())
@@ -273,7 +247,7 @@ impl McpConnection {
                 if is_mine {
                     state.fail(&why);
                 }
-                Err(failure(&self.place.id, &self.place.secrets, &why))
+                Err(failure(&self.target.id, &self.target.secrets, &why))
             }
         }
     }
@@ -309,11 +283,11 @@ impl ConnectionState {
 }
 
 /// Opens a connection on a task of its own: whoever wanted it first may leave, and others wait for the same one.
-fn attempt(place: Arc<ConnectionTarget>) -> ConnectionAttempt {
+fn attempt(target: Arc<ConnectionTarget>) -> ConnectionAttempt {
     let mut task = JoinSet::new();
     task.spawn(async move {
-        let opened = tokio::time::timeout(place.timeout, open(&place)).await;
-        opened.unwrap_or_else(|_| Err(format!("no connection within {:?}", place.timeout)))
+        let opened = tokio::time::timeout(target.timeout, open(&target)).await;
+        opened.unwrap_or_else(|_| Err(format!("no connection within {:?}", target.timeout)))
     });
     let opened = async move {
         match task.join_next().await {
@@ -324,18 +298,8 @@ fn attempt(place: Arc<ConnectionTarget>) -> ConnectionAttempt {
     opened.boxed().shared()
 }
 
-async fn open(place: &ConnectionTarget) -> Result<Arc<McpSession>, String> {
-    let opening = ConnectOptions {
-        fields: place.fields.clone(),
-        root: place.root.clone(),
-        path: place.path.clone(),
-        http: place.http.clone(),
-        timeout: place.timeout,
-        processes: place.processes.clone(),
-        notifications: McpNotifications::new(&place.id, place.secrets.clone()),
-        secrets: place.secrets.clone(),
-    };
-    let opened = transport::open(place.transport, opening).await;
-    let running = opened.map_err(|failure| failure.message)?;
-    Ok(Arc::new(McpSession::new(running).await))
+async fn open(target: &ConnectionTarget) -> Result<Arc<McpSession>, String> {
+    let opened = transport::open(target).await;
+    let client = opened.map_err(|failure| failure.message)?;
+    Ok(Arc::new(McpSession::new(client).await))
 }

@@ -1,7 +1,9 @@
 //! The servers that all versions of an app share: a reload leaves what it did not change connected.
 
 use super::McpServers;
-use super::server::{McpEnvironment, McpServer};
+use super::external::ExternalServer;
+use super::server::McpServer;
+use super::transport::McpEnvironment;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::lock::lock;
@@ -26,7 +28,7 @@ const LAST: Duration = Duration::from_secs(3);
 pub struct McpServerPool {
     http: reqwest::Client,
     processes: TaskTracker,
-    programs: Arc<BTreeMap<String, ToolServer>>,
+    programs: BTreeMap<String, ToolServer>,
     known: Mutex<BTreeMap<String, Vec<Weak<McpServer>>>>,
 }
 
@@ -48,7 +50,7 @@ impl McpServerPool {
         Ok(Self {
             http: http.map_err(|error| failed(&error))?,
             processes: TaskTracker::new(),
-            programs: Arc::default(),
+            programs: BTreeMap::new(),
             known: Mutex::default(),
         })
     }
@@ -59,7 +61,7 @@ impl McpServerPool {
             .into_iter()
             .map(|server| (server.id().to_owned(), server));
         Self {
-            programs: Arc::new(servers.collect()),
+            programs: servers.collect(),
             ..self
         }
     }
@@ -71,22 +73,23 @@ impl McpServerPool {
 
     /// The servers of a version of the app. Nothing is connected before it is used.
     pub fn servers(&self, app: &Arc<App>) -> McpServers {
-        let ground = McpEnvironment {
+        let environment = Arc::new(McpEnvironment {
             root: app.root.clone(),
             path: app.variables.get("PATH").map(str::to_owned),
             http: self.http.clone(),
             processes: self.processes.clone(),
-            programs: self.programs.clone(),
-        };
+        });
         let mut known = self.known();
         let mut servers = BTreeMap::new();
         for about in app.servers.values().flatten() {
             let same = known.entry(about.id.clone()).or_default();
             same.retain(|server| server.strong_count() > 0);
             let there = same.iter().filter_map(Weak::upgrade);
-            let there = { there }.find(|server| server.is(about, &ground));
+            let there = { there }.find(|server| server.is(about, &environment));
             let server = there.unwrap_or_else(|| {
-                let server = Arc::new(McpServer::new(about.clone(), ground.clone()));
+                let program = self.programs.get(&about.id);
+                let server = McpServer::new(about.clone(), environment.clone(), program);
+                let server = Arc::new(server);
                 same.push(Arc::downgrade(&server));
                 server
             });
@@ -104,7 +107,8 @@ impl McpServerPool {
             let known = self.known();
             known.values().flatten().filter_map(Weak::upgrade).collect()
         };
-        servers.iter().for_each(|server| server.close());
+        let external = servers.iter().filter_map(|server| server.external());
+        external.for_each(ExternalServer::close);
         drop(servers);
         // What lasts longer is killed when its connection is dropped.
         self.processes.close();

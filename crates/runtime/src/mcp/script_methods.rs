@@ -209,7 +209,7 @@ impl McpServers {
         let (is_wanted, keys) = match kind {
             "tool" => (wants.tool(name), ["name", "description", "input", "output"]),
             _ => {
-                let names = found.resource_names(name).unwrap_or([name; 3]);
+                let names = resource_names(found, name).unwrap_or([name; 3]);
                 (
                     wants.resource(&names),
                     ["name", "description", "uri", "data"],
@@ -218,7 +218,7 @@ impl McpServers {
         };
         let samples = match found.samples(kind, name).filter(|_| is_wanted) {
             Some(samples) => samples,
-            None if found.is_outside() => &[],
+            None if found.external().is_some() => &[],
             None => return Err(unknown(kind, name, server, [])),
         };
         let samples = samples.iter().enumerate();
@@ -258,8 +258,12 @@ fn placed(at: usize, mut error: Error) -> Error {
 
 /// Whether a resource of the app's own processes is wanted by one of its names.
 fn is_wanted(found: &McpServer, wants: &ServerSelections, uri: &str) -> bool {
-    let names = found.resource_names(uri);
-    names.is_some_and(|names| wants.resource(&names))
+    resource_names(found, uri).is_some_and(|names| wants.resource(&names))
+}
+
+/// All that a resource of the app's own processes can be called by.
+fn resource_names<'a>(found: &'a McpServer, name: &str) -> Option<[&'a str; 3]> {
+    found.processes()?.names_of(name)
 }
 
 /// These keys of an object. What is not there is `null`.

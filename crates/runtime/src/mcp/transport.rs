@@ -8,10 +8,9 @@ mod sse;
 mod stdio;
 mod stdio_transport;
 
-use tokio_util::task::TaskTracker;
-
 use super::notifications::McpNotifications;
 use super::session::McpClient;
+use crate::app::{ConnectionSettings, TransportKind};
 use crate::llm::Secrets;
 use futures::future::BoxFuture;
 use rmcp::model::ProtocolVersion;
@@ -19,21 +18,28 @@ use rmcp::service::ClientInitializeError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rmcp::transport::worker::WorkerQuitReason;
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
-use serde_json::{Map, Value};
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::task::TaskTracker;
 
 /// A way to reach a server.
 pub struct TransportEntry {
     /// Its name in files.
-    pub name: &'static str,
+    pub kind: TransportKind,
     /// Whether its servers are too old for anything but `initialize`.
     pub is_old: bool,
     /// Opens a connection.
-    pub open: for<'a> fn(&'a ConnectOptions, ClientLifecycleMode) -> BoxFuture<'a, ConnectResult>,
+    pub open: OpenTransport,
 }
+
+/// Opens a connection to a server, whose notifications go to the second argument.
+pub type OpenTransport = for<'a> fn(
+    &'a ConnectionTarget,
+    Arc<McpNotifications>,
+    ClientLifecycleMode,
+) -> BoxFuture<'a, ConnectResult>;
 
 /// A connection, or why there is none.
 pub type ConnectResult = Result<McpClient, ConnectFailure>;
@@ -41,22 +47,30 @@ pub type ConnectResult = Result<McpClient, ConnectFailure>;
 /// All ways.
 pub const TRANSPORTS: &[TransportEntry] = &[stdio::ROW, http::ROW, sse::ROW];
 
-/// What a connection is made of.
-pub struct ConnectOptions {
-    /// The server's settings for one caller.
-    pub fields: Map<String, Value>,
+/// What all servers of an app have in common.
+pub struct McpEnvironment {
     /// The app's folder.
     pub root: PathBuf,
     /// `PATH` of processes.
     pub path: Option<String>,
     /// Sends requests. It follows nobody anywhere: only the host that the server's file names is reached.
     pub http: reqwest::Client,
-    /// How long an answer may take.
-    pub timeout: Duration,
     /// Counts the processes that are started.
     pub processes: TaskTracker,
-    /// What hears the server.
-    pub notifications: Arc<McpNotifications>,
+}
+
+/// What a connection leads to.
+pub struct ConnectionTarget {
+    /// The server's id.
+    pub id: String,
+    /// How it is reached.
+    pub transport: &'static TransportEntry,
+    /// Its settings for one caller.
+    pub settings: ConnectionSettings,
+    /// What it has in common with the other servers.
+    pub environment: Arc<McpEnvironment>,
+    /// How long opening a connection may take, and each answer.
+    pub timeout: Duration,
     /// What must not be told.
     pub secrets: Arc<Secrets>,
 }
@@ -80,56 +94,39 @@ impl ConnectFailure {
     }
 }
 
-impl ConnectOptions {
-    /// A text of the settings.
-    pub fn text(&self, name: &str) -> &str {
-        let text = self.fields.get(name).and_then(Value::as_str);
-        text.unwrap_or_default()
-    }
-
-    /// The texts of a field that holds an object.
-    pub fn pairs(&self, name: &str) -> impl Iterator<Item = (&str, &str)> {
-        let fields = self.fields.get(name).and_then(Value::as_object);
-        let pairs = fields.into_iter().flatten();
-        pairs.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
-    }
-}
-
 /// Opens a connection, with the newest version of the protocol that the server knows.
-pub async fn open(transport: &TransportEntry, mut opening: ConnectOptions) -> ConnectResult {
-    if transport.is_old {
-        return (transport.open)(&opening, ClientLifecycleMode::Initialize).await;
+pub async fn open(target: &ConnectionTarget) -> ConnectResult {
+    let attempt = |mode| {
+        let notifications = McpNotifications::new(&target.id, target.secrets.clone());
+        (target.transport.open)(target, notifications, mode)
+    };
+    if target.transport.is_old {
+        return attempt(ClientLifecycleMode::Initialize).await;
     }
     let newest = ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
     };
-    match (transport.open)(&opening, newest).await {
-        Err(failure) if failure.may_be_old => {
-            opening.notifications =
-                McpNotifications::new(opening.notifications.name(), opening.secrets.clone());
-            (transport.open)(&opening, ClientLifecycleMode::Initialize).await
-        }
+    match attempt(newest).await {
+        Err(failure) if failure.may_be_old => attempt(ClientLifecycleMode::Initialize).await,
         opened => opened,
     }
 }
 
 /// Speaks over an open connection for the first time.
 async fn greet<T>(
-    opening: &ConnectOptions,
+    notifications: &Arc<McpNotifications>,
     transport: T,
     mode: ClientLifecycleMode,
 ) -> ConnectResult
 where
     T: rmcp::transport::Transport<RoleClient> + 'static,
 {
-    let greeted = opening
-        .notifications
-        .clone()
-        .serve_with_lifecycle(transport, mode);
-    greeted.await.map_err(|error| ConnectFailure {
+    let client = notifications.clone();
+    let greeted = client.serve_with_lifecycle(transport, mode).await;
+    greeted.map_err(|error| ConnectFailure {
         may_be_old: may_be_old(&error),
-        message: match opening.notifications.end() {
+        message: match notifications.end() {
             Some(end) => end,
             None => words(&error),
         },

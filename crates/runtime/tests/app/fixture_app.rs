@@ -345,8 +345,8 @@ fn stores_servers_and_access_rules_are_read() {
     assert_eq!(servers, ["agents.hello.notes", "echo", "files", "web"]);
     let notes = app.server("hello", "notes").unwrap();
     assert_eq!(
-        notes.fields["authorization_token"],
-        json!("canary-of-the-env-file")
+        notes.settings.connection.authorization_token,
+        "canary-of-the-env-file"
     );
     let access: Vec<&str> = app.access.0.keys().map(String::as_str).collect();
     assert_eq!(

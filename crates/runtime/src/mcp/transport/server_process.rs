@@ -1,8 +1,7 @@
 //! A child process and all that it starts, which end with it.
 
-use super::ConnectOptions;
-use crate::llm::Secrets;
 use crate::lock::lock;
+use crate::mcp::notifications::McpNotifications;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::process::ExitStatus;
@@ -12,6 +11,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// How long a process may take to end by itself when nobody speaks to it any more.
@@ -30,25 +30,24 @@ pub struct ServerProcess {
 
 impl ServerProcess {
     /// Starts a process in a group of its own. What it writes to stderr goes to the log.
-    pub fn start(mut command: Command, opening: &ConnectOptions) -> io::Result<Self> {
+    pub fn start(
+        mut command: Command,
+        notifications: &Arc<McpNotifications>,
+        processes: &TaskTracker,
+    ) -> io::Result<Self> {
         let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
-        let last_words = Arc::new(Mutex::new(String::new()));
+        let stderr_tail = Arc::new(Mutex::new(String::new()));
         let mut log = JoinSet::new();
         if let Some(stderr) = child.stderr.take() {
-            let words = last_words.clone();
-            let (name, secrets) = (
-                opening.notifications.name().to_owned(),
-                opening.secrets.clone(),
-            );
-            log.spawn(follow(stderr, name, secrets, words));
+            log.spawn(follow(stderr, notifications.clone(), stderr_tail.clone()));
         }
         Ok(Self {
             child,
             group: id.and_then(Pid::from_raw),
-            stderr_tail: last_words,
+            stderr_tail,
             _log: log,
-            _counted: opening.processes.token(),
+            _counted: processes.token(),
         })
     }
 
@@ -77,10 +76,10 @@ impl ServerProcess {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
         };
-        let words = lock(&self.stderr_tail);
-        match words.as_str() {
+        let tail = lock(&self.stderr_tail);
+        match tail.as_str() {
             "" => format!("its process has ended ({how})"),
-            words => format!("its process has ended ({how}): {words}"),
+            tail => format!("its process has ended ({how}): {tail}"),
         }
     }
 
@@ -99,12 +98,7 @@ impl Drop for ServerProcess {
 }
 
 /// Puts what a process complains of into the log.
-async fn follow(
-    stderr: ChildStderr,
-    name: String,
-    secrets: Arc<Secrets>,
-    words: Arc<Mutex<String>>,
-) {
+async fn follow(stderr: ChildStderr, server: Arc<McpNotifications>, tail: Arc<Mutex<String>>) {
     let mut lines = BufReader::with_capacity(LINE, stderr);
     let mut line = Vec::new();
     loop {
@@ -122,12 +116,11 @@ async fn follow(
             continue;
         }
         let text = String::from_utf8_lossy(&line);
-        let text = secrets.hide(text.trim());
+        let text = server.secrets().hide(text.trim());
         line.clear();
         if !text.is_empty() {
-            tracing::info!(server = %name, "{text}");
-            let mut words = lock(&words);
-            *words = text;
+            tracing::info!(server = %server.name(), "{text}");
+            *lock(&tail) = text;
         }
     }
 }

@@ -4,7 +4,8 @@
 use super::http::headers;
 use super::message::{self, ServerMessage};
 use super::message_buffer::{MessageBuffer, RawMessage};
-use super::{ConnectFailure, ConnectOptions, ConnectResult, TransportEntry, greet, http_words};
+use super::{ConnectFailure, ConnectResult, ConnectionTarget, TransportEntry, greet, http_words};
+use crate::app::TransportKind;
 use crate::llm::sse::{SseEvent, SseParser};
 use crate::mcp::notifications::McpNotifications;
 use futures::FutureExt;
@@ -26,9 +27,9 @@ const FIRST: Duration = Duration::from_secs(10);
 const EVENTS: &str = "text/event-stream";
 
 pub const ROW: TransportEntry = TransportEntry {
-    name: "sse",
+    kind: TransportKind::Sse,
     is_old: true,
-    open: |opening, mode| open(opening, mode).boxed(),
+    open: |target, notifications, mode| open(target, notifications, mode).boxed(),
 };
 
 /// An open connection.
@@ -48,11 +49,16 @@ struct SseTransport {
 #[error("{0}")]
 struct SseSendError(String, #[source] Option<reqwest::Error>);
 
-async fn open(opening: &ConnectOptions, mode: ClientLifecycleMode) -> ConnectResult {
-    let headers = headers(opening)?;
+async fn open(
+    target: &ConnectionTarget,
+    notifications: Arc<McpNotifications>,
+    mode: ClientLifecycleMode,
+) -> ConnectResult {
+    let headers = headers(&target.settings)?;
     let wrong = |_| ConnectFailure::new("its \"url\" is no address");
-    let url = Url::parse(opening.text("url")).map_err(wrong)?;
-    let request = opening.http.get(url.clone()).headers(headers.clone());
+    let url = Url::parse(&target.settings.url).map_err(wrong)?;
+    let client = target.environment.http.clone();
+    let request = client.get(url.clone()).headers(headers.clone());
     let response = request.header(ACCEPT, EVENTS).send().await;
     let broken = |error: reqwest::Error| ConnectFailure::new(http_words(&error));
     let response = response.map_err(broken)?;
@@ -83,15 +89,15 @@ async fn open(opening: &ConnectOptions, mode: ClientLifecycleMode) -> ConnectRes
         }
     });
     let transport = SseTransport {
-        client: opening.http.clone(),
+        client,
         headers,
         to,
         messages,
         reader,
-        notifications: opening.notifications.clone(),
-        timeout: opening.timeout,
+        notifications: notifications.clone(),
+        timeout: target.timeout,
     };
-    greet(opening, transport, mode).await
+    greet(&notifications, transport, mode).await
 }
 
 /// The events of an answer.

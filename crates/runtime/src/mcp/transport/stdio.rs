@@ -2,38 +2,39 @@
 
 use super::server_process::ServerProcess;
 use super::stdio_transport::StdioTransport;
-use super::{ConnectFailure, ConnectOptions, ConnectResult, TransportEntry, greet};
+use super::{ConnectFailure, ConnectResult, ConnectionTarget, TransportEntry, greet};
+use crate::app::TransportKind;
+use crate::mcp::notifications::McpNotifications;
 use futures::FutureExt;
 use rmcp::ClientLifecycleMode;
-use serde_json::Value;
 use std::io::ErrorKind;
 use std::process::Stdio;
+use std::sync::Arc;
 use tokio::process::Command;
 
 pub const ROW: TransportEntry = TransportEntry {
-    name: "stdio",
+    kind: TransportKind::Stdio,
     is_old: false,
-    open: |opening, mode| open(opening, mode).boxed(),
+    open: |target, notifications, mode| open(target, notifications, mode).boxed(),
 };
 
-async fn open(opening: &ConnectOptions, mode: ClientLifecycleMode) -> ConnectResult {
-    let program = opening.text("command");
+async fn open(
+    target: &ConnectionTarget,
+    notifications: Arc<McpNotifications>,
+    mode: ClientLifecycleMode,
+) -> ConnectResult {
+    let (settings, environment) = (&target.settings, &target.environment);
+    let program = &settings.command;
     let mut command = Command::new(program);
-    let arguments = opening.fields.get("arguments").and_then(Value::as_array);
-    let arguments = arguments.into_iter().flatten();
-    command.args(arguments.filter_map(Value::as_str));
-    command.env_clear();
+    command.args(&settings.arguments).env_clear();
     // Where it is set, the program is looked for there too.
-    command.envs(opening.path.iter().map(|path| ("PATH", path)));
-    command
-        .envs(opening.pairs("env"))
-        .current_dir(&opening.root);
+    command.envs(environment.path.iter().map(|path| ("PATH", path)));
+    command.envs(&settings.env).current_dir(&environment.root);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command.stderr(Stdio::piped());
-    let process = ServerProcess::start(command, opening);
-    let lines =
-        process.and_then(|process| StdioTransport::new(process, opening.notifications.clone()));
-    let lines = lines.map_err(|error| {
+    let process = ServerProcess::start(command, &notifications, &environment.processes);
+    let transport = process.and_then(|it| StdioTransport::new(it, notifications.clone()));
+    let transport = transport.map_err(|error| {
         let hint = match error.kind() {
             ErrorKind::NotFound => "; is it installed and on the PATH?",
             _ => "",
@@ -41,5 +42,5 @@ async fn open(opening: &ConnectOptions, mode: ClientLifecycleMode) -> ConnectRes
         let message = format!("its command \"{program}\" cannot be started: {error}{hint}");
         ConnectFailure::new(message)
     })?;
-    greet(opening, lines, mode).await
+    greet(&notifications, transport, mode).await
 }
