@@ -60,6 +60,16 @@ enum ConnectionPhase {
     Open(Arc<McpSession>),
 }
 
+/// What comes before a request can be sent.
+enum ConnectionStep {
+    /// The connection is open.
+    Use(Arc<McpSession>),
+    /// It is being opened.
+    Join(ConnectionAttempt),
+    /// The last attempt failed, and the next one may begin at this time.
+    Wait(Instant, String),
+}
+
 type ConnectionAttempt = Shared<BoxFuture<'static, Result<Arc<McpSession>, String>>>;
 
 impl McpConnection {
@@ -139,29 +149,28 @@ impl McpConnection {
         ask: impl Fn(Arc<McpSession>) -> BoxFuture<'static, Result<T, McpFailure>> + Send,
     ) -> Result<T> {
         let asking = async {
-            let session = self.session().await?;
-            let asked = ask(session.clone()).await;
-            self.judge(&session, &asked);
-            match asked {
+            let mut answer = self.ask_once(&ask).await?;
+            if answer.as_ref().is_err_and(|failure| failure.is_unsent) {
                 // Nobody has seen the request, so it can be sent again over a new connection.
-                Err(failure) if failure.is_unsent => {
-                    let session = self.session().await?;
-                    let asked = ask(session.clone()).await;
-                    self.judge(&session, &asked);
-                    asked.map_err(|failure| failure.error)
-                }
-                asked => asked.map_err(|failure| failure.error),
+                answer = self.ask_once(&ask).await?;
             }
+            answer.map_err(|failure| failure.error)
         };
-        let asked = limit.keep(asking).await;
-        asked.unwrap_or_else(|| Err(self.too_slow(limit)))
+        let answer = limit.keep(asking).await;
+        answer.unwrap_or_else(|| Err(self.too_slow(limit)))
     }
 
-    /// Remembers what an answer says of the connection.
-    fn judge<T>(&self, session: &Arc<McpSession>, asked: &Result<T, McpFailure>) {
-        if asked.as_ref().is_err_and(|failure| failure.is_over) {
-            self.lose(&mut self.state(), session, &session.end());
+    /// Asks over an open connection, and drops one that turns out to be of no more use.
+    async fn ask_once<T>(
+        &self,
+        ask: impl Fn(Arc<McpSession>) -> BoxFuture<'static, Result<T, McpFailure>>,
+    ) -> Result<Result<T, McpFailure>> {
+        let session = self.session().await?;
+        let answer = ask(session.clone()).await;
+        if answer.as_ref().is_err_and(|failure| failure.is_over) {
+            self.lose(&mut self.state(), &session, &session.end());
         }
+        Ok(answer)
     }
 
     /// A connection is of no more use, unless there is another one by now.
@@ -185,36 +194,41 @@ impl McpConnection {
         limit.missed(&self.target.id)
     }
 
-    /// An open connection.
+    /// The open connection, or a new one.
     async fn session(&self) -> Result<Arc<McpSession>> {
         loop {
-            let (attempt, wait) = {
-                let mut state = self.state();
-                state.used = Instant::now();
-                match state.phase.clone() {
-                    ConnectionPhase::Open(session) if session.is_open() => return Ok(session),
-                    ConnectionPhase::Open(session) => {
-                        self.lose(&mut state, &session, &session.end());
-                        continue;
-                    }
-                    ConnectionPhase::Opening(attempt) => (Some(attempt), None),
-                    ConnectionPhase::Closed => match &state.wait {
-                        Some((until, why)) if *until > Instant::now() => {
-                            (None, Some((*until, why.clone())))
-                        }
-                        _ => {
-                            state.phase = ConnectionPhase::Opening(attempt(self.target.clone()));
-                            continue;
-                        }
-                    },
+            match self.next_step() {
+                ConnectionStep::Use(session) => return Ok(session),
+                ConnectionStep::Join(attempt) => {
+                    let opened = attempt.clone().await;
+                    self.opened(&attempt, opened)?;
                 }
-            };
-            if let Some((until, why)) = wait {
-                self.wait(until, &why).await?;
+                ConnectionStep::Wait(until, why) => self.wait(until, &why).await?,
             }
-            if let Some(attempt) = attempt {
-                let opened = attempt.clone().await;
-                self.opened(&attempt, opened)?;
+        }
+    }
+
+    /// What is to be done for an open connection.
+    fn next_step(&self) -> ConnectionStep {
+        let mut state = self.state();
+        state.used = Instant::now();
+        if let ConnectionPhase::Open(session) = state.phase.clone() {
+            if session.is_open() {
+                return ConnectionStep::Use(session);
+            }
+            self.lose(&mut state, &session, &session.end());
+        }
+        if let ConnectionPhase::Opening(attempt) = &state.phase {
+            return ConnectionStep::Join(attempt.clone());
+        }
+        match &state.wait {
+            Some((until, why)) if *until > Instant::now() => {
+                ConnectionStep::Wait(*until, why.clone())
+            }
+            _ => {
+                let attempt = attempt(self.target.clone());
+                state.phase = ConnectionPhase::Opening(attempt.clone());
+                ConnectionStep::Join(attempt)
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What a connection hears of its server beside answers: that lists have changed, and that it has ended.
+//! What a server tells beside answers: that lists have changed. And that its connection has ended.
 
 use super::request::McpListKind;
 use crate::llm::Secrets;
@@ -14,16 +14,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// From one attempt to hear of changes to the next.
+/// From one attempt to be told of changes to the next.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// What hears a server.
+/// What is known of a server beside its answers.
 pub struct McpNotifications {
     name: String,
     secrets: Arc<Secrets>,
     /// How often each list has changed.
     changes: [AtomicU64; 3],
-    /// The server cannot be heard at the moment, so that nothing it said lasts.
+    /// The server cannot tell of changes at the moment, so that no list of it lasts.
     is_interrupted: AtomicBool,
     /// Messages that may have been seen by the server, where the transport counts them.
     sent: AtomicU64,
@@ -80,14 +80,14 @@ impl McpNotifications {
         self.changes[list as usize].load(Ordering::SeqCst)
     }
 
-    /// Whether the server cannot be heard at the moment.
+    /// Whether the server cannot tell of changes at the moment.
     pub fn is_interrupted(&self) -> bool {
         self.is_interrupted.load(Ordering::SeqCst)
     }
 
-    /// The server cannot be heard from now on, or can.
-    pub fn set_interrupted(&self, is_deaf: bool) {
-        self.is_interrupted.store(is_deaf, Ordering::SeqCst);
+    /// Notes that the server cannot tell of changes from now on, or can.
+    pub fn set_interrupted(&self, is_interrupted: bool) {
+        self.is_interrupted.store(is_interrupted, Ordering::SeqCst);
     }
 
     fn changed(&self, list: McpListKind) {
@@ -133,26 +133,26 @@ pub fn changes(capabilities: &ServerCapabilities) -> Option<SubscriptionFilter> 
     (filter != SubscriptionFilter::new()).then_some(filter)
 }
 
-/// Hears of changes for as long as the connection lasts.
+/// Takes in changes for as long as the connection lasts, and says when the server has first confirmed that it tells of them.
 pub async fn listen(
     peer: Peer<RoleClient>,
-    ears: Arc<McpNotifications>,
+    notifications: Arc<McpNotifications>,
     filter: SubscriptionFilter,
-    heard: oneshot::Sender<()>,
+    confirm: oneshot::Sender<()>,
 ) {
-    let mut heard = Some(heard);
+    let mut confirm = Some(confirm);
     while !peer.is_transport_closed() {
         if let Ok(mut subscription) = peer.listen(filter.clone()).await {
-            ears.all_changed();
-            ears.set_interrupted(false);
+            notifications.all_changed();
+            notifications.set_interrupted(false);
             // Nobody waits any more where the server was slow.
-            let _ = heard.take().map(|heard| heard.send(()));
+            let _ = confirm.take().map(|confirm| confirm.send(()));
             while let Ok(Some(_)) = subscription.next().await {
-                ears.all_changed();
+                notifications.all_changed();
             }
-            ears.set_interrupted(true);
+            notifications.set_interrupted(true);
         }
-        drop(heard.take());
+        drop(confirm.take());
         tokio::time::sleep(AGAIN).await;
     }
 }

@@ -25,8 +25,10 @@ use tokio::task::JoinSet;
 const PAGES: usize = 1_000;
 /// Bytes of one list.
 const LIST: usize = 16 << 20;
-/// How long the first word of changes is waited for.
-const FIRST: Duration = Duration::from_secs(2);
+/// How long a server may take to confirm that it tells of changes.
+const CONFIRMED: Duration = Duration::from_secs(2);
+/// What is said of a server that asks back.
+const INPUT_REQUIRED: &str = "it wants to know more, and nobody is there to tell it";
 
 /// The client of an open connection.
 pub type McpClient = RunningService<RoleClient, Arc<McpNotifications>>;
@@ -49,6 +51,13 @@ struct CachedList {
     until: Option<Instant>,
 }
 
+impl CachedList {
+    /// Whether it holds after so many changes.
+    fn is_current(&self, change: u64) -> bool {
+        self.change == change && self.until.is_none_or(|until| Instant::now() < until)
+    }
+}
+
 /// Why there is no answer.
 #[derive(Clone, Debug)]
 pub struct McpFailure {
@@ -63,7 +72,7 @@ pub struct McpFailure {
 impl McpSession {
     /// Of an open connection.
     pub async fn new(running: McpClient) -> Self {
-        let ears = running.service().clone();
+        let notifications = running.service().clone();
         let off = ClientCacheConfig::disabled();
         running.set_response_cache_config(off).await;
         let info = running.peer_info();
@@ -72,16 +81,16 @@ impl McpSession {
         let mut listening = JoinSet::new();
         let is_newest = info.is_some_and(|info| !info.protocol_version.has_initialize());
         if let Some(filter) = changes(&capabilities).filter(|_| is_newest) {
-            ears.set_interrupted(true);
-            let (heard, first) = oneshot::channel();
+            notifications.set_interrupted(true);
+            let (confirm, confirmed) = oneshot::channel();
             let peer = running.peer().clone();
-            listening.spawn(listen(peer, ears.clone(), filter, heard));
-            // What is asked before it listens would have to be asked again.
-            let _in_time = tokio::time::timeout(FIRST, first).await;
+            listening.spawn(listen(peer, notifications.clone(), filter, confirm));
+            // What is asked before that would have to be asked again.
+            let _in_time = tokio::time::timeout(CONFIRMED, confirmed).await;
         }
         Self {
             running,
-            notifications: ears,
+            notifications,
             lists: Default::default(),
             capabilities,
             opened: Instant::now(),
@@ -113,19 +122,17 @@ impl McpSession {
 
     /// A list, asked for only if it is not known.
     pub async fn list(&self, what: McpListKind) -> Result<Arc<McpLists>, McpFailure> {
-        let mut known = self.lists[what as usize].lock().await;
+        let mut cached = self.lists[what as usize].lock().await;
         let change = self.notifications.change(what);
-        let is_deaf = self.notifications.is_interrupted();
-        if let Some(list) = known
-            .as_ref()
-            .filter(|list| list.change == change && !is_deaf)
-            && list.until.is_none_or(|until| Instant::now() < until)
+        if let Some(list) = &*cached
+            && list.is_current(change)
+            && !self.notifications.is_interrupted()
         {
             return Ok(list.lists.clone());
         }
         let FetchedList { lists, fresh, .. } = self.fetch(what).await?;
         let lists = Arc::new(lists);
-        *known = Some(CachedList {
+        *cached = Some(CachedList {
             lists: lists.clone(),
             change,
             until: fresh.map(|fresh| Instant::now() + fresh),
@@ -196,52 +203,45 @@ impl McpSession {
     /// Asks something. Dropping the future tells the server that nobody waits any more.
     pub async fn ask(&self, request: &McpRequest) -> Result<Value, McpFailure> {
         let before = self.notifications.sent();
-        let mut asked = self.asked(request).await;
-        if let Err(failure) = &mut asked
+        let mut answer = self.answer(request).await;
+        if let Err(failure) = &mut answer
             && failure.is_over
         {
             let after = self.notifications.sent();
             failure.is_unsent |= before > 0 && after == before;
         }
-        asked
+        answer
     }
 
-    async fn asked(&self, request: &McpRequest) -> Result<Value, McpFailure> {
-        let failed = |error| self.failed(error);
+    async fn answer(&self, request: &McpRequest) -> Result<Value, McpFailure> {
+        macro_rules! answer {
+            ($Response:ident, $asked:expr) => {
+                match $asked.await {
+                    Ok($Response::Complete(result)) => Ok(plain(&result)),
+                    Ok(_) => Err(self.refused(INPUT_REQUIRED)),
+                    Err(error) => Err(self.failed(error)),
+                }
+            };
+        }
         match request {
             McpRequest::Call { tool, arguments } => {
                 let params = CallToolRequestParams::new(tool.clone());
                 let params = params.with_arguments(arguments.clone());
-                match self.running.call_tool_once(params).await.map_err(failed)? {
-                    CallToolResponse::Complete(result) => Ok(plain(&result)),
-                    _ => Err(self.unanswerable()),
-                }
+                answer!(CallToolResponse, self.running.call_tool_once(params))
             }
             McpRequest::Read { uri } => {
                 let params = ReadResourceRequestParams::new(uri.clone());
-                match self
-                    .running
-                    .read_resource_once(params)
-                    .await
-                    .map_err(failed)?
-                {
-                    ReadResourceResponse::Complete(result) => Ok(plain(&result)),
-                    _ => Err(self.unanswerable()),
-                }
+                answer!(
+                    ReadResourceResponse,
+                    self.running.read_resource_once(params)
+                )
             }
             McpRequest::Prompt { name, arguments } => {
                 let mut params = GetPromptRequestParams::new(name.clone());
                 params.arguments = Some(arguments.clone());
-                match self.running.get_prompt_once(params).await.map_err(failed)? {
-                    GetPromptResponse::Complete(result) => Ok(plain(&result)),
-                    _ => Err(self.unanswerable()),
-                }
+                answer!(GetPromptResponse, self.running.get_prompt_once(params))
             }
         }
-    }
-
-    fn unanswerable(&self) -> McpFailure {
-        self.refused("it wants to know more, and nobody is there to tell it")
     }
 
     fn refused(&self, why: &str) -> McpFailure {

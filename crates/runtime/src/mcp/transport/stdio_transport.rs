@@ -33,7 +33,10 @@ pub struct StdioTransport {
 
 impl StdioTransport {
     /// Speaks over the ends of this process.
-    pub fn new(mut process: ServerProcess, ears: Arc<McpNotifications>) -> io::Result<Self> {
+    pub fn new(
+        mut process: ServerProcess,
+        notifications: Arc<McpNotifications>,
+    ) -> io::Result<Self> {
         let child = process.child();
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the process has no ends"));
@@ -44,7 +47,7 @@ impl StdioTransport {
             line: MessageBuffer::default(),
             until: None,
             process,
-            notifications: ears,
+            notifications,
             has_complained: false,
         })
     }
@@ -104,7 +107,7 @@ impl Transport<RoleClient> for StdioTransport {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let stdin = self.stdin.clone();
-        let ears = self.notifications.clone();
+        let notifications = self.notifications.clone();
         async move {
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
@@ -114,7 +117,7 @@ impl Transport<RoleClient> for StdioTransport {
             };
             // A part of a line is no message, so only a whole one counts.
             stdin.write_all(&line).await?;
-            ears.sends();
+            notifications.sends();
             stdin.flush().await
         }
     }
