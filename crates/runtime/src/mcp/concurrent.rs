@@ -5,7 +5,8 @@ use super::tool_result;
 use crate::concurrent_calls::run_concurrently;
 use crate::error::Result;
 use crate::tool::ToolCaller;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 pub use crate::concurrent_calls::{ConcurrencyLimits, JoinPolicy};
 
@@ -20,8 +21,18 @@ pub struct ServerToolCall {
     pub arguments: Value,
 }
 
-/// `{mcp, tool, result, error}`.
-pub type ServerToolResult = Value;
+/// What came of one of several calls.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServerToolResult {
+    /// The server.
+    pub mcp: String,
+    /// The tool.
+    pub tool: String,
+    /// What the tool gave; `null` where the call failed.
+    pub result: Value,
+    /// Why it failed.
+    pub error: Option<String>,
+}
 
 impl McpServers {
     /// Runs calls at once; the others are cancelled when enough of them have ended, and have no slot. Too many are refused;
@@ -34,10 +45,8 @@ impl McpServers {
         caller: &ToolCaller,
     ) -> Result<Vec<Option<ServerToolResult>>> {
         let calls = calls.iter().map(|call| self.one(call, caller)).collect();
-        run_concurrently(until, bounds, calls, |slot: &ServerToolResult| {
-            slot["error"].is_null()
-        })
-        .await
+        let is_good = |slot: &ServerToolResult| slot.error.is_none();
+        run_concurrently(until, bounds, calls, is_good).await
     }
 
     async fn one(&self, call: &ServerToolCall, caller: &ToolCaller) -> Result<ServerToolResult> {
@@ -49,6 +58,11 @@ impl McpServers {
             Ok(mut called) => (called.result["data"].take(), None),
             Err(error) => (Value::Null, Some(error.message)),
         };
-        Ok(json!({"mcp": call.mcp, "tool": call.tool, "result": result, "error": error}))
+        Ok(ServerToolResult {
+            mcp: call.mcp.clone(),
+            tool: call.tool.clone(),
+            result,
+            error,
+        })
     }
 }

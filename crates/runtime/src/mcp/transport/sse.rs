@@ -77,8 +77,8 @@ async fn open(
     let (tell, messages) = mpsc::channel(WAITING);
     let mut reader = JoinSet::new();
     reader.spawn(async move {
-        while let Some(told) = events.next().await {
-            let message = match told {
+        while let Some(item) = events.next().await {
+            let message = match item {
                 SseItem::Event(event) => message::read(event.data.as_bytes()),
                 SseItem::TooLong(refusal) => Some(*refusal),
             };
@@ -144,8 +144,8 @@ impl SseEvents {
 
     async fn next(&mut self) -> Option<SseItem> {
         loop {
-            if let Some(told) = self.ready.pop_front() {
-                return Some(told);
+            if let Some(item) = self.ready.pop_front() {
+                return Some(item);
             }
             let bytes = self.response.chunk().await.ok()??;
             for part in bytes.split_inclusive(is_end) {
