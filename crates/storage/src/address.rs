@@ -77,28 +77,28 @@ impl Space {
 
     /// The tenant's usage sums.
     pub fn usage_sums(tenant: &str) -> Self {
-        Self::new(tenant, "i:usage".to_owned())
+        Self::new(tenant, "i:usage")
     }
 
     /// Ambit's own settings in a store.
     pub fn settings(tenant: &str) -> Self {
-        Self::new(tenant, "i:settings".to_owned())
+        Self::new(tenant, "i:settings")
     }
 
     /// The turns under way in a store, whoever runs them: a name begins with the digest of the conversation's space, and
     /// goes with that space.
     pub fn turns() -> Self {
-        Self::new(DEFAULT_TENANT, "i:turns".to_owned())
+        Self::new(DEFAULT_TENANT, "i:turns")
     }
 
     /// What turns that have ended leave behind for a time, by the end of that time.
     pub fn ended_turns() -> Self {
-        Self::new(DEFAULT_TENANT, "i:left".to_owned())
+        Self::new(DEFAULT_TENANT, "i:left")
     }
 
     /// Which conversation a request of the tenant belongs to, by the request's id.
     pub fn requests(tenant: &str) -> Self {
-        Self::new(tenant, "i:requests".to_owned())
+        Self::new(tenant, "i:requests")
     }
 
     /// Which conversations of one person all members of a team may use, by the id of their index rows.
@@ -108,32 +108,32 @@ impl Space {
 
     /// What a tenant's callers have asked under an idempotency key.
     pub fn repeats(tenant: &str) -> Self {
-        Self::new(tenant, "i:repeats".to_owned())
+        Self::new(tenant, "i:repeats")
     }
 
     /// The last events of a tenant, for those who follow them.
     pub fn events(tenant: &str) -> Self {
-        Self::new(tenant, "i:events".to_owned())
+        Self::new(tenant, "i:events")
     }
 
     /// The keys of programs that call this installation, by their hashes.
     pub fn api_keys() -> Self {
-        Self::new(DEFAULT_TENANT, "i:keys".to_owned())
+        Self::new(DEFAULT_TENANT, "i:keys")
     }
 
     /// Which storages are on their way from one driver to another, by the id of their index rows.
     pub(crate) fn moves() -> Self {
-        Self::new(DEFAULT_TENANT, "i:moves".to_owned())
+        Self::new(DEFAULT_TENANT, "i:moves")
     }
 
     /// When each temporary session of a (temporary) tenant ends.
     pub(crate) fn temporary_sessions(tenant: &str) -> Self {
-        Self::new(tenant, "i:temporary".to_owned())
+        Self::new(tenant, "i:temporary")
     }
 
     /// Where a chain remembers removals that not every driver has acknowledged.
     pub fn tombstones(tenant: &str) -> Self {
-        Self::new(tenant, "i:tombstones".to_owned())
+        Self::new(tenant, "i:tombstones")
     }
 
     /// The lease that guards this space. It is a space of its own, so that clearing the data keeps it.
@@ -169,10 +169,10 @@ impl Space {
         digest(&[&self.tenant, &self.path])
     }
 
-    fn new(tenant: &str, path: String) -> Self {
+    pub(crate) fn new(tenant: impl Into<String>, path: impl Into<String>) -> Self {
         Self {
-            tenant: tenant.to_owned(),
-            path,
+            tenant: tenant.into(),
+            path: path.into(),
         }
     }
 }

@@ -241,6 +241,105 @@ impl Default for SizeLimits {
     }
 }
 
+impl BatchCheck {
+    /// The log's head has to be this one.
+    pub fn head(log: LogKey, head: Option<Head>) -> Self {
+        Self::Head { log, head }
+    }
+
+    /// The value has to have this version.
+    pub fn version(key: ValueKey, version: Option<u64>) -> Self {
+        Self::Version { key, version }
+    }
+
+    /// The lease has to be live under this epoch.
+    pub fn lease(key: ValueKey, epoch: u64) -> Self {
+        Self::Lease { key, epoch }
+    }
+
+    /// The index row of the space has to be as it was marked.
+    pub fn row(space: Space, mark: Option<RowMark>) -> Self {
+        Self::Row { space, mark }
+    }
+}
+
+impl BatchWrite {
+    /// Adds entries to a log.
+    pub fn append(log: LogKey, entries: Vec<NewEntry>) -> Self {
+        Self::Append { log, entries }
+    }
+
+    /// Replaces bodies of a log, by sequence.
+    pub fn redact(log: LogKey, bodies: Vec<(u64, Json)>) -> Self {
+        Self::Redact { log, bodies }
+    }
+
+    /// Does one operation on one value; what it creates lives so long, or for ever.
+    pub fn apply(key: ValueKey, op: Operation, life: Option<Millis>) -> Self {
+        Self::Apply { key, op, life }
+    }
+
+    /// Deletes an index row.
+    pub fn untrack(tenant: impl Into<String>, id: impl Into<String>) -> Self {
+        Self::Untrack {
+            tenant: tenant.into(),
+            id: id.into(),
+        }
+    }
+
+    /// Copies entries of a log that has this head.
+    pub fn mirror_log(log: LogKey, head: Head, entries: Vec<LogEntry>) -> Self {
+        Self::Mirror(MirrorWrite::Log { log, head, entries })
+    }
+
+    /// Copies a value, or deletes it where there is none.
+    pub fn mirror_value(key: ValueKey, entry: Option<ValueEntry>) -> Self {
+        Self::Mirror(MirrorWrite::Value { key, entry })
+    }
+
+    /// Copies an index row.
+    pub fn mirror_row(row: IndexRow) -> Self {
+        Self::Mirror(MirrorWrite::Row(Box::new(row)))
+    }
+}
+
+impl NewEntry {
+    /// An entry with this id and content.
+    pub fn new(id: impl Into<String>, body: Json) -> Self {
+        Self {
+            id: id.into(),
+            body,
+        }
+    }
+}
+
+impl Head {
+    /// The end of a log of this generation.
+    pub fn new(generation: u64, last: u64) -> Self {
+        Self { generation, last }
+    }
+}
+
+impl WriteOutcome {
+    /// What an append did.
+    pub fn appended(head: Head, seqs: Vec<u64>) -> Self {
+        Self::Appended { head, seqs }
+    }
+
+    /// What an operation did.
+    pub fn applied(output: OperationOutput, version: Option<u64>) -> Self {
+        Self::Applied { output, version }
+    }
+
+    /// What tracking did.
+    pub fn tracked(id: impl Into<String>, is_new: bool) -> Self {
+        Self::Tracked {
+            id: id.into(),
+            is_new,
+        }
+    }
+}
+
 impl Batch {
     /// A batch of these writes without a condition.
     pub fn of(writes: impl IntoIterator<Item = BatchWrite>) -> Self {
@@ -381,11 +480,7 @@ fn sized_name(field: &str, name: &str, limits: &SizeLimits) -> Result<()> {
 
 fn sized(what: &str, actual: usize, limit: usize) -> Result<()> {
     if actual > limit {
-        return Err(Error::Limited {
-            what: what.to_owned(),
-            actual: actual as u64,
-            limit: limit as u64,
-        });
+        return Err(Error::limited(what, actual as u64, limit as u64));
     }
     Ok(())
 }

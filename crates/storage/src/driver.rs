@@ -48,15 +48,10 @@ use std::sync::Arc;
 /// let identity = SessionIdentity::builder("Support").chat_name("billing").build()?;
 /// let log = Space::of("default", &identity).log("notes");
 ///
-/// let append = BatchWrite::Append {
-///     log: log.clone(),
-///     entries: vec![NewEntry {
-///         id: "note-1".to_owned(),
-///         body: Json::of("prefers e-mail")?,
-///     }],
-/// };
+/// let note = NewEntry::new("note-1", Json::of("prefers e-mail")?);
+/// let append = BatchWrite::append(log.clone(), vec![note]);
 /// // Only where nobody has written to the log before.
-/// let first = Batch::of([append]).checking(BatchCheck::Head { log: log.clone(), head: None });
+/// let first = Batch::of([append]).checking(BatchCheck::head(log.clone(), None));
 /// driver.commit(first.clone()).await?;
 /// let again = driver.commit(first).await;
 /// assert!(matches!(again, Err(Error::Conflict { .. })));
@@ -210,6 +205,18 @@ pub struct ValueScan {
     pub limit: usize,
     /// Which part of each value.
     pub part: ValuePart,
+}
+
+impl ValueScan {
+    /// The first values with such a name, and this part of each.
+    pub fn first(pattern: Pattern, limit: usize, part: ValuePart) -> Self {
+        Self {
+            pattern,
+            after: None,
+            limit,
+            part,
+        }
+    }
 }
 
 /// How a driver is opened, the same for all.

@@ -61,23 +61,18 @@ impl Erasure<'_> {
 
 /// The writes that forget the open turns of a history, and the requests that they are known by.
 async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<BatchWrite>> {
-    let scan = ValueScan {
-        pattern: Pattern::parse(&format!("{}/*", space.digest())),
-        after: None,
-        limit: CHUNK,
-        part: ValuePart::Nothing,
-    };
+    let scan = ValueScan::first(
+        Pattern::parse(&format!("{}/*", space.digest())),
+        CHUNK,
+        ValuePart::Nothing,
+    );
     let open = driver.scan(&Space::turns(), &scan).await?.into_iter();
     let keys = open.flat_map(|(name, _)| {
         let request = name.split_once('/').map_or("", |(_, request)| request);
         let known = Space::requests(&space.tenant).key(request);
         [known, Space::turns().key(name)]
     });
-    let forget = |key| BatchWrite::Apply {
-        key,
-        op: Operation::Del,
-        life: None,
-    };
+    let forget = |key| BatchWrite::apply(key, Operation::Del, None);
     Ok(keys.map(forget).collect())
 }
 
@@ -111,11 +106,7 @@ async fn carried_over(
     let mut writes = Vec::new();
     for (name, (labels, sums)) in rows {
         let key = Space::usage_sums(&space.tenant).key(name);
-        writes.push(BatchWrite::Apply {
-            key,
-            op: Operation::Del,
-            life: None,
-        });
+        writes.push(BatchWrite::apply(key, Operation::Del, None));
         if on_remove == OnRemove::Keep {
             let nameless = UsageLabels {
                 user: None,

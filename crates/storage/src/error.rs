@@ -167,6 +167,36 @@ impl Error {
         }
     }
 
+    /// Somebody else is at work on `what`.
+    pub fn busy(what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Busy {
+            what: what.into(),
+            reason: reason.into(),
+        }
+    }
+
+    /// There is more of `what` than the limit; the last word of `what` is its unit.
+    pub fn limited(what: impl Into<String>, actual: u64, limit: u64) -> Self {
+        Self::Limited {
+            what: what.into(),
+            actual,
+            limit,
+        }
+    }
+
+    /// No `what` of this name exists, or the caller may not know that it does.
+    pub fn not_found(what: &'static str, name: impl Into<String>) -> Self {
+        Self::NotFound {
+            what,
+            name: name.into(),
+        }
+    }
+
+    /// A defect of Ambit.
+    pub fn internal(what: impl Into<String>) -> Self {
+        Self::Internal { what: what.into() }
+    }
+
     /// A store failed with an error of its own.
     pub fn unavailable(
         what: impl Into<String>,

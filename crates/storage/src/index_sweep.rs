@@ -122,17 +122,11 @@ impl IndexSweepReport {
 
 /// The condition that nobody has used a storage since its row was read.
 fn untouched(row: &IndexRow) -> BatchCheck {
-    BatchCheck::Row {
-        space: Space::of(&row.tenant, &row.identity),
-        mark: Some(row.mark()),
-    }
+    BatchCheck::row(Space::of(&row.tenant, &row.identity), Some(row.mark()))
 }
 
 fn untrack(row: &IndexRow) -> BatchWrite {
-    BatchWrite::Untrack {
-        tenant: row.tenant.clone(),
-        id: row.id.clone(),
-    }
+    BatchWrite::untrack(row.tenant.clone(), row.id.clone())
 }
 
 /// Deletes rows that a chain has copied to its drivers along with the data.

@@ -22,11 +22,7 @@ use crate::{Error, Result};
 pub(crate) fn new_entry(id: String, body: Json, limit: usize) -> Result<NewEntry> {
     let actual = body.as_str().len();
     if actual > limit {
-        return Err(Error::Limited {
-            what: "item bytes".to_owned(),
-            actual: actual as u64,
-            limit: limit as u64,
-        });
+        return Err(Error::limited("item bytes", actual as u64, limit as u64));
     }
     Ok(NewEntry { id, body })
 }

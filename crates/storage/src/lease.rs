@@ -96,10 +96,7 @@ impl Lease {
 
     /// The condition under which this holder's writes count.
     pub fn check(&self) -> BatchCheck {
-        BatchCheck::Lease {
-            key: self.held.key.clone(),
-            epoch: self.held.epoch,
-        }
+        BatchCheck::lease(self.held.key.clone(), self.held.epoch)
     }
 
     /// Waits until the turn has to stop.
@@ -160,11 +157,7 @@ impl fmt::Debug for Lease {
 impl Operation {
     /// This operation on a value that lives as long as leases do.
     fn on(self, key: &ValueKey) -> BatchWrite {
-        BatchWrite::Apply {
-            key: key.clone(),
-            op: self,
-            life: Some(crate::clock::to_millis(LEASE_LIFE)),
-        }
+        BatchWrite::apply(key.clone(), self, Some(crate::clock::to_millis(LEASE_LIFE)))
     }
 }
 
@@ -192,9 +185,9 @@ async fn acquire(driver: &dyn Driver, key: &ValueKey, holder: &str) -> Result<Le
             epoch: *epoch,
             asked,
         }),
-        other => Err(Error::Internal {
-            what: format!("a lease was answered with {other:?}"),
-        }),
+        other => Err(Error::internal(format!(
+            "a lease was answered with {other:?}"
+        ))),
     }
 }
 
@@ -252,20 +245,20 @@ impl LeaseTicket {
         let life = Some(crate::clock::to_millis(TICKET_LIFE));
         let outcomes = self
             .driver
-            .commit(Batch::of([BatchWrite::Apply {
-                key: self.ticket.clone(),
+            .commit(Batch::of([BatchWrite::apply(
+                self.ticket.clone(),
                 op,
                 life,
-            }]))
+            )]))
             .await?;
         match outcomes.first() {
             Some(WriteOutcome::Applied {
                 version: Some(version),
                 ..
             }) => Ok(*version),
-            other => Err(Error::Internal {
-                what: format!("a ticket was answered with {other:?}"),
-            }),
+            other => Err(Error::internal(format!(
+                "a ticket was answered with {other:?}"
+            ))),
         }
     }
 
@@ -287,10 +280,7 @@ impl LeaseTicket {
             }
             if started.elapsed() >= QUEUE_WAIT {
                 let reason = format!("waited {} s in its queue", QUEUE_WAIT.as_secs());
-                return Err(Error::Busy {
-                    what: key.space.to_string(),
-                    reason,
-                });
+                return Err(Error::busy(key.space.to_string(), reason));
             }
             if shown.elapsed() >= TICKET_LIFE / 4 {
                 self.refresh(self.version).await?;
@@ -337,21 +327,16 @@ pub async fn ask_to_end(driver: &dyn Driver, key: &ValueKey, known: u64) -> Resu
 
 /// The refusal where others wait.
 fn queued(space: &Space, waiting: usize) -> Error {
-    Error::Busy {
-        what: space.to_string(),
-        reason: format!("{waiting} turns are waiting for it already"),
-    }
+    Error::busy(
+        space.to_string(),
+        format!("{waiting} turns are waiting for it already"),
+    )
 }
 
 /// The arrival numbers of all who wait.
 async fn tickets(driver: &dyn Driver, space: &Space) -> Result<Vec<u64>> {
     let pattern = Pattern::parse(&format!("{TICKETS}*"));
-    let scan = ValueScan {
-        pattern,
-        after: None,
-        limit: QUEUE_LENGTH * 2,
-        part: ValuePart::Whole,
-    };
+    let scan = ValueScan::first(pattern, QUEUE_LENGTH * 2, ValuePart::Whole);
     let arrival = |entry: crate::batch::ValueEntry| match entry.value.to::<u64>() {
         Ok(0) => Ok(entry.version),
         version => version,

@@ -118,11 +118,7 @@ impl Memory {
     fn check_size(&self, op: &Operation) -> Result<()> {
         let (size, limit) = (op.size(), self.settings.value_limit);
         if size > limit {
-            return Err(Error::Limited {
-                what: "value bytes".to_owned(),
-                actual: size as u64,
-                limit: limit as u64,
-            });
+            return Err(Error::limited("value bytes", size as u64, limit as u64));
         }
         match op {
             Operation::Set(StoredValue::List(items))
@@ -164,9 +160,7 @@ impl Memory {
         }
         batch.writes.push(write);
         let outcomes = self.driver.commit(batch).await?;
-        let nothing = || Error::Internal {
-            what: "a driver gave no outcome for a write".to_owned(),
-        };
+        let nothing = || Error::internal("a driver gave no outcome for a write");
         outcomes.into_iter().next_back().ok_or_else(nothing)
     }
 
@@ -191,11 +185,11 @@ fn check_key(key: &str) -> Result<()> {
         return Err(Error::invalid("key", "must be a non-empty string"));
     }
     if key.len() > MAX_KEY {
-        return Err(Error::Limited {
-            what: "key bytes".to_owned(),
-            actual: key.len() as u64,
-            limit: MAX_KEY as u64,
-        });
+        return Err(Error::limited(
+            "key bytes",
+            key.len() as u64,
+            MAX_KEY as u64,
+        ));
     }
     Ok(())
 }
@@ -216,9 +210,7 @@ fn makes_data(write: &BatchWrite) -> bool {
 }
 
 fn unexpected(what: &impl std::fmt::Debug) -> Error {
-    Error::Internal {
-        what: format!("a driver answered {what:?} to a memory operation"),
-    }
+    Error::internal(format!("a driver answered {what:?} to a memory operation"))
 }
 
 /// The items of a list, or the one item that another value is.

@@ -87,6 +87,17 @@ pub struct OperationResult {
     pub output: OperationOutput,
 }
 
+impl OperationResult {
+    fn new(value: Option<StoredValue>, output: OperationOutput) -> Self {
+        Self { value, output }
+    }
+
+    /// A value that is stored without a word.
+    fn stored(value: Option<StoredValue>) -> Self {
+        Self::new(value, OperationOutput::Nothing)
+    }
+}
+
 /// How long a value lives after an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LifeRule {
@@ -152,18 +163,9 @@ impl Operation {
         version: u64,
     ) -> Result<OperationResult> {
         match self {
-            Self::Set(value) => Ok(OperationResult {
-                value: Some(value.clone()),
-                output: OperationOutput::Nothing,
-            }),
-            Self::Del => Ok(OperationResult {
-                value: None,
-                output: OperationOutput::Nothing,
-            }),
-            Self::GetDel => Ok(OperationResult {
-                value: None,
-                output: OperationOutput::Taken(current),
-            }),
+            Self::Set(value) => Ok(OperationResult::stored(Some(value.clone()))),
+            Self::Del => Ok(OperationResult::stored(None)),
+            Self::GetDel => Ok(OperationResult::new(None, OperationOutput::Taken(current))),
             Self::Incr(delta) => self.incr(key, current, delta),
             Self::Tally { labels, add } => tally(key, current, labels, add),
             Self::Acquire { holder } => self.acquire(key, current, holder, version),
@@ -191,10 +193,10 @@ impl Operation {
             },
         })?;
         let number = Json::of(&number)?;
-        Ok(OperationResult {
-            value: Some(StoredValue::Plain(number.clone())),
-            output: OperationOutput::Number(number),
-        })
+        Ok(OperationResult::new(
+            Some(StoredValue::Plain(number.clone())),
+            OperationOutput::Number(number),
+        ))
     }
 
     fn acquire(
@@ -210,20 +212,17 @@ impl Operation {
             }
             let grant: LeaseGrant = value.json().to()?;
             if grant.holder != holder {
-                return Err(Error::Busy {
-                    what: key.to_owned(),
-                    reason: format!("held by {}", grant.holder),
-                });
+                return Err(Error::busy(key, format!("held by {}", grant.holder)));
             }
         }
         let grant = LeaseGrant {
             holder: holder.to_owned(),
             epoch: version,
         };
-        Ok(OperationResult {
-            value: Some(StoredValue::Plain(Json::of(&grant)?)),
-            output: OperationOutput::Epoch(version),
-        })
+        Ok(OperationResult::new(
+            Some(StoredValue::Plain(Json::of(&grant)?)),
+            OperationOutput::Epoch(version),
+        ))
     }
 
     fn wrong_type(&self, key: &str, holds: &'static str, wants: &'static str) -> Error {
@@ -287,10 +286,9 @@ fn tally(
         };
         *sum = sum.checked_add(*delta).ok_or_else(problem)?;
     }
-    Ok(OperationResult {
-        value: Some(StoredValue::Plain(Json::of(&row)?)),
-        output: OperationOutput::Nothing,
-    })
+    Ok(OperationResult::stored(Some(StoredValue::Plain(Json::of(
+        &row,
+    )?))))
 }
 
 /// A lease as stored. It ends with the value's life.
@@ -312,10 +310,10 @@ pub fn epoch_of(value: &StoredValue) -> Option<u64> {
 
 fn renew(key: &str, current: Option<StoredValue>, epoch: u64) -> Result<OperationResult> {
     match current {
-        Some(value) if epoch_of(&value) == Some(epoch) => Ok(OperationResult {
-            value: Some(value),
-            output: OperationOutput::Epoch(epoch),
-        }),
+        Some(value) if epoch_of(&value) == Some(epoch) => Ok(OperationResult::new(
+            Some(value),
+            OperationOutput::Epoch(epoch),
+        )),
         _ => Err(Error::Fenced {
             lease: key.to_owned(),
             epoch,
@@ -325,10 +323,7 @@ fn renew(key: &str, current: Option<StoredValue>, epoch: u64) -> Result<Operatio
 
 fn release(current: Option<StoredValue>, epoch: u64) -> OperationResult {
     let kept = current.filter(|value| epoch_of(value) != Some(epoch));
-    OperationResult {
-        value: kept,
-        output: OperationOutput::Nothing,
-    }
+    OperationResult::stored(kept)
 }
 
 /// When a value written now ends: `life` milliseconds from now, or the end it already had.

@@ -187,8 +187,5 @@ async fn row_with(ambit: &Ambit, id: &str) -> Result<IndexRow> {
     let page = PageRequest::first(1);
     let index = ambit.stores().index()?;
     let found = index.driver().identities(&filter, &page).await?.pop();
-    found.ok_or_else(|| Error::NotFound {
-        what: "context",
-        name: id.to_owned(),
-    })
+    found.ok_or_else(|| Error::not_found("context", id))
 }

@@ -107,12 +107,7 @@ async fn would_erase(ambit: &Ambit, row: &IndexRow, action: RemovalAction) -> Re
 
 async fn holds_something(driver: &dyn Driver, space: &Space) -> Result<bool> {
     let head = driver.read(&space.log(ITEMS), LogRange::head()).await?.head;
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 1,
-        part: ValuePart::Nothing,
-    };
+    let scan = ValueScan::first(Pattern::all(), 1, ValuePart::Nothing);
     Ok(head.is_some_and(|head| head.last > 0) || !driver.scan(space, &scan).await?.is_empty())
 }
 
@@ -191,22 +186,13 @@ async fn erase_leased(
             space: space.lease().space,
         }),
     }
-    let checks = vec![
-        lease.check(),
-        BatchCheck::Head {
-            log: space.log(ITEMS),
-            head,
-        },
-    ];
+    let checks = vec![lease.check(), BatchCheck::head(space.log(ITEMS), head)];
     driver.commit(Batch { checks, writes }).await?;
     Ok(had_something)
 }
 
 fn untrack(row: &IndexRow, memory: Option<&String>) -> Vec<BatchWrite> {
     let ids = std::iter::once(&row.id).chain(memory);
-    let untrack = |id: &String| BatchWrite::Untrack {
-        tenant: row.tenant.clone(),
-        id: id.clone(),
-    };
+    let untrack = |id: &String| BatchWrite::untrack(row.tenant.clone(), id.clone());
     ids.map(untrack).collect()
 }

@@ -15,11 +15,11 @@ use std::time::Duration;
 pub(crate) fn extend_life(space: &Space, clock: &Clock, life: Duration) -> Result<BatchWrite> {
     let end = clock.now().saturating_add(to_millis(life));
     let key = Space::temporary_sessions(&space.tenant).key(space.path.as_str());
-    Ok(BatchWrite::Apply {
+    Ok(BatchWrite::apply(
         key,
-        op: Operation::Set(Json::of(&end)?.into()),
-        life: None,
-    })
+        Operation::Set(Json::of(&end)?.into()),
+        None,
+    ))
 }
 
 /// Erases the space if its time is over; true where it was.
@@ -40,10 +40,10 @@ pub(crate) async fn erase_if_expired(
 
 /// Erases the space unless somebody has come back since its end was read; what they wrote then lives on.
 async fn erase_if_unchanged(driver: &dyn Driver, space: &Space, version: u64) -> Result<bool> {
-    let check = BatchCheck::Version {
-        key: Space::temporary_sessions(&space.tenant).key(space.path.as_str()),
-        version: Some(version),
-    };
+    let check = BatchCheck::version(
+        Space::temporary_sessions(&space.tenant).key(space.path.as_str()),
+        Some(version),
+    );
     match driver.commit(Batch::of(end(space)).checking(check)).await {
         Err(Error::Conflict { .. }) => Ok(false),
         ended => ended.map(|_| true),
@@ -61,11 +61,11 @@ pub(crate) fn end(space: &Space) -> Vec<BatchWrite> {
         space: Space::turns(),
         pattern: Pattern::parse(&format!("{}/*", space.digest())),
     });
-    writes.push(BatchWrite::Apply {
-        key: Space::temporary_sessions(&space.tenant).key(space.path.as_str()),
-        op: Operation::Del,
-        life: None,
-    });
+    writes.push(BatchWrite::apply(
+        Space::temporary_sessions(&space.tenant).key(space.path.as_str()),
+        Operation::Del,
+        None,
+    ));
     writes
 }
 
@@ -76,10 +76,7 @@ pub(crate) async fn sweep(driver: &dyn Driver, tenant: &str, clock: &Clock) -> R
     let mut swept = 0;
     while let Some(page) = values.next().await? {
         for (path, _) in page {
-            let space = Space {
-                tenant: tenant.to_owned(),
-                path,
-            };
+            let space = Space::new(tenant, path);
             swept += u64::from(erase_if_expired(driver, &space, clock).await?);
         }
     }
@@ -103,14 +100,8 @@ mod tests {
         let driver = MemoryDriver::new(options.clone());
         let identity = SessionIdentity::builder("Support").chat_name("_temp");
         let space = Space::of("t", &identity.build().unwrap());
-        let entry = NewEntry {
-            id: "a".to_owned(),
-            body: Json::of(&1).unwrap(),
-        };
-        let append = BatchWrite::Append {
-            log: space.log(ITEMS),
-            entries: vec![entry],
-        };
+        let entry = NewEntry::new("a", Json::of(&1).unwrap());
+        let append = BatchWrite::append(space.log(ITEMS), vec![entry]);
         let write = async |life| {
             let stay = extend_life(&space, &options.clock, life).unwrap();
             let batch = Batch::of([append.clone(), stay]);

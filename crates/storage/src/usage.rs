@@ -176,12 +176,12 @@ pub(crate) fn tally(
     add: BTreeMap<String, i64>,
 ) -> Result<BatchWrite> {
     let key = Space::usage_sums(tenant).key(labels.name()?);
-    Ok(BatchWrite::Apply {
+    Ok(BatchWrite::apply(
         key,
-        op: Operation::Tally {
+        Operation::Tally {
             labels: Json::of(labels)?,
             add,
         },
-        life: None,
-    })
+        None,
+    ))
 }

@@ -271,10 +271,7 @@ impl Usage {
         let Some(path) = labels.identity.clone().filter(|_| !is_whole) else {
             return Ok(sums);
         };
-        let space = Space {
-            tenant: self.tenant.clone(),
-            path,
-        };
+        let space = Space::new(self.tenant.clone(), path);
         let log = space.log(address::ITEMS);
         let (mut inside, mut next) = (BTreeMap::new(), 1);
         loop {

@@ -24,11 +24,7 @@ pub(super) fn deeper<F: Future>(
         let what = format!(
             "listeners inside listeners, down to one of {event}, which may cause its own event"
         );
-        return Err(Error::Limited {
-            what,
-            actual: depth,
-            limit: DEEPEST,
-        });
+        return Err(Error::limited(what, depth, DEEPEST));
     }
     Ok(DEPTH.scope(depth, work))
 }

@@ -155,9 +155,9 @@ pub(super) async fn guarded<'a, T>(
     let ListenerOptions { name, deadline, .. } = options;
     match tokio::time::timeout(*deadline, work).await {
         Ok(Ok(answer)) => answer,
-        Ok(Err(_panic)) => Err(Error::Internal {
-            what: format!("listener \"{name}\" of {event} panicked"),
-        }),
+        Ok(Err(_panic)) => Err(Error::internal(format!(
+            "listener \"{name}\" of {event} panicked"
+        ))),
         Err(_late) => Err(Error::Unavailable {
             what: format!("listener \"{name}\" of {event} (no answer within {deadline:?})"),
             source: None,

@@ -135,15 +135,9 @@ impl Doctor<'_> {
         }
         let index = self.ambit.stores().index()?;
         let space = Space::of(&row.tenant, &row.identity);
-        let mut batch = Batch::of([BatchWrite::Untrack {
-            tenant: row.tenant.clone(),
-            id: row.id.clone(),
-        }]);
+        let mut batch = Batch::of([BatchWrite::untrack(row.tenant.clone(), row.id.clone())]);
         if index.names() == row.placement {
-            batch = batch.checking(BatchCheck::Head {
-                log: space.log(ITEMS),
-                head: None,
-            });
+            batch = batch.checking(BatchCheck::head(space.log(ITEMS), None));
         } else if copy::row_of(index.driver().as_ref(), &space)
             .await?
             .as_ref()

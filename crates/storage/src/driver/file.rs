@@ -109,11 +109,11 @@ impl FileDriver {
             work(&shared)
         };
         let done = tokio::task::spawn_blocking(run).await;
-        done.map_err(|error| Error::Internal {
-            what: format!(
+        done.map_err(|error| {
+            Error::internal(format!(
                 "work on the file store {} was cut off: {error}",
                 self.place()
-            ),
+            ))
         })?
     }
 

@@ -122,12 +122,10 @@ impl Driver for RedisDriver {
             let most = backoff(PAUSE, LONGEST_PAUSE, attempt);
             tokio::time::sleep(most.mul_f64(rand::random())).await;
         }
-        Err(Error::Busy {
-            what: format!("the redis store at {}", self.server.place),
-            reason: format!(
-                "others changed what the batch works on {ATTEMPTS} times; repeat it later"
-            ),
-        })
+        Err(Error::busy(
+            format!("the redis store at {}", self.server.place),
+            format!("others changed what the batch works on {ATTEMPTS} times; repeat it later"),
+        ))
     }
 
     async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {

@@ -250,7 +250,5 @@ impl Driver for SqliteDriver {
 }
 
 fn panicked() -> Error {
-    Error::Internal {
-        what: "the thread that writes to sqlite has panicked".to_owned(),
-    }
+    Error::internal("the thread that writes to sqlite has panicked")
 }

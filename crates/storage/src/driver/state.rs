@@ -344,10 +344,7 @@ mod tests {
     fn a_refused_copy_of_a_log_leaves_nothing_of_its_owner() {
         let owner = Space::user_memory("default", "ann");
         let log = owner.log("items");
-        let head = Head {
-            generation: 7,
-            last: 2,
-        };
+        let head = Head::new(7, 2);
         let entry = LogEntry {
             seq: 2,
             id: "b".to_owned(),

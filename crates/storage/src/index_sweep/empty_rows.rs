@@ -61,7 +61,7 @@ async fn sweep_leased(ambit: &Ambit, row: &IndexRow, lease: &Lease) -> Result<Ro
         forget_copies(&placement, vec![untrack(row)]).await?;
         return Ok(RowOutcome::Swept);
     }
-    let back = BatchWrite::Mirror(MirrorWrite::Row(Box::new(row.clone())));
+    let back = BatchWrite::mirror_row(row.clone());
     let back = Batch::of([back]).checking(BatchCheck::Row { space, mark: None });
     index.driver().commit(back).await?;
     Ok(RowOutcome::Kept)
@@ -74,12 +74,7 @@ async fn has_data(driver: &dyn Driver, space: &Space) -> Result<bool> {
         let what = format!("the primary that keeps {space}");
         return Err(Error::Unavailable { what, source: None });
     }
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 1,
-        part: ValuePart::Nothing,
-    };
+    let scan = ValueScan::first(Pattern::all(), 1, ValuePart::Nothing);
     let has_values = !driver.scan(space, &scan).await?.is_empty();
     Ok(page.head.is_some() || has_values || !driver.logs(space).await?.is_empty())
 }

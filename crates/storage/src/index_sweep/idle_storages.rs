@@ -36,10 +36,10 @@ pub(super) async fn retire(
         if memory.as_ref().is_some_and(is_used) {
             return Ok(RowOutcome::Kept);
         }
-        idle.guards.push(BatchCheck::Row {
-            space: Space::of(&row.tenant, &identity),
-            mark: memory.as_ref().map(IndexRow::mark),
-        });
+        idle.guards.push(BatchCheck::row(
+            Space::of(&row.tenant, &identity),
+            memory.as_ref().map(IndexRow::mark),
+        ));
         idle.rows.extend(memory.as_ref().map(untrack));
     }
     ambit.stores().options().fault_points.reach("patrol.idle");

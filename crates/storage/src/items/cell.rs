@@ -227,24 +227,15 @@ impl StorageCell {
         let space = self.space(tenant);
         let (mut checks, mut writes) = (Vec::new(), Vec::new());
         if let Some(basis) = &staged.basis {
-            checks.push(BatchCheck::Head {
-                log: space.log(ITEMS),
-                head: basis.items,
-            });
+            checks.push(BatchCheck::head(space.log(ITEMS), basis.items));
             match &basis.view {
                 None if basis.items.is_some() => writes.push(BatchWrite::Clear {
                     space: space.clone(),
                 }),
                 None => {}
                 Some(items) => {
-                    checks.push(BatchCheck::Head {
-                        log: space.log(OVERLAYS),
-                        head: basis.overlays,
-                    });
-                    checks.push(BatchCheck::Version {
-                        key: space.key(ERASURES),
-                        version: basis.erasures,
-                    });
+                    checks.push(BatchCheck::head(space.log(OVERLAYS), basis.overlays));
+                    checks.push(BatchCheck::version(space.key(ERASURES), basis.erasures));
                     replacement(&space, basis, items, &mut writes)?;
                 }
             }
@@ -306,10 +297,7 @@ fn replacement(
             Some(seq) => seq,
             None if item.from.is_empty() => {
                 last += 1;
-                added.push(NewEntry {
-                    id: item.id.clone(),
-                    body: item.body.clone(),
-                });
+                added.push(NewEntry::new(item.id.clone(), item.body.clone()));
                 last
             }
             None => {
@@ -329,14 +317,8 @@ fn replacement(
             reason: basis.reason.clone(),
             previous: basis.previous,
         };
-        let entry = NewEntry {
-            id: basis.overlay(),
-            body: Json::of(&overlay)?,
-        };
-        writes.push(BatchWrite::Append {
-            log: space.log(OVERLAYS),
-            entries: vec![entry],
-        });
+        let entry = NewEntry::new(basis.overlay(), Json::of(&overlay)?);
+        writes.push(BatchWrite::append(space.log(OVERLAYS), vec![entry]));
     }
     Ok(())
 }
@@ -355,21 +337,11 @@ fn append(
         }
         let (mark, name) = view::off_loaded(&entry.id, &entry.body)?;
         let op = Operation::Set(entry.body.into());
-        writes.push(BatchWrite::Apply {
-            key: space.key(name),
-            op,
-            life: None,
-        });
-        inline.push(NewEntry {
-            id: entry.id,
-            body: mark,
-        });
+        writes.push(BatchWrite::apply(space.key(name), op, None));
+        inline.push(NewEntry::new(entry.id, mark));
     }
     if !inline.is_empty() {
-        writes.push(BatchWrite::Append {
-            log: space.log(ITEMS),
-            entries: inline,
-        });
+        writes.push(BatchWrite::append(space.log(ITEMS), inline));
     }
     Ok(())
 }

@@ -117,10 +117,7 @@ mod tests {
     }
 
     fn entry(id: &str) -> NewEntry {
-        NewEntry {
-            id: id.to_owned(),
-            body: Json::of(&id).unwrap(),
-        }
+        NewEntry::new(id, Json::of(&id).unwrap())
     }
 
     fn staged_ids(cell: &StorageCell) -> Vec<String> {

@@ -43,10 +43,7 @@ impl Memory {
     ) -> Result<Json> {
         let value = Json::of(value)?;
         let write = self.plan(key, Operation::Set(value.clone().into()), ttl)?;
-        let absent = BatchCheck::Version {
-            key: self.owner()?.space.key(key),
-            version: None,
-        };
+        let absent = BatchCheck::version(self.owner()?.space.key(key), None);
         loop {
             if let Some(there) = self.get(key).await? {
                 return Ok(there);

@@ -98,30 +98,25 @@ impl Operation {
                     OperationOutput::Nothing,
                 ))
             }
-            other => Err(Error::Internal {
-                what: format!("{} is not a list operation", other.name()),
-            }),
+            other => Err(Error::internal(format!(
+                "{} is not a list operation",
+                other.name()
+            ))),
         }
     }
 
     /// A list operation on a missing value: what it stores, if anything, and its answer.
     fn apply_to_missing(&self, key: &str) -> Result<OperationResult> {
         match self {
-            Self::Pop => Ok(OperationResult {
-                value: None,
-                output: OperationOutput::Taken(None),
-            }),
-            Self::Pull(_) | Self::PullAll => Ok(OperationResult {
-                value: None,
-                output: OperationOutput::Items(Vec::new()),
-            }),
+            Self::Pop => Ok(OperationResult::new(None, OperationOutput::Taken(None))),
+            Self::Pull(_) | Self::PullAll => Ok(OperationResult::new(
+                None,
+                OperationOutput::Items(Vec::new()),
+            )),
             _ => {
                 let (change, output) = self.apply_to_list(key, 0, Vec::new())?;
                 let items = change.put.into_iter().map(|(_, item)| item).collect();
-                Ok(OperationResult {
-                    value: Some(StoredValue::List(items)),
-                    output,
-                })
+                Ok(OperationResult::new(Some(StoredValue::List(items)), output))
             }
         }
     }
@@ -154,10 +149,7 @@ impl Operation {
                 None => items.push(item),
             }
         }
-        Ok(OperationResult {
-            value: Some(StoredValue::List(items)),
-            output,
-        })
+        Ok(OperationResult::new(Some(StoredValue::List(items)), output))
     }
 }
 
@@ -185,11 +177,7 @@ fn grow(length: u64, items: Vec<Json>) -> Result<(ListChange, OperationOutput)> 
 
 /// A list of this length is refused.
 pub(crate) fn too_long(length: u64) -> Error {
-    Error::Limited {
-        what: "list items".to_owned(),
-        actual: length,
-        limit: MAX_LIST,
-    }
+    Error::limited("list items", length, MAX_LIST)
 }
 
 /// Those of `items` that equal none of `seen` and none before them, by deep equality.

@@ -204,13 +204,10 @@ impl RelocationPlan {
                 placement: names.to_vec(),
                 ..row
             };
-            writes.push(BatchWrite::Mirror(MirrorWrite::Row(Box::new(row))));
+            writes.push(BatchWrite::mirror_row(row));
         }
         if writes.is_empty() {
-            return Err(Error::NotFound {
-                what: "context",
-                name: row.id.clone(),
-            });
+            return Err(Error::not_found("context", row.id.clone()));
         }
         index.driver().commit(Batch::of(writes)).await.map(|_| ())
     }
@@ -251,11 +248,9 @@ impl RelocationPlan {
 
     fn erasure(&self, sums: &[ValueKey]) -> Batch {
         let spaces = self.spaces.iter().cloned();
-        let sums = sums.iter().map(|key| BatchWrite::Apply {
-            key: key.clone(),
-            op: Operation::Del,
-            life: None,
-        });
+        let sums = sums
+            .iter()
+            .map(|key| BatchWrite::apply(key.clone(), Operation::Del, None));
         Batch::of(spaces.map(|space| BatchWrite::Remove { space }).chain(sums))
     }
 
@@ -281,14 +276,9 @@ impl RelocationPlan {
                 return Ok(late.head);
             };
             next = last.seq + 1;
-            let new = |entry: LogEntry| NewEntry {
-                id: entry.id,
-                body: entry.body,
-            };
-            let append = BatchWrite::Append {
-                log: log.clone(),
-                entries: late.entries.into_iter().map(new).collect(),
-            };
+            let new = |entry: LogEntry| NewEntry::new(entry.id, entry.body);
+            let append =
+                BatchWrite::append(log.clone(), late.entries.into_iter().map(new).collect());
             self.new.driver().commit(Batch::of([append])).await?;
         }
     }

@@ -51,11 +51,11 @@ impl RelocationRecord {
     }
 
     pub(super) fn write(&self, id: &str) -> Result<BatchWrite> {
-        Ok(BatchWrite::Apply {
-            key: place(id),
-            op: Operation::Set(StoredValue::Plain(Json::of(self)?)),
-            life: None,
-        })
+        Ok(BatchWrite::apply(
+            place(id),
+            Operation::Set(StoredValue::Plain(Json::of(self)?)),
+            None,
+        ))
     }
 }
 
@@ -65,11 +65,7 @@ fn place(id: &str) -> ValueKey {
 
 /// The move is over.
 pub(crate) async fn forget(ambit: &Ambit, id: &str) -> Result<()> {
-    let write = BatchWrite::Apply {
-        key: place(id),
-        op: Operation::Del,
-        life: None,
-    };
+    let write = BatchWrite::apply(place(id), Operation::Del, None);
     let index = ambit.stores().index()?;
     index.driver().commit(Batch::of([write])).await.map(|_| ())
 }
@@ -97,11 +93,11 @@ pub(super) fn remember_usage(row: &IndexRow, to: &[String]) -> Result<Option<Bat
     if row.identity.scope() != Some(UsageStorage::PREFIX) {
         return Ok(None);
     }
-    Ok(Some(BatchWrite::Apply {
-        key: usage_key(),
-        op: Operation::AddToSet(vec![Json::of(to)?]),
-        life: None,
-    }))
+    Ok(Some(BatchWrite::apply(
+        usage_key(),
+        Operation::AddToSet(vec![Json::of(to)?]),
+        None,
+    )))
 }
 
 /// Where usage is kept: the application's place for it, and those that it was moved to.

@@ -287,10 +287,9 @@ impl AgentDefinition {
             None => identity.with_scope(ChatHistoryStorage::PREFIX)?,
         };
         match self.ambit.row_of(&scoped).await? {
-            Some(row) if !self.ambit.caller().may_see(&row) => Err(Error::NotFound {
-                what: "session",
-                name: identity.key(),
-            }),
+            Some(row) if !self.ambit.caller().may_see(&row) => {
+                Err(Error::not_found("session", identity.key()))
+            }
             row => Ok(row),
         }
     }

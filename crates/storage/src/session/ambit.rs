@@ -72,10 +72,7 @@ impl Ambit {
     /// The agent with this name.
     pub fn agent(&self, name: &str) -> Result<AgentDefinition> {
         let agent = self.core.agents.get(name).cloned();
-        let agent = agent.ok_or_else(|| Error::NotFound {
-            what: "agent",
-            name: name.to_owned(),
-        })?;
+        let agent = agent.ok_or_else(|| Error::not_found("agent", name))?;
         Ok(AgentDefinition::new(self.clone(), agent))
     }
 

@@ -157,10 +157,7 @@ impl<K: StorageKind> ListStorage<K> {
         if self.remove_item(is_it).await? {
             return Ok(());
         }
-        Err(Error::NotFound {
-            what: "item",
-            name: self.identity().key(),
-        })
+        Err(Error::not_found("item", self.identity().key()))
     }
 
     /// Stages the erasure of all items, archive included.

@@ -37,10 +37,7 @@ impl StorageSnapshot {
     /// The view of the row's items.
     pub async fn view(ambit: &Ambit, row: &IndexRow) -> Result<Self> {
         if !ambit.caller().may_see(row) {
-            return Err(Error::NotFound {
-                what: "context",
-                name: row.id.clone(),
-            });
+            return Err(Error::not_found("context", row.id.clone()));
         }
         let driver = ambit.stores().chain(&row.placement)?.driver().clone();
         let space = Space::of(&row.tenant, &row.identity);

@@ -230,11 +230,7 @@ impl<'a> TruncationRun<'a> {
             false => look.without(&gone),
         };
         if tokens > self.limit {
-            return Err(Error::Limited {
-                what: "request tokens".to_owned(),
-                actual: tokens,
-                limit: self.limit,
-            });
+            return Err(Error::limited("request tokens", tokens, self.limit));
         }
         let places = look.staying(&gone);
         let messages: Vec<Message> = places.iter().map(|at| look.messages[*at].clone()).collect();

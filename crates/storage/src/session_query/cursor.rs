@@ -78,21 +78,12 @@ async fn secret(driver: &dyn Driver) -> Result<String> {
             rand::random::<u128>(),
             rand::random::<u128>()
         );
-        let write = BatchWrite::Apply {
-            key: key.clone(),
-            op: Operation::Set(Json::of(&made)?.into()),
-            life: None,
-        };
-        let batch = Batch::of([write]).checking(BatchCheck::Version {
-            key: key.clone(),
-            version: None,
-        });
+        let write = BatchWrite::apply(key.clone(), Operation::Set(Json::of(&made)?.into()), None);
+        let batch = Batch::of([write]).checking(BatchCheck::version(key.clone(), None));
         match driver.commit(batch).await {
             Err(error) if !matches!(error, Error::Conflict { .. }) => return Err(error),
             _ => {}
         }
     }
-    Err(Error::Internal {
-        what: "the secret for cursors could not be made".to_owned(),
-    })
+    Err(Error::internal("the secret for cursors could not be made"))
 }

@@ -37,14 +37,8 @@ pub async fn bodies(
         let found = entries.filter(|entry| is_same && entry.seq == *seq);
         bodies.extend(found.map(|entry| (entry.seq, entry.body)));
     }
-    let redact = BatchWrite::Redact {
-        log: log.clone(),
-        bodies,
-    };
-    let expected = BatchCheck::Head {
-        log: log.clone(),
-        head: theirs,
-    };
+    let redact = BatchWrite::redact(log.clone(), bodies);
+    let expected = BatchCheck::head(log.clone(), theirs);
     to.commit(Batch::of([redact]).checking(expected))
         .await
         .map(|_| ())
@@ -70,7 +64,7 @@ pub async fn row(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()
         let what = format!("the index row of {space}");
         return Err(ahead(&what, ours.ordinal, theirs.ordinal));
     }
-    let mirror = BatchWrite::Mirror(MirrorWrite::Row(Box::new(ours)));
+    let mirror = BatchWrite::mirror_row(ours);
     to.commit(Batch::of([mirror])).await.map(|_| ())
 }
 
@@ -171,20 +165,10 @@ async fn copy_log(from: &dyn Driver, to: &dyn Driver, log: &LogKey) -> Result<()
             continue;
         }
         let copied = page.entries.last().map_or(0, |entry| entry.seq);
-        let mirror = BatchWrite::Mirror(MirrorWrite::Log {
-            log: log.clone(),
-            head: ours,
-            entries: page.entries,
-        });
-        let expected = BatchCheck::Head {
-            log: log.clone(),
-            head: theirs,
-        };
+        let mirror = BatchWrite::mirror_log(log.clone(), ours, page.entries);
+        let expected = BatchCheck::head(log.clone(), theirs);
         to.commit(Batch::of([mirror]).checking(expected)).await?;
-        theirs = Some(Head {
-            generation: ours.generation,
-            last: copied,
-        });
+        theirs = Some(Head::new(ours.generation, copied));
     }
 }
 
@@ -203,10 +187,7 @@ async fn copy_value(from: &dyn Driver, to: &dyn Driver, key: &ValueKey) -> Resul
         }
         _ => {}
     }
-    let expected = BatchCheck::Version {
-        key: key.clone(),
-        version: theirs.map(|entry| entry.version),
-    };
+    let expected = BatchCheck::version(key.clone(), theirs.map(|entry| entry.version));
     let mirror = MirrorWrite::Value {
         key: key.clone(),
         entry: ours,

@@ -67,7 +67,7 @@ impl ChainDriver {
             let found = answer_or_log(member, copy::row_of(&*member.driver, space).await).flatten();
             if let Some(row) = found {
                 note(member, &format!("the index row of {space}"));
-                let mirror = BatchWrite::Mirror(MirrorWrite::Row(Box::new(row)));
+                let mirror = BatchWrite::mirror_row(row);
                 primary.commit(Batch::of([mirror])).await?;
                 return Ok(true);
             }

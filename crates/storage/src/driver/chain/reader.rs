@@ -203,10 +203,7 @@ impl ChainDriver {
     /// Only a question for one certain row is worth asking the secondaries.
     async fn regain_row(&self, filter: &RowFilter) -> Result<bool> {
         let asked = match (&filter.tenant, &filter.storage_key, &filter.id) {
-            (Some(tenant), Some(path), _) => vec![Space {
-                tenant: tenant.clone(),
-                path: path.clone(),
-            }],
+            (Some(tenant), Some(path), _) => vec![Space::new(tenant.clone(), path.clone())],
             (_, _, Some(_)) => self.spaces_elsewhere(filter).await,
             _ => Vec::new(),
         };

@@ -34,11 +34,7 @@ pub fn note<'a>(space: &Space, owing: impl IntoIterator<Item = &'a str>) -> Resu
     } else {
         Operation::Set(Json::of(&names)?.into())
     };
-    Ok(BatchWrite::Apply {
-        key: place(space),
-        op,
-        life: None,
-    })
+    Ok(BatchWrite::apply(place(space), op, None))
 }
 
 /// The version that a write of a note gave it.
@@ -130,10 +126,7 @@ impl ChainDriver {
             return stone;
         }
         self.remember(space, &owing);
-        let expected = BatchCheck::Version {
-            key: place(space),
-            version: stone.version,
-        };
+        let expected = BatchCheck::version(place(space), stone.version);
         let names = owing.iter().map(String::as_str);
         let noted = async {
             let batch = Batch::of([note(space, names)?]).checking(expected);

@@ -195,10 +195,10 @@ pub fn row_file(space: &Space) -> String {
 
 /// The error of a lock that stays held.
 pub fn busy(root: &Path, waited: Duration) -> Error {
-    Error::Busy {
-        what: format!("the file store {}", root.display()),
-        reason: format!("its lock was not free within {} s", waited.as_secs()),
-    }
+    Error::busy(
+        format!("the file store {}", root.display()),
+        format!("its lock was not free within {} s", waited.as_secs()),
+    )
 }
 
 fn beside(name: &str) -> String {

@@ -59,10 +59,7 @@ enum FileRecord {
 impl FileHeader {
     /// Whose file it is.
     pub fn space(&self) -> Space {
-        Space {
-            tenant: self.tenant.clone(),
-            path: self.path.clone(),
-        }
+        Space::new(self.tenant.clone(), self.path.clone())
     }
 
     fn new(ambit: FileKind, space: &Space, body: &str) -> Self {

@@ -44,9 +44,9 @@ pub(super) fn check_head(log: &LogKey, head: Option<Head>) -> QueuedStatement {
 
 /// The error of a condition that the server found not to hold.
 pub(super) fn conflict(judged: Result<()>) -> Error {
-    judged.err().unwrap_or_else(|| Error::Internal {
-        what: "the server refused a condition that holds".to_owned(),
-    })
+    judged
+        .err()
+        .unwrap_or_else(|| Error::internal("the server refused a condition that holds"))
 }
 
 fn pair(found: &str) -> Option<(u64, u64)> {
@@ -178,10 +178,7 @@ pub(super) async fn read(store: &PostgresStore, log: &LogKey, range: LogRange) -
 }
 
 fn head(row: &Row) -> Head {
-    Head {
-        generation: unsigned(row.get(0)),
-        last: unsigned(row.get(1)),
-    }
+    Head::new(unsigned(row.get(0)), unsigned(row.get(1)))
 }
 
 fn entry(row: &Row) -> Option<LogEntry> {
@@ -209,7 +206,6 @@ pub(super) fn text(bytes: Vec<u8>, place: impl Fn() -> String) -> Result<String>
 
 /// The only row of an answer that always has one.
 pub(super) fn one(rows: &[Row]) -> Result<&Row> {
-    rows.first().ok_or_else(|| Error::Internal {
-        what: "a function of the PostgreSQL store gave no row".to_owned(),
-    })
+    rows.first()
+        .ok_or_else(|| Error::internal("a function of the PostgreSQL store gave no row"))
 }

@@ -65,10 +65,7 @@ pub(super) fn track(track: &TrackRequest) -> Result<QueuedStatement> {
     });
     Ok(call.reading(|rows| {
         let row = one(rows)?;
-        Ok(WriteOutcome::Tracked {
-            id: row.get(0),
-            is_new: row.get(1),
-        })
+        Ok(WriteOutcome::tracked(row.get::<_, String>(0), row.get(1)))
     }))
 }
 

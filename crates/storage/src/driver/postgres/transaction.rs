@@ -140,10 +140,10 @@ fn cause(error: &tokio_postgres::Error) -> String {
 /// What a failure of the server means.
 pub(super) fn failed(settings: &PostgresSettings, error: tokio_postgres::Error) -> Error {
     match error.code() {
-        Some(code) if *code == SqlState::LOCK_NOT_AVAILABLE => Error::Busy {
-            what: settings.name.clone(),
-            reason: "another writer keeps its lock for more than 30 s".to_owned(),
-        },
+        Some(code) if *code == SqlState::LOCK_NOT_AVAILABLE => Error::busy(
+            settings.name.clone(),
+            "another writer keeps its lock for more than 30 s",
+        ),
         Some(code) if *code == SqlState::DATA_CORRUPTED || *code == SqlState::INDEX_CORRUPTED => {
             Error::corrupt(settings.name.clone(), ServerError { error })
         }

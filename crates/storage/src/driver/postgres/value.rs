@@ -113,10 +113,7 @@ pub(super) async fn apply(
             (applied.output, is_kept)
         }
     };
-    transaction.done(WriteOutcome::Applied {
-        output,
-        version: is_kept.then_some(version),
-    });
+    transaction.done(WriteOutcome::applied(output, is_kept.then_some(version)));
     Ok(())
 }
 

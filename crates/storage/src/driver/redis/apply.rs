@@ -70,10 +70,7 @@ impl CommitPlan {
         if matches!(op, Operation::AddToSet(_)) {
             self.count_all(key);
         }
-        Ok(WriteOutcome::Applied {
-            output: applied.output,
-            version,
-        })
+        Ok(WriteOutcome::applied(applied.output, version))
     }
 
     /// Replaces a value as a whole; a list's items are kept under the number `list`.
@@ -151,10 +148,7 @@ impl CommitPlan {
         if matches!(op, Operation::AddToSet(_)) && !is_counted {
             self.count_all(key);
         }
-        Ok(WriteOutcome::Applied {
-            output,
-            version: Some(number),
-        })
+        Ok(WriteOutcome::applied(output, Some(number)))
     }
 
     /// Writes a change of a list, and makes the same change to what is known of it.

@@ -14,10 +14,7 @@ const STEP: usize = 1_000;
 pub fn parse_head(text: &str, log: &LogKey) -> Result<Head> {
     let read = || {
         let (generation, last) = text.split_once(' ')?;
-        Some(Head {
-            generation: generation.parse().ok()?,
-            last: last.parse().ok()?,
-        })
+        Some(Head::new(generation.parse().ok()?, last.parse().ok()?))
     };
     read().ok_or_else(|| Error::corrupt(log.to_string(), format!("its head is \"{text}\"")))
 }

@@ -56,9 +56,7 @@ impl CommitPlan {
     /// The outcomes, from what the script answered.
     pub fn outcomes(self, told: Vec<Vec<u64>>) -> Result<Vec<WriteOutcome>> {
         let mut told = told.into_iter();
-        let missing = || Error::Internal {
-            what: "the redis script gave too few answers".to_owned(),
-        };
+        let missing = || Error::internal("the redis script gave too few answers");
         let outcome = |answer| match answer {
             OutcomeSource::Known(outcome) => Ok(outcome),
             OutcomeSource::Erased => match told.next().ok_or_else(missing)?[..] {
@@ -66,13 +64,10 @@ impl CommitPlan {
                 _ => Err(missing()),
             },
             OutcomeSource::Appended => match &told.next().ok_or_else(missing)?[..] {
-                [generation, last, seqs @ ..] => Ok(WriteOutcome::Appended {
-                    head: Head {
-                        generation: *generation,
-                        last: *last,
-                    },
-                    seqs: seqs.to_vec(),
-                }),
+                [generation, last, seqs @ ..] => Ok(WriteOutcome::appended(
+                    Head::new(*generation, *last),
+                    seqs.to_vec(),
+                )),
                 _ => Err(missing()),
             },
         };

@@ -47,10 +47,7 @@ pub fn track(plan: &mut CommitPlan, track: &TrackRequest) -> Result<WriteOutcome
     let before = plan.seen.rows.get(&space).cloned().flatten();
     let ordinal = before.as_ref().map_or(number, |row| row.ordinal);
     let row = state::rows::touched(before.as_ref(), track, ordinal, plan.seen.now)?;
-    let outcome = WriteOutcome::Tracked {
-        id: row.id.clone(),
-        is_new: before.is_none(),
-    };
+    let outcome = WriteOutcome::tracked(row.id.clone(), before.is_none());
     if before.as_ref() != Some(&row) {
         write(plan, &space, &row, number, before.is_none())?;
     }
@@ -165,10 +162,7 @@ impl<'a> IndexWalk<'a> {
         after: Option<RowPosition>,
     ) -> Result<Self> {
         let source = if let (Some(tenant), Some(path)) = (&filter.tenant, &filter.storage_key) {
-            let space = Space {
-                tenant: tenant.clone(),
-                path: path.clone(),
-            };
+            let space = Space::new(tenant.clone(), path.clone());
             CandidateSource::Row(find(server, "by_space", &space.digest()).await?)
         } else if let Some(id) = &filter.id {
             CandidateSource::Row(find(server, "by_id", id).await?)

@@ -152,13 +152,13 @@ impl DatabaseFile {
     pub fn failed(&self, doing: &str, error: rusqlite::Error) -> Error {
         let path = self.path.display();
         match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy {
-                what: format!("the sqlite store {path}"),
-                reason: format!(
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::busy(
+                format!("the sqlite store {path}"),
+                format!(
                     "another process has held its lock for more than {} ms",
                     self.busy.as_millis()
                 ),
-            },
+            ),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => self.damaged(error),
             Some(_) => Error::unavailable(format!("the sqlite store {path} ({doing})"), error),
             None if is_misfit(&error) => self.damaged(error),

@@ -26,10 +26,7 @@ pub fn find(
 }
 
 fn known(row: &Row<'_>) -> rusqlite::Result<CachedLog> {
-    let head = Head {
-        generation: unsigned(row.get(1)?),
-        last: unsigned(row.get(2)?),
-    };
+    let head = Head::new(unsigned(row.get(1)?), unsigned(row.get(2)?));
     Ok(CachedLog {
         id: row.get(0)?,
         head,
@@ -136,10 +133,7 @@ impl WriteConnection {
         if key.name == ITEMS {
             self.note_activity(&key.space, now)?;
         }
-        Ok(WriteOutcome::Appended {
-            head: log.head,
-            seqs,
-        })
+        Ok(WriteOutcome::appended(log.head, seqs))
     }
 
     /// True where the entry was stored, false where the log has its id already.
@@ -154,10 +148,7 @@ impl WriteConnection {
         let space = self.space_or_new(&key.space)?;
         let sql = "INSERT INTO log (space, name, generation) VALUES (?1, ?2, ?3)";
         self.run(sql, (space, &key.name, signed(generation)))?;
-        let head = Head {
-            generation,
-            last: 0,
-        };
+        let head = Head::new(generation, 0);
         let log = CachedLog {
             id: self.connection.last_insert_rowid(),
             head,
@@ -277,10 +268,7 @@ impl WriteConnection {
             self.run("DELETE FROM entry WHERE log = ?1", [log.id])?;
             let sql = "UPDATE log SET generation = ?2 WHERE id = ?1";
             self.run(sql, (log.id, signed(head.generation)))?;
-            log.head = Head {
-                generation: head.generation,
-                last: 0,
-            };
+            log.head = Head::new(head.generation, 0);
         }
         for entry in entries {
             let next = log.head.last + 1;

@@ -87,10 +87,7 @@ impl WriteConnection {
             sql,
             (space, name, signed(length), version, stamp.expires_at),
         )?;
-        Ok(WriteOutcome::Applied {
-            output,
-            version: Some(stamp.version),
-        })
+        Ok(WriteOutcome::applied(output, Some(stamp.version)))
     }
 
     fn alike(&self, space: i64, name: &str, fingerprints: &[i64]) -> rusqlite::Result<Vec<Json>> {

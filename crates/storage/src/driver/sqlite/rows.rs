@@ -113,10 +113,7 @@ impl WriteConnection {
                 at,
             });
         }
-        Ok(WriteOutcome::Tracked {
-            is_new: before.is_none(),
-            id: row.id,
-        })
+        Ok(WriteOutcome::tracked(row.id, before.is_none()))
     }
 
     pub(super) fn untrack(&mut self, tenant: &str, id: &str) -> SqliteResult<WriteOutcome> {

@@ -23,11 +23,9 @@ pub fn refuse_old_sqlite(version: i32) -> Result<()> {
     if version >= OLDEST_SQLITE {
         return Ok(());
     }
-    Err(Error::Internal {
-        what: format!(
-            "built with SQLite {version}, which can lose commits; {OLDEST_SQLITE} or newer is needed"
-        ),
-    })
+    Err(Error::internal(format!(
+        "built with SQLite {version}, which can lose commits; {OLDEST_SQLITE} or newer is needed"
+    )))
 }
 
 /// The settings of the one connection that writes.

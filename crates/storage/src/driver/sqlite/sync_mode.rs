@@ -64,11 +64,7 @@ mod tests {
     use tokio::sync::{Semaphore, oneshot};
 
     fn apply(op: Operation) -> BatchWrite {
-        BatchWrite::Apply {
-            key: Space::turns().key("lease"),
-            op,
-            life: None,
-        }
+        BatchWrite::apply(Space::turns().key("lease"), op, None)
     }
 
     async fn job(writes: Vec<BatchWrite>) -> WriterJob {

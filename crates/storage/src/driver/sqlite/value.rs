@@ -311,10 +311,7 @@ impl WriteConnection {
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut rows = statement.query((now, signed(limit as u64)))?;
             while let Some(row) = rows.next()? {
-                let space = Space {
-                    tenant: row.get(6)?,
-                    path: row.get(7)?,
-                };
+                let space = Space::new(row.get::<_, String>(6)?, row.get::<_, String>(7)?);
                 let name: String = row.get(1)?;
                 dead.push((space.key(name), ValueRow::from_row(row, 2)?));
             }

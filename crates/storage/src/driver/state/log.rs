@@ -38,10 +38,7 @@ impl LogContents {
 
     /// Where it ends.
     pub fn head(&self) -> Head {
-        Head {
-            generation: self.generation,
-            last: self.entries.len() as u64,
-        }
+        Head::new(self.generation, self.entries.len() as u64)
     }
 
     /// All entries, ascending.
@@ -115,10 +112,7 @@ impl StoreContents {
         let log = self.spaces.log_or(key, || LogContents::new(generation));
         let before = log.entries.len();
         let seqs = entries.iter().map(|entry| log.add(entry, now)).collect();
-        let outcome = WriteOutcome::Appended {
-            head: log.head(),
-            seqs,
-        };
+        let outcome = WriteOutcome::appended(log.head(), seqs);
         let activity = if key.name == ITEMS {
             self.rows.active(&key.space, now)
         } else {

@@ -33,10 +33,7 @@ impl IndexContents {
 
     /// The row of this storage.
     pub fn by_storage_key(&self, tenant: &str, storage_key: &str) -> Option<&IndexRow> {
-        let space = Space {
-            tenant: tenant.to_owned(),
-            path: storage_key.to_owned(),
-        };
+        let space = Space::new(tenant, storage_key);
         self.rows.get(self.by_space.get(&space)?)
     }
 
@@ -208,10 +205,7 @@ impl StoreContents {
             .as_ref()
             .map_or_else(|| self.tick(), |row| row.ordinal);
         let row = touched(before.as_ref(), track, ordinal, now)?;
-        let outcome = WriteOutcome::Tracked {
-            id: row.id.clone(),
-            is_new: before.is_none(),
-        };
+        let outcome = WriteOutcome::tracked(row.id.clone(), before.is_none());
         self.rows.remove(ordinal);
         self.rows.insert(row);
         Ok((outcome, UndoStep::Row(ordinal, before.map(Box::new))))

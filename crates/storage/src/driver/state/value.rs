@@ -97,10 +97,7 @@ impl StoreContents {
         });
         let version = stored.as_ref().map(|stored| stored.version);
         self.spaces.put(key, stored);
-        Ok(WriteOutcome::Applied {
-            output: applied.output,
-            version,
-        })
+        Ok(WriteOutcome::applied(applied.output, version))
     }
 
     /// The value for an operation. Lists are moved out where the operation cannot fail on them.

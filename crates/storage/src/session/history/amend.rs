@@ -91,11 +91,7 @@ impl ChatHistoryStorage {
         let body = new_entry(entry.id.clone(), body, limit)?.body;
         let mut apply = |name: String, op| {
             let key = space.key(name);
-            writes.push(BatchWrite::Apply {
-                key,
-                op,
-                life: None,
-            });
+            writes.push(BatchWrite::apply(key, op, None));
         };
         if body.as_str().len() > INLINE {
             let (mark, name) = off_loaded(&entry.id, &body)?;

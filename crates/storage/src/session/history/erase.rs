@@ -50,33 +50,23 @@ impl ChatHistoryStorage {
                 bodies.push((entry.seq, mark(message_id(&entry.id))?));
                 if let Some(name) = blob_name(&entry.body) {
                     let op = Operation::Del;
-                    writes.push(BatchWrite::Apply {
-                        key: space.key(name),
-                        op,
-                        life: None,
-                    });
+                    writes.push(BatchWrite::apply(space.key(name), op, None));
                 }
             }
         }
         let erased: Vec<u64> = bodies.iter().map(|(seq, _)| *seq).collect();
-        writes.push(BatchWrite::Redact {
-            log: space.log(ITEMS),
-            bodies,
-        });
-        writes.push(BatchWrite::Redact {
-            log: space.log(OVERLAYS),
-            bodies: session.seen(self.forget_summaries(&erased).await)?,
-        });
+        writes.push(BatchWrite::redact(space.log(ITEMS), bodies));
+        writes.push(BatchWrite::redact(
+            space.log(OVERLAYS),
+            session.seen(self.forget_summaries(&erased).await)?,
+        ));
         // A redaction moves no head: this is what a summary in the making is refused by.
-        writes.push(BatchWrite::Apply {
-            key: space.key(ERASURES),
-            op: Operation::Incr(1.into()),
-            life: None,
-        });
-        let batch = Batch::of(writes).checking(BatchCheck::Head {
-            log: space.log(ITEMS),
-            head,
-        });
+        writes.push(BatchWrite::apply(
+            space.key(ERASURES),
+            Operation::Incr(1.into()),
+            None,
+        ));
+        let batch = Batch::of(writes).checking(BatchCheck::head(space.log(ITEMS), head));
         driver.commit(batch).await?;
         Ok(erased.len() as u64)
     }

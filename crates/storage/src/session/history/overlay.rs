@@ -45,9 +45,11 @@ impl ChatHistoryStorage {
         session.check_may_write()?;
         let view = self.open_view().await?;
         let shown = view.overlay.filter(|entry| entry.id == overlay_id);
-        let shown = shown.ok_or_else(|| Error::NotFound {
-            what: "overlay (only the one that is shown now can be lifted)",
-            name: overlay_id.to_owned(),
+        let shown = shown.ok_or_else(|| {
+            Error::not_found(
+                "overlay (only the one that is shown now can be lifted)",
+                overlay_id,
+            )
         })?;
         let log = self.cell().space(session.tenant()).log(OVERLAYS);
         let before = match shown.body.to::<Overlay>()?.previous {
@@ -120,10 +122,10 @@ impl ChatHistoryStorage {
                 .await?;
             head = now;
         }
-        Err(Error::Busy {
-            what: self.identity().key(),
-            reason: format!("it grew {ATTEMPTS} times while its view was being changed"),
-        })
+        Err(Error::busy(
+            self.identity().key(),
+            format!("it grew {ATTEMPTS} times while its view was being changed"),
+        ))
     }
 
     async fn open_view(&self) -> Result<LogView> {
@@ -134,10 +136,7 @@ impl ChatHistoryStorage {
     fn overlay(&self, overlay: &Overlay) -> Result<(String, BatchWrite)> {
         let session = self.session()?;
         let id = ids::ordered(&session.ambit.stores().options().clock);
-        let entry = NewEntry {
-            id: id.clone(),
-            body: Json::of(overlay)?,
-        };
+        let entry = NewEntry::new(id.clone(), Json::of(overlay)?);
         let log = self.cell().space(session.tenant()).log(OVERLAYS);
         let entries = vec![entry];
         Ok((id, BatchWrite::Append { log, entries }))
@@ -148,18 +147,9 @@ impl ChatHistoryStorage {
         let session = self.session()?;
         let space = self.cell().space(session.tenant());
         let mut batch = Batch::of([write])
-            .checking(BatchCheck::Head {
-                log: space.log(ITEMS),
-                head,
-            })
-            .checking(BatchCheck::Head {
-                log: space.log(OVERLAYS),
-                head: seen.view.overlays,
-            })
-            .checking(BatchCheck::Version {
-                key: space.key(ERASURES),
-                version: seen.erasures,
-            });
+            .checking(BatchCheck::head(space.log(ITEMS), head))
+            .checking(BatchCheck::head(space.log(OVERLAYS), seen.view.overlays))
+            .checking(BatchCheck::version(space.key(ERASURES), seen.erasures));
         batch.checks.extend(session.fence());
         if session.is_temporary() {
             let clock = &session.ambit.stores().options().clock;
