@@ -65,11 +65,10 @@ fn over_two_spaces() -> Batch {
         let identity = SessionIdentity::builder("Agent").chat_name(chat).build();
         Space::of(DEFAULT_TENANT, &identity.unwrap())
     });
-    Batch::of(spaces.map(|space| BatchWrite::Append {
-        log: space.log("items"),
-        entries: vec![NewEntry {
-            id: "a".to_owned(),
-            body: Json::stored("1"),
-        }],
+    Batch::of(spaces.map(|space| {
+        BatchWrite::append(
+            space.log("items"),
+            vec![NewEntry::new("a", Json::stored("1"))],
+        )
     }))
 }

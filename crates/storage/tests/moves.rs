@@ -105,12 +105,7 @@ async fn held(driver: &dyn Driver, spaces: &[Space]) -> Vec<String> {
                 .await;
             held.push(format!("{name} {:?}", page.unwrap()));
         }
-        let scan = ValueScan {
-            pattern: Pattern::all(),
-            after: None,
-            limit: 100,
-            part: ValuePart::Whole,
-        };
+        let scan = ValueScan::first(Pattern::all(), 100, ValuePart::Whole);
         for (name, entry) in driver.scan(space, &scan).await.unwrap() {
             held.push(format!("{name} {entry:?}"));
         }

@@ -107,10 +107,7 @@ async fn g030_a_fresh_process_lists_no_row_that_another_secondary_knows_to_be_er
     let rows = Batch::of([track(0), append(&items(), "1"), track(1)]);
     chain().commit(rows).await.unwrap();
     drivers[1].1.fails(Fault::Down);
-    let untrack = BatchWrite::Untrack {
-        tenant: "default".to_owned(),
-        id: "row-0".to_owned(),
-    };
+    let untrack = BatchWrite::untrack("default", "row-0");
     let gone = Batch::of([BatchWrite::Remove { space: space(0) }, untrack]);
     chain().commit(gone).await.unwrap();
     drivers[1].1.fails(Fault::Nothing);

@@ -60,12 +60,7 @@ async fn g032_a_list_of_names_gives_back_what_the_primary_lost() {
     let gone = Batch::of([apply(&keys[1], Operation::Del)]);
     chain.commit(gone).await.unwrap();
     pair.first.lose();
-    let scan = ValueScan {
-        pattern: Pattern::parse("a*"),
-        after: None,
-        limit: 10,
-        part: ValuePart::Nothing,
-    };
+    let scan = ValueScan::first(Pattern::parse("a*"), 10, ValuePart::Nothing);
     let found = chain.scan(&space(0), &scan).await.unwrap();
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["a1", "a3"]);
@@ -76,15 +71,9 @@ async fn a_condition_on_a_row_that_the_primary_lost_is_judged_on_what_it_gets_ba
     let (pair, chain) = lost().await;
     let seen = pair.second.identities(&RowFilter::default(), &ALL).await;
     let seen: Vec<IndexRow> = seen.unwrap();
-    let untrack = BatchWrite::Untrack {
-        tenant: "default".to_owned(),
-        id: "row-0".to_owned(),
-    };
+    let untrack = BatchWrite::untrack("default", "row-0");
     let under = |mark| {
-        let check = BatchCheck::Row {
-            space: space(0),
-            mark,
-        };
+        let check = BatchCheck::row(space(0), mark);
         Batch::of([untrack.clone()]).checking(check)
     };
     let refused = chain.commit(under(None)).await.unwrap_err().to_string();

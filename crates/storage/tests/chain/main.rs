@@ -39,12 +39,7 @@ async fn g029_success_means_that_every_driver_has_the_write() {
         chain.commit(everything()).await.unwrap();
         pair.assert_equal().await;
     }
-    let tombstones = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 9,
-        part: ValuePart::Whole,
-    };
+    let tombstones = ValueScan::first(Pattern::all(), 9, ValuePart::Whole);
     assert_eq!(
         chain
             .scan(&Space::tombstones("default"), &tombstones)
@@ -191,12 +186,7 @@ async fn g033_a_primary_that_is_down_is_answered_for_with_a_mark_and_takes_no_wr
             .unwrap()
             .stale_possible
     );
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 9,
-        part: ValuePart::Whole,
-    };
+    let scan = ValueScan::first(Pattern::all(), 9, ValuePart::Whole);
     let found = chain.scan(&space(0), &scan).await.unwrap();
     assert!(found.len() == 2 && found.iter().all(|(_, entry)| entry.stale_possible));
     assert_eq!(chain.count(&RowFilter::default()).await.unwrap(), 1);
@@ -229,10 +219,7 @@ async fn only_the_primary_judges_checks_and_operations() {
     let chain = pair.chain(WritePolicy::All);
     chain.commit(everything()).await.unwrap();
     let before = content(&*pair.second).await;
-    let head = Some(Head {
-        generation: 9,
-        last: 9,
-    });
+    let head = Some(Head::new(9, 9));
     let stale =
         Batch::of([append(&items(), "2")]).checking(BatchCheck::Head { log: items(), head });
     assert!(matches!(
@@ -250,11 +237,7 @@ async fn only_the_primary_judges_checks_and_operations() {
     let lease = Operation::Acquire {
         holder: "me".to_owned(),
     };
-    let write = BatchWrite::Apply {
-        key: space(0).lease(),
-        op: lease,
-        life: Some(1000),
-    };
+    let write = BatchWrite::apply(space(0).lease(), lease, Some(1000));
     chain.commit(Batch::of([write])).await.unwrap();
     assert_eq!(
         pair.second

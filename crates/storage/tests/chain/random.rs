@@ -37,14 +37,8 @@ fn write(seed: &mut u64, turn: usize) -> BatchWrite {
         },
         11 => BatchWrite::Clear { space: space(at) },
         12 => BatchWrite::Remove { space: space(at) },
-        13 => BatchWrite::Redact {
-            log,
-            bodies: vec![(1, Json::of("gone").unwrap())],
-        },
-        14 => BatchWrite::Untrack {
-            tenant: "default".to_owned(),
-            id: format!("row-{at}"),
-        },
+        13 => BatchWrite::redact(log, vec![(1, Json::of("gone").unwrap())]),
+        14 => BatchWrite::untrack("default", format!("row-{at}")),
         15 => BatchWrite::Drop { log },
         _ => track(at),
     }

@@ -69,21 +69,11 @@ pub fn key() -> ValueKey {
 
 pub fn append(log: &LogKey, id: &str) -> BatchWrite {
     let body = Json::of(&format!("text of {id}")).unwrap();
-    BatchWrite::Append {
-        log: log.clone(),
-        entries: vec![NewEntry {
-            id: id.to_owned(),
-            body,
-        }],
-    }
+    BatchWrite::append(log.clone(), vec![NewEntry::new(id, body)])
 }
 
 pub fn apply(key: &ValueKey, op: Operation) -> BatchWrite {
-    BatchWrite::Apply {
-        key: key.clone(),
-        op,
-        life: None,
-    }
+    BatchWrite::apply(key.clone(), op, None)
 }
 
 pub fn set(key: &ValueKey, text: &str) -> BatchWrite {
@@ -116,12 +106,7 @@ pub async fn content(driver: &dyn Driver) -> Vec<String> {
                 .unwrap();
             said.push(format!("{name} {page:?}"));
         }
-        let scan = ValueScan {
-            pattern: Pattern::all(),
-            after: None,
-            limit: 100,
-            part: ValuePart::Whole,
-        };
+        let scan = ValueScan::first(Pattern::all(), 100, ValuePart::Whole);
         said.push(format!("{:?}", driver.scan(space, &scan).await.unwrap()));
     }
     said.push(format!(
@@ -167,10 +152,7 @@ pub fn erasures() -> Vec<(&'static str, Vec<BatchWrite>)> {
             "remove",
             vec![
                 BatchWrite::Remove { space: space(0) },
-                BatchWrite::Untrack {
-                    tenant: "default".to_owned(),
-                    id: "row-0".to_owned(),
-                },
+                BatchWrite::untrack("default", "row-0"),
             ],
         ),
         (
@@ -189,19 +171,7 @@ pub fn erasures() -> Vec<(&'static str, Vec<BatchWrite>)> {
         ),
         ("delete", vec![apply(&key(), Operation::Del)]),
         ("take", vec![apply(&key(), Operation::GetDel)]),
-        (
-            "redact",
-            vec![BatchWrite::Redact {
-                log: items(),
-                bodies,
-            }],
-        ),
-        (
-            "untrack",
-            vec![BatchWrite::Untrack {
-                tenant: "default".to_owned(),
-                id: "row-0".to_owned(),
-            }],
-        ),
+        ("redact", vec![BatchWrite::redact(items(), bodies)]),
+        ("untrack", vec![BatchWrite::untrack("default", "row-0")]),
     ]
 }

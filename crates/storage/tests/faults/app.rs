@@ -165,12 +165,7 @@ pub async fn space_holds(store: &dyn Driver, space: &Space) -> Vec<String> {
         let page = store.read(&log, LogRange::from(1, 10_000)).await;
         found.push(format!("{log} {:?}", page.expect("the log is read")));
     }
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 10_000,
-        part: ValuePart::Whole,
-    };
+    let scan = ValueScan::first(Pattern::all(), 10_000, ValuePart::Whole);
     let values = store.scan(space, &scan).await.expect("the values are read");
     found.extend(values.iter().map(|value| format!("{space} {value:?}")));
     found

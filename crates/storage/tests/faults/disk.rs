@@ -26,10 +26,7 @@ pub async fn serve(store: &dyn Driver) -> Result<()> {
         }
         let body = Json::of(&"x".repeat(5_000))?;
         let entries = vec![NewEntry { id, body }];
-        let append = BatchWrite::Append {
-            log: log(),
-            entries,
-        };
+        let append = BatchWrite::append(log(), entries);
         let answer = match store.commit(Batch::of([append])).await {
             Ok(_) => "stored",
             Err(Error::Unavailable { .. }) => "unavailable",

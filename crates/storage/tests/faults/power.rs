@@ -69,18 +69,11 @@ pub async fn write(store: Arc<dyn Driver>, writing: &Writing) -> Result<()> {
 fn batch(writer: u64, step: u64, length: usize) -> Batch {
     let body = Json::of(&"x".repeat(length)).unwrap();
     Batch::of([
-        BatchWrite::Append {
-            log: space(writer).log("items"),
-            entries: vec![NewEntry {
-                id: step.to_string(),
-                body,
-            }],
-        },
-        BatchWrite::Apply {
-            key: number(writer),
-            op: Operation::Incr(1.into()),
-            life: None,
-        },
+        BatchWrite::append(
+            space(writer).log("items"),
+            vec![NewEntry::new(step.to_string(), body)],
+        ),
+        BatchWrite::apply(number(writer), Operation::Incr(1.into()), None),
     ])
 }
 

@@ -123,12 +123,7 @@ pub fn g004_a_second_turn_is_rejected_on_two_nodes(store: &'static Store) {
 /// Waits until so many wait for the conversation.
 async fn queue_of(app: &App, agent: &LiveAgent, length: usize) {
     let lease = Space::of(DEFAULT_TENANT, agent.history().identity()).lease();
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 1_000,
-        part: ValuePart::Nothing,
-    };
+    let scan = ValueScan::first(Pattern::all(), 1_000, ValuePart::Nothing);
     loop {
         let found = app.store.scan(&lease.space, &scan).await.unwrap();
         let waiting = found.iter().filter(|(name, _)| *name != lease.name);

@@ -36,14 +36,8 @@ fn items(agent: &str, chat: &str) -> LogKey {
 
 fn append(log: &LogKey, id: &str) -> BatchWrite {
     let body = Json::of(&format!("text of {id}")).unwrap();
-    let entries = vec![NewEntry {
-        id: id.to_owned(),
-        body,
-    }];
-    BatchWrite::Append {
-        log: log.clone(),
-        entries,
-    }
+    let entries = vec![NewEntry::new(id, body)];
+    BatchWrite::append(log.clone(), entries)
 }
 
 fn track(agent: &str, chat: &str) -> BatchWrite {
@@ -129,15 +123,9 @@ async fn a_file_shows_tenant_and_path_and_keeps_every_text_byte_for_byte() {
     let log = items("a", "one");
     let driver = open(folder.path());
     let body = Json::parse("{ \"a\" :\n 1.50,\"b\":\"\\u00e9\u{e9}\" }").unwrap();
-    let entries = vec![NewEntry {
-        id: "odd\u{1}\"id".to_owned(),
-        body: body.clone(),
-    }];
+    let entries = vec![NewEntry::new("odd\u{1}\"id", body.clone())];
     driver
-        .commit(Batch::of([BatchWrite::Append {
-            log: log.clone(),
-            entries,
-        }]))
+        .commit(Batch::of([BatchWrite::append(log.clone(), entries)]))
         .await
         .unwrap();
     let page = open(folder.path())
@@ -190,11 +178,7 @@ async fn two_handles_that_write_at_once_lose_nothing() {
             tokio::spawn(async move {
                 for turn in 0..10 {
                     let key = log.space.key("count");
-                    let count = BatchWrite::Apply {
-                        key,
-                        op: Operation::Incr(1.into()),
-                        life: None,
-                    };
+                    let count = BatchWrite::apply(key, Operation::Incr(1.into()), None);
                     driver
                         .commit(Batch::of([
                             append(&log, &format!("{handle}-{turn}")),
@@ -244,10 +228,12 @@ async fn a_sweep_erases_expired_values_up_to_its_limit() {
     let folder = tempfile::tempdir().unwrap();
     let options = DriverOptions::default();
     let driver = FileDriver::open(&folder.path().display().to_string(), options.clone()).unwrap();
-    let set = |space: &Space, name: &str, life| BatchWrite::Apply {
-        key: space.key(name),
-        op: Operation::Set(Json::of(name).unwrap().into()),
-        life,
+    let set = |space: &Space, name: &str, life| {
+        BatchWrite::apply(
+            space.key(name),
+            Operation::Set(Json::of(name).unwrap().into()),
+            life,
+        )
     };
     let spaces = ["u", "v"].map(|user| Space::user_memory("default", user));
     for space in &spaces {
@@ -296,10 +282,7 @@ async fn a_refused_batch_writes_nothing() {
         ..DriverOptions::default()
     };
     let driver = FileDriver::open(&folder.path().display().to_string(), options).unwrap();
-    let wrong = BatchCheck::Version {
-        key: log.space.key("k"),
-        version: Some(3),
-    };
+    let wrong = BatchCheck::version(log.space.key("k"), Some(3));
     let refused = driver
         .commit(Batch::of([append(&log, "1")]).checking(wrong))
         .await;
@@ -328,11 +311,7 @@ async fn a_number_that_left_nothing_behind_is_not_given_out_again() {
     let key = Space::user_memory("default", "u").key("k");
     let set_and_delete = || {
         let set = Operation::Set(Json::of("v").unwrap().into());
-        Batch::of([set, Operation::Del].map(|op| BatchWrite::Apply {
-            key: key.clone(),
-            op,
-            life: None,
-        }))
+        Batch::of([set, Operation::Del].map(|op| BatchWrite::apply(key.clone(), op, None)))
     };
     let mut versions = Vec::new();
     for _ in 0..2 {

@@ -177,12 +177,7 @@ impl Side {
                     said.push(format!("{log} {head:?} {entries:?}"));
                 }
             }
-            let scan = ValueScan {
-                pattern: Pattern::all(),
-                after: None,
-                limit: 9,
-                part: ValuePart::Items(0, -2),
-            };
+            let scan = ValueScan::first(Pattern::all(), 9, ValuePart::Items(0, -2));
             for (name, entry) in self.driver.scan(space, &scan).await.unwrap() {
                 said.push(self.entry(&name, &entry));
             }
@@ -210,19 +205,13 @@ fn write(dice: &mut Dice, spaces: &[Space], side: &Side) -> BatchWrite {
     let log = space.log(dice.pick(&LOGS));
     let name = dice.pick(&KEYS);
     let key = space.key(name);
-    let entry = |dice: &mut Dice| NewEntry {
-        id: format!("id{}", dice.roll(40)),
-        body: dice.json(),
-    };
+    let entry = |dice: &mut Dice| NewEntry::new(format!("id{}", dice.roll(40)), dice.json());
     match dice.roll(24) {
-        0..=6 => BatchWrite::Append {
+        0..=6 => BatchWrite::append(log, (0..dice.roll(4)).map(|_| entry(dice)).collect()),
+        7 => BatchWrite::redact(
             log,
-            entries: (0..dice.roll(4)).map(|_| entry(dice)).collect(),
-        },
-        7 => BatchWrite::Redact {
-            log,
-            bodies: vec![(1 + dice.roll(9) as u64, Json::of("gone").unwrap())],
-        },
+            vec![(1 + dice.roll(9) as u64, Json::of("gone").unwrap())],
+        ),
         8 => BatchWrite::Wipe {
             space,
             pattern: Pattern::parse(dice.pick(&["*", "o*", "li\\*st"])),
@@ -230,10 +219,7 @@ fn write(dice: &mut Dice, spaces: &[Space], side: &Side) -> BatchWrite {
         9 => BatchWrite::Drop { log },
         14 if dice.roll(2) == 0 => BatchWrite::Clear { space },
         10 if dice.roll(2) == 0 => BatchWrite::Remove { space },
-        11 => BatchWrite::Untrack {
-            tenant: "default".to_owned(),
-            id: format!("row-{at}"),
-        },
+        11 => BatchWrite::untrack("default", format!("row-{at}")),
         12 | 13 => {
             let agent = dice.pick(&["a", "b"]).to_owned();
             let identity = identity("a", &at.to_string());
@@ -269,14 +255,13 @@ fn check(dice: &mut Dice, spaces: &[Space], side: &Side) -> BatchCheck {
         .filter(|version| *version != 0);
     match dice.roll(3) {
         0 => BatchCheck::Version { key, version },
-        1 => BatchCheck::Lease {
-            epoch: side
-                .versions
+        1 => BatchCheck::lease(
+            space.key("lease"),
+            side.versions
                 .get(&space.key("lease").to_string())
                 .copied()
                 .unwrap_or(0),
-            key: space.key("lease"),
-        },
+        ),
         _ => {
             let log = space.log(ITEMS);
             let head = side.heads.get(&log.to_string()).copied();

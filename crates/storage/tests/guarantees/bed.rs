@@ -158,12 +158,7 @@ pub async fn contents(driver: &dyn Driver, space: &Space, found: &mut BTreeMap<S
         let page = driver.read(&space.log(&name), range).await.unwrap();
         found.insert(format!("log {space}#{name}"), format!("{page:?}"));
     }
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 100_000,
-        part: ValuePart::Whole,
-    };
+    let scan = ValueScan::first(Pattern::all(), 100_000, ValuePart::Whole);
     for (name, entry) in driver.scan(space, &scan).await.unwrap() {
         found.insert(format!("value {space}#{name}"), format!("{entry:?}"));
     }

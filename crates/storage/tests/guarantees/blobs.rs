@@ -23,12 +23,7 @@ fn large(mark: &str) -> String {
 /// How many values the space of this identity has, and how long the longest entry of its log is.
 async fn sizes(driver: &dyn Driver, identity: &SessionIdentity) -> (usize, usize) {
     let space = Space::of(DEFAULT_TENANT, identity);
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 100,
-        part: ValuePart::Nothing,
-    };
+    let scan = ValueScan::first(Pattern::all(), 100, ValuePart::Nothing);
     let values = driver.scan(&space, &scan).await.unwrap();
     // How often something was erased is counted beside the large bodies.
     let values = values.iter().filter(|(name, _)| name != ERASURES).count();

@@ -35,18 +35,12 @@ async fn fill(driver: &dyn Driver, chat_name: &str, count: usize) {
             id: id.clone(),
             ..Message::user(format!("message {number}"))
         };
-        NewEntry {
-            id,
-            body: Json::of(&message).unwrap(),
-        }
+        NewEntry::new(id, Json::of(&message).unwrap())
     };
     let numbers: Vec<usize> = (0..count).collect();
     for chunk in numbers.chunks(20_000) {
         let entries = chunk.iter().copied().map(entry).collect();
-        let write = BatchWrite::Append {
-            log: log.clone(),
-            entries,
-        };
+        let write = BatchWrite::append(log.clone(), entries);
         driver.commit(Batch::of([write])).await.unwrap();
     }
 }

@@ -169,12 +169,7 @@ async fn g071_a_removed_temporary_session_is_gone_at_once(bed: Bed) {
         held(bed.driver.as_ref(), agent.context().identity()).await,
         BTreeMap::new()
     );
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 10,
-        part: ValuePart::Nothing,
-    };
+    let scan = ValueScan::first(Pattern::all(), 10, ValuePart::Nothing);
     let sums = Space::usage_sums("default/temporary");
     assert_eq!(bed.driver.scan(&sums, &scan).await.unwrap(), []);
 }

@@ -159,15 +159,9 @@ impl Dice {
                 let log = self.log();
                 let entries = (0..self.below(5)).map(|_| {
                     let id = format!("id-{}", self.below(ENTRY_IDS));
-                    NewEntry {
-                        id,
-                        body: self.json(),
-                    }
+                    NewEntry::new(id, self.json())
                 });
-                BatchWrite::Append {
-                    log,
-                    entries: entries.collect(),
-                }
+                BatchWrite::append(log, entries.collect())
             }
             10 => {
                 let log = self.log();
@@ -191,10 +185,7 @@ impl Dice {
             },
             25..29 => self.track(),
             29 => BatchWrite::Drop { log: self.log() },
-            _ => BatchWrite::Untrack {
-                tenant: "default".to_owned(),
-                id: format!("row-{}", self.below(9)),
-            },
+            _ => BatchWrite::untrack("default", format!("row-{}", self.below(9))),
         }
     }
 
@@ -215,10 +206,7 @@ impl Dice {
                 let last = entries.last().map_or(0, |entry| entry.seq);
                 MirrorWrite::Log {
                     log,
-                    head: Head {
-                        generation: number,
-                        last,
-                    },
+                    head: Head::new(number, last),
                     entries,
                 }
             }
@@ -272,34 +260,18 @@ impl Dice {
             let (choice, at, key, log) = (self.below(3), self.below(1_000), self.key(), self.log());
             let lease = self.space().lease();
             batch.checks.push(match choice {
-                0 => BatchCheck::Head {
-                    log,
-                    head: recent(&given.heads, at).flatten(),
-                },
-                1 => BatchCheck::Version {
-                    key,
-                    version: recent(&given.versions, at).flatten(),
-                },
-                _ => BatchCheck::Lease {
-                    key: lease,
-                    epoch: recent(&given.epochs, at).unwrap_or(NEVER),
-                },
+                0 => BatchCheck::head(log, recent(&given.heads, at).flatten()),
+                1 => BatchCheck::version(key, recent(&given.versions, at).flatten()),
+                _ => BatchCheck::lease(lease, recent(&given.epochs, at).unwrap_or(NEVER)),
             });
         }
         for _ in 0..self.below(4) + 1 {
             let write = match self.below(40) {
                 0..6 => {
                     let (key, op) = self.lease(given);
-                    BatchWrite::Apply {
-                        key,
-                        op,
-                        life: Some(10_000_000),
-                    }
+                    BatchWrite::apply(key, op, Some(10_000_000))
                 }
-                6 if !rows.is_empty() => BatchWrite::Untrack {
-                    tenant: "default".to_owned(),
-                    id: self.pick(rows),
-                },
+                6 if !rows.is_empty() => BatchWrite::untrack("default", self.pick(rows)),
                 7 if self.below(3) == 0 => self.mirror(number * 1_000_000),
                 _ => self.write_without_mirror(),
             };

@@ -14,11 +14,7 @@ fn pair(number: u32) -> Batch {
     let op = Operation::Incr(1.into());
     let entries = vec![entry(format!("{number}"))];
     Batch::of([
-        BatchWrite::Apply {
-            key,
-            op,
-            life: None,
-        },
+        BatchWrite::apply(key, op, None),
         BatchWrite::Append { log, entries },
     ])
 }

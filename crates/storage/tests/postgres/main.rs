@@ -99,10 +99,8 @@ fn space(chat: &str) -> Space {
 }
 
 fn entry(id: String) -> NewEntry {
-    NewEntry {
-        body: Json::of(&id).unwrap(),
-        id,
-    }
+    let body = Json::of(&id).unwrap();
+    NewEntry::new(id, body)
 }
 
 async fn watches(url: String) {
@@ -117,10 +115,7 @@ async fn watches(url: String) {
     for number in 0..3 {
         let entries = vec![entry(format!("{number}"))];
         writer
-            .commit(Batch::of([BatchWrite::Append {
-                log: log.clone(),
-                entries,
-            }]))
+            .commit(Batch::of([BatchWrite::append(log.clone(), entries)]))
             .await
             .unwrap();
         let started = Instant::now();
@@ -182,15 +177,8 @@ async fn flat(url: String) {
         let entries = (from..from + count)
             .map(|number| entry(format!("e{number:09}")))
             .collect();
-        let append = BatchWrite::Append {
-            log: log.clone(),
-            entries,
-        };
-        let push = BatchWrite::Apply {
-            key: key.clone(),
-            op: Operation::Push(vec![one.clone(); count]),
-            life: None,
-        };
+        let append = BatchWrite::append(log.clone(), entries);
+        let push = BatchWrite::apply(key.clone(), Operation::Push(vec![one.clone(); count]), None);
         driver.commit(Batch::of([append])).await.unwrap();
         driver.commit(Batch::of([push])).await.unwrap();
     };

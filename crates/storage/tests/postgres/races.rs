@@ -24,10 +24,7 @@ pub async fn appends(url: String) {
                         entry(format!("{writer}-{number}-b")),
                     ];
                     let outcomes = driver
-                        .commit(Batch::of([BatchWrite::Append {
-                            log: log.clone(),
-                            entries,
-                        }]))
+                        .commit(Batch::of([BatchWrite::append(log.clone(), entries)]))
                         .await;
                     let WriteOutcome::Appended { seqs: given, .. } = &outcomes.unwrap()[0] else {
                         panic!()
@@ -67,11 +64,7 @@ pub async fn increments(url: String) {
             tokio::spawn(async move {
                 let mut versions = Vec::new();
                 for _ in 0..25 {
-                    let write = BatchWrite::Apply {
-                        key: key.clone(),
-                        op: Operation::Incr(1.into()),
-                        life: None,
-                    };
+                    let write = BatchWrite::apply(key.clone(), Operation::Incr(1.into()), None);
                     let outcome = driver.commit(Batch::of([write])).await.unwrap().remove(0);
                     let WriteOutcome::Applied {
                         output: OperationOutput::Number(number),
@@ -151,11 +144,7 @@ pub async fn opens(url: String) {
         .collect();
     for task in tasks {
         let driver = task.await.unwrap();
-        let write = BatchWrite::Apply {
-            key: space("opens").key("n"),
-            op: Operation::Incr(1.into()),
-            life: None,
-        };
+        let write = BatchWrite::apply(space("opens").key("n"), Operation::Incr(1.into()), None);
         driver.commit(Batch::of([write])).await.unwrap();
     }
     let stored = open(&url)

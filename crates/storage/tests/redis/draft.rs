@@ -160,10 +160,7 @@ fn mirror(dice: &mut Dice, number: u64) -> MirrorWrite {
             };
             MirrorWrite::Log {
                 log: space.log(dice.of(&["items", "overlays"])),
-                head: Head {
-                    generation: 1_000_000 * (number / 40 + 1) + 999_999,
-                    last: 9,
-                },
+                head: Head::new(1_000_000 * (number / 40 + 1) + 999_999, 9),
                 entries: (first..first + dice.below(4) as u64).map(entry).collect(),
             }
         }
@@ -208,21 +205,18 @@ fn write(dice: &mut Dice, number: u64) -> BatchWrite {
     let space = dice.of(&spaces());
     let log = space.log(dice.of(&["items", "items", "overlays", "b\u{1}"]));
     match dice.below(41) {
-        0..8 => BatchWrite::Append {
+        0..8 => BatchWrite::append(
             log,
-            entries: (0..dice.below(4))
-                .map(|_| NewEntry {
-                    id: format!("e {}", dice.below(40)),
-                    body: json(dice.of(&BODIES)),
-                })
+            (0..dice.below(4))
+                .map(|_| NewEntry::new(format!("e {}", dice.below(40)), json(dice.of(&BODIES))))
                 .collect(),
-        },
-        8 => BatchWrite::Redact {
+        ),
+        8 => BatchWrite::redact(
             log,
-            bodies: (0..dice.below(3))
+            (0..dice.below(3))
                 .map(|_| (dice.below(5) as u64, json("\"gone\"")))
                 .collect(),
-        },
+        ),
         9 => BatchWrite::Wipe {
             space,
             pattern: Pattern::parse(dice.of(&["*", "a*", "a", "*b", "a\\*b", "*\0*", "a*b*"])),
@@ -230,17 +224,17 @@ fn write(dice: &mut Dice, number: u64) -> BatchWrite {
         10 => BatchWrite::Clear { space },
         11 => BatchWrite::Remove { space },
         12 | 13 => BatchWrite::Track(Box::new(track(dice, format!("row-{number}")))),
-        14 => BatchWrite::Untrack {
-            tenant: dice.of(&["t1", "t2"]).to_owned(),
-            id: format!("row-{}", number.saturating_sub(dice.below(30) as u64)),
-        },
+        14 => BatchWrite::untrack(
+            dice.of(&["t1", "t2"]).to_owned(),
+            format!("row-{}", number.saturating_sub(dice.below(30) as u64)),
+        ),
         15 => BatchWrite::Mirror(mirror(dice, number)),
         16 => BatchWrite::Drop { log },
-        _ => BatchWrite::Apply {
-            key: space.key(dice.of(&NAMES)),
-            op: op(dice),
-            life: dice.of(&[None, None, Some(HOUR)]),
-        },
+        _ => BatchWrite::apply(
+            space.key(dice.of(&NAMES)),
+            op(dice),
+            dice.of(&[None, None, Some(HOUR)]),
+        ),
     }
 }
 
@@ -260,11 +254,7 @@ pub fn draft(dice: &mut Dice, number: u64) -> Draft {
     // Several operations on one value in one batch.
     if dice.below(3) == 0 {
         let key = dice.of(&spaces()).key(dice.of(&NAMES));
-        writes.extend((0..4).map(|_| BatchWrite::Apply {
-            key: key.clone(),
-            op: op(dice),
-            life: None,
-        }));
+        writes.extend((0..4).map(|_| BatchWrite::apply(key.clone(), op(dice), None)));
     }
     // A mirrored number may be far ahead of those that a batch has reserved, and no two things have the same.
     let mirrors = writes

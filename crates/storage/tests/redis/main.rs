@@ -141,11 +141,7 @@ fn number(value: i64) -> Json {
 }
 
 fn apply(space: &Space, name: &str, op: Operation) -> Batch {
-    Batch::of([BatchWrite::Apply {
-        key: space.key(name),
-        op,
-        life: None,
-    }])
+    Batch::of([BatchWrite::apply(space.key(name), op, None)])
 }
 
 async fn random_batches(store: &Store) -> Outcomes {

@@ -41,26 +41,14 @@ impl Side {
             batch.checks.push(match hope.clone() {
                 Hope::Head(log, right) => {
                     let head = self.driver.read(&log, LogRange::head()).await?.head;
-                    let wrong = head.map_or(
-                        Some(Head {
-                            generation: 3,
-                            last: 3,
-                        }),
-                        |_| None,
-                    );
-                    BatchCheck::Head {
-                        log,
-                        head: if right { head } else { wrong },
-                    }
+                    let wrong = head.map_or(Some(Head::new(3, 3)), |_| None);
+                    BatchCheck::head(log, if right { head } else { wrong })
                 }
                 Hope::Version(key, right) => {
                     let entry = self.driver.get(&key, ValuePart::Nothing).await?;
                     let version = entry.map(|entry| entry.version);
                     let wrong = version.map_or(Some(3), |_| None);
-                    BatchCheck::Version {
-                        key,
-                        version: if right { version } else { wrong },
-                    }
+                    BatchCheck::version(key, if right { version } else { wrong })
                 }
                 Hope::Lease(key, right) => {
                     let epoch = self.epoch(&key).await? + u64::from(!right);

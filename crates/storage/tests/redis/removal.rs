@@ -14,13 +14,15 @@ pub async fn wiping(store: &Store) -> Outcomes {
     let driver = store.open().await?;
     let space = memory_of("u");
     let count = 3_000_u64;
-    let set = |at: u64| BatchWrite::Apply {
-        key: space.key(format!("k{at:05}")),
-        op: match at % 2 {
-            0 => Operation::Set(StoredValue::Plain(number(1))),
-            _ => Operation::AddToSet(vec![number(1)]),
-        },
-        life: Some(1_000).filter(|_| at.is_multiple_of(3)),
+    let set = |at: u64| {
+        BatchWrite::apply(
+            space.key(format!("k{at:05}")),
+            match at % 2 {
+                0 => Operation::Set(StoredValue::Plain(number(1))),
+                _ => Operation::AddToSet(vec![number(1)]),
+            },
+            Some(1_000).filter(|_| at.is_multiple_of(3)),
+        )
     };
     driver.commit(Batch::of((0..count).map(set))).await?;
     let scan = ValueScan {
@@ -58,22 +60,16 @@ pub async fn removal(store: &Store) -> Outcomes {
     let driver = store.open().await?;
     let track = tracked("a", "secret-chat")?;
     let space = Space::of("t", &track.identity);
-    let entry = NewEntry {
-        id: "1".to_owned(),
-        body: number(1),
-    };
+    let entry = NewEntry::new("1", number(1));
     driver
         .commit(Batch::of([
-            BatchWrite::Append {
-                log: space.log("items"),
-                entries: vec![entry],
-            },
+            BatchWrite::append(space.log("items"), vec![entry]),
             BatchWrite::Track(Box::new(track.clone())),
-            BatchWrite::Apply {
-                key: space.key("k"),
-                op: Operation::AddToSet(vec![number(1)]),
-                life: Some(9),
-            },
+            BatchWrite::apply(
+                space.key("k"),
+                Operation::AddToSet(vec![number(1)]),
+                Some(9),
+            ),
         ]))
         .await?;
     let names = store.keys().await?.join(" ");
@@ -81,10 +77,7 @@ pub async fn removal(store: &Store) -> Outcomes {
     let outcomes = driver
         .commit(Batch::of([
             BatchWrite::Remove { space },
-            BatchWrite::Untrack {
-                tenant: "t".to_owned(),
-                id: track.id,
-            },
+            BatchWrite::untrack("t", track.id),
         ]))
         .await?;
     assert_eq!(outcomes, [WriteOutcome::Erased(2), WriteOutcome::Erased(1)]);

@@ -45,10 +45,7 @@ pub async fn recent(store: &Store) -> Outcomes {
         store.clock.advance(Duration::from_secs(2));
         let log = Space::of("t", &tracks[at].identity).log("items");
         driver
-            .commit(Batch::of([BatchWrite::Append {
-                log,
-                entries: Vec::new(),
-            }]))
+            .commit(Batch::of([BatchWrite::append(log, Vec::new())]))
             .await?;
         expected.retain(|id| *id != tracks[at].id);
         expected.insert(0, tracks[at].id.clone());

@@ -141,13 +141,15 @@ async fn others_wait(store: &Store, work: impl Future<Output = Outcomes>) -> Out
 
 /// Stores 100,000 values, every fourth of them a list.
 async fn fill(driver: &dyn Driver, space: &Space) -> Outcomes {
-    let set = |at: u64| BatchWrite::Apply {
-        key: space.key(format!("k{at:06}")),
-        op: match at % 4 {
-            0 => Operation::Push(vec![number(1)]),
-            _ => Operation::Set(StoredValue::Plain(number(1))),
-        },
-        life: None,
+    let set = |at: u64| {
+        BatchWrite::apply(
+            space.key(format!("k{at:06}")),
+            match at % 4 {
+                0 => Operation::Push(vec![number(1)]),
+                _ => Operation::Set(StoredValue::Plain(number(1))),
+            },
+            None,
+        )
     };
     for first in (0..100_000).step_by(1_000) {
         driver
@@ -167,12 +169,7 @@ pub async fn crowd(store: &Store) -> Outcomes {
         }])
     };
     let names = async {
-        let scan = ValueScan {
-            pattern: Pattern::all(),
-            after: None,
-            limit: usize::MAX,
-            part: ValuePart::Nothing,
-        };
+        let scan = ValueScan::first(Pattern::all(), usize::MAX, ValuePart::Nothing);
         assert_eq!(driver.scan(&space, &scan).await?.len(), 100_000);
         Ok(())
     };

@@ -16,11 +16,7 @@ async fn take_often(
     holder: String,
     last: &AtomicU64,
 ) -> Result<(), Error> {
-    let write = |op| BatchWrite::Apply {
-        key: key.clone(),
-        op,
-        life: Some(60_000),
-    };
+    let write = |op| BatchWrite::apply(key.clone(), op, Some(60_000));
     let mut granted = 0;
     while granted < 20 {
         let acquire = Operation::Acquire {

@@ -117,10 +117,7 @@ async fn an_index_row_that_a_secondary_lost_is_found_and_copied() {
     let ambit = place.open(&["a", "b"], &["a", "b"]);
     converse(&ambit).await;
     let history = row(&ambit, "chatHistory").await;
-    let lost = BatchWrite::Untrack {
-        tenant: "default".to_owned(),
-        id: history.id.clone(),
-    };
+    let lost = BatchWrite::untrack("default", history.id.clone());
     place.driver("b").commit(Batch::of([lost])).await.unwrap();
     let mut expected = Finding {
         place: format!("context {} ({})", history.id, history.identity.key()),
@@ -143,7 +140,7 @@ async fn a_row_whose_drivers_are_not_set_up_is_a_finding_and_stays() {
         placement: vec!["gone".to_owned()],
         ..history.clone()
     };
-    let write = BatchWrite::Mirror(MirrorWrite::Row(Box::new(elsewhere)));
+    let write = BatchWrite::mirror_row(elsewhere);
     place.driver("a").commit(Batch::of([write])).await.unwrap();
     let expected = Finding {
         place: format!("context {} ({})", history.id, history.identity.key()),

@@ -150,12 +150,7 @@ pub async fn held(driver: &dyn Driver, spaces: &[Space]) -> Vec<String> {
                 .await;
             held.push(format!("{name} {:?}", page.unwrap()));
         }
-        let scan = ValueScan {
-            pattern: Pattern::all(),
-            after: None,
-            limit: 10_000,
-            part: ValuePart::Whole,
-        };
+        let scan = ValueScan::first(Pattern::all(), 10_000, ValuePart::Whole);
         for (name, entry) in driver.scan(space, &scan).await.unwrap() {
             held.push(format!("{name} {entry:?}"));
         }

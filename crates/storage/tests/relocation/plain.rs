@@ -168,13 +168,10 @@ async fn usage_is_not_moved_among_the_copies_of_other_usage() {
 /// Appends behind the caller's back, as a writer does that knows nothing of the move.
 fn append(driver: &Arc<dyn Driver>, id: &str) {
     let text = ambit_storage::storage::Message::user(id);
-    let write = BatchWrite::Append {
-        log: spaces("chatHistory")[0].log(ITEMS),
-        entries: vec![NewEntry {
-            id: id.to_owned(),
-            body: Json::of(&text).unwrap(),
-        }],
-    };
+    let write = BatchWrite::append(
+        spaces("chatHistory")[0].log(ITEMS),
+        vec![NewEntry::new(id, Json::of(&text).unwrap())],
+    );
     let done = driver.commit(Batch::of([write])).now_or_never();
     done.expect("memory answers at once").unwrap();
 }
@@ -209,12 +206,8 @@ async fn a_log_dropped_while_it_is_copied_is_not_in_the_copy() {
         converse(&ambit).await;
         let space = &spaces("chatHistory")[0];
         let (kept, gone) = (space.log("turn/1/trace"), space.log("turn/1/events"));
-        let write = |log: &LogKey| BatchWrite::Append {
-            log: log.clone(),
-            entries: vec![NewEntry {
-                id: "a".to_owned(),
-                body: Json::of(&1).unwrap(),
-            }],
+        let write = |log: &LogKey| {
+            BatchWrite::append(log.clone(), vec![NewEntry::new("a", Json::of(&1).unwrap())])
         };
         let logs = Batch::of([write(&kept), write(&gone)]);
         place.driver("a").commit(logs).await.unwrap();

@@ -143,14 +143,8 @@ async fn g031_data_that_comes_while_its_row_is_swept_gets_it_back(store: &'stati
     let space = Space::of("default", agent.history().identity());
     let other = setting.other.clone();
     setting.hooks.at("patrol.untracked", async move {
-        let entry = NewEntry {
-            id: "a".to_owned(),
-            body: Json::of(&"late").unwrap(),
-        };
-        let write = BatchWrite::Append {
-            log: space.log("items"),
-            entries: vec![entry],
-        };
+        let entry = NewEntry::new("a", Json::of(&"late").unwrap());
+        let write = BatchWrite::append(space.log("items"), vec![entry]);
         other.commit(Batch::of([write])).await.unwrap();
     });
     assert_eq!(patrol(&ambit).await, swept(1, 0));
@@ -234,10 +228,8 @@ async fn g069_the_note_of_a_turn_left_open_goes_with_its_session_alone(store: &'
                 Space::turns().key(format!("{}/{turn}", space.digest())),
                 Space::requests(&space.tenant).key(turn),
             ];
-            let note = |key| BatchWrite::Apply {
-                key,
-                op: Operation::Set(Json::of(&space).unwrap().into()),
-                life: None,
+            let note = |key| {
+                BatchWrite::apply(key, Operation::Set(Json::of(&space).unwrap().into()), None)
             };
             driver.commit(Batch::of(keys.map(note))).await.unwrap();
         }
@@ -250,12 +242,7 @@ async fn g069_the_note_of_a_turn_left_open_goes_with_its_session_alone(store: &'
         .await;
     assert_eq!(cleared.unwrap().failed, []);
     let (space, driver) = agents[2].context().place();
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 100,
-        part: ValuePart::Nothing,
-    };
+    let scan = ValueScan::first(Pattern::all(), 100, ValuePart::Nothing);
     let names = async |of: &Space| {
         let left = driver.scan(of, &scan).await.unwrap().into_iter();
         left.map(|(name, _)| name).collect::<Vec<String>>()

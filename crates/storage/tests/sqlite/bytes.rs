@@ -14,11 +14,7 @@ use std::path::Path;
 fn mixed(space: &Space, mark: &str, number: usize) -> Batch {
     let json = |text: &str| Json::of(text).unwrap();
     let text = format!("{mark}-{number} ").repeat(1 + number * 37 % 600);
-    let apply = |name: String, op: Operation| BatchWrite::Apply {
-        key: space.key(name),
-        op,
-        life: None,
-    };
+    let apply = |name: String, op: Operation| BatchWrite::apply(space.key(name), op, None);
     let last = if number.is_multiple_of(4) {
         Operation::Pop
     } else {
@@ -106,10 +102,7 @@ async fn g069_no_byte_of_a_removed_session_is_left_in_any_file() {
     assert!(holding() > 0);
     let remove = Batch::of([
         BatchWrite::Remove { space: secret },
-        BatchWrite::Untrack {
-            tenant: "t".to_owned(),
-            id: "secretive-row".to_owned(),
-        },
+        BatchWrite::untrack("t", "secretive-row"),
     ]);
     store.commit(remove).await.unwrap();
     assert_eq!(holding(), 0);

@@ -17,11 +17,7 @@ async fn a_refused_batch_leaves_no_trace_and_hurts_no_neighbour() {
     let store = sqlite(&folder.path().join("group.db"), "").await.unwrap();
     let space = log().space;
     let text = StoredValue::from(Json::of("text").unwrap());
-    let set = |name: &str, op: Operation| BatchWrite::Apply {
-        key: space.key(name),
-        op,
-        life: None,
-    };
+    let set = |name: &str, op: Operation| BatchWrite::apply(space.key(name), op, None);
     let word = Batch::of([set("word", Operation::Set(text.clone()))]);
     store.commit(word).await.unwrap();
     let jobs = (0..60).map(|number| {
@@ -133,13 +129,13 @@ async fn two_handles_write_by_turns_without_a_gap_and_use_no_number_twice() {
         for number in 0..40 {
             let store = &handles[number % 2];
             let mut batch = append(&log(), format!("{round}-{number}"), "x");
-            batch.writes.push(BatchWrite::Apply {
-                key: lease.clone(),
-                op: Operation::Acquire {
+            batch.writes.push(BatchWrite::apply(
+                lease.clone(),
+                Operation::Acquire {
                     holder: "me".to_owned(),
                 },
-                life: None,
-            });
+                None,
+            ));
             let outcomes = store.commit(batch).await.unwrap();
             if let WriteOutcome::Applied {
                 version: Some(version),

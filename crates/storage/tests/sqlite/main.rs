@@ -25,17 +25,11 @@ fn log() -> LogKey {
 }
 
 fn entry(id: impl Into<String>, text: &str) -> NewEntry {
-    NewEntry {
-        id: id.into(),
-        body: Json::of(text).unwrap(),
-    }
+    NewEntry::new(id, Json::of(text).unwrap())
 }
 
 fn append(log: &LogKey, id: impl Into<String>, text: &str) -> Batch {
-    Batch::of([BatchWrite::Append {
-        log: log.clone(),
-        entries: vec![entry(id, text)],
-    }])
+    Batch::of([BatchWrite::append(log.clone(), vec![entry(id, text)])])
 }
 
 async fn sqlite(path: &Path, options: &str) -> Result<SqliteDriver, Error> {

@@ -50,31 +50,24 @@ pub fn space(chat: &str) -> Space {
 }
 
 pub fn apply(key: &ValueKey, op: Operation) -> BatchWrite {
-    BatchWrite::Apply {
-        key: key.clone(),
-        op,
-        life: None,
-    }
+    BatchWrite::apply(key.clone(), op, None)
 }
 
 pub fn acquire(holder: &str) -> BatchWrite {
-    BatchWrite::Apply {
-        key: space("s").lease(),
-        op: Operation::Acquire {
+    BatchWrite::apply(
+        space("s").lease(),
+        Operation::Acquire {
             holder: holder.to_owned(),
         },
-        life: Some(3_600_000),
-    }
+        Some(3_600_000),
+    )
 }
 
 pub fn append(space: &Space, id: &str) -> BatchWrite {
-    BatchWrite::Append {
-        log: space.log("items"),
-        entries: vec![NewEntry {
-            id: id.to_owned(),
-            body: Json::of(id).expect("text is JSON"),
-        }],
-    }
+    BatchWrite::append(
+        space.log("items"),
+        vec![NewEntry::new(id, Json::of(id).expect("text is JSON"))],
+    )
 }
 
 pub fn track(chat: &str) -> BatchWrite {
@@ -202,10 +195,7 @@ async fn hold(driver: &dyn Driver) -> Result<()> {
     println!("{epoch}");
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).expect("a line");
-    let check = BatchCheck::Lease {
-        key: space("s").lease(),
-        epoch,
-    };
+    let check = BatchCheck::lease(space("s").lease(), epoch);
     let late = Batch::of([append(&space("s"), "late")]).checking(check);
     match driver.commit(late).await {
         Ok(_) => println!("written"),

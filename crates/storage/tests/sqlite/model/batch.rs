@@ -31,19 +31,16 @@ impl Store {
             0 => {
                 let log = space.log(dice.pick(&LOGS));
                 let head = self.driver.read(&log, LogRange::head()).await.unwrap().head;
-                BatchCheck::Head {
-                    log,
-                    head: head.filter(|_| is_right),
-                }
+                BatchCheck::head(log, head.filter(|_| is_right))
             }
-            1 => BatchCheck::Version {
-                version: self.version(&key).await.filter(|_| is_right),
-                key,
-            },
-            _ => BatchCheck::Lease {
-                epoch: self.epoch(&key).await,
-                key,
-            },
+            1 => {
+                let version = self.version(&key).await.filter(|_| is_right);
+                BatchCheck::version(key, version)
+            }
+            _ => {
+                let epoch = self.epoch(&key).await;
+                BatchCheck::lease(key, epoch)
+            }
         }
     }
 
@@ -63,23 +60,17 @@ impl Store {
         let space = dice.pick(&spaces());
         let log = space.log(dice.pick(&LOGS));
         match dice.roll(25) {
-            0..=6 => BatchWrite::Append {
+            0..=6 => BatchWrite::append(log, (0..dice.roll(4)).map(|_| any_entry(dice)).collect()),
+            7 => BatchWrite::redact(
                 log,
-                entries: (0..dice.roll(4)).map(|_| any_entry(dice)).collect(),
-            },
-            7 => BatchWrite::Redact {
-                log,
-                bodies: (0..dice.roll(3))
+                (0..dice.roll(3))
                     .map(|_| (dice.roll(6), any_json(dice)))
                     .collect(),
-            },
+            ),
             8..=16 => {
                 let key = space.key(dice.pick(&NAMES));
-                BatchWrite::Apply {
-                    op: self.any_op(&key, dice).await,
-                    life: (dice.roll(3) == 0).then_some(4_000),
-                    key,
-                }
+                let op = self.any_op(&key, dice).await;
+                BatchWrite::apply(key, op, (dice.roll(3) == 0).then_some(4_000))
             }
             17 => BatchWrite::Wipe {
                 space,
@@ -89,10 +80,10 @@ impl Store {
             19 => BatchWrite::Remove { space },
             23 => BatchWrite::Drop { log },
             20 | 21 => BatchWrite::Track(Box::new(any_track(dice))),
-            22 => BatchWrite::Untrack {
-                tenant: dice.pick(&["t", "other"]).to_owned(),
-                id: format!("row-{}", dice.roll(4)),
-            },
+            22 => BatchWrite::untrack(
+                dice.pick(&["t", "other"]).to_owned(),
+                format!("row-{}", dice.roll(4)),
+            ),
             _ => self.any_mirror(log, dice).await,
         }
     }
@@ -105,16 +96,9 @@ impl Store {
                 .read(&log, LogRange::from(dice.roll(4), 10))
                 .await
                 .unwrap();
-            let head = page.head.unwrap_or(Head {
-                generation: 1,
-                last: 0,
-            });
+            let head = page.head.unwrap_or(Head::new(1, 0));
             let log = dice.pick(&spaces()).log(log.name);
-            return BatchWrite::Mirror(MirrorWrite::Log {
-                log,
-                head,
-                entries: page.entries,
-            });
+            return BatchWrite::mirror_log(log, head, page.entries);
         }
         let key = log.space.key(dice.pick(&NAMES));
         let entry = self.driver.get(&key, ValuePart::Whole).await.unwrap();

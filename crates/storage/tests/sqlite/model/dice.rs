@@ -50,10 +50,7 @@ pub fn spaces() -> Vec<Space> {
 }
 
 pub fn any_entry(dice: &mut Dice) -> NewEntry {
-    NewEntry {
-        id: format!("e{}", dice.roll(40)),
-        body: any_json(dice),
-    }
+    NewEntry::new(format!("e{}", dice.roll(40)), any_json(dice))
 }
 
 pub fn any_json(dice: &mut Dice) -> Json {
