@@ -9,6 +9,7 @@ pub use listener_fn::{AfterFn, BeforeFn};
 pub use listeners::{ListenerOptions, ListenerSwitch, OnError, Verdict};
 
 use crate::clock::Millis;
+use crate::debug::opaque_debug;
 use crate::identity::SessionIdentity;
 use crate::{Error, Result};
 use futures::future::BoxFuture;
@@ -87,13 +88,7 @@ pub struct EventBus {
     parent: Option<Arc<EventBusInner>>,
 }
 
-impl std::fmt::Debug for EventBus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EventBus")
-            .field("failures", &self.failures())
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(EventBus, |this| failures: this.failures());
 
 #[derive(Default)]
 struct EventBusInner {

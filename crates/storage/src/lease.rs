@@ -4,13 +4,13 @@ mod renewal;
 
 use crate::address::{Space, ValueKey};
 use crate::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
+use crate::debug::opaque_debug;
 use crate::driver::{Driver, ValuePart, ValueScan};
 use crate::json::Json;
 use crate::operation::{Operation, OperationOutput};
 use crate::pattern::Pattern;
 use crate::{Error, Result, ids};
 use renewal::look_after;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -148,11 +148,7 @@ impl Drop for LeaseInner {
     }
 }
 
-impl fmt::Debug for Lease {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Lease({}, epoch {})", self.held.key, self.held.epoch)
-    }
-}
+opaque_debug!(Lease, |this| key: this.held.key, epoch: this.held.epoch);
 
 impl Operation {
     /// This operation on a value that lives as long as leases do.

@@ -68,6 +68,7 @@ mod caller;
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod debug;
 pub mod directory;
 pub mod doctor;
 pub mod driver;

@@ -10,6 +10,7 @@ pub use query_rows::QueryRows;
 
 use crate::bus::EventMetadata;
 use crate::clock::Millis;
+use crate::debug::opaque_debug;
 use crate::directory::{IndexRow, RowFilter, RowOrder, check_page};
 use crate::driver::Driver;
 use crate::identity::SessionIdentity;
@@ -17,7 +18,6 @@ use crate::session::events::IdentityStorageLoaded;
 use crate::session::{Ambit, ChatHistoryStorage, LiveAgent};
 use crate::{Error, Result};
 use serde::Serialize;
-use std::fmt;
 use std::sync::Arc;
 
 /// Part of an answer, and the cursor behind it; no cursor where nothing follows.
@@ -352,11 +352,4 @@ impl SessionQuery {
     }
 }
 
-impl fmt::Debug for SessionQuery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionQuery")
-            .field("filter", &self.filter)
-            .field("is_dry", &self.is_dry)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(SessionQuery, |this| filter: this.filter, is_dry: this.is_dry);

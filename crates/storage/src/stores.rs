@@ -1,12 +1,12 @@
 //! The open drivers of an installation by name, and which of them a storage uses.
 
+use crate::debug::opaque_debug;
 use crate::driver::chain::{ChainDriver, WritePolicy};
 use crate::driver::{self, Driver, DriverOptions};
 use crate::kind::check_scope;
 use crate::{Error, Result, memory, suggestion};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
 /// Where a storage is kept: driver names, the primary first, and the driver that they make together.
@@ -28,11 +28,7 @@ impl Placement {
     }
 }
 
-impl fmt::Debug for Placement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Placement").field(&self.names).finish()
-    }
-}
+opaque_debug!(Placement, |this| names: this.names);
 
 /// How what an index row names in place of drivers begins while nobody may write.
 pub(crate) const MOVING: &str = "moving from ";
@@ -218,14 +214,7 @@ impl Stores {
     }
 }
 
-impl fmt::Debug for Stores {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stores")
-            .field("names", &self.drivers.keys())
-            .field("default", &self.default)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Stores, |this| names: this.drivers.keys(), default: this.default);
 
 /// Collects drivers and defaults.
 #[derive(Debug)]

@@ -21,12 +21,12 @@ use super::striped_locks::StripedLocks;
 use super::{Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, ValueEntry, WriteOutcome};
+use crate::debug::opaque_debug;
 use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::{Error, Result};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::sync::Arc;
 
 /// When a write counts as done.
@@ -171,11 +171,4 @@ impl Driver for ChainDriver {
     }
 }
 
-impl fmt::Debug for ChainDriver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChainDriver")
-            .field("drivers", &self.names())
-            .field("policy", &self.policy)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(ChainDriver, |this| drivers: this.names(), policy: this.policy);

@@ -16,6 +16,7 @@ use super::usage::UsageStorage;
 use crate::address::Space;
 use crate::batch::BatchWrite;
 use crate::bus::EventMetadata;
+use crate::debug::opaque_debug;
 use crate::driver::Driver;
 use crate::identity::SessionIdentity;
 use crate::items::{SharedCell, StorageCell};
@@ -25,7 +26,6 @@ use crate::memory::{self, ChatMemoryOwner, Memory, RowTracking};
 use crate::report::SaveReport;
 use crate::{Error, Result, ids, temporary};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// The storages of one session. Cheap to clone; the clones share everything.
@@ -376,10 +376,4 @@ impl Context {
     }
 }
 
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Context")
-            .field(&self.session.base.key())
-            .finish()
-    }
-}
+opaque_debug!(Context, |this| key: this.session.base.key());

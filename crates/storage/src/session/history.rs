@@ -9,6 +9,7 @@ pub(crate) use overlay::{NewOverlay, ViewSnapshot};
 use super::events::{ChatHistoryLoaded, MessageAdding};
 use super::list::{ListStorage, StorageState};
 use super::state::Session;
+use crate::debug::opaque_debug;
 use crate::identity::{self, SessionIdentity};
 use crate::items::{SharedCell, StorageCell, ViewItem, matched, new_entry};
 use crate::json::Json;
@@ -17,7 +18,6 @@ use crate::message::{Message, for_model};
 use crate::report::SaveReport;
 use crate::stores::Placement;
 use crate::{Error, Result, ids};
-use std::fmt;
 use std::sync::Arc;
 
 /// What a history stores.
@@ -289,10 +289,4 @@ impl ChatHistoryStorage {
     }
 }
 
-impl fmt::Debug for ChatHistoryStorage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ChatHistoryStorage")
-            .field(&self.cell.identity.key())
-            .finish()
-    }
-}
+opaque_debug!(ChatHistoryStorage, |this| key: this.cell.identity.key());

@@ -3,6 +3,7 @@
 use super::list::ListStorage;
 use super::state::Session;
 use crate::clock::Clock;
+use crate::debug::opaque_debug;
 use crate::identity::SessionIdentity;
 use crate::items::{CHUNK, SharedCell, StorageCell, new_entry};
 use crate::json::Json;
@@ -10,7 +11,6 @@ use crate::kind::{StorageKind, USAGE};
 use crate::stores::Placement;
 use crate::usage::{UsageLabels, UsageRecord, record_sums, tally};
 use crate::{Error, Result, ids};
-use std::fmt;
 use std::sync::Arc;
 
 /// Where a session's usage is counted. Cheap to clone; the clones share what is staged.
@@ -143,10 +143,4 @@ impl UsageStorage {
     }
 }
 
-impl fmt::Debug for UsageStorage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("UsageStorage")
-            .field(&self.cell.identity.key())
-            .finish()
-    }
-}
+opaque_debug!(UsageStorage, |this| key: this.cell.identity.key());
