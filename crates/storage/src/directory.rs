@@ -1,5 +1,6 @@
 //! The index: one row per tracked identity, what may be asked of it, and in which order it answers.
 
+use crate::address::Space;
 use crate::clock::Millis;
 use crate::identity::SessionIdentity;
 use crate::{Error, Result};
@@ -98,6 +99,11 @@ pub struct TrackRequest {
 }
 
 impl TrackRequest {
+    /// Where the data of its row is.
+    pub fn space(&self) -> Space {
+        Space::of(&self.tenant, &self.identity)
+    }
+
     /// Refuses drivers other than those that the storage's first write has put on record, so that no conversation is
     /// ever kept in two places.
     pub fn check_placement(&self, recorded: &[String]) -> Result<()> {
@@ -178,6 +184,22 @@ impl RowFilter {
     pub fn tenant(tenant: impl Into<String>) -> Self {
         Self {
             tenant: Some(tenant.into()),
+            ..Self::default()
+        }
+    }
+
+    /// The row of a space.
+    pub fn space(space: &Space) -> Self {
+        Self {
+            storage_key: Some(space.path.clone()),
+            ..Self::tenant(space.tenant.as_str())
+        }
+    }
+
+    /// The row with this id, whoever's it is.
+    pub fn id(id: impl Into<String>) -> Self {
+        Self {
+            id: Some(id.into()),
             ..Self::default()
         }
     }
@@ -267,6 +289,11 @@ impl PageRequest {
 }
 
 impl IndexRow {
+    /// Where its data is.
+    pub fn space(&self) -> Space {
+        Space::of(&self.tenant, &self.identity)
+    }
+
     /// True for the row of the same storage, perhaps in another store.
     pub(crate) fn is_twin_of(&self, other: &Self) -> bool {
         self.tenant == other.tenant && self.identity.same_storage(&other.identity)

@@ -4,8 +4,8 @@
 
 mod row;
 
-use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder, RowPosition};
-use crate::driver::Driver;
+use crate::directory::{IndexRow, RowFilter};
+use crate::driver::{Driver, RowPages, first_row};
 use crate::lease::OnBusy;
 use crate::relocation;
 use crate::session::Ambit;
@@ -36,8 +36,6 @@ pub struct DoctorReport {
     pub swept: u64,
 }
 
-/// Index rows looked at in one go.
-const STEP: usize = 100;
 /// Expired values erased in one go.
 const SWEEP: usize = 500;
 
@@ -138,19 +136,11 @@ impl Doctor<'_> {
 
     async fn rows(&mut self) -> Result<()> {
         let index = self.ambit.stores().index()?;
-        let mut after: Option<RowPosition> = None;
+        let mut pages = RowPages::of(index.driver().as_ref(), RowFilter::default());
         loop {
-            let page = PageRequest {
-                order: RowOrder::Oldest,
-                after,
-                limit: STEP,
-            };
-            let found = index
-                .driver()
-                .identities(&RowFilter::default(), &page)
-                .await;
-            let rows: Vec<IndexRow> = match found {
-                Ok(rows) => rows,
+            let rows = match pages.next().await {
+                Ok(Some(rows)) => rows,
+                Ok(None) => return Ok(()),
                 Err(error @ Error::Corrupt { .. }) => {
                     let what = format!("{error}; the rows behind it were not looked at");
                     self.left("the index", what);
@@ -158,10 +148,6 @@ impl Doctor<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            let Some(last) = rows.last() else {
-                return Ok(());
-            };
-            after = Some(last.position());
             for row in &rows {
                 self.done.rows += 1;
                 self.row(row).await?;
@@ -170,13 +156,8 @@ impl Doctor<'_> {
     }
 
     async fn row_with(&self, id: &str) -> Result<Option<IndexRow>> {
-        let filter = RowFilter {
-            id: Some(id.to_owned()),
-            ..RowFilter::default()
-        };
-        let page = PageRequest::first(1);
         let index = self.ambit.stores().index()?;
-        Ok(index.driver().identities(&filter, &page).await?.pop())
+        first_row(index.driver().as_ref(), &RowFilter::id(id)).await
     }
 
     fn left(&mut self, place: &str, what: String) {

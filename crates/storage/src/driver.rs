@@ -6,6 +6,7 @@ pub mod file;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod integer;
 pub mod memory;
+mod pages;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]
@@ -14,22 +15,22 @@ pub mod redis;
 pub mod sqlite;
 mod state;
 mod striped_locks;
-mod value_pages;
 mod watch;
 
+pub(crate) use pages::LogPages;
+pub use pages::{RowPages, ValuePages, first_row};
 pub use state::StoreContents;
-pub use value_pages::ValuePages;
 pub use watch::{LogWatch, WatchHub};
 
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, Head, LogEntry, SizeLimits, ValueEntry, WriteOutcome};
 use crate::clock::Clock;
+use crate::debug::opaque_debug;
 use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::pattern::Pattern;
 use crate::{Error, Result, suggestion};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use std::fmt;
 use std::sync::Arc;
 
 /// Keeps logs, values and index rows. Every method may be called from any task at any time.
@@ -267,14 +268,7 @@ impl FaultPoints {
     }
 }
 
-impl fmt::Debug for DriverOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DriverOptions")
-            .field("limits", &self.limits)
-            .field("durability", &self.durability)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(DriverOptions, |this| limits: this.limits, durability: this.durability);
 
 /// Opens a driver by the part of its address behind the scheme.
 pub type DriverOpener =

@@ -2,7 +2,7 @@
 
 use crate::address::{ITEMS, Space};
 use crate::batch::BatchWrite;
-use crate::driver::{Driver, LogRange, ValuePart, ValueScan};
+use crate::driver::{Driver, LogPages, ValuePart, ValueScan};
 use crate::identity::SessionIdentity;
 use crate::items::{CHUNK, load};
 use crate::kind::{CHAT_HISTORY, USAGE};
@@ -83,16 +83,9 @@ async fn carried_over(
     on_remove: OnRemove,
 ) -> Result<Vec<BatchWrite>> {
     let mut rows: BTreeMap<String, (UsageLabels, BTreeMap<String, i64>)> = BTreeMap::new();
-    let mut next = 1;
-    loop {
-        let page = driver
-            .read(&space.log(ITEMS), LogRange::from(next, CHUNK))
-            .await?;
-        let Some(last) = page.entries.last() else {
-            break;
-        };
-        next = last.seq + 1;
-        for entry in page.entries {
+    let mut pages = LogPages::of(driver, space.log(ITEMS));
+    while let Some(entries) = pages.next().await? {
+        for entry in entries {
             let record: UsageRecord = load(driver, space, entry).await?.body.to()?;
             let labels = UsageLabels::of(&record);
             let (_, sums) = rows

@@ -8,11 +8,10 @@ mod empty_rows;
 mod idle_storages;
 
 use crate::Result;
-use crate::address::Space;
 use crate::batch::{Batch, BatchCheck, BatchWrite};
 use crate::caller::Caller;
 use crate::clock::to_millis;
-use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder, RowPosition};
+use crate::directory::{IndexRow, PageRequest, RowFilter, RowPosition};
 use crate::session::Ambit;
 use crate::stores::Placement;
 use empty_rows::sweep;
@@ -62,9 +61,8 @@ impl IndexSweep {
     /// Looks at the next rows, at most `limit`; `None` at the end, after which it begins anew.
     pub async fn step(&mut self, limit: usize) -> Result<Option<IndexSweepReport>> {
         let page = PageRequest {
-            order: RowOrder::Oldest,
             after: self.after.take(),
-            limit: limit.max(1),
+            ..PageRequest::first(limit.max(1))
         };
         let index = self.ambit.stores().index()?;
         let rows = index
@@ -122,7 +120,7 @@ impl IndexSweepReport {
 
 /// The condition that nobody has used a storage since its row was read.
 fn untouched(row: &IndexRow) -> BatchCheck {
-    BatchCheck::row(Space::of(&row.tenant, &row.identity), Some(row.mark()))
+    BatchCheck::row(row.space(), Some(row.mark()))
 }
 
 fn untrack(row: &IndexRow) -> BatchWrite {

@@ -17,7 +17,8 @@ mod plan;
 mod record;
 
 use crate::batch::{Batch, BatchWrite};
-use crate::directory::{IndexRow, PageRequest, RowFilter};
+use crate::directory::{IndexRow, RowFilter};
+use crate::driver::first_row;
 use crate::identity::SessionIdentity;
 use crate::kind::StorageKind;
 use crate::lease::{Lease, OnBusy};
@@ -180,12 +181,7 @@ async fn check_target(ambit: &Ambit, row: &IndexRow, to: &[String]) -> Result<()
 
 /// The row with this id, if the caller may see it.
 async fn row_with(ambit: &Ambit, id: &str) -> Result<IndexRow> {
-    let filter = ambit.caller().narrow(RowFilter {
-        id: Some(id.to_owned()),
-        ..RowFilter::default()
-    });
-    let page = PageRequest::first(1);
-    let index = ambit.stores().index()?;
-    let found = index.driver().identities(&filter, &page).await?.pop();
+    let filter = ambit.caller().narrow(RowFilter::id(id));
+    let found = first_row(ambit.stores().index()?.driver().as_ref(), &filter).await?;
     found.ok_or_else(|| Error::not_found("context", id))
 }

@@ -6,10 +6,9 @@ mod events;
 use crate::Result;
 use crate::address::{ITEMS, Space};
 use crate::batch::{Batch, BatchCheck, BatchWrite};
-use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder};
-use crate::driver::{Driver, LogRange, ValuePart, ValueScan};
+use crate::directory::{IndexRow, RowFilter};
+use crate::driver::{Driver, LogRange, RowPages, ValuePart, ValueScan};
 use crate::erasure::{Erasure, RemovalAction};
-use crate::items::CHUNK;
 use crate::kind::StorageKind;
 use crate::lease::{Lease, OnBusy};
 use crate::memory;
@@ -62,24 +61,13 @@ pub(crate) async fn memories(ambit: &Ambit, filter: &RowFilter) -> Result<HashMa
         ..RowFilter::default()
     };
     let index = ambit.stores().index()?;
-    let (mut found, mut after) = (HashMap::new(), None);
-    loop {
-        let page = PageRequest {
-            order: RowOrder::Oldest,
-            after,
-            limit: CHUNK,
-        };
-        let rows = index.driver().identities(&filter, &page).await?;
-        after = rows.last().map(IndexRow::position);
-        let is_over = rows.len() < CHUNK;
-        found.extend(
-            rows.into_iter()
-                .map(|row| (row.identity.storage_key(), row.id)),
-        );
-        if is_over {
-            return Ok(found);
-        }
+    let mut found = HashMap::new();
+    let mut pages = RowPages::of(index.driver().as_ref(), filter);
+    while let Some(rows) = pages.next().await? {
+        let named = |row: IndexRow| (row.identity.storage_key(), row.id);
+        found.extend(rows.into_iter().map(named));
     }
+    Ok(found)
 }
 
 /// Usage that is booked under another identity than those of the sessions that book it.
@@ -98,11 +86,7 @@ async fn would_erase(ambit: &Ambit, row: &IndexRow, action: RemovalAction) -> Re
         return Ok(true);
     }
     let driver = ambit.stores().chain(&row.placement)?;
-    holds_something(
-        driver.driver().as_ref(),
-        &Space::of(&row.tenant, &row.identity),
-    )
-    .await
+    holds_something(driver.driver().as_ref(), &row.space()).await
 }
 
 async fn holds_something(driver: &dyn Driver, space: &Space) -> Result<bool> {
@@ -133,7 +117,7 @@ async fn erase(
     } else {
         (Vec::new(), rows)
     };
-    let key = Space::of(&row.tenant, &row.identity).lease();
+    let key = row.space().lease();
     let lease = Lease::take(driver.clone(), key, OnBusy::Reject).await?;
     let erasure = Erasure {
         tenant: &row.tenant,

@@ -4,8 +4,8 @@ mod conditions;
 mod period;
 
 use crate::address::Space;
-use crate::driver::{Driver, LogRange, ValuePages, ValuePart};
-use crate::items::{CHUNK, load};
+use crate::driver::{Driver, LogPages, ValuePages, ValuePart};
+use crate::items::load;
 use crate::kind::StorageKind;
 use crate::operation::SumsRow;
 use crate::pattern::Pattern;
@@ -272,15 +272,10 @@ impl Usage {
             return Ok(sums);
         };
         let space = Space::new(self.tenant.clone(), path);
-        let log = space.log(address::ITEMS);
-        let (mut inside, mut next) = (BTreeMap::new(), 1);
-        loop {
-            let page = driver.read(&log, LogRange::from(next, CHUNK)).await?;
-            let Some(last) = page.entries.last() else {
-                return Ok(inside);
-            };
-            next = last.seq + 1;
-            for entry in page.entries {
+        let mut inside = BTreeMap::new();
+        let mut pages = LogPages::of(driver, space.log(address::ITEMS));
+        while let Some(entries) = pages.next().await? {
+            for entry in entries {
                 let record: UsageRecord = load(driver, &space, entry).await?.body.to()?;
                 if bounds.contains(record.recorded_at) && UsageLabels::of(&record) == *labels {
                     record_sums(&record)
@@ -289,6 +284,7 @@ impl Usage {
                 }
             }
         }
+        Ok(inside)
     }
 
     fn wants(&self, labels: &UsageLabels) -> bool {

@@ -30,7 +30,7 @@ impl Doctor<'_> {
     async fn examine_row(&mut self, row: &IndexRow, place: &str) -> Result<()> {
         let stores = self.ambit.stores();
         let placement = stores.chain(&row.placement)?;
-        let space = Space::of(&row.tenant, &row.identity);
+        let space = row.space();
         self.index_copies(&space, place).await?;
         if placement.names().len() > 1 {
             self.copies(row, &space, place).await?;
@@ -134,7 +134,7 @@ impl Doctor<'_> {
             return Ok(());
         }
         let index = self.ambit.stores().index()?;
-        let space = Space::of(&row.tenant, &row.identity);
+        let space = row.space();
         let mut batch = Batch::of([BatchWrite::untrack(row.tenant.clone(), row.id.clone())]);
         if index.names() == row.placement {
             batch = batch.checking(BatchCheck::head(space.log(ITEMS), None));

@@ -2,7 +2,7 @@
 
 use super::{RowOutcome, forget_copies, untouched, untrack};
 use crate::address::{ITEMS, Space};
-use crate::batch::{Batch, BatchCheck, BatchWrite, MirrorWrite};
+use crate::batch::{Batch, BatchCheck, BatchWrite};
 use crate::directory::IndexRow;
 use crate::driver::{Driver, LogRange, ValuePart, ValueScan};
 use crate::lease::{Lease, OnBusy};
@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// Deletes the row if its storage has no data.
 pub(super) async fn sweep(ambit: &Ambit, row: &IndexRow) -> Result<RowOutcome> {
     let placement = ambit.stores().chain(&row.placement)?;
-    let (driver, space) = (placement.driver(), Space::of(&row.tenant, &row.identity));
+    let (driver, space) = (placement.driver(), row.space());
     if has_data(driver.as_ref(), &space).await? {
         return Ok(RowOutcome::Kept);
     }
@@ -42,7 +42,7 @@ async fn sweep_leased(ambit: &Ambit, row: &IndexRow, lease: &Lease) -> Result<Ro
         ambit.stores().chain(&row.placement)?,
         ambit.stores().index()?,
     );
-    let space = Space::of(&row.tenant, &row.identity);
+    let space = row.space();
     let is_here = index.names() == placement.names();
     let mut gone = Batch::of([untrack(row)]).checking(untouched(row));
     if is_here {

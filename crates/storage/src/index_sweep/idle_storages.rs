@@ -4,8 +4,8 @@ use super::{RowOutcome, forget_copies, untouched, untrack};
 use crate::address::{ITEMS, Space};
 use crate::batch::{Batch, BatchCheck, BatchWrite};
 use crate::clock::Millis;
-use crate::directory::{IndexRow, PageRequest, RowFilter};
-use crate::driver::{LogRange, ValuePart};
+use crate::directory::{IndexRow, RowFilter};
+use crate::driver::{LogRange, ValuePart, first_row};
 use crate::erasure::{Erasure, RemovalAction};
 use crate::identity::SessionIdentity;
 use crate::kind::StorageKind;
@@ -122,7 +122,7 @@ async fn is_in_turn(ambit: &Ambit, row: &IndexRow) -> Result<bool> {
         return Ok(false);
     };
     let placement = ambit.stores().chain(&history.placement)?;
-    let lease = Space::of(&history.tenant, &history.identity).lease();
+    let lease = history.space().lease();
     let held = placement.driver().get(&lease, ValuePart::Nothing).await?;
     Ok(held.is_some())
 }
@@ -133,11 +133,6 @@ async fn row_of(
     beside: &IndexRow,
     identity: &SessionIdentity,
 ) -> Result<Option<IndexRow>> {
-    let filter = RowFilter {
-        storage_key: Some(identity.storage_key()),
-        ..RowFilter::tenant(beside.tenant.as_str())
-    };
-    let page = PageRequest::first(1);
-    let index = ambit.stores().index()?;
-    Ok(index.driver().identities(&filter, &page).await?.pop())
+    let filter = RowFilter::space(&Space::of(&beside.tenant, identity));
+    first_row(ambit.stores().index()?.driver().as_ref(), &filter).await
 }

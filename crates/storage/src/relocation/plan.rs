@@ -2,10 +2,10 @@
 
 use super::record::RelocationRecord;
 use crate::address::{ITEMS, LogKey, Space, ValueKey};
-use crate::batch::{Batch, BatchCheck, BatchWrite, Head, LogEntry, MirrorWrite, NewEntry};
+use crate::batch::{Batch, BatchCheck, BatchWrite, Head, LogEntry, NewEntry};
 use crate::directory::IndexRow;
 use crate::driver::chain::{compare, copy};
-use crate::driver::{Driver, LogRange, ValuePages, ValuePart};
+use crate::driver::{Driver, LogPages, LogRange, ValuePages, ValuePart};
 use crate::items::CHUNK;
 use crate::kind::StorageKind;
 use crate::lease::Lease;
@@ -45,7 +45,7 @@ impl RelocationPlan {
         let stores = ambit.stores();
         let (old, new) = (stores.chain(&note.from)?, stores.chain(&note.to)?);
         let driver = |name: &String| stores.drivers()[name].clone();
-        let mut spaces = vec![Space::of(&row.tenant, &row.identity)];
+        let mut spaces = vec![row.space()];
         if row.identity.scope() == Some(ChatHistoryStorage::PREFIX) {
             let memory = row.identity.with_scope(memory::SCOPE)?;
             spaces.push(Space::of(&row.tenant, &memory));
@@ -288,15 +288,10 @@ impl RelocationPlan {
         if !self.is_usage {
             return Ok(Vec::new());
         }
-        let log = self.spaces[0].log(ITEMS);
-        let (mut names, mut next) = (BTreeSet::new(), 1);
-        loop {
-            let page = self.source.read(&log, LogRange::from(next, CHUNK)).await?;
-            let Some(last) = page.entries.last() else {
-                break;
-            };
-            next = last.seq + 1;
-            for entry in &page.entries {
+        let mut names = BTreeSet::new();
+        let mut pages = LogPages::of(&*self.source, self.spaces[0].log(ITEMS));
+        while let Some(entries) = pages.next().await? {
+            for entry in &entries {
                 names.insert(UsageLabels::of(&entry.body.to::<UsageRecord>()?).name()?);
             }
         }

@@ -6,12 +6,13 @@ use super::events::{AgentCleared, AgentInitialized};
 use super::history::{ChatHistoryStorage, HistoryOptions};
 use super::usage::UsageStorage;
 use crate::caller::Caller;
-use crate::directory::{IndexRow, MAX_PAGE, PageRequest, RowFilter};
+use crate::debug::opaque_debug;
+use crate::directory::{IndexRow, RowFilter};
+use crate::driver::RowPages;
 use crate::identity::{IdentityBuilder, SessionIdentity};
 use crate::kind::StorageKind;
 use crate::stores::{Placement, Stores};
 use crate::{Error, Result, ids, truncation};
-use std::fmt;
 use std::sync::Arc;
 
 /// An agent's say in where its sessions are kept. Every method gets what it may decide from; none reads globals.
@@ -135,11 +136,7 @@ pub trait Agent: Send + Sync + 'static {
     }
 }
 
-impl fmt::Debug for dyn Agent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Agent").field(&self.name()).finish()
-    }
-}
+opaque_debug!(dyn Agent, |this| name: this.name());
 
 /// The agent's own drivers for a scope, else the application's.
 pub(crate) fn placement(
@@ -316,20 +313,14 @@ impl AgentDefinition {
             ..RowFilter::tenant(self.ambit.caller().tenant())
         };
         let index = self.ambit.stores().index()?;
-        let mut page = PageRequest::first(MAX_PAGE);
+        let mut pages = RowPages::of(index.driver().as_ref(), filter);
         let mut recorded = Vec::new();
-        loop {
-            let rows = index.driver().identities(&filter, &page).await?;
-            let Some(last) = rows.last() else {
-                recorded.extend(row);
-                return Ok(recorded);
-            };
-            page.after = Some(last.position());
-            recorded.extend(
-                rows.into_iter()
-                    .filter(|other| self.base_of(other) == *base),
-            );
+        while let Some(rows) = pages.next().await? {
+            let rows = rows.into_iter();
+            recorded.extend(rows.filter(|other| self.base_of(other) == *base));
         }
+        recorded.extend(row);
+        Ok(recorded)
     }
 }
 

@@ -1,9 +1,11 @@
 //! `Ambit`: the agents, stores, listeners and settings of one installation, as one caller sees them.
 
 use super::agent::{Agent, AgentDefinition};
+use crate::address::Space;
 use crate::bus::{After, AfterFn, Before, BeforeFn, EventBus};
 use crate::caller::Caller;
-use crate::directory::{IndexRow, PageRequest, RowFilter};
+use crate::directory::{IndexRow, RowFilter};
+use crate::driver::first_row;
 use crate::identity::SessionIdentity;
 use crate::retention::Retention;
 use crate::stores::Stores;
@@ -169,16 +171,8 @@ impl Ambit {
 
     /// The index row of an identity.
     pub(crate) async fn row_of(&self, identity: &SessionIdentity) -> Result<Option<IndexRow>> {
-        let filter = RowFilter {
-            storage_key: Some(identity.storage_key()),
-            ..RowFilter::tenant(self.caller.tenant())
-        };
-        let index = self.stores().index()?;
-        let rows = index
-            .driver()
-            .identities(&filter, &PageRequest::first(1))
-            .await?;
-        Ok(rows.into_iter().next())
+        let filter = RowFilter::space(&Space::of(self.caller.tenant(), identity));
+        first_row(self.stores().index()?.driver().as_ref(), &filter).await
     }
 
     /// Closes the stores.

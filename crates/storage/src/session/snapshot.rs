@@ -4,13 +4,13 @@ use super::ambit::Ambit;
 use super::list::StorageState;
 use crate::address::Space;
 use crate::clock::Millis;
+use crate::debug::opaque_debug;
 use crate::directory::IndexRow;
 use crate::driver::{Driver, ValuePart, ValueScan};
 use crate::items::{LogView, ViewItem, ViewPiece};
 use crate::json::Json;
 use crate::pattern::Pattern;
 use crate::{Error, Result};
-use std::fmt;
 use std::sync::Arc;
 
 /// The items of one stored identity as they were when it was opened.
@@ -40,7 +40,7 @@ impl StorageSnapshot {
             return Err(Error::not_found("context", row.id.clone()));
         }
         let driver = ambit.stores().chain(&row.placement)?.driver().clone();
-        let space = Space::of(&row.tenant, &row.identity);
+        let space = row.space();
         let view = LogView::open(driver.as_ref(), &space).await?;
         Ok(Self {
             driver,
@@ -105,10 +105,4 @@ impl StorageSnapshot {
     }
 }
 
-impl fmt::Debug for StorageSnapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("StorageSnapshot")
-            .field(&self.space.to_string())
-            .finish()
-    }
-}
+opaque_debug!(StorageSnapshot, |this| space: this.space);

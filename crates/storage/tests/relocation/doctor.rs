@@ -2,7 +2,7 @@
 
 use crate::place::{Place, converse, held, identity, row, spaces};
 use ambit_storage::Ambit;
-use ambit_storage::batch::{Batch, BatchWrite, MirrorWrite};
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::directory::{IndexRow, TrackRequest};
 use ambit_storage::doctor::{Finding, examine};
 use std::collections::BTreeMap;

@@ -4,9 +4,9 @@
 //! is ahead even then did not get it from there, and is left alone.
 
 use crate::address::{LogKey, Space, ValueKey};
-use crate::batch::{Batch, BatchCheck, BatchWrite, Head, MirrorWrite};
-use crate::directory::{IndexRow, PageRequest, RowFilter};
-use crate::driver::{Driver, LogRange, ValuePages, ValuePart, ValueScan};
+use crate::batch::{Batch, BatchCheck, BatchWrite, Head};
+use crate::directory::{IndexRow, RowFilter};
+use crate::driver::{Driver, LogRange, ValuePages, ValuePart, ValueScan, first_row};
 use crate::pattern::Pattern;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
@@ -106,12 +106,7 @@ pub async fn contents(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Resu
 
 /// The index row of a space.
 pub async fn row_of(driver: &dyn Driver, space: &Space) -> Result<Option<IndexRow>> {
-    let filter = RowFilter {
-        storage_key: Some(space.path.clone()),
-        ..RowFilter::tenant(space.tenant.as_str())
-    };
-    let rows = driver.identities(&filter, &PageRequest::first(1)).await?;
-    Ok(rows.into_iter().next())
+    first_row(driver, &RowFilter::space(space)).await
 }
 
 /// The next values of a space, by name.
@@ -188,11 +183,6 @@ async fn copy_value(from: &dyn Driver, to: &dyn Driver, key: &ValueKey) -> Resul
         _ => {}
     }
     let expected = BatchCheck::version(key.clone(), theirs.map(|entry| entry.version));
-    let mirror = MirrorWrite::Value {
-        key: key.clone(),
-        entry: ours,
-    };
-    to.commit(Batch::of([BatchWrite::Mirror(mirror)]).checking(expected))
-        .await
-        .map(|_| ())
+    let mirror = Batch::of([BatchWrite::mirror_value(key.clone(), ours)]);
+    to.commit(mirror.checking(expected)).await.map(|_| ())
 }

@@ -4,7 +4,7 @@ use super::tombstone::Tombstone;
 use super::{ChainDriver, ChainMember, copy};
 use crate::Result;
 use crate::address::{LogKey, Space, ValueKey};
-use crate::batch::{Batch, BatchWrite, MirrorWrite};
+use crate::batch::{Batch, BatchWrite};
 use crate::driver::{LogRange, ValuePart};
 
 impl ChainDriver {

@@ -4,12 +4,10 @@ use super::{ChainDriver, ChainMember, copy};
 use crate::Result;
 use crate::address::Space;
 use crate::batch::ValueEntry;
-use crate::directory::{IndexRow, PageRequest, RowFilter, RowPosition};
-use crate::driver::{LogRange, ValuePart};
+use crate::directory::RowFilter;
+use crate::driver::{LogRange, RowPages, ValuePages, ValuePart};
+use crate::pattern::Pattern;
 use std::collections::BTreeSet;
-
-/// Index rows looked at at once.
-const STEP: usize = 64;
 
 /// What a repair did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,25 +24,20 @@ impl ChainDriver {
     pub async fn repair(&self) -> Result<RepairReport> {
         let mut done = RepairReport::default();
         for member in self.members() {
-            let mut after = None;
+            let mut pages = RowPages::of(&*member.driver, RowFilter::default());
             loop {
-                let spaces = match spaces(member, after.take()).await {
-                    Ok((spaces, last)) => {
-                        after = last;
-                        spaces
-                    }
+                let rows = match pages.next().await {
+                    Ok(Some(rows)) => rows,
+                    Ok(None) => break,
                     Err(error) if member.name != self.primary.name => {
                         done.failed.push((member.name.clone(), error.to_string()));
                         break;
                     }
                     Err(error) => return Err(error),
                 };
-                for space in &spaces {
+                for row in &rows {
                     done.spaces += 1;
-                    done.failed.extend(self.repair_space(space).await?);
-                }
-                if after.is_none() {
-                    break;
+                    done.failed.extend(self.repair_space(&row.space()).await?);
                 }
             }
         }
@@ -135,22 +128,19 @@ impl ChainDriver {
 
     async fn compare_with(&self, member: &ChainMember) -> Result<Vec<String>> {
         let mut found = Vec::new();
-        let mut after = None;
+        let mut pages = RowPages::of(&*member.driver, RowFilter::default());
         loop {
-            let (spaces, last) = match spaces(member, after).await {
-                Ok(page) => page,
+            let rows = match pages.next().await {
+                Ok(Some(rows)) => rows,
+                Ok(None) => return Ok(found),
                 Err(error) => {
                     found.push(format!("{}: {error}", member.name));
                     return Ok(found);
                 }
             };
-            for space in &spaces {
-                found.extend(self.ahead(member, space).await?);
+            for row in &rows {
+                found.extend(self.ahead(member, &row.space()).await?);
             }
-            if last.is_none() {
-                return Ok(found);
-            }
-            after = last;
         }
     }
 
@@ -193,34 +183,13 @@ impl ChainDriver {
     }
 }
 
-/// The spaces of the next index rows, and where to go on if there may be more.
-async fn spaces(
-    member: &ChainMember,
-    after: Option<RowPosition>,
-) -> Result<(Vec<Space>, Option<RowPosition>)> {
-    let page = PageRequest {
-        after,
-        ..PageRequest::first(STEP)
-    };
-    let rows = member
-        .driver
-        .identities(&RowFilter::default(), &page)
-        .await?;
-    let last = rows.last().map(IndexRow::position);
-    let spaces = rows.iter().map(|row| Space::of(&row.tenant, &row.identity));
-    Ok((spaces.collect(), last))
-}
-
 /// The names of the logs and values of a space.
 async fn contents(member: &ChainMember, space: &Space) -> Result<(Vec<String>, Vec<String>)> {
     let logs = member.driver.logs(space).await?;
-    let mut names: Vec<String> = Vec::new();
-    loop {
-        let page = copy::page(names.last().cloned(), ValuePart::Nothing);
-        let found = member.driver.scan(space, &page).await?;
-        if found.is_empty() {
-            return Ok((logs, names));
-        }
+    let mut names = Vec::new();
+    let mut values = ValuePages::of(&*member.driver, space, Pattern::all(), ValuePart::Nothing);
+    while let Some(found) = values.next().await? {
         names.extend(found.into_iter().map(|(name, _)| name));
     }
+    Ok((logs, names))
 }

@@ -5,7 +5,8 @@ use super::tombstone::{self, Tombstone};
 use super::{ChainDriver, ChainMember, WritePolicy, copy};
 use crate::address::Space;
 use crate::batch::{Batch, BatchWrite, WriteOutcome};
-use crate::directory::{PageRequest, RowFilter};
+use crate::directory::{IndexRow, RowFilter};
+use crate::driver::first_row;
 use crate::{Error, Result};
 use futures::future::join_all;
 use std::collections::{BTreeMap, HashSet};
@@ -55,15 +56,15 @@ impl ChainDriver {
                 id: Some(id.clone()),
                 ..RowFilter::tenant(tenant.as_str())
             };
-            let page = PageRequest::first(1);
-            let mut rows = self.primary.driver.identities(&filter, &page).await?;
+            let mut found = first_row(&*self.primary.driver, &filter).await?;
             for member in &self.secondaries {
-                if rows.is_empty() {
-                    let theirs = member.driver.identities(&filter, &page).await;
-                    rows = theirs.unwrap_or_default();
+                if found.is_none() {
+                    found = first_row(&*member.driver, &filter)
+                        .await
+                        .unwrap_or_default();
                 }
             }
-            spaces.extend(rows.iter().map(|row| Space::of(&row.tenant, &row.identity)));
+            spaces.extend(found.iter().map(IndexRow::space));
         }
         Ok(spaces)
     }

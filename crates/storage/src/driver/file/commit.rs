@@ -145,7 +145,7 @@ fn touched(folder: &StoreFolder, batch: &Batch) -> Result<BatchFootprint> {
         let Ok(Some(row)) = format::read_row_file(folder, &file?) else {
             continue;
         };
-        let space = Space::of(&row.tenant, &row.identity);
+        let space = row.space();
         if ordinals.contains(&row.ordinal) || touched.ids.contains(&(row.tenant, row.id)) {
             touched.rows.insert(space);
         }
@@ -160,7 +160,7 @@ fn new_ordinals(folder: &StoreFolder, batch: &Batch) -> Result<BTreeSet<u64>> {
         let BatchWrite::Mirror(MirrorWrite::Row(row)) = write else {
             continue;
         };
-        let file = folder::row_file(&Space::of(&row.tenant, &row.identity));
+        let file = folder::row_file(&row.space());
         let twin = format::read_row_file(folder, &file)?;
         if twin.is_none_or(|twin| twin.ordinal != row.ordinal) {
             ordinals.insert(row.ordinal);
@@ -192,10 +192,10 @@ impl BatchFootprint {
                 self.spaces.insert(space.clone());
             }
             BatchWrite::Track(track) => {
-                self.rows.insert(Space::of(&track.tenant, &track.identity));
+                self.rows.insert(track.space());
             }
             BatchWrite::Mirror(MirrorWrite::Row(row)) => {
-                self.rows.insert(Space::of(&row.tenant, &row.identity));
+                self.rows.insert(row.space());
             }
             BatchWrite::Untrack { tenant, id } => {
                 self.ids.insert((tenant.clone(), id.clone()));

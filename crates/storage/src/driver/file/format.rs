@@ -104,7 +104,7 @@ pub fn space_text(space: &Space, contents: &SpaceContents) -> Result<String> {
 
 /// The text of a row's file.
 pub fn row_text(row: &IndexRow) -> Result<String> {
-    let space = Space::of(&row.tenant, &row.identity);
+    let space = row.space();
     let mut body = String::new();
     push(&mut body, row)?;
     let header = FileHeader::new(FileKind::Row, &space, &body);
@@ -151,7 +151,7 @@ pub fn read_row_file(folder: &StoreFolder, name: &str) -> Result<Option<IndexRow
     };
     let corrupt = |reason: String| Error::corrupt(folder.place(name), reason);
     let row: IndexRow = serde_json::from_str(&body).map_err(|error| corrupt(error.to_string()))?;
-    if Space::of(&row.tenant, &row.identity) != header.space() {
+    if row.space() != header.space() {
         let reason = "its row is not the one of its header";
         return Err(corrupt(reason.to_owned()));
     }

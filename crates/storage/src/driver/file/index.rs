@@ -100,7 +100,7 @@ fn walk(folder: &StoreFolder, filter: &RowFilter, keep: &mut dyn FnMut(IndexRow)
 
 /// The row with what its space says; where that is damaged, the row as it was made (whoever opens it is told).
 fn current_row(folder: &StoreFolder, row: &IndexRow) -> IndexRow {
-    match format::read_items_head(folder, &Space::of(&row.tenant, &row.identity)) {
+    match format::read_items_head(folder, &row.space()) {
         Ok(head) => state::rows::row_with_head(row, head),
         Err(error) => {
             tracing::error!(store.name = %folder.root().display(), error.message = %error, "an index row is not up to date");

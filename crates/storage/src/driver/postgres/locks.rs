@@ -97,13 +97,13 @@ impl AdvisoryLocks {
             | BatchWrite::Remove { space } => {
                 self.space(space, true);
             }
-            BatchWrite::Track(track) => self.row(&Space::of(&track.tenant, &track.identity), true),
+            BatchWrite::Track(track) => self.row(&track.space(), true),
             // Which space the row belongs to is not known yet; the row's own lock and the foreign key of touches do.
             BatchWrite::Untrack { .. } => {}
             BatchWrite::Mirror(MirrorWrite::Log { log, .. }) => self.log(log, true),
             BatchWrite::Mirror(MirrorWrite::Value { key, .. }) => self.value(key, true),
             BatchWrite::Mirror(MirrorWrite::Row(row)) => {
-                self.row(&Space::of(&row.tenant, &row.identity), true);
+                self.row(&row.space(), true);
                 self.take(&["ordinal", &row.ordinal.to_string()], true);
             }
         }

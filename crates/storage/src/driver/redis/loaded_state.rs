@@ -58,7 +58,7 @@ impl LoadRequest {
                 }
                 BatchWrite::Track(track) => {
                     needs.numbers += 1;
-                    needs.rows.insert(Space::of(&track.tenant, &track.identity));
+                    needs.rows.insert(track.space());
                 }
                 BatchWrite::Mirror(MirrorWrite::Log { log, .. }) => {
                     needs.heads.insert(log.clone());

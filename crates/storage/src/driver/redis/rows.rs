@@ -43,7 +43,7 @@ fn index_of_lookup(tenant: &str, (name, value): &RowLookup) -> String {
 /// Inserts a row or adds a touch.
 pub fn track(plan: &mut CommitPlan, track: &TrackRequest) -> Result<WriteOutcome> {
     let number = plan.seen.take_number();
-    let space = Space::of(&track.tenant, &track.identity);
+    let space = track.space();
     let before = plan.seen.rows.get(&space).cloned().flatten();
     let ordinal = before.as_ref().map_or(number, |row| row.ordinal);
     let row = state::rows::touched(before.as_ref(), track, ordinal, plan.seen.now)?;
@@ -58,7 +58,7 @@ pub fn track(plan: &mut CommitPlan, track: &TrackRequest) -> Result<WriteOutcome
 /// Makes a row equal to another store's, but for an ordinal that another row has here.
 pub fn mirror(plan: &mut CommitPlan, row: &IndexRow) -> Result<()> {
     let number = plan.seen.take_number();
-    let space = Space::of(&row.tenant, &row.identity);
+    let space = row.space();
     plan.push_words(&["raise", &row.ordinal.to_string()]);
     plan.push_words(&["displace", &space.digest(), &member(row.ordinal)]);
     write(plan, &space, row, number, true)?;
@@ -336,12 +336,12 @@ async fn fill_in_heads(server: &RedisServer, rows: &mut [IndexRow]) -> Result<()
     for rows in rows.chunks_mut(STEP) {
         let mut commands = redis::pipe();
         for row in rows.iter() {
-            let digest = Space::of(&row.tenant, &row.identity).digest();
+            let digest = row.space().digest();
             commands.hget(server.key_of("g", &digest), ITEMS);
         }
         let heads: Vec<Option<String>> = server.ask_all(&commands).await?;
         for (row, text) in rows.iter_mut().zip(heads) {
-            let log = Space::of(&row.tenant, &row.identity).log(ITEMS);
+            let log = row.space().log(ITEMS);
             let head = text.map(|text| parse_head(&text, &log)).transpose()?;
             *row = state::rows::row_with_head(row, head);
         }

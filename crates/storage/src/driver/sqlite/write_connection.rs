@@ -299,9 +299,9 @@ impl WriteConnection {
             }
             BatchWrite::Mirror(MirrorWrite::Log { log, .. }) => self.forget(&log.space),
             BatchWrite::Mirror(MirrorWrite::Value { key, .. }) => self.forget(&key.space),
-            BatchWrite::Track(track) => self.forget(&Space::of(&track.tenant, &track.identity)),
+            BatchWrite::Track(track) => self.forget(&track.space()),
             BatchWrite::Mirror(MirrorWrite::Row(row)) => {
-                self.forget(&Space::of(&row.tenant, &row.identity));
+                self.forget(&row.space());
             }
             BatchWrite::Untrack { .. } => self.spaces.clear(),
         }

@@ -44,8 +44,7 @@ impl IndexContents {
 
     /// Adds a row.
     pub fn insert(&mut self, row: IndexRow) {
-        self.by_space
-            .insert(Space::of(&row.tenant, &row.identity), row.ordinal);
+        self.by_space.insert(row.space(), row.ordinal);
         self.by_id.insert(row.id.clone(), row.ordinal);
         for lookup in row.lookups() {
             self.by_lookup
@@ -61,7 +60,7 @@ impl IndexContents {
         let Some(row) = self.rows.remove(&ordinal) else {
             return;
         };
-        self.by_space.remove(&Space::of(&row.tenant, &row.identity));
+        self.by_space.remove(&row.space());
         self.by_id.remove(&row.id);
         for lookup in row.lookups() {
             let Entry::Occupied(mut found) = self.by_lookup.entry(lookup) else {
@@ -237,10 +236,7 @@ impl StoreContents {
 
     /// The row with what its space says about it.
     fn current_row(&self, row: &IndexRow) -> IndexRow {
-        row_with_head(
-            row,
-            self.head(&Space::of(&row.tenant, &row.identity).log(ITEMS)),
-        )
+        row_with_head(row, self.head(&row.space().log(ITEMS)))
     }
 
     /// One page of rows.

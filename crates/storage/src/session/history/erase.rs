@@ -2,9 +2,9 @@
 
 use super::ChatHistoryStorage;
 use crate::address::{ERASURES, ITEMS, OVERLAYS};
-use crate::batch::{Batch, BatchCheck, BatchWrite};
-use crate::driver::LogRange;
-use crate::items::{CHUNK, Overlay, ViewPiece, blob_name};
+use crate::batch::{Batch, BatchCheck, BatchWrite, LogEntry};
+use crate::driver::LogPages;
+use crate::items::{Overlay, ViewPiece, blob_name};
 use crate::json::Json;
 use crate::operation::Operation;
 use crate::{Result, ids};
@@ -34,19 +34,11 @@ impl ChatHistoryStorage {
         session.check_may_write()?;
         let (space, driver) = (self.cell.space(session.tenant()), self.cell.driver());
         let head = session.seen(self.cell.head(session.tenant()).await)?;
-        let (mut bodies, mut writes, mut next) = (Vec::new(), Vec::new(), 1);
-        loop {
-            let range = LogRange::from(next, CHUNK);
-            let page = session.seen(driver.read(&space.log(ITEMS), range).await)?;
-            let Some(last) = page.entries.last() else {
-                break;
-            };
-            next = last.seq + 1;
-            for entry in page
-                .entries
-                .iter()
-                .filter(|entry| message_ids.contains(&message_id(&entry.id)))
-            {
+        let (mut bodies, mut writes) = (Vec::new(), Vec::new());
+        let mut pages = LogPages::of(driver, space.log(ITEMS));
+        while let Some(entries) = session.seen(pages.next().await)? {
+            let is_named = |entry: &&LogEntry| message_ids.contains(&message_id(&entry.id));
+            for entry in entries.iter().filter(is_named) {
                 bodies.push((entry.seq, mark(message_id(&entry.id))?));
                 if let Some(name) = blob_name(&entry.body) {
                     let op = Operation::Del;
@@ -75,18 +67,10 @@ impl ChatHistoryStorage {
     async fn forget_summaries(&self, erased: &[u64]) -> Result<Vec<(u64, Json)>> {
         let session = self.session()?;
         let log = self.cell.space(session.tenant()).log(OVERLAYS);
-        let (mut bodies, mut next) = (Vec::new(), 1);
-        loop {
-            let page = self
-                .cell
-                .driver()
-                .read(&log, LogRange::from(next, CHUNK))
-                .await?;
-            let Some(last) = page.entries.last() else {
-                return Ok(bodies);
-            };
-            next = last.seq + 1;
-            for entry in &page.entries {
+        let mut bodies = Vec::new();
+        let mut pages = LogPages::of(self.cell.driver(), log);
+        while let Some(entries) = pages.next().await? {
+            for entry in &entries {
                 let mut overlay: Overlay = entry.body.to()?;
                 let mut is_changed = false;
                 for piece in &mut overlay.parts {
@@ -97,6 +81,7 @@ impl ChatHistoryStorage {
                 }
             }
         }
+        Ok(bodies)
     }
 }
 
