@@ -174,18 +174,18 @@ impl IdentityBuilder {
 
 /// The serialised form. `key` is written for readers and ignored on load.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct IdentityRecord {
-    agent_name: String,
+pub(crate) struct IdentityRecord {
+    pub(crate) agent_name: String,
     #[serde(default)]
-    chat_name: Option<String>,
+    pub(crate) chat_name: Option<String>,
     #[serde(default)]
-    user_id: Option<String>,
+    pub(crate) user_id: Option<String>,
     #[serde(default)]
-    group: Option<String>,
+    pub(crate) group: Option<String>,
     #[serde(default)]
-    scope: Option<String>,
+    pub(crate) scope: Option<String>,
     #[serde(default, skip_deserializing)]
-    key: String,
+    pub(crate) key: String,
 }
 
 impl From<SessionIdentity> for IdentityRecord {

@@ -11,7 +11,7 @@ use crate::directory::{
     AgentTouch, IndexRow, PageRequest, RowFilter, RowMark, RowOrder, RowState, TrackRequest,
 };
 use crate::driver::state::{self, rows::ACTIVITY_STEP};
-use crate::identity::SessionIdentity;
+use crate::identity::{IdentityRecord, SessionIdentity};
 use crate::json::Json;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
@@ -306,20 +306,14 @@ fn tracked(row: &Row) -> Result<IndexRow> {
 }
 
 fn identity(row: &Row) -> Result<SessionIdentity> {
-    let mut builder = SessionIdentity::builder(row.get::<_, String>(3));
-    if let Some(chat) = row.get::<_, Option<String>>(4) {
-        builder = builder.chat_name(chat);
-    }
-    if let Some(user) = row.get::<_, Option<String>>(5) {
-        builder = builder.user_id(user);
-    }
-    if let Some(group) = row.get::<_, Option<String>>(6) {
-        builder = builder.group(group);
-    }
-    if let Some(scope) = row.get::<_, Option<String>>(7) {
-        builder = builder.scope(scope);
-    }
-    builder.build()
+    SessionIdentity::try_from(IdentityRecord {
+        agent_name: row.get(3),
+        chat_name: row.get(4),
+        user_id: row.get(5),
+        group: row.get(6),
+        scope: row.get(7),
+        ..IdentityRecord::default()
+    })
 }
 
 fn touches(row: &Row) -> Result<Vec<AgentTouch>> {

@@ -8,7 +8,7 @@ use crate::batch::WriteOutcome;
 use crate::clock::Millis;
 use crate::directory::{IndexRow, RowState, TrackRequest};
 use crate::driver::state::rows::touched;
-use crate::identity::SessionIdentity;
+use crate::identity::{IdentityRecord, SessionIdentity};
 use crate::json::Json;
 use crate::{Error, Result};
 use rusqlite::{Params, Row};
@@ -52,20 +52,15 @@ pub fn read_row(row: &Row<'_>) -> SqliteResult<IndexRow> {
 }
 
 fn read_identity(row: &Row<'_>, ordinal: u64) -> SqliteResult<SessionIdentity> {
-    let mut identity = SessionIdentity::builder(row.get::<_, String>(3)?);
-    if let Some(chat) = row.get::<_, Option<String>>(4)? {
-        identity = identity.chat_name(chat);
-    }
-    if let Some(user) = row.get::<_, Option<String>>(5)? {
-        identity = identity.user_id(user);
-    }
-    if let Some(group) = row.get::<_, Option<String>>(6)? {
-        identity = identity.group(group);
-    }
-    if let Some(scope) = row.get::<_, Option<String>>(7)? {
-        identity = identity.scope(scope);
-    }
-    Ok(identity.build().map_err(|error| damaged(ordinal, &error))?)
+    let stored = IdentityRecord {
+        agent_name: row.get(3)?,
+        chat_name: row.get(4)?,
+        user_id: row.get(5)?,
+        group: row.get(6)?,
+        scope: row.get(7)?,
+        ..IdentityRecord::default()
+    };
+    Ok(SessionIdentity::try_from(stored).map_err(|error| damaged(ordinal, &error))?)
 }
 
 fn parsed<T: DeserializeOwned>(json: &Json, ordinal: u64) -> Result<T> {
@@ -82,7 +77,7 @@ impl WriteConnection {
         track: &TrackRequest,
         now: Millis,
     ) -> SqliteResult<WriteOutcome> {
-        let space = Space::of(&track.tenant, &track.identity);
+        let space = track.space();
         let known = self.space(&space)?.and_then(|known| known.touch.as_ref());
         if let Some(touch) = known.filter(|touch| touch.covers(track, now)) {
             let id = touch.id.clone();
@@ -126,7 +121,7 @@ impl WriteConnection {
 
     pub(super) fn mirror_row(&mut self, row: &IndexRow) -> SqliteResult<WriteOutcome> {
         self.skip_numbers_to(row.ordinal);
-        let space = Space::of(&row.tenant, &row.identity);
+        let space = row.space();
         let twin = self.row_of(&space)?;
         let holder = self.row("i.ordinal = ?1", [signed(row.ordinal)])?;
         let is_taken = holder.is_some_and(|holder| !holder.is_twin_of(row));
@@ -212,7 +207,7 @@ impl WriteConnection {
             self.run(sql, (&row.tenant, &touch.agent, ordinal))?;
         }
         self.run("DELETE FROM identity WHERE ordinal = ?1", [ordinal])?;
-        self.forget(&Space::of(&row.tenant, &row.identity));
+        self.forget(&row.space());
         Ok(())
     }
 }
