@@ -40,6 +40,39 @@ impl SpacePlan {
     pub fn is_copied(&self) -> bool {
         self.erases || self.row || !self.logs.is_empty() || !self.keys.is_empty()
     }
+
+    fn append(&mut self, log: &LogKey) {
+        self.logs_seen.insert(log.clone());
+        self.logs.insert(log.clone());
+        // An append moves the last activity of the row.
+        if log.name == ITEMS {
+            self.change_row();
+        }
+    }
+
+    fn erase_in(&mut self, log: &LogKey) {
+        self.logs_seen.insert(log.clone());
+        self.logs.insert(log.clone());
+        self.erases = true;
+    }
+
+    fn change(&mut self, key: &ValueKey, erases: bool) {
+        self.keys.insert(key.clone());
+        self.erases |= erases;
+    }
+
+    fn change_row(&mut self) {
+        self.row = true;
+        self.row_seen = true;
+    }
+
+    /// A storage that the primary lost is cleared, not forgotten.
+    fn start_anew(&mut self, space: &Space) {
+        self.logs_seen.insert(space.log(ITEMS));
+        self.row_seen = true;
+        self.starts_anew = true;
+        self.erases = true;
+    }
 }
 
 /// The plan of a batch. `spaces_of_rows` are those of the rows that it deletes, which it knows by id only.
@@ -52,108 +85,69 @@ pub fn plan(batch: &Batch, spaces_of_rows: &[Space]) -> BatchPlan {
         note_write(&mut plan, write);
     }
     for space in spaces_of_rows {
-        let touched = plan.entry(space.clone()).or_default();
+        let touched = touched(&mut plan, space);
         touched.row = true;
         touched.erases = true;
     }
     plan
 }
 
+fn touched<'a>(plan: &'a mut BatchPlan, space: &Space) -> &'a mut SpacePlan {
+    plan.entry(space.clone()).or_default()
+}
+
 fn note_check(plan: &mut BatchPlan, check: &BatchCheck) {
     match check {
         BatchCheck::Head { log, .. } => {
-            let touched = plan.entry(log.space.clone()).or_default();
-            touched.logs_seen.insert(log.clone());
+            touched(plan, &log.space).logs_seen.insert(log.clone());
         }
         BatchCheck::Version { key, .. } => {
-            let touched = plan.entry(key.space.clone()).or_default();
-            touched.keys_seen.insert(key.clone());
+            touched(plan, &key.space).keys_seen.insert(key.clone());
         }
         BatchCheck::Lease { .. } => {}
-        BatchCheck::Row { space, .. } => plan.entry(space.clone()).or_default().row_seen = true,
+        BatchCheck::Row { space, .. } => touched(plan, space).row_seen = true,
     }
 }
 
 fn note_write(plan: &mut BatchPlan, write: &BatchWrite) {
-    let mut of = |space: &Space| std::mem::take(plan.entry(space.clone()).or_default());
-    let (space, touched) = match write {
-        BatchWrite::Append { log, .. } => {
-            let mut touched = of(&log.space);
-            touched.logs_seen.insert(log.clone());
-            touched.logs.insert(log.clone());
-            // An append moves the last activity of the row.
-            touched.row |= log.name == ITEMS;
-            touched.row_seen |= log.name == ITEMS;
-            (&log.space, touched)
-        }
+    match write {
+        BatchWrite::Append { log, .. } => touched(plan, &log.space).append(log),
         BatchWrite::Redact { log, bodies } => {
-            let redacted = erased(plan, log).redacted.entry(log.clone());
-            let seqs = bodies.iter().map(|(seq, _)| *seq);
-            return redacted.or_default().extend(seqs);
+            let touched = touched(plan, &log.space);
+            touched.erase_in(log);
+            let redacted = touched.redacted.entry(log.clone()).or_default();
+            redacted.extend(bodies.iter().map(|(seq, _)| *seq));
         }
-        BatchWrite::Drop { log } => return note_drop(plan, log),
-        BatchWrite::Apply { op, .. } if is_lease(op) => return,
+        BatchWrite::Drop { log } => {
+            let touched = touched(plan, &log.space);
+            touched.erase_in(log);
+            touched.dropped.insert(log.clone());
+        }
+        BatchWrite::Apply { op, .. } if is_lease(op) => {}
         BatchWrite::Apply { key, op, .. } => {
-            let mut touched = of(&key.space);
+            let erases = matches!(op, Operation::Del | Operation::GetDel);
+            let touched = touched(plan, &key.space);
             touched.keys_seen.insert(key.clone());
-            touched.keys.insert(key.clone());
-            touched.erases |= matches!(op, Operation::Del | Operation::GetDel);
-            (&key.space, touched)
+            touched.change(key, erases);
         }
         BatchWrite::Wipe { space, .. } => {
-            let mut touched = of(space);
+            let touched = touched(plan, space);
             touched.wipes.push(write.clone());
             touched.erases = true;
-            (space, touched)
         }
         BatchWrite::Clear { space } | BatchWrite::Remove { space } => {
-            let mut touched = of(space);
-            // A storage that the primary lost is cleared, not forgotten.
-            touched.logs_seen.insert(space.log(ITEMS));
-            touched.row_seen = true;
-            touched.starts_anew = true;
-            touched.erases = true;
-            (space, touched)
+            touched(plan, space).start_anew(space);
         }
-        BatchWrite::Track(track) => {
-            return note_row(plan, &Space::of(&track.tenant, &track.identity));
-        }
-        BatchWrite::Untrack { .. } => return,
+        BatchWrite::Track(track) => touched(plan, &track.space()).change_row(),
+        BatchWrite::Untrack { .. } => {}
         BatchWrite::Mirror(MirrorWrite::Log { log, .. }) => {
-            let mut touched = of(&log.space);
-            touched.logs.insert(log.clone());
-            (&log.space, touched)
+            touched(plan, &log.space).logs.insert(log.clone());
         }
         BatchWrite::Mirror(MirrorWrite::Value { key, entry }) => {
-            let mut touched = of(&key.space);
-            touched.keys.insert(key.clone());
-            touched.erases |= entry.is_none();
-            (&key.space, touched)
+            touched(plan, &key.space).change(key, entry.is_none());
         }
-        BatchWrite::Mirror(MirrorWrite::Row(row)) => {
-            return note_row(plan, &Space::of(&row.tenant, &row.identity));
-        }
-    };
-    plan.insert(space.clone(), touched);
-}
-
-/// What is known of the space of a log in which something is erased.
-fn erased<'a>(plan: &'a mut BatchPlan, log: &LogKey) -> &'a mut SpacePlan {
-    let touched = plan.entry(log.space.clone()).or_default();
-    touched.logs_seen.insert(log.clone());
-    touched.logs.insert(log.clone());
-    touched.erases = true;
-    touched
-}
-
-fn note_drop(plan: &mut BatchPlan, log: &LogKey) {
-    erased(plan, log).dropped.insert(log.clone());
-}
-
-fn note_row(plan: &mut BatchPlan, space: &Space) {
-    let touched = plan.entry(space.clone()).or_default();
-    touched.row = true;
-    touched.row_seen = true;
+        BatchWrite::Mirror(MirrorWrite::Row(row)) => touched(plan, &row.space()).change_row(),
+    }
 }
 
 fn is_lease(op: &Operation) -> bool {

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::ValueEntry;
 use crate::directory::{IndexRow, PageRequest, RowFilter};
-use crate::driver::{LogPage, LogRange, ValuePart, ValueScan};
+use crate::driver::{LogPage, LogRange, ValuePart, ValueScan, first_row};
 
 impl ChainDriver {
     pub(super) async fn read_log(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
@@ -16,15 +16,9 @@ impl ChainDriver {
                 primary.read(log, range).await
             }
             Err(error) if error.is_failure() => {
-                let mut newest: Option<LogPage> = None;
-                for member in self.believable(&log.space).await {
-                    let Ok(page) = member.driver.read(log, range).await else {
-                        continue;
-                    };
-                    if newest.as_ref().is_none_or(|best| page.head > best.head) {
-                        newest = Some(page);
-                    }
-                }
+                let members = self.believable(&log.space).await;
+                let pages = answers(members, |member| member.driver.read(log, range)).await;
+                let newest = newest(pages, |page| page.head);
                 let mut page = newest.ok_or(error)?;
                 page.stale_possible = true;
                 Ok(page)
@@ -42,20 +36,9 @@ impl ChainDriver {
         match primary.get(key, part).await {
             Ok(None) if self.regain_value(key).await? => primary.get(key, part).await,
             Err(error) if error.is_failure() => {
-                let mut newest: Option<Option<ValueEntry>> = None;
-                for member in self.believable(&key.space).await {
-                    let Ok(found) = member.driver.get(key, part).await else {
-                        continue;
-                    };
-                    let version =
-                        |entry: &Option<ValueEntry>| entry.as_ref().map(|kept| kept.version);
-                    if newest
-                        .as_ref()
-                        .is_none_or(|best| version(&found) > version(best))
-                    {
-                        newest = Some(found);
-                    }
-                }
+                let members = self.believable(&key.space).await;
+                let found = answers(members, |member| member.driver.get(key, part)).await;
+                let newest = newest(found, |entry| entry.as_ref().map(|entry| entry.version));
                 Ok(newest.ok_or(error)?.map(stale))
             }
             other => other,
@@ -72,13 +55,10 @@ impl ChainDriver {
                 self.primary.driver.scan(space, scan).await
             }
             Err(error) if error.is_failure() => {
-                for member in self.believable(space).await {
-                    if let Ok(found) = member.driver.scan(space, scan).await {
-                        let marked = found.into_iter().map(|(name, entry)| (name, stale(entry)));
-                        return Ok(marked.collect());
-                    }
-                }
-                Err(error)
+                let members = self.believable(space).await;
+                let found = first_answer(members, |member| member.driver.scan(space, scan)).await;
+                let found = found.ok_or(error)?.into_iter();
+                Ok(found.map(|(name, entry)| (name, stale(entry))).collect())
             }
             other => other,
         }
@@ -90,12 +70,9 @@ impl ChainDriver {
                 self.primary.driver.logs(space).await
             }
             Err(error) if error.is_failure() => {
-                for member in self.believable(space).await {
-                    if let Ok(names) = member.driver.logs(space).await {
-                        return Ok(names);
-                    }
-                }
-                Err(error)
+                let members = self.believable(space).await;
+                let names = first_answer(members, |member| member.driver.logs(space)).await;
+                names.ok_or(error)
             }
             other => other,
         }
@@ -126,12 +103,8 @@ impl ChainDriver {
     pub(super) async fn count_rows(&self, filter: &RowFilter) -> Result<u64> {
         match self.primary.driver.count(filter).await {
             Err(error) if error.is_failure() => {
-                for member in &self.secondaries {
-                    if let Ok(count) = member.driver.count(filter).await {
-                        return Ok(count);
-                    }
-                }
-                Err(error)
+                let count = first_answer(&self.secondaries, |member| member.driver.count(filter));
+                count.await.ok_or(error)
             }
             other => other,
         }
@@ -147,7 +120,7 @@ impl ChainDriver {
     async fn believable_rows(&self, member: &ChainMember, rows: Vec<IndexRow>) -> Vec<IndexRow> {
         let mut believed = Vec::with_capacity(rows.len());
         for row in rows {
-            let space = Space::of(&row.tenant, &row.identity);
+            let space = row.space();
             if !self
                 .members_with_pending_erasures(&space)
                 .await
@@ -218,15 +191,48 @@ impl ChainDriver {
     async fn spaces_elsewhere(&self, filter: &RowFilter) -> Vec<Space> {
         let mut spaces = Vec::new();
         for member in &self.secondaries {
-            let rows = member
-                .driver
-                .identities(filter, &PageRequest::first(1))
-                .await;
-            let rows = rows.unwrap_or_default();
-            spaces.extend(rows.iter().map(|row| Space::of(&row.tenant, &row.identity)));
+            let found = first_row(&*member.driver, filter).await;
+            spaces.extend(found.unwrap_or_default().iter().map(IndexRow::space));
         }
         spaces
     }
+}
+
+/// What these answer; one that fails is passed over.
+async fn answers<'a, T, F: Future<Output = Result<T>>>(
+    members: Vec<&'a ChainMember>,
+    ask: impl Fn(&'a ChainMember) -> F,
+) -> Vec<T> {
+    let mut found = Vec::new();
+    for member in members {
+        found.extend(ask(member).await);
+    }
+    found
+}
+
+/// What the first of these that can says.
+async fn first_answer<'a, T, F: Future<Output = Result<T>>>(
+    members: impl IntoIterator<Item = &'a ChainMember>,
+    ask: impl Fn(&'a ChainMember) -> F,
+) -> Option<T> {
+    for member in members {
+        if let Ok(answer) = ask(member).await {
+            return Some(answer);
+        }
+    }
+    None
+}
+
+/// The first of those with the greatest number.
+fn newest<T, N: PartialOrd>(found: Vec<T>, number: impl Fn(&T) -> N) -> Option<T> {
+    let newer = |best: T, next: T| {
+        if number(&next) > number(&best) {
+            next
+        } else {
+            best
+        }
+    };
+    found.into_iter().reduce(newer)
 }
 
 fn stale(entry: ValueEntry) -> ValueEntry {
