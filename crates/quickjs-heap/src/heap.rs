@@ -27,7 +27,6 @@ struct FreeBlock {
     next: *mut Self,
 }
 
-/// How everything was.
 struct HeapSnapshot {
     bytes: Box<[MaybeUninit<u8>]>,
     free: [*mut FreeBlock; CLASSES],

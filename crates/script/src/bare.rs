@@ -33,7 +33,6 @@ unsafe impl<P: Send + 'static> Send for Fiber<P> {}
 pub enum FiberStep<P> {
     /// It paused and says what it waits for.
     Paused(P),
-    /// It has returned.
     Finished,
 }
 

@@ -138,7 +138,6 @@ impl Engine {
         })
     }
 
-    /// Gives a run to the threads.
     pub(crate) fn submit(&self, task: Arc<RunTask>) {
         self.0.pool.submit(task);
     }

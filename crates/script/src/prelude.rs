@@ -45,9 +45,7 @@ const FETCH: &[&str] = &[
 
 /// Something that can be called, by its number.
 pub struct CallTarget {
-    /// The class, empty for a global.
     pub class: String,
-    /// The method.
     pub method: String,
     /// What the script gets.
     pub returns: ReturnKind,
@@ -64,7 +62,6 @@ pub struct Prelude {
 }
 
 impl Prelude {
-    /// Compiles the prelude.
     pub fn new(surface: HostApi) -> Result<Self> {
         let failed = |error: rquickjs::Error| {
             Error::Internal(format!("the prelude does not compile: {error}"))

@@ -97,7 +97,6 @@ impl Program {
         link::exports(self, &self.entry, name)
     }
 
-    /// A module's code.
     pub(crate) fn code(&self, path: &str) -> rquickjs::Result<&Bytecode> {
         match self.modules.get(path) {
             Some(module) => Ok(&module.code),

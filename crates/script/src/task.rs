@@ -60,17 +60,11 @@ pub enum TaskRequest {
     Stuck,
 }
 
-/// What a fiber is given to do.
 pub struct RunJob {
-    /// The run.
     pub task: Arc<RunTask>,
-    /// Where the function is.
     pub program: Arc<Program>,
-    /// Its name.
     pub function: String,
-    /// Its arguments.
     pub arguments: Vec<HostValue>,
-    /// Who answers its calls.
     pub host: Arc<dyn Host>,
     /// No other call follows.
     pub once: bool,
@@ -94,15 +88,12 @@ pub trait Scheduler: Send + Sync {
     fn is_crowded(&self) -> bool;
 }
 
-/// One run.
 pub struct RunTask {
-    /// What it has used.
     pub budget: Arc<RunBudget>,
     /// Where its host calls run.
     pub runtime: Handle,
     /// To whoever waits for it.
     pub requests: mpsc::UnboundedSender<TaskRequest>,
-    /// The threads that run it.
     pub scheduler: Weak<dyn Scheduler>,
     messages: Mutex<VecDeque<TaskMessage>>,
     state: Mutex<TaskState>,
@@ -120,7 +111,6 @@ enum TaskState {
     Queued(FiberRunner),
     /// On a thread; `true` if a message came since.
     Running(bool),
-    /// Ended.
     Ended,
 }
 

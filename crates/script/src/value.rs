@@ -7,7 +7,6 @@ use rquickjs::object::Property;
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Result, Type};
 use serde_json::{Map, Number, Value};
 
-/// A value of the engine.
 pub(crate) type JsValue<'js> = rquickjs::Value<'js>;
 
 /// The largest integer that a JavaScript number holds exactly.

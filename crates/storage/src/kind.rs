@@ -48,9 +48,7 @@ pub trait StorageKind: Send + Sync + 'static {
     type Item: Serialize + DeserializeOwned + Clone + Send + Sync + 'static;
 }
 
-/// The prefix of chat histories.
 pub(crate) const CHAT_HISTORY: &str = "chatHistory";
-/// The prefix of usage records.
 pub(crate) const USAGE: &str = "usage";
 
 /// Prefixes that have a meaning of their own.

@@ -80,7 +80,6 @@ fn is_wider_usage(row: &IndexRow) -> bool {
             .any(|touch| !touch.base.same_storage(&row.identity.base()))
 }
 
-/// What `erase` would do.
 async fn would_erase(ambit: &Ambit, row: &IndexRow, action: RemovalAction) -> Result<bool> {
     if action == RemovalAction::Remove {
         return Ok(true);

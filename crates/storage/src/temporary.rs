@@ -50,7 +50,6 @@ async fn erase_if_unchanged(driver: &dyn Driver, space: &Space, version: u64) ->
     }
 }
 
-/// The writes that end the space.
 pub(crate) fn end(space: &Space) -> Vec<BatchWrite> {
     let spaces = [space.clone(), space.lease().space];
     let mut writes: Vec<BatchWrite> = spaces

@@ -148,7 +148,6 @@ impl Usage {
         }
     }
 
-    /// Usage of one session.
     fn of_session(context: &Context) -> Self {
         let base = context.identity();
         let own = |value: Option<&str>| value.map(str::to_owned);

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 const SCALE: usize = if cfg!(miri) { 50 } else { 1 };
 
-/// A xorshift generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -42,7 +41,6 @@ impl Blocks {
         }
     }
 
-    /// Fills a new block with bytes of its own.
     fn fill(&mut self, start: *mut u8, size: usize) {
         assert!(!start.is_null() && start.addr().is_multiple_of(8));
         let first = self.numbers.below(256);

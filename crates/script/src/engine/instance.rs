@@ -164,5 +164,4 @@ fn cancellable(
     (handle, answered)
 }
 
-/// What a host answers.
 type HostReply = Result<HostValue, HostError>;

@@ -20,7 +20,6 @@ const AHEAD: usize = 4;
 /// What a fiber does, from the making of its runtime to its end; it is told whether its runtime is kept for further runs.
 pub type FiberBody = fn(FiberPauser<PauseReason>, &Arc<Prelude>, &JobSlot, bool);
 
-/// The runners that wait for a job.
 pub struct RunnerPool {
     ready: Mutex<Vec<FiberRunner>>,
     /// Stacks of fibers that have finished.

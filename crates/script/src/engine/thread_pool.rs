@@ -43,7 +43,6 @@ struct TaskQueue {
     closed: bool,
 }
 
-/// One run on one thread.
 struct TimeSlice {
     task: Arc<RunTask>,
     since: Instant,

@@ -32,7 +32,6 @@ impl ModuleCache {
         }
     }
 
-    /// Loads a program.
     pub fn load(
         &self,
         files: &dyn SourceFiles,

@@ -24,17 +24,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A compiled file.
 pub struct CompiledModule {
-    /// Its path.
     pub path: String,
     /// What the engine runs.
     pub code: Bytecode,
     /// From there back to the source.
     pub map: SourceMap,
-    /// What it imports, and where.
     pub imports: Vec<(ModuleImport, SourceLocation)>,
-    /// The names it exports itself.
     pub exports: BTreeSet<String>,
     /// Those of them that are types alone.
     pub types: BTreeSet<String>,
@@ -42,7 +38,6 @@ pub struct CompiledModule {
     pub stars: Vec<String>,
     /// Top-level functions that it does not export.
     pub plain: BTreeSet<String>,
-    /// Its default export.
     pub default: DefaultExport,
 }
 
@@ -60,7 +55,6 @@ struct TranspiledScript {
 }
 
 impl ModuleCompiler {
-    /// A compiler.
     pub fn new() -> Result<Self, LoadError> {
         let context = Runtime::new().and_then(|runtime| {
             // Source nested deeper than a script may call is refused by the engine's own check.
@@ -73,7 +67,6 @@ impl ModuleCompiler {
         Ok(Self { context })
     }
 
-    /// Compiles one file.
     pub fn compile(&self, path: &str, text: &str) -> Result<CompiledModule, LoadError> {
         let script = if Path::new(path).extension().is_some_and(|end| end == "json") {
             data(path, text)?

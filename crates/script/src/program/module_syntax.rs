@@ -47,7 +47,6 @@ impl DefaultExport {
         }
     }
 
-    /// The members that are known.
     pub fn members(&self) -> impl Iterator<Item = &String> {
         let known = match self {
             Self::Members(names) => Some(names),
@@ -57,7 +56,6 @@ impl DefaultExport {
     }
 }
 
-/// What a file exports.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModuleExports {
     /// Names, types included before the transformation.
@@ -66,13 +64,11 @@ pub struct ModuleExports {
     pub types: BTreeSet<String>,
     /// Files whose exports are passed on.
     pub stars: Vec<String>,
-    /// Its default export.
     pub default: self::DefaultExport,
     /// Top-level functions.
     pub functions: BTreeSet<String>,
 }
 
-/// Reads what a file exports.
 pub fn exports(program: &Program<'_>) -> ModuleExports {
     let mut found = ModuleExports::default();
     for statement in &program.body {
@@ -164,7 +160,6 @@ fn name(exported: &ModuleExportName<'_>) -> String {
     exported.name().to_string()
 }
 
-/// Reads what a file imports.
 pub fn imports(program: &Program<'_>) -> Vec<ModuleImport> {
     program.body.iter().filter_map(import).collect()
 }

@@ -15,7 +15,6 @@ pub struct ImportResolver<'f> {
 pub enum ImportTarget {
     /// A module of the runtime itself.
     BuiltIn,
-    /// A file and its text.
     File(String, String),
 }
 

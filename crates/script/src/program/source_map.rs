@@ -14,7 +14,6 @@ pub struct MappedPosition {
 }
 
 impl SourceMap {
-    /// A map of places in order.
     pub fn new(places: Vec<MappedPosition>) -> Self {
         Self(places)
     }

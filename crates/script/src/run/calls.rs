@@ -19,7 +19,6 @@ pub struct PreludeCall<'js> {
     pub target: usize,
     /// The object's handle.
     pub handle: JsValue<'js>,
-    /// The arguments.
     pub arguments: Array<'js>,
     /// The prelude's function that makes objects of a class.
     pub make: Function<'js>,
@@ -215,7 +214,6 @@ pub fn promised_callback(world: &RunContext, ctx: &Ctx<'_>, call: CallbackCall) 
     Ok(())
 }
 
-/// Settles the promise of a call.
 pub fn settle_call<'js>(
     world: &RunContext,
     ctx: &Ctx<'js>,
@@ -243,7 +241,6 @@ pub fn settle_call<'js>(
 /// Classes of errors that the engine has.
 const ENGINES: [&str; 2] = ["TypeError", "RangeError"];
 
-/// The `Error` object for a host's error.
 fn error_value<'js>(ctx: &Ctx<'js>, error: &HostError) -> Result<JsValue<'js>> {
     let made = match error.name {
         Some("TypeError") => Exception::throw_type(ctx, &error.message),

@@ -28,7 +28,6 @@ pub struct RunContext {
     pub pauser: FiberPauser<PauseReason>,
     /// What the runtime was made of.
     pub prelude: Arc<Prelude>,
-    /// Its timers.
     pub timers: RefCell<RunTimers>,
     /// Answers to promises that came while the run was in another host call.
     pub deferred: RefCell<VecDeque<TaskMessage>>,
@@ -102,12 +101,10 @@ impl RunContext {
         self.core.borrow_mut().take();
     }
 
-    /// The run.
     pub fn task(&self) -> Option<Arc<RunTask>> {
         self.job.borrow().as_ref().map(|job| Arc::clone(&job.task))
     }
 
-    /// The program.
     pub fn program(&self) -> Option<Arc<Program>> {
         self.job
             .borrow()
@@ -115,7 +112,6 @@ impl RunContext {
             .map(|job| Arc::clone(&job.program))
     }
 
-    /// Who answers calls.
     pub fn host(&self) -> Option<Arc<dyn Host>> {
         self.job.borrow().as_ref().map(|job| Arc::clone(&job.host))
     }
@@ -190,7 +186,6 @@ impl RunContext {
         self.count(task).is_some()
     }
 
-    /// Begins to count on this thread.
     fn resume(&self, task: &RunTask) -> Option<StopReason> {
         let now = thread_time();
         self.counted.set(now);

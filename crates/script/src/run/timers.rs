@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// Which timer fires when.
 #[derive(Default)]
 pub struct RunTimers {
     waiting: BTreeSet<(Instant, u32)>,
@@ -23,7 +22,6 @@ impl RunTimers {
         fits
     }
 
-    /// Forgets a timer.
     pub fn remove(&mut self, id: u32) {
         self.waiting.retain(|(_, other)| *other != id);
     }

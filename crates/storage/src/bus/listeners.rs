@@ -85,10 +85,8 @@ impl Default for ListenerOptions {
     }
 }
 
-/// What a *before* listener is.
 pub(super) type BeforeListener<E> =
     dyn for<'a> Fn(&'a mut E) -> BoxFuture<'a, Result<Verdict>> + Send + Sync;
-/// What an *after* listener is.
 pub(super) type AfterListener<E> = dyn Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Send + Sync;
 
 /// A listener, `F` being `BeforeListener` or `AfterListener` of one event.

@@ -65,7 +65,6 @@ pub fn open(
     })
 }
 
-/// The PostgreSQL driver.
 struct PostgresDriver {
     store: Arc<PostgresStore>,
     board: Arc<NotificationState>,

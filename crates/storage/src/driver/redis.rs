@@ -67,7 +67,6 @@ pub fn open(
     })
 }
 
-/// The Redis driver.
 struct RedisDriver {
     server: RedisServer,
     options: DriverOptions,

@@ -18,14 +18,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Bodies above this many bytes are kept beside the log, so that reading a tail stays cheap.
 pub const INLINE: usize = 64 << 10;
 
-/// A storage's place and its staged changes.
 #[derive(Debug)]
 pub(crate) struct StorageCell {
     /// The prefix, which is the scope of its identity.
     pub(crate) prefix: String,
-    /// The scoped identity.
     pub(crate) identity: SessionIdentity,
-    /// Where it is kept.
     pub(crate) placement: Placement,
     staged: Mutex<StagedChanges>,
     is_stale_possible: AtomicBool,

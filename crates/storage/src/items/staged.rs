@@ -5,7 +5,6 @@ use crate::batch::{BatchWrite, Head, NewEntry};
 use crate::ids;
 use std::collections::HashSet;
 
-/// What is not yet written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StagedChanges {
     /// A clear or a replace, which must find the log as it was seen.
@@ -21,9 +20,7 @@ pub(crate) struct StagedChanges {
 /// What a staged clear or replace was based on, and what is to be there.
 #[derive(Clone, Debug)]
 pub(crate) struct StagedReplacement {
-    /// The head of the items.
     pub(crate) items: Option<Head>,
-    /// The head of the overlays.
     pub(crate) overlays: Option<Head>,
     /// The version of the count of erasures.
     pub(crate) erasures: Option<u64>,

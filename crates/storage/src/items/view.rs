@@ -19,7 +19,6 @@ pub(crate) struct Overlay {
     pub(crate) to: u64,
     /// What is shown instead.
     pub(crate) parts: Vec<ViewPiece>,
-    /// Why it was made.
     pub(crate) reason: String,
     /// The overlay that was shown before, for restoring it.
     pub(crate) previous: Option<u64>,
@@ -33,9 +32,7 @@ pub(crate) enum ViewPiece {
     Kept(u64, u64),
     /// Something that is not in the archive: a summary.
     Made {
-        /// Its id.
         id: String,
-        /// The content.
         body: Json,
         /// The archived entries it was made from.
         from: Vec<(u64, u64)>,
@@ -59,16 +56,12 @@ pub(crate) fn keep(parts: &mut Vec<ViewPiece>, seq: u64) {
     }
 }
 
-/// One item of a view.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ViewItem {
-    /// Its id.
     pub(crate) id: String,
     /// Its sequence in the archive, if it is there.
     pub(crate) seq: Option<u64>,
-    /// When it was stored.
     pub(crate) at: Millis,
-    /// The content.
     pub(crate) body: Json,
     /// The archived entries that a made item stands for.
     pub(crate) from: Vec<(u64, u64)>,
@@ -117,7 +110,6 @@ impl LogView {
         })
     }
 
-    /// How many items it has.
     pub(crate) fn count(&self) -> u64 {
         self.pieces.iter().map(ViewPiece::length).sum()
     }

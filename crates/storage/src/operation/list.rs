@@ -175,7 +175,6 @@ fn grow(length: u64, items: Vec<Json>) -> Result<(ListChange, OperationOutput)> 
     ))
 }
 
-/// A list of this length is refused.
 pub(crate) fn too_long(length: u64) -> Error {
     Error::limited("list items", length, MAX_LIST)
 }

@@ -212,7 +212,6 @@ impl RelocationPlan {
         index.driver().commit(Batch::of(writes)).await.map(|_| ())
     }
 
-    /// Erases what there is of the new copies.
     pub(super) async fn erase_new(&self) -> Result<()> {
         let sums = self.sums().await?;
         for driver in &self.added {
@@ -304,7 +303,6 @@ fn within(space: &Space, log: &str) -> String {
     format!("{}/{log}", space.digest())
 }
 
-/// The names of all values of a space.
 async fn names(driver: &dyn Driver, space: &Space) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     let mut values = ValuePages::of(driver, space, Pattern::all(), ValuePart::Nothing);

@@ -169,7 +169,6 @@ impl Ambit {
         .await
     }
 
-    /// The index row of an identity.
     pub(crate) async fn row_of(&self, identity: &SessionIdentity) -> Result<Option<IndexRow>> {
         let filter = RowFilter::space(&Space::of(self.caller.tenant(), identity));
         first_row(self.stores().index()?.driver().as_ref(), &filter).await

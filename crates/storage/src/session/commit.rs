@@ -144,13 +144,11 @@ async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Dirt
     Ok(dirty.into_iter().map(part).collect())
 }
 
-/// An index row that a commit has made.
 struct NewIndexRow {
     identity: SessionIdentity,
     id: String,
 }
 
-/// What a commit has made.
 #[derive(Default)]
 struct CommitResult {
     /// The identities whose changes are durable.

@@ -100,7 +100,6 @@ impl UsageStorage {
             .await
     }
 
-    /// The records that are durable.
     pub(crate) async fn stored(&self) -> Result<Vec<UsageRecord>> {
         let list = ListStorage::<Self>::attached(self.cell.clone(), self.session()?);
         let mut records: Vec<UsageRecord> = Vec::new();

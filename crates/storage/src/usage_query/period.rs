@@ -120,7 +120,6 @@ fn start(field: &str, date: &str, days: i64, zone: &TimeZone) -> Result<Millis> 
     Ok(begins.timestamp().as_millisecond())
 }
 
-/// The day of an instant.
 pub(super) fn day(at: Millis, zone: &TimeZone) -> String {
     let at = Timestamp::from_millisecond(at).unwrap_or_default();
     at.to_zoned(zone.clone()).date().to_string()

@@ -104,7 +104,6 @@ pub async fn contents(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Resu
     Ok(())
 }
 
-/// The index row of a space.
 pub async fn row_of(driver: &dyn Driver, space: &Space) -> Result<Option<IndexRow>> {
     first_row(driver, &RowFilter::space(space)).await
 }

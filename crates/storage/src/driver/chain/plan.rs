@@ -25,9 +25,7 @@ pub struct SpacePlan {
     pub dropped: BTreeSet<LogKey>,
     /// Entries whose bodies are copied: what a redaction met depends on its place in the batch.
     pub redacted: BTreeMap<LogKey, BTreeSet<u64>>,
-    /// Logs to copy.
     pub logs: BTreeSet<LogKey>,
-    /// Values to copy.
     pub keys: BTreeSet<ValueKey>,
     /// The index row may have changed.
     pub row: bool,

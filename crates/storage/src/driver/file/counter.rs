@@ -4,13 +4,11 @@ use super::folder::{COUNTER, ROWS, SPACES, StoreFolder};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// The content of the counter's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommitCounter {
     /// The last integer given out.
     pub last: u64,
-    /// How many commits there were.
     pub commits: u64,
 }
 
@@ -41,7 +39,6 @@ impl CommitCounter {
         serde_json::from_str(text).map_err(|error| Error::corrupt(folder.place(COUNTER), error))
     }
 
-    /// The text of its file.
     pub fn text(&self) -> String {
         format!("{{\"last\":{},\"commits\":{}}}\n", self.last, self.commits)
     }

@@ -20,7 +20,6 @@ pub const REDO: &str = "redo.json";
 const LOCK: &str = "lock";
 const RETRY: Duration = Duration::from_millis(2);
 
-/// The store's folder.
 #[derive(Clone, Debug)]
 pub struct StoreFolder {
     root: PathBuf,
@@ -188,12 +187,10 @@ pub fn space_file(space: &Space) -> String {
     format!("{SPACES}/{}.json", space.digest())
 }
 
-/// The file of a space's index row.
 pub fn row_file(space: &Space) -> String {
     format!("{ROWS}/{}.json", space.digest())
 }
 
-/// The error of a lock that stays held.
 pub fn busy(root: &Path, waited: Duration) -> Error {
     Error::busy(
         format!("the file store {}", root.display()),

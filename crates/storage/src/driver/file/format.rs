@@ -22,7 +22,6 @@ pub struct FileHeader {
     format: u32,
     tenant: String,
     path: String,
-    /// Where each log ends.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub logs: BTreeMap<String, Head>,
     /// When the first value ends.
@@ -57,7 +56,6 @@ enum FileRecord {
 }
 
 impl FileHeader {
-    /// Whose file it is.
     pub fn space(&self) -> Space {
         Space::new(self.tenant.clone(), self.path.clone())
     }
@@ -75,7 +73,6 @@ impl FileHeader {
     }
 }
 
-/// The text of a space's file.
 pub fn space_text(space: &Space, contents: &SpaceContents) -> Result<String> {
     let mut body = String::new();
     for (name, log) in &contents.logs {
@@ -102,7 +99,6 @@ pub fn space_text(space: &Space, contents: &SpaceContents) -> Result<String> {
     Ok(format!("{}\n{body}", Json::of(&header)?))
 }
 
-/// The text of a row's file.
 pub fn row_text(row: &IndexRow) -> Result<String> {
     let space = row.space();
     let mut body = String::new();
@@ -116,7 +112,6 @@ pub fn read_space(folder: &StoreFolder, space: &Space) -> Result<Option<SpaceCon
     read_space_file(folder, &folder::space_file(space)).map(|found| found.map(|(_, kept)| kept))
 }
 
-/// A space's file by its name.
 pub fn read_space_file(folder: &StoreFolder, name: &str) -> Result<Option<(Space, SpaceContents)>> {
     let Some((header, body)) = read_file(folder, name, FileKind::Space)? else {
         return Ok(None);
@@ -138,7 +133,6 @@ pub fn read_header(folder: &StoreFolder, name: &str) -> Result<Option<FileHeader
     header_of(line.trim_end(), name, FileKind::Space, &folder.place(name)).map(Some)
 }
 
-/// Where the items of a space end.
 pub fn read_items_head(folder: &StoreFolder, space: &Space) -> Result<Option<Head>> {
     let header = read_header(folder, &folder::space_file(space))?;
     Ok(header.and_then(|header| header.logs.get(ITEMS).copied()))

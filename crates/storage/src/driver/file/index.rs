@@ -33,7 +33,6 @@ pub fn identities(
     Ok(rows.iter().map(|row| current_row(folder, row)).collect())
 }
 
-/// How many rows the filter wants.
 pub fn count(folder: &StoreFolder, filter: &RowFilter) -> Result<u64> {
     let mut count = 0;
     walk(folder, filter, &mut |_| count += 1)?;

@@ -46,7 +46,6 @@ impl CommitPoller {
         Ok(watch)
     }
 
-    /// Ends the task.
     pub fn stop(&self) {
         let task = self.task.lock().take();
         if let Some(task) = task {

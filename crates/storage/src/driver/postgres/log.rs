@@ -96,7 +96,6 @@ pub(super) fn append(log: &LogKey, entries: &[NewEntry]) -> QueuedStatement {
     })
 }
 
-/// Replaces bodies.
 pub(super) fn redact(log: &LogKey, bodies: &[(u64, Json)]) -> QueuedStatement {
     let last: HashMap<u64, &Json> = bodies.iter().map(|(seq, body)| (*seq, body)).collect();
     let (seqs, texts): (Vec<i64>, Vec<String>) = last
@@ -118,7 +117,6 @@ pub(super) fn redact(log: &LogKey, bodies: &[(u64, Json)]) -> QueuedStatement {
     })
 }
 
-/// Deletes a log.
 pub(super) fn drop_log(log: &LogKey) -> QueuedStatement {
     let values = bind![locks::space(&log.space), log.name.clone().into_bytes()];
     QueuedStatement::new(DROP, values)
@@ -190,7 +188,6 @@ fn entry(row: &Row) -> Option<LogEntry> {
     })
 }
 
-/// The names of the logs of a space.
 pub(super) async fn names(store: &PostgresStore, space: &Space) -> Result<Vec<String>> {
     let sql = "SELECT name FROM log WHERE space = $1 ORDER BY name";
     let rows = store.rows(sql, &bind![locks::space(space)]).await?;

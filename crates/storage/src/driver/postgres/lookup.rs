@@ -26,7 +26,6 @@ const SELECT: &str = "SELECT v.name, CASE WHEN $6 THEN v.body ELSE left(v.body, 
 /// Rows of one round trip where a pattern may refuse some of them.
 const STEP: usize = 256;
 
-/// One value.
 pub(super) async fn get(
     store: &PostgresStore,
     key: &ValueKey,
@@ -37,7 +36,6 @@ pub(super) async fn get(
     Ok(rows.first().map(|row| entry(row, part)))
 }
 
-/// The live values whose name matches.
 pub(super) async fn scan(
     store: &PostgresStore,
     space: &Space,
@@ -77,7 +75,6 @@ fn behind(name: &str) -> Vec<u8> {
 }
 
 impl PostgresStore {
-    /// The live values whose names are in this range.
     async fn values(
         &self,
         space: &Space,

@@ -101,7 +101,6 @@ pub(super) fn mirror(row: &IndexRow) -> Result<QueuedStatement> {
     Ok(QueuedStatement::new(sql, values).reading(|_| Ok(WriteOutcome::Done)))
 }
 
-/// Deletes a row.
 pub(super) fn untrack(tenant: &str, id: &str) -> QueuedStatement {
     QueuedStatement::new(UNTRACK, bind![tenant.to_owned(), id.to_owned()])
         .reading(|rows| Ok(WriteOutcome::Erased(unsigned(one(rows)?.get(0)))))
@@ -141,7 +140,6 @@ fn labels(labels: &BTreeMap<String, String>) -> Result<Vec<String>> {
         .collect()
 }
 
-/// One page of rows.
 pub(super) async fn page(
     store: &PostgresStore,
     filter: &RowFilter,
@@ -174,7 +172,6 @@ pub(super) async fn page(
     rows.iter().map(tracked).collect()
 }
 
-/// How many rows there are.
 pub(super) async fn count(store: &PostgresStore, filter: &RowFilter) -> Result<u64> {
     let mut query = StatementBuilder::new("SELECT count(*) FROM identity i", Vec::new());
     if !query.wants(filter)? {

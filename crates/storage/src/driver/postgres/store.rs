@@ -15,7 +15,6 @@ use tokio_postgres::{NoTls, Row};
 /// How long a caller waits for a free connection.
 const WAIT: Duration = Duration::from_secs(30);
 
-/// An open store.
 pub(super) struct PostgresStore {
     pub(super) settings: PostgresSettings,
     pub(super) options: DriverOptions,
@@ -61,7 +60,6 @@ impl PostgresStore {
         })
     }
 
-    /// A connection for a transaction.
     pub(super) async fn connection(&self) -> Result<Object> {
         self.pool.get().await.map_err(|error| match error {
             PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {

@@ -17,7 +17,6 @@ const WAVE: usize = 256;
 /// Raised by our own functions when a condition does not hold.
 const RAISED: &str = "AMBIT";
 
-/// A bound value.
 pub(super) type SqlValue = Box<dyn ToSql + Sync + Send>;
 
 /// Binds values of any type, in order.
@@ -71,7 +70,6 @@ impl QueuedStatement {
 
 /// Why a transaction ended early.
 pub(super) enum TransactionError {
-    /// The batch is refused.
     Refused(Error),
     /// The server or the way to it failed.
     Failed(tokio_postgres::Error),
@@ -105,7 +103,6 @@ impl TransactionError {
         .any(|state| error.code() == Some(state))
     }
 
-    /// The error for the caller.
     pub(super) fn error(self, settings: &PostgresSettings) -> Error {
         match self {
             Self::Refused(error) => error,
@@ -168,7 +165,6 @@ impl PostgresTransaction {
         }
     }
 
-    /// Queues a statement.
     pub(super) fn queue(&mut self, call: QueuedStatement) {
         self.queue.push(call);
     }

@@ -16,7 +16,6 @@ use tokio_postgres::Row;
 /// Above every byte of UTF-8.
 const ABOVE_ALL: u8 = 0xff;
 
-/// A value as loaded for an operation.
 struct LoadedValue {
     now: Millis,
     next: u64,
@@ -234,7 +233,6 @@ pub(super) fn mirror(key: &ValueKey, entry: Option<&ValueEntry>) -> QueuedStatem
     call.reading(|_| Ok(WriteOutcome::Done))
 }
 
-/// Deletes the values whose name matches.
 pub(super) async fn wipe(
     transaction: &mut PostgresTransaction,
     space: &Space,

@@ -18,7 +18,6 @@ const STEP: usize = 1_000;
 /// The answer of the load script: the time, the first number reserved, and texts for each thing.
 type LoadReply = (Millis, u64, Vec<Vec<String>>);
 
-/// What a batch needs.
 #[derive(Debug, Default)]
 pub struct LoadRequest {
     values: BTreeMap<ValueKey, LoadScope>,
@@ -35,18 +34,14 @@ pub struct LoadedState {
     pub now: Millis,
     /// The next number that was reserved.
     pub number: u64,
-    /// Live values.
     pub values: HashMap<ValueKey, Option<RedisValue>>,
-    /// Heads of logs.
     pub heads: HashMap<LogKey, Option<Head>>,
-    /// Index rows by space.
     pub rows: HashMap<Space, Option<IndexRow>>,
     /// What must still be so when the batch is written.
     pub guards: Vec<String>,
 }
 
 impl LoadRequest {
-    /// What this batch needs.
     pub fn of(batch: &Batch) -> Self {
         let mut needs = Self::default();
         let mut ops: BTreeMap<&ValueKey, Vec<&Operation>> = BTreeMap::new();
@@ -105,7 +100,6 @@ impl LoadRequest {
         values.chain(heads).chain(rows)
     }
 
-    /// Loads it.
     pub async fn load(&self, server: &RedisServer) -> Result<LoadedState> {
         let mut wants: Vec<Vec<String>> = Vec::new();
         for (key, load) in &self.values {
@@ -165,7 +159,6 @@ impl LoadRequest {
 }
 
 impl LoadedState {
-    /// The next reserved number.
     pub fn take_number(&mut self) -> u64 {
         self.number += 1;
         self.number - 1

@@ -10,7 +10,6 @@ use crate::{Error, Result};
 /// So many entries are read in one step.
 const STEP: usize = 1_000;
 
-/// Reads what `head_text` wrote.
 pub fn parse_head(text: &str, log: &LogKey) -> Result<Head> {
     let read = || {
         let (generation, last) = text.split_once(' ')?;

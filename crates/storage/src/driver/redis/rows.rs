@@ -15,7 +15,6 @@ use crate::directory::{
 use crate::driver::state;
 use crate::json::Json;
 
-/// The index of all rows.
 const ALL: &str = "all";
 /// At most so many rows are looked at in one step.
 const STEP: usize = 512;
@@ -114,7 +113,6 @@ pub async fn page(
     Ok(rows)
 }
 
-/// How many rows the filter wants.
 pub async fn count(server: &RedisServer, filter: &RowFilter) -> Result<u64> {
     let whole = RowFilter {
         tenant: filter.tenant.clone(),
@@ -136,11 +134,9 @@ pub async fn count(server: &RedisServer, filter: &RowFilter) -> Result<u64> {
     Ok(count)
 }
 
-/// Where candidates come from.
 enum CandidateSource {
     /// At most this one.
     Row(Option<String>),
-    /// All of an index.
     Index(String),
 }
 

@@ -37,11 +37,9 @@ impl Default for LuaScripts {
 pub struct RedisServer {
     /// `host:port`, for messages: never with a password.
     pub place: String,
-    /// What all keys start with.
     pub prefix: String,
     /// Opens connections of their own, for subscriptions.
     pub client: Client,
-    /// The scripts.
     pub scripts: LuaScripts,
     clock: Clock,
     connection: Mutex<Option<ConnectionManager>>,

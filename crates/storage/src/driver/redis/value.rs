@@ -17,7 +17,6 @@ pub struct ValueHeader {
     pub length: u64,
     /// The version.
     pub version: u64,
-    /// When it ends.
     pub expires_at: Option<Millis>,
     /// Under which number the items of a list are kept; 0 for anything else.
     pub list: u64,
@@ -49,7 +48,6 @@ impl ValueHeader {
         read().ok_or_else(|| Error::corrupt(place.to_string(), format!("its header is \"{text}\"")))
     }
 
-    /// As stored.
     pub fn text(&self) -> String {
         let ends = self
             .expires_at
@@ -95,13 +93,10 @@ impl ValueHeader {
 /// A live value as a batch sees it.
 #[derive(Clone, Debug)]
 pub struct RedisValue {
-    /// Its description.
     pub header: ValueHeader,
-    /// What was loaded of it.
     pub content: ValueContent,
 }
 
-/// What was loaded of a value.
 #[derive(Clone, Debug)]
 pub enum ValueContent {
     /// All of it.
@@ -145,9 +140,7 @@ impl RedisValue {
 /// What must be loaded of a value for operations on it, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoadScope {
-    /// The header.
     Header,
-    /// Everything.
     Whole,
     /// Everything, but only the last items of a list.
     Last(u64),

@@ -52,7 +52,6 @@ impl LogSubscription {
         Ok(())
     }
 
-    /// Ends the task.
     pub async fn close(&self) {
         if let Some(task) = self.task.lock().await.take() {
             task.abort();

@@ -11,7 +11,6 @@ use std::time::Duration;
 /// How long a lock of another process is waited for.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// A database file.
 #[derive(Clone, Debug)]
 pub struct DatabaseFile {
     /// The file, absolute, so that a later change of the working directory moves nothing.
@@ -31,7 +30,6 @@ pub struct DatabaseFileIds([Option<(u64, u64)>; 2]);
 pub enum SqliteError {
     /// The work was judged and refused; the database is well.
     Refused(Error),
-    /// The database failed.
     Broken(rusqlite::Error),
 }
 
@@ -182,7 +180,6 @@ impl DatabaseFile {
         Error::closed(format!("the sqlite store {}", self.path.display()))
     }
 
-    /// The error of a piece of work that stopped.
     pub fn error(&self, doing: &str, stop: SqliteError) -> Error {
         match stop {
             SqliteError::Refused(error) => error,

@@ -11,7 +11,6 @@ use crate::driver::{Direction, LogPage, LogRange};
 use crate::json::Json;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// The log of a space, by name.
 pub fn find(
     connection: &Connection,
     space: i64,
@@ -89,7 +88,6 @@ pub fn names(connection: &Connection, space: &Space) -> rusqlite::Result<Vec<Str
         .collect()
 }
 
-/// Where an entry goes.
 struct EntrySlot<'a> {
     log: i64,
     seq: u64,

@@ -210,7 +210,6 @@ fn text(filter: &RowFilter, page: &PageRequest, shape: &QueryShape) -> String {
     )
 }
 
-/// One page of rows.
 pub fn identities(
     connection: &Connection,
     filter: &RowFilter,
@@ -236,7 +235,6 @@ pub fn identities(
     Ok(found)
 }
 
-/// How many rows are asked for.
 pub fn count(connection: &Connection, filter: &RowFilter) -> SqliteResult<u64> {
     let all = PageRequest::first(usize::MAX);
     let columns = if filter.labels.is_empty() {

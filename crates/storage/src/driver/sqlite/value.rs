@@ -13,7 +13,6 @@ use crate::pattern::Pattern;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// A value's row.
 #[derive(Clone, Debug)]
 pub struct ValueRow {
     /// The text of anything but a list.
@@ -22,7 +21,6 @@ pub struct ValueRow {
     pub length: u64,
     /// Given by the store at each change.
     pub version: u64,
-    /// When it ends.
     pub expires_at: Option<Millis>,
 }
 
@@ -46,7 +44,6 @@ impl ValueRow {
         self.expires_at.is_none_or(|end| end > now)
     }
 
-    /// The value with all its items.
     pub fn whole(
         &self,
         connection: &Connection,
@@ -91,7 +88,6 @@ impl ValueRow {
         Ok(items)
     }
 
-    /// The value as readers get it.
     pub fn entry(
         &self,
         connection: &Connection,
@@ -123,9 +119,7 @@ impl ValueRow {
 pub(super) struct ValueSlot<'a> {
     /// The space's row.
     pub space: i64,
-    /// The value's name.
     pub name: &'a str,
-    /// What is there now.
     pub before: Option<ValueRow>,
 }
 

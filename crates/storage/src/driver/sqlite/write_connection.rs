@@ -34,7 +34,6 @@ struct NumberCounter {
     stored: u64,
 }
 
-/// What is remembered of a space.
 #[derive(Debug)]
 pub struct CachedSpace {
     /// Its row.
@@ -50,13 +49,9 @@ pub struct CachedSpace {
 /// What is remembered of an index row that was touched, so that the next writes of its agent need not read it.
 #[derive(Debug)]
 pub struct CachedTouch {
-    /// The row's id.
     pub id: String,
-    /// Where its data is.
     pub placement: Vec<String>,
-    /// The agent.
     pub agent: String,
-    /// When.
     pub at: Millis,
 }
 
@@ -68,12 +63,10 @@ impl CachedTouch {
     }
 }
 
-/// What is remembered of a log.
 #[derive(Clone, Copy, Debug)]
 pub struct CachedLog {
     /// Its row.
     pub id: i64,
-    /// Where it ends.
     pub head: Head,
 }
 
@@ -219,7 +212,6 @@ impl WriteConnection {
         }
     }
 
-    /// The next integer of the store.
     pub fn next_number(&mut self) -> u64 {
         self.counter.given += 1;
         self.counter.given
@@ -279,7 +271,6 @@ impl WriteConnection {
         self.spaces.insert(space.clone(), known);
     }
 
-    /// Forgets what is known of a space.
     pub fn forget(&mut self, space: &Space) {
         self.spaces.remove(space);
     }
@@ -334,7 +325,6 @@ impl WriteConnection {
         Ok(Some(found))
     }
 
-    /// Remembers where a log ends.
     pub fn remember_log(&mut self, log: &LogKey, found: CachedLog) {
         if let Some(known) = self.spaces.get_mut(&log.space) {
             known.logs.insert(log.name.clone(), found);
@@ -361,7 +351,6 @@ fn fenced(lease: &ValueKey, epoch: u64) -> Error {
     }
 }
 
-/// The outcome of erasing so many things.
 pub fn erased(count: usize) -> WriteOutcome {
     WriteOutcome::Erased(count as u64)
 }

@@ -21,7 +21,6 @@ const AWAKE: Duration = Duration::from_micros(100);
 /// How often the writer looks for commits of other processes while somebody follows a log.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What the writer is asked to do.
 pub enum WriterMessage {
     /// A job, answered when it is committed.
     Job(WriterJob),
@@ -31,7 +30,6 @@ pub enum WriterMessage {
 
 /// One caller's work.
 pub struct WriterJob {
-    /// What it is.
     pub work: WriterTask,
     /// Where the caller waits.
     pub answer: oneshot::Sender<Result<Vec<WriteOutcome>>>,
@@ -39,15 +37,12 @@ pub struct WriterJob {
     pub _place: OwnedSemaphorePermit,
 }
 
-/// What is to be done.
 pub enum WriterTask {
-    /// A batch.
     Commit(Batch),
     /// Erases at most so many expired values.
     Sweep(usize),
 }
 
-/// Where a transaction failed.
 enum TransactionFailure {
     /// In one of the jobs; alone, the others may succeed.
     Work(Error),
@@ -55,13 +50,11 @@ enum TransactionFailure {
     Commit(Error),
 }
 
-/// The writer's own state.
 pub struct SqliteWriter {
     /// The connection that writes.
     pub ledger: WriteConnection,
     /// The file.
     pub place: DatabaseFile,
-    /// The files that were opened.
     pub files: DatabaseFileIds,
     /// Those who follow logs.
     pub hub: WatchHub,

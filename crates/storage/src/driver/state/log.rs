@@ -18,7 +18,6 @@ pub struct LogContents {
 }
 
 impl LogContents {
-    /// An empty log.
     pub fn new(generation: u64) -> Self {
         Self {
             generation,
@@ -26,7 +25,6 @@ impl LogContents {
         }
     }
 
-    /// A log of these entries.
     pub fn of(generation: u64, entries: Vec<LogEntry>) -> Self {
         let ids = entries.iter().map(|entry| (entry.id.clone(), entry.seq));
         Self {
@@ -36,7 +34,6 @@ impl LogContents {
         }
     }
 
-    /// Where it ends.
     pub fn head(&self) -> Head {
         Head::new(self.generation, self.entries.len() as u64)
     }
@@ -46,7 +43,6 @@ impl LogContents {
         &self.entries
     }
 
-    /// Part of it.
     pub fn page(&self, range: LogRange) -> LogPage {
         let entries = match range.direction {
             Direction::Forward => {

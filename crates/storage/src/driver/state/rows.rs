@@ -26,23 +26,19 @@ pub struct IndexContents {
 }
 
 impl IndexContents {
-    /// The row with this id.
     pub fn by_id(&self, id: &str) -> Option<&IndexRow> {
         self.rows.get(self.by_id.get(id)?)
     }
 
-    /// The row of this storage.
     pub fn by_storage_key(&self, tenant: &str, storage_key: &str) -> Option<&IndexRow> {
         let space = Space::new(tenant, storage_key);
         self.rows.get(self.by_space.get(&space)?)
     }
 
-    /// The row at this place.
     pub fn by_ordinal(&self, ordinal: u64) -> Option<&IndexRow> {
         self.rows.get(&ordinal)
     }
 
-    /// Adds a row.
     pub fn insert(&mut self, row: IndexRow) {
         self.by_space.insert(row.space(), row.ordinal);
         self.by_id.insert(row.id.clone(), row.ordinal);
@@ -55,7 +51,6 @@ impl IndexContents {
         self.rows.insert(row.ordinal, row);
     }
 
-    /// Takes a row away.
     pub fn remove(&mut self, ordinal: u64) {
         let Some(row) = self.rows.remove(&ordinal) else {
             return;

@@ -15,7 +15,6 @@ pub struct SpaceMap {
 }
 
 impl SpaceMap {
-    /// What this owner has.
     pub fn get(&self, space: &Space) -> Option<&SpaceContents> {
         self.contents.get(space)
     }

@@ -12,11 +12,9 @@ use crate::operation::{self, Operation};
 /// A value with its version and end of life.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueContents {
-    /// The value.
     pub value: StoredValue,
     /// Given by the store at each change.
     pub version: u64,
-    /// When it ends.
     pub expires_at: Option<Millis>,
 }
 

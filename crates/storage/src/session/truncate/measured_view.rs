@@ -5,7 +5,6 @@ use crate::message::Message;
 use crate::session::history::ViewSnapshot;
 use crate::truncation::{MessageUnit, TruncationRequest, UnitKind, estimate, grouped};
 
-/// A view as it is now.
 #[derive(Debug)]
 pub(super) struct MeasuredView {
     pub(super) seen: ViewSnapshot,

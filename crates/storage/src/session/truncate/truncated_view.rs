@@ -17,7 +17,6 @@ use std::panic::AssertUnwindSafe;
 /// The first line of every stand-in.
 const TITLE: &str = "Earlier in this conversation:";
 
-/// A new view.
 #[derive(Debug)]
 pub(super) struct TruncatedView {
     pub(super) items: Vec<ViewItem>,
@@ -123,9 +122,7 @@ fn previous(look: &MeasuredView) -> Option<String> {
 
 /// How a stand-in becomes a message.
 pub(super) struct StandInOptions<'a> {
-    /// The id it gets.
     pub(super) id: String,
-    /// The strategy that made it.
     pub(super) strategy: &'a str,
     pub(super) scale: TokenScale,
     /// The largest item a store accepts.
