@@ -9,9 +9,7 @@ use crate::identity::SessionIdentity;
 use crate::kind::StorageKind;
 use crate::lease::OnBusy;
 use crate::report::BulkReport;
-use crate::session::events::{
-    ContextRemoved, ContextRemoving, IdentityRemoved, IdentityRemoving, IdentityStorageSaved,
-};
+use crate::session::events::{ContextRemoved, ContextRemoving, IdentityRemoved, IdentityRemoving};
 use crate::session::{ChatHistoryStorage, Context, UsageStorage};
 use crate::{Error, Result, memory, relocation, temporary};
 
@@ -98,11 +96,8 @@ async fn remove_tracked(context: &Context, report: &mut BulkReport) -> Result<()
         bus.notify(event).await;
     }
     if !report.done.is_empty() {
-        let event = IdentityStorageSaved {
-            about: context.about(),
-            storage: context.context_identity()?.key(),
-        };
-        bus.notify(event).await;
+        let storage = context.context_identity()?.key();
+        context.tell_index_saved(storage).await;
     }
     Ok(())
 }

@@ -8,9 +8,8 @@ use crate::lease::OnBusy;
 use crate::relocation;
 use crate::report::{BulkReport, SaveReport};
 use crate::session::events::{
-    ChatHistorySaved, ChatHistorySaving, ContextCleared, ContextClearing, ContextRemoved,
-    ContextRemoving, ContextSaved, ContextSaving, IdentityRemoved, IdentityRemoving,
-    IdentityStorageSaved, IdentityStorageSaving,
+    ChatHistorySaved, ChatHistorySaving, ContextClearing, ContextRemoved, ContextRemoving,
+    ContextSaving, IdentityRemoved, IdentityRemoving, IdentityStorageSaving,
 };
 use crate::session::{Ambit, ChatHistoryStorage, Context};
 use std::collections::BTreeMap;
@@ -73,34 +72,21 @@ async fn ask_clear(context: &Context, row: &IndexRow, storage: &str) -> Result<(
 }
 
 async fn fire_cleared_events(context: &Context, row: &IndexRow, storage: String) {
-    let bus = context.ambit().bus();
     if is_history(row) {
-        bus.notify(ChatHistorySaved {
+        let event = ChatHistorySaved {
             about: context.about(),
             storage: ChatHistoryStorage::PREFIX.to_owned(),
             sequences: Vec::new(),
-        })
-        .await;
+        };
+        context.ambit().bus().notify(event).await;
     }
-    bus.notify(IdentityStorageSaved {
-        about: context.about(),
-        storage,
-    })
-    .await;
-    bus.notify(ContextCleared {
-        about: context.about(),
-        context: context.clone(),
-    })
-    .await;
-    bus.notify(ContextSaved {
-        about: context.about(),
-        context: context.clone(),
-        report: SaveReport {
-            written: vec![row.identity.key()],
-            ..SaveReport::default()
-        },
-    })
-    .await;
+    context.tell_index_saved(storage).await;
+    context.tell_cleared().await;
+    let report = SaveReport {
+        written: vec![row.identity.key()],
+        ..SaveReport::default()
+    };
+    context.tell_saved(report).await;
 }
 
 async fn ask_remove(context: &Context, row: &IndexRow) -> Result<()> {
@@ -125,11 +111,7 @@ async fn fire_removed_events(context: &Context, row: &IndexRow, storage: String)
         identity: row.identity.clone(),
     })
     .await;
-    bus.notify(IdentityStorageSaved {
-        about: context.about(),
-        storage,
-    })
-    .await;
+    context.tell_index_saved(storage).await;
     bus.notify(ContextRemoved {
         about: context.about(),
         context: context.clone(),

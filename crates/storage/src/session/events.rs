@@ -229,3 +229,29 @@ events! {
         retried: bool,
     }
 }
+
+impl Context {
+    pub(crate) async fn tell_cleared(&self) {
+        let event = ContextCleared {
+            about: self.about(),
+            context: self.clone(),
+        };
+        self.ambit().bus().notify(event).await;
+    }
+
+    pub(crate) async fn tell_saved(&self, report: SaveReport) {
+        let event = ContextSaved {
+            about: self.about(),
+            context: self.clone(),
+            report,
+        };
+        self.ambit().bus().notify(event).await;
+    }
+
+    /// Tells that index rows have changed.
+    pub(crate) async fn tell_index_saved(&self, storage: String) {
+        let about = self.about();
+        let event = IdentityStorageSaved { about, storage };
+        self.ambit().bus().notify(event).await;
+    }
+}

@@ -4,10 +4,7 @@ use super::{CommitResult, DirtyStorage};
 use crate::kind::StorageKind;
 use crate::report::SaveReport;
 use crate::session::context::Context;
-use crate::session::events::{
-    ChatHistorySaved, ContextCleared, ContextSaved, IdentityAdded, IdentityStorageSaved,
-    MessageAdded, UsageRecorded,
-};
+use crate::session::events::{ChatHistorySaved, IdentityAdded, MessageAdded, UsageRecorded};
 use crate::session::history::ChatHistoryStorage;
 use crate::session::usage::UsageStorage;
 
@@ -41,11 +38,7 @@ pub(super) async fn fire_storage_events(
         .context_identity()
         .map(|identity| identity.key())
         .unwrap_or_default();
-    bus.notify(IdentityStorageSaved {
-        about: context.about(),
-        storage,
-    })
-    .await;
+    context.tell_index_saved(storage).await;
 }
 
 async fn fire_item_events(context: &Context, part: &DirtyStorage, sequences: &[u64]) {
@@ -85,18 +78,8 @@ async fn fire_item_events(context: &Context, part: &DirtyStorage, sequences: &[u
 
 /// The end of a save, of a clear too.
 pub(super) async fn fire_saved_event(context: &Context, is_clear: bool, report: &SaveReport) {
-    let bus = context.ambit().bus();
     if is_clear && context.take_clearing() {
-        bus.notify(ContextCleared {
-            about: context.about(),
-            context: context.clone(),
-        })
-        .await;
+        context.tell_cleared().await;
     }
-    bus.notify(ContextSaved {
-        about: context.about(),
-        context: context.clone(),
-        report: report.clone(),
-    })
-    .await;
+    context.tell_saved(report.clone()).await;
 }
