@@ -8,7 +8,9 @@ macro_rules! cases {
     ($($name:ident),* $(,)?) => {
         &[$($crate::conformance::ConformanceCase {
             name: stringify!($name),
-            run: |fixture| Box::pin($name(fixture)),
+            run: |fixture| {
+                Box::pin(async { $name($crate::conformance::TestStore::of(fixture).await).await })
+            },
         }),*]
     };
 }
@@ -32,6 +34,7 @@ mod read;
 mod scan;
 mod space;
 mod steps;
+mod test_store;
 mod text;
 mod value;
 mod watch;
@@ -44,6 +47,7 @@ use crate::driver::Driver;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use std::sync::Arc;
+use test_store::{SpaceSnapshot, TestStore};
 
 /// One behaviour that a driver must have.
 pub struct ConformanceCase {

@@ -1,15 +1,13 @@
 //! The index: one row per storage, and what it says.
 
 use super::steps::*;
-use super::{ConformanceCase, DriverFixture};
+use super::{ConformanceCase, TestStore};
 use crate::SessionIdentity;
 use crate::address::{DEFAULT_TENANT, Space};
 use crate::batch::{Batch, BatchWrite, WriteOutcome};
 use crate::clock::Millis;
 use crate::directory::{AgentTouch, IndexRow, PageRequest, RowFilter, RowOrder, RowState};
-use crate::driver::Driver;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     a_row_says_what_it_was_made_with,
@@ -30,10 +28,7 @@ fn tenant() -> RowFilter {
 }
 
 fn untrack(tenant: &str, id: &str) -> BatchWrite {
-    BatchWrite::Untrack {
-        tenant: tenant.to_owned(),
-        id: id.to_owned(),
-    }
+    BatchWrite::untrack(tenant, id)
 }
 
 /// A row of these times, touched by its own agent.
@@ -61,11 +56,10 @@ fn expected(id: &str, identity: &SessionIdentity, row: &IndexRow) -> IndexRow {
     }
 }
 
-async fn a_row_says_what_it_was_made_with(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_row_says_what_it_was_made_with(store: TestStore) {
     let plain = identity("plain");
-    write(&*driver, track("one", &plain)).await;
-    let found = some(row(&*driver, &plain).await);
+    store.write(track("one", &plain)).await;
+    let found = some(store.row(&plain).await);
     assert_eq!(found, expected("one", &plain, &found));
     let full = must(
         SessionIdentity::builder("Agent \"7\"")
@@ -84,8 +78,10 @@ async fn a_row_says_what_it_was_made_with(fixture: Arc<dyn DriverFixture>) {
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    write(&*driver, BatchWrite::Track(Box::new(request.clone()))).await;
-    let found = some(row(&*driver, &full).await);
+    store
+        .write(BatchWrite::Track(Box::new(request.clone())))
+        .await;
+    let found = some(store.row(&full).await);
     let expected = IndexRow {
         placement: request.placement,
         created_by: request.created_by,
@@ -94,29 +90,25 @@ async fn a_row_says_what_it_was_made_with(fixture: Arc<dyn DriverFixture>) {
         ..expected("two", &full, &found)
     };
     assert_eq!(found, expected);
-    let distance = (found.created_at - fixture.clock().now()).abs();
+    let distance = (found.created_at - store.clock().now()).abs();
     assert!(distance < millis(HOUR), "{distance} ms from this clock");
 }
 
-async fn tracking_again_changes_nothing_but_touches(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn tracking_again_changes_nothing_but_touches(store: TestStore) {
     let identity = identity("s");
-    write(&*driver, track("one", &identity)).await;
-    let first = some(row(&*driver, &identity).await);
+    store.write(track("one", &identity)).await;
+    let first = some(store.row(&identity).await);
     let mut again = request("two", &identity);
     again.team = Some("other".to_owned());
     again.labels = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
     let again = || BatchWrite::Track(Box::new(again.clone()));
     assert_eq!(
-        write(&*driver, again()).await,
-        WriteOutcome::Tracked {
-            id: "one".to_owned(),
-            is_new: false
-        }
+        store.write(again()).await,
+        WriteOutcome::tracked("one", false)
     );
-    fixture.clock().advance(MINUTE);
-    write(&*driver, again()).await;
-    let second = some(row(&*driver, &identity).await);
+    store.clock().advance(MINUTE);
+    store.write(again()).await;
+    let second = some(store.row(&identity).await);
     let last_at = second.touches[0].last_at;
     assert!(last_at - first.created_at >= millis(MINUTE));
     let mut expected = first;
@@ -124,8 +116,7 @@ async fn tracking_again_changes_nothing_but_touches(fixture: Arc<dyn DriverFixtu
     assert_eq!(second, expected);
 }
 
-async fn agents_of_a_group_share_a_row(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn agents_of_a_group_share_a_row(store: TestStore) {
     let member = |agent: &str| {
         must(
             SessionIdentity::builder(agent)
@@ -135,9 +126,9 @@ async fn agents_of_a_group_share_a_row(fixture: Arc<dyn DriverFixture>) {
         )
     };
     for (id, agent) in [("one", "First"), ("two", "Second"), ("three", "First")] {
-        write(&*driver, track(id, &member(agent))).await;
+        store.write(track(id, &member(agent))).await;
     }
-    let rows = rows(&*driver, &tenant(), RowOrder::Oldest).await;
+    let rows = store.rows(&tenant(), RowOrder::Oldest).await;
     let touched: Vec<(&str, Vec<&str>)> = rows
         .iter()
         .map(|row| {
@@ -152,106 +143,96 @@ async fn agents_of_a_group_share_a_row(fixture: Arc<dyn DriverFixture>) {
             agent: Some(agent.to_owned()),
             ..tenant()
         };
-        assert_eq!(must(driver.count(&filter).await), 1, "{agent}");
+        assert_eq!(must(store.count(&filter).await), 1, "{agent}");
     }
 }
 
-async fn a_row_tells_the_state_of_its_items(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_row_tells_the_state_of_its_items(store: TestStore) {
     let (identity, here) = (identity("s"), space("s"));
     let told = async || {
-        let row = some(row(&*driver, &identity).await);
+        let row = some(store.row(&identity).await);
         (row.state, row.items, row.generation)
     };
-    write(&*driver, track("one", &identity)).await;
-    write(&*driver, append(&here.log("usage"), &[("a", "1")])).await;
+    store.write(track("one", &identity)).await;
+    store.append(&here.log("usage"), &[("a", "1")]).await;
     assert_eq!(told().await, (RowState::Live, 0, 0));
-    write(&*driver, append(&here.log("items"), &[])).await;
-    let begun = some(head(&*driver, &here.log("items")).await).generation;
+    store.append(&here.log("items"), &[]).await;
+    let begun = some(store.head(&here.log("items")).await).generation;
     assert_eq!(told().await, (RowState::Cleared, 0, begun));
-    write(
-        &*driver,
-        append(&here.log("items"), &[("a", "1"), ("b", "2")]),
-    )
-    .await;
+    store
+        .append(&here.log("items"), &[("a", "1"), ("b", "2")])
+        .await;
     assert_eq!(told().await, (RowState::Live, 2, begun));
-    write(&*driver, clear(&here)).await;
-    let cleared = some(head(&*driver, &here.log("items")).await).generation;
+    store.write(clear(&here)).await;
+    let cleared = some(store.head(&here.log("items")).await).generation;
     assert_eq!(told().await, (RowState::Cleared, 0, cleared));
-    write(&*driver, append(&here.log("items"), &[("a", "1")])).await;
+    store.append(&here.log("items"), &[("a", "1")]).await;
     assert_eq!(told().await, (RowState::Live, 1, cleared));
-    write(&*driver, remove(&here)).await;
+    store.write(remove(&here)).await;
     assert_eq!(told().await, (RowState::Live, 0, 0));
 }
 
-async fn a_row_moves_when_items_are_added(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_row_moves_when_items_are_added(store: TestStore) {
     let (identity, here) = (identity("s"), space("s"));
-    let active = async || some(row(&*driver, &identity).await).last_activity_at;
-    write(&*driver, track("one", &identity)).await;
+    let active = async || some(store.row(&identity).await).last_activity_at;
+    store.write(track("one", &identity)).await;
     let made = active().await;
-    fixture.clock().advance(MINUTE);
-    write(&*driver, append(&here.log("usage"), &[("a", "1")])).await;
-    write(&*driver, apply(&here.key("k"), set("1"))).await;
-    write(&*driver, track("one", &identity)).await;
-    write(&*driver, append(&space("t").log("items"), &[("a", "1")])).await;
+    store.clock().advance(MINUTE);
+    store.append(&here.log("usage"), &[("a", "1")]).await;
+    store.write(apply(&here.key("k"), set("1"))).await;
+    store.write(track("one", &identity)).await;
+    store.append(&space("t").log("items"), &[("a", "1")]).await;
     assert_eq!(active().await, made, "nothing was added to its items");
-    write(&*driver, append(&here.log("items"), &[("a", "1")])).await;
+    store.append(&here.log("items"), &[("a", "1")]).await;
     let moved: Millis = active().await;
     let by = moved - made;
     assert!(
         (millis(MINUTE)..millis(HOUR)).contains(&by),
         "a minute passed, not {by} ms"
     );
-    fixture.clock().set_back(HOUR);
-    write(&*driver, append(&here.log("items"), &[("b", "1")])).await;
+    store.clock().set_back(HOUR);
+    store.append(&here.log("items"), &[("b", "1")]).await;
     assert_eq!(active().await, moved, "time set back moves nothing");
 }
 
-async fn a_row_that_was_untracked_is_new_again(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_row_that_was_untracked_is_new_again(store: TestStore) {
     let identity = identity("s");
-    write(&*driver, track("one", &identity)).await;
-    let first = some(row(&*driver, &identity).await);
-    let erased = write(&*driver, untrack(DEFAULT_TENANT, "one")).await;
+    store.write(track("one", &identity)).await;
+    let first = some(store.row(&identity).await);
+    let erased = store.write(untrack(DEFAULT_TENANT, "one")).await;
     assert_eq!(erased, WriteOutcome::Erased(1));
-    assert_eq!(row(&*driver, &identity).await, None);
+    assert_eq!(store.row(&identity).await, None);
     assert_eq!(
-        write(&*driver, track("two", &identity)).await,
-        WriteOutcome::Tracked {
-            id: "two".to_owned(),
-            is_new: true
-        }
+        store.write(track("two", &identity)).await,
+        WriteOutcome::tracked("two", true)
     );
-    let second = some(row(&*driver, &identity).await);
+    let second = some(store.row(&identity).await);
     assert!(second.ordinal > first.ordinal);
     assert_eq!(second, expected("two", &identity, &second));
 }
 
-async fn untracking_takes_the_row_of_its_tenant_alone(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    write(&*driver, track("one", &identity("s"))).await;
-    write(&*driver, append(&space("s").log("items"), &[("a", "1")])).await;
+async fn untracking_takes_the_row_of_its_tenant_alone(store: TestStore) {
+    store.write(track("one", &identity("s"))).await;
+    store.append(&space("s").log("items"), &[("a", "1")]).await;
     for (tenant, id) in [
         ("other", "one"),
         (DEFAULT_TENANT, "two"),
         (DEFAULT_TENANT, "on%"),
     ] {
-        let erased = write(&*driver, untrack(tenant, id)).await;
+        let erased = store.write(untrack(tenant, id)).await;
         assert_eq!(erased, WriteOutcome::Erased(0));
     }
-    assert_eq!(must(driver.count(&tenant()).await), 1);
-    write(&*driver, untrack(DEFAULT_TENANT, "one")).await;
-    assert_eq!(must(driver.count(&tenant()).await), 0);
+    assert_eq!(must(store.count(&tenant()).await), 1);
+    store.write(untrack(DEFAULT_TENANT, "one")).await;
+    assert_eq!(must(store.count(&tenant()).await), 0);
     assert_eq!(
-        entries(&*driver, &space("s").log("items")).await,
+        store.entries(&space("s").log("items")).await,
         [entry(1, "a", "1")],
         "the data is not the row's"
     );
 }
 
-async fn one_identity_of_two_tenants_has_two_rows(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn one_identity_of_two_tenants_has_two_rows(store: TestStore) {
     let identity = identity("s");
     for (number, name) in ["acme", "acme-corp", "ACME"].iter().enumerate() {
         let mut request = request(&format!("row{number}"), &identity);
@@ -263,10 +244,12 @@ async fn one_identity_of_two_tenants_has_two_rows(fixture: Arc<dyn DriverFixture
             BatchWrite::Track(Box::new(request)),
             append(&items, &entries),
         ];
-        must(driver.commit(Batch::of(writes)).await);
+        must(store.commit(Batch::of(writes)).await);
     }
     for (number, name) in ["acme", "acme-corp", "ACME"].iter().enumerate() {
-        let found = rows(&*driver, &RowFilter::tenant(*name), RowOrder::Oldest).await;
+        let found = store
+            .rows(&RowFilter::tenant(*name), RowOrder::Oldest)
+            .await;
         let found: Vec<(&str, u64)> = found
             .iter()
             .map(|row| (row.id.as_str(), row.items))
@@ -276,20 +259,20 @@ async fn one_identity_of_two_tenants_has_two_rows(fixture: Arc<dyn DriverFixture
             [(format!("row{number}").as_str(), number as u64 + 1)]
         );
     }
-    assert_eq!(must(driver.count(&RowFilter::default()).await), 3);
+    assert_eq!(must(store.count(&RowFilter::default()).await), 3);
 }
 
 /// Rows of ten chats, made a minute apart; then three of them are worked on again.
-async fn ten(fixture: &dyn DriverFixture, driver: &dyn Driver) {
+async fn ten(store: &TestStore) {
     for number in 0..10 {
         let row = format!("row{number}");
-        write(driver, track(&row, &identity(&row))).await;
-        fixture.clock().advance(MINUTE);
+        store.write(track(&row, &identity(&row))).await;
+        store.clock().advance(MINUTE);
     }
     for number in [4, 1, 7] {
         let log = space(&format!("row{number}")).log("items");
-        write(driver, append(&log, &[("a", "1")])).await;
-        fixture.clock().advance(MINUTE);
+        store.append(&log, &[("a", "1")]).await;
+        store.clock().advance(MINUTE);
     }
 }
 
@@ -303,11 +286,10 @@ fn ids(rows: &[IndexRow]) -> Vec<String> {
     rows.iter().map(|row| row.id.clone()).collect()
 }
 
-async fn rows_come_in_each_order(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    ten(&*fixture, &*driver).await;
+async fn rows_come_in_each_order(store: TestStore) {
+    ten(&store).await;
     for (order, expected) in ORDERS {
-        let found = ids(&rows(&*driver, &tenant(), order).await);
+        let found = ids(&store.rows(&tenant(), order).await);
         assert_eq!(
             found,
             expected.map(|number| format!("row{number}")),
@@ -318,10 +300,10 @@ async fn rows_come_in_each_order(fixture: Arc<dyn DriverFixture>) {
 
 /// All rows, page by page; after most pages the driver `inserts` makes one more.
 async fn paged(
-    driver: &dyn Driver,
+    store: &TestStore,
     order: RowOrder,
     limit: usize,
-    inserts: Option<&dyn Driver>,
+    inserts: Option<&TestStore>,
 ) -> Vec<IndexRow> {
     let mut found: Vec<IndexRow> = Vec::new();
     for number in 0.. {
@@ -330,7 +312,7 @@ async fn paged(
             after: found.last().map(IndexRow::position),
             limit,
         };
-        let page = must(driver.identities(&tenant(), &page).await);
+        let page = must(store.identities(&tenant(), &page).await);
         assert!(page.len() <= limit);
         if page.is_empty() {
             break;
@@ -338,19 +320,18 @@ async fn paged(
         found.extend(page);
         if let Some(other) = inserts.filter(|_| number < 3) {
             let row = format!("new{number}{order:?}");
-            write(other, track(&row, &identity(&row))).await;
+            other.write(track(&row, &identity(&row))).await;
         }
     }
     found
 }
 
-async fn g080_pages_of_any_size_give_each_row_once(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    ten(&*fixture, &*driver).await;
+async fn g080_pages_of_any_size_give_each_row_once(store: TestStore) {
+    ten(&store).await;
     for (order, _) in ORDERS {
-        let whole = rows(&*driver, &tenant(), order).await;
+        let whole = store.rows(&tenant(), order).await;
         for limit in [1, 2, 3, 9, 10, 11] {
-            let found = paged(&*driver, order, limit, None).await;
+            let found = paged(&store, order, limit, None).await;
             assert_eq!(found, whole, "{order:?} by {limit}");
         }
         let none = PageRequest {
@@ -358,16 +339,15 @@ async fn g080_pages_of_any_size_give_each_row_once(fixture: Arc<dyn DriverFixtur
             after: None,
             limit: 0,
         };
-        assert_eq!(must(driver.identities(&tenant(), &none).await), []);
+        assert_eq!(must(store.identities(&tenant(), &none).await), []);
     }
 }
 
-async fn g081_pages_give_each_row_once_under_inserts(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    let other = fixture.open().await;
-    ten(&*fixture, &*driver).await;
+async fn g081_pages_give_each_row_once_under_inserts(store: TestStore) {
+    let other = store.open().await;
+    ten(&store).await;
     for (order, expected) in ORDERS {
-        let found = paged(&*driver, order, 3, Some(&*other)).await;
+        let found = paged(&store, order, 3, Some(&other)).await;
         let mut old = ids(&found);
         old.retain(|id| id.starts_with("row"));
         assert_eq!(old, expected.map(|number| format!("row{number}")));

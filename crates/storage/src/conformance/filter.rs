@@ -1,14 +1,13 @@
 //! Filters of the index: each field, all together, and as bytes.
 
-use super::steps::{HOUR, append, identity, must, request, rows, space, track, write};
-use super::{ConformanceCase, DriverFixture};
+use super::steps::{HOUR, identity, must, request, space, track};
+use super::{ConformanceCase, TestStore};
 use crate::SessionIdentity;
 use crate::address::DEFAULT_TENANT;
 use crate::batch::{Batch, BatchWrite};
 use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder, TrackRequest, Viewer};
-use crate::driver::Driver;
+use crate::identity::IdentityRecord;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     each_field_of_a_filter_selects_its_rows,
@@ -37,24 +36,19 @@ fn made(id: &str, fields: &str) -> TrackRequest {
         pairs.find(|(name, _)| *name == wanted)
     };
     let text = |wanted: &str| field(wanted).map(|(_, value)| value.to_owned());
-    let mut builder = SessionIdentity::builder(text("agent").unwrap_or("Agent".to_owned()));
-    if let Some(user) = text("user") {
-        builder = builder.user_id(user);
-    }
-    if let Some(chat) = text("chat") {
-        builder = builder.chat_name(chat);
-    }
-    if let Some(group) = text("group") {
-        builder = builder.group(group);
-    }
-    if let Some(scope) = text("scope") {
-        builder = builder.scope(scope);
-    }
+    let identity = SessionIdentity::try_from(IdentityRecord {
+        agent_name: text("agent").unwrap_or("Agent".to_owned()),
+        user_id: text("user"),
+        chat_name: text("chat"),
+        group: text("group"),
+        scope: text("scope"),
+        ..IdentityRecord::default()
+    });
     TrackRequest {
         created_by: text("by"),
         team: text("team"),
         labels: text("kind").map_or(BTreeMap::new(), |kind| label("kind", &kind)),
-        ..request(id, &must(builder.build()))
+        ..request(id, &must(identity))
     }
 }
 
@@ -63,19 +57,19 @@ fn bob() -> SessionIdentity {
     made(id, fields).identity
 }
 
-async fn furnish(driver: &dyn Driver) {
+async fn furnish(store: &TestStore) {
     let tracks = ROWS
         .iter()
         .map(|(id, fields)| BatchWrite::Track(Box::new(made(id, fields))));
-    must(driver.commit(Batch::of(tracks)).await);
+    must(store.commit(Batch::of(tracks)).await);
 }
 
 /// Expects these rows, in the order they were made, and their number.
-async fn finds(driver: &dyn Driver, filter: &RowFilter, expected: &[&str]) {
-    let found = rows(driver, filter, RowOrder::Oldest).await;
+async fn finds(store: &TestStore, filter: &RowFilter, expected: &[&str]) {
+    let found = store.rows(filter, RowOrder::Oldest).await;
     let ids: Vec<&str> = found.iter().map(|row| row.id.as_str()).collect();
     assert_eq!(ids, expected, "{filter:?}");
-    let count = must(driver.count(filter).await);
+    let count = must(store.count(filter).await);
     assert_eq!(count, expected.len() as u64, "{filter:?}");
 }
 
@@ -94,11 +88,10 @@ fn label(name: &str, value: &str) -> BTreeMap<String, String> {
     BTreeMap::from([(name.to_owned(), value.to_owned())])
 }
 
-async fn each_field_of_a_filter_selects_its_rows(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    furnish(&*driver).await;
+async fn each_field_of_a_filter_selects_its_rows(store: TestStore) {
+    furnish(&store).await;
     let all = ROWS.map(|(id, _)| id);
-    finds(&*driver, &by(|_| {}), &all).await;
+    finds(&store, &by(|_| {}), &all).await;
     let one = ["ann", "bob", "team", "group"];
     for (filter, expected) in [
         (by(|f| f.id = text("bob")), &["bob"][..]),
@@ -115,13 +108,12 @@ async fn each_field_of_a_filter_selects_its_rows(fixture: Arc<dyn DriverFixture>
         (by(|f| f.labels = label("kind", "x")), &[]),
         (RowFilter::tenant("other"), &[]),
     ] {
-        finds(&*driver, &filter, expected).await;
+        finds(&store, &filter, expected).await;
     }
 }
 
-async fn fields_of_a_filter_must_all_hold(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    furnish(&*driver).await;
+async fn fields_of_a_filter_must_all_hold(store: TestStore) {
+    furnish(&store).await;
     for (set, expected) in [
         ("chat=one user=ann", &["ann"][..]),
         ("chat=one agent=Other group=desk", &["group"]),
@@ -149,12 +141,11 @@ async fn fields_of_a_filter_must_all_hold(fixture: Arc<dyn DriverFixture>) {
                 }
             }
         });
-        finds(&*driver, &filter, expected).await;
+        finds(&store, &filter, expected).await;
     }
 }
 
-async fn g054_a_filter_compares_ids_as_bytes(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g054_a_filter_compares_ids_as_bytes(store: TestStore) {
     let texts = [
         "a_b", "axb", "a%", "ab", "a*", "A_B", "é", "e\u{301}", "a'b", "a\"b", "a\\b", " a",
     ];
@@ -168,7 +159,7 @@ async fn g054_a_filter_compares_ids_as_bytes(fixture: Arc<dyn DriverFixture>) {
         );
         let mut request = request(given, &identity);
         request.labels = label(given, given);
-        write(&*driver, BatchWrite::Track(Box::new(request))).await;
+        store.write(BatchWrite::Track(Box::new(request))).await;
     }
     for given in texts {
         for filter in [
@@ -179,21 +170,22 @@ async fn g054_a_filter_compares_ids_as_bytes(fixture: Arc<dyn DriverFixture>) {
             by(|f| f.scope = text(given)),
             by(|f| f.labels = label(given, given)),
         ] {
-            finds(&*driver, &filter, &[given]).await;
+            finds(&store, &filter, &[given]).await;
         }
-        finds(&*driver, &by(|f| f.group = text(given)), &[]).await;
-        finds(&*driver, &RowFilter::tenant(given), &[]).await;
+        finds(&store, &by(|f| f.group = text(given)), &[]).await;
+        finds(&store, &RowFilter::tenant(given), &[]).await;
     }
 }
 
-async fn rows_are_selected_by_time(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn rows_are_selected_by_time(store: TestStore) {
     for id in ["one", "two", "three"] {
-        write(&*driver, track(id, &identity(id))).await;
-        fixture.clock().advance(HOUR);
+        store.write(track(id, &identity(id))).await;
+        store.clock().advance(HOUR);
     }
-    write(&*driver, append(&space("one").log("items"), &[("a", "1")])).await;
-    let made = rows(&*driver, &by(|_| {}), RowOrder::Oldest).await;
+    store
+        .append(&space("one").log("items"), &[("a", "1")])
+        .await;
+    let made = store.rows(&by(|_| {}), RowOrder::Oldest).await;
     let two = made[1].created_at;
     let one = made[0].last_activity_at;
     for (filter, expected) in [
@@ -207,15 +199,14 @@ async fn rows_are_selected_by_time(fixture: Arc<dyn DriverFixture>) {
         (by(|f| f.active_after = Some(one)), &["one"]),
         (by(|f| f.active_after = Some(one + 1)), &[]),
     ] {
-        finds(&*driver, &filter, expected).await;
+        finds(&store, &filter, expected).await;
     }
     let between = by(|f| (f.active_after, f.active_before) = (Some(two), Some(one)));
-    finds(&*driver, &between, &["two", "three"]).await;
+    finds(&store, &between, &["two", "three"]).await;
 }
 
-async fn a_viewer_sees_their_own_and_their_teams(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    furnish(&*driver).await;
+async fn a_viewer_sees_their_own_and_their_teams(store: TestStore) {
+    furnish(&store).await;
     let sees = |user: Option<&str>, team: Option<&str>| RowFilter {
         visible_to: Some(Viewer {
             user: user.map(str::to_owned),
@@ -235,13 +226,12 @@ async fn a_viewer_sees_their_own_and_their_teams(fixture: Arc<dyn DriverFixture>
         (sees(None, None), vec![]),
         (sees(Some("eve"), Some("green")), vec![]),
     ] {
-        finds(&*driver, &filter, &expected).await;
+        finds(&store, &filter, &expected).await;
     }
 }
 
-async fn a_filtered_page_holds_wanted_rows_only(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    furnish(&*driver).await;
+async fn a_filtered_page_holds_wanted_rows_only(store: TestStore) {
+    furnish(&store).await;
     let filter = by(|f| f.chat = text("one"));
     for (order, expected) in [
         (RowOrder::Oldest, ["ann", "bob", "team", "group"]),
@@ -255,29 +245,28 @@ async fn a_filtered_page_holds_wanted_rows_only(fixture: Arc<dyn DriverFixture>)
                 after: found.last().map(IndexRow::position),
                 limit: 1,
             };
-            found.extend(must(driver.identities(&filter, &page).await));
+            found.extend(must(store.identities(&filter, &page).await));
         }
         let ids: Vec<&str> = found.iter().map(|row| row.id.as_str()).collect();
         assert_eq!(ids, expected, "{order:?}");
     }
 }
 
-async fn the_rows_of_all_tenants_are_found_without_one(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn the_rows_of_all_tenants_are_found_without_one(store: TestStore) {
     for name in ["one", "two"] {
         let mut request = request(name, &identity("s"));
         request.tenant = name.to_owned();
-        write(&*driver, BatchWrite::Track(Box::new(request))).await;
+        store.write(BatchWrite::Track(Box::new(request))).await;
     }
-    finds(&*driver, &RowFilter::default(), &["one", "two"]).await;
+    finds(&store, &RowFilter::default(), &["one", "two"]).await;
     let by_key = RowFilter {
         storage_key: Some(identity("s").storage_key()),
         ..RowFilter::default()
     };
-    finds(&*driver, &by_key, &["one", "two"]).await;
+    finds(&store, &by_key, &["one", "two"]).await;
     let by_id = RowFilter {
         id: text("two"),
         ..RowFilter::default()
     };
-    finds(&*driver, &by_id, &["two"]).await;
+    finds(&store, &by_id, &["two"]).await;
 }

@@ -1,10 +1,9 @@
 //! Logs: dense sequences, ids stored once, absent and empty apart.
 
 use super::steps::*;
-use super::{ConformanceCase, DriverFixture};
+use super::{ConformanceCase, TestStore};
 use crate::batch::{Batch, BatchCheck, BatchWrite, Head, NewEntry, WriteOutcome};
 use crate::driver::LogPage;
-use std::sync::Arc;
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     entries_are_numbered_from_one_without_gaps,
@@ -22,63 +21,48 @@ pub(super) const CASES: &[ConformanceCase] = cases![
     entries_bear_the_time_of_the_store,
 ];
 
-async fn entries_are_numbered_from_one_without_gaps(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn entries_are_numbered_from_one_without_gaps(store: TestStore) {
     let log = space("s").log("items");
-    let first = write(&*driver, append(&log, &[("a", "1"), ("b", "2")])).await;
+    let first = store.append(&log, &[("a", "1"), ("b", "2")]).await;
     let WriteOutcome::Appended { head, seqs } = first else {
         panic!("{first:?} is no append");
     };
     assert_eq!((head.last, seqs), (2, vec![1, 2]));
     let generation = head.generation;
     assert_eq!(
-        write(&*driver, append(&log, &[("c", "3")])).await,
-        WriteOutcome::Appended {
-            head: Head {
-                generation,
-                last: 3
-            },
-            seqs: vec![3]
-        }
+        store.append(&log, &[("c", "3")]).await,
+        WriteOutcome::appended(Head::new(generation, 3), vec![3])
     );
     assert_eq!(
-        entries(&*driver, &log).await,
+        store.entries(&log).await,
         [entry(1, "a", "1"), entry(2, "b", "2"), entry(3, "c", "3")]
     );
 }
 
-async fn an_id_is_stored_once_per_log(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn an_id_is_stored_once_per_log(store: TestStore) {
     let (log, other) = (space("s").log("items"), space("s").log("other"));
-    write(&*driver, append(&log, &[("a", "1"), ("b", "2")])).await;
-    let generation = some(head(&*driver, &log).await).generation;
+    store.append(&log, &[("a", "1"), ("b", "2")]).await;
+    let generation = some(store.head(&log).await).generation;
     let again = append(&log, &[("b", "\"late\""), ("c", "3"), ("a", "9")]);
     assert_eq!(
-        write(&*driver, again).await,
-        WriteOutcome::Appended {
-            head: Head {
-                generation,
-                last: 3
-            },
-            seqs: vec![2, 3, 1]
-        }
+        store.write(again).await,
+        WriteOutcome::appended(Head::new(generation, 3), vec![2, 3, 1])
     );
     assert_eq!(
-        entries(&*driver, &log).await,
+        store.entries(&log).await,
         [entry(1, "a", "1"), entry(2, "b", "2"), entry(3, "c", "3")]
     );
-    write(&*driver, append(&other, &[("a", "7")])).await;
-    assert_eq!(entries(&*driver, &other).await, [entry(1, "a", "7")]);
+    store.append(&other, &[("a", "7")]).await;
+    assert_eq!(store.entries(&other).await, [entry(1, "a", "7")]);
 }
 
-async fn an_id_twice_in_one_write_is_stored_once(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn an_id_twice_in_one_write_is_stored_once(store: TestStore) {
     let log = space("s").log("items");
     let batch = Batch::of([
         append(&log, &[("a", "1"), ("a", "2")]),
         append(&log, &[("a", "3"), ("b", "4")]),
     ]);
-    let outcomes = must(driver.commit(batch).await);
+    let outcomes = must(store.commit(batch).await);
     let seqs: Vec<Vec<u64>> = outcomes
         .into_iter()
         .map(|outcome| match outcome {
@@ -88,49 +72,41 @@ async fn an_id_twice_in_one_write_is_stored_once(fixture: Arc<dyn DriverFixture>
         .collect();
     assert_eq!(seqs, [vec![1, 1], vec![1, 2]]);
     assert_eq!(
-        entries(&*driver, &log).await,
+        store.entries(&log).await,
         [entry(1, "a", "1"), entry(2, "b", "4")]
     );
 }
 
-async fn redacting_replaces_bodies_and_nothing_else(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn redacting_replaces_bodies_and_nothing_else(store: TestStore) {
     let log = space("s").log("items");
-    write(
-        &*driver,
-        append(&log, &[("a", "1"), ("b", "2"), ("c", "3")]),
-    )
-    .await;
-    let mut expected = page(&*driver, &log).await;
-    let redact = BatchWrite::Redact {
-        log: log.clone(),
-        bodies: vec![
+    store
+        .append(&log, &[("a", "1"), ("b", "2"), ("c", "3")])
+        .await;
+    let mut expected = store.page(&log).await;
+    let redact = BatchWrite::redact(
+        log.clone(),
+        vec![
             (0, json("0")),
             (1, json("null")),
             (3, json("{\"gone\":true}")),
             (4, json("4")),
         ],
-    };
-    assert_eq!(write(&*driver, redact).await, WriteOutcome::Erased(2));
+    );
+    assert_eq!(store.write(redact).await, WriteOutcome::Erased(2));
     expected.entries[0].body = json("null");
     expected.entries[2].body = json("{\"gone\":true}");
-    assert_eq!(page(&*driver, &log).await, expected);
+    assert_eq!(store.page(&log).await, expected);
 }
 
-async fn redacting_an_absent_log_does_not_make_it(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn redacting_an_absent_log_does_not_make_it(store: TestStore) {
     let log = space("s").log("items");
-    let redact = BatchWrite::Redact {
-        log: log.clone(),
-        bodies: vec![(1, json("null"))],
-    };
-    assert_eq!(write(&*driver, redact).await, WriteOutcome::Erased(0));
-    assert_eq!(page(&*driver, &log).await, LogPage::default());
-    assert_eq!(log_names(&*driver, &log.space).await, Vec::<String>::new());
+    let redact = BatchWrite::redact(log.clone(), vec![(1, json("null"))]);
+    assert_eq!(store.write(redact).await, WriteOutcome::Erased(0));
+    assert_eq!(store.page(&log).await, LogPage::default());
+    assert_eq!(store.log_names(&log.space).await, Vec::<String>::new());
 }
 
-async fn logs_are_listed_by_space(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn logs_are_listed_by_space(store: TestStore) {
     let (here, there) = (space("s"), space("t"));
     let batch = Batch::of([
         append(&here.log("items"), &[("a", "1")]),
@@ -138,18 +114,17 @@ async fn logs_are_listed_by_space(fixture: Arc<dyn DriverFixture>) {
         append(&there.log("usage"), &[("a", "1")]),
         apply(&here.key("value"), set("1")),
     ]);
-    must(driver.commit(batch).await);
-    assert_eq!(log_names(&*driver, &here).await, ["items", "Überblick"]);
-    assert_eq!(log_names(&*driver, &there).await, ["usage"]);
+    must(store.commit(batch).await);
+    assert_eq!(store.log_names(&here).await, ["items", "Überblick"]);
+    assert_eq!(store.log_names(&there).await, ["usage"]);
 }
 
-async fn g008_order_is_by_sequence_when_the_clock_is_set_back(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g008_order_is_by_sequence_when_the_clock_is_set_back(store: TestStore) {
     let log = space("s").log("items");
-    write(&*driver, append(&log, &[("c", "1"), ("b", "2")])).await;
-    fixture.clock().set_back(HOUR);
-    write(&*driver, append(&log, &[("a", "3")])).await;
-    let page = page(&*driver, &log).await;
+    store.append(&log, &[("c", "1"), ("b", "2")]).await;
+    store.clock().set_back(HOUR);
+    store.append(&log, &[("a", "3")]).await;
+    let page = store.page(&log).await;
     let order: Vec<(u64, &str)> = page
         .entries
         .iter()
@@ -161,123 +136,111 @@ async fn g008_order_is_by_sequence_when_the_clock_is_set_back(fixture: Arc<dyn D
         "the clock was set back: {page:?}"
     );
     let key = space("s").key("k");
-    let before = version_after(&*driver, &key, set("1")).await;
-    fixture.clock().set_back(HOUR);
-    let after = version_after(&*driver, &key, set("2")).await;
+    let before = store.version_after(&key, set("1")).await;
+    store.clock().set_back(HOUR);
+    let after = store.version_after(&key, set("2")).await;
     assert!(before < after, "version {after} follows {before}");
 }
 
-async fn g009_a_log_that_moved_since_it_was_read_conflicts(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g009_a_log_that_moved_since_it_was_read_conflicts(store: TestStore) {
     let log = space("s").log("items");
-    let absent = BatchCheck::Head {
-        log: log.clone(),
-        head: None,
-    };
+    let absent = BatchCheck::head(log.clone(), None);
     let first = Batch::of([append(&log, &[("a", "1")])]).checking(absent.clone());
-    must(driver.commit(first).await);
-    let seen = some(head(&*driver, &log).await);
-    let check = BatchCheck::Head {
-        log: log.clone(),
-        head: Some(seen),
-    };
+    must(store.commit(first).await);
+    let seen = some(store.head(&log).await);
+    let check = BatchCheck::head(log.clone(), Some(seen));
     let second = Batch::of([append(&log, &[("b", "2")])]).checking(check.clone());
-    must(driver.commit(second).await);
-    let now = some(head(&*driver, &log).await);
+    must(store.commit(second).await);
+    let now = some(store.head(&log).await);
     for (check, expected) in [(absent, "nothing".to_owned()), (check, format!("{seen:?}"))] {
         let late = Batch::of([append(&log, &[("c", "3")])]).checking(check);
         assert_eq!(
-            refusal(driver.commit(late).await),
+            refusal(store.commit(late).await),
             format!("{log} changed since it was read: expected {expected}, found {now:?}")
         );
     }
     assert_eq!(
-        entries(&*driver, &log).await,
+        store.entries(&log).await,
         [entry(1, "a", "1"), entry(2, "b", "2")]
     );
 }
 
-async fn g009_a_log_cleared_since_it_was_read_conflicts(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g009_a_log_cleared_since_it_was_read_conflicts(store: TestStore) {
     let log = space("s").log("items");
-    write(&*driver, append(&log, &[("a", "1")])).await;
-    let seen = some(head(&*driver, &log).await);
-    write(&*driver, clear(&log.space)).await;
-    write(&*driver, append(&log, &[("a", "1")])).await;
-    let now = some(head(&*driver, &log).await);
+    store.append(&log, &[("a", "1")]).await;
+    let seen = some(store.head(&log).await);
+    store.write(clear(&log.space)).await;
+    store.append(&log, &[("a", "1")]).await;
+    let now = some(store.head(&log).await);
     assert_eq!(now.last, seen.last);
     assert!(now.generation > seen.generation, "{now:?} follows {seen:?}");
-    let late = Batch::of([append(&log, &[("b", "2")])]).checking(BatchCheck::Head {
-        log: log.clone(),
-        head: Some(seen),
-    });
+    let late = Batch::of([append(&log, &[("b", "2")])])
+        .checking(BatchCheck::head(log.clone(), Some(seen)));
     assert_eq!(
-        refusal(driver.commit(late).await),
+        refusal(store.commit(late).await),
         format!("{log} changed since it was read: expected {seen:?}, found {now:?}")
     );
 }
 
-async fn g012_a_batch_is_stored_as_it_was_at_the_call(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g012_a_batch_is_stored_as_it_was_at_the_call(store: TestStore) {
     let log = space("s").log("items");
     let mut ours = vec![new_entry("a", "{\"text\":\"before\"}")];
-    let pending = driver.commit(Batch::of([BatchWrite::Append {
-        log: log.clone(),
-        entries: ours.clone(),
-    }]));
+    let pending = store.commit(Batch::of([BatchWrite::append(log.clone(), ours.clone())]));
     ours[0].body = json("{\"text\":\"after\"}");
     ours[0].id.push('z');
     must(pending.await);
     assert_eq!(
-        entries(&*driver, &log).await,
+        store.entries(&log).await,
         [entry(1, "a", "{\"text\":\"before\"}")]
     );
 }
 
-async fn g022_absent_and_empty_logs_differ(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g022_absent_and_empty_logs_differ(store: TestStore) {
     let log = space("s").log("items");
-    assert_eq!(page(&*driver, &log).await, LogPage::default());
-    write(&*driver, append(&log, &[])).await;
-    let empty = page(&*driver, &log).await;
+    assert_eq!(store.page(&log).await, LogPage::default());
+    store.append(&log, &[]).await;
+    let empty = store.page(&log).await;
     assert_eq!(empty.entries, []);
     let begun = some(empty.head);
     assert_eq!(begun.last, 0);
-    write(&*driver, append(&log, &[("a", "1")])).await;
-    assert_eq!(head(&*driver, &log).await, Some(Head { last: 1, ..begun }));
-    write(&*driver, clear(&log.space)).await;
-    let cleared = some(head(&*driver, &log).await);
+    store.append(&log, &[("a", "1")]).await;
+    assert_eq!(store.head(&log).await, Some(Head { last: 1, ..begun }));
+    store.write(clear(&log.space)).await;
+    let cleared = some(store.head(&log).await);
     assert_eq!(cleared.last, 0);
     assert!(cleared.generation > begun.generation);
-    write(&*driver, remove(&log.space)).await;
-    assert_eq!(page(&*driver, &log).await, LogPage::default());
-    write(&*driver, append(&log, &[("a", "1")])).await;
-    let again = some(head(&*driver, &log).await);
+    store.write(remove(&log.space)).await;
+    assert_eq!(store.page(&log).await, LogPage::default());
+    store.append(&log, &[("a", "1")]).await;
+    let again = some(store.head(&log).await);
     assert!(again.generation > cleared.generation);
 }
 
-async fn g083_twenty_thousand_entries_fit_one_batch(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    let count: u64 = if fixture.is_small() { 2_000 } else { 20_000 };
-    let log = space("s").log("items");
-    let new = |number: u64| NewEntry {
-        id: format!("{number:08}"),
-        body: json(&format!("{{\"number\":{number}}}")),
+async fn g083_twenty_thousand_entries_fit_one_batch(store: TestStore) {
+    let count: u64 = if store.fixture.is_small() {
+        2_000
+    } else {
+        20_000
     };
-    let outcome = write(
-        &*driver,
-        BatchWrite::Append {
-            log: log.clone(),
-            entries: (1..=count).map(new).collect(),
-        },
-    )
-    .await;
+    let log = space("s").log("items");
+    let new = |number: u64| {
+        NewEntry::new(
+            format!("{number:08}"),
+            json(&format!("{{\"number\":{number}}}")),
+        )
+    };
+    let outcome = store
+        .write(BatchWrite::append(
+            log.clone(),
+            (1..=count).map(new).collect(),
+        ))
+        .await;
     let WriteOutcome::Appended { head, seqs } = outcome else {
         panic!("{outcome:?} is no append");
     };
     assert_eq!(head.last, count);
     assert_eq!(seqs, (1..=count).collect::<Vec<u64>>());
-    let found = entries(&*driver, &log).await;
+    let found = store.entries(&log).await;
     let expected: Vec<_> = (1..=count)
         .map(|number| {
             let new = new(number);
@@ -290,13 +253,12 @@ async fn g083_twenty_thousand_entries_fit_one_batch(fixture: Arc<dyn DriverFixtu
     );
 }
 
-async fn entries_bear_the_time_of_the_store(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn entries_bear_the_time_of_the_store(store: TestStore) {
     let log = space("s").log("items");
-    write(&*driver, append(&log, &[("a", "1")])).await;
-    fixture.clock().advance(HOUR);
-    write(&*driver, append(&log, &[("b", "2")])).await;
-    let found = page(&*driver, &log).await.entries;
+    store.append(&log, &[("a", "1")]).await;
+    store.clock().advance(HOUR);
+    store.append(&log, &[("b", "2")]).await;
+    let found = store.page(&log).await.entries;
     let passed = found[1].at - found[0].at;
     assert!(
         (millis(HOUR)..millis(HOUR + MINUTE)).contains(&passed),

@@ -1,15 +1,14 @@
 //! Mirrors: one store made equal to another, as often as wanted.
 
 use super::steps::*;
-use super::{ConformanceCase, DriverFixture};
+use super::{ConformanceCase, TestStore};
 use crate::address::{LogKey, ValueKey};
 use crate::batch::{
     Batch, BatchWrite, Head, LogEntry, MAX_COPIED, MirrorWrite, ValueEntry, WriteOutcome,
 };
 use crate::directory::{AgentTouch, IndexRow, RowState, TrackRequest};
-use crate::driver::{Driver, LogPage};
+use crate::driver::LogPage;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     a_mirrored_log_equals_its_source,
@@ -37,11 +36,7 @@ fn source(seq: u64) -> LogEntry {
 }
 
 fn copied(generation: u64, last: u64, seqs: std::ops::RangeInclusive<u64>) -> BatchWrite {
-    BatchWrite::Mirror(MirrorWrite::Log {
-        log: log(),
-        head: Head { generation, last },
-        entries: seqs.map(source).collect(),
-    })
+    BatchWrite::mirror_log(log(), Head { generation, last }, seqs.map(source).collect())
 }
 
 fn whole(generation: u64, last: u64) -> LogPage {
@@ -52,73 +47,63 @@ fn whole(generation: u64, last: u64) -> LogPage {
     }
 }
 
-async fn mirror(driver: &dyn Driver, mirror: BatchWrite) {
-    assert_eq!(write(driver, mirror).await, WriteOutcome::Done);
+async fn mirror(store: &TestStore, mirror: BatchWrite) {
+    assert_eq!(store.write(mirror).await, WriteOutcome::Done);
 }
 
-async fn a_mirrored_log_equals_its_source(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_mirrored_log_equals_its_source(store: TestStore) {
     for _ in 0..2 {
-        mirror(&*driver, copied(700, 3, 1..=3)).await;
-        assert_eq!(page(&*driver, &log()).await, whole(700, 3));
+        mirror(&store, copied(700, 3, 1..=3)).await;
+        assert_eq!(store.page(&log()).await, whole(700, 3));
     }
     let empty = space("empty").log("items");
-    let head = Head {
-        generation: 701,
-        last: 0,
-    };
+    let head = Head::new(701, 0);
     let copy = MirrorWrite::Log {
         log: empty.clone(),
         head,
         entries: Vec::new(),
     };
-    mirror(&*driver, BatchWrite::Mirror(copy)).await;
+    mirror(&store, BatchWrite::Mirror(copy)).await;
     let expected = LogPage {
         head: Some(head),
         ..LogPage::default()
     };
-    assert_eq!(page(&*driver, &empty).await, expected);
+    assert_eq!(store.page(&empty).await, expected);
 }
 
-async fn a_mirrored_log_goes_on_where_it_ended(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    mirror(&*driver, copied(700, 5, 1..=2)).await;
-    assert_eq!(page(&*driver, &log()).await, whole(700, 2));
-    mirror(&*driver, copied(700, 5, 3..=3)).await;
-    mirror(&*driver, copied(700, 5, 2..=5)).await;
-    assert_eq!(page(&*driver, &log()).await, whole(700, 5));
+async fn a_mirrored_log_goes_on_where_it_ended(store: TestStore) {
+    mirror(&store, copied(700, 5, 1..=2)).await;
+    assert_eq!(store.page(&log()).await, whole(700, 2));
+    mirror(&store, copied(700, 5, 3..=3)).await;
+    mirror(&store, copied(700, 5, 2..=5)).await;
+    assert_eq!(store.page(&log()).await, whole(700, 5));
 }
 
-async fn a_mirrored_log_of_another_generation_begins_anew(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    write(
-        &*driver,
-        append(&log(), &[("x", "1"), ("y", "2"), ("z", "3")]),
-    )
-    .await;
-    mirror(&*driver, copied(700, 1, 1..=1)).await;
-    assert_eq!(page(&*driver, &log()).await, whole(700, 1));
-    mirror(&*driver, copied(650, 2, 1..=2)).await;
-    assert_eq!(page(&*driver, &log()).await, whole(650, 2));
+async fn a_mirrored_log_of_another_generation_begins_anew(store: TestStore) {
+    store
+        .append(&log(), &[("x", "1"), ("y", "2"), ("z", "3")])
+        .await;
+    mirror(&store, copied(700, 1, 1..=1)).await;
+    assert_eq!(store.page(&log()).await, whole(700, 1));
+    mirror(&store, copied(650, 2, 1..=2)).await;
+    assert_eq!(store.page(&log()).await, whole(650, 2));
 }
 
-async fn mirrored_entries_must_join(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    mirror(&*driver, copied(700, 2, 1..=2)).await;
+async fn mirrored_entries_must_join(store: TestStore) {
+    mirror(&store, copied(700, 2, 1..=2)).await;
     assert_eq!(
-        refusal(attempt(&*driver, copied(700, 5, 4..=5)).await),
+        refusal(store.attempt(copied(700, 5, 4..=5)).await),
         format!(
             "{} changed since it was read: expected entry 3, found entry 4",
             log()
         )
     );
-    assert_eq!(page(&*driver, &log()).await, whole(700, 2));
+    assert_eq!(store.page(&log()).await, whole(700, 2));
 }
 
-async fn a_mirrored_value_equals_its_source(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_mirrored_value_equals_its_source(store: TestStore) {
     let key = space("s").key("k");
-    let ends = fixture.clock().now() + millis(HOUR);
+    let ends = store.clock().now() + millis(HOUR);
     for (kind, length, text, expires_at) in [
         ("list", 3, "[1,[2],\"3\"]", None),
         ("number", 1, "7", Some(ends)),
@@ -134,23 +119,20 @@ async fn a_mirrored_value_equals_its_source(fixture: Arc<dyn DriverFixture>) {
             stale_possible: false,
         };
         for _ in 0..2 {
-            mirror(&*driver, value(&key, Some(entry.clone()))).await;
-            assert_eq!(get(&*driver, &key).await, Some(entry.clone()));
+            mirror(&store, value(&key, Some(entry.clone()))).await;
+            assert_eq!(store.value(&key).await, Some(entry.clone()));
         }
     }
     for _ in 0..2 {
-        mirror(&*driver, value(&key, None)).await;
-        assert_eq!(get(&*driver, &key).await, None);
+        mirror(&store, value(&key, None)).await;
+        assert_eq!(store.value(&key).await, None);
     }
-    act(&*driver, &key, push(&["1"])).await;
-    assert_eq!(text(&*driver, &key).await.as_deref(), Some("[1]"));
+    store.act(&key, push(&["1"])).await;
+    assert_eq!(store.text(&key).await.as_deref(), Some("[1]"));
 }
 
 fn value(key: &ValueKey, entry: Option<ValueEntry>) -> BatchWrite {
-    BatchWrite::Mirror(MirrorWrite::Value {
-        key: key.clone(),
-        entry,
-    })
+    BatchWrite::mirror_value(key.clone(), entry)
 }
 
 fn source_row(ordinal: u64, id: &str) -> IndexRow {
@@ -180,38 +162,27 @@ fn source_row(ordinal: u64, id: &str) -> IndexRow {
     }
 }
 
-async fn a_mirrored_row_equals_its_source(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_mirrored_row_equals_its_source(store: TestStore) {
     let identity = identity("s");
     for (ordinal, id) in [(800, "one"), (800, "one"), (850, "two")] {
         let source = source_row(ordinal, id);
         let copy = MirrorWrite::Row(Box::new(source.clone()));
-        mirror(&*driver, BatchWrite::Mirror(copy)).await;
-        assert_eq!(row(&*driver, &identity).await, Some(source));
+        mirror(&store, BatchWrite::Mirror(copy)).await;
+        assert_eq!(store.row(&identity).await, Some(source));
     }
-    assert_eq!(must(driver.count(&Default::default()).await), 1);
+    assert_eq!(must(store.count(&Default::default()).await), 1);
     let track = TrackRequest {
         placement: source_row(850, "two").placement,
         ..request("three", &identity)
     };
-    let again = write(&*driver, BatchWrite::Track(Box::new(track))).await;
-    assert_eq!(
-        again,
-        WriteOutcome::Tracked {
-            id: "two".to_owned(),
-            is_new: false
-        }
-    );
+    let again = store.write(BatchWrite::Track(Box::new(track))).await;
+    assert_eq!(again, WriteOutcome::tracked("two", false));
     let mut source = source_row(800, "one");
     source.items = 9;
     source.generation = 9;
     source.state = RowState::Cleared;
-    mirror(
-        &*driver,
-        BatchWrite::Mirror(MirrorWrite::Row(Box::new(source))),
-    )
-    .await;
-    let told = some(row(&*driver, &identity).await);
+    mirror(&store, BatchWrite::mirror_row(source)).await;
+    let told = some(store.row(&identity).await);
     assert_eq!(
         told,
         source_row(800, "one"),
@@ -219,32 +190,30 @@ async fn a_mirrored_row_equals_its_source(fixture: Arc<dyn DriverFixture>) {
     );
 }
 
-async fn numbers_given_after_a_mirror_are_higher(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    let other = fixture.open().await;
+async fn numbers_given_after_a_mirror_are_higher(store: TestStore) {
+    let other = store.open().await;
     let key = space("t").key("k");
-    mirror(&*driver, copied(70_000, 1, 1..=1)).await;
-    let first = version_after(&*other, &key, set("1")).await;
+    mirror(&store, copied(70_000, 1, 1..=1)).await;
+    let first = other.version_after(&key, set("1")).await;
     assert!(first > 70_000, "{first}");
     let copy = ValueEntry {
         version: 80_000,
-        ..some(get(&*driver, &key).await)
+        ..some(store.value(&key).await)
     };
-    mirror(&*driver, value(&space("u").key("k"), Some(copy))).await;
-    write(&*other, append(&space("u").log("items"), &[])).await;
-    let generation = some(head(&*driver, &space("u").log("items")).await).generation;
+    mirror(&store, value(&space("u").key("k"), Some(copy))).await;
+    other.append(&space("u").log("items"), &[]).await;
+    let generation = some(store.head(&space("u").log("items")).await).generation;
     assert!(generation > 80_000, "{generation}");
     let copy = MirrorWrite::Row(Box::new(source_row(90_000, "one")));
-    mirror(&*driver, BatchWrite::Mirror(copy)).await;
-    write(&*other, track("two", &identity("t"))).await;
-    let ordinal = some(row(&*driver, &identity("t")).await).ordinal;
+    mirror(&store, BatchWrite::Mirror(copy)).await;
+    other.write(track("two", &identity("t"))).await;
+    let ordinal = some(store.row(&identity("t")).await).ordinal;
     assert!(ordinal > 90_000, "{ordinal}");
 }
 
-async fn numbers_that_leave_none_to_give_are_not_mirrored(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn numbers_that_leave_none_to_give_are_not_mirrored(store: TestStore) {
     let key = space("t").key("k");
-    let first = version_after(&*driver, &key, set("1")).await;
+    let first = store.version_after(&key, set("1")).await;
     let copy = |version| {
         let entry = ValueEntry {
             kind: "number",
@@ -260,31 +229,27 @@ async fn numbers_that_leave_none_to_give_are_not_mirrored(fixture: Arc<dyn Drive
         for write in [
             copy(number),
             copied(number, 1, 1..=1),
-            BatchWrite::Mirror(MirrorWrite::Row(Box::new(source_row(number, "one")))),
+            BatchWrite::mirror_row(source_row(number, "one")),
         ] {
-            let words = refusal(attempt(&*driver, write).await);
+            let words = refusal(store.attempt(write).await);
             assert!(words.contains(&number.to_string()), "{words}");
         }
     }
-    assert_eq!(some(get(&*driver, &key).await).version, first);
-    mirror(&*driver, copy(MAX_COPIED)).await;
+    assert_eq!(some(store.value(&key).await).version, first);
+    mirror(&store, copy(MAX_COPIED)).await;
     for number in 1..=3 {
-        let next = version_after(&*driver, &key, set("1")).await;
+        let next = store.version_after(&key, set("1")).await;
         assert!(next >= MAX_COPIED + number, "{next}");
     }
 }
 
-async fn a_mirrored_id_is_known_to_appends(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_mirrored_id_is_known_to_appends(store: TestStore) {
     let batch = Batch::of([
         copied(700, 2, 1..=2),
         append(&log(), &[("id2", "9"), ("new", "3")]),
     ]);
-    let outcomes = must(driver.commit(batch).await);
-    let head = Head {
-        generation: 700,
-        last: 3,
-    };
+    let outcomes = must(store.commit(batch).await);
+    let head = Head::new(700, 3);
     let seqs = vec![2, 3];
     assert_eq!(
         outcomes,

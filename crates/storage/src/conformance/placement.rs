@@ -1,13 +1,11 @@
 //! Index rows under conditions: the first placement stays, and a mark tells whether a row was touched.
 
 use super::steps::*;
-use super::{ConformanceCase, DriverFixture};
+use super::{ConformanceCase, TestStore};
 use crate::address::DEFAULT_TENANT;
-use crate::batch::{Batch, BatchCheck, BatchWrite, MirrorWrite, WriteOutcome};
+use crate::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
 use crate::directory::{IndexRow, RowFilter, RowMark, RowOrder, TrackRequest};
-use crate::driver::Driver;
 use crate::{Result, SessionIdentity};
-use std::sync::Arc;
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     g068_a_second_placement_is_refused_naming_both,
@@ -38,13 +36,14 @@ fn refused(wanted: &str, kept: &str, agent: &str) -> String {
     )
 }
 
-async fn g068_a_second_placement_is_refused_naming_both(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    let other = fixture.open().await;
-    write(&*driver, placed("one", "First", &["main", "second"])).await;
+async fn g068_a_second_placement_is_refused_naming_both(store: TestStore) {
+    let other = store.open().await;
+    store
+        .write(placed("one", "First", &["main", "second"]))
+        .await;
     let here = crate::address::Space::of(DEFAULT_TENANT, &member("First"));
-    write(&*driver, append(&here.log("items"), &[("a", "1")])).await;
-    let before = snapshot(&*driver, &here).await;
+    store.append(&here.log("items"), &[("a", "1")]).await;
+    let before = store.snapshot(&here).await;
     for names in [&["second", "main"][..], &["main"], &["third"], &[]] {
         let batch = Batch::of([
             append(&here.log("items"), &[("b", "2")]),
@@ -53,32 +52,30 @@ async fn g068_a_second_placement_is_refused_naming_both(fixture: Arc<dyn DriverF
         ]);
         let words = refused(&names.join(", "), "main, second", "Second");
         assert_eq!(refusal(other.commit(batch).await), words);
-        let alone = attempt(&*other, placed("two", "Second", names)).await;
+        let alone = other.attempt(placed("two", "Second", names)).await;
         assert_eq!(refusal(alone), words);
-        assert_eq!(snapshot(&*driver, &here).await, before, "after {names:?}");
+        assert_eq!(store.snapshot(&here).await, before, "after {names:?}");
     }
     assert_eq!(
-        write(&*other, placed("two", "Second", &["main", "second"])).await,
-        WriteOutcome::Tracked {
-            id: "one".to_owned(),
-            is_new: false
-        }
+        other
+            .write(placed("two", "Second", &["main", "second"]))
+            .await,
+        WriteOutcome::tracked("one", false)
     );
 }
 
-async fn g068_of_writers_at_once_one_placement_stays(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g068_of_writers_at_once_one_placement_stays(store: TestStore) {
     let mut writers = tokio::task::JoinSet::new();
     for number in 0..8 {
-        let (driver, name) = (fixture.open().await, format!("store{number}"));
+        let (store, name) = (store.open().await, format!("store{number}"));
         writers.spawn(async move {
             let row = format!("row{number}");
-            let done = attempt(&*driver, placed(&row, "First", &[&name])).await;
+            let done = store.attempt(placed(&row, "First", &[&name])).await;
             (name, done)
         });
     }
     let written = writers.join_all().await;
-    let row = some(row(&*driver, &member("First")).await);
+    let row = some(store.row(&member("First")).await);
     for (name, done) in written {
         match done {
             Ok(_) => assert_eq!(row.placement, [name]),
@@ -90,34 +87,25 @@ async fn g068_of_writers_at_once_one_placement_stays(fixture: Arc<dyn DriverFixt
     }
 }
 
-async fn g068_a_copied_row_changes_the_placement(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    write(&*driver, placed("one", "First", &["main"])).await;
-    let mut moved = some(row(&*driver, &member("First")).await);
+async fn g068_a_copied_row_changes_the_placement(store: TestStore) {
+    store.write(placed("one", "First", &["main"])).await;
+    let mut moved = some(store.row(&member("First")).await);
     moved.placement = vec!["second".to_owned()];
-    let copy = BatchWrite::Mirror(MirrorWrite::Row(Box::new(moved)));
+    let copy = BatchWrite::mirror_row(moved);
     let batch = Batch::of([copy, placed("two", "Second", &["second"])]);
-    must(driver.commit(batch).await);
-    let late = attempt(&*driver, placed("three", "First", &["main"])).await;
+    must(store.commit(batch).await);
+    let late = store.attempt(placed("three", "First", &["main"])).await;
     assert_eq!(refusal(late), refused("main", "second", "First"));
 }
 
 fn under(mark: Option<RowMark>) -> BatchCheck {
-    BatchCheck::Row {
-        space: space("s"),
-        mark,
-    }
+    BatchCheck::row(space("s"), mark)
 }
 
-async fn untrack(driver: &dyn Driver, mark: Option<RowMark>) -> Result<Vec<WriteOutcome>> {
+async fn untrack(store: &TestStore, mark: Option<RowMark>) -> Result<Vec<WriteOutcome>> {
     let id = mark.as_ref().map_or("none", |mark| mark.id.as_str());
-    let write = BatchWrite::Untrack {
-        tenant: DEFAULT_TENANT.to_owned(),
-        id: id.to_owned(),
-    };
-    driver
-        .commit(Batch::of([write]).checking(under(mark)))
-        .await
+    let write = BatchWrite::untrack(DEFAULT_TENANT, id);
+    store.commit(Batch::of([write]).checking(under(mark))).await
 }
 
 fn moved_on(expected: Option<&RowMark>, found: Option<&RowMark>) -> String {
@@ -129,72 +117,61 @@ fn moved_on(expected: Option<&RowMark>, found: Option<&RowMark>) -> String {
     format!("{what} changed since it was read: expected {expected}, found {found}")
 }
 
-async fn marked(driver: &dyn Driver) -> RowMark {
-    some(row(driver, &identity("s")).await).mark()
+async fn marked(store: &TestStore) -> RowMark {
+    some(store.row(&identity("s")).await).mark()
 }
 
-async fn a_marked_row_is_untracked(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    write(&*driver, track("one", &identity("s"))).await;
-    let mark = marked(&*driver).await;
-    fixture.clock().advance(MINUTE);
-    write(&*driver, append(&space("s").log("items"), &[("a", "1")])).await;
-    let done = must(untrack(&*driver, Some(mark)).await);
+async fn a_marked_row_is_untracked(store: TestStore) {
+    store.write(track("one", &identity("s"))).await;
+    let mark = marked(&store).await;
+    store.clock().advance(MINUTE);
+    store.append(&space("s").log("items"), &[("a", "1")]).await;
+    let done = must(untrack(&store, Some(mark)).await);
     assert_eq!(done, [WriteOutcome::Erased(1)]);
-    assert_eq!(row(&*driver, &identity("s")).await, None);
-    assert_eq!(
-        must(untrack(&*driver, None).await),
-        [WriteOutcome::Erased(0)]
-    );
+    assert_eq!(store.row(&identity("s")).await, None);
+    assert_eq!(must(untrack(&store, None).await), [WriteOutcome::Erased(0)]);
 }
 
-async fn g031_a_row_touched_or_moved_since_it_was_marked_stays(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    let other = fixture.open().await;
-    write(&*driver, track("one", &identity("s"))).await;
-    let first = marked(&*driver).await;
-    fixture.clock().advance(MINUTE);
-    write(&*other, track("two", &identity("s"))).await;
-    let touched = marked(&*driver).await;
+async fn g031_a_row_touched_or_moved_since_it_was_marked_stays(store: TestStore) {
+    let other = store.open().await;
+    store.write(track("one", &identity("s"))).await;
+    let first = marked(&store).await;
+    store.clock().advance(MINUTE);
+    other.write(track("two", &identity("s"))).await;
+    let touched = marked(&store).await;
     assert_eq!(
-        refusal(untrack(&*driver, Some(first.clone())).await),
+        refusal(untrack(&store, Some(first.clone())).await),
         moved_on(Some(&first), Some(&touched))
     );
-    let mut copy = some(row(&*driver, &identity("s")).await);
+    let mut copy = some(store.row(&identity("s")).await);
     copy.placement = vec!["elsewhere".to_owned()];
     let moved = copy.mark();
-    write(
-        &*other,
-        BatchWrite::Mirror(MirrorWrite::Row(Box::new(copy))),
-    )
-    .await;
+    other.write(BatchWrite::mirror_row(copy)).await;
     assert_eq!(
-        refusal(untrack(&*driver, Some(touched.clone())).await),
+        refusal(untrack(&store, Some(touched.clone())).await),
         moved_on(Some(&touched), Some(&moved))
     );
-    assert_eq!(marked(&*driver).await, moved, "the row is still there");
-    must(untrack(&*other, Some(moved.clone())).await);
+    assert_eq!(marked(&store).await, moved, "the row is still there");
+    must(untrack(&other, Some(moved.clone())).await);
     assert_eq!(
-        refusal(untrack(&*driver, Some(moved.clone())).await),
+        refusal(untrack(&store, Some(moved.clone())).await),
         moved_on(Some(&moved), None)
     );
 }
 
-async fn g031_a_row_made_since_its_absence_was_seen_stays(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    write(&*driver, track("one", &identity("s"))).await;
-    let made = marked(&*driver).await;
+async fn g031_a_row_made_since_its_absence_was_seen_stays(store: TestStore) {
+    store.write(track("one", &identity("s"))).await;
+    let made = marked(&store).await;
     assert_eq!(
-        refusal(untrack(&*driver, None).await),
+        refusal(untrack(&store, None).await),
         moved_on(None, Some(&made))
     );
-    assert_eq!(marked(&*driver).await, made);
+    assert_eq!(marked(&store).await, made);
 }
 
-async fn a_copied_row_leaves_the_row_that_has_its_ordinal(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    write(&*driver, track("here", &identity("s"))).await;
-    let here = some(row(&*driver, &identity("s")).await);
+async fn a_copied_row_leaves_the_row_that_has_its_ordinal(store: TestStore) {
+    store.write(track("here", &identity("s"))).await;
+    let here = some(store.row(&identity("s")).await);
     let other = identity("other");
     let source = IndexRow {
         id: "there".to_owned(),
@@ -205,29 +182,26 @@ async fn a_copied_row_leaves_the_row_that_has_its_ordinal(fixture: Arc<dyn Drive
         identity: other.clone(),
         ..here.clone()
     };
-    let copy = BatchWrite::Mirror(MirrorWrite::Row(Box::new(source.clone())));
+    let copy = BatchWrite::mirror_row(source.clone());
     let mut ordinals = Vec::new();
     for _ in 0..2 {
-        write(&*driver, copy.clone()).await;
-        let copied = some(row(&*driver, &other).await);
+        store.write(copy.clone()).await;
+        let copied = some(store.row(&other).await);
         ordinals.push(copied.ordinal);
         let expected = IndexRow {
             ordinal: copied.ordinal,
             ..source.clone()
         };
         assert_eq!(copied, expected);
-        assert_eq!(row(&*driver, &identity("s")).await, Some(here.clone()));
-        let all = rows(
-            &*driver,
-            &RowFilter::tenant(DEFAULT_TENANT),
-            RowOrder::Oldest,
-        )
-        .await;
+        assert_eq!(store.row(&identity("s")).await, Some(here.clone()));
+        let all = store
+            .rows(&RowFilter::tenant(DEFAULT_TENANT), RowOrder::Oldest)
+            .await;
         assert_eq!(all, [here.clone(), copied]);
     }
     assert!(ordinals[0] > here.ordinal, "{ordinals:?}");
     assert_eq!(ordinals[0], ordinals[1], "repeating a copy moves nothing");
-    write(&*driver, track("late", &identity("late"))).await;
-    let late = some(row(&*driver, &identity("late")).await);
+    store.write(track("late", &identity("late"))).await;
+    let late = some(store.row(&identity("late")).await);
     assert!(late.ordinal > ordinals[0]);
 }

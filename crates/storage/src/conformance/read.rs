@@ -1,9 +1,8 @@
 //! Parts of logs and of values.
 
 use super::steps::*;
-use super::{ConformanceCase, DriverFixture};
+use super::{ConformanceCase, TestStore};
 use crate::driver::{LogRange, ValuePart};
-use std::sync::Arc;
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     a_range_gives_its_part_of_a_log,
@@ -13,12 +12,11 @@ pub(super) const CASES: &[ConformanceCase] = cases![
     a_limit_may_be_as_large_as_a_number_can_be,
 ];
 
-async fn a_range_gives_its_part_of_a_log(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_range_gives_its_part_of_a_log(store: TestStore) {
     let log = space("s").log("items");
     let five = [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4"), ("e", "5")];
-    write(&*driver, append(&log, &five)).await;
-    let whole = page(&*driver, &log).await;
+    store.append(&log, &five).await;
+    let whole = store.page(&log).await;
     for (range, expected) in [
         (LogRange::from(1, 10), vec![1, 2, 3, 4, 5]),
         (LogRange::from(0, 2), vec![1, 2]),
@@ -35,7 +33,7 @@ async fn a_range_gives_its_part_of_a_log(fixture: Arc<dyn DriverFixture>) {
         (LogRange::back_from(99, 1), vec![5]),
         (LogRange::head(), vec![]),
     ] {
-        let page = must(driver.read(&log, range).await);
+        let page = must(store.read(&log, range).await);
         let entries: Vec<_> = expected
             .iter()
             .map(|seq: &u64| whole.entries[*seq as usize - 1].clone())
@@ -45,11 +43,10 @@ async fn a_range_gives_its_part_of_a_log(fixture: Arc<dyn DriverFixture>) {
     }
 }
 
-async fn a_part_gives_its_window_of_a_list(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_part_gives_its_window_of_a_list(store: TestStore) {
     let key = space("s").key("k");
-    act(&*driver, &key, push(&["0", "1", "2", "3", "4"])).await;
-    let whole = some(get(&*driver, &key).await);
+    store.act(&key, push(&["0", "1", "2", "3", "4"])).await;
+    let whole = some(store.value(&key).await);
     for (from, to, expected) in [
         (0, -1, "[0,1,2,3,4]"),
         (0, 0, "[0]"),
@@ -64,68 +61,65 @@ async fn a_part_gives_its_window_of_a_list(fixture: Arc<dyn DriverFixture>) {
         (i64::MIN, i64::MAX, "[0,1,2,3,4]"),
         (i64::MAX, i64::MIN, "[]"),
     ] {
-        let part = must(driver.get(&key, ValuePart::Items(from, to)).await);
+        let part = must(store.get(&key, ValuePart::Items(from, to)).await);
         let mut entry = whole.clone();
         entry.value = json(expected);
         assert_eq!(part, Some(entry), "items {from} to {to}");
     }
     let absent = space("s").key("absent");
     assert_eq!(
-        must(driver.get(&absent, ValuePart::Items(0, -1)).await),
+        must(store.get(&absent, ValuePart::Items(0, -1)).await),
         None
     );
 }
 
-async fn a_window_of_anything_else_is_the_whole(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_window_of_anything_else_is_the_whole(store: TestStore) {
     for (name, value) in [
         ("text", "\"abc\""),
         ("object", "{\"a\":[1]}"),
         ("null", "null"),
     ] {
         let key = space("s").key(name);
-        act(&*driver, &key, set(value)).await;
-        let whole = some(get(&*driver, &key).await);
+        store.act(&key, set(value)).await;
+        let whole = some(store.value(&key).await);
         assert_eq!(whole.value, json(value));
-        let part = must(driver.get(&key, ValuePart::Items(5, 9)).await);
+        let part = must(store.get(&key, ValuePart::Items(5, 9)).await);
         assert_eq!(part, Some(whole));
     }
 }
 
-async fn nothing_of_a_value_tells_about_it(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn nothing_of_a_value_tells_about_it(store: TestStore) {
     for (name, value) in [("list", "[1,2,3]"), ("empty", "[]"), ("text", "\"abc\"")] {
         let key = space("s").key(name);
-        write(&*driver, apply_for(&key, set(value), HOUR)).await;
-        let mut expected = some(get(&*driver, &key).await);
+        store.write(apply_for(&key, set(value), HOUR)).await;
+        let mut expected = some(store.value(&key).await);
         assert!(expected.expires_at.is_some());
         expected.value = json("null");
-        let nothing = must(driver.get(&key, ValuePart::Nothing).await);
+        let nothing = must(store.get(&key, ValuePart::Nothing).await);
         assert_eq!(nothing, Some(expected), "{value}");
     }
 }
 
-async fn a_limit_may_be_as_large_as_a_number_can_be(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_limit_may_be_as_large_as_a_number_can_be(store: TestStore) {
     let here = space("s");
-    write(&*driver, append(&here.log("items"), &[("a", "1")])).await;
-    act(&*driver, &here.key("k"), set("1")).await;
+    store.append(&here.log("items"), &[("a", "1")]).await;
+    store.act(&here.key("k"), set("1")).await;
     let read = must(
-        driver
+        store
             .read(&here.log("items"), LogRange::from(1, usize::MAX))
             .await,
     );
     assert_eq!(read.entries.len(), 1);
     let back = must(
-        driver
+        store
             .read(&here.log("items"), LogRange::last(usize::MAX))
             .await,
     );
     assert_eq!(back.entries, read.entries);
-    let found = must(driver.scan(&here, &scan("*", usize::MAX)).await);
+    let found = must(store.scan(&here, &scan("*", usize::MAX)).await);
     assert_eq!(found.len(), 1);
     let filter = crate::directory::RowFilter::default();
     let page = crate::directory::PageRequest::first(usize::MAX);
-    assert_eq!(must(driver.identities(&filter, &page).await), []);
-    assert_eq!(must(driver.sweep(usize::MAX).await), 0);
+    assert_eq!(must(store.identities(&filter, &page).await), []);
+    assert_eq!(must(store.sweep(usize::MAX).await), 0);
 }

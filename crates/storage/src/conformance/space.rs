@@ -1,13 +1,11 @@
 //! Spaces: what belongs to one owner is never met by another.
 
 use super::steps::*;
-use super::{ConformanceCase, DriverFixture};
+use super::{ConformanceCase, SpaceSnapshot, TestStore};
 use crate::SessionIdentity;
 use crate::address::{DEFAULT_TENANT, LogKey, Space};
 use crate::batch::{Batch, WriteOutcome};
 use crate::directory::RowState;
-use crate::driver::Driver;
-use std::sync::Arc;
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     g051_distinct_identities_never_share_a_byte,
@@ -45,7 +43,7 @@ fn identities() -> Vec<SessionIdentity> {
 }
 
 /// Writes something different into each space, then expects to find it there alone.
-async fn kept_apart(driver: &dyn Driver, spaces: &[Space]) {
+async fn kept_apart(store: &TestStore, spaces: &[Space]) {
     for (number, space) in spaces.iter().enumerate() {
         let mark = number.to_string();
         let batch = Batch::of([
@@ -53,13 +51,13 @@ async fn kept_apart(driver: &dyn Driver, spaces: &[Space]) {
             apply(&space.key("k"), set(&mark)),
             apply(&space.key("list"), push(&[&mark])),
         ]);
-        must(driver.commit(batch).await);
+        must(store.commit(batch).await);
     }
     for (number, space) in spaces.iter().enumerate() {
         let mark = number.to_string();
         let found = (
-            entries(driver, &space.log("items")).await,
-            values(driver, space, "*").await,
+            store.entries(&space.log("items")).await,
+            store.values(space, "*").await,
         );
         let expected = (
             vec![entry(1, "id", &mark)],
@@ -72,26 +70,23 @@ async fn kept_apart(driver: &dyn Driver, spaces: &[Space]) {
     }
 }
 
-async fn g051_distinct_identities_never_share_a_byte(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g051_distinct_identities_never_share_a_byte(store: TestStore) {
     let spaces: Vec<Space> = identities()
         .iter()
         .map(|identity| Space::of(DEFAULT_TENANT, identity))
         .collect();
-    kept_apart(&*driver, &spaces).await;
+    kept_apart(&store, &spaces).await;
 }
 
-async fn g052_tenants_never_share_a_byte(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g052_tenants_never_share_a_byte(store: TestStore) {
     let spaces: Vec<Space> = TEXTS
         .iter()
         .map(|tenant| Space::of(tenant, &identity("s")))
         .collect();
-    kept_apart(&*driver, &spaces).await;
+    kept_apart(&store, &spaces).await;
 }
 
-async fn g052_spaces_that_look_alike_never_share_a_byte(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g052_spaces_that_look_alike_never_share_a_byte(store: TestStore) {
     let here = space("s");
     let lease = here.lease().space;
     let spaces = [
@@ -113,7 +108,7 @@ async fn g052_spaces_that_look_alike_never_share_a_byte(fixture: Arc<dyn DriverF
             &must(SessionIdentity::builder("a:Agent/x").build()),
         ),
     ];
-    kept_apart(&*driver, &spaces).await;
+    kept_apart(&store, &spaces).await;
     let names: Vec<LogKey> = [
         "items", "items2", "item", "k", "list", "a_b", "axb", "a%", "*",
     ]
@@ -121,37 +116,37 @@ async fn g052_spaces_that_look_alike_never_share_a_byte(fixture: Arc<dyn DriverF
     .map(|name| space("names").log(*name))
     .collect();
     for log in &names {
-        write(&*driver, append(log, &[(&log.name, "1")])).await;
+        store.append(log, &[(&log.name, "1")]).await;
     }
     for log in &names {
-        assert_eq!(entries(&*driver, log).await, [entry(1, &log.name, "1")]);
+        assert_eq!(store.entries(log).await, [entry(1, &log.name, "1")]);
     }
 }
 
 /// Removes or clears one space after the other; the others stay byte-equal each time.
-async fn ends_alone(driver: &dyn Driver, identities: &[SessionIdentity], removed: bool) {
+async fn ends_alone(store: &TestStore, identities: &[SessionIdentity], removed: bool) {
     let spaces: Vec<Space> = identities
         .iter()
         .map(|identity| Space::of(DEFAULT_TENANT, identity))
         .collect();
     for (number, identity) in identities.iter().enumerate() {
-        write(driver, track(&format!("row{number}"), identity)).await;
+        store.write(track(&format!("row{number}"), identity)).await;
     }
-    kept_apart(driver, &spaces).await;
+    kept_apart(store, &spaces).await;
     let mut before = Vec::new();
     for space in &spaces {
-        before.push(snapshot(driver, space).await);
+        before.push(store.snapshot(space).await);
     }
     for (number, space) in spaces.iter().enumerate() {
         let end = if removed { remove(space) } else { clear(space) };
-        assert_eq!(write(driver, end).await, WriteOutcome::Erased(3), "{space}");
-        before[number] = snapshot(driver, space).await;
-        let left = log_names(driver, space).await.len();
+        assert_eq!(store.write(end).await, WriteOutcome::Erased(3), "{space}");
+        before[number] = store.snapshot(space).await;
+        let left = store.log_names(space).await.len();
         assert_eq!(left, usize::from(!removed), "logs of {space}");
-        assert_eq!(values(driver, space, "*").await, [], "values of {space}");
+        assert_eq!(store.values(space, "*").await, [], "values of {space}");
         for (other, expected) in spaces.iter().zip(&before) {
             assert_eq!(
-                &snapshot(driver, other).await,
+                &store.snapshot(other).await,
                 expected,
                 "{other} after the end of {space}"
             );
@@ -164,13 +159,11 @@ fn alike() -> Vec<SessionIdentity> {
     chats.into_iter().map(identity).collect()
 }
 
-async fn g054_wildcards_in_ids_are_letters(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    ends_alone(&*driver, &alike(), true).await;
+async fn g054_wildcards_in_ids_are_letters(store: TestStore) {
+    ends_alone(&store, &alike(), true).await;
 }
 
-async fn g055_a_prefix_is_a_whole_segment(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g055_a_prefix_is_a_whole_segment(store: TestStore) {
     let build = |builder: crate::IdentityBuilder| must(builder.build());
     let agent = |name: &str| SessionIdentity::builder(name);
     let nested = [
@@ -181,7 +174,7 @@ async fn g055_a_prefix_is_a_whole_segment(fixture: Arc<dyn DriverFixture>) {
         build(agent("acme").user_id("5").chat_name("c")),
         build(agent("acme").user_id("5").chat_name("c").scope("usage")),
     ];
-    ends_alone(&*driver, &nested, true).await;
+    ends_alone(&store, &nested, true).await;
 }
 
 fn siblings() -> Vec<SessionIdentity> {
@@ -191,18 +184,15 @@ fn siblings() -> Vec<SessionIdentity> {
     scoped.chain([base.clone()]).collect()
 }
 
-async fn g065_a_removed_space_leaves_its_siblings_as_they_were(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    ends_alone(&*driver, &siblings(), true).await;
+async fn g065_a_removed_space_leaves_its_siblings_as_they_were(store: TestStore) {
+    ends_alone(&store, &siblings(), true).await;
 }
 
-async fn g065_a_cleared_space_leaves_its_siblings_as_they_were(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    ends_alone(&*driver, &siblings(), false).await;
+async fn g065_a_cleared_space_leaves_its_siblings_as_they_were(store: TestStore) {
+    ends_alone(&store, &siblings(), false).await;
 }
 
-async fn clear_leaves_an_empty_log_of_items(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn clear_leaves_an_empty_log_of_items(store: TestStore) {
     let here = space("s");
     let batch = Batch::of([
         track("row", &identity("s")),
@@ -210,64 +200,61 @@ async fn clear_leaves_an_empty_log_of_items(fixture: Arc<dyn DriverFixture>) {
         append(&here.log("overlays"), &[("a", "1")]),
         apply(&here.key("k"), set("[1,2,3]")),
     ]);
-    must(driver.commit(batch).await);
-    let first = some(head(&*driver, &here.log("items")).await);
-    assert_eq!(write(&*driver, clear(&here)).await, WriteOutcome::Erased(4));
-    let second = some(head(&*driver, &here.log("items")).await);
+    must(store.commit(batch).await);
+    let first = some(store.head(&here.log("items")).await);
+    assert_eq!(store.write(clear(&here)).await, WriteOutcome::Erased(4));
+    let second = some(store.head(&here.log("items")).await);
     assert_eq!(second.last, 0);
     assert!(second.generation > first.generation);
-    assert_eq!(log_names(&*driver, &here).await, ["items"]);
-    assert_eq!(values(&*driver, &here, "*").await, []);
-    let row = some(row(&*driver, &identity("s")).await);
+    assert_eq!(store.log_names(&here).await, ["items"]);
+    assert_eq!(store.values(&here, "*").await, []);
+    let row = some(store.row(&identity("s")).await);
     assert_eq!(
         (row.state, row.items, row.generation),
         (RowState::Cleared, 0, second.generation)
     );
-    assert_eq!(write(&*driver, clear(&here)).await, WriteOutcome::Erased(0));
-    let third = some(head(&*driver, &here.log("items")).await);
+    assert_eq!(store.write(clear(&here)).await, WriteOutcome::Erased(0));
+    let third = some(store.head(&here.log("items")).await);
     assert!(third.generation > second.generation);
-    write(&*driver, append(&here.log("items"), &[("a", "3")])).await;
+    store.append(&here.log("items"), &[("a", "3")]).await;
     assert_eq!(
-        entries(&*driver, &here.log("items")).await,
+        store.entries(&here.log("items")).await,
         [entry(1, "a", "3")],
         "an id of before the clear is new"
     );
 }
 
-async fn clear_of_a_space_without_items_leaves_nothing(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn clear_of_a_space_without_items_leaves_nothing(store: TestStore) {
     let here = space("s");
-    assert_eq!(write(&*driver, clear(&here)).await, WriteOutcome::Erased(0));
-    assert_eq!(snapshot(&*driver, &here).await, SpaceSnapshot::nothing());
+    assert_eq!(store.write(clear(&here)).await, WriteOutcome::Erased(0));
+    assert_eq!(store.snapshot(&here).await, SpaceSnapshot::default());
     let batch = Batch::of([
         append(&here.log("usage"), &[("a", "1")]),
         apply(&here.key("k"), set("1")),
     ]);
-    must(driver.commit(batch).await);
-    assert_eq!(write(&*driver, clear(&here)).await, WriteOutcome::Erased(2));
-    assert_eq!(snapshot(&*driver, &here).await, SpaceSnapshot::nothing());
+    must(store.commit(batch).await);
+    assert_eq!(store.write(clear(&here)).await, WriteOutcome::Erased(2));
+    assert_eq!(store.snapshot(&here).await, SpaceSnapshot::default());
 }
 
-async fn g022_absent_empty_and_removed_differ(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g022_absent_empty_and_removed_differ(store: TestStore) {
     let here = space("s");
     let log = here.log("items");
     let items = |head: Option<crate::batch::Head>| head.map(|head| head.last);
-    assert_eq!(items(head(&*driver, &log).await), None);
-    write(&*driver, append(&log, &[("a", "1")])).await;
-    assert_eq!(items(head(&*driver, &log).await), Some(1));
-    write(&*driver, clear(&here)).await;
-    assert_eq!(items(head(&*driver, &log).await), Some(0));
-    write(&*driver, remove(&here)).await;
-    assert_eq!(items(head(&*driver, &log).await), None);
+    assert_eq!(items(store.head(&log).await), None);
+    store.append(&log, &[("a", "1")]).await;
+    assert_eq!(items(store.head(&log).await), Some(1));
+    store.write(clear(&here)).await;
+    assert_eq!(items(store.head(&log).await), Some(0));
+    store.write(remove(&here)).await;
+    assert_eq!(items(store.head(&log).await), None);
 }
 
-async fn g069_nothing_of_a_removed_space_can_be_read(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    let other = fixture.open().await;
+async fn g069_nothing_of_a_removed_space_can_be_read(store: TestStore) {
+    let other = store.open().await;
     let here = space("s");
-    let untouched = snapshot(&*driver, &here).await;
-    assert_eq!(untouched, SpaceSnapshot::nothing());
+    let untouched = store.snapshot(&here).await;
+    assert_eq!(untouched, SpaceSnapshot::default());
     let batch = Batch::of([
         append(&here.log("items"), &[("a", "1")]),
         append(&here.log("blobs"), &[("a", "1")]),
@@ -275,18 +262,12 @@ async fn g069_nothing_of_a_removed_space_can_be_read(fixture: Arc<dyn DriverFixt
         apply(&here.key("k"), set("[1]")),
         apply_for(&here.key("short"), set("1"), MINUTE),
     ]);
-    must(driver.commit(batch).await);
-    assert_eq!(
-        write(&*driver, remove(&here)).await,
-        WriteOutcome::Erased(4)
-    );
-    for handle in [&driver, &other] {
-        assert_eq!(snapshot(&**handle, &here).await, SpaceSnapshot::nothing());
+    must(store.commit(batch).await);
+    assert_eq!(store.write(remove(&here)).await, WriteOutcome::Erased(4));
+    for handle in [&store, &other] {
+        assert_eq!(handle.snapshot(&here).await, SpaceSnapshot::default());
     }
-    assert_eq!(
-        write(&*driver, remove(&here)).await,
-        WriteOutcome::Erased(0)
-    );
-    fixture.clock().advance(2 * MINUTE);
-    assert_eq!(must(driver.sweep(MANY).await), 0);
+    assert_eq!(store.write(remove(&here)).await, WriteOutcome::Erased(0));
+    store.clock().advance(2 * MINUTE);
+    assert_eq!(must(store.sweep(MANY).await), 0);
 }

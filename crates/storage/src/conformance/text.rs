@@ -1,11 +1,11 @@
 //! Text: what went in comes out byte for byte.
 
 use super::steps::*;
-use super::{ConformanceCase, DriverFixture};
+use super::{ConformanceCase, TestStore};
 use crate::StoredValue;
 use crate::batch::{Batch, BatchWrite, NewEntry};
-use crate::operation::{Operation, OperationOutput};
-use std::sync::Arc;
+use crate::operation::Operation;
+use crate::operation::OperationOutput::{Items, Taken};
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     g043_json_round_trips_byte_for_byte,
@@ -59,43 +59,38 @@ const TEXTS: &[&str] = &[
     "true",
 ];
 
-async fn g043_json_round_trips_byte_for_byte(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    let other = fixture.open().await;
+async fn g043_json_round_trips_byte_for_byte(store: TestStore) {
+    let other = store.open().await;
     let here = space("s");
-    let bodies = JSONS.iter().enumerate().map(|(number, text)| NewEntry {
-        id: format!("{number}"),
-        body: json(text),
-    });
-    let append = BatchWrite::Append {
-        log: here.log("items"),
-        entries: bodies.collect(),
-    };
+    let bodies = JSONS
+        .iter()
+        .enumerate()
+        .map(|(number, text)| NewEntry::new(format!("{number}"), json(text)));
+    let append = BatchWrite::append(here.log("items"), bodies.collect());
     let sets = JSONS.iter().enumerate().map(|(number, text)| {
         let value = Operation::Set(StoredValue::Plain(json(text)));
         apply(&here.key(format!("k{number}")), value)
     });
-    must(driver.commit(Batch::of(sets.chain([append]))).await);
-    for handle in [&driver, &other] {
-        let stored = entries(&**handle, &here.log("items")).await;
+    must(store.commit(Batch::of(sets.chain([append]))).await);
+    for handle in [&store, &other] {
+        let stored = handle.entries(&here.log("items")).await;
         let stored: Vec<&str> = stored.iter().map(|(_, _, body)| body.as_str()).collect();
         assert_eq!(stored, JSONS);
         for (number, expected) in JSONS.iter().enumerate() {
-            let found = text(&**handle, &here.key(format!("k{number}"))).await;
+            let found = handle.text(&here.key(format!("k{number}"))).await;
             assert_eq!(found.as_deref(), Some(*expected));
         }
     }
-    let taken = act(&*driver, &here.key("k2"), Operation::GetDel).await;
+    let taken = store.act(&here.key("k2"), Operation::GetDel).await;
     assert_eq!(
         taken,
-        OperationOutput::Taken(Some(StoredValue::Plain(json(JSONS[2])))),
+        Taken(Some(StoredValue::Plain(json(JSONS[2])))),
         "white space inside is kept"
     );
 }
 
-async fn g145_text_round_trips_in_every_place(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    let other = fixture.open().await;
+async fn g145_text_round_trips_in_every_place(store: TestStore) {
+    let other = store.open().await;
     for (number, given) in TEXTS.iter().enumerate() {
         let here = space(&format!("s{number}"));
         let quoted = must(crate::Json::of(given));
@@ -103,54 +98,51 @@ async fn g145_text_round_trips_in_every_place(fixture: Arc<dyn DriverFixture>) {
             append(&here.log(*given), &[(given, quoted.as_str())]),
             apply(&here.key(*given), set(quoted.as_str())),
         ]);
-        must(driver.commit(batch).await);
-        for handle in [&driver, &other] {
-            assert_eq!(log_names(&**handle, &here).await, [*given]);
+        must(store.commit(batch).await);
+        for handle in [&store, &other] {
+            assert_eq!(handle.log_names(&here).await, [*given]);
             assert_eq!(
-                entries(&**handle, &here.log(*given)).await,
+                handle.entries(&here.log(*given)).await,
                 [entry(1, given, quoted.as_str())]
             );
             assert_eq!(
-                values(&**handle, &here, "*").await,
+                handle.values(&here, "*").await,
                 [((*given).to_owned(), quoted.as_str().to_owned())]
             );
         }
     }
 }
 
-async fn g145_items_round_trip_through_every_list_operation(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g145_items_round_trip_through_every_list_operation(store: TestStore) {
     let key = space("s").key("k");
-    act(&*driver, &key, push(JSONS)).await;
+    store.act(&key, push(JSONS)).await;
     assert_eq!(
-        text(&*driver, &key).await,
+        store.text(&key).await,
         Some(format!("[{}]", JSONS.join(",")))
     );
     for (index, text) in JSONS.iter().enumerate().rev() {
         let index = i64::try_from(index).unwrap_or(0);
-        act(&*driver, &key, Operation::ArraySet(index, json("0"))).await;
-        act(&*driver, &key, Operation::ArraySet(index, json(text))).await;
+        store.act(&key, Operation::ArraySet(index, json("0"))).await;
+        store
+            .act(&key, Operation::ArraySet(index, json(text)))
+            .await;
     }
     assert_eq!(
-        act(&*driver, &key, Operation::Pull(3)).await,
-        OperationOutput::Items(jsons(&JSONS[JSONS.len() - 3..]))
+        store.act(&key, Operation::Pull(3)).await,
+        Items(jsons(&JSONS[JSONS.len() - 3..]))
     );
     assert_eq!(
-        act(&*driver, &key, Operation::PullAll).await,
-        OperationOutput::Items(jsons(&JSONS[..JSONS.len() - 3]))
+        store.act(&key, Operation::PullAll).await,
+        Items(jsons(&JSONS[..JSONS.len() - 3]))
     );
     for text in JSONS {
-        act(&*driver, &key, add_to_set(&[text])).await;
-        let last = act(&*driver, &key, Operation::Pop).await;
-        assert_eq!(
-            last,
-            OperationOutput::Taken(Some(StoredValue::from(json(text))))
-        );
+        store.act(&key, add_to_set(&[text])).await;
+        let last = store.act(&key, Operation::Pop).await;
+        assert_eq!(last, Taken(Some(StoredValue::from(json(text)))));
     }
 }
 
-async fn g145_names_and_ids_of_any_text_are_kept_apart(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g145_names_and_ids_of_any_text_are_kept_apart(store: TestStore) {
     let here = space("s");
     let names: Vec<&str> = TEXTS
         .iter()
@@ -162,13 +154,13 @@ async fn g145_names_and_ids_of_any_text_are_kept_apart(fixture: Arc<dyn DriverFi
     let ids: Vec<(&str, &str)> = names.iter().map(|name| (*name, "1")).collect();
     let sets = names.iter().map(|name| apply(&here.key(*name), set("1")));
     let batch = Batch::of(sets.chain([append(&here.log("items"), &ids)]));
-    must(driver.commit(batch).await);
-    let found = values(&*driver, &here, "*").await;
+    must(store.commit(batch).await);
+    let found = store.values(&here, "*").await;
     let found: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
     let mut sorted = names.clone();
     sorted.sort_unstable();
     assert_eq!(found, sorted);
-    let stored = entries(&*driver, &here.log("items")).await;
+    let stored = store.entries(&here.log("items")).await;
     let stored: Vec<&str> = stored.iter().map(|(_, id, _)| id.as_str()).collect();
     assert_eq!(stored, names);
 }

@@ -1,12 +1,12 @@
 //! Values: what each operation does to a missing value, to one it fits, and to one it does not.
 
 use super::steps::*;
-use super::{ConformanceCase, DriverFixture};
+use super::{ConformanceCase, TestStore};
 use crate::batch::{Batch, BatchCheck, ValueEntry, WriteOutcome};
-use crate::operation::{MAX_SAFE, Operation, OperationOutput};
+use crate::operation::OperationOutput::{Nothing, Number, Taken};
+use crate::operation::{MAX_SAFE, Operation};
 use crate::{Json, StoredValue};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     g101_every_value_comes_back_as_itself,
@@ -38,14 +38,13 @@ const EVERY_VALUE: &[(&str, &str, u64)] = &[
     ("[1,\"two\",[3],{\"four\":4},null]", "list", 5),
 ];
 
-async fn g101_every_value_comes_back_as_itself(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    let other = fixture.open().await;
+async fn g101_every_value_comes_back_as_itself(store: TestStore) {
+    let other = store.open().await;
     for (number, (text, kind, length)) in EVERY_VALUE.iter().enumerate() {
         let key = space("s").key(format!("k{number}"));
-        let outcome = write(&*driver, apply(&key, set(text))).await;
+        let outcome = store.write(apply(&key, set(text))).await;
         let WriteOutcome::Applied {
-            output: OperationOutput::Nothing,
+            output: Nothing,
             version: Some(version),
         } = outcome
         else {
@@ -59,89 +58,72 @@ async fn g101_every_value_comes_back_as_itself(fixture: Arc<dyn DriverFixture>) 
             expires_at: None,
             stale_possible: false,
         };
-        for handle in [&driver, &other] {
-            assert_eq!(get(&**handle, &key).await, Some(expected.clone()));
+        for handle in [&store, &other] {
+            assert_eq!(handle.value(&key).await, Some(expected.clone()));
         }
     }
 }
 
-async fn g101_a_missing_value_is_nothing(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g101_a_missing_value_is_nothing(store: TestStore) {
     let key = space("s").key("k");
-    assert_eq!(get(&*driver, &key).await, None);
-    act(&*driver, &key, set("null")).await;
-    assert_eq!(text(&*driver, &key).await.as_deref(), Some("null"));
-    act(&*driver, &key, Operation::Del).await;
-    assert_eq!(get(&*driver, &key).await, None);
+    assert_eq!(store.value(&key).await, None);
+    store.act(&key, set("null")).await;
+    assert_eq!(store.text(&key).await.as_deref(), Some("null"));
+    store.act(&key, Operation::Del).await;
+    assert_eq!(store.value(&key).await, None);
 }
 
-async fn a_value_is_deleted_with_or_without_being_taken(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_value_is_deleted_with_or_without_being_taken(store: TestStore) {
     let key = space("s").key("k");
-    assert_eq!(
-        act(&*driver, &key, Operation::Del).await,
-        OperationOutput::Nothing
-    );
-    assert_eq!(
-        act(&*driver, &key, Operation::GetDel).await,
-        OperationOutput::Taken(None)
-    );
+    assert_eq!(store.act(&key, Operation::Del).await, Nothing);
+    assert_eq!(store.act(&key, Operation::GetDel).await, Taken(None));
     for (value, _, _) in EVERY_VALUE {
-        act(&*driver, &key, set(value)).await;
-        let taken = write(&*driver, apply(&key, Operation::GetDel)).await;
+        store.act(&key, set(value)).await;
+        let taken = store.write(apply(&key, Operation::GetDel)).await;
         assert_eq!(
             taken,
-            WriteOutcome::Applied {
-                output: OperationOutput::Taken(Some(StoredValue::from(json(value)))),
-                version: None
-            }
+            WriteOutcome::applied(Taken(Some(StoredValue::from(json(value)))), None)
         );
-        assert_eq!(get(&*driver, &key).await, None, "{value} was taken");
-        act(&*driver, &key, set(value)).await;
-        assert_eq!(
-            act(&*driver, &key, Operation::Del).await,
-            OperationOutput::Nothing
-        );
-        assert_eq!(get(&*driver, &key).await, None, "{value} was deleted");
+        assert_eq!(store.value(&key).await, None, "{value} was taken");
+        store.act(&key, set(value)).await;
+        assert_eq!(store.act(&key, Operation::Del).await, Nothing);
+        assert_eq!(store.value(&key).await, None, "{value} was deleted");
     }
 }
 
-async fn numbers_are_counted_up_and_down(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn numbers_are_counted_up_and_down(store: TestStore) {
     let key = space("s").key("k");
     for (by, sum) in [(1, "1"), (41, "42"), (-50, "-8"), (0, "-8")] {
-        let answer = act(&*driver, &key, incr(by)).await;
-        assert_eq!(answer, OperationOutput::Number(json(sum)));
-        assert_eq!(text(&*driver, &key).await.as_deref(), Some(sum));
+        let answer = store.act(&key, incr(by)).await;
+        assert_eq!(answer, Number(json(sum)));
+        assert_eq!(store.text(&key).await.as_deref(), Some(sum));
     }
 }
 
-async fn g096_numbers_are_exact_or_refused(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g096_numbers_are_exact_or_refused(store: TestStore) {
     let key = space("s").key("k");
     for bound in [MAX_SAFE, -MAX_SAFE] {
         let almost = bound - bound.signum();
-        act(&*driver, &key, set(&almost.to_string())).await;
+        store.act(&key, set(&almost.to_string())).await;
         assert_eq!(
-            act(&*driver, &key, incr(bound.signum())).await,
-            OperationOutput::Number(json(&bound.to_string()))
+            store.act(&key, incr(bound.signum())).await,
+            Number(json(&bound.to_string()))
         );
-        let before = get(&*driver, &key).await;
+        let before = store.value(&key).await;
         for by in [bound.signum(), bound, i64::MAX, i64::MIN] {
             if by.signum() != bound.signum() {
                 continue;
             }
             assert_eq!(
-                refusal(attempt(&*driver, apply(&key, incr(by))).await),
+                refusal(store.attempt(apply(&key, incr(by))).await),
                 "Incr: result out of range for key \"k\""
             );
         }
-        assert_eq!(get(&*driver, &key).await, before);
+        assert_eq!(store.value(&key).await, before);
     }
 }
 
-async fn g096_a_number_with_a_fraction_is_counted(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g096_a_number_with_a_fraction_is_counted(store: TestStore) {
     let key = space("s").key("k");
     let by = |text: &str| Operation::Incr(must(json(text).to()));
     for (delta, sum) in [
@@ -150,24 +132,20 @@ async fn g096_a_number_with_a_fraction_is_counted(fixture: Arc<dyn DriverFixture
         ("0.25", "1"),
         ("2e3", "2001"),
     ] {
-        let answer = act(&*driver, &key, by(delta)).await;
-        assert_eq!(answer, OperationOutput::Number(json(sum)));
-        assert_eq!(text(&*driver, &key).await.as_deref(), Some(sum));
+        let answer = store.act(&key, by(delta)).await;
+        assert_eq!(answer, Number(json(sum)));
+        assert_eq!(store.text(&key).await.as_deref(), Some(sum));
     }
     assert_eq!(
-        refusal(attempt(&*driver, apply(&key, by("1e300"))).await),
+        refusal(store.attempt(apply(&key, by("1e300"))).await),
         "Incr: result out of range for key \"k\""
     );
 }
 
-async fn g099_a_version_is_never_used_again(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g099_a_version_is_never_used_again(store: TestStore) {
     let key = space("s").key("k");
-    let seen = version_after(&*driver, &key, set("1")).await;
-    let check = |version| BatchCheck::Version {
-        key: key.clone(),
-        version,
-    };
+    let seen = store.version_after(&key, set("1")).await;
+    let check = |version| BatchCheck::version(key.clone(), version);
     let guarded = |version| Batch::of([apply(&key, set("\"mine\""))]).checking(check(version));
     for erase in [
         apply(&key, Operation::Del),
@@ -175,30 +153,29 @@ async fn g099_a_version_is_never_used_again(fixture: Arc<dyn DriverFixture>) {
         clear(&key.space),
         wipe(&key.space, "k"),
     ] {
-        write(&*driver, erase).await;
+        store.write(erase).await;
         assert_eq!(
-            refusal(driver.commit(guarded(Some(seen))).await),
+            refusal(store.commit(guarded(Some(seen))).await),
             format!("{key} changed since it was read: expected {seen}, found nothing")
         );
-        let now = version_after(&*driver, &key, set("1")).await;
+        let now = store.version_after(&key, set("1")).await;
         assert!(now > seen, "{now} follows {seen}");
         assert_eq!(
-            refusal(driver.commit(guarded(Some(seen))).await),
+            refusal(store.commit(guarded(Some(seen))).await),
             format!("{key} changed since it was read: expected {seen}, found {now}")
         );
         assert_eq!(
-            refusal(driver.commit(guarded(None)).await),
+            refusal(store.commit(guarded(None)).await),
             format!("{key} changed since it was read: expected nothing, found {now}")
         );
-        assert_eq!(text(&*driver, &key).await.as_deref(), Some("1"));
+        assert_eq!(store.text(&key).await.as_deref(), Some("1"));
     }
-    let now = some(get(&*driver, &key).await).version;
-    must(driver.commit(guarded(Some(now))).await);
-    assert_eq!(text(&*driver, &key).await.as_deref(), Some("\"mine\""));
+    let now = some(store.value(&key).await).version;
+    must(store.commit(guarded(Some(now))).await);
+    assert_eq!(store.text(&key).await.as_deref(), Some("\"mine\""));
 }
 
-async fn versions_grow_with_each_change(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn versions_grow_with_each_change(store: TestStore) {
     let key = space("s").key("k");
     let mut last = 0;
     for op in [
@@ -213,15 +190,14 @@ async fn versions_grow_with_each_change(fixture: Arc<dyn DriverFixture>) {
         Operation::Pull(1),
         Operation::PullAll,
     ] {
-        let version = version_after(&*driver, &key, op.clone()).await;
+        let version = store.version_after(&key, op.clone()).await;
         assert!(version > last, "{} gave {version} after {last}", op.name());
-        assert_eq!(some(get(&*driver, &key).await).version, version);
+        assert_eq!(some(store.value(&key).await).version, version);
         last = version;
     }
 }
 
-async fn a_missing_value_has_no_version(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_missing_value_has_no_version(store: TestStore) {
     let key = space("s").key("k");
     for op in [
         Operation::Del,
@@ -230,11 +206,11 @@ async fn a_missing_value_has_no_version(fixture: Arc<dyn DriverFixture>) {
         Operation::Pull(2),
         Operation::PullAll,
     ] {
-        let outcome = write(&*driver, apply(&key, op.clone())).await;
+        let outcome = store.write(apply(&key, op.clone())).await;
         let WriteOutcome::Applied { version: None, .. } = outcome else {
             panic!("{} on a missing value gave {outcome:?}", op.name());
         };
-        assert_eq!(get(&*driver, &key).await, None);
+        assert_eq!(store.value(&key).await, None);
     }
 }
 
@@ -248,34 +224,35 @@ fn tally(labels: &str, add: &[(&str, i64)]) -> Operation {
     }
 }
 
-async fn sums_are_kept_by_name(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn sums_are_kept_by_name(store: TestStore) {
     let key = space("s").key("k");
-    let answer = act(&*driver, &key, tally("{\"day\":\"a\"}", &[("tokens", 3)])).await;
-    assert_eq!(answer, OperationOutput::Nothing);
+    let answer = store
+        .act(&key, tally("{\"day\":\"a\"}", &[("tokens", 3)]))
+        .await;
+    assert_eq!(answer, Nothing);
     let more = tally("{\"day\":\"b\"}", &[("tokens", -1), ("cost", 7)]);
-    act(&*driver, &key, more).await;
+    store.act(&key, more).await;
     assert_eq!(
-        text(&*driver, &key).await.as_deref(),
+        store.text(&key).await.as_deref(),
         Some("{\"labels\":{\"day\":\"a\"},\"sums\":{\"cost\":7,\"tokens\":2}}")
     );
 }
 
-async fn a_sum_beyond_its_range_is_refused(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_sum_beyond_its_range_is_refused(store: TestStore) {
     let key = space("s").key("k");
-    act(&*driver, &key, tally("null", &[("a", i64::MAX), ("b", 1)])).await;
-    let before = get(&*driver, &key).await;
+    store
+        .act(&key, tally("null", &[("a", i64::MAX), ("b", 1)]))
+        .await;
+    let before = store.value(&key).await;
     let more = tally("null", &[("a", 1), ("b", 1)]);
     assert_eq!(
-        refusal(attempt(&*driver, apply(&key, more)).await),
+        refusal(store.attempt(apply(&key, more)).await),
         "Tally: result out of range for key \"k\""
     );
-    assert_eq!(get(&*driver, &key).await, before);
+    assert_eq!(store.value(&key).await, before);
 }
 
-async fn g152_an_operation_on_the_wrong_type_is_refused(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn g152_an_operation_on_the_wrong_type_is_refused(store: TestStore) {
     let key = space("s").key("k \"q\"");
     let list_ops = [
         push(&["1"]),
@@ -286,8 +263,8 @@ async fn g152_an_operation_on_the_wrong_type_is_refused(fixture: Arc<dyn DriverF
         Operation::ArraySet(0, json("1")),
     ];
     for (value, kind, _) in EVERY_VALUE {
-        act(&*driver, &key, set(value)).await;
-        let before = get(&*driver, &key).await;
+        store.act(&key, set(value)).await;
+        let before = store.value(&key).await;
         let mut refused: Vec<(Operation, &str)> = Vec::new();
         if *kind != "number" {
             refused.push((incr(1), "number"));
@@ -297,26 +274,25 @@ async fn g152_an_operation_on_the_wrong_type_is_refused(fixture: Arc<dyn DriverF
         }
         for (op, wants) in refused {
             assert_eq!(
-                refusal(attempt(&*driver, apply(&key, op.clone())).await),
+                refusal(store.attempt(apply(&key, op.clone())).await),
                 format!(
                     "{}: key \"k \"q\"\" holds a {kind}, not a {wants}",
                     op.name()
                 )
             );
         }
-        assert_eq!(get(&*driver, &key).await, before, "{value} is unchanged");
+        assert_eq!(store.value(&key).await, before, "{value} is unchanged");
     }
 }
 
-async fn set_replaces_any_type(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn set_replaces_any_type(store: TestStore) {
     let key = space("s").key("k");
     let texts: Vec<&str> = EVERY_VALUE.iter().map(|(text, _, _)| *text).collect();
     for first in &texts {
         for second in ["[1,2]", "[]", "\"plain\""] {
             let batch = Batch::of([apply(&key, set(first)), apply(&key, set(second))]);
-            must(driver.commit(batch).await);
-            let found: Option<Json> = get(&*driver, &key).await.map(|entry| entry.value);
+            must(store.commit(batch).await);
+            let found: Option<Json> = store.value(&key).await.map(|entry| entry.value);
             assert_eq!(found, Some(json(second)), "{second} after {first}");
         }
     }

@@ -1,10 +1,9 @@
 //! Watches: every change wakes, whoever made it.
 
 use super::steps::*;
-use super::{ConformanceCase, DriverFixture};
+use super::{ConformanceCase, TestStore};
 use crate::batch::{Batch, BatchWrite};
 use crate::driver::LogWatch;
-use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) const CASES: &[ConformanceCase] = cases![
@@ -25,58 +24,48 @@ async fn wakes(watch: &mut LogWatch, what: &str) {
     }
 }
 
-async fn a_watch_wakes_when_its_log_grows(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
+async fn a_watch_wakes_when_its_log_grows(store: TestStore) {
     let log = space("s").log("items");
-    let mut watches = [
-        must(driver.watch(&log).await),
-        must(driver.watch(&log).await),
-    ];
+    let mut watches = [must(store.watch(&log).await), must(store.watch(&log).await)];
     for id in ["a", "b", "c"] {
-        write(&*driver, append(&log, &[(id, "1")])).await;
+        store.append(&log, &[(id, "1")]).await;
         for watch in &mut watches {
             wakes(watch, id).await;
         }
     }
 }
 
-async fn a_watch_wakes_on_writes_of_another_handle(fixture: Arc<dyn DriverFixture>) {
-    let reader = fixture.open().await;
-    let writer = fixture.open().await;
+async fn a_watch_wakes_on_writes_of_another_handle(store: TestStore) {
+    let writer = store.open().await;
     let log = space("s").log("items");
-    let mut watch = must(reader.watch(&log).await);
+    let mut watch = must(store.watch(&log).await);
     for last in 1..=5 {
-        write(&*writer, append(&log, &[(&format!("id{last}"), "1")])).await;
+        writer.append(&log, &[(&format!("id{last}"), "1")]).await;
         wakes(&mut watch, "an append").await;
-        while head(&*reader, &log).await.map(|head| head.last) != Some(last) {
+        while store.head(&log).await.map(|head| head.last) != Some(last) {
             wakes(&mut watch, "an append").await;
         }
     }
 }
 
-async fn a_watch_wakes_on_every_kind_of_change(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    let other = fixture.open().await;
+async fn a_watch_wakes_on_every_kind_of_change(store: TestStore) {
+    let other = store.open().await;
     let here = space("s");
     let log = here.log("items");
-    let redact = BatchWrite::Redact {
-        log: log.clone(),
-        bodies: vec![(1, json("null"))],
-    };
+    let redact = BatchWrite::redact(log.clone(), vec![(1, json("null"))]);
     for change in [redact, clear(&here), drop_log(&log), remove(&here)] {
         let what = format!("{change:?}");
-        write(&*driver, append(&log, &[("a", "1")])).await;
-        let mut watch = must(driver.watch(&log).await);
-        write(&*other, change).await;
+        store.append(&log, &[("a", "1")]).await;
+        let mut watch = must(store.watch(&log).await);
+        other.write(change).await;
         wakes(&mut watch, &what).await;
     }
 }
 
-async fn no_growth_between_reading_and_waiting_is_missed(fixture: Arc<dyn DriverFixture>) {
-    let reader = fixture.open().await;
-    let writer = fixture.open().await;
+async fn no_growth_between_reading_and_waiting_is_missed(store: TestStore) {
+    let writer = store.open().await;
     let log = space("s").log("items");
-    let mut watch = must(reader.watch(&log).await);
+    let mut watch = must(store.watch(&log).await);
     let count: u64 = 50;
     let written = tokio::spawn({
         let log = log.clone();
@@ -87,16 +76,15 @@ async fn no_growth_between_reading_and_waiting_is_missed(fixture: Arc<dyn Driver
             }
         }
     });
-    while head(&*reader, &log).await.map_or(0, |head| head.last) < count {
+    while store.head(&log).await.map_or(0, |head| head.last) < count {
         wakes(&mut watch, "the next append").await;
     }
     assert!(written.await.is_ok());
 }
 
-async fn a_watch_ends_with_its_driver(fixture: Arc<dyn DriverFixture>) {
-    let driver = fixture.open().await;
-    let mut watch = must(driver.watch(&space("s").log("items")).await);
-    must(driver.close().await);
+async fn a_watch_ends_with_its_driver(store: TestStore) {
+    let mut watch = must(store.watch(&space("s").log("items")).await);
+    must(store.close().await);
     let ended = async { while watch.changed().await {} };
     assert!(tokio::time::timeout(PATIENCE, ended).await.is_ok());
 }

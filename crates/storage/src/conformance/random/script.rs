@@ -1,11 +1,16 @@
 //! The script: operations drawn by a generator of fixed seed, the same for every driver.
 
-use super::super::steps::{jsons, space};
+use super::super::steps::{
+    acquire, clear, drop_log, identity, jsons, remove, request, space, wipe,
+};
 use crate::address::{LogKey, Space, ValueKey};
+use crate::batch::{BatchWrite, NewEntry};
 use crate::clock::Millis;
-use crate::driver::ValuePart;
+use crate::directory::{RowOrder, TrackRequest};
+use crate::driver::{LogRange, ValuePart, ValueScan};
 use crate::operation::Operation;
-use crate::{Json, SessionIdentity, StoredValue};
+use crate::pattern::Pattern;
+use crate::{Json, StoredValue};
 use std::collections::BTreeMap;
 
 /// One step of the script. What depends on earlier answers (versions, heads, places) is filled in when it runs.
@@ -15,29 +20,22 @@ pub(super) enum ScriptStep {
         guard: Option<ScriptGuard>,
         actions: Vec<ScriptWrite>,
     },
-    Read {
-        log: LogKey,
-        from: u64,
-        limit: usize,
-        is_backward: bool,
-    },
+    Read(LogKey, LogRange),
     Get(ValueKey, ValuePart),
-    Scan {
-        space: Space,
-        pattern: &'static str,
-        after: Option<&'static str>,
-        limit: usize,
-        part: ValuePart,
-    },
+    Scan(Space, ValueScan),
     Logs(Space),
-    Rows {
-        who: ScriptFilter,
-        is_newest_first: bool,
-        goes_on: bool,
-        limit: usize,
-    },
+    Rows(ScriptRows),
     Advance,
     Sweep,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ScriptRows {
+    pub(super) who: ScriptFilter,
+    pub(super) order: RowOrder,
+    /// Behind the row seen last.
+    pub(super) goes_on: bool,
+    pub(super) limit: usize,
 }
 
 /// A condition on what was seen last.
@@ -50,21 +48,13 @@ pub(super) enum ScriptGuard {
     Row(&'static str, bool),
 }
 
-/// A write.
 #[derive(Clone, Debug)]
 pub(super) enum ScriptWrite {
-    Append(LogKey, Vec<(String, Json)>),
-    Redact(LogKey, Vec<(u64, Json)>),
-    Apply(ValueKey, Operation, Option<Millis>),
+    /// What is the same whatever was answered before.
+    Fixed(BatchWrite),
     /// An operation on a lease with the epoch seen last.
     Renew(ValueKey),
     Release(ValueKey),
-    Wipe(Space, &'static str),
-    Drop(LogKey),
-    Clear(Space),
-    Remove(Space),
-    /// Tracks an identity for an agent; sometimes with other drivers than most do.
-    Track(String, SessionIdentity, &'static str, &'static str),
     /// Deletes the row seen last.
     Untrack,
     /// Copies the entries read last to a log that nothing else writes to.
@@ -75,7 +65,6 @@ pub(super) enum ScriptWrite {
     CopyRow(&'static str),
 }
 
-/// Which rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ScriptFilter {
     All,
@@ -208,51 +197,57 @@ impl Xorshift {
         }
     }
 
-    fn tally(&mut self) -> ScriptWrite {
+    fn tally(&mut self) -> BatchWrite {
         let add = BTreeMap::from([(self.pick(&["a", "b"]).to_owned(), 3)]);
         let labels = self.json(VALUES);
         let key = self.space().key("sums");
-        ScriptWrite::Apply(key, Operation::Tally { labels, add }, self.pick(LIVES))
+        let tally = Operation::Tally { labels, add };
+        BatchWrite::apply(key, tally, self.pick(LIVES))
     }
 
-    fn identity(&mut self) -> (SessionIdentity, &'static str) {
-        let agent = self.pick(AGENTS);
-        let chat = self.pick(CHATS);
-        (super::super::steps::identity(chat), agent)
+    /// Tracks an identity for an agent; sometimes with other drivers than most do.
+    fn track(&mut self, number: usize) -> BatchWrite {
+        let agent = self.pick(AGENTS).to_owned();
+        let identity = identity(self.pick(CHATS));
+        let drivers = self.pick(&["main", "main", "main", "other"]);
+        BatchWrite::Track(Box::new(TrackRequest {
+            placement: vec![drivers.to_owned()],
+            agent,
+            ..request(&format!("row{number}"), &identity)
+        }))
     }
 
     fn action(&mut self, number: usize) -> ScriptWrite {
-        match self.below(100) {
+        ScriptWrite::Fixed(match self.below(100) {
             0..=24 => {
                 let entries = (0..self.count(4)).map(|_| {
                     let id = format!("id{}", self.below(60));
-                    (id, self.json(VALUES))
+                    NewEntry::new(id, self.json(VALUES))
                 });
                 let entries = entries.collect();
-                ScriptWrite::Append(self.log(), entries)
+                BatchWrite::append(self.log(), entries)
             }
-            25 => ScriptWrite::Drop(self.log()),
-            26..=28 => ScriptWrite::Redact(self.log(), vec![(self.below(9), self.json(VALUES))]),
-            29..=68 => ScriptWrite::Apply(self.key(), self.op(), self.pick(LIVES)),
+            25 => drop_log(&self.log()),
+            26..=28 => BatchWrite::redact(self.log(), vec![(self.below(9), self.json(VALUES))]),
+            29..=68 => BatchWrite::apply(self.key(), self.op(), self.pick(LIVES)),
             69..=71 => self.tally(),
             72..=75 => {
-                let holder = self.pick(&["one", "two"]).to_owned();
-                ScriptWrite::Apply(
-                    self.lease(),
-                    Operation::Acquire { holder },
-                    Some(50 * 60_000),
-                )
+                let holder = self.pick(&["one", "two"]);
+                BatchWrite::apply(self.lease(), acquire(holder), Some(50 * 60_000))
             }
+            78..=79 => wipe(&self.space(), self.pick(PATTERNS)),
+            80 => clear(&self.space()),
+            81 => remove(&self.space()),
+            82..=89 => self.track(number),
+            rest => return self.depending(rest),
+        })
+    }
+
+    /// A write that depends on earlier answers.
+    fn depending(&mut self, drawn: u64) -> ScriptWrite {
+        match drawn {
             76 => ScriptWrite::Renew(self.lease()),
             77 => ScriptWrite::Release(self.lease()),
-            78..=79 => ScriptWrite::Wipe(self.space(), self.pick(PATTERNS)),
-            80 => ScriptWrite::Clear(self.space()),
-            81 => ScriptWrite::Remove(self.space()),
-            82..=89 => {
-                let (identity, agent) = self.identity();
-                let drivers = self.pick(&["main", "main", "main", "other"]);
-                ScriptWrite::Track(format!("row{number}"), identity, agent, drivers)
-            }
             90 => ScriptWrite::Untrack,
             91..=93 => ScriptWrite::CopyLog,
             94..=97 => ScriptWrite::CopyValue(self.key()),
@@ -287,27 +282,40 @@ impl Xorshift {
                     .map(|at| self.action(number * 4 + at))
                     .collect(),
             },
-            50..=61 => ScriptStep::Read {
-                log: self.log(),
-                from: self.pick(&[0, 1, 2, 5, 20, u64::MAX]),
-                limit: self.pick(&[0, 1, 3, 1_000]),
-                is_backward: self.chance(40),
-            },
+            50..=61 => {
+                let log = self.log();
+                let from = self.pick(&[0, 1, 2, 5, 20, u64::MAX]);
+                let limit = self.pick(&[0, 1, 3, 1_000]);
+                let range = match self.chance(40) {
+                    true => LogRange::back_from(from, limit),
+                    false => LogRange::from(from, limit),
+                };
+                ScriptStep::Read(log, range)
+            }
             62..=77 => ScriptStep::Get(self.key(), self.part()),
-            78..=86 => ScriptStep::Scan {
-                space: self.space(),
-                pattern: self.pick(PATTERNS),
-                after: self.pick(&[None, None, Some("l"), Some("n:"), Some("z")]),
-                limit: self.pick(&[0, 1, 2, 1_000]),
-                part: self.part(),
-            },
+            78..=86 => {
+                let space = self.space();
+                let scan = ValueScan {
+                    pattern: Pattern::parse(self.pick(PATTERNS)),
+                    after: self
+                        .pick(&[None, None, Some("l"), Some("n:"), Some("z")])
+                        .map(str::to_owned),
+                    limit: self.pick(&[0, 1, 2, 1_000]),
+                    part: self.part(),
+                };
+                ScriptStep::Scan(space, scan)
+            }
             87..=88 => ScriptStep::Logs(self.space()),
-            89..=96 => ScriptStep::Rows {
+            89..=96 => ScriptStep::Rows(ScriptRows {
                 who: self.who(),
-                is_newest_first: self.chance(50),
+                // `Recent` is left to its own case: within a second it depends on how fast the store is.
+                order: match self.chance(50) {
+                    true => RowOrder::Newest,
+                    false => RowOrder::Oldest,
+                },
                 goes_on: self.chance(30),
                 limit: self.pick(&[1, 2, 1_000]),
-            },
+            }),
             97..=98 => ScriptStep::Sweep,
             _ => ScriptStep::Advance,
         }

@@ -1,17 +1,14 @@
 //! Runs the script on one driver and spells its answers so that they can be compared.
 
-use super::super::steps::{MANY, identity, must, request, row, space};
-use super::script::{STEP, ScriptFilter, ScriptGuard, ScriptStep, ScriptWrite};
+use super::super::steps::{MANY, identity, must, row_filter, space};
+use super::script::{STEP, ScriptFilter, ScriptGuard, ScriptRows, ScriptStep, ScriptWrite};
 use crate::Error;
 use crate::address::{DEFAULT_TENANT, LogKey, ValueKey};
-use crate::batch::{
-    Batch, BatchCheck, BatchWrite, Head, MirrorWrite, NewEntry, ValueEntry, WriteOutcome,
-};
+use crate::batch::{Batch, BatchCheck, BatchWrite, Head, ValueEntry, WriteOutcome};
 use crate::clock::{Clock, Millis};
-use crate::directory::{IndexRow, PageRequest, RowFilter, RowMark, RowOrder};
-use crate::driver::{Direction, Driver, LogPage, LogRange, ValuePart, ValueScan};
+use crate::directory::{IndexRow, PageRequest, RowFilter, RowMark};
+use crate::driver::{Direction, Driver, LogPage, LogRange, ValuePart, first_row};
 use crate::operation::{LeaseGrant, Operation, OperationOutput};
-use crate::pattern::Pattern;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,39 +51,10 @@ impl ScriptRun {
     pub(super) async fn step(&mut self, step: &ScriptStep) -> String {
         match step {
             ScriptStep::Commit { guard, actions } => self.commit(guard.as_ref(), actions).await,
-            ScriptStep::Read {
-                log,
-                from,
-                limit,
-                is_backward,
-            } => {
-                let direction = if *is_backward {
-                    Direction::Backward
-                } else {
-                    Direction::Forward
-                };
-                let range = LogRange {
-                    from: *from,
-                    limit: *limit,
-                    direction,
-                };
-                self.read(log, range).await
-            }
+            ScriptStep::Read(log, range) => self.read(log, *range).await,
             ScriptStep::Get(key, part) => self.get(key, *part).await,
-            ScriptStep::Scan {
-                space,
-                pattern,
-                after,
-                limit,
-                part,
-            } => {
-                let scan = ValueScan {
-                    pattern: Pattern::parse(pattern),
-                    after: after.map(str::to_owned),
-                    limit: *limit,
-                    part: *part,
-                };
-                let found = must(self.driver.scan(space, &scan).await);
+            ScriptStep::Scan(space, scan) => {
+                let found = must(self.driver.scan(space, scan).await);
                 let found = found.iter().map(|(name, entry)| self.entry(name, entry));
                 found.collect::<Vec<String>>().join(" ")
             }
@@ -95,7 +63,7 @@ impl ScriptRun {
                 names.sort();
                 names.join(" ")
             }
-            ScriptStep::Rows { .. } => self.rows(step).await,
+            ScriptStep::Rows(wanted) => self.rows(wanted).await,
             ScriptStep::Advance => {
                 self.is_swept = false;
                 let step = Duration::from_millis(STEP.unsigned_abs());
@@ -131,26 +99,21 @@ impl ScriptRun {
 
     async fn check(&self, guard: &ScriptGuard) -> BatchCheck {
         match guard {
-            ScriptGuard::Head(log) => BatchCheck::Head {
-                log: log.clone(),
-                head: self.heads.get(log).copied().flatten(),
-            },
-            ScriptGuard::Version(key) => BatchCheck::Version {
-                key: key.clone(),
-                version: self.versions.get(key).copied().flatten(),
-            },
-            ScriptGuard::Lease(key) => BatchCheck::Lease {
-                key: key.clone(),
-                epoch: self.epoch(key),
-            },
+            ScriptGuard::Head(log) => {
+                BatchCheck::head(log.clone(), self.heads.get(log).copied().flatten())
+            }
+            ScriptGuard::Version(key) => {
+                BatchCheck::version(key.clone(), self.versions.get(key).copied().flatten())
+            }
+            ScriptGuard::Lease(key) => BatchCheck::lease(key.clone(), self.epoch(key)),
             ScriptGuard::Row(chat, is_gone) => {
                 let gone = is_gone.then(|| RowMark {
                     id: "gone".to_owned(),
                     touched_at: self.start,
                     placement: Vec::new(),
                 });
-                let row = row(&*self.driver, &identity(chat)).await;
-                let mark = gone.or(row.map(|row| row.mark()));
+                let row = first_row(&*self.driver, &row_filter(&identity(chat))).await;
+                let mark = gone.or(must(row).map(|row| row.mark()));
                 let space = space(chat);
                 BatchCheck::Row { space, mark }
             }
@@ -163,21 +126,9 @@ impl ScriptRun {
 
     /// The write, unless it copies something that was not seen yet.
     fn write(&self, action: &ScriptWrite) -> Option<BatchWrite> {
-        let lease = |key: &ValueKey, op| BatchWrite::Apply {
-            key: key.clone(),
-            op,
-            life: Some(STEP * 5 / 2),
-        };
+        let lease = |key: &ValueKey, op| BatchWrite::apply(key.clone(), op, Some(STEP * 5 / 2));
         Some(match action.clone() {
-            ScriptWrite::Append(log, entries) => BatchWrite::Append {
-                log,
-                entries: entries
-                    .into_iter()
-                    .map(|(id, body)| NewEntry { id, body })
-                    .collect(),
-            },
-            ScriptWrite::Redact(log, bodies) => BatchWrite::Redact { log, bodies },
-            ScriptWrite::Apply(key, op, life) => BatchWrite::Apply { key, op, life },
+            ScriptWrite::Fixed(write) => write,
             ScriptWrite::Renew(key) => {
                 let epoch = self.epoch(&key);
                 lease(&key, Operation::Renew { epoch })
@@ -186,39 +137,16 @@ impl ScriptRun {
                 let epoch = self.epoch(&key);
                 lease(&key, Operation::Release { epoch })
             }
-            ScriptWrite::Wipe(space, pattern) => BatchWrite::Wipe {
-                space,
-                pattern: Pattern::parse(pattern),
-            },
-            ScriptWrite::Drop(log) => BatchWrite::Drop { log },
-            ScriptWrite::Clear(space) => BatchWrite::Clear { space },
-            ScriptWrite::Remove(space) => BatchWrite::Remove { space },
-            ScriptWrite::Track(id, identity, agent, drivers) => {
-                let mut request = request(&id, &identity);
-                request.placement = vec![drivers.to_owned()];
-                request.agent = agent.to_owned();
-                BatchWrite::Track(Box::new(request))
-            }
-            ScriptWrite::Untrack => BatchWrite::Untrack {
-                tenant: DEFAULT_TENANT.to_owned(),
-                id: self.row.clone()?.id,
-            },
+            ScriptWrite::Untrack => BatchWrite::untrack(DEFAULT_TENANT, self.row.clone()?.id),
             ScriptWrite::CopyLog => {
                 let page = self.page.clone()?;
-                BatchWrite::Mirror(MirrorWrite::Log {
-                    log: space("copy").log("copy"),
-                    head: page.head?,
-                    entries: page.entries,
-                })
+                BatchWrite::mirror_log(space("copy").log("copy"), page.head?, page.entries)
             }
-            ScriptWrite::CopyValue(key) => BatchWrite::Mirror(MirrorWrite::Value {
-                key,
-                entry: Some(self.entry.clone()?),
-            }),
+            ScriptWrite::CopyValue(key) => BatchWrite::mirror_value(key, Some(self.entry.clone()?)),
             ScriptWrite::CopyRow(label) => {
                 let mut row = self.row.clone()?;
                 row.labels = BTreeMap::from([("color".to_owned(), label.to_owned())]);
-                BatchWrite::Mirror(MirrorWrite::Row(Box::new(row)))
+                BatchWrite::mirror_row(row)
             }
         })
     }
@@ -252,18 +180,9 @@ impl ScriptRun {
         text
     }
 
-    async fn rows(&mut self, step: &ScriptStep) -> String {
-        let ScriptStep::Rows {
-            who,
-            is_newest_first,
-            goes_on,
-            limit,
-        } = step
-        else {
-            return String::new();
-        };
+    async fn rows(&mut self, wanted: &ScriptRows) -> String {
         let mut filter = RowFilter::tenant(DEFAULT_TENANT);
-        match who {
+        match &wanted.who {
             ScriptFilter::All => {}
             ScriptFilter::Agent(agent) => filter.agent = Some((*agent).to_owned()),
             ScriptFilter::Chat(chat) => filter.chat = Some((*chat).to_owned()),
@@ -275,17 +194,11 @@ impl ScriptRun {
                 filter.active_after = Some(self.start + passed - STEP / 2);
             }
         }
-        // `Recent` is left to its own case: within a second it depends on how fast the store is.
-        let order = if *is_newest_first {
-            RowOrder::Newest
-        } else {
-            RowOrder::Oldest
-        };
         let after = self.row.as_ref().map(IndexRow::position);
         let page = PageRequest {
-            order,
-            after: after.filter(|_| *goes_on),
-            limit: *limit,
+            order: wanted.order,
+            after: after.filter(|_| wanted.goes_on),
+            limit: wanted.limit,
         };
         let count = must(self.driver.count(&filter).await);
         let rows = must(self.driver.identities(&filter, &page).await);
