@@ -3,7 +3,7 @@
 use ambit_runtime::{Error, ErrorCode};
 use axum::http::StatusCode;
 
-/// Returns the status of an error: its own if it is one of a command_error, else that of its code.
+/// Returns the status of an error: its own if it is one of a failure, else that of its code.
 pub fn status(error: &Error) -> StatusCode {
     let own = error.status.filter(|status| (400..600).contains(status));
     own.and_then(|status| StatusCode::from_u16(status).ok())
@@ -43,7 +43,7 @@ fn of_code(code: &ErrorCode) -> StatusCode {
     }
 }
 
-/// Returns the `type`, as OpenAI names kinds, of a command_error with this status.
+/// Returns the `type`, as OpenAI names kinds, of a failure with this status.
 pub fn kind(status: StatusCode) -> &'static str {
     match status.as_u16() {
         401 => "authentication_error",

@@ -204,17 +204,17 @@ async fn remove_contexts(
 async fn act_on_all(
     server: &ServerState,
     who: &Authorized,
-    read_filter: RowSelection,
+    selection: RowSelection,
     action: ContextAction,
 ) -> Result<Json<ContextActionReport>, HttpError> {
-    let is_dry = read_filter.dry_run.unwrap_or(false);
+    let is_dry = selection.dry_run.unwrap_or(false);
     let filter = ContextRowFilter {
-        agent: read_filter.agent.map(|id| id.0),
-        user: read_filter.user.map(|id| id.0),
-        chat: read_filter.chat.map(|id| id.0),
-        group: read_filter.group.map(|id| id.0),
-        scope: read_filter.scope.map(|id| id.0),
-        active_before: read_filter.active_before.map(|time| time.0),
+        agent: selection.agent.map(|id| id.0),
+        user: selection.user.map(|id| id.0),
+        chat: selection.chat.map(|id| id.0),
+        group: selection.group.map(|id| id.0),
+        scope: selection.scope.map(|id| id.0),
+        active_before: selection.active_before.map(|time| time.0),
     };
     let ambit = server.runtime.contexts(who);
     let report = filter.act(&ambit, who, action, is_dry).await?;
