@@ -183,6 +183,7 @@ async fn append_messages(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     PathId(context_id): PathId,
+    _: NoQuery,
     body: JsonBody<NewInterrupt>,
 ) -> Result<(StatusCode, Json<InterruptReceipt>), HttpError> {
     let id = context_id.0;

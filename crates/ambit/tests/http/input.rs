@@ -203,6 +203,10 @@ async fn g146_an_unknown_condition_is_an_error_that_names_the_nearest() {
     let expected = "aftre is not a condition of this route; did you mean \"after\"?";
     assert_eq!(answer.json()["error"]["message"], json!(expected));
     let body = json!({"type": "graceful", "message": []});
+    let answer = site
+        .post("/v1/chat/completions/c1/append?force=1", &body)
+        .await;
+    assert_eq!(answer.failure(), invalid("force"));
     let answer = site.post("/v1/chat/completions/c1/append", &body).await;
     assert_eq!(answer.failure(), invalid("messages"));
     let body = json!({"type": "force", "mesages": []});
