@@ -40,10 +40,9 @@ pub struct AuthConfig {
 impl AuthConfig {
     /// What the app says; an app that says nothing is for its developer alone.
     pub fn of(app: &App) -> Result<Self, FileProblem> {
-        let (file, mut notices) = openapi_file::read(app)?;
-        let (rules, more) = access::read(app)?;
-        notices.extend(more);
-        let auth = file.auth;
+        let file = openapi_file::read(app)?;
+        let (rules, notices) = access::read(app)?;
+        let auth = file.content.auth.clone();
         let issuers = auth.issuers.into_iter().enumerate();
         let issuers = issuers.map(|(at, issuer)| issuer::read(app, at, issuer));
         let issuers = issuers.collect::<Result<Vec<_>, _>>()?;
@@ -58,8 +57,11 @@ impl AuthConfig {
                 "\"auth.mode\" is \"token\", but nothing says whose tokens count: add issuers, api_keys or proxy",
             ));
         }
+        if is_development {
+            file.check_limits(app, &["auth", "dev_identity", "constraints"])?;
+        }
         Ok(Self {
-            base: base(&file.baseurl)?,
+            base: base(&file.content.baseurl)?,
             development: is_development
                 .then(|| developer(auth.dev_identity))
                 .transpose()?,
@@ -68,7 +70,7 @@ impl AuthConfig {
             proxy,
             default_role: default_role(auth.default_role, &rules)?,
             rules,
-            notices,
+            notices: [file.notices, notices].concat(),
         })
     }
 

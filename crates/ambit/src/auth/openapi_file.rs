@@ -4,9 +4,9 @@
 use super::access::{self, RoleSettings, ScopeSettings, ScopesFile};
 use ambit_runtime::app::problem::ProblemReport;
 use ambit_runtime::app::read::{
-    self, ConfigNode, ConfigReader, FileKind, RawText, Setting, ValueKind,
+    self, ConfigNode, ConfigReader, ConfigValue, FileKind, RawText, Setting, ValueKind,
 };
-use ambit_runtime::app::{App, FileProblem, Severity};
+use ambit_runtime::app::{App, EnvVariables, FileProblem, Severity};
 use ambit_runtime::config;
 use ambit_storage::suggestion;
 use serde_json::{Map, Value};
@@ -221,6 +221,37 @@ impl<T: Setting> AccessFile<T> {
         })
     }
 
+    /// A file that is not there.
+    fn absent(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            content: T::default(),
+            notices: Vec::new(),
+            node: ConfigNode::nothing(),
+        }
+    }
+
+    /// Refuses limits whose variables say nothing: reading them as not given would lift them.
+    pub fn check_limits(&self, app: &App, place: &[&str]) -> Result<(), FileProblem> {
+        let mut keys = place.iter();
+        let Some(limits) = keys.try_fold(&self.node, |node, key| node.get(key)) else {
+            return Ok(());
+        };
+        let Some(node) = silent_variable(limits, &app.variables) else {
+            return Ok(());
+        };
+        let message = format!(
+            "\"{}\" names a variable that is not set or empty, and a limit that is missing would limit nothing: set the variable, or write the limit here",
+            place.join(".")
+        );
+        Err(FileProblem::at(
+            Severity::Error,
+            &self.name,
+            node.at,
+            message,
+        ))
+    }
+
     /// What is wrong at a place: keys, and numbers of items in lists.
     pub fn wrong(&self, place: &[&str], message: impl Into<String>) -> FileProblem {
         let mut node = &self.node;
@@ -235,16 +266,32 @@ impl<T: Setting> AccessFile<T> {
     }
 }
 
-/// What the file says, and what has no effect. An app without it says nothing.
-pub fn read(app: &App) -> Result<(OpenapiFile, Vec<FileProblem>), FileProblem> {
+/// The first value in a tree that is a variable without a text.
+fn silent_variable<'a>(node: &'a ConfigNode, variables: &EnvVariables) -> Option<&'a ConfigNode> {
+    let is_silent = |name| variables.get(name).is_none_or(str::is_empty);
+    match &node.content {
+        ConfigValue::Text(text) => EnvVariables::named(text)
+            .is_some_and(is_silent)
+            .then_some(node),
+        ConfigValue::List(items) => items
+            .iter()
+            .find_map(|item| silent_variable(item, variables)),
+        ConfigValue::Object(entries) => entries
+            .iter()
+            .find_map(|(_, value)| silent_variable(value, variables)),
+        ConfigValue::Null | ConfigValue::Boolean(_) | ConfigValue::Number(_) => None,
+    }
+}
+
+/// The file; an app without it says nothing.
+pub fn read(app: &App) -> Result<AccessFile<OpenapiFile>, FileProblem> {
     for file in app.access.0.keys() {
         check_name(file)?;
     }
     if !app.access.0.contains_key(FILE) {
-        return Ok((OpenapiFile::default(), Vec::new()));
+        return Ok(AccessFile::absent(FILE));
     }
-    let file = AccessFile::read(app, FILE)?;
-    Ok((file.content, file.notices))
+    AccessFile::read(app, FILE)
 }
 
 /// Refuses files that look as if they said who may do what, and do not. JSON files are sets of keys.

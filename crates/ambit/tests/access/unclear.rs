@@ -164,6 +164,16 @@ fn g146_rules_that_are_not_clear_are_named_with_what_was_meant() {
         ),
         (
             "openapi/openapi.yao",
+            "{\"auth\": {\"dev_identity\": {\"constraints\": {\"owner_only\": \"$ENV.NOT_SET\"}}}}",
+            "\"auth.dev_identity.constraints\" names a variable that is not set or empty",
+        ),
+        (
+            MORE,
+            "a:b:all: {endpoints: [], extra: {region: [eu, $ENV.NOT_SET]}}",
+            "\"a:b:all.extra\" names a variable that is not set or empty",
+        ),
+        (
+            "openapi/openapi.yao",
             "{\"auth\": {\"issuers\": [{\"issuer\": \"i\", \"audience\": \"a\", \"jwks\": \"http://id.test/keys\"}]}}",
             "\"auth.issuers[0].jwks\" must begin with https://",
         ),

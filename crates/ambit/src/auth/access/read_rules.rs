@@ -143,6 +143,9 @@ impl RulesReader<'_> {
             let message = format!("the scope \"{name}\" is also in {}", other.file);
             return Err(read.wrong(&[name], message));
         }
+        for limit in ["owner", "creator", "editor", "team", "extra"] {
+            read.check_limits(self.app, &[name, limit])?;
+        }
         let flags = DataConstraints {
             owner_only: settings.owner,
             creator_only: settings.creator,
