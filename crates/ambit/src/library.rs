@@ -146,6 +146,11 @@ impl Ambit {
         }
     }
 
+    /// True where the handle reaches less than the whole app.
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.is_program || self.authorized != Authorized::default()
+    }
+
     /// Returns the memory of a user, which all agents of the app share: `ctx.memory.user` in scripts.
     ///
     /// # Examples

@@ -14,9 +14,12 @@ use std::sync::Arc;
 /// `openapi/openapi.yao` tells callers apart. An app without `auth` has no callers, except when it was opened for
 /// [development](crate::AmbitBuilder::development): then requests that name this machine as their host are its developer's.
 ///
+/// The routes serve the whole app, to callers that they tell apart themselves: a handle that
+/// [`acting_as`](Ambit::acting_as) or [`for_tenant`](Ambit::for_tenant) has limited is refused.
+///
 /// # Errors
 ///
-/// Fails where the app's access rules are not clear, or its store has no index.
+/// Fails where the handle is limited, where the app's access rules are not clear, or where its store has no index.
 ///
 /// # Examples
 ///
@@ -35,6 +38,10 @@ use std::sync::Arc;
 /// # }
 /// ```
 pub fn router(ambit: &Ambit) -> Result<Router> {
+    if ambit.is_limited() {
+        let message = "the server serves every caller of the app: give it the handle that the app was opened with, not one that is limited to a caller or a tenant";
+        return Err(Error::invalid("ambit", message));
+    }
     let runtime = ambit.runtime().clone();
     let unclear = |problem| {
         let message = format!("who may call is not clear: {problem}");
