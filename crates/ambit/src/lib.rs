@@ -43,6 +43,9 @@
 //! | say where an agent's sessions are kept | [`Agent`] |
 //! | serve the app in an application of axum's | [`server::router`] |
 //!
+//! What the program does with an app fails with [`Error`]. What it gives to one, an [`Agent`] or a listener, fails with
+//! [`storage::Error`], and there too `?` takes what an app or its storages answer.
+//!
 //! Each has an example in the crate's folder `examples`; more, on storages and drivers of your own, are beside
 //! [`storage`].
 

@@ -1,14 +1,13 @@
 //! The library as its contract prints it, line by line, over an app whose model is scripted.
 
 use ambit::event::{ContextSaving, ConversationEnded, IdentityAdded, IdentityAdding, Verdict};
-use ambit::storage;
 use ambit::storage::driver::memory::MemoryDriver;
 use ambit::storage::driver::{Driver, DriverOptions};
 use ambit::{
-    Agent, Ambit, AmbitBuilder, Authorized, Caller, ChatHistoryStorage, Context, ErrorCode,
-    HistoryOptions, Result, SessionIdentity, StorageKind, Stores, ToolServer, Usage, UsageField,
-    User,
+    Ambit, AmbitBuilder, Authorized, ChatHistoryStorage, Context, ErrorCode, Result, StorageKind,
+    Stores, ToolServer, Usage, UsageField, User,
 };
+use printed::{MultiTenantAgent, MyAgent, TenantSupportAgent};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::future::pending;
@@ -36,36 +35,130 @@ const APP: [(&str, &str); 4] = [
     ("connectors/scripted.conn.yao", RULES),
 ];
 
-struct TenantSupportAgent;
+/// What the contract prints, with one `Result`.
+mod printed {
+    use super::{Note, Notes, Person};
+    use ambit::event::{ContextSaving, IdentityAdded, IdentityAdding, Verdict};
+    use ambit::storage::Result;
+    use ambit::{
+        Agent, Ambit, Caller, ChatHistoryStorage, Context, Error, HistoryOptions, SessionIdentity,
+        Stores, Usage, UsageField,
+    };
 
-impl Agent for TenantSupportAgent {
-    fn name(&self) -> &str {
-        "TenantSupportAgent"
+    pub struct TenantSupportAgent;
+
+    impl Agent for TenantSupportAgent {
+        fn name(&self) -> &str {
+            "TenantSupportAgent"
+        }
+
+        fn group(&self, caller: &Caller) -> Result<Option<String>> {
+            Ok(Some(caller.tenant_id()?.into()))
+        }
     }
 
-    fn group(&self, caller: &Caller) -> storage::Result<Option<String>> {
-        Ok(Some(caller.tenant_id()?.into()))
+    pub struct MultiTenantAgent;
+
+    impl Agent for MultiTenantAgent {
+        fn name(&self) -> &str {
+            "MultiTenantAgent"
+        }
+
+        fn create_history_identity(
+            &self,
+            _base: &SessionIdentity,
+            caller: &Caller,
+        ) -> Result<SessionIdentity> {
+            let team = caller.team_id()?;
+            SessionIdentity::builder(self.name())
+                .chat_name(format!("team-{team}"))
+                .build()
+        }
+
+        fn create_usage_identity(
+            &self,
+            _base: &SessionIdentity,
+            caller: &Caller,
+        ) -> Result<SessionIdentity> {
+            SessionIdentity::builder(self.name())
+                .chat_name(format!("org-{}", caller.claim("organization_id")?))
+                .build()
+        }
     }
-}
 
-struct MyAgent;
+    pub struct MyAgent;
 
-impl Agent for MyAgent {
-    fn name(&self) -> &str {
-        "MyAgent"
+    impl Agent for MyAgent {
+        fn name(&self) -> &str {
+            "MyAgent"
+        }
+
+        fn group(&self, _caller: &Caller) -> Result<Option<String>> {
+            Ok(Some("shared-group".into()))
+        }
+
+        fn create_chat_history(
+            &self,
+            base: &SessionIdentity,
+            _caller: &Caller,
+            stores: &Stores,
+        ) -> Result<ChatHistoryStorage> {
+            ChatHistoryStorage::new(
+                base.without_group(),
+                stores.chain(&["postgres", "redis"])?,
+                HistoryOptions { store_meta: false },
+            )
+        }
     }
 
-    fn create_chat_history(
-        &self,
-        base: &SessionIdentity,
-        _caller: &Caller,
-        stores: &Stores,
-    ) -> storage::Result<ChatHistoryStorage> {
-        ChatHistoryStorage::new(
-            base.without_group(),
-            stores.chain(&["postgres", "redis"])?,
-            HistoryOptions { store_meta: false },
-        )
+    async fn check(context: &Context) -> Result<()> {
+        match context.is_dirty() {
+            true => Ok(()),
+            false => Err(Error::internal("nothing is to be saved").into()),
+        }
+    }
+
+    fn is_banned(identity: &SessionIdentity) -> bool {
+        identity.user_id() == Some("mallory")
+    }
+
+    pub async fn program(ambit: &Ambit) -> Result<()> {
+        ambit.before::<ContextSaving>(async |event| {
+            check(&event.context).await?;
+            Ok(Verdict::Continue)
+        });
+        ambit.before::<IdentityAdding>(async |event| {
+            Ok(if is_banned(&event.identity) {
+                Verdict::veto("banned")
+            } else {
+                Verdict::Continue
+            })
+        });
+        ambit.after::<IdentityAdded>(async |event| {
+            tracing::info!(key = %event.identity.key(), "new session tracked");
+            Ok(())
+        });
+        let support = ambit.agent("SupportAgent")?;
+        let agent = support.for_user(&Person("user-123")).await?;
+        agent.respond("Hello").await?;
+        if let Some(found) = Context::of(ambit, "SupportAgent")?
+            .for_user("user-123")
+            .first()
+            .await?
+        {
+            let agent = support.from_identity(&found).await?;
+            agent.respond("Continue our conversation...").await?;
+        }
+        let context = agent.context();
+        let (_base, _index) = (context.identity(), context.context_identity());
+        let text = "prefers e-mail".into();
+        context.storage::<Notes>().await?.add(Note { text })?;
+        context.save().await?;
+        let _spend = Usage::of(ambit, "SupportAgent")
+            .for_user("user-123")
+            .group_by(UsageField::Model)
+            .await?;
+        Ok(())
     }
 }
 
@@ -109,8 +202,55 @@ fn builder() -> AmbitBuilder {
     Ambit::builder(APP)
         .stores(stores())
         .agent(TenantSupportAgent)
+        .agent(MultiTenantAgent)
         .agent(MyAgent)
         .tools(stock())
+}
+
+#[tokio::test]
+async fn the_printed_program_runs_with_one_result() -> Result<()> {
+    let ambit = builder().open().await?;
+    printed::program(&ambit).await?;
+    ambit.close().await
+}
+
+#[tokio::test]
+async fn identities_of_a_program_are_made_from_the_caller() -> Result<()> {
+    let ambit = builder().open().await?;
+    let mut caller = Authorized {
+        user_id: Some("ann".to_owned()),
+        team_id: Some("red".to_owned()),
+        ..Authorized::default()
+    };
+    let claim = ("organization_id".to_owned(), json!("acme"));
+    caller.claims.extend([claim]);
+    let acting = ambit.acting_as(caller);
+    let agent = acting.agent("MultiTenantAgent")?.for_user_id("ann").await?;
+    let history = agent.history().identity().clone();
+    assert_eq!(history.chat_name(), Some("team-red"));
+    let refused = ambit.agent("MultiTenantAgent")?.for_user_id("ann").await;
+    assert!(refused.is_err());
+    ambit.close().await
+}
+
+#[tokio::test]
+async fn a_limited_handle_is_no_server() -> Result<()> {
+    let ambit = builder().open().await?;
+    let limited = [
+        ambit.for_tenant("acme"),
+        ambit.acting_as(Authorized::default()),
+    ];
+    for limited in limited {
+        let refused = ambit::server::router(&limited).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::InvalidArgument);
+        assert!(
+            refused
+                .message
+                .contains("the handle that the app was opened with")
+        );
+    }
+    assert!(ambit::server::router(&ambit).is_ok());
+    ambit.close().await
 }
 
 #[tokio::test]

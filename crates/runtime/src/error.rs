@@ -214,8 +214,23 @@ impl From<PublicError> for Error {
     }
 }
 
+/// Listeners and agents of a program answer with storage's error, and may call the app: the way back gives the same error.
+impl From<Error> for StorageError {
+    fn from(error: Error) -> Self {
+        match error.cause {
+            Some(cause) => (*cause).clone(),
+            None => Self::unavailable("an answer of the app", error),
+        }
+    }
+}
+
 impl From<StorageError> for Error {
     fn from(error: StorageError) -> Self {
+        if let StorageError::Unavailable { source, .. } = &error
+            && let Some(own) = source.as_ref().and_then(|it| it.downcast_ref::<Self>())
+        {
+            return own.clone();
+        }
         let code = match &error {
             StorageError::Invalid { .. } | StorageError::Refused { .. } => {
                 ErrorCode::InvalidArgument
@@ -288,6 +303,17 @@ fn because(cause: &Option<Arc<StorageError>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_that_goes_through_storage_comes_back_as_it_was() {
+        let error = Error::not_found("agent", "support");
+        let stored = StorageError::from(error.clone());
+        assert!(stored.to_string().ends_with("agent \"support\" not found"));
+        let back = Error::from(stored);
+        assert_eq!((back.code, back.message), (error.code, error.message));
+        let stored = StorageError::corrupt("/data/ambit.db row 7", "no JSON");
+        assert_eq!(StorageError::from(Error::from(stored.clone())), stored);
+    }
 
     #[test]
     fn what_a_store_says_of_itself_is_for_the_log_alone() {
