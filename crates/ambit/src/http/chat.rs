@@ -10,7 +10,7 @@ mod parameters;
 mod request;
 mod response;
 
-pub use messages::check_user_message;
+pub use messages::UserMessages;
 pub use parameters::RequestParameters;
 pub use request::check_metadata;
 pub use response::{ChatRequest, answer};

@@ -1,11 +1,10 @@
 //! Turns that are running or have run: what is known of them, their streams, and stopping them.
 
-use super::chat::{RequestParameters, check_metadata, check_user_message};
+use super::chat::{RequestParameters, UserMessages, check_metadata};
 use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text};
 use super::sse::{self, StreamView};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use crate::format;
-use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::{Error, Result};
 use ambit_runtime::{InterruptEffect, TurnInfo, TurnInterrupt};
 use axum::Json;
@@ -123,7 +122,7 @@ struct NewInterrupt {
     kind: InterruptKind,
     /// What a person says; nothing else can be added.
     #[schema(value_type = Option<Vec<Object>>)]
-    messages: Option<Vec<Value>>,
+    messages: Option<UserMessages>,
     /// Client-supplied data, at most 16 KiB.
     metadata: Option<Map<String, Value>>,
 }
@@ -140,11 +139,12 @@ enum InterruptKind {
 
 impl BodyFields for NewInterrupt {
     fn check(&self) -> Result<()> {
-        let messages = self.messages.as_deref().unwrap_or_default();
-        for (at, message) in messages.iter().enumerate() {
-            check_user_message(message, &format!("messages[{at}]"))?;
-        }
-        if messages.is_empty() && self.kind != InterruptKind::Force {
+        let is_empty = match &self.messages {
+            Some(UserMessages(Ok(messages))) => messages.is_empty(),
+            Some(UserMessages(Err(error))) => return Err(error.clone()),
+            None => true,
+        };
+        if is_empty && self.kind != InterruptKind::Force {
             let message = "messages must hold at least one message";
             return Err(Error::invalid("messages", message));
         }
@@ -161,7 +161,7 @@ impl TryFrom<NewInterrupt> for TurnInterrupt {
         check_metadata(&metadata)?;
         Ok(Self {
             is_forced: new.kind == InterruptKind::Force,
-            messages: ChatMessage::read_all("messages", new.messages.unwrap_or_default())?,
+            messages: new.messages.map_or(Ok(Vec::new()), |messages| messages.0)?,
             metadata,
         })
     }

@@ -1,23 +1,24 @@
 //! The body of a chat request: OpenAI's, with further fields.
 
+use super::messages::ClientMessages;
 use super::options;
 use crate::http::input::BodyFields;
-use ambit_runtime::Result;
-use ambit_runtime::chat::ToolDefinition;
-use ambit_runtime::{SearchChoice, SkipOptions};
+use ambit_runtime::chat::{StopSequences, ToolChoice, ToolDefinition};
+use ambit_runtime::{Result, SearchChoice, SkipOptions};
 use ambit_storage::lease::OnBusy;
-use serde::de::{Deserialize, Deserializer, Error, Unexpected};
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error};
+use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
 /// What a client asks.
-#[derive(Default, serde::Deserialize, ToSchema)]
+#[derive(Default, Deserialize, ToSchema)]
 pub struct ChatCompletionBody {
     /// An agent's id; or a connector, if the agent is named otherwise.
     pub model: Option<String>,
     /// The new messages, or the whole conversation with new ones at its end.
     #[schema(value_type = Vec<Object>)]
-    pub messages: Option<Vec<Value>>,
+    pub messages: Option<ClientMessages>,
     /// Whether the answer is a stream: by default in every format but `standard`.
     pub stream: Option<bool>,
     /// What the stream tells beside the answer.
@@ -49,8 +50,9 @@ pub struct ChatCompletionBody {
     /// What is left out.
     pub skip: Option<SkipFields>,
     /// Whether and what is searched automatically.
+    #[serde(default, deserialize_with = "search")]
     #[schema(value_type = Option<Object>)]
-    pub search: Option<SearchField>,
+    pub search: Option<SearchChoice>,
     /// Tools that the client runs itself.
     #[schema(value_type = Option<Vec<Object>>)]
     pub tools: Option<Vec<ToolDefinition>>,
@@ -88,9 +90,11 @@ pub struct ChatCompletionBody {
     #[schema(value_type = Option<Object>)]
     pub response_format: Option<Map<String, Value>>,
     /// A text, or a list of texts, at which the answer ends.
+    #[serde(default, deserialize_with = "stop")]
     #[schema(value_type = Option<Object>)]
-    pub stop: Option<StopTexts>,
+    pub stop: Option<StopSequences>,
     /// Whether a tool is called, and which.
+    #[serde(default, deserialize_with = "tool_choice")]
     #[schema(value_type = Option<Object>)]
     pub tool_choice: Option<ToolChoice>,
 }
@@ -104,7 +108,7 @@ impl BodyFields for ChatCompletionBody {
 }
 
 /// What a stream tells beside the answer.
-#[derive(Clone, Copy, serde::Deserialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize, ToSchema)]
 pub struct StreamOptions {
     /// The usage, at the end.
     include_usage: Option<bool>,
@@ -118,7 +122,7 @@ impl StreamOptions {
 }
 
 /// What a second request to a busy chat does.
-#[derive(Clone, Copy, serde::Deserialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BusyChoice {
     /// It fails.
@@ -140,7 +144,7 @@ impl From<BusyChoice> for OnBusy {
 }
 
 /// What is left out of a turn.
-#[derive(Clone, Copy, serde::Deserialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize, ToSchema)]
 pub struct SkipFields {
     /// Nothing is stored in the history.
     history: Option<bool>,
@@ -170,15 +174,16 @@ impl From<SkipFields> for SkipOptions {
 }
 
 /// What one agent may tell another when it calls it, as far as clients may say it.
-#[derive(Default, serde::Deserialize, ToSchema)]
+#[derive(Default, Deserialize, ToSchema)]
 pub struct CallFields {
     /// The connector.
     pub connector: Option<String>,
     /// The mode.
     pub mode: Option<String>,
     /// Whether and what is searched automatically.
+    #[serde(default, deserialize_with = "search")]
     #[schema(value_type = Option<Object>)]
-    pub search: Option<SearchField>,
+    pub search: Option<SearchChoice>,
     /// What is left out.
     pub skip: Option<SkipFields>,
     /// Client-supplied data.
@@ -191,51 +196,16 @@ pub struct CallFields {
     pub further: Map<String, Value>,
 }
 
-/// Whether and what is searched automatically.
-pub struct SearchField(pub SearchChoice);
-
-impl<'de> Deserialize<'de> for SearchField {
-    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        match Value::deserialize(reader)? {
-            Value::Bool(flag) => Ok(Self(SearchChoice::Flag(flag))),
-            Value::Object(intent) => Ok(Self(SearchChoice::Intent(intent))),
-            _ => Err(D::Error::custom("must be true, false or an object")),
-        }
-    }
-}
-
-/// Texts at which an answer ends.
-pub struct StopTexts(pub Value);
-
-impl<'de> Deserialize<'de> for StopTexts {
-    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(reader)?;
-        let is_right = match &value {
-            Value::String(_) => true,
-            Value::Array(texts) => texts.iter().all(Value::is_string),
-            _ => false,
-        };
-        match is_right {
-            true => Ok(Self(value)),
-            false => Err(D::Error::custom("must be a string or a list of strings")),
-        }
-    }
-}
-
-/// Whether a tool is called, and which.
-pub struct ToolChoice(pub Value);
-
-impl<'de> Deserialize<'de> for ToolChoice {
-    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        match Value::deserialize(reader)? {
-            value @ (Value::String(_) | Value::Object(_)) => Ok(Self(value)),
-            _ => Err(D::Error::custom("must be a string or an object")),
-        }
-    }
-}
-
 /// A number in a range.
-pub struct Between<const FROM: i32, const TO: i32>(pub f64);
+#[derive(Clone, Copy)]
+pub struct Between<const FROM: i32, const TO: i32>(f64);
+
+impl<const FROM: i32, const TO: i32> Between<FROM, TO> {
+    /// The number.
+    pub fn number(self) -> Option<Number> {
+        Number::from_f64(self.0)
+    }
+}
 
 impl<'de, const FROM: i32, const TO: i32> Deserialize<'de> for Between<FROM, TO> {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
@@ -249,16 +219,34 @@ impl<'de, const FROM: i32, const TO: i32> Deserialize<'de> for Between<FROM, TO>
     }
 }
 
-/// An object of any JSON, read as one value: what is wrong within it is wrong with the whole.
+/// An object of any JSON.
 fn free_object<'de, D: Deserializer<'de>>(
     reader: D,
 ) -> Result<Option<Map<String, Value>>, D::Error> {
-    match Option::<Value>::deserialize(reader)? {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Object(object)) => Ok(Some(object)),
-        Some(_) => Err(Error::invalid_type(
-            Unexpected::Other("no object"),
-            &"a map",
-        )),
+    whole(reader, "must be an object")
+}
+
+fn search<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<SearchChoice>, D::Error> {
+    whole(reader, "must be true, false or an object")
+}
+
+fn stop<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<StopSequences>, D::Error> {
+    whole(reader, "must be a string or a list of strings")
+}
+
+fn tool_choice<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<ToolChoice>, D::Error> {
+    whole(reader, "must be a string or an object")
+}
+
+/// A value that is read as one: what is wrong within it is wrong with the whole.
+fn whole<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    reader: D,
+    rule: &str,
+) -> Result<Option<T>, D::Error> {
+    match Value::deserialize(reader)? {
+        Value::Null => Ok(None),
+        value => T::deserialize(value)
+            .map(Some)
+            .map_err(|_| D::Error::custom(rule)),
     }
 }

@@ -2,44 +2,86 @@
 
 use super::content_parts;
 use ambit_runtime::app::AppAgent;
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::{Error, Result};
+use serde::de::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-/// Refuses messages that are none, and roles that clients of this agent may not use.
-pub fn check(messages: &[Value], agent: &AppAgent) -> Result<()> {
-    if messages.is_empty() {
-        let message = "messages must hold at least one message";
-        return Err(Error::invalid("messages", message));
-    }
-    let mut messages = messages.iter().enumerate();
-    messages.try_for_each(|(at, message)| check_one(message, &format!("messages[{at}]"), agent))
+/// The messages of a request, each read or with what is wrong with it.
+#[derive(Default)]
+pub struct ClientMessages(Vec<ClientMessage>);
+
+struct ClientMessage {
+    /// The role that it names, known or not.
+    role: Option<String>,
+    read: Result<ChatMessage>,
 }
 
-/// Refuses what is no message, and roles that are not the client's to use.
-fn check_one(message: &Value, place: &str, agent: &AppAgent) -> Result<()> {
-    let Value::Object(message) = message else {
-        return Err(Error::invalid(place, format!("{place} must be an object")));
-    };
-    let param = format!("{place}.role");
-    let role = text(message, "role", place)?.ok_or_else(|| {
-        Error::invalid(
-            &param,
-            format!("{param} is missing; it is user or another role"),
-        )
-    })?;
-    if role != "user" && !agent.package.client.roles.iter().any(|known| known == role) {
-        let message = format!(
-            "{param}: agent \"{}\" takes no {role} messages from clients",
-            agent.id
-        );
-        return Err(Error::invalid(param, message));
+impl ClientMessages {
+    /// The messages, if there are any, all are right, and clients of this agent may use their roles.
+    pub fn for_agent(self, agent: &AppAgent) -> Result<Vec<ChatMessage>> {
+        if self.0.is_empty() {
+            let message = "messages must hold at least one message";
+            return Err(Error::invalid("messages", message));
+        }
+        let numbered = self.0.into_iter().enumerate();
+        let read = numbered.map(|(at, message)| {
+            let role = message.role.as_deref().unwrap_or("user");
+            check_role(role, agent, &format!("messages[{at}].role"))?;
+            message.read
+        });
+        read.collect()
     }
+}
+
+impl<'de> Deserialize<'de> for ClientMessages {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        let read = |(at, message): (usize, Value)| {
+            let place = format!("messages[{at}]");
+            ClientMessage {
+                role: message["role"].as_str().map(str::to_owned),
+                read: check_message(&message, &place)
+                    .and_then(|()| ChatMessage::read(&place, message)),
+            }
+        };
+        let messages = Vec::<Value>::deserialize(reader)?.into_iter();
+        Ok(Self(messages.enumerate().map(read).collect()))
+    }
+}
+
+/// Messages of a person, or what is wrong with the first that is none.
+pub struct UserMessages(pub Result<Vec<ChatMessage>>);
+
+impl<'de> Deserialize<'de> for UserMessages {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        let messages = Vec::<Value>::deserialize(reader)?.into_iter();
+        let read = messages.enumerate().map(|(at, message)| {
+            let place = format!("messages[{at}]");
+            check_user_message(&message, &place)?;
+            ChatMessage::read(&place, message)
+        });
+        Ok(Self(read.collect()))
+    }
+}
+
+/// Refuses roles that are not the client's to use.
+fn check_role(role: &str, agent: &AppAgent, place: &str) -> Result<()> {
+    if role == "user" || agent.package.client.roles.iter().any(|known| known == role) {
+        return Ok(());
+    }
+    let agent = &agent.id;
+    let message = format!("{place}: agent \"{agent}\" takes no {role} messages from clients");
+    Err(Error::invalid(place, message))
+}
+
+/// Refuses what is no message.
+fn check_message(message: &Value, place: &str) -> Result<()> {
+    let message = fields(message, place)?;
+    let role = text(message, "role", place)?
+        .ok_or_else(|| missing(place, "role", "it is user or another role"))?;
     if role == "tool" && text(message, "tool_call_id", place)?.is_none() {
-        let param = format!("{place}.tool_call_id");
-        return Err(Error::invalid(
-            &param,
-            format!("{param} is missing; it names the call that is answered"),
-        ));
+        let reason = "it names the call that is answered";
+        return Err(missing(place, "tool_call_id", reason));
     }
     text(message, "name", place)?;
     check_calls(message, place)?;
@@ -47,16 +89,24 @@ fn check_one(message: &Value, place: &str, agent: &AppAgent) -> Result<()> {
 }
 
 /// Refuses what is no message of a person.
-pub fn check_user_message(message: &Value, place: &str) -> Result<()> {
-    let Value::Object(fields) = message else {
-        return Err(Error::invalid(place, format!("{place} must be an object")));
-    };
-    if fields.get("role").is_none_or(|role| role != "user") {
+fn check_user_message(message: &Value, place: &str) -> Result<()> {
+    let message = fields(message, place)?;
+    if message.get("role").is_none_or(|role| role != "user") {
         let place = format!("{place}.role");
         return Err(Error::invalid(&place, format!("{place} must be user")));
     }
-    text(fields, "name", place)?;
-    check_content(fields, "user", place)
+    text(message, "name", place)?;
+    check_content(message, "user", place)
+}
+
+fn fields<'a>(message: &'a Value, place: &str) -> Result<&'a Map<String, Value>> {
+    let fields = message.as_object();
+    fields.ok_or_else(|| Error::invalid(place, format!("{place} must be an object")))
+}
+
+fn missing(place: &str, name: &str, reason: &str) -> Error {
+    let place = format!("{place}.{name}");
+    Error::invalid(&place, format!("{place} is missing; {reason}"))
 }
 
 fn check_content(message: &Map<String, Value>, role: &str, place: &str) -> Result<()> {
@@ -80,11 +130,9 @@ fn check_calls(message: &Map<String, Value>, place: &str) -> Result<()> {
         Some(_) => return Err(Error::invalid(&place, format!("{place} must be a list"))),
     };
     for (at, call) in calls.iter().enumerate() {
-        let is_text = |value: Option<&Value>| value.is_some_and(Value::is_string);
-        let function = call.get("function");
-        let has_name = is_text(function.and_then(|function| function.get("name")));
-        let has_arguments = is_text(function.and_then(|function| function.get("arguments")));
-        if !(is_text(call.get("id")) && has_name && has_arguments) {
+        let function = &call["function"];
+        let texts = [&call["id"], &function["name"], &function["arguments"]];
+        if !texts.into_iter().all(Value::is_string) {
             let place = format!("{place}[{at}]");
             let message =
                 format!("{place} must have id, function.name and function.arguments as strings");

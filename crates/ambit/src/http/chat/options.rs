@@ -1,45 +1,32 @@
 //! The generation options of a body, and the tools that the client runs itself.
 
-use super::body::ChatCompletionBody;
+use super::body::{Between, ChatCompletionBody};
 use ambit_runtime::chat::{GenerationOptions, ToolDefinition};
 use ambit_runtime::{Error, Result};
-use serde_json::Value;
+use serde_json::Number;
 
 /// The options that are there.
-pub fn of(body: &ChatCompletionBody) -> GenerationOptions {
-    let mut options = GenerationOptions::default();
-    let mut keep = |name: &str, value: Option<Value>| value.map(|value| options.set(name, value));
-    let number = |number: Option<f64>| number.map(Value::from);
-    keep(
-        "temperature",
-        number(body.temperature.as_ref().map(|range| range.0)),
-    );
-    keep("top_p", number(body.top_p.as_ref().map(|range| range.0)));
-    keep(
-        "presence_penalty",
-        number(body.presence_penalty.as_ref().map(|range| range.0)),
-    );
-    keep(
-        "frequency_penalty",
-        number(body.frequency_penalty.as_ref().map(|range| range.0)),
-    );
-    keep("max_tokens", body.max_tokens.map(Value::from));
-    keep(
-        "max_completion_tokens",
-        body.max_completion_tokens.map(Value::from),
-    );
-    keep("seed", body.seed.map(Value::from));
-    keep("user", body.user.clone().map(Value::from));
-    keep("logit_bias", body.logit_bias.clone().map(Value::from));
-    keep(
-        "response_format",
-        body.response_format.clone().map(Value::from),
-    );
-    keep("stop", body.stop.as_ref().map(|stop| stop.0.clone()));
-    keep(
-        "tool_choice",
-        body.tool_choice.as_ref().map(|choice| choice.0.clone()),
-    );
+pub fn of(body: &mut ChatCompletionBody) -> GenerationOptions {
+    let mut options = GenerationOptions {
+        temperature: body.temperature.and_then(Between::number),
+        top_p: body.top_p.and_then(Between::number),
+        presence_penalty: body.presence_penalty.and_then(Between::number),
+        frequency_penalty: body.frequency_penalty.and_then(Between::number),
+        max_tokens: body.max_tokens.map(Number::from),
+        max_completion_tokens: body.max_completion_tokens.map(Number::from),
+        seed: body.seed.map(Number::from),
+        user: body.user.take(),
+        stop: body.stop.take(),
+        tool_choice: body.tool_choice.take(),
+        ..GenerationOptions::default()
+    };
+    // Providers may know more forms of these than there are types for.
+    let objects = [
+        ("logit_bias", body.logit_bias.take()),
+        ("response_format", body.response_format.take()),
+    ];
+    let objects = objects.into_iter();
+    options.extend(objects.filter_map(|(name, object)| Some((name.to_owned(), object?.into()))));
     options
 }
 

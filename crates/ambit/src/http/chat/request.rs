@@ -2,14 +2,13 @@
 
 use super::agent::{self, AgentSelection};
 use super::body::{ChatCompletionBody, SkipFields};
-use super::response::ChatRequest;
-use super::{RequestParameters, messages, options};
+use super::response::{AnswerView, ChatRequest};
+use super::{RequestParameters, options};
 use crate::format;
 use crate::http::input::JsonBody;
 use crate::http::{HttpError, ServerState};
 use crate::id::check_id;
 use ambit_runtime::app::AppAgent;
-use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnRequest};
 use ambit_runtime::{CallOptions, RequestOrigin, SkipOptions};
 use ambit_storage::lease::OnBusy;
@@ -25,65 +24,82 @@ pub fn read(
     given: &RequestParameters,
     body: JsonBody<ChatCompletionBody>,
 ) -> Result<ChatRequest, HttpError> {
-    let JsonBody { value: body, text } = body;
-    let options = options::of(&body);
-    let tools = body.tools.unwrap_or_default();
-    let call = body.options.unwrap_or_default();
+    let JsonBody {
+        value: mut body,
+        text,
+    } = body;
+    let mut call = body.options.take().unwrap_or_default();
     let named = AgentSelection {
-        assistant: body.assistant_id,
-        model: body.model,
-        connector: call.connector,
+        assistant: body.assistant_id.take(),
+        model: body.model.take(),
+        connector: call.connector.take(),
     };
     let (agent, connector) = agent::find(server, &who, given, named)?;
-    let messages = body.messages.unwrap_or_default();
-    messages::check(&messages, &agent)?;
-    let messages = ChatMessage::read_all("messages", messages)?;
-    let metadata = metadata(given, call.metadata, body.metadata)?;
-    let theme = given.told(&given.query.theme, "theme", body.theme)?;
-    let route = given.told(&given.query.route, "route", body.route)?;
-    let origin = RequestOrigin {
-        locale: given.locale(given.query.locale.as_ref(), body.locale, &metadata)?,
-        theme: theme.unwrap_or_default(),
-        route: route.unwrap_or_default(),
-        accept: accept(given, body.accept)?,
-        referer: given.referer()?,
-        client: given.client(),
-    };
-    let mode = given.told(&given.query.mode, "mode", body.mode.or(call.mode))?;
-    let own_tools = &agent.package.options.tools;
-    let client_tools = if tools.is_empty() { own_tools } else { &tools };
-    let format = format::find(&origin.accept)?;
-    let is_streaming = body.stream.unwrap_or(format.name != format::DEFAULT);
-    let usage = body.stream_options;
-    let view = format::FormatOptions {
-        model: agent.id.clone(),
-        include_usage: usage.is_some_and(|options| options.include_usage()),
-        client_tools: options::names(client_tools),
-        ..format::FormatOptions::default()
-    };
+    let messages = body.messages.take().unwrap_or_default();
+    let messages = messages.for_agent(&agent)?;
+    let metadata = metadata(given, call.metadata.take(), body.metadata.take())?;
+    let origin = origin(given, &mut body, &metadata)?;
+    let view = answer_view(&body, &agent, &origin.accept)?;
     let request = TurnRequest {
         authorized: who,
         agent: agent.id.clone(),
-        chat: chat(given, body.chat_id)?,
+        chat: chat(given, body.chat_id.take())?,
         messages,
+        skip: skip(body.skip.or(call.skip), body.store),
+        on_busy: body.on_busy.map_or_else(OnBusy::default, OnBusy::from),
+        cancel_on_disconnect: body.cancel_on_disconnect.unwrap_or(false),
         call: CallOptions {
             connector,
-            mode: check_mode(mode, &agent)?,
-            generation: options,
-            tools,
-            search: body.search.or(call.search).map(|search| search.0),
+            mode: mode(given, body.mode.take().or(call.mode), &agent)?,
+            generation: options::of(&mut body),
+            tools: body.tools.unwrap_or_default(),
+            search: body.search.or(call.search),
             ..CallOptions::default()
         },
         origin,
         metadata,
-        skip: skip(body.skip.or(call.skip), body.store),
         further: further(call.further),
-        on_busy: body.on_busy.map_or_else(OnBusy::default, OnBusy::from),
-        cancel_on_disconnect: body.cancel_on_disconnect.unwrap_or(false),
         idempotency_key: given.idempotency_key()?,
         ..TurnRequest::default()
     };
-    Ok(ChatRequest::new(request, is_streaming, format, view, &text))
+    Ok(ChatRequest::new(request, view, &text))
+}
+
+/// Where the request comes from.
+fn origin(
+    given: &RequestParameters,
+    body: &mut ChatCompletionBody,
+    metadata: &Map<String, Value>,
+) -> Result<RequestOrigin> {
+    let theme = given.told(&given.query.theme, "theme", body.theme.take())?;
+    let route = given.told(&given.query.route, "route", body.route.take())?;
+    let locale = given.query.locale.as_ref();
+    Ok(RequestOrigin {
+        locale: given.locale(locale, body.locale.take(), metadata)?,
+        theme: theme.unwrap_or_default(),
+        route: route.unwrap_or_default(),
+        accept: accept(given, body.accept.take())?,
+        referer: given.referer()?,
+        client: given.client(),
+    })
+}
+
+/// How the answer is wanted. A client that declares no tools has those of the package.
+fn answer_view(body: &ChatCompletionBody, agent: &AppAgent, accept: &str) -> Result<AnswerView> {
+    let format = format::find(accept)?;
+    let own_tools = &agent.package.options.tools;
+    let client_tools = body.tools.as_ref().filter(|tools| !tools.is_empty());
+    let options = body.stream_options;
+    Ok(AnswerView {
+        is_streaming: body.stream.unwrap_or(format.name != format::DEFAULT),
+        format,
+        options: format::FormatOptions {
+            model: agent.id.clone(),
+            include_usage: options.is_some_and(|options| options.include_usage()),
+            client_tools: options::names(client_tools.unwrap_or(own_tools)),
+            ..format::FormatOptions::default()
+        },
+    })
 }
 
 /// What is left out; `store: false` leaves out the history.
@@ -140,7 +156,12 @@ fn chat(given: &RequestParameters, body: Option<String>) -> Result<Option<String
     Ok(chat)
 }
 
-fn check_mode(mode: Option<String>, agent: &AppAgent) -> Result<Option<String>> {
+fn mode(
+    given: &RequestParameters,
+    body: Option<String>,
+    agent: &AppAgent,
+) -> Result<Option<String>> {
+    let mode = given.told(&given.query.mode, "mode", body)?;
     let Some(mode) = mode.filter(|mode| !mode.is_empty()) else {
         return Ok(None);
     };

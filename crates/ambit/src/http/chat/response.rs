@@ -19,30 +19,28 @@ use tokio::time::timeout;
 pub struct ChatRequest {
     /// What is asked.
     pub request: TurnRequest,
-    /// Whether the answer is a stream.
-    pub is_streaming: bool,
-    /// What the answer looks like.
-    pub format: &'static format::FormatDefinition,
-    /// What the format must know; the turn's id and its time are filled in.
-    pub view: format::FormatOptions,
+    /// How the answer is wanted.
+    pub view: AnswerView,
     /// Equal for equal requests.
     pub fingerprint: String,
 }
 
+/// How an answer is wanted.
+pub struct AnswerView {
+    /// Whether it is a stream.
+    pub is_streaming: bool,
+    /// What it looks like.
+    pub format: &'static format::FormatDefinition,
+    /// What the format must know; the turn's id and its time are filled in.
+    pub options: format::FormatOptions,
+}
+
 impl ChatRequest {
     /// A request that came as this body.
-    pub fn new(
-        request: TurnRequest,
-        is_streaming: bool,
-        format: &'static format::FormatDefinition,
-        view: format::FormatOptions,
-        body: &[u8],
-    ) -> Self {
+    pub fn new(request: TurnRequest, view: AnswerView, body: &[u8]) -> Self {
         let fingerprint = fingerprint(&request, body);
         Self {
             request,
-            is_streaming,
-            format,
             view,
             fingerprint,
         }
@@ -97,19 +95,23 @@ pub async fn answer(
     } = begun;
     let headers = headers(&started);
     let leaving = cancels.then(|| CancelOnDisconnect::of(server, &who, &started.request_id));
-    let mut options = asked.view;
+    let AnswerView {
+        is_streaming,
+        format,
+        mut options,
+    } = asked.view;
     options.request_id = started.request_id.clone();
     options.created = started.started_at / 1000;
-    if !asked.is_streaming {
+    if !is_streaming {
         let entries = all(&mut started.stream).await?;
         leaving.into_iter().for_each(CancelOnDisconnect::disarm);
         if let Some(failed) = format::failure(&entries) {
             return Ok(refuse(server, &who, &started, failed).await);
         }
-        return Ok((headers, Json((asked.format.body)(&entries, &options))).into_response());
+        return Ok((headers, Json((format.body)(&entries, &options))).into_response());
     }
     let mut first = Vec::new();
-    if asked.format.name == format::DEFAULT {
+    if format.name == format::DEFAULT {
         first = beginning(&mut started.stream, server.settings.status_wait).await?;
         if let Some(failed) = format::failure(&first).filter(|_| !first.iter().any(is_shown)) {
             return Ok(refuse(server, &who, &started, failed).await);
@@ -118,7 +120,7 @@ pub async fn answer(
     let view = StreamView {
         reader: started.stream,
         first,
-        format: (asked.format.open)(&options),
+        format: (format.open)(&options),
         last_received: 0,
         backlog_end: past,
         leaving,
