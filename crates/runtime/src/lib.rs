@@ -72,8 +72,8 @@ pub use frame::Frame;
 pub use hook::feed_types;
 pub use model::{ModelSecret, ModelSettings, ModelStore};
 pub use request::{
-    CallOptions, ClientInfo, RequestOrigin, ScriptCallOptions, SearchChoice, SkipOptions,
-    TurnRequest,
+    CallOptions, ClientInfo, RequestOrigin, ScriptCallOptions, SearchChoice, SkipChanges,
+    SkipOptions, TurnRequest,
 };
 pub use runtime::{ReloadCheck, Runtime, RuntimeSettings};
 pub use turn_info::{InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus};

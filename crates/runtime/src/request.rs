@@ -10,6 +10,7 @@ use ambit_storage::SessionIdentity;
 use ambit_storage::lease::OnBusy;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// A request, checked and with its agent found. Everything about who is asking comes from authentication.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -118,8 +119,8 @@ impl SkipOptions {
     }
 }
 
-/// What a call says of `SkipOptions`; what it does not say stays as it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a call says of what is left out; what it does not say stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct SkipChanges {
     /// History is neither loaded nor written.
     pub history: Option<bool>,

@@ -1,6 +1,6 @@
 //! `cui-web`, `cui-native` and `cui-desktop`: every entry of the log as it is stored.
 
-use super::frames::{read, take};
+use super::frames::{StreamStart, read, take, text, usage};
 use super::{Format, FormatBody, FormatOptions, failure};
 use ambit_runtime::Frame;
 use ambit_runtime::frame::{OutputMessage, OutputMessages};
@@ -47,8 +47,7 @@ pub struct CuiAnswer {
     /// What the agent's `Next` hook gave.
     next: Value,
     /// What was spent.
-    #[schema(value_type = Option<TokenUsage>)]
-    usage: Value,
+    usage: Option<TokenUsage>,
     /// Why the turn failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<CuiFailure>,
@@ -65,11 +64,17 @@ struct CuiFailure {
 
 /// The final messages, and how the turn ended.
 pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
-    let (mut state, mut start, mut end) = (OutputMessages::default(), Map::new(), Map::new());
+    let (mut state, mut start, mut end) = (
+        OutputMessages::default(),
+        StreamStart::default(),
+        Map::new(),
+    );
     let mut failed = None;
     for frame in entries.iter().filter_map(read) {
         match frame.event_name() {
-            Some("stream_start") => start = frame.event_data().cloned().unwrap_or_default(),
+            Some("stream_start") => {
+                start = frame.event_data().map(StreamStart::of).unwrap_or_default()
+            }
             Some("stream_end") => {
                 failed = failure::of_end(&frame);
                 end = frame.event_data().cloned().unwrap_or_default();
@@ -78,17 +83,16 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
         }
         take(&mut state, &frame);
     }
-    let text = |data: &Map<String, Value>, name: &str| Some(data.get(name)?.as_str()?.to_owned());
     FormatBody::Cui(Box::new(CuiAnswer {
         request_id: options.request_id.clone(),
-        context_id: text(&start, "context_id"),
-        trace_id: text(&start, "trace_id"),
-        chat_id: text(&start, "chat_id"),
+        context_id: start.context_id,
+        trace_id: start.trace_id,
+        chat_id: start.chat_id,
         assistant_id: options.model.clone(),
         status: text(&end, "status"),
         messages: state.messages().iter().map(message).collect(),
+        usage: usage(&end),
         next: end.remove("next").unwrap_or_default(),
-        usage: end.remove("usage").unwrap_or_default(),
         error: failed.map(|error| CuiFailure {
             message: error.message,
             code: error.code.as_str().to_owned(),

@@ -2,8 +2,10 @@
 
 use ambit_runtime::Frame;
 use ambit_runtime::frame::{OutputMessages, apply};
+use ambit_runtime::llm::TokenUsage;
 use ambit_runtime::stream::StreamEntry;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// An entry's frame. One that cannot be read is told to whoever looks after the server; the stream goes on without it.
@@ -24,6 +26,38 @@ pub fn kind(entry: &StreamEntry) -> Option<Cow<'_, str>> {
     }
     let kind: FrameKind<'_> = serde_json::from_str(&entry.text).ok()?;
     Some(kind.kind)
+}
+
+/// What the beginning of a stream says of its turn.
+#[derive(Clone, Debug, Default)]
+pub struct StreamStart {
+    /// The run context.
+    pub context_id: Option<String>,
+    /// The chat's name.
+    pub chat_id: Option<String>,
+    /// The trace.
+    pub trace_id: Option<String>,
+}
+
+impl StreamStart {
+    /// From the data of `stream_start`.
+    pub fn of(data: &Map<String, Value>) -> Self {
+        Self {
+            context_id: text(data, "context_id"),
+            chat_id: text(data, "chat_id"),
+            trace_id: text(data, "trace_id"),
+        }
+    }
+}
+
+/// A text in the data of an event.
+pub fn text(data: &Map<String, Value>, name: &str) -> Option<String> {
+    data.get(name)?.as_str().map(str::to_owned)
+}
+
+/// What the data of an event says was spent.
+pub fn usage(data: &Map<String, Value>) -> Option<TokenUsage> {
+    TokenUsage::deserialize(data.get("usage")?).ok()
 }
 
 /// Applies a frame. One that does not fit is told likewise, and changes nothing.

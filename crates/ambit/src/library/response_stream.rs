@@ -76,7 +76,7 @@ impl ResponseStream {
             reasoning: state.text(CompletionField::Reasoning),
             messages: state.messages.messages().to_vec(),
             next: ending.next,
-            usage: serde_json::from_value(ending.usage).unwrap_or_default(),
+            usage: ending.usage,
             finish_reason: ending.finish_reason,
             request_id: self.request_id,
             chat_id: self.chat_id,

@@ -1,5 +1,6 @@
 //! The answer in a log, piece by piece as it can be shown.
 
+use super::client_tool_calls::ToolCallDelta;
 use super::completion_state::{CompletionDelta, CompletionState, TurnEnding};
 use super::message_text::CompletionField;
 use super::text_queue::{TextPiece, TextQueue};
@@ -22,7 +23,7 @@ pub enum AnswerPart {
     Start,
     Text(CompletionField, String),
     /// An item of `delta.tool_calls`.
-    ToolCall(Value),
+    ToolCall(ToolCallDelta),
     End(Box<TurnEnding>),
 }
 
@@ -93,7 +94,7 @@ impl AnswerReader {
     }
 
     /// What can be shown now.
-    fn ready(&mut self, call: Option<Value>) -> Vec<AnswerPart> {
+    fn ready(&mut self, call: Option<ToolCallDelta>) -> Vec<AnswerPart> {
         let (reasoning, content) = (self.reasoning.ready(), self.content.ready());
         let mut parts = texts(reasoning, content);
         parts.extend(call.map(AnswerPart::ToolCall));

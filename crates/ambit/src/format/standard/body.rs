@@ -25,8 +25,7 @@ pub struct Completion {
     /// The one answer.
     choices: [CompletionChoice; 1],
     /// What was spent.
-    #[schema(value_type = Option<TokenUsage>)]
-    usage: Option<Value>,
+    usage: Option<TokenUsage>,
     /// What OpenAI's shape has no place for.
     ambit: TurnNames,
 }
@@ -93,7 +92,7 @@ fn completion(
     ending: Option<TurnEnding>,
     options: &FormatOptions,
 ) -> Completion {
-    let begun = |name: &str| Some(reading.start.get(name)?.as_str()?.to_owned());
+    let start = reading.start.clone();
     let (finish_reason, usage, next) = match ending {
         None => ("stop", None, None),
         Some(ending) => (ending.finish_reason, Some(ending.usage), Some(ending.next)),
@@ -111,9 +110,9 @@ fn completion(
         usage,
         ambit: TurnNames {
             request_id: options.request_id.clone(),
-            context_id: begun("context_id"),
-            chat_id: begun("chat_id"),
-            trace_id: begun("trace_id"),
+            context_id: start.context_id,
+            chat_id: start.chat_id,
+            trace_id: start.trace_id,
             next,
         },
     }

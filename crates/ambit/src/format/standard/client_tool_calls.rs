@@ -2,7 +2,7 @@
 
 use ambit_runtime::frame::OutputMessage;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 /// A call of a tool that the client runs itself, in OpenAI's shape.
@@ -26,6 +26,30 @@ struct CompletionFunction {
     arguments: String,
 }
 
+/// What is new of a call: an item of `delta.tool_calls`.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ToolCallDelta {
+    /// Which of the answer's calls it is.
+    index: usize,
+    /// Its id, where it is told first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// `function`, where it is told first.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    function: FunctionDelta,
+}
+
+/// What is new of the function that is called.
+#[derive(Debug, Serialize, ToSchema)]
+struct FunctionDelta {
+    /// Its name, where the call is told first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// More of the JSON.
+    arguments: String,
+}
+
 /// The calls of a turn, in order.
 #[derive(Default)]
 pub struct ClientToolCalls {
@@ -45,8 +69,8 @@ impl ClientToolCalls {
         self.list.is_empty()
     }
 
-    /// What is new in this message: an item of `delta.tool_calls`. Forks have no tools of the client.
-    pub fn take(&mut self, message: &OutputMessage) -> Option<Value> {
+    /// What is new in this message. Forks have no tools of the client.
+    pub fn take(&mut self, message: &OutputMessage) -> Option<ToolCallDelta> {
         if message.kind != "tool_call" || message.thread_id.is_some() {
             return None;
         }
@@ -63,9 +87,17 @@ impl ClientToolCalls {
             if more.is_empty() {
                 return None;
             }
-            let delta = json!({"index": index, "function": {"arguments": more}});
+            let function = FunctionDelta {
+                name: None,
+                arguments: more.to_owned(),
+            };
             arguments.clone_into(known);
-            return Some(delta);
+            return Some(ToolCallDelta {
+                index,
+                id: None,
+                kind: None,
+                function,
+            });
         }
         let (id, name) = (text("id")?, text("name")?);
         if !self.declared.iter().any(|declared| declared == name) {
@@ -80,12 +112,15 @@ impl ClientToolCalls {
                 arguments: arguments.to_owned(),
             },
         });
-        Some(json!({
-            "index": self.list.len() - 1,
-            "id": id,
-            "type": "function",
-            "function": {"name": name, "arguments": arguments},
-        }))
+        Some(ToolCallDelta {
+            index: self.list.len() - 1,
+            id: Some(id.to_owned()),
+            kind: Some("function"),
+            function: FunctionDelta {
+                name: Some(name.to_owned()),
+                arguments: arguments.to_owned(),
+            },
+        })
     }
 
     /// All of them, as `message.tool_calls`.

@@ -1,13 +1,14 @@
 //! The log as someone reads it who knows only OpenAI's chat completions.
 
-use super::client_tool_calls::ClientToolCalls;
+use super::client_tool_calls::{ClientToolCalls, ToolCallDelta};
 use super::message_text::{CompletionField, MessageText, text_of};
 use super::text_queue::{TextPiece, TextQueue};
-use crate::format::frames::take;
+use crate::format::frames::{StreamStart, take, usage};
 use crate::format::{FormatOptions, failure};
 use ambit_runtime::frame::{DeltaAction, OutputMessage, OutputMessages};
+use ambit_runtime::llm::TokenUsage;
 use ambit_runtime::{Error, Frame};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// What was read so far.
@@ -17,7 +18,7 @@ pub struct CompletionState {
     /// The messages that have been shown, and where, in the order in which they first were.
     pub order: Vec<(CompletionField, usize)>,
     noted: HashSet<(CompletionField, usize)>,
-    pub start: Map<String, Value>,
+    pub start: StreamStart,
     pub ending: Option<TurnEnding>,
     finish_reason: String,
     has_open_calls: bool,
@@ -27,7 +28,7 @@ pub struct CompletionState {
 pub struct TurnEnding {
     pub failure: Option<Error>,
     pub finish_reason: &'static str,
-    pub usage: Value,
+    pub usage: TokenUsage,
     pub next: Value,
 }
 
@@ -39,7 +40,7 @@ pub struct CompletionDelta {
     /// The text does not go on where the message's text was.
     pub is_new: bool,
     /// An item of `delta.tool_calls`.
-    pub call: Option<Value>,
+    pub call: Option<ToolCallDelta>,
 }
 
 impl CompletionState {
@@ -49,7 +50,7 @@ impl CompletionState {
             calls: ClientToolCalls::new(&options.client_tools),
             order: Vec::new(),
             noted: HashSet::new(),
-            start: Map::new(),
+            start: StreamStart::default(),
             ending: None,
             finish_reason: String::new(),
             has_open_calls: false,
@@ -62,7 +63,7 @@ impl CompletionState {
         let empty = Map::new();
         let data = frame.event_data().unwrap_or(&empty);
         match frame.event_name() {
-            Some("stream_start") => self.start = data.clone(),
+            Some("stream_start") => self.start = StreamStart::of(data),
             // Steps of forks say nothing about how the turn's own answer ends.
             Some("step_start") if frame.thread_id.is_none() => self.has_open_calls = false,
             Some("step_end") if frame.thread_id.is_none() => {
@@ -86,11 +87,10 @@ impl CompletionState {
             _ if self.has_open_calls => "tool_calls",
             _ => "stop",
         };
-        let nothing = json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0});
         TurnEnding {
             failure: failure::of_end(frame),
             finish_reason,
-            usage: data.get("usage").cloned().unwrap_or(nothing),
+            usage: usage(data).unwrap_or_default(),
             next: data.get("next").cloned().unwrap_or_default(),
         }
     }

@@ -4,7 +4,7 @@ use super::messages::ClientMessages;
 use super::options;
 use crate::http::input::BodyFields;
 use ambit_runtime::chat::{StopSequences, ToolChoice, ToolDefinition};
-use ambit_runtime::{Result, SearchChoice, SkipOptions};
+use ambit_runtime::{Result, SearchChoice, SkipChanges};
 use ambit_storage::lease::OnBusy;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error};
@@ -48,7 +48,7 @@ pub struct ChatCompletionBody {
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
     /// What is left out.
-    pub skip: Option<SkipFields>,
+    pub skip: Option<SkipChanges>,
     /// Whether and what is searched automatically.
     #[serde(default, deserialize_with = "search")]
     #[schema(value_type = Option<Object>)]
@@ -143,36 +143,6 @@ impl From<BusyChoice> for OnBusy {
     }
 }
 
-/// What is left out of a turn.
-#[derive(Clone, Copy, Deserialize, ToSchema)]
-pub struct SkipFields {
-    /// Nothing is stored in the history.
-    history: Option<bool>,
-    /// No trace is kept.
-    trace: Option<bool>,
-    /// Nothing is shown.
-    output: Option<bool>,
-    /// Nothing is searched automatically.
-    search: Option<bool>,
-    /// No keywords are looked for.
-    keyword: Option<bool>,
-    /// What is attached is not read.
-    content_parsing: Option<bool>,
-}
-
-impl From<SkipFields> for SkipOptions {
-    fn from(fields: SkipFields) -> Self {
-        Self {
-            history: fields.history.unwrap_or(false),
-            trace: fields.trace.unwrap_or(false),
-            output: fields.output.unwrap_or(false),
-            search: fields.search.unwrap_or(false),
-            keyword: fields.keyword.unwrap_or(false),
-            content_parsing: fields.content_parsing.unwrap_or(false),
-        }
-    }
-}
-
 /// What one agent may tell another when it calls it, as far as clients may say it.
 #[derive(Default, Deserialize, ToSchema)]
 pub struct CallFields {
@@ -185,7 +155,7 @@ pub struct CallFields {
     #[schema(value_type = Option<Object>)]
     pub search: Option<SearchChoice>,
     /// What is left out.
-    pub skip: Option<SkipFields>,
+    pub skip: Option<SkipChanges>,
     /// Client-supplied data.
     #[serde(default, deserialize_with = "free_object")]
     #[schema(value_type = Option<Object>)]

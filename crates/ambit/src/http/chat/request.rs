@@ -1,7 +1,7 @@
 //! A body of OpenAI's shape with Ambit's further fields, as a request.
 
 use super::agent::{self, AgentSelection};
-use super::body::{ChatCompletionBody, SkipFields};
+use super::body::ChatCompletionBody;
 use super::response::{AnswerView, ChatRequest};
 use super::{RequestParameters, options};
 use crate::format;
@@ -10,7 +10,7 @@ use crate::http::{HttpError, ServerState};
 use crate::id::check_id;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnRequest};
-use ambit_runtime::{CallOptions, RequestOrigin, SkipOptions};
+use ambit_runtime::{CallOptions, RequestOrigin, SkipChanges, SkipOptions};
 use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Value};
 
@@ -103,8 +103,8 @@ fn answer_view(body: &ChatCompletionBody, agent: &AppAgent, accept: &str) -> Res
 }
 
 /// What is left out; `store: false` leaves out the history.
-fn skip(fields: Option<SkipFields>, store: Option<bool>) -> SkipOptions {
-    let mut skip = fields.map_or_else(SkipOptions::default, SkipOptions::from);
+fn skip(fields: Option<SkipChanges>, store: Option<bool>) -> SkipOptions {
+    let mut skip = SkipOptions::default().with(fields.unwrap_or_default());
     skip.history |= store == Some(false);
     skip
 }
