@@ -11,7 +11,7 @@ pub use frames::kind;
 pub(crate) use frames::read;
 
 use ambit_runtime::stream::StreamEntry;
-use ambit_runtime::{Error, Result};
+use ambit_runtime::{Error, Frame, Result};
 use ambit_storage::suggestion;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -65,6 +65,18 @@ pub enum FormatBody {
     Cui(Box<cui::CuiAnswer>),
     /// That of a turn that failed, in OpenAI's shape.
     Failure(TurnFailure),
+}
+
+/// What an event of a turn's stream holds, by the format that was asked for. `standard` ends with the text `[DONE]`.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum StreamPayload {
+    /// OpenAI's.
+    Chunk(Box<standard::CompletionChunk>),
+    /// That of a turn that failed, in OpenAI's shape.
+    Failure(TurnFailure),
+    /// That of the `cui` formats: a message, a change of one or an event.
+    Frame(Box<Frame>),
 }
 
 /// Every format.

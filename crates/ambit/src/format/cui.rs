@@ -73,7 +73,7 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
     for frame in entries.iter().filter_map(read) {
         match frame.event_name() {
             Some("stream_start") => {
-                start = frame.event_data().map(StreamStart::of).unwrap_or_default()
+                start = frame.event_data().map(StreamStart::of).unwrap_or_default();
             }
             Some("stream_end") => {
                 failed = failure::of_end(&frame);

@@ -2,6 +2,7 @@
 
 mod answer_reader;
 mod body;
+mod chunk;
 mod client_tool_calls;
 mod completion_state;
 mod message_text;
@@ -9,13 +10,16 @@ mod text_queue;
 
 pub(crate) use answer_reader::{AnswerPart, AnswerReader};
 pub use body::{Completion, body};
+pub use chunk::CompletionChunk;
 pub(crate) use completion_state::TurnEnding;
 pub(crate) use message_text::CompletionField;
 
 use super::frames::read;
 use super::{Format, FormatOptions, TurnFailure};
+use ambit_runtime::llm::TokenUsage;
 use ambit_runtime::stream::StreamEntry;
-use serde_json::{Value, json};
+use chunk::ChunkChoice;
+use serde::Serialize;
 
 /// A stream of chunks.
 pub fn open(options: &FormatOptions) -> Box<dyn Format> {
@@ -23,58 +27,47 @@ pub fn open(options: &FormatOptions) -> Box<dyn Format> {
 }
 
 struct StandardFormat {
-    head: String,
-    include_usage: bool,
+    id: String,
+    options: FormatOptions,
     answer: AnswerReader,
 }
 
 impl StandardFormat {
     fn new(options: &FormatOptions) -> Self {
-        let head = json!({
-            "id": completion_id(options),
-            "object": "chat.completion.chunk",
-            "created": options.created,
-            "model": options.model,
-        });
-        // Every chunk begins the same, so that it is written once.
-        let head = head.to_string().trim_end_matches('}').to_owned();
         Self {
-            head,
-            include_usage: options.include_usage,
+            id: completion_id(options),
+            options: options.clone(),
             answer: AnswerReader::new(options),
         }
     }
 
     fn chunks(&self, part: AnswerPart) -> Vec<String> {
-        let delta = match part {
-            AnswerPart::Start => json!({"role": "assistant", "content": ""}),
-            AnswerPart::Text(CompletionField::Content, text) => json!({"content": text}),
-            AnswerPart::Text(CompletionField::Reasoning, text) => {
-                json!({"reasoning_content": text})
-            }
-            AnswerPart::ToolCall(call) => json!({"tool_calls": [call]}),
-            AnswerPart::End(ending) => return self.last(&ending),
-        };
-        vec![self.chunk(&delta, "null")]
-    }
-
-    fn chunk(&self, delta: &Value, finish_reason: &str) -> String {
-        let head = &self.head;
-        format!(
-            "{head},\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{finish_reason}}}]}}"
-        )
-    }
-
-    fn last(&self, ending: &TurnEnding) -> Vec<String> {
-        let failure = ending.failure.as_ref().map(TurnFailure::from);
-        let mut out: Vec<String> = failure.iter().map(|it| json!(it).to_string()).collect();
-        out.push(self.chunk(&json!({}), &format!("\"{}\"", ending.finish_reason)));
-        if self.include_usage {
-            let (head, usage) = (&self.head, &ending.usage);
-            out.push(format!("{head},\"choices\":[],\"usage\":{usage}}}"));
+        let (mut before, mut after) = (None, None);
+        if let AnswerPart::End(ending) = &part {
+            before = ending.failure.as_ref().map(TurnFailure::from);
+            after = self.options.include_usage.then(|| ending.usage.clone());
         }
-        out
+        let before = before.map(|failure| json(&failure));
+        let own = self.chunk(vec![part.into()], None);
+        let after = after.map(|usage| self.chunk(Vec::new(), Some(usage)));
+        before.into_iter().chain([own]).chain(after).collect()
     }
+
+    fn chunk(&self, choices: Vec<ChunkChoice>, usage: Option<TokenUsage>) -> String {
+        json(&CompletionChunk {
+            id: self.id.clone(),
+            object: "chat.completion.chunk",
+            created: self.options.created,
+            model: self.options.model.clone(),
+            choices,
+            usage,
+        })
+    }
+}
+
+fn json(payload: &impl Serialize) -> String {
+    // Only a map with keys that are no text could fail.
+    serde_json::to_string(payload).unwrap_or_default()
 }
 
 impl Format for StandardFormat {

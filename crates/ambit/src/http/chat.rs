@@ -17,7 +17,7 @@ pub use response::{ChatRequest, answer};
 
 use super::input::{Id, JsonBody, PathId};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
-use crate::format::FormatBody;
+use crate::format::{FormatBody, StreamPayload};
 use axum::extract::State;
 use axum::response::Response;
 use body::ChatCompletionBody;
@@ -34,8 +34,8 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 
 /// Asks an agent. The body is OpenAI's, with further fields.
 #[utoipa::path(post, path = "/chat/completions", tag = "chat", params(CompletionQuery), request_body = ChatCompletionBody,
-    responses((status = 200, description = "The answer, or its stream, in the format that was asked for",
-        content((FormatBody = "application/json"), (String = "text/event-stream"))),
+    responses((status = 200, description = "The answer, or its stream, in the format that was asked for; the schema of a stream is that of the `data` of its events",
+        content((FormatBody = "application/json"), (StreamPayload = "text/event-stream"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
 async fn complete(
     State(server): State<SharedState>,
@@ -49,8 +49,8 @@ async fn complete(
 
 /// Asks the agent that the path names.
 #[utoipa::path(post, path = "/agents/{assistant_id}/chat/completions", tag = "chat", params(("assistant_id" = Id, Path), CompletionQuery), request_body = ChatCompletionBody,
-    responses((status = 200, description = "The answer, or its stream, in the format that was asked for",
-        content((FormatBody = "application/json"), (String = "text/event-stream"))),
+    responses((status = 200, description = "The answer, or its stream, in the format that was asked for; the schema of a stream is that of the `data` of its events",
+        content((FormatBody = "application/json"), (StreamPayload = "text/event-stream"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
 async fn complete_by(
     State(server): State<SharedState>,

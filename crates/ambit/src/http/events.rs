@@ -4,18 +4,17 @@ use super::input::{Id, Query, Text};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
-use ambit_runtime::Result;
-use ambit_runtime::feed_types;
-use ambit_runtime::{EventFilter, FeedItem, FeedReader};
+use ambit_runtime::{EventFilter, FeedItem, FeedReader, Result, feed_types};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -43,10 +42,63 @@ struct FeedQuery {
     types: Option<Text>,
 }
 
+/// What an event of the feed holds.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum FeedPayload {
+    /// What has happened. It is sent as it is stored.
+    #[expect(dead_code, reason = "the document alone needs it")]
+    Event(Box<FeedEvent>),
+    /// Events that were more than the feed could keep.
+    Missed {
+        /// How many.
+        count: u64,
+    },
+}
+
+/// What has happened: what every event says, and what this one says besides.
+#[derive(Serialize, ToSchema)]
+struct FeedEvent {
+    /// Unique.
+    event_id: String,
+    /// When, in milliseconds since 1970; orders nothing.
+    at: i64,
+    /// The partition.
+    tenant: String,
+    /// The agent at work.
+    agent_name: String,
+    /// What it is about.
+    identity: EventIdentity,
+    /// The turn, inside one.
+    turn_id: Option<String>,
+    /// Who acts, if it is not the system.
+    caller_id: Option<String>,
+    /// What events of its type say.
+    #[serde(flatten)]
+    payload: Map<String, Value>,
+}
+
+/// What an event is about.
+#[derive(Serialize, ToSchema)]
+struct EventIdentity {
+    /// The agent.
+    agent_name: String,
+    /// The chat's name.
+    chat_name: Option<String>,
+    /// The user.
+    user_id: Option<String>,
+    /// The group.
+    group: Option<String>,
+    /// The scope.
+    scope: Option<String>,
+    /// All of them in one text.
+    key: String,
+}
+
 /// What happens in contexts that the caller may list, from now on or from behind `Last-Event-ID`: one event for each
 /// after-event, named like it. Events are kept for ten minutes for who comes back; the feed ends after an hour.
 #[utoipa::path(get, path = "/events", tag = "contexts", params(FeedQuery, ("Last-Event-ID" = Option<String>, Header)),
-    responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"),
+    responses((status = 200, description = "The events; the schema is that of their `data`", body = FeedPayload, content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 410, body = ErrorBody)))]
 async fn stream_events(
     State(server): State<SharedState>,
@@ -110,7 +162,8 @@ fn frames(all: &[FeedItem]) -> Bytes {
                 write!(text, "id: {place}\nevent: {name}\ndata: {event}\n\n")
             }
             FeedItem::Missed(count) => {
-                write!(text, "event: missed\ndata: {{\"count\":{count}}}\n\n")
+                let missed = json!(FeedPayload::Missed { count: *count });
+                write!(text, "event: missed\ndata: {missed}\n\n")
             }
         };
     }

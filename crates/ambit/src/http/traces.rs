@@ -7,7 +7,7 @@ use super::sse_source::{self, SseSource};
 use super::{AuthorizedCaller, ErrorBody, HttpError, ServerState, SharedState};
 use ambit_runtime::chats::ListPart;
 use ambit_runtime::inspect::traces::{self, StoredTrace, TraceFilter, TraceSummary};
-use ambit_runtime::trace::{NodeView, SpaceView, TraceLogEntry, TraceTree, fold_texts};
+use ambit_runtime::trace::{NodeView, SpaceView, TraceEvent, TraceLogEntry, TraceTree, fold_texts};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result};
 use ambit_storage::batch::LogEntry;
 use ambit_storage::driver::LogWatch;
@@ -234,7 +234,7 @@ async fn show_space(
 
 /// The events of a trace behind `Last-Event-ID`, then those that follow, until it is complete.
 #[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(("id" = Id, Path), ("Last-Event-ID" = Option<u64>, Header)),
-    responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The events; the schema is that of their `data`", body = TraceEvent, content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn stream_trace(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,

@@ -4,7 +4,7 @@ use super::chat::{RequestParameters, UserMessages, check_metadata};
 use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text};
 use super::sse::{self, StreamView};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
-use crate::format;
+use crate::format::{self, StreamPayload};
 use ambit_runtime::{Error, Result};
 use ambit_runtime::{InterruptEffect, TurnInfo, TurnInterrupt};
 use axum::Json;
@@ -52,7 +52,7 @@ async fn show_turn(
 
 /// A turn's stream behind `Last-Event-ID`, or behind `after`.
 #[utoipa::path(get, path = "/chat/requests/{request_id}/stream", tag = "chat", params(("request_id" = Id, Path), StreamQuery, ("Last-Event-ID" = Option<u64>, Header)),
-    responses((status = 200, description = "The stream", body = String, content_type = "text/event-stream"),
+    responses((status = 200, description = "The stream; the schema is that of the `data` of its events", body = StreamPayload, content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
 #[expect(clippy::too_many_arguments, reason = "each is an extractor")]
 async fn stream_turn(

@@ -29,6 +29,7 @@ const FREE: &[(&str, &str)] = &[
         "Frame.props.*",
         "scripts send messages of types of their own",
     ),
+    ("FeedEvent.*", "each type of event says what it has"),
     (
         "MemoryValue.value",
         "scripts and clients keep what they like",
@@ -40,6 +41,7 @@ const FREE: &[(&str, &str)] = &[
         "PublicError.details",
         "each error has details of its own, and scripts throw theirs",
     ),
+    ("SpaceValue.value", "scripts trace what they like"),
     ("SpaceView.metadata.*", "scripts trace what they like"),
     ("SpaceView.values.*", "scripts trace what they like"),
     (
@@ -50,6 +52,8 @@ const FREE: &[(&str, &str)] = &[
         "TokenUsage.prompt_tokens_details.*",
         "each provider counts by its own names",
     ),
+    ("TraceEvent.metadata.*", "scripts trace what they like"),
+    ("TraceEvent.output", "scripts trace what they like"),
     ("TraceLogEntry.data", "scripts trace what they like"),
     ("TurnInfo.response", "a hook chooses it"),
     ("TurnNames.next", "a hook chooses it"),

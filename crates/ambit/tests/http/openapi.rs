@@ -84,14 +84,18 @@ impl OpenApi {
                 Some(self.failure)
             }
         };
-        // A HEAD request has no body, and what is not JSON has no schema of its own.
-        let Some(schema) =
-            schema.filter(|_| kind == Some("application/json") && method != Method::HEAD)
-        else {
-            return;
+        // A HEAD request has no body, and text has no schema of its own.
+        let values = match kind {
+            _ if method == Method::HEAD => Vec::new(),
+            Some("application/json") => vec![answer.json()],
+            Some("text/event-stream") => events(&answer.text),
+            _ => Vec::new(),
         };
-        if let Err(error) = self.schemas.validate(&answer.json(), schema) {
-            panic!("{said} is not as the document says: {error:#}");
+        for value in values {
+            let schema = schema.unwrap_or_else(|| panic!("{said}: there is no schema"));
+            if let Err(error) = self.schemas.validate(&value, schema) {
+                panic!("{said} is not as the document says: {error:#}\n{value}");
+            }
         }
     }
 
@@ -130,6 +134,16 @@ impl Operation {
         let schema = schema.unwrap_or_else(|| panic!("{said}: {kind} is not in the document"));
         Some(*schema)
     }
+}
+
+/// The data of the events of a stream that is JSON.
+fn events(stream: &str) -> Vec<Value> {
+    let data = stream
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "));
+    let json = data.filter(|data| *data != "[DONE]");
+    json.map(|data| serde_json::from_str(data).unwrap())
+        .collect()
 }
 
 /// Lets no object have fields that the document does not name, unless it says that it may.

@@ -240,6 +240,7 @@ pub fn write(path: &Path, text: &str) {
 /// Server-sent events, as they come.
 pub struct Stream {
     pub response: Response,
+    method: Method,
     text: String,
     /// Comments that came so far.
     pub comments: Vec<String>,
@@ -261,6 +262,7 @@ impl Stream {
         openapi::check(&method, path, &Answer::beginning(&response));
         Self {
             response,
+            method,
             text: String::new(),
             comments: Vec::new(),
         }
@@ -293,6 +295,9 @@ impl Stream {
     }
 
     fn read(&mut self, frame: &str) -> Option<Event> {
+        let mut answer = Answer::beginning(&self.response);
+        frame.clone_into(&mut answer.text);
+        openapi::check(&self.method, self.response.url().path(), &answer);
         let (mut id, mut data) = (None, None);
         for line in frame.lines() {
             match line.split_once(": ").unwrap() {

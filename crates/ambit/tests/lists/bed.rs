@@ -191,13 +191,13 @@ fn written(context: &ambit_storage::Context, request_id: &str, text: &str) -> Ve
         error: None,
         response: None,
     };
-    let about = json!({"trace_id": request_id, "request_id": request_id, "chat_id": text, "assistant_id": "hello"});
     let node = json!({
         "id": "n1", "parent_ids": [], "label": text, "type": "agent", "icon": "", "description": "", "metadata": {},
         "status": "running", "input": null, "output": null, "error": null, "start_at": 1_000, "end_at": null,
     });
     let events = [
-        json!({"type": "init", "about": about, "at": 1_000}),
+        json!({"type": "init", "trace_id": request_id, "request_id": request_id, "chat_id": text, "assistant_id": "hello",
+            "at": 1_000}),
         json!({"type": "node_start", "node": node}),
         json!({"type": "log_added", "node_id": "n1", "level": "info", "message": text, "data": null, "at": 2_000}),
         json!({"type": "complete", "status": "completed", "at": 5_000}),

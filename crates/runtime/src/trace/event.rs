@@ -1,12 +1,11 @@
 //! What is recorded of a trace, in the shape in which it is stored and sent.
 
-use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// What a trace is about.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TraceSubject {
     /// The trace.
     pub trace_id: String,
@@ -122,7 +121,7 @@ pub struct SpaceView {
 }
 
 /// One entry of a trace's log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TraceEvent {
     /// The trace begins.
@@ -131,7 +130,7 @@ pub enum TraceEvent {
         #[serde(flatten)]
         about: TraceSubject,
         /// When.
-        at: Millis,
+        at: i64,
     },
     /// A node begins.
     NodeStart {
@@ -148,7 +147,7 @@ pub enum TraceEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Value>,
         /// When.
-        at: Millis,
+        at: i64,
     },
     /// A node failed.
     NodeFailed {
@@ -157,7 +156,7 @@ pub enum TraceEvent {
         /// Why.
         error: String,
         /// When.
-        at: Millis,
+        at: i64,
     },
     /// More is known of a node.
     NodeUpdated {
@@ -170,7 +169,7 @@ pub enum TraceEvent {
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         metadata: Map<String, Value>,
         /// When.
-        at: Millis,
+        at: i64,
     },
     /// A line was written.
     LogAdded(TraceLogEntry),
@@ -184,7 +183,7 @@ pub enum TraceEvent {
         /// The board.
         id: String,
         /// When.
-        at: Millis,
+        at: i64,
     },
     /// A key is new on a board.
     MemoryAdd(SpaceValue),
@@ -197,19 +196,19 @@ pub enum TraceEvent {
         /// The key.
         key: String,
         /// When.
-        at: Millis,
+        at: i64,
     },
     /// The trace ends.
     Complete {
         /// How the turn ended.
         status: TraceStatus,
         /// When.
-        at: Millis,
+        at: i64,
     },
 }
 
 /// A key of a board and its value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SpaceValue {
     /// The board.
     pub space_id: String,
@@ -218,7 +217,7 @@ pub struct SpaceValue {
     /// The value.
     pub value: Value,
     /// When.
-    pub at: Millis,
+    pub at: i64,
 }
 
 impl TraceEvent {
