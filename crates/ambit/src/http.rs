@@ -1,9 +1,9 @@
 //! The HTTP surface. A file of routes is one file beside this one and one row of `ROUTES`; a route that is in no row does not
-//! exist. Whom it is granted where an app has no rules is said in `auth/access/builtin.rs`, and everything else in its file.
+//! exist. Whom it is granted where an app has no rules is said in `auth/access/default_rules.rs`, and everything else in its file.
 //!
-//! A handler takes what it needs as arguments, in this order: `State(server): State<SharedState>`,
-//! `AuthorizedCaller(who): AuthorizedCaller`, `Path`, `Query` (or `NoQuery`), and `JsonBody` last. It answers `Result<impl IntoResponse, HttpError>`. `#[utoipa::path]` above it is its place in the
-//! document; paths there are below the base path, with `{name}` for what varies.
+//! A handler takes what it needs as arguments, in this order: `ApiCaller { server, who }: ApiCaller`, `Path`, `Query` (or
+//! `NoQuery`), and `JsonBody` last. It answers `Result<impl IntoResponse, HttpError>`. `#[utoipa::path]` above it is its place in
+//! the document; paths there are below the base path, with `{name}` for what varies.
 
 mod assistants;
 mod authorization;
@@ -30,7 +30,7 @@ mod unread_body;
 mod usage;
 mod visible_agents;
 
-pub use authorization::{AuthorizedCaller, RouteAccess};
+pub use authorization::{ApiCaller, RouteAccess};
 pub use connection::{ClientConnection, serve};
 pub use error::{ErrorBody, HttpError};
 pub use http_metrics::HttpMetrics;

@@ -4,13 +4,12 @@
 use super::chat::RequestParameters;
 use super::input::{Id, PagedQuery, PathId, Query, Text};
 use super::paging::{PageParameters, PageResponse};
-use super::{AuthorizedCaller, ErrorBody, HttpError, ServerState, SharedState, visible_agents};
+use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, visible_agents};
 use ambit_runtime::app::locales::Translations;
 use ambit_runtime::app::{App, AppAgent, ConnectorChoice, Visibility};
 use ambit_runtime::chats::ListPart;
 use ambit_runtime::{Authorized, Result};
 use axum::Json;
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -134,8 +133,7 @@ struct LocaleQuery {
 #[utoipa::path(get, path = "/agent/assistants", tag = "agents", params(AssistantQuery, PageParameters),
     responses((status = 200, body = PageResponse<Assistant>), (status = 400, body = ErrorBody)))]
 async fn list_assistants(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     given: RequestParameters,
     listed: PagedQuery<AssistantQuery>,
 ) -> Result<Json<PageResponse<Assistant>>, HttpError> {
@@ -162,8 +160,7 @@ async fn list_assistants(
 #[utoipa::path(get, path = "/agent/assistants/tags", tag = "agents", params(LocaleQuery),
     responses((status = 200, body = Vec<String>)))]
 async fn list_assistant_tags(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     given: RequestParameters,
     Query(query): Query<LocaleQuery>,
 ) -> Result<Json<BTreeSet<String>>, HttpError> {
@@ -178,8 +175,7 @@ async fn list_assistant_tags(
 #[utoipa::path(get, path = "/agent/assistants/{id}", tag = "agents", params(("id" = Id, Path), LocaleQuery),
     responses((status = 200, body = Assistant), (status = 404, body = ErrorBody)))]
 async fn show_assistant(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     given: RequestParameters,
     Query(query): Query<LocaleQuery>,
@@ -196,8 +192,7 @@ async fn show_assistant(
 #[utoipa::path(get, path = "/agent/assistants/{id}/info", tag = "agents", params(("id" = Id, Path), LocaleQuery),
     responses((status = 200, body = AssistantInfo), (status = 404, body = ErrorBody)))]
 async fn show_assistant_info(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     given: RequestParameters,
     Query(query): Query<LocaleQuery>,

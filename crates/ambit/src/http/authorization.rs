@@ -22,15 +22,26 @@ pub enum RouteAccess {
     Measures,
 }
 
-/// The caller of a route that is not for anybody.
-pub struct AuthorizedCaller(pub Authorized);
+/// The caller of a route that is not for anybody, and the server that is called.
+pub struct ApiCaller {
+    /// The server.
+    pub server: SharedState,
+    /// Who calls.
+    pub who: Authorized,
+}
 
-impl<S: Sync> FromRequestParts<S> for AuthorizedCaller {
+impl FromRequestParts<SharedState> for ApiCaller {
     type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        server: &SharedState,
+    ) -> Result<Self, HttpError> {
         let who = parts.extensions.get::<Authorized>().cloned();
-        who.map(Self).ok_or_else(|| unauthenticated().into())
+        Ok(Self {
+            who: who.ok_or_else(unauthenticated)?,
+            server: server.clone(),
+        })
     }
 }
 

@@ -16,9 +16,8 @@ pub use request::check_metadata;
 pub use response::{ChatRequest, answer};
 
 use super::input::{Id, JsonBody, PathId};
-use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use crate::format::{FormatBody, StreamPayload};
-use axum::extract::State;
 use axum::response::Response;
 use body::ChatCompletionBody;
 use parameters::CompletionQuery;
@@ -38,8 +37,7 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         content((FormatBody = "application/json"), (StreamPayload = "text/event-stream"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
 async fn complete(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     given: RequestParameters,
     body: JsonBody<ChatCompletionBody>,
 ) -> Result<Response, HttpError> {
@@ -53,8 +51,7 @@ async fn complete(
         content((FormatBody = "application/json"), (StreamPayload = "text/event-stream"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
 async fn complete_by(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(assistant_id): PathId,
     mut given: RequestParameters,
     body: JsonBody<ChatCompletionBody>,

@@ -4,13 +4,12 @@ use super::input::{
     BodyFields, Id, JsonBody, NoQuery, PagedQuery, Path, PathId, Query, Text, Time,
 };
 use super::paging::{self, PageParameters, PageResponse, PageSize};
-use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::chats::{
     self, ChatFilter, ChatInfo, ChatMessagePage, ChatName, ChatOrder, ChatStatus, MessageFilter,
 };
 use ambit_runtime::{Error, turn_location};
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -51,8 +50,7 @@ struct ChatQuery {
 #[utoipa::path(get, path = "/chat/sessions", tag = "chats", params(ChatQuery, PageParameters),
     responses((status = 200, description = "A page of chats", body = PageResponse<ChatInfo>), (status = 400, body = ErrorBody)))]
 async fn list_chats(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     listed: PagedQuery<ChatQuery>,
 ) -> Result<Json<PageResponse<ChatInfo>>, HttpError> {
     let PagedQuery { query, paging } = listed;
@@ -88,8 +86,7 @@ fn name<'a>(chat_id: &'a Id, agent: Option<&'a Id>) -> ChatName<'a> {
 #[utoipa::path(get, path = "/chat/sessions/{chat_id}", tag = "chats", params(("chat_id" = Id, Path), AgentQuery),
     responses((status = 200, description = "The chat", body = ChatInfo), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn show_chat(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(chat_id): PathId,
     Query(query): Query<AgentQuery>,
 ) -> Result<Json<ChatInfo>, HttpError> {
@@ -109,8 +106,7 @@ impl BodyFields for ChatChange {}
 #[utoipa::path(put, path = "/chat/sessions/{chat_id}", tag = "chats", params(("chat_id" = Id, Path), AgentQuery), request_body = Object,
     responses((status = 200, description = "The chat", body = ChatInfo), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn change_chat(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(chat_id): PathId,
     Query(query): Query<AgentQuery>,
     body: JsonBody<ChatChange>,
@@ -125,8 +121,7 @@ async fn change_chat(
 #[utoipa::path(delete, path = "/chat/sessions/{chat_id}", tag = "chats", params(("chat_id" = Id, Path), AgentQuery),
     responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn remove_chat(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(chat_id): PathId,
     Query(query): Query<AgentQuery>,
 ) -> Result<StatusCode, HttpError> {
@@ -161,8 +156,7 @@ struct MessageQuery {
     responses((status = 200, description = "The messages, and where those behind them are", body = ChatMessagePage),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn list_chat_messages(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(chat_id): PathId,
     Query(query): Query<MessageQuery>,
 ) -> Result<Json<ChatMessagePage>, HttpError> {
@@ -184,8 +178,7 @@ async fn list_chat_messages(
 #[utoipa::path(get, path = "/chat/references/{request_id}", tag = "chats", params(("request_id" = Id, Path), PageParameters),
     responses((status = 200, description = "A page of references", body = PageResponse<Value>), (status = 404, body = ErrorBody)))]
 async fn list_references(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(request_id): PathId,
     Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<Value>>, HttpError> {
@@ -211,8 +204,7 @@ struct ReferencePath {
 #[utoipa::path(get, path = "/chat/references/{request_id}/{index}", tag = "chats", params(ReferencePath),
     responses((status = 404, body = ErrorBody)))]
 async fn show_reference(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<ReferencePath>,
     _: NoQuery,
 ) -> Result<Json<Value>, HttpError> {

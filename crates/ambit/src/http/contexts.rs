@@ -2,7 +2,7 @@
 
 use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text, Time};
 use super::paging::{ItemPosition, PageSize};
-use super::{AuthorizedCaller, ErrorBody, HttpError, ServerState, SharedState, paging};
+use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, paging};
 use ambit_runtime::Authorized;
 use ambit_runtime::inspect::contexts::{
     self, ContextAction, ContextActionReport, ContextItemFilter, ContextItemPage, ContextRow,
@@ -10,7 +10,6 @@ use ambit_runtime::inspect::contexts::{
 };
 use ambit_storage::Page;
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -53,8 +52,7 @@ struct RowQuery {
 #[utoipa::path(get, path = "/contexts", tag = "contexts", params(RowQuery),
     responses((status = 200, description = "A page of rows", body = Page<ContextRow>), (status = 400, body = ErrorBody)))]
 async fn list_contexts(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Query(query): Query<RowQuery>,
 ) -> Result<Json<Page<ContextRow>>, HttpError> {
     let filter = ContextRowFilter {
@@ -76,8 +74,7 @@ async fn list_contexts(
 #[utoipa::path(get, path = "/contexts/{id}", tag = "contexts", params(("id" = Id, Path)),
     responses((status = 200, description = "The row", body = ContextRow), (status = 404, body = ErrorBody)))]
 async fn show_context(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Json<ContextRow>, HttpError> {
@@ -100,8 +97,7 @@ struct ItemQuery {
 #[utoipa::path(get, path = "/contexts/{id}/items", tag = "contexts", params(("id" = Id, Path), ItemQuery),
     responses((status = 200, description = "The items, and where those before them are", body = ContextItemPage), (status = 404, body = ErrorBody)))]
 async fn list_context_items(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     Query(query): Query<ItemQuery>,
 ) -> Result<Json<ContextItemPage>, HttpError> {
@@ -119,8 +115,7 @@ async fn list_context_items(
 #[utoipa::path(post, path = "/contexts/{id}/clear", tag = "contexts", params(("id" = Id, Path)),
     responses((status = 204, description = "It is empty"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn clear_context(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<StatusCode, HttpError> {
@@ -131,8 +126,7 @@ async fn clear_context(
 #[utoipa::path(delete, path = "/contexts/{id}", tag = "contexts", params(("id" = Id, Path)),
     responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn remove_context(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<StatusCode, HttpError> {
@@ -181,8 +175,7 @@ impl BodyFields for RowSelection {}
 #[utoipa::path(post, path = "/contexts/clear", tag = "contexts", request_body = RowSelection,
     responses((status = 200, description = "What was done", body = ContextActionReport), (status = 400, body = ErrorBody)))]
 async fn clear_contexts(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     _: NoQuery,
     body: JsonBody<RowSelection>,
 ) -> Result<Json<ContextActionReport>, HttpError> {
@@ -193,8 +186,7 @@ async fn clear_contexts(
 #[utoipa::path(post, path = "/contexts/remove", tag = "contexts", request_body = RowSelection,
     responses((status = 200, description = "What was done", body = ContextActionReport), (status = 400, body = ErrorBody)))]
 async fn remove_contexts(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     _: NoQuery,
     body: JsonBody<RowSelection>,
 ) -> Result<Json<ContextActionReport>, HttpError> {

@@ -3,10 +3,9 @@
 use super::input::{Id, Query, Text};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
-use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::{EventFilter, FeedItem, FeedReader, Result, feed_types};
 use axum::body::Bytes;
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -101,8 +100,7 @@ struct EventIdentity {
     responses((status = 200, description = "The events; the schema is that of their `data`", body = FeedPayload, content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 410, body = ErrorBody)))]
 async fn stream_events(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Query(query): Query<FeedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {

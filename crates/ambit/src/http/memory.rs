@@ -3,12 +3,11 @@
 use super::chats::AgentQuery;
 use super::input::{BodyFields, Id, JsonBody, PagedQuery, Path, Query, Text};
 use super::paging::{PageParameters, PageResponse};
-use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::inspect::memory::{MemoryKeyInfo, MemorySelector, OpenMemory};
 use ambit_runtime::{Error, ErrorCode};
 use ambit_storage::memory::Ttl;
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -125,8 +124,7 @@ fn text(id: Option<&Id>) -> Option<&str> {
 #[utoipa::path(get, path = "/memory/{space}", tag = "memory", params(OwnSpace, NameQuery, PageParameters),
     responses((status = 200, description = "A page of names", body = PageResponse<MemoryKeyInfo>), (status = 400, body = ErrorBody)))]
 async fn list_own_values(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnSpace>,
     listed: PagedQuery<NameQuery>,
 ) -> Result<Json<PageResponse<MemoryKeyInfo>>, HttpError> {
@@ -143,8 +141,7 @@ async fn list_own_values(
 #[utoipa::path(get, path = "/memory/{space}/{owner}", tag = "memory", params(OwnedSpace, NameQuery, PageParameters),
     responses((status = 200, description = "A page of names", body = PageResponse<MemoryKeyInfo>), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn list_owned_values(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnedSpace>,
     listed: PagedQuery<NameQuery>,
 ) -> Result<Json<PageResponse<MemoryKeyInfo>>, HttpError> {
@@ -171,8 +168,7 @@ async fn names(
 #[utoipa::path(get, path = "/memory/{space}/keys/{key}", tag = "memory", params(OwnKey, AgentQuery),
     responses((status = 200, description = "The value", body = MemoryValue), (status = 404, body = ErrorBody)))]
 async fn get_own_value(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnKey>,
     Query(query): Query<AgentQuery>,
 ) -> Result<Json<MemoryValue>, HttpError> {
@@ -184,8 +180,7 @@ async fn get_own_value(
 #[utoipa::path(put, path = "/memory/{space}/keys/{key}", tag = "memory", params(OwnKey, AgentQuery), request_body = NewValue,
     responses((status = 204, description = "It is kept"), (status = 400, body = ErrorBody)))]
 async fn put_own_value(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnKey>,
     Query(query): Query<AgentQuery>,
     body: JsonBody<NewValue>,
@@ -198,8 +193,7 @@ async fn put_own_value(
 #[utoipa::path(delete, path = "/memory/{space}/keys/{key}", tag = "memory", params(OwnKey, AgentQuery),
     responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody)))]
 async fn delete_own_value(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnKey>,
     Query(query): Query<AgentQuery>,
 ) -> Result<StatusCode, HttpError> {
@@ -212,8 +206,7 @@ async fn delete_own_value(
 #[utoipa::path(get, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", params(OwnedKey, AgentQuery),
     responses((status = 200, description = "The value", body = MemoryValue), (status = 404, body = ErrorBody)))]
 async fn get_owned_value(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnedKey>,
     Query(query): Query<AgentQuery>,
 ) -> Result<Json<MemoryValue>, HttpError> {
@@ -225,8 +218,7 @@ async fn get_owned_value(
 #[utoipa::path(put, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", params(OwnedKey, AgentQuery), request_body = NewValue,
     responses((status = 204, description = "It is kept"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn put_owned_value(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnedKey>,
     Query(query): Query<AgentQuery>,
     body: JsonBody<NewValue>,
@@ -239,8 +231,7 @@ async fn put_owned_value(
 #[utoipa::path(delete, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", params(OwnedKey, AgentQuery),
     responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn delete_owned_value(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnedKey>,
     Query(query): Query<AgentQuery>,
 ) -> Result<StatusCode, HttpError> {

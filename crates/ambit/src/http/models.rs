@@ -1,9 +1,8 @@
 //! Agents as OpenAI's clients list them: as models.
 
 use super::input::{Id, NoQuery, PathId};
-use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState, visible_agents};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState, visible_agents};
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -49,8 +48,7 @@ fn model(id: &str) -> ModelObject {
 /// The agents that the caller may use.
 #[utoipa::path(get, path = "/models", tag = "agents", responses((status = 200, body = ModelList)))]
 async fn list_models(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     _: NoQuery,
 ) -> Result<Json<ModelList>, HttpError> {
     let app = server.runtime.app();
@@ -65,8 +63,7 @@ async fn list_models(
 #[utoipa::path(get, path = "/models/{id}", tag = "agents", params(("id" = Id, Path)),
     responses((status = 200, body = ModelObject), (status = 404, body = ErrorBody)))]
 async fn show_model(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Json<ModelObject>, HttpError> {

@@ -4,7 +4,7 @@ use super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text};
 use super::paging::{PageParameters, PageResponse};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
-use super::{AuthorizedCaller, ErrorBody, HttpError, ServerState, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState};
 use ambit_runtime::chats::ListPart;
 use ambit_runtime::inspect::traces::{self, StoredTrace, TraceFilter, TraceSummary};
 use ambit_runtime::trace::{NodeView, SpaceView, TraceEvent, TraceLogEntry, TraceTree, fold_texts};
@@ -13,7 +13,6 @@ use ambit_storage::batch::LogEntry;
 use ambit_storage::driver::LogWatch;
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
@@ -77,8 +76,7 @@ struct SpacePath {
 #[utoipa::path(get, path = "/trace/traces", tag = "traces", params(TraceQuery, PageParameters),
     responses((status = 200, description = "A page of traces", body = PageResponse<TraceSummary>), (status = 400, body = ErrorBody)))]
 async fn list_traces(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     listed: PagedQuery<TraceQuery>,
 ) -> Result<Json<PageResponse<TraceSummary>>, HttpError> {
     let PagedQuery { query, paging } = listed;
@@ -136,8 +134,7 @@ fn paged<T: Clone>(
 #[utoipa::path(get, path = "/trace/traces/{id}/info", tag = "traces", params(("id" = Id, Path)),
     responses((status = 200, description = "The trace", body = TraceSummary), (status = 404, body = ErrorBody)))]
 async fn show_trace(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Json<TraceSummary>, HttpError> {
@@ -148,8 +145,7 @@ async fn show_trace(
 #[utoipa::path(get, path = "/trace/traces/{id}/nodes", tag = "traces", params(("id" = Id, Path), PageParameters),
     responses((status = 200, description = "A page of nodes", body = PageResponse<NodeView>), (status = 404, body = ErrorBody)))]
 async fn list_nodes(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<NodeView>>, HttpError> {
@@ -161,8 +157,7 @@ async fn list_nodes(
 #[utoipa::path(get, path = "/trace/traces/{id}/nodes/{node}", tag = "traces", params(NodePath),
     responses((status = 200, description = "The node", body = NodeView), (status = 404, body = ErrorBody)))]
 async fn show_node(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<NodePath>,
     _: NoQuery,
 ) -> Result<Json<NodeView>, HttpError> {
@@ -177,8 +172,7 @@ async fn show_node(
 #[utoipa::path(get, path = "/trace/traces/{id}/logs", tag = "traces", params(("id" = Id, Path), PageParameters),
     responses((status = 200, description = "A page of lines", body = PageResponse<TraceLogEntry>), (status = 404, body = ErrorBody)))]
 async fn list_log_lines(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<TraceLogEntry>>, HttpError> {
@@ -190,8 +184,7 @@ async fn list_log_lines(
 #[utoipa::path(get, path = "/trace/traces/{id}/logs/{node}", tag = "traces", params(NodePath, PageParameters),
     responses((status = 200, description = "A page of lines", body = PageResponse<TraceLogEntry>), (status = 404, body = ErrorBody)))]
 async fn list_log_lines_of_node(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<NodePath>,
     Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<TraceLogEntry>>, HttpError> {
@@ -207,8 +200,7 @@ async fn list_log_lines_of_node(
 #[utoipa::path(get, path = "/trace/traces/{id}/spaces", tag = "traces", params(("id" = Id, Path), PageParameters),
     responses((status = 200, description = "A page of boards", body = PageResponse<SpaceView>), (status = 404, body = ErrorBody)))]
 async fn list_spaces(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<SpaceView>>, HttpError> {
@@ -220,8 +212,7 @@ async fn list_spaces(
 #[utoipa::path(get, path = "/trace/traces/{id}/spaces/{space}", tag = "traces", params(SpacePath),
     responses((status = 200, description = "The board", body = SpaceView), (status = 404, body = ErrorBody)))]
 async fn show_space(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Path(path): Path<SpacePath>,
     _: NoQuery,
 ) -> Result<Json<SpaceView>, HttpError> {
@@ -236,8 +227,7 @@ async fn show_space(
 #[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(("id" = Id, Path), ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The events; the schema is that of their `data`", body = TraceEvent, content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn stream_trace(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     _: NoQuery,
     headers: HeaderMap,

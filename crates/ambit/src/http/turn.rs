@@ -3,12 +3,11 @@
 use super::chat::{RequestParameters, UserMessages, check_metadata};
 use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text};
 use super::sse::{self, StreamView};
-use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use crate::format::{self, StreamPayload};
 use ambit_runtime::{Error, Result};
 use ambit_runtime::{InterruptEffect, TurnInfo, TurnInterrupt};
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -41,8 +40,7 @@ struct StreamQuery {
 #[utoipa::path(get, path = "/chat/requests/{request_id}", tag = "chat", params(("request_id" = Id, Path)),
     responses((status = 200, description = "The turn", body = TurnInfo), (status = 404, body = ErrorBody)))]
 async fn show_turn(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(request_id): PathId,
     _: NoQuery,
 ) -> Result<Json<TurnInfo>, HttpError> {
@@ -54,10 +52,8 @@ async fn show_turn(
 #[utoipa::path(get, path = "/chat/requests/{request_id}/stream", tag = "chat", params(("request_id" = Id, Path), StreamQuery, ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The stream; the schema is that of the `data` of its events", body = StreamPayload, content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
-#[expect(clippy::too_many_arguments, reason = "each is an extractor")]
 async fn stream_turn(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(request_id): PathId,
     given: RequestParameters,
     Query(query): Query<StreamQuery>,
@@ -105,8 +101,7 @@ pub(super) fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {
 #[utoipa::path(post, path = "/chat/requests/{request_id}/cancel", tag = "chat", params(("request_id" = Id, Path)),
     responses((status = 202, description = "The turn ends within a second, or has ended"), (status = 404, body = ErrorBody)))]
 async fn cancel_turn(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(request_id): PathId,
     _: NoQuery,
 ) -> Result<StatusCode, HttpError> {
@@ -180,8 +175,7 @@ struct InterruptReceipt {
 #[utoipa::path(post, path = "/chat/completions/{context_id}/append", tag = "chat", params(("context_id" = Id, Path)), request_body = NewInterrupt,
     responses((status = 202, body = InterruptReceipt), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn append_messages(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     PathId(context_id): PathId,
     _: NoQuery,
     body: JsonBody<NewInterrupt>,

@@ -1,11 +1,10 @@
 //! What was spent.
 
 use super::input::{Id, Query, Text, Time};
-use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::inspect::usage;
 use ambit_storage::{Usage, UsageField, UsageTotals};
 use axum::Json;
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -122,8 +121,7 @@ impl UsageQuery {
 #[utoipa::path(get, path = "/usage", tag = "usage", params(UsageQuery),
     responses((status = 200, description = "The sum, or one for each value of a field", body = UsageAnswer), (status = 400, body = ErrorBody)))]
 async fn sum_usage(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
+    ApiCaller { server, who }: ApiCaller,
     Query(query): Query<UsageQuery>,
 ) -> Result<Json<UsageAnswer>, HttpError> {
     let group_by = text(&query.group_by);
