@@ -6,14 +6,17 @@ use super::input::{
 use super::paging::{self, PageParameters, PageResponse, PageSize};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::chats::{
-    self, ChatFilter, ChatInfo, ChatMessagePage, ChatName, ChatOrder, ChatStatus, MessageFilter,
+    self, ChatFilter, ChatInfo, ChatMessagePage, ChatName, ChatOrder, ChatShare, ChatStatus,
+    MessageFilter,
 };
 use ambit_runtime::{Error, turn_location};
 use axum::Json;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use utoipa::IntoParams;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -102,8 +105,23 @@ struct ChatChange(Map<String, Value>);
 
 impl BodyFields for ChatChange {}
 
+impl PartialSchema for ChatChange {
+    fn schema() -> RefOr<Schema> {
+        let metadata = SchemaType::from_iter([Type::Object, Type::Null]);
+        let object = ObjectBuilder::new()
+            .property("title", Option::<String>::schema())
+            .property("status", ChatStatus::schema())
+            .property("share", ChatShare::schema())
+            .property("sort", i64::schema())
+            .property("metadata", ObjectBuilder::new().schema_type(metadata));
+        object.into()
+    }
+}
+
+impl ToSchema for ChatChange {}
+
 /// Changes `title`, `status`, `share`, `sort` or `metadata`.
-#[utoipa::path(put, path = "/chat/sessions/{chat_id}", tag = "chats", params(("chat_id" = Id, Path), AgentQuery), request_body = Object,
+#[utoipa::path(put, path = "/chat/sessions/{chat_id}", tag = "chats", params(("chat_id" = Id, Path), AgentQuery), request_body = ChatChange,
     responses((status = 200, description = "The chat", body = ChatInfo), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn change_chat(
     ApiCaller { server, who }: ApiCaller,
