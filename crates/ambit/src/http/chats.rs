@@ -1,7 +1,7 @@
 //! Chats and their messages.
 
 use super::input::{
-    BodyFields, Id, JsonBody, NoQuery, PagedQuery, Path, PathId, Query, Text, Time,
+    BodyFields, Id, JsonBody, NoQuery, PagedQuery, Path, PathId, Query, Text, Time, filter,
 };
 use super::paging::{self, PageParameters, PageResponse, PageSize};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
@@ -58,14 +58,9 @@ async fn list_chats(
 ) -> Result<Json<PageResponse<ChatInfo>>, HttpError> {
     let PagedQuery { query, paging } = listed;
     let order = query.order_by.as_ref();
-    let filter = ChatFilter {
+    let filter = filter!(ChatFilter from query: assistant_id keywords from to;
         order: order.map_or(Ok(ChatOrder::default()), |name| ChatOrder::parse(&name.0))?,
-        assistant_id: query.assistant_id.map(|id| id.0),
-        status: query.status,
-        keywords: query.keywords.map(|words| words.0),
-        from: query.from.map(|time| time.0),
-        to: query.to.map(|time| time.0),
-    };
+        status: query.status);
     let ambit = server.runtime.contexts(&who);
     let part = chats::list(&ambit, &who, &filter, paging.window()).await?;
     Ok(Json(paging.listing(part)))

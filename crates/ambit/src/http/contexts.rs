@@ -1,6 +1,6 @@
 //! Rows of the index and what they stand for.
 
-use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text, Time};
+use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text, Time, filter};
 use super::paging::{ItemPosition, PageSize};
 use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, paging};
 use ambit_runtime::Authorized;
@@ -55,14 +55,7 @@ async fn list_contexts(
     ApiCaller { server, who }: ApiCaller,
     Query(query): Query<RowQuery>,
 ) -> Result<Json<Page<ContextRow>>, HttpError> {
-    let filter = ContextRowFilter {
-        agent: query.agent.map(|id| id.0),
-        user: query.user.map(|id| id.0),
-        chat: query.chat.map(|id| id.0),
-        group: query.group.map(|id| id.0),
-        scope: query.scope.map(|id| id.0),
-        active_before: query.active_before.map(|time| time.0),
-    };
+    let filter = filter!(ContextRowFilter from query: agent user chat group scope active_before);
     let cursor = query.cursor.as_ref().map(|cursor| cursor.0.as_str());
     let limit = paging::limit(query.limit);
     let ambit = server.runtime.contexts(&who);
@@ -200,14 +193,8 @@ async fn act_on_all(
     action: ContextAction,
 ) -> Result<Json<ContextActionReport>, HttpError> {
     let is_dry = selection.dry_run.unwrap_or(false);
-    let filter = ContextRowFilter {
-        agent: selection.agent.map(|id| id.0),
-        user: selection.user.map(|id| id.0),
-        chat: selection.chat.map(|id| id.0),
-        group: selection.group.map(|id| id.0),
-        scope: selection.scope.map(|id| id.0),
-        active_before: selection.active_before.map(|time| time.0),
-    };
+    let filter =
+        filter!(ContextRowFilter from selection: agent user chat group scope active_before);
     let ambit = server.runtime.contexts(who);
     let report = filter.act(&ambit, who, action, is_dry).await?;
     Ok(Json(report))

@@ -1,6 +1,6 @@
 //! The feed of events: what has happened in the tenant, as far as the caller may see what it is about.
 
-use super::input::{Id, Query, Text};
+use super::input::{Id, Query, Text, filter};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
@@ -105,13 +105,8 @@ async fn stream_events(
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
     let types = query.types.as_ref();
-    let wanted = EventFilter {
-        agent: query.agent.map(|id| id.0),
-        user: query.user.map(|id| id.0),
-        chat: query.chat.map(|id| id.0),
-        group: query.group.map(|id| id.0),
-        types: types.map_or(Ok(Vec::new()), |names| feed_types(&names.0))?,
-    };
+    let wanted = filter!(EventFilter from query: agent user chat group;
+        types: types.map_or(Ok(Vec::new()), |names| feed_types(&names.0))?);
     let behind = headers.get("last-event-id").filter(|id| !id.is_empty());
     let behind = behind.map(|id| id.to_str().unwrap_or_default().trim().parse());
     let follower = server

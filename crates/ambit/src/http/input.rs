@@ -23,6 +23,18 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use text::{EmptyText, TextFields};
 
+/// Makes a filter of the runtime's from fields of a query that have the same names.
+macro_rules! filter {
+    ($Filter:ident from $query:ident: $($field:ident)+ $(; $($name:ident: $value:expr),+)?) => {
+        $Filter {
+            $($field: $query.$field.map(|value| value.0),)+
+            $($($name: $value,)+)?
+        }
+    };
+}
+
+pub(super) use filter;
+
 /// The parts of the path that vary.
 pub struct Path<T>(pub T);
 
