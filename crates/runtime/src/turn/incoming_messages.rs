@@ -1,7 +1,6 @@
 //! What comes in while a turn runs: messages for its next step, those that others append to the conversation, and reasons to
 //! begin the step once more or to end the turn.
 
-use super::turn_journal::FIRST_PAUSE;
 use super::{Turn, TurnEnd};
 use crate::chat::ChatMessage;
 use crate::chat_message;
@@ -137,12 +136,12 @@ impl Turn {
         if self.context.is_nested() {
             return Ok(Vec::new());
         }
-        let mut pause = FIRST_PAUSE;
+        let mut failures = 0;
         let (received, last) = loop {
             let inbox = &self.context.live.inbox;
             match inbox.read(self.conversation.inbox_position).await {
                 Ok(read) => break read,
-                Err(error) => self.wait_before_retry(error, &mut pause).await?,
+                Err(error) => self.wait_before_retry(error, &mut failures).await?,
             }
         };
         self.conversation.inbox_position = last;
@@ -251,11 +250,11 @@ impl Turn {
 
     /// The end of the history as it is stored now.
     async fn history_tail(&self, size: usize) -> Result<Vec<Message>> {
-        let mut pause = FIRST_PAUSE;
+        let mut failures = 0;
         loop {
             match self.conversation.session.history().tail(size).await {
                 Ok(stored) => return Ok(stored),
-                Err(error) => self.wait_before_retry(error.into(), &mut pause).await?,
+                Err(error) => self.wait_before_retry(error.into(), &mut failures).await?,
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::live_turn::LiveTurns;
 use crate::runtime_core::RuntimeCore;
 use ambit_storage::LiveAgent;
 use ambit_storage::address::Space;
+use ambit_storage::clock::backoff;
 use ambit_storage::driver::{Driver, ValuePart, ValueScan};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::pattern::Pattern;
@@ -57,7 +58,7 @@ pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result
 pub(crate) struct RecoveryBackoff(HashMap<String, RecoveryPause>);
 
 struct RecoveryPause {
-    length: Duration,
+    failures: u32,
     end: Instant,
 }
 
@@ -76,10 +77,11 @@ impl RecoveryBackoff {
     /// Begins the pause before the next try, and returns its length.
     fn note(&mut self, request_id: &str) -> Duration {
         let before = self.0.get(request_id);
-        let length = before.map_or(FIRST_PAUSE, |pause| LONGEST_PAUSE.min(pause.length * 2));
+        let failures = before.map_or(0, |pause| pause.failures).saturating_add(1);
+        let length = backoff(FIRST_PAUSE, LONGEST_PAUSE, failures);
         let end = Instant::now() + length;
         self.0
-            .insert(request_id.to_owned(), RecoveryPause { length, end });
+            .insert(request_id.to_owned(), RecoveryPause { failures, end });
         length
     }
 }

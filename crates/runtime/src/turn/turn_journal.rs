@@ -15,6 +15,7 @@ use crate::journal::{self, JournalStep, RoundPosition};
 use crate::stream::StreamWriter;
 use ambit_storage::LiveAgent;
 use ambit_storage::address::LogKey;
+use ambit_storage::clock::backoff;
 use ambit_storage::event::UsageRecorded;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +25,7 @@ const TRIES: u32 = 6;
 /// The longest pause between tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// The pause before the second try; each further one is twice as long.
-pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// What a turn has done, and what is under way.
 pub(super) struct TurnJournal {
@@ -125,9 +126,9 @@ impl Turn {
     /// turn.
     pub(super) async fn persist(&mut self) -> Result<()> {
         if self.context.is_nested() {
-            let mut pause = FIRST_PAUSE;
+            let mut failures = 0;
             while let Err(error) = self.journal.flush_call().await {
-                self.wait_before_retry(error, &mut pause).await?;
+                self.wait_before_retry(error, &mut failures).await?;
             }
             return Ok(());
         }
@@ -148,7 +149,7 @@ impl Turn {
     /// moment is waited for; what could not be written stays staged and goes along with the next write.
     pub(super) async fn save(&self, is_end: bool) -> Result<()> {
         let context = self.conversation.session.context();
-        let (mut pause, mut tries) = (FIRST_PAUSE, 0);
+        let mut tries = 0;
         loop {
             tries += 1;
             // While the rest is saved, more may be staged behind this.
@@ -169,22 +170,21 @@ impl Turn {
                     return Err(error.into());
                 }
                 Err(_) => {
-                    tokio::time::sleep(pause).await;
+                    tokio::time::sleep(pause(tries)).await;
                     // After a read that failed nothing is written until one succeeds; if this one fails, so does the next try.
                     let _ = context.history().count().await;
                 }
             }
-            pause = LONGEST_PAUSE.min(pause * 2);
         }
     }
 
     /// After a read that failed: waits a while where the store is away, and the read may be tried again.
-    pub(super) async fn wait_before_retry(&self, error: Error, pause: &mut Duration) -> Result<()> {
+    pub(super) async fn wait_before_retry(&self, error: Error, failures: &mut u32) -> Result<()> {
         if error.code != ErrorCode::Unavailable || !self.holds_conversation() {
             return Err(error);
         }
-        tokio::time::sleep(*pause).await;
-        *pause = LONGEST_PAUSE.min(*pause * 2);
+        *failures += 1;
+        tokio::time::sleep(pause(*failures)).await;
         Ok(())
     }
 
@@ -206,6 +206,11 @@ impl Turn {
         }
         Ok(())
     }
+}
+
+/// The pause behind so many tries that failed.
+fn pause(failures: u32) -> Duration {
+    backoff(FIRST_PAUSE, LONGEST_PAUSE, failures)
 }
 
 /// True where the same write may succeed later.
