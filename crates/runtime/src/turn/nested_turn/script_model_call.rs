@@ -1,29 +1,13 @@
 //! A model that a script calls by itself.
 
 use super::call::NestedWork;
-use crate::chat::ChatMessage;
+use crate::chat::{ChatMessage, GenerationOptions};
 use crate::error::{Error, Result};
 use crate::request::{CallOptions, ScriptCallOptions};
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
 use crate::turn::create::ModelCallPlan;
 use serde_json::{Map, Value};
-
-/// What a script may say of a call of a model.
-const OPTIONS: [&str; 12] = [
-    "temperature",
-    "max_tokens",
-    "max_completion_tokens",
-    "top_p",
-    "presence_penalty",
-    "frequency_penalty",
-    "stop",
-    "user",
-    "seed",
-    "tool_choice",
-    "response_format",
-    "reasoning_effort",
-];
 
 /// A call of a model as a script wants it: nothing of its agent is added.
 pub(super) struct ScriptModelCall {
@@ -48,7 +32,7 @@ impl NestedWork {
             })?,
             _ => Vec::new(),
         };
-        options.retain(|name, _| OPTIONS.contains(&name.as_str()));
+        let generation = GenerationOptions::from(options).known().into();
         let run = AgentRun {
             index: 0,
             chain: vec![agent.id.clone()],
@@ -63,7 +47,7 @@ impl NestedWork {
             messages: None,
             call: CallOptions {
                 connector: Some(connector),
-                generation: options.into(),
+                generation,
                 tools,
                 disable_global_prompts: Some(true),
                 ..CallOptions::default()
