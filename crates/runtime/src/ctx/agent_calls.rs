@@ -1,7 +1,6 @@
 //! `ctx.agent` and `ctx.llm`: agents and models that a script calls.
 
 use super::{ScriptCall, ScriptClass};
-use crate::chat::ChatMessage;
 use crate::concurrent_calls::{JoinPolicy, run_concurrently};
 use crate::ctx::{CalleeKind, ChunkCallback, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
@@ -138,9 +137,9 @@ fn callee(call: &ScriptCall<'_>) -> CalleeKind {
     }
 }
 
-fn messages(place: &str, given: Option<&Value>) -> Result<Result<Vec<ChatMessage>>> {
+fn messages(place: &str, given: Option<&Value>) -> Result<Vec<Value>> {
     match given {
-        Some(Value::Array(messages)) => Ok(ChatMessage::read_all("messages", messages.clone())),
+        Some(Value::Array(messages)) => Ok(messages.clone()),
         _ => Err(Error::invalid(place, format!("{place} must be an array"))),
     }
 }

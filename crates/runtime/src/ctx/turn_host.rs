@@ -42,14 +42,27 @@ pub struct NestedCall {
     pub callee: CalleeKind,
     /// The agent's or the connector's id.
     pub name: String,
-    /// What it is to see. What is wrong with that is part of the answer.
-    pub messages: Result<Vec<ChatMessage>>,
+    /// What it is to see, as it was given.
+    pub messages: Vec<Value>,
     /// How it is called.
     pub options: ScriptCallOptions,
     /// The client does not see it.
     pub is_silent: bool,
     /// Who gets each frame as it comes.
     pub on_chunk: Option<ChunkCallback>,
+}
+
+impl NestedCall {
+    /// What it is to see. A model takes a message without a role as the user's.
+    pub fn read_messages(&self) -> Result<Vec<ChatMessage>> {
+        let mut messages = self.messages.clone();
+        if self.callee == CalleeKind::Model {
+            for message in messages.iter_mut().filter_map(Value::as_object_mut) {
+                message.entry("role").or_insert("user".into());
+            }
+        }
+        ChatMessage::read_all("messages", messages)
+    }
 }
 
 /// Gets a frame; `false` stops the call.

@@ -2,7 +2,6 @@
 
 use super::stores::failed;
 use super::{ProcessCall, ProcessFamily, listed};
-use crate::chat::ChatMessage;
 use crate::ctx::{CalleeKind, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
 use crate::optional::optional;
@@ -55,7 +54,7 @@ fn read(given: Option<&Value>) -> Result<(NestedCall, f64)> {
         name: agent
             .ok_or_else(|| wrong("assistant_id", "must be an agent's id"))?
             .to_owned(),
-        messages: ChatMessage::read_all("messages", messages?.clone()),
+        messages: messages?.clone(),
         is_silent: options.skip.output != Some(false),
         options,
         on_chunk: None,

@@ -124,7 +124,8 @@ fn parts(
                     means,
                     is_needed,
                     digest: digest(
-                        &[json!([key, value]), around(message, content).to_json()],
+                        [key, value],
+                        &around(message, content),
                         fetch::address(content).map(|_| origins[at]),
                     ),
                 }),
@@ -172,9 +173,10 @@ fn around(message: &ChatMessage, part: &ContentPart) -> ChatMessage {
 }
 
 /// What a part is known by: for one that lies elsewhere also where it came from, because what lies there changes.
-fn digest(of: &[Value], origin: Option<&str>) -> String {
+fn digest(step: [&str; 2], part: &ChatMessage, origin: Option<&str>) -> String {
     let mut digest = Sha256::new();
-    of.iter().for_each(|value| digest.update(value.to_string()));
+    digest.update(json!(step).to_string());
+    digest.update(part.to_json().to_string());
     digest.update(origin.unwrap_or_default());
     hex(&digest.finalize())
 }
@@ -345,5 +347,24 @@ impl Turn {
     fn remembers(&self, run: &AgentRun) -> bool {
         let is_kept = !self.context.request.skip.history && !run.skip.history;
         is_kept && !self.conversation.session.context().is_temporary()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words are kept for 30 days under this: another one would have them asked for again.
+    #[test]
+    fn a_part_is_known_by_the_same_digest_in_every_version() {
+        let message = json!({"role": "user", "content": [
+            {"type": "text", "text": "what is it?"},
+            {"type": "image_url", "image_url": {"url": "https://a.test/x.png", "detail": "low"}}]});
+        let message = ChatMessage::read("messages[0]", message).unwrap();
+        let part = around(&message, &message.content.parts()[1]);
+        assert_eq!(
+            digest(["vision", "agent:look"], &part, Some("turn")),
+            "f202c6bf43eb49cb9fd8e70d61f33eb1a9357cdea822cc5661560b9f9348534a"
+        );
     }
 }

@@ -17,7 +17,6 @@ use super::turn_journal::{StepLog, TurnJournal};
 use super::turn_parts::TurnParts;
 use super::usage::TurnUsage;
 use crate::app::AppAgent;
-use crate::chat::{self, ChatMessage};
 use crate::ctx::ScriptContext;
 use crate::ctx::{CalleeKind, DetachedContextOptions, NestedCall, TurnHost};
 use crate::error::Result;
@@ -33,7 +32,6 @@ use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
 use call::{NestedAnswer, NestedOutput, NestedTurn, NestedWork};
 use scoped_task::ScopedTask;
-use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -51,13 +49,33 @@ pub(super) struct AgentTurnHost {
     chain: Vec<String>,
     /// What its calls have done, if that is kept.
     calls: Option<Arc<NestedCallJournal>>,
-    /// From where it calls: the call it is in, the agent's run, and the step.
-    place: CallPlace,
+    origin: CallOrigin,
 }
 
 /// From where a call is made.
-#[derive(Serialize)]
-struct CallPlace(Option<String>, usize, String);
+struct CallOrigin {
+    /// The key of the call that it is made in, if that is one.
+    call: Option<String>,
+    /// The index of the agent's run.
+    run: usize,
+    /// What the calling script runs for.
+    step: String,
+}
+
+impl CallOrigin {
+    /// What a call is known by after a crash. The messages are those that the script gave: how they are read may change from
+    /// version to version.
+    fn made_with(&self, nested: &NestedCall) -> Value {
+        let Self { call, run, step } = self;
+        let NestedCall {
+            name,
+            messages,
+            options,
+            ..
+        } = nested;
+        json!([[call, run, step], name, messages, options])
+    }
+}
 
 impl Turn {
     /// Whom the hooks of this agent ask for what only a runtime can do.
@@ -75,7 +93,11 @@ impl Turn {
             settings: context.settings.clone(),
             chain: run.chain.clone(),
             calls: self.journal.nested_calls.clone(),
-            place: CallPlace(call, run.index, step.to_owned()),
+            origin: CallOrigin {
+                call,
+                run: run.index,
+                step: step.to_owned(),
+            },
         }
     }
 }
@@ -145,19 +167,20 @@ impl AgentTurnHost {
             CalleeKind::Agent => self.loaded.agent(&nested.name)?.0,
             CalleeKind::Model => caller.agent.clone(),
         };
-        let messages = nested.messages.clone()?;
-        let record = self.record(&nested, &messages);
+        let messages = nested.read_messages()?;
+        let record = self.record(&nested);
         let context_id = format!("{}.f{}", self.ids.request_id, ids::unguessable());
         let outbox = self.outbox(caller, &nested, &agent, &context_id);
         let NestedCall {
             callee,
             name,
+            messages: given,
             options,
             ..
         } = nested;
         let node = match options.skip.trace == Some(true) {
             true => Trace::off(&context_id).root(),
-            false => call_node(caller, callee, &name, &messages),
+            false => call_node(caller, callee, &name, given),
         };
         let mut request = self.request(caller, &options);
         request.agent.clone_from(&agent.id);
@@ -189,16 +212,10 @@ impl AgentTurnHost {
     }
 
     /// The record of a call. Models have no effects of their own.
-    fn record(&self, nested: &NestedCall, messages: &[ChatMessage]) -> Option<NestedCallRecord> {
+    fn record(&self, nested: &NestedCall) -> Option<NestedCallRecord> {
         let calls = self.calls.as_ref()?;
-        let NestedCall {
-            callee,
-            name,
-            options,
-            ..
-        } = nested;
-        let is_agent = *callee == CalleeKind::Agent;
-        is_agent.then(|| calls.begin(&json!([self.place, name, messages, options])))
+        let is_agent = nested.callee == CalleeKind::Agent;
+        is_agent.then(|| calls.begin(&self.origin.made_with(nested)))
     }
 
     /// What the caller is asked for, as far as it is the caller's.
@@ -306,14 +323,37 @@ fn call_node(
     caller: &ScriptContext,
     callee: CalleeKind,
     name: &str,
-    messages: &[ChatMessage],
+    messages: Vec<Value>,
 ) -> TraceNode {
     let kind = match callee {
         CalleeKind::Agent => "agent",
         CalleeKind::Model => "step",
     };
     let options = NodeOptions::new(kind, name);
-    caller
-        .trace
-        .add(options.with_input(chat::to_json(messages)))
+    caller.trace.add(options.with_input(messages.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_known_by_what_the_script_gave() {
+        let origin = CallOrigin {
+            call: None,
+            run: 1,
+            step: "Next".to_owned(),
+        };
+        let messages = json!([{"content": [{"text": "a", "type": "text"}], "role": "user"}]);
+        let nested = NestedCall {
+            callee: CalleeKind::Agent,
+            name: "inner".to_owned(),
+            messages: messages.as_array().unwrap().clone(),
+            options: ScriptCallOptions::default(),
+            is_silent: false,
+            on_chunk: None,
+        };
+        let expected = json!([[null, 1, "Next"], "inner", messages, {}]);
+        assert_eq!(origin.made_with(&nested).to_string(), expected.to_string());
+    }
 }

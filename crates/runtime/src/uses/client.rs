@@ -70,7 +70,7 @@ impl UsesClient {
         let nested = NestedCall {
             callee,
             name: name.to_owned(),
-            messages: Ok(wanted.messages),
+            messages: wanted.messages.iter().map(ChatMessage::to_json).collect(),
             options: ScriptCallOptions::from(Map::from_iter([("skip".to_owned(), skip)])),
             is_silent: true,
             on_chunk: None,

@@ -177,6 +177,16 @@ async fn wrong_arguments_throw() {
 }
 
 #[tokio::test]
+async fn a_model_takes_a_message_without_a_role_as_the_users() {
+    let messages = "[{ content: 'there' }]";
+    let next = format!(
+        "return {{ data: [ctx.llm.Stream('echo', {messages}).content, ctx.agent.Call('echo', {messages}).error] }};"
+    );
+    let refused = "messages[0].role must be one of system, developer, user, assistant or tool";
+    assert_eq!(data(&next).await, json!(["echo: there", refused]));
+}
+
+#[tokio::test]
 async fn a_model_is_called_without_tools_being_run() {
     let next = format!(
         "const tools = [{{ type: 'function', function: {{ name: 'look', parameters: {{ type: 'object' }} }} }}];
