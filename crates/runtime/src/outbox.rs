@@ -58,15 +58,15 @@ impl Outbox {
 
     /// The messages of a call that nobody sees, in a log of their own; no id of theirs is another's.
     pub fn detached(&self, log: StreamWriter) -> Self {
-        let desk = self.lock_writer();
-        let mut apart = MessageWriter::new(log, desk.limits, desk.clock.clone());
-        apart.counters = desk.counters.clone();
-        Self(Arc::new(Mutex::new(apart)))
+        let writer = self.lock_writer();
+        let mut detached = MessageWriter::new(log, writer.limits, writer.clock.clone());
+        detached.counters = writer.counters.clone();
+        Self(Arc::new(Mutex::new(detached)))
     }
 
     /// Somebody who speaks here.
-    pub fn for_author(&self, voice: MessageAuthor) -> AgentOutbox {
-        AgentOutbox::new(self.clone(), voice)
+    pub fn for_author(&self, author: MessageAuthor) -> AgentOutbox {
+        AgentOutbox::new(self.clone(), author)
     }
 
     /// Emits an event of the runtime: `stream_start`, `step_start`, `references`, `interrupt` … `stream_end` is the last
@@ -80,7 +80,7 @@ impl Outbox {
         self.lock_writer().close_all(status, auto_ended);
     }
 
-    /// The messages as they are now, in the order of their beginning; what silent voices said is not among them.
+    /// The messages as they are now, in the order of their beginning; what silent authors said is not among them.
     pub fn messages(&self) -> Vec<OutputMessage> {
         self.lock_writer().shown()
     }

@@ -12,7 +12,7 @@ use crate::frame::props_path::PropsPath;
 use crate::frame::{Frame, MessageStatus};
 use serde_json::{Map, Value};
 
-/// One agent's mouth, in one thread. Methods named as in `ctx` take the arguments as a script gave them.
+/// What one agent says in one thread. Methods named as in `ctx` take the arguments as a script gave them.
 #[derive(Clone)]
 pub struct AgentOutbox {
     outbox: Outbox,
@@ -20,11 +20,8 @@ pub struct AgentOutbox {
 }
 
 impl AgentOutbox {
-    pub(super) fn new(outbox: Outbox, voice: MessageAuthor) -> Self {
-        Self {
-            outbox,
-            author: voice,
-        }
+    pub(super) fn new(outbox: Outbox, author: MessageAuthor) -> Self {
+        Self { outbox, author }
     }
 
     /// The turn's outbox.
@@ -39,19 +36,19 @@ impl AgentOutbox {
 
     /// A thread of its own below this one: a forked call. It begins with its first message.
     pub fn fork(&self, label: &str, assistant_id: &str, is_silent: bool) -> Self {
-        let mut desk = self.outbox.lock_writer();
-        let thread = desk.thread_id();
+        let mut writer = self.outbox.lock_writer();
+        let thread = writer.thread_id();
         let mut group = MessageGroup::new(&thread, "agent");
         group.label = (!label.is_empty()).then(|| label.to_owned());
         group.parent.clone_from(&self.author.thread);
-        desk.threads.push(group);
-        drop(desk);
-        let voice = MessageAuthor {
+        writer.threads.push(group);
+        drop(writer);
+        let author = MessageAuthor {
             thread: Some(thread),
             is_silent: is_silent || self.author.is_silent,
             assistant_id: assistant_id.to_owned(),
         };
-        Self::new(self.outbox.clone(), voice)
+        Self::new(self.outbox.clone(), author)
     }
 
     /// Ends what a fork has left open, and its thread.
@@ -78,12 +75,12 @@ impl AgentOutbox {
     }
 
     fn start(&self, method: &str, arguments: &[Value]) -> Result<Value> {
-        self.outbox.with(|desk| {
-            let draft = MessageDraft::of_arguments(method, arguments, desk.limits.message)?;
+        self.outbox.with(|writer| {
+            let draft = MessageDraft::of_arguments(method, arguments, writer.limits.message)?;
             if draft.kind == "event" {
-                return desk.event(&self.author, draft);
+                return writer.event(&self.author, draft);
             }
-            desk.send(&self.author, draft).map(Value::from)
+            writer.send(&self.author, draft).map(Value::from)
         })
     }
 
@@ -139,11 +136,14 @@ impl AgentOutbox {
         change: impl FnOnce(&str) -> Result<MessageChange>,
     ) -> Result<Value> {
         let name = draft::message_id(id)?;
-        self.outbox.with(|desk| {
-            let message = desk.state.get(name).ok_or_else(|| unknown(method, name))?;
+        self.outbox.with(|writer| {
+            let message = writer
+                .state
+                .get(name)
+                .ok_or_else(|| unknown(method, name))?;
             let change = change(&message.kind)?;
-            if !self.author.is_silent || desk.is_silent(name) {
-                desk.change(method, name, change)?;
+            if !self.author.is_silent || writer.is_silent(name) {
+                writer.change(method, name, change)?;
             }
             Ok(id.clone())
         })
@@ -156,20 +156,20 @@ impl AgentOutbox {
         };
         let name = draft::message_id(id)?;
         let content = draft::final_content(rest.first())?;
-        self.outbox.with(|desk| {
-            desk.check_running()?;
-            if !desk.tracks.contains_key(name) {
+        self.outbox.with(|writer| {
+            writer.check_running()?;
+            if !writer.meta.contains_key(name) {
                 return Err(unknown("End", name));
             }
-            if self.author.is_silent && !desk.is_silent(name) {
+            if self.author.is_silent && !writer.is_silent(name) {
                 return Ok(id.clone());
             }
             if let Some(content) = content {
                 let change = MessageChange::Append(content.into(), PropsPath::key("content"));
-                desk.change("End", name, change)?;
+                writer.change("End", name, change)?;
             }
-            if desk.tracks.get(name).is_some_and(|track| track.is_open) {
-                desk.close(name, MessageEnd::of(MessageStatus::Completed));
+            if writer.meta.get(name).is_some_and(|meta| meta.is_open) {
+                writer.close(name, MessageEnd::of(MessageStatus::Completed));
             }
             Ok(id.clone())
         })
@@ -181,8 +181,8 @@ impl AgentOutbox {
             return Err(invalid("EndBlock requires block_id argument"));
         };
         if let (Some(id), false) = (draft::id("block_id", Some(id))?, self.author.is_silent) {
-            let mut desk = self.outbox.lock_writer();
-            desk.end_group(GroupKind::Block, &id, MessageStatus::Completed);
+            let mut writer = self.outbox.lock_writer();
+            writer.end_group(GroupKind::Block, &id, MessageStatus::Completed);
         }
         Ok(Value::Null)
     }
@@ -210,7 +210,8 @@ impl AgentOutbox {
             start,
             ..MessageStart::default()
         };
-        self.outbox.with(|desk| desk.open(&self.author, opening))
+        self.outbox
+            .with(|writer| writer.open(&self.author, opening))
     }
 
     /// Adds to the `content` of a message that was begun.
@@ -220,56 +221,56 @@ impl AgentOutbox {
 
     /// Adds to a text of a message that was begun: `arguments` of a tool call.
     pub fn say_at(&self, id: &str, path: &PropsPath, text: &str) -> Result<()> {
-        self.outbox.with(|desk| desk.say(id, path, text))
+        self.outbox.with(|writer| writer.say(id, path, text))
     }
 
     /// Merges into the props of a message; one that has ended is amended, without a warning.
     pub fn update(&self, id: &str, props: MessageProps) -> Result<()> {
-        self.outbox.with(|desk| {
-            let had_warned = desk.set_warned(id, true);
-            let done = desk.change(
+        self.outbox.with(|writer| {
+            let had_warned = writer.set_warned(id, true);
+            let done = writer.change(
                 "Merge",
                 id,
                 MessageChange::Merge(props, PropsPath::default()),
             );
-            desk.set_warned(id, had_warned);
+            writer.set_warned(id, had_warned);
             done
         })
     }
 
     /// Ends a message that was begun. `further` is what `message_end` says besides. One that has ended stays as it is.
     pub fn finish(&self, id: &str, status: MessageStatus, further: Map<String, Value>) {
-        let mut desk = self.outbox.lock_writer();
-        if desk.tracks.get(id).is_some_and(|track| track.is_open) {
+        let mut writer = self.outbox.lock_writer();
+        if writer.meta.get(id).is_some_and(|meta| meta.is_open) {
             let end = MessageEnd {
                 further,
                 ..MessageEnd::of(status)
             };
-            desk.close(id, end);
+            writer.close(id, end);
         }
     }
 
     /// Shows a whole message of the runtime, such as the `error` of a failed turn. Limits do not count for it.
     pub fn show(&self, kind: &str, props: MessageProps) -> Result<String> {
-        self.outbox.with(|desk| {
-            let limits = desk.limits;
-            desk.limits.messages = usize::MAX;
+        self.outbox.with(|writer| {
+            let limits = writer.limits;
+            writer.limits.messages = usize::MAX;
             let opening = MessageStart {
                 kind: kind.to_owned(),
                 ..MessageStart::default()
             };
-            let opened = desk.open(&self.author, opening);
-            desk.limits = limits;
+            let opened = writer.open(&self.author, opening);
+            writer.limits = limits;
             let id = opened?;
-            desk.put_whole(&id, props);
-            desk.close(&id, MessageEnd::of(MessageStatus::Completed));
+            writer.put_whole(&id, props);
+            writer.close(&id, MessageEnd::of(MessageStatus::Completed));
             Ok(id)
         })
     }
 }
 
 impl MessageWriter {
-    fn send(&mut self, voice: &MessageAuthor, draft: MessageDraft) -> Result<String> {
+    fn send(&mut self, author: &MessageAuthor, draft: MessageDraft) -> Result<String> {
         self.check_running()?;
         let size = super::change::size(&draft.props);
         self.check_output(size)?;
@@ -281,29 +282,29 @@ impl MessageWriter {
             metadata: draft.metadata,
             start: Map::new(),
         };
-        let id = self.open(voice, opening)?;
+        let id = self.open(author, opening)?;
         self.bytes += size;
-        if let Some(track) = self.tracks.get_mut(&id) {
-            track.size = size;
+        if let Some(meta) = self.meta.get_mut(&id) {
+            meta.size = size;
         }
         self.put_whole(&id, draft.props);
         Ok(id)
     }
 
     /// A script's own event: sent as it is, and never a message.
-    fn event(&mut self, voice: &MessageAuthor, draft: MessageDraft) -> Result<Value> {
+    fn event(&mut self, author: &MessageAuthor, draft: MessageDraft) -> Result<Value> {
         self.check_running()?;
         draft.check_event()?;
         let size = super::change::size(&draft.props);
         self.check_output(size)?;
         self.bytes += size;
-        if !voice.is_silent {
+        if !author.is_silent {
             self.put(&Frame {
                 kind: draft.kind,
                 props: draft.props,
                 message_id: draft.message_id,
                 block_id: draft.block_id,
-                thread_id: draft.thread_id.or_else(|| voice.thread.clone()),
+                thread_id: draft.thread_id.or_else(|| author.thread.clone()),
                 metadata: draft.metadata,
                 ..Frame::default()
             });

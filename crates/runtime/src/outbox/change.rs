@@ -90,10 +90,10 @@ impl MessageWriter {
     /// Changes a message. One that has ended is amended. The method is whom a refusal names.
     pub fn change(&mut self, method: &str, id: &str, change: MessageChange) -> Result<()> {
         self.check_running()?;
-        let Some(track) = self.tracks.get(id) else {
+        let Some(meta) = self.meta.get(id) else {
             return Err(unknown(method, id));
         };
-        let (is_open, is_silent) = (track.is_open, track.is_silent);
+        let (is_open, is_silent) = (meta.is_open, meta.is_silent);
         self.apply(method, id, &change)?;
         if is_silent {
             return Ok(());
@@ -118,12 +118,12 @@ impl MessageWriter {
     /// Adds text to a message that is open: what models do most.
     pub fn say(&mut self, id: &str, path: &PropsPath, text: &str) -> Result<()> {
         let value = || MessageChange::Append(text.into(), path.clone());
-        let Some(track) = self.tracks.get(id) else {
+        let Some(meta) = self.meta.get(id) else {
             return Err(unknown("Append", id));
         };
         let more = escaped(text);
-        let has_room = track.size + more.len() <= self.limits.message;
-        let tail = match &track.tail {
+        let has_room = meta.size + more.len() <= self.limits.message;
+        let tail = match &meta.tail {
             Some((number, tail)) if has_room && tail == path.as_str() => *number,
             _ => return self.change("Append", id, value()),
         };
@@ -136,8 +136,8 @@ impl MessageWriter {
         }
         self.check_output(more.len())?;
         self.bytes += more.len();
-        if let Some(track) = self.tracks.get_mut(id) {
-            track.size += more.len();
+        if let Some(meta) = self.meta.get_mut(id) {
+            meta.size += more.len();
         }
         if let Some(message) = self.state.get_mut(id) {
             let _ = change::append(&mut message.props, path, text.into());
@@ -149,12 +149,12 @@ impl MessageWriter {
     }
 
     fn apply(&mut self, method: &str, id: &str, change: &MessageChange) -> Result<()> {
-        let (Some(track), Some(message)) = (self.tracks.get(id), self.state.get_mut(id)) else {
+        let (Some(meta), Some(message)) = (self.meta.get(id), self.state.get_mut(id)) else {
             return Err(unknown(method, id));
         };
         let added = change.size();
         let whole = matches!(change, MessageChange::Replace(..));
-        let mut size = if whole { added } else { track.size + added };
+        let mut size = if whole { added } else { meta.size + added };
         let limit = self.limits.message;
         let failed = |problem| refused(method, &problem);
         // The sum is never too small, but it counts what was replaced too.
@@ -181,8 +181,8 @@ impl MessageWriter {
             message.kind.clone_from(kind);
         }
         self.bytes += added;
-        if let Some(track) = self.tracks.get_mut(id) {
-            track.size = size;
+        if let Some(meta) = self.meta.get_mut(id) {
+            meta.size = size;
         }
         Ok(())
     }
@@ -199,9 +199,9 @@ impl MessageWriter {
         frame.chunk_id = Some(chunk_id);
         change.fill(&mut frame);
         self.put(&frame);
-        if let Some(track) = self.tracks.get_mut(id) {
-            track.tail = None;
-            track.kind = frame.kind;
+        if let Some(meta) = self.meta.get_mut(id) {
+            meta.tail = None;
+            meta.kind = frame.kind;
         }
     }
 
@@ -224,8 +224,8 @@ impl MessageWriter {
         let (mut text, close) = delta.around(path);
         text.push_str(more);
         let number = self.log.append_open(text, close);
-        if let Some(track) = self.tracks.get_mut(id) {
-            track.tail = Some((number, path.as_str().to_owned()));
+        if let Some(meta) = self.meta.get_mut(id) {
+            meta.tail = Some((number, path.as_str().to_owned()));
         }
     }
 
@@ -239,22 +239,22 @@ impl MessageWriter {
 
     /// The log is full: what changes is shown once, when the message ends.
     fn fall_behind(&mut self, id: &str) {
-        if let Some(track) = self.tracks.get_mut(id) {
-            track.is_behind = true;
-            track.tail = None;
+        if let Some(meta) = self.meta.get_mut(id) {
+            meta.is_behind = true;
+            meta.tail = None;
         }
     }
 
     /// Shows a message as it is, if its frames have fallen behind.
     pub fn catch_up(&mut self, id: &str) {
-        let (Some(track), Some(message)) = (self.tracks.get_mut(id), self.state.get(id)) else {
+        let (Some(meta), Some(message)) = (self.meta.get_mut(id), self.state.get(id)) else {
             return;
         };
-        if !std::mem::take(&mut track.is_behind) {
+        if !std::mem::take(&mut meta.is_behind) {
             return;
         }
-        let is_open = track.is_open;
-        let kind = (track.kind != message.kind).then(|| message.kind.clone());
+        let is_open = meta.is_open;
+        let kind = (meta.kind != message.kind).then(|| message.kind.clone());
         let change = MessageChange::Replace(message.props.clone(), kind);
         if is_open {
             return self.put_change(id, change);
@@ -266,8 +266,8 @@ impl MessageWriter {
 
     /// Whether a warning of this message was given before.
     pub fn set_warned(&mut self, id: &str, has_warned: bool) -> bool {
-        let track = self.tracks.get_mut(id);
-        track.is_some_and(|track| std::mem::replace(&mut track.has_warned, has_warned))
+        let meta = self.meta.get_mut(id);
+        meta.is_some_and(|meta| std::mem::replace(&mut meta.has_warned, has_warned))
     }
 
     fn warn_amended(&mut self, id: &str) {

@@ -36,18 +36,18 @@ impl MessageWriter {
     /// `message_start`.
     pub fn announce(&mut self, id: &str, is_amendment: bool) {
         let now = self.clock.now();
-        let (Some(track), Some(message)) = (self.tracks.get_mut(id), self.state.get_mut(id)) else {
+        let (Some(meta), Some(message)) = (self.meta.get_mut(id), self.state.get_mut(id)) else {
             return;
         };
-        track.started = now;
-        track.chunks = 0;
-        track.tail = None;
+        meta.started = now;
+        meta.chunks = 0;
+        meta.tail = None;
         message.amended |= is_amendment;
-        if track.is_silent {
+        if meta.is_silent {
             return;
         }
         let mut data = about(message, now);
-        data.extend(track.start.clone());
+        data.extend(meta.start.clone());
         if is_amendment {
             data.insert("amend".to_owned(), true.into());
         }
@@ -58,23 +58,23 @@ impl MessageWriter {
     pub fn close(&mut self, id: &str, end: MessageEnd) {
         self.catch_up(id);
         let now = self.clock.now();
-        let (Some(track), Some(message)) = (self.tracks.get_mut(id), self.state.get_mut(id)) else {
+        let (Some(meta), Some(message)) = (self.meta.get_mut(id), self.state.get_mut(id)) else {
             return;
         };
-        track.is_open = false;
-        track.tail = None;
+        meta.is_open = false;
+        meta.tail = None;
         message.status = Some(end.status);
-        if track.is_silent {
+        if meta.is_silent {
             return;
         }
         let mut data = about(message, now);
-        data.extend(track.start.clone());
+        data.extend(meta.start.clone());
         if end.is_amendment {
             data.insert("amend".to_owned(), true.into());
         }
-        let duration = (now - track.started).max(0);
+        let duration = (now - meta.started).max(0);
         data.insert("duration_ms".to_owned(), duration.into());
-        data.insert("chunk_count".to_owned(), track.chunks.into());
+        data.insert("chunk_count".to_owned(), meta.chunks.into());
         data.insert("status".to_owned(), end.status.as_str().into());
         let mut extra = match data.remove("extra") {
             Some(Value::Object(extra)) => extra,
@@ -101,7 +101,7 @@ impl MessageWriter {
     pub fn open_messages(&self) -> Vec<String> {
         let messages = self.state.messages().iter();
         let ids = messages.map(|message| &message.message_id);
-        let is_open = |id: &&String| self.tracks.get(*id).is_some_and(|track| track.is_open);
+        let is_open = |id: &&String| self.meta.get(*id).is_some_and(|meta| meta.is_open);
         ids.filter(is_open).cloned().collect()
     }
 

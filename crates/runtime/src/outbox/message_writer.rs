@@ -17,7 +17,7 @@ pub(super) struct MessageWriter {
     pub limits: OutboxLimits,
     pub clock: Clock,
     pub state: OutputMessages,
-    pub tracks: HashMap<String, MessageMeta>,
+    pub meta: HashMap<String, MessageMeta>,
     pub blocks: Vec<MessageGroup>,
     pub threads: Vec<MessageGroup>,
     pub warnings: Vec<String>,
@@ -67,7 +67,7 @@ impl MessageWriter {
             limits,
             clock,
             state: OutputMessages::default(),
-            tracks: HashMap::new(),
+            meta: HashMap::new(),
             blocks: Vec::new(),
             threads: Vec::new(),
             warnings: Vec::new(),
@@ -79,16 +79,16 @@ impl MessageWriter {
 
     /// A free id: `M1`, `B1`, `T1`; chunks count for themselves.
     pub fn message_id(&mut self) -> String {
-        self.free_id(0, "M", |desk, id| desk.tracks.contains_key(id))
+        self.free_id(0, "M", |writer, id| writer.meta.contains_key(id))
     }
 
     pub fn block_id(&mut self) -> String {
-        let is_used = |desk: &Self, id: &str| desk.blocks.iter().any(|it| it.id == id);
+        let is_used = |writer: &Self, id: &str| writer.blocks.iter().any(|it| it.id == id);
         self.free_id(1, "B", is_used)
     }
 
     pub fn thread_id(&mut self) -> String {
-        let is_used = |desk: &Self, id: &str| desk.threads.iter().any(|it| it.id == id);
+        let is_used = |writer: &Self, id: &str| writer.threads.iter().any(|it| it.id == id);
         self.free_id(2, "T", is_used)
     }
 
@@ -104,8 +104,8 @@ impl MessageWriter {
 
     /// The id of the next frame with content of this message.
     pub fn chunk_id(&mut self, id: &str) -> String {
-        if let Some(track) = self.tracks.get_mut(id) {
-            track.chunks += 1;
+        if let Some(meta) = self.meta.get_mut(id) {
+            meta.chunks += 1;
         }
         let number = self.counters[3].fetch_add(1, Ordering::Relaxed) + 1;
         format!("C{number}")
@@ -146,15 +146,15 @@ impl MessageWriter {
     }
 
     /// Begins a message.
-    pub fn open(&mut self, voice: &MessageAuthor, opening: MessageStart) -> Result<String> {
+    pub fn open(&mut self, author: &MessageAuthor, opening: MessageStart) -> Result<String> {
         self.check_running()?;
         let limit = self.limits.messages;
-        if self.tracks.len() >= limit {
+        if self.meta.len() >= limit {
             let what = format!("output limit exceeded ({limit} messages per turn)");
             return Err(Error::new(ErrorCode::OutputLimit, what));
         }
         let id = match opening.id {
-            Some(id) if self.tracks.contains_key(&id) => {
+            Some(id) if self.meta.contains_key(&id) => {
                 let what = format!("message id \"{id}\" is already in use");
                 return Err(Error::new(ErrorCode::InvalidArgument, what));
             }
@@ -162,31 +162,34 @@ impl MessageWriter {
             None => self.message_id(),
         };
         let mut start = opening.start;
-        if voice.assistant_id != self.state.assistant() && !voice.assistant_id.is_empty() {
+        if author.assistant_id != self.state.assistant() && !author.assistant_id.is_empty() {
             let mut extra = Map::new();
-            extra.insert("assistant_id".to_owned(), voice.assistant_id.clone().into());
+            extra.insert(
+                "assistant_id".to_owned(),
+                author.assistant_id.clone().into(),
+            );
             start.insert("extra".to_owned(), Value::Object(extra));
         }
-        let thread = opening.thread.or_else(|| voice.thread.clone());
-        if !voice.is_silent {
+        let thread = opening.thread.or_else(|| author.thread.clone());
+        if !author.is_silent {
             self.enter(thread.as_deref(), opening.block.as_deref());
         }
         let message = self.state.get_or_new(&id, &opening.kind);
         message.block_id = opening.block;
         message.thread_id = thread;
         message.metadata = opening.metadata;
-        if !voice.assistant_id.is_empty() {
-            message.assistant_id.clone_from(&voice.assistant_id);
+        if !author.assistant_id.is_empty() {
+            message.assistant_id.clone_from(&author.assistant_id);
         }
-        let track = MessageMeta {
+        let meta = MessageMeta {
             is_open: true,
-            is_silent: voice.is_silent,
+            is_silent: author.is_silent,
             kind: message.kind.clone(),
             started: self.clock.now(),
             start,
             ..MessageMeta::default()
         };
-        self.tracks.insert(id.clone(), track);
+        self.meta.insert(id.clone(), meta);
         self.announce(&id, false);
         Ok(id)
     }
@@ -217,7 +220,7 @@ impl MessageWriter {
     }
 
     pub fn is_silent(&self, id: &str) -> bool {
-        self.tracks.get(id).is_none_or(|track| track.is_silent)
+        self.meta.get(id).is_none_or(|meta| meta.is_silent)
     }
 
     /// The messages that were sent.

@@ -19,15 +19,15 @@ impl Outbox {
         clock: Clock,
         entries: &[StreamEntry],
     ) -> Result<Self> {
-        let mut desk = MessageWriter::new(log, limits, clock);
+        let mut writer = MessageWriter::new(log, limits, clock);
         for entry in entries {
             let frame: Frame = serde_json::from_str(&entry.text).map_err(|error| {
                 let number = entry.number;
                 Error::internal(format!("entry {number} of the stream is no frame: {error}"))
             })?;
-            desk.remember(&frame);
+            writer.remember(&frame);
         }
-        Ok(Self(Arc::new(Mutex::new(desk))))
+        Ok(Self(Arc::new(Mutex::new(writer))))
     }
 }
 
@@ -42,9 +42,9 @@ impl MessageWriter {
         let size = change::size(&frame.props);
         self.bytes += size;
         let id = frame.message_id.as_deref().unwrap_or_default();
-        if let Some(track) = self.tracks.get_mut(id) {
-            track.chunks += 1;
-            track.size += size;
+        if let Some(meta) = self.meta.get_mut(id) {
+            meta.chunks += 1;
+            meta.size += size;
         }
     }
 
@@ -56,21 +56,21 @@ impl MessageWriter {
                 self.remember_place(text("thread_id"), text("block_id"), data);
                 let id = id("message_id");
                 self.count_up(0, "M", Some(id));
-                let track = self.tracks.entry(id.to_owned()).or_default();
+                let meta = self.meta.entry(id.to_owned()).or_default();
                 let kept = ["tool_call", "extra"].into_iter();
                 let kept = kept.filter_map(|key| Some((key.to_owned(), data.get(key)?.clone())));
-                *track = MessageMeta {
+                *meta = MessageMeta {
                     is_open: true,
                     started: time(data),
-                    size: track.size,
+                    size: meta.size,
                     kind: text("type").unwrap_or_default().to_owned(),
                     start: kept.collect(),
                     ..MessageMeta::default()
                 };
             }
             "message_end" => {
-                if let Some(track) = self.tracks.get_mut(id("message_id")) {
-                    track.is_open = false;
+                if let Some(meta) = self.meta.get_mut(id("message_id")) {
+                    meta.is_open = false;
                 }
             }
             "block_start" => self.remember_group(GroupKind::Block, id("block_id"), data),
