@@ -36,13 +36,13 @@ async fn measure(options: StreamOptions) {
     let outbox = Outbox::new(log.clone(), OutboxLimits::default(), Clock::default());
     outbox.emit("stream_start", json!({}));
     let speaker = outbox.for_author(MessageAuthor::default());
-    let id = speaker.begin("text", Map::new()).expect("a message");
+    let id = speaker.begin("text").expect("a message");
     let began = Instant::now();
     for _ in 0..CHUNKS {
         speaker.say(&id, " token").expect("room for it");
     }
     let each = began.elapsed() / CHUNKS;
-    speaker.finish(&id, MessageStatus::Completed, Map::new());
+    speaker.finish(&id, MessageStatus::Completed);
     outbox.emit("stream_end", json!({}));
     log.flush().await.expect("a store that works");
     let kept = if options.is_persistent {

@@ -14,6 +14,7 @@ mod message_writer;
 mod restore;
 
 pub use agent_outbox::AgentOutbox;
+pub use message_writer::ToolCallStart;
 
 use crate::error::Result;
 use crate::frame::{MessageStatus, OutputMessage};

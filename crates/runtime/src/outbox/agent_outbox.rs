@@ -4,13 +4,13 @@ use super::change::{MessageChange, unknown};
 use super::draft::{self, MessageDraft, invalid};
 use super::group::{GroupKind, MessageGroup};
 use super::lifecycle::MessageEnd;
-use super::message_writer::{MessageStart, MessageWriter};
+use super::message_writer::{MessageStart, MessageWriter, ToolCallStart};
 use super::{MessageAuthor, Outbox};
 use crate::error::Result;
 use crate::frame::change::MessageProps;
 use crate::frame::props_path::PropsPath;
 use crate::frame::{Frame, MessageStatus};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// What one agent says in one thread. Methods named as in `ctx` take the arguments as a script gave them.
 #[derive(Clone)]
@@ -168,9 +168,7 @@ impl AgentOutbox {
                 let change = MessageChange::Append(content.into(), PropsPath::key("content"));
                 writer.change("End", name, change)?;
             }
-            if writer.meta.get(name).is_some_and(|meta| meta.is_open) {
-                writer.close(name, MessageEnd::of(MessageStatus::Completed));
-            }
+            writer.close_open(name, MessageStatus::Completed);
             Ok(id.clone())
         })
     }
@@ -202,16 +200,19 @@ impl AgentOutbox {
         self.outbox.lock_writer().thread_id()
     }
 
-    /// Begins a message of the runtime without content: a model's text, thinking or tool call. `start` is what
-    /// `message_start` says besides: `tool_call{id, name, index}`.
-    pub fn begin(&self, kind: &str, start: Map<String, Value>) -> Result<String> {
-        let opening = MessageStart {
-            kind: kind.to_owned(),
-            start,
-            ..MessageStart::default()
+    /// Begins a message of the runtime without content: a model's text or thinking.
+    pub fn begin(&self, kind: &str) -> Result<String> {
+        let start = MessageStart::of_kind(kind);
+        self.outbox.with(|writer| writer.open(&self.author, start))
+    }
+
+    /// Begins the message in which a call of a tool is shown.
+    pub fn begin_tool_call(&self, call: ToolCallStart) -> Result<String> {
+        let start = MessageStart {
+            tool_call: Some(call),
+            ..MessageStart::of_kind("tool_call")
         };
-        self.outbox
-            .with(|writer| writer.open(&self.author, opening))
+        self.outbox.with(|writer| writer.open(&self.author, start))
     }
 
     /// Adds to the `content` of a message that was begun.
@@ -238,16 +239,9 @@ impl AgentOutbox {
         })
     }
 
-    /// Ends a message that was begun. `further` is what `message_end` says besides. One that has ended stays as it is.
-    pub fn finish(&self, id: &str, status: MessageStatus, further: Map<String, Value>) {
-        let mut writer = self.outbox.lock_writer();
-        if writer.meta.get(id).is_some_and(|meta| meta.is_open) {
-            let end = MessageEnd {
-                further,
-                ..MessageEnd::of(status)
-            };
-            writer.close(id, end);
-        }
+    /// Ends a message that was begun. One that has ended stays as it is.
+    pub fn finish(&self, id: &str, status: MessageStatus) {
+        self.outbox.lock_writer().close_open(id, status);
     }
 
     /// Shows a whole message of the runtime, such as the `error` of a failed turn. Limits do not count for it.
@@ -255,11 +249,7 @@ impl AgentOutbox {
         self.outbox.with(|writer| {
             let limits = writer.limits;
             writer.limits.messages = usize::MAX;
-            let opening = MessageStart {
-                kind: kind.to_owned(),
-                ..MessageStart::default()
-            };
-            let opened = writer.open(&self.author, opening);
+            let opened = writer.open(&self.author, MessageStart::of_kind(kind));
             writer.limits = limits;
             let id = opened?;
             writer.put_whole(&id, props);
@@ -274,15 +264,15 @@ impl MessageWriter {
         self.check_running()?;
         let size = super::change::size(&draft.props);
         self.check_output(size)?;
-        let opening = MessageStart {
+        let start = MessageStart {
             id: draft.message_id,
             kind: draft.kind,
             block: draft.block_id,
             thread: draft.thread_id,
             metadata: draft.metadata,
-            start: Map::new(),
+            tool_call: None,
         };
-        let id = self.open(author, opening)?;
+        let id = self.open(author, start)?;
         self.bytes += size;
         if let Some(meta) = self.meta.get_mut(&id) {
             meta.size = size;

@@ -1,17 +1,18 @@
 //! How messages begin and end.
 
 use super::group::GroupKind;
-use super::message_writer::MessageWriter;
+use super::message_writer::{MessageMeta, MessageWriter, ToolCallStart};
 use crate::frame::{MessageStatus, OutputMessage};
 use ambit_storage::clock::Millis;
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 /// How a message ends.
+#[derive(Clone, Copy)]
 pub(super) struct MessageEnd {
     pub status: MessageStatus,
     pub is_amendment: bool,
     pub is_automatic: bool,
-    pub further: Map<String, Value>,
 }
 
 impl MessageEnd {
@@ -20,15 +21,101 @@ impl MessageEnd {
             status,
             is_amendment: false,
             is_automatic: false,
-            further: Map::new(),
+        }
+    }
+}
+
+/// What `message_start` and `message_end` say.
+#[derive(Serialize)]
+struct MessageEvent<'a> {
+    message_id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    timestamp: Millis,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call: Option<ToolCallEvent<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    amend: bool,
+    #[serde(flatten)]
+    end: Option<MessageEndFields>,
+    #[serde(skip_serializing_if = "MessageEventExtra::is_empty")]
+    extra: MessageEventExtra<'a>,
+}
+
+#[derive(Serialize)]
+struct ToolCallEvent<'a> {
+    #[serde(flatten)]
+    call: &'a ToolCallStart,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Value>,
+}
+
+/// What `message_end` alone says.
+#[derive(Serialize)]
+struct MessageEndFields {
+    duration_ms: Millis,
+    chunk_count: u64,
+    status: MessageStatus,
+}
+
+#[derive(Default, PartialEq, Serialize)]
+struct MessageEventExtra<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assistant_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    auto_ended: bool,
+}
+
+impl MessageEventExtra<'_> {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl<'a> MessageEvent<'a> {
+    fn start(message: &'a OutputMessage, meta: &'a MessageMeta, now: Millis) -> Self {
+        Self {
+            message_id: &message.message_id,
+            kind: &message.kind,
+            timestamp: now,
+            block_id: message.block_id.as_deref(),
+            thread_id: message.thread_id.as_deref(),
+            tool_call: meta.tool_call.as_ref().map(|call| ToolCallEvent {
+                call,
+                arguments: None,
+            }),
+            amend: false,
+            end: None,
+            extra: MessageEventExtra {
+                assistant_id: meta.assistant_id.as_deref(),
+                ..MessageEventExtra::default()
+            },
         }
     }
 
-    fn automatic(status: MessageStatus, is_automatic: bool) -> Self {
-        Self {
-            is_automatic,
-            ..Self::of(status)
+    /// The same at the message's end, with what it says as a whole.
+    fn ended(mut self, message: &'a OutputMessage, meta: &MessageMeta, end: &MessageEnd) -> Self {
+        let prop = |name: &str| message.props.get(name);
+        if let Some(call) = &mut self.tool_call {
+            call.arguments = Some(prop("arguments").cloned().unwrap_or_default());
         }
+        if matches!(message.kind.as_str(), "text" | "thinking") {
+            self.extra.content = prop("content").and_then(Value::as_str);
+        }
+        self.extra.auto_ended = end.is_automatic;
+        self.amend = end.is_amendment;
+        self.end = Some(MessageEndFields {
+            duration_ms: (self.timestamp - meta.started).max(0),
+            chunk_count: meta.chunks,
+            status: end.status,
+        });
+        self
     }
 }
 
@@ -46,12 +133,10 @@ impl MessageWriter {
         if meta.is_silent {
             return;
         }
-        let mut data = about(message, now);
-        data.extend(meta.start.clone());
-        if is_amendment {
-            data.insert("amend".to_owned(), true.into());
-        }
-        self.emit("message_start", Value::Object(data));
+        let mut event = MessageEvent::start(message, meta, now);
+        event.amend = is_amendment;
+        let event = json!(event);
+        self.emit("message_start", event);
     }
 
     /// `message_end`, and before it what a full log has kept back.
@@ -67,35 +152,15 @@ impl MessageWriter {
         if meta.is_silent {
             return;
         }
-        let mut data = about(message, now);
-        data.extend(meta.start.clone());
-        if end.is_amendment {
-            data.insert("amend".to_owned(), true.into());
+        let event = json!(MessageEvent::start(message, meta, now).ended(message, meta, &end));
+        self.emit("message_end", event);
+    }
+
+    /// Ends a message if it is open.
+    pub fn close_open(&mut self, id: &str, status: MessageStatus) {
+        if self.meta.get(id).is_some_and(|meta| meta.is_open) {
+            self.close(id, MessageEnd::of(status));
         }
-        let duration = (now - meta.started).max(0);
-        data.insert("duration_ms".to_owned(), duration.into());
-        data.insert("chunk_count".to_owned(), meta.chunks.into());
-        data.insert("status".to_owned(), end.status.as_str().into());
-        let mut extra = match data.remove("extra") {
-            Some(Value::Object(extra)) => extra,
-            _ => Map::new(),
-        };
-        let has_text = matches!(message.kind.as_str(), "text" | "thinking");
-        if let (true, Some(content @ Value::String(_))) = (has_text, message.props.get("content")) {
-            extra.insert("content".to_owned(), content.clone());
-        }
-        if end.is_automatic {
-            extra.insert("auto_ended".to_owned(), true.into());
-        }
-        if let Some(Value::Object(call)) = data.get_mut("tool_call") {
-            let arguments = message.props.get("arguments").cloned();
-            call.insert("arguments".to_owned(), arguments.unwrap_or_default());
-        }
-        data.extend(end.further);
-        if !extra.is_empty() {
-            data.insert("extra".to_owned(), Value::Object(extra));
-        }
-        self.emit("message_end", Value::Object(data));
     }
 
     pub fn open_messages(&self) -> Vec<String> {
@@ -110,7 +175,9 @@ impl MessageWriter {
             if !self.is_silent(&id) {
                 self.warnings.push(format!("message {id} was left open"));
             }
-            self.close(&id, MessageEnd::automatic(status, auto_ended));
+            let mut end = MessageEnd::of(status);
+            end.is_automatic = auto_ended;
+            self.close(&id, end);
         }
         let messages = self.state.messages().iter();
         let ids: Vec<String> = messages.map(|it| it.message_id.clone()).collect();
@@ -126,21 +193,4 @@ impl MessageWriter {
             }
         }
     }
-}
-
-fn about(message: &OutputMessage, now: Millis) -> Map<String, Value> {
-    let mut data = Map::new();
-    data.insert("message_id".to_owned(), message.message_id.clone().into());
-    data.insert("type".to_owned(), message.kind.clone().into());
-    data.insert("timestamp".to_owned(), now.into());
-    let places = [
-        ("block_id", &message.block_id),
-        ("thread_id", &message.thread_id),
-    ];
-    for (name, id) in places {
-        if let Some(id) = id {
-            data.insert(name.to_owned(), id.clone().into());
-        }
-    }
-    data
 }

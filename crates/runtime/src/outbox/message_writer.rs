@@ -7,6 +7,7 @@ use crate::frame::change::MessageProps;
 use crate::frame::{Frame, OutputMessage, OutputMessages, apply};
 use crate::stream::StreamWriter;
 use ambit_storage::clock::{Clock, Millis};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,8 +46,21 @@ pub(super) struct MessageMeta {
     pub size: usize,
     /// The entry that may still take more text, and the path of that text.
     pub tail: Option<(u64, String)>,
-    /// What start and end say of it besides: `tool_call`, `extra`.
-    pub start: Map<String, Value>,
+    /// The call of a tool that it shows.
+    pub tool_call: Option<ToolCallStart>,
+    /// The agent that says it, if that is not the turn's.
+    pub assistant_id: Option<String>,
+}
+
+/// A call of a tool as the start of its message names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCallStart {
+    /// The call.
+    pub id: String,
+    /// The tool, as the model calls it.
+    pub name: String,
+    /// Which of the answer's calls it is, from 0.
+    pub index: usize,
 }
 
 /// A message that begins.
@@ -57,7 +71,16 @@ pub(super) struct MessageStart {
     pub block: Option<String>,
     pub thread: Option<String>,
     pub metadata: Option<Map<String, Value>>,
-    pub start: Map<String, Value>,
+    pub tool_call: Option<ToolCallStart>,
+}
+
+impl MessageStart {
+    pub fn of_kind(kind: &str) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            ..Self::default()
+        }
+    }
 }
 
 impl MessageWriter {
@@ -146,14 +169,14 @@ impl MessageWriter {
     }
 
     /// Begins a message.
-    pub fn open(&mut self, author: &MessageAuthor, opening: MessageStart) -> Result<String> {
+    pub fn open(&mut self, author: &MessageAuthor, start: MessageStart) -> Result<String> {
         self.check_running()?;
         let limit = self.limits.messages;
         if self.meta.len() >= limit {
             let what = format!("output limit exceeded ({limit} messages per turn)");
             return Err(Error::new(ErrorCode::OutputLimit, what));
         }
-        let id = match opening.id {
+        let id = match start.id {
             Some(id) if self.meta.contains_key(&id) => {
                 let what = format!("message id \"{id}\" is already in use");
                 return Err(Error::new(ErrorCode::InvalidArgument, what));
@@ -161,23 +184,17 @@ impl MessageWriter {
             Some(id) => id,
             None => self.message_id(),
         };
-        let mut start = opening.start;
-        if author.assistant_id != self.state.assistant() && !author.assistant_id.is_empty() {
-            let mut extra = Map::new();
-            extra.insert(
-                "assistant_id".to_owned(),
-                author.assistant_id.clone().into(),
-            );
-            start.insert("extra".to_owned(), Value::Object(extra));
-        }
-        let thread = opening.thread.or_else(|| author.thread.clone());
+        let assistant_id = Some(&author.assistant_id)
+            .filter(|id| !id.is_empty() && *id != self.state.assistant())
+            .cloned();
+        let thread = start.thread.or_else(|| author.thread.clone());
         if !author.is_silent {
-            self.enter(thread.as_deref(), opening.block.as_deref());
+            self.enter(thread.as_deref(), start.block.as_deref());
         }
-        let message = self.state.get_or_new(&id, &opening.kind);
-        message.block_id = opening.block;
+        let message = self.state.get_or_new(&id, &start.kind);
+        message.block_id = start.block;
         message.thread_id = thread;
-        message.metadata = opening.metadata;
+        message.metadata = start.metadata;
         if !author.assistant_id.is_empty() {
             message.assistant_id.clone_from(&author.assistant_id);
         }
@@ -186,7 +203,8 @@ impl MessageWriter {
             is_silent: author.is_silent,
             kind: message.kind.clone(),
             started: self.clock.now(),
-            start,
+            tool_call: start.tool_call,
+            assistant_id,
             ..MessageMeta::default()
         };
         self.meta.insert(id.clone(), meta);

@@ -1,12 +1,13 @@
 //! An outbox after a crash: everything it knew is in the frames that were stored.
 
 use super::group::{GroupKind, MessageGroup};
-use super::message_writer::{MessageMeta, MessageWriter};
+use super::message_writer::{MessageMeta, MessageWriter, ToolCallStart};
 use super::{Outbox, OutboxLimits, change};
 use crate::error::{Error, Result};
 use crate::frame::{Frame, apply};
 use crate::stream::{StreamEntry, StreamWriter};
 use ambit_storage::clock::Clock;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -57,14 +58,17 @@ impl MessageWriter {
                 let id = id("message_id");
                 self.count_up(0, "M", Some(id));
                 let meta = self.meta.entry(id.to_owned()).or_default();
-                let kept = ["tool_call", "extra"].into_iter();
-                let kept = kept.filter_map(|key| Some((key.to_owned(), data.get(key)?.clone())));
+                let call = data.get("tool_call").map(ToolCallStart::deserialize);
+                let assistant_id = data
+                    .get("extra")
+                    .and_then(|extra| extra.get("assistant_id"));
                 *meta = MessageMeta {
                     is_open: true,
                     started: time(data),
                     size: meta.size,
                     kind: text("type").unwrap_or_default().to_owned(),
-                    start: kept.collect(),
+                    tool_call: call.and_then(Result::ok),
+                    assistant_id: assistant_id.and_then(Value::as_str).map(str::to_owned),
                     ..MessageMeta::default()
                 };
             }

@@ -6,7 +6,7 @@ use ambit_runtime::frame::{DeltaAction, MessageStatus, invariants};
 use ambit_runtime::outbox::OutboxLimits;
 use ambit_runtime::stream::{StreamOptions, StreamTarget, StreamWriter, read_all};
 use ambit_storage::address::Space;
-use serde_json::{Map, json};
+use serde_json::json;
 
 #[tokio::test]
 async fn g086_a_full_log_loses_detail_and_nothing_else() {
@@ -19,13 +19,13 @@ async fn g086_a_full_log_loses_detail_and_nothing_else() {
         },
     );
     let (outbox, speaker) = outbox(&log, OutboxLimits::default());
-    let id = speaker.begin("text", Map::new()).unwrap();
+    let id = speaker.begin("text").unwrap();
     for _ in 0..2_000 {
         speaker.say(&id, "some words ").unwrap();
         // Each piece is an entry of its own: none is waiting for the next.
         log.flush().await.unwrap();
     }
-    speaker.finish(&id, MessageStatus::Completed, Map::new());
+    speaker.finish(&id, MessageStatus::Completed);
     speaker.append(&[json!(id), json!("more")]).unwrap();
     speaker.append(&[json!(id), json!(" and more")]).unwrap();
     end(&outbox).await;

@@ -8,7 +8,7 @@ use ambit_runtime::outbox::{Outbox, OutboxLimits};
 use ambit_runtime::stream::{StreamOptions, StreamReader, StreamWriter, read_all};
 use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::Clock;
-use serde_json::{Map, json};
+use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g108_another_node_follows_from_any_number_while_the_turn_speaks() {
@@ -32,9 +32,9 @@ async fn g108_another_node_follows_from_any_number_while_the_turn_speaks() {
     let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut local = log.reader(0).unwrap();
     for _ in 0..20 {
-        let id = speaker.begin("text", Map::new()).unwrap();
+        let id = speaker.begin("text").unwrap();
         speaker.say(&id, "some text of some length").unwrap();
-        speaker.finish(&id, MessageStatus::Completed, Map::new());
+        speaker.finish(&id, MessageStatus::Completed);
     }
     log.flush().await.unwrap();
     let seen = local.next().await.unwrap().unwrap();
@@ -71,7 +71,7 @@ async fn g108_readers_go_on_when_another_node_takes_the_turn_up() {
     let log = StreamWriter::open(place(&here), StreamOptions::default());
     let (first, speaker) = outbox(&log, OutboxLimits::default());
     let mut reader = log.reader(0).unwrap();
-    let id = speaker.begin("text", Map::new()).unwrap();
+    let id = speaker.begin("text").unwrap();
     speaker.say(&id, "stored").unwrap();
     log.flush().await.unwrap();
     speaker.say(&id, " and lost").unwrap();
@@ -185,7 +185,7 @@ async fn g145_any_text_round_trips_through_the_stored_stream() {
         "\u{2028}\u{feff}\u{fffd}",
         "\\u0000 \"\\\n",
     ];
-    let id = speaker.begin("text", Map::new()).unwrap();
+    let id = speaker.begin("text").unwrap();
     for text in texts {
         speaker.say(&id, text).unwrap();
         speaker.send(&[json!(text)]).unwrap();

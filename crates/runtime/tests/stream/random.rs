@@ -5,7 +5,7 @@ use ambit_runtime::frame::{Frame, MessageStatus, OutputMessages, apply, invarian
 use ambit_runtime::outbox::{AgentOutbox, Outbox, OutboxLimits};
 use ambit_runtime::stream::{StreamEntry, StreamOptions, StreamWriter};
 use ambit_storage::clock::Clock;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// One turn and those who speak in it.
 pub struct Turn {
@@ -107,7 +107,7 @@ impl Turn {
             8 | 9 => speaker.set(&[id, value, path]),
             10 => speaker.end(&[id, json!(self.random.one(&[Value::Null, json!("end")]))]),
             11 => speaker.end_block(&[json!("B1")]),
-            12 => speaker.begin("text", Map::new()).map(Value::from),
+            12 => speaker.begin("text").map(Value::from),
             13..=22 => speaker.say(&name, "abc").map(|()| Value::Null),
             _ => {
                 self.fork_or_end(&speaker);

@@ -6,7 +6,7 @@ use ambit_runtime::frame::{MessageStatus, invariants};
 use ambit_runtime::outbox::OutboxLimits;
 use ambit_runtime::stream::{StreamEntry, StreamOptions, StreamWriter};
 use ambit_runtime::{Error, ErrorCode};
-use serde_json::{Map, json};
+use serde_json::json;
 
 /// Reads a log to its end, but leaves and comes again with the last number it has, also with half of what it was given.
 async fn read_with_breaks(log: StreamWriter, seed: u64) -> Vec<StreamEntry> {
@@ -78,11 +78,11 @@ async fn g107_numbers_increase_while_forks_speak_at_the_same_time() {
         let speaker = speaker.fork("fork", &format!("agent{fork}"), false);
         tokio::spawn(async move {
             for _ in 0..50 {
-                let id = speaker.begin("text", Map::new()).unwrap();
+                let id = speaker.begin("text").unwrap();
                 speaker.say(&id, "one").unwrap();
                 tokio::task::yield_now().await;
                 speaker.say(&id, " two").unwrap();
-                speaker.finish(&id, MessageStatus::Completed, Map::new());
+                speaker.finish(&id, MessageStatus::Completed);
             }
             speaker.end_thread(MessageStatus::Completed);
         })
@@ -128,11 +128,11 @@ async fn g112_a_slow_reader_delays_nobody_and_goes_on_without_loss() {
     let mut quick = log.reader(1).unwrap();
     let mut got = first.clone();
     for _ in 0..50 {
-        let id = speaker.begin("text", Map::new()).unwrap();
+        let id = speaker.begin("text").unwrap();
         for _ in 0..100 {
             speaker.say(&id, &piece).unwrap();
         }
-        speaker.finish(&id, MessageStatus::Completed, Map::new());
+        speaker.finish(&id, MessageStatus::Completed);
         log.flush().await.unwrap();
         let next = log.last();
         while got.last().unwrap().number < next {

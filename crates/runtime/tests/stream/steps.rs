@@ -6,7 +6,6 @@ use ambit_runtime::outbox::OutboxLimits;
 use ambit_runtime::stream::{StreamOptions, StreamWriter, read_all};
 use ambit_storage::batch::Batch;
 use ambit_storage::driver::LogRange;
-use serde_json::Map;
 use std::time::Instant;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -17,12 +16,12 @@ async fn g087_a_step_is_stored_at_most_every_100_ms_or_4_kb() {
     let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut said = 0;
     while began.elapsed().as_millis() < 450 && said < 1000 {
-        let id = speaker.begin("text", Map::new()).unwrap();
+        let id = speaker.begin("text").unwrap();
         for _ in 0..20 {
             speaker.say(&id, "some words ").unwrap();
             tokio::task::yield_now().await;
         }
-        speaker.finish(&id, MessageStatus::Completed, Map::new());
+        speaker.finish(&id, MessageStatus::Completed);
         said += 1;
     }
     end(&outbox).await;
@@ -63,7 +62,7 @@ async fn g087_with_storing_switched_off_readers_see_everything_and_nothing_is_st
     let log = StreamWriter::open(place(&driver), unstored());
     let mut reader = log.reader(0).unwrap();
     let (outbox, speaker) = outbox(&log, OutboxLimits::default());
-    let id = speaker.begin("text", Map::new()).unwrap();
+    let id = speaker.begin("text").unwrap();
     speaker.say(&id, "a").unwrap();
     assert_eq!(log.last(), 3);
     end(&outbox).await;

@@ -3,9 +3,9 @@
 use crate::bed::{drain, end, frames, memory, object, outbox, place, unstored};
 use ambit_runtime::frame::props_path::PropsPath;
 use ambit_runtime::frame::{Frame, MessageStatus, invariants};
-use ambit_runtime::outbox::OutboxLimits;
+use ambit_runtime::outbox::{OutboxLimits, ToolCallStart};
 use ambit_runtime::stream::{StreamOptions, StreamWriter};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// What happened, without times: an event as its name and data, anything else as it is.
 fn told(frames: &[Frame]) -> Vec<Value> {
@@ -27,10 +27,10 @@ async fn a_text_of_a_model_is_a_start_its_pieces_and_an_end() {
     let log = StreamWriter::open(place(&memory().await), unstored());
     let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut reader = log.reader(0).unwrap();
-    let id = speaker.begin("text", Map::new()).unwrap();
+    let id = speaker.begin("text").unwrap();
     speaker.say(&id, "Hel").unwrap();
     speaker.say(&id, "lo \"\u{0}\n\u{1F600}").unwrap();
-    speaker.finish(&id, MessageStatus::Completed, Map::new());
+    speaker.finish(&id, MessageStatus::Completed);
     end(&outbox).await;
     let frames = frames(&drain(&mut reader).await);
     assert_eq!(
@@ -51,12 +51,7 @@ async fn a_text_of_a_model_is_a_start_its_pieces_and_an_end() {
 async fn pieces_that_wait_together_become_one_entry() {
     let log = StreamWriter::open(place(&memory().await), StreamOptions::default());
     let (outbox, speaker) = outbox(&log, OutboxLimits::default());
-    let id = speaker
-        .begin(
-            "tool_call",
-            object(json!({"tool_call": {"id": "c", "name": "n", "index": 0}})),
-        )
-        .unwrap();
+    let id = speaker.begin_tool_call(tool_call()).unwrap();
     speaker.say(&id, "Hel").unwrap();
     speaker.say(&id, "lo").unwrap();
     speaker
@@ -121,21 +116,27 @@ async fn sending_into_blocks_and_changing_after_the_end() {
     );
 }
 
+fn tool_call() -> ToolCallStart {
+    ToolCallStart {
+        id: "c".to_owned(),
+        name: "n".to_owned(),
+        index: 0,
+    }
+}
+
 /// A call of a tool, and its amendment when the tool has run.
 #[tokio::test]
 async fn a_tool_call_is_merged_appended_ended_and_amended() {
     let log = StreamWriter::open(place(&memory().await), unstored());
     let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut reader = log.reader(0).unwrap();
-    let call = json!({"tool_call": {"id": "c", "name": "n", "index": 0}});
-    let id = speaker.begin("tool_call", object(call)).unwrap();
+    let id = speaker.begin_tool_call(tool_call()).unwrap();
     let pending = json!({"id": "c", "name": "n", "arguments": "", "status": "pending"});
     speaker.update(&id, object(pending)).unwrap();
     speaker
         .say_at(&id, &PropsPath::key("arguments"), "{}")
         .unwrap();
-    let whole = json!({"tool_call": {"id": "c", "name": "n", "index": 0, "arguments": "{}"}});
-    speaker.finish(&id, MessageStatus::Completed, object(whole));
+    speaker.finish(&id, MessageStatus::Completed);
     let done = json!({"status": "completed", "result": {"ok": true}});
     speaker.update(&id, object(done)).unwrap();
     end(&outbox).await;
@@ -249,7 +250,7 @@ async fn the_deepest_value_at_the_longest_path_can_be_read_again() {
 async fn a_piece_behind_another_change_is_not_merged_into_one_before_it() {
     let log = StreamWriter::open(place(&memory().await), StreamOptions::default());
     let (outbox, speaker) = outbox(&log, OutboxLimits::default());
-    let id = speaker.begin("text", Map::new()).unwrap();
+    let id = speaker.begin("text").unwrap();
     speaker.say(&id, "one").unwrap();
     speaker.replace(&[json!(id), json!("two")]).unwrap();
     speaker.say(&id, " three").unwrap();

@@ -217,7 +217,7 @@ async fn what_is_put_in_place_of_something_counts_once() {
 async fn a_turn_that_says_too_much_is_refused() {
     let (outbox, speaker, _) = misused().await;
     let piece = "x".repeat(200);
-    let text = speaker.begin("text", serde_json::Map::new()).unwrap();
+    let text = speaker.begin("text").unwrap();
     for _ in 0..4 {
         speaker.replace(&[json!("m"), json!({"a": piece})]).unwrap();
     }

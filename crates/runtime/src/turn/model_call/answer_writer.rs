@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::frame::MessageStatus;
 use crate::frame::props_path::PropsPath;
 use crate::llm::ModelAnswer;
-use crate::outbox::AgentOutbox;
+use crate::outbox::{AgentOutbox, ToolCallStart};
 use serde_json::{Map, Value, json};
 
 /// Shows an answer as it grows.
@@ -71,8 +71,11 @@ impl AnswerWriter {
             for message in others.into_iter().chain(self.calls.last_mut()) {
                 message.end(outbox, MessageStatus::Completed);
             }
-            let start = json!({"tool_call": {"id": call.id, "name": call.name, "index": index}});
-            let id = outbox.begin("tool_call", object(start))?;
+            let id = outbox.begin_tool_call(ToolCallStart {
+                id: call.id.clone(),
+                name: call.name.clone(),
+                index,
+            })?;
             let props =
                 json!({"id": call.id, "name": call.name, "arguments": "", "status": "pending"});
             outbox.update(&id, object(props))?;
@@ -137,7 +140,7 @@ impl AnswerMessage {
         let id = match &self.id {
             Some(id) => id,
             None => {
-                let id = outbox.begin(kind, Map::new())?;
+                let id = outbox.begin(kind)?;
                 shown.push(id.clone());
                 self.id.insert(id)
             }
@@ -149,7 +152,7 @@ impl AnswerMessage {
 
     fn end(&mut self, outbox: &AgentOutbox, status: MessageStatus) {
         if let (Some(id), false) = (&self.id, self.is_ended) {
-            outbox.finish(id, status, Map::new());
+            outbox.finish(id, status);
             self.is_ended = true;
         }
     }
