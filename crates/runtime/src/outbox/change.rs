@@ -149,42 +149,42 @@ impl MessageWriter {
     }
 
     fn apply(&mut self, method: &str, id: &str, change: &MessageChange) -> Result<()> {
-        let (Some(meta), Some(message)) = (self.meta.get(id), self.state.get_mut(id)) else {
-            return Err(unknown(method, id));
-        };
+        let size = self.size_after(method, id, change)?;
+        if size > self.limits.message {
+            return Err(too_large(self.limits.message));
+        }
         let added = change.size();
-        let whole = matches!(change, MessageChange::Replace(..));
-        let mut size = if whole { added } else { meta.size + added };
-        let limit = self.limits.message;
-        let failed = |problem| refused(method, &problem);
-        // The sum is never too small, but it counts what was replaced too.
-        let tried = if size > limit {
-            let mut tried = message.props.clone();
-            change.apply(&mut tried).map_err(failed)?;
-            size = self::size(&tried);
-            Some(tried)
-        } else {
-            None
-        };
-        if size > limit {
-            return Err(too_large(limit));
-        }
         self.check_output(added)?;
-        let Some(message) = self.state.get_mut(id) else {
+        let (Some(meta), Some(message)) = (self.meta.get_mut(id), self.state.get_mut(id)) else {
             return Err(unknown(method, id));
         };
-        match tried {
-            Some(props) => message.props = props,
-            None => change.apply(&mut message.props).map_err(failed)?,
-        }
+        let changed = change.apply(&mut message.props);
+        changed.map_err(|problem| refused(method, &problem))?;
         if let MessageChange::Replace(_, Some(kind)) = change {
             message.kind.clone_from(kind);
         }
+        meta.size = size;
         self.bytes += added;
-        if let Some(meta) = self.meta.get_mut(id) {
-            meta.size = size;
-        }
         Ok(())
+    }
+
+    /// At least the bytes that the props have behind a change; just these where more would be too many.
+    fn size_after(&self, method: &str, id: &str, change: &MessageChange) -> Result<usize> {
+        let (Some(meta), Some(message)) = (self.meta.get(id), self.state.get(id)) else {
+            return Err(unknown(method, id));
+        };
+        let size = match change {
+            MessageChange::Replace(..) => change.size(),
+            _ => meta.size + change.size(),
+        };
+        if size <= self.limits.message {
+            return Ok(size);
+        }
+        // The sum counts what was replaced too.
+        let mut props = message.props.clone();
+        let changed = change.apply(&mut props);
+        changed.map_err(|problem| refused(method, &problem))?;
+        Ok(self::size(&props))
     }
 
     fn put_change(&mut self, id: &str, change: MessageChange) {
