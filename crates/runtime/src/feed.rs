@@ -25,13 +25,13 @@ use tokio::sync::{Notify, watch};
 use writer::FeedWriter;
 
 /// How long events are kept for who comes back.
-const KEPT: Duration = Duration::from_secs(600);
+const EVENT_LIFE: Duration = Duration::from_secs(600);
 /// How long a tenant's events are kept behind its last follower, and how long nodes go on without looking for one.
-const FOLLOWED: Duration = Duration::from_secs(600);
+const FOLLOWER_LIFE: Duration = Duration::from_secs(600);
 /// From one write to the next, at least.
-const STEP: Duration = Duration::from_millis(100);
+const WRITE_INTERVAL: Duration = Duration::from_millis(100);
 /// From one look for followers on other nodes to the next.
-const LOOK: Duration = Duration::from_secs(1);
+const FOLLOWER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Events that wait to be written, at most. What comes then is counted, and followers are told how much they miss.
 const MAX_WAITING_EVENTS: usize = 4_096;
 
@@ -40,7 +40,7 @@ pub(crate) struct EventFeed {
     stores: Arc<Stores>,
     switch: ListenerSwitch,
     /// Held from reading or setting the marks of followers until the switch is set.
-    looking: tokio::sync::Mutex<()>,
+    follower_check: tokio::sync::Mutex<()>,
     waiting: Mutex<PendingEvents>,
     has_come: Notify,
     writer: tokio::sync::Mutex<FeedWriter>,
@@ -115,7 +115,7 @@ impl EventFeed {
         Self {
             stores,
             switch: ListenerSwitch::default(),
-            looking: tokio::sync::Mutex::default(),
+            follower_check: tokio::sync::Mutex::default(),
             waiting: Mutex::default(),
             has_come: Notify::new(),
             writer: tokio::sync::Mutex::default(),
@@ -134,13 +134,13 @@ impl EventFeed {
     /// Writes what happens, and looks whether somebody follows on another node. Never ends.
     pub async fn run(self: Arc<Self>) {
         loop {
-            if let Err(error) = self.look().await {
+            if let Err(error) = self.check_followers().await {
                 tracing::warn!(%error, "whether somebody follows the events cannot be told");
             }
-            let soon = tokio::time::timeout(LOOK, self.has_come.notified());
+            let soon = tokio::time::timeout(FOLLOWER_CHECK_INTERVAL, self.has_come.notified());
             if soon.await.is_ok() {
                 self.write().await;
-                tokio::time::sleep(STEP).await;
+                tokio::time::sleep(WRITE_INTERVAL).await;
             }
         }
     }
@@ -176,9 +176,9 @@ impl EventFeed {
     }
 
     /// Listens exactly while somebody follows the events of any tenant.
-    async fn look(&self) -> Result<()> {
-        let _alone = self.looking.lock().await;
-        let end = end_of(self.driver()?.as_ref(), &cursor::anybody()).await?;
+    async fn check_followers(&self) -> Result<()> {
+        let _alone = self.follower_check.lock().await;
+        let end = end_of(self.driver()?.as_ref(), &cursor::any_follower()).await?;
         self.switch.set(end > self.now());
         Ok(())
     }
@@ -199,6 +199,6 @@ async fn end_of(driver: &dyn Driver, mark: &ambit_storage::address::ValueKey) ->
 }
 
 /// How long a mark of a follower holds.
-fn held() -> Millis {
-    to_millis(FOLLOWED)
+fn follower_life() -> Millis {
+    to_millis(FOLLOWER_LIFE)
 }

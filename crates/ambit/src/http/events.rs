@@ -150,9 +150,13 @@ fn frames(all: &[FeedItem]) -> Bytes {
     for told in all {
         // Writing to a text cannot fail.
         let _ = match told {
-            FeedItem::Event { place, name, event } => {
+            FeedItem::Event {
+                cursor,
+                name,
+                event,
+            } => {
                 let event = event.as_str();
-                write!(text, "id: {place}\nevent: {name}\ndata: {event}\n\n")
+                write!(text, "id: {cursor}\nevent: {name}\ndata: {event}\n\n")
             }
             FeedItem::Missed(count) => {
                 let missed = json!(FeedPayload::Missed { count: *count });

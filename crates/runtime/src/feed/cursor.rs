@@ -1,11 +1,11 @@
-//! Where the feed is kept, and places in it.
+//! Where the feed is kept, and cursors in it.
 
 use crate::error::{Error, Result};
 use ambit_storage::address::{DEFAULT_TENANT, LogKey, Space, ValueKey};
 use std::fmt;
 use std::str::FromStr;
 
-/// A place between two events of a tenant's feed: behind all earlier steps and behind the first events of this one.
+/// A cursor between two events of a tenant's feed: behind all earlier steps and behind the first events of this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FeedCursor {
     /// The step, from 1.
@@ -25,7 +25,7 @@ impl FromStr for FeedCursor {
 
     fn from_str(text: &str) -> Result<Self> {
         let parts = text.split_once('.');
-        let place = parts.and_then(|(step, event)| {
+        let cursor = parts.and_then(|(step, event)| {
             Some(Self {
                 step: step.parse().ok()?,
                 event: event.parse().ok()?,
@@ -33,22 +33,22 @@ impl FromStr for FeedCursor {
         });
         let refused =
             || Error::invalid("last-event-id", "Last-Event-ID must be an id of this feed");
-        place.ok_or_else(refused)
+        cursor.ok_or_else(refused)
     }
 }
 
 /// There as long as somebody follows the events of any tenant.
-pub(super) fn anybody() -> ValueKey {
+pub(super) fn any_follower() -> ValueKey {
     Space::events(DEFAULT_TENANT).key("anybody")
 }
 
 /// There as long as somebody follows the tenant's events.
-pub(super) fn followed(tenant: &str) -> ValueKey {
+pub(super) fn follower(tenant: &str) -> ValueKey {
     Space::events(tenant).key("followed")
 }
 
 /// The number of the last step.
-pub(super) fn last(tenant: &str) -> ValueKey {
+pub(super) fn last_step(tenant: &str) -> ValueKey {
     Space::events(tenant).key("last")
 }
 
@@ -58,6 +58,6 @@ pub(super) fn step(tenant: &str, number: u64) -> ValueKey {
 }
 
 /// Grows with each step, so that followers wake.
-pub(super) fn bell(tenant: &str) -> LogKey {
+pub(super) fn wake_log(tenant: &str) -> LogKey {
     Space::events(tenant).log("bell")
 }

@@ -1,7 +1,7 @@
 //! Following a tenant's events, as far as the caller may see what they are about.
 
 use super::writer::FeedStep;
-use super::{EventFeed, FeedCursor, cursor, end_of, held};
+use super::{EventFeed, FeedCursor, cursor, end_of, follower_life};
 use crate::access::{Authorized, DataAccess};
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::batch::{Batch, BatchWrite};
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 /// From one look at the mark that says that somebody follows to the next.
 const RENEWAL: Duration = Duration::from_secs(60);
 /// Sessions that are remembered as visible.
-const REMEMBERED: usize = 1_000;
+const MAX_VISIBLE_SESSIONS: usize = 1_000;
 
 /// Which events; every condition that is given holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub enum FeedItem {
     /// Something has happened.
     Event {
         /// Where it is in the feed, to go on behind it.
-        place: FeedCursor,
+        cursor: FeedCursor,
         /// Its type.
         name: String,
         /// All of it.
@@ -80,11 +80,11 @@ pub struct FeedReader {
     driver: Arc<dyn Driver>,
     ambit: Ambit,
     access: DataAccess,
-    wanted: EventFilter,
+    filter: EventFilter,
     next: FeedCursor,
     renewal: Instant,
     visible: HashSet<String>,
-    bell: LogWatch,
+    wake_log: LogWatch,
     is_closed: watch::Receiver<bool>,
 }
 
@@ -95,23 +95,23 @@ impl EventFeed {
         &self,
         ambit: Ambit,
         who: &Authorized,
-        wanted: EventFilter,
+        filter: EventFilter,
         behind: Option<FeedCursor>,
     ) -> Result<FeedReader> {
         let (driver, access) = (self.driver()?, DataAccess::of(who));
         let mut follower = FeedReader {
-            bell: driver.watch(&cursor::bell(access.tenant())).await?,
+            wake_log: driver.watch(&cursor::wake_log(access.tenant())).await?,
             driver,
             ambit,
             access,
-            wanted,
+            filter,
             next: FeedCursor::default(),
             renewal: Instant::now() + RENEWAL,
             visible: HashSet::new(),
             is_closed: self.is_closed.subscribe(),
         };
         {
-            let _alone = self.looking.lock().await;
+            let _alone = self.follower_check.lock().await;
             follower.renew_mark().await?;
             self.switch.set(true);
         }
@@ -141,15 +141,15 @@ impl FeedReader {
     pub async fn next(&mut self) -> Result<Option<Vec<FeedItem>>> {
         loop {
             let is_over = *self.is_closed.borrow_and_update();
-            let told = self.news().await?;
-            if !told.is_empty() {
-                return Ok(Some(told));
+            let items = self.next_items().await?;
+            if !items.is_empty() {
+                return Ok(Some(items));
             }
             if is_over {
                 return Ok(None);
             }
             tokio::select! {
-                is_open = self.bell.changed() => if !is_open {
+                is_open = self.wake_log.changed() => if !is_open {
                     return Err(Error::new(ErrorCode::Unavailable, "the store was closed"));
                 },
                 _ = self.is_closed.changed() => {}
@@ -161,28 +161,28 @@ impl FeedReader {
         }
     }
 
-    /// What of the next steps is told, up to the first of which something is.
-    async fn news(&mut self) -> Result<Vec<FeedItem>> {
+    /// What the caller sees of the next steps, up to the first of which it sees something.
+    async fn next_items(&mut self) -> Result<Vec<FeedItem>> {
         let last = self.last().await?;
-        let mut told = Vec::new();
-        while told.is_empty() && self.next.step <= last {
+        let mut items = Vec::new();
+        while items.is_empty() && self.next.step <= last {
             let step = self.step(self.next.step).await?;
-            told = self.told(step).await?;
+            items = self.visible_items(step).await?;
             self.next = behind(self.next.step);
         }
-        Ok(told)
+        Ok(items)
     }
 
-    async fn told(&mut self, step: FeedStep) -> Result<Vec<FeedItem>> {
-        let mut told = Vec::new();
+    async fn visible_items(&mut self, step: FeedStep) -> Result<Vec<FeedItem>> {
+        let mut items = Vec::new();
         if step.lost > 0 && self.next.event == 0 {
-            told.push(FeedItem::Missed(step.lost));
+            items.push(FeedItem::Missed(step.lost));
         }
         let count = step.events.len();
         for (at, event) in step.events.into_iter().enumerate().skip(self.next.event) {
             let subject: EventSubject = event.to()?;
-            if self.wanted.wants(&subject) && self.sees(&subject.identity).await? {
-                let place = match at + 1 == count {
+            if self.filter.wants(&subject) && self.sees(&subject.identity).await? {
+                let cursor = match at + 1 == count {
                     true => behind(self.next.step),
                     false => FeedCursor {
                         event: at + 1,
@@ -190,10 +190,14 @@ impl FeedReader {
                     },
                 };
                 let name = subject.name;
-                told.push(FeedItem::Event { place, name, event });
+                items.push(FeedItem::Event {
+                    cursor,
+                    name,
+                    event,
+                });
             }
         }
-        Ok(told)
+        Ok(items)
     }
 
     async fn sees(&mut self, session: &SessionIdentity) -> Result<bool> {
@@ -203,7 +207,7 @@ impl FeedReader {
         }
         let is_visible = self.access.lists(&self.ambit, session).await?;
         if is_visible {
-            if self.visible.len() >= REMEMBERED {
+            if self.visible.len() >= MAX_VISIBLE_SESSIONS {
                 self.visible.clear();
             }
             self.visible.insert(key);
@@ -212,7 +216,7 @@ impl FeedReader {
     }
 
     async fn last(&self) -> Result<u64> {
-        let last = cursor::last(self.access.tenant());
+        let last = cursor::last_step(self.access.tenant());
         let last = self.driver.get(&last, ValuePart::Whole).await?;
         Ok(last.map_or(Ok(0), |entry| entry.value.to())?)
     }
@@ -231,12 +235,12 @@ impl FeedReader {
     async fn renew_mark(&self) -> Result<()> {
         let tenant = self.access.tenant();
         let now = self.ambit.stores().options().clock.now();
-        let end = end_of(self.driver.as_ref(), &cursor::followed(tenant)).await?;
-        if end - now > held() / 2 {
+        let end = end_of(self.driver.as_ref(), &cursor::follower(tenant)).await?;
+        if end - now > follower_life() / 2 {
             return Ok(());
         }
-        let marks = [cursor::anybody(), cursor::followed(tenant)];
-        let marks = marks.map(|key| mark(key, held()));
+        let marks = [cursor::any_follower(), cursor::follower(tenant)];
+        let marks = marks.map(|key| mark(key, follower_life()));
         self.driver.commit(Batch::of(marks)).await?;
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Writing what has happened, in steps, for tenants whose events somebody follows.
 
-use super::{KEPT, MAX_WAITING_EVENTS, PendingEvent, PendingEvents, cursor, end_of};
+use super::{EVENT_LIFE, MAX_WAITING_EVENTS, PendingEvent, PendingEvents, cursor, end_of};
 use crate::error::Result;
 use ambit_storage::Json;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, NewEntry, WriteOutcome};
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
 /// Bytes of a step, if not one event alone is larger.
-const LARGE: usize = 1 << 20;
+const MAX_STEP_BYTES: usize = 1 << 20;
 /// An event with more bytes is told without what its messages say.
-const HUGE: usize = 256 << 10;
-/// The bell is begun anew behind so many strokes.
-const STROKES: u64 = 1_000;
+const MAX_EVENT_BYTES: usize = 256 << 10;
+/// The log that wakes followers is begun anew behind so many entries.
+const WAKE_LOG_ENTRIES: u64 = 1_000;
 
 /// What is stored of a step.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -52,8 +52,8 @@ impl FeedWriter {
         while let Some((tenant, events)) = self.waiting.pop_first() {
             let written = self.write_of(driver, &tenant, &events, now).await;
             if let Err((error, done)) = written {
-                let left = events.into_iter().skip(done).collect();
-                self.waiting.insert(tenant, left);
+                let unwritten = events.into_iter().skip(done).collect();
+                self.waiting.insert(tenant, unwritten);
                 return Err(error);
             }
         }
@@ -88,11 +88,11 @@ impl FeedWriter {
         for event in events {
             let mut value = (event.write)(event.has_content);
             let mut size = value.as_str().len();
-            if size > HUGE {
+            if size > MAX_EVENT_BYTES {
                 value = (event.write)(false);
                 size = value.as_str().len();
             }
-            if bytes + size > LARGE && !written.is_empty() {
+            if bytes + size > MAX_STEP_BYTES && !written.is_empty() {
                 break;
             }
             bytes += size;
@@ -117,7 +117,7 @@ impl FeedWriter {
         }
         // A tenant without followers is asked for each time: the first one must miss nothing.
         self.followed.retain(|_, end| *end > now);
-        let end = end_of(driver, &cursor::followed(tenant)).await?;
+        let end = end_of(driver, &cursor::follower(tenant)).await?;
         if end > now {
             self.followed.insert(tenant.to_owned(), end);
         }
@@ -127,15 +127,17 @@ impl FeedWriter {
 
 /// Writes a step behind the last one, whichever node that was of.
 async fn append(driver: &dyn Driver, tenant: &str, step: &FeedStep) -> Result<()> {
-    let mut drops_bell = false;
+    let mut drops_wake_log = false;
     loop {
-        let last = driver.get(&cursor::last(tenant), ValuePart::Whole).await?;
+        let last = driver
+            .get(&cursor::last_step(tenant), ValuePart::Whole)
+            .await?;
         let version = last.as_ref().map(|entry| entry.version);
         let number = last.map_or(Ok(0), |entry| entry.value.to::<u64>())? + 1;
-        drops_bell |= number.is_multiple_of(STROKES);
-        let batch = batch(tenant, number, step, drops_bell)?;
+        drops_wake_log |= number.is_multiple_of(WAKE_LOG_ENTRIES);
+        let batch = batch(tenant, number, step, drops_wake_log)?;
         let check = BatchCheck::Version {
-            key: cursor::last(tenant),
+            key: cursor::last_step(tenant),
             version,
         };
         match driver.commit(batch.checking(check)).await {
@@ -145,26 +147,28 @@ async fn append(driver: &dyn Driver, tenant: &str, step: &FeedStep) -> Result<()
     }
 }
 
-fn batch(tenant: &str, number: u64, step: &FeedStep, drops_bell: bool) -> Result<Batch> {
-    let bell = cursor::bell(tenant);
+fn batch(tenant: &str, number: u64, step: &FeedStep, drops_wake_log: bool) -> Result<Batch> {
+    let wake_log = cursor::wake_log(tenant);
     let set = |key, value: Json, life| BatchWrite::Apply {
         key,
         op: Operation::Set(value.into()),
         life,
     };
     let mut batch = Batch::of([
-        set(cursor::last(tenant), Json::of(&number)?, None),
+        set(cursor::last_step(tenant), Json::of(&number)?, None),
         set(
             cursor::step(tenant, number),
             Json::of(step)?,
-            Some(to_millis(KEPT)),
+            Some(to_millis(EVENT_LIFE)),
         ),
     ]);
-    if drops_bell {
-        batch.writes.push(BatchWrite::Drop { log: bell.clone() });
+    if drops_wake_log {
+        batch.writes.push(BatchWrite::Drop {
+            log: wake_log.clone(),
+        });
     }
     batch.writes.push(BatchWrite::Append {
-        log: bell,
+        log: wake_log,
         entries: vec![NewEntry {
             id: format!("{number:020}"),
             body: Json::of(&())?,
@@ -183,7 +187,7 @@ mod tests {
     async fn followed() -> MemoryDriver {
         let driver = MemoryDriver::new(DriverOptions::default());
         let mark = BatchWrite::Apply {
-            key: cursor::followed("t"),
+            key: cursor::follower("t"),
             op: Operation::Set(Json::stored("true").into()),
             life: Some(60_000),
         };
@@ -255,7 +259,7 @@ mod tests {
         assert_eq!(stored(&driver).await, (Vec::new(), 0));
         assert_eq!(
             driver
-                .get(&cursor::last("t"), ValuePart::Whole)
+                .get(&cursor::last_step("t"), ValuePart::Whole)
                 .await
                 .unwrap(),
             None
@@ -266,13 +270,13 @@ mod tests {
     async fn steps_are_bounded_and_a_huge_event_is_told_without_its_texts() {
         let (driver, mut writer) = (followed().await, FeedWriter::default());
         let sizes = [
-            HUGE / 2,
-            HUGE * 2,
-            LARGE / 5,
-            LARGE / 5,
-            LARGE / 5,
-            LARGE / 5,
-            LARGE / 5,
+            MAX_EVENT_BYTES / 2,
+            MAX_EVENT_BYTES * 2,
+            MAX_STEP_BYTES / 5,
+            MAX_STEP_BYTES / 5,
+            MAX_STEP_BYTES / 5,
+            MAX_STEP_BYTES / 5,
+            MAX_STEP_BYTES / 5,
         ];
         let event = |size: usize| PendingEvent {
             tenant: "t".to_owned(),
@@ -295,32 +299,32 @@ mod tests {
         assert_eq!(
             lengths,
             [
-                HUGE / 2,
+                MAX_EVENT_BYTES / 2,
                 0,
-                LARGE / 5,
-                LARGE / 5,
-                LARGE / 5,
-                LARGE / 5,
-                LARGE / 5
+                MAX_STEP_BYTES / 5,
+                MAX_STEP_BYTES / 5,
+                MAX_STEP_BYTES / 5,
+                MAX_STEP_BYTES / 5,
+                MAX_STEP_BYTES / 5
             ]
         );
-        assert_eq!(events[1], json!(HUGE * 2));
+        assert_eq!(events[1], json!(MAX_EVENT_BYTES * 2));
         let last = driver
-            .get(&cursor::last("t"), ValuePart::Whole)
+            .get(&cursor::last_step("t"), ValuePart::Whole)
             .await
             .unwrap();
         assert_eq!(last.unwrap().value.to::<u64>().unwrap(), 2);
     }
 
     #[tokio::test]
-    async fn the_bell_does_not_grow_for_ever() {
+    async fn the_log_that_wakes_followers_does_not_grow_for_ever() {
         let (driver, mut writer) = (followed().await, FeedWriter::default());
-        for _ in 0..STROKES + 1 {
+        for _ in 0..WAKE_LOG_ENTRIES + 1 {
             writer.add(waiting(1, 0));
             writer.write(&driver, 1).await.unwrap();
         }
-        let bell = cursor::bell("t");
-        let page = driver.read(&bell, ambit_storage::driver::LogRange::head());
+        let wake_log = cursor::wake_log("t");
+        let page = driver.read(&wake_log, ambit_storage::driver::LogRange::head());
         assert_eq!(page.await.unwrap().head.unwrap().last, 2);
     }
 }
