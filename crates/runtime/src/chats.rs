@@ -10,7 +10,7 @@ mod open;
 mod share;
 mod update;
 
-pub use details::{ChatShare, ChatStatus, LastTurn, entitle, note, supersede};
+pub use details::{ChatShare, ChatStatus, LastTurn, first_title, note, supersede};
 pub(crate) use details::{choose, retitle};
 pub use find::{ChatInfo, ChatName, get, row};
 pub(crate) use index_rows::first;

@@ -208,7 +208,7 @@ fn written(context: &ambit_storage::Context, request_id: &str, text: &str) -> Ve
     });
     vec![
         chats::note(&space, &last).unwrap(),
-        chats::entitle(&space, text).unwrap(),
+        chats::first_title(&space, text).unwrap(),
         BatchWrite::Apply {
             key: space.key(format!("turn/{request_id}")),
             op: Operation::Set(Json::of(&info).unwrap().into()),

@@ -93,15 +93,15 @@ pub fn note(space: &Space, last: &LastTurn) -> Result<BatchWrite> {
 }
 
 /// The write that gives a chat its first title: the beginning of this text. A title that a person gave stays.
-pub fn entitle(space: &Space, text: &str) -> Result<BatchWrite> {
-    set(space, part("title"), Json::of(&line(text, TITLE))?)
+pub fn first_title(space: &Space, text: &str) -> Result<BatchWrite> {
+    set(space, part("title"), Json::of(&one_line(text, TITLE))?)
 }
 
 /// Gives a chat the title that an agent has written, in the place of its first one. A chat that was removed meanwhile is not
 /// made anew.
 pub(crate) async fn retitle(driver: &dyn Driver, space: &Space, title: &str) -> Result<()> {
     let log = space.log(ITEMS);
-    let title = Json::of(&line(title, WRITTEN))?;
+    let title = Json::of(&one_line(title, WRITTEN))?;
     for _ in 0..TRIES {
         let head = driver.read(&log, LogRange::head()).await?.head;
         if head.as_ref().is_none_or(|head| head.last == 0) {
@@ -125,7 +125,7 @@ pub(crate) async fn retitle(driver: &dyn Driver, space: &Space, title: &str) -> 
 }
 
 /// The beginning of a text, in one line.
-fn line(text: &str, most: usize) -> String {
+fn one_line(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(most).collect()
 }

@@ -133,27 +133,27 @@ async fn search(
         filter.status.is_none_or(|status| status == chat.status)
             && words.iter().all(|word| title.contains(word))
     };
-    let (mut kept, mut total) = (Vec::new(), 0_usize);
+    let (mut matching, mut total) = (Vec::new(), 0_usize);
     while let Some(page) = rows.next().await? {
         let found = chats(rows.ambit, page).await?.into_iter();
         for chat in found.filter(matches) {
-            let is_inside = total >= window.skip && kept.len() < window.limit;
+            let is_inside = total >= window.skip && matching.len() < window.limit;
             total += 1;
             if is_inside || filter.order == ChatOrder::Sort {
-                kept.push(chat);
+                matching.push(chat);
             }
         }
     }
     if filter.order == ChatOrder::Sort {
-        kept.sort_by_key(|chat: &ChatInfo| chat.sort);
-        kept = kept
+        matching.sort_by_key(|chat: &ChatInfo| chat.sort);
+        matching = matching
             .into_iter()
             .skip(window.skip)
             .take(window.limit)
             .collect();
     }
     Ok(ListPart {
-        items: kept,
+        items: matching,
         total: total as u64,
     })
 }

@@ -84,7 +84,7 @@ impl ChatHistoryFold<'_> {
         match message.role {
             Role::System | Role::Developer => {}
             Role::Tool => self.settle(message),
-            Role::User => self.push(at, self.said(message)),
+            Role::User => self.push(at, self.user_message(message)),
             Role::Assistant => match message.extras.get("shown") {
                 Some(Value::Array(parts)) => {
                     for (at, part) in (at..).zip(parts) {
@@ -116,7 +116,7 @@ impl ChatHistoryFold<'_> {
     }
 
     /// What a person said.
-    fn said(&self, message: &Message) -> ChatMessageView {
+    fn user_message(&self, message: &Message) -> ChatMessageView {
         let texts = message.parts.iter().all(|part| part["type"] == "text");
         let content = match texts {
             true => Value::String(message.text()),

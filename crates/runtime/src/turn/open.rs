@@ -296,7 +296,7 @@ impl Turn {
             let first = messages.find(|chat| chat.role == Role::User);
             let text = first.map(|chat| chat.content.words()).unwrap_or_default();
             if !text.trim().is_empty() {
-                writes.push(chats::entitle(&conversation.space(), &text)?);
+                writes.push(chats::first_title(&conversation.space(), &text)?);
             }
         }
         Ok(writes)

@@ -1,7 +1,7 @@
 //! What a case stands on: a fresh store, and an installation with the agents `support` and `sales` over it.
 
 use crate::stores::{POSTGRES, REDIS, SQLITE, Store};
-use ambit_runtime::chats::{LastTurn, entitle, note};
+use ambit_runtime::chats::{LastTurn, first_title, note};
 use ambit_runtime::turn_location;
 use ambit_runtime::{Authorized, DataConstraints};
 use ambit_runtime::{TurnInfo, TurnStatus};
@@ -87,7 +87,7 @@ impl Bed {
         context.stage_with_history(self.written(live, request_id, text));
         if is_first {
             let (space, _) = context.place();
-            context.stage_with_history([entitle(&space, text).unwrap()]);
+            context.stage_with_history([first_title(&space, text).unwrap()]);
         }
         context.save().await.unwrap();
         let note = turn_location::note(context, request_id, Duration::from_secs(3_600));
