@@ -7,7 +7,7 @@ use ambit_runtime::stream::{StreamOptions, StreamTarget, StreamWriter};
 use ambit_storage::address::Space;
 use ambit_storage::clock::Clock;
 use ambit_storage::driver;
-use serde_json::{Map, json};
+use serde_json::json;
 use std::time::Instant;
 
 const CHUNKS: u32 = 2000;

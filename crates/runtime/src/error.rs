@@ -186,7 +186,7 @@ pub struct PublicError {
 
 impl Error {
     /// What is kept of it for whoever asked; where in the scripts it was is for development.
-    pub fn told(&self, is_development: bool) -> PublicError {
+    pub fn to_public(&self, is_development: bool) -> PublicError {
         PublicError {
             message: self.message.clone(),
             code: self.code.to_string(),
@@ -203,13 +203,13 @@ impl Error {
 }
 
 impl From<PublicError> for Error {
-    fn from(told: PublicError) -> Self {
+    fn from(public: PublicError) -> Self {
         Self {
-            param: told.param,
-            status: told.status,
-            details: told.details,
-            stack: told.stack,
-            ..Self::new(ErrorCode::from(told.code.as_str()), told.message)
+            param: public.param,
+            status: public.status,
+            details: public.details,
+            stack: public.stack,
+            ..Self::new(ErrorCode::from(public.code.as_str()), public.message)
         }
     }
 }
@@ -247,7 +247,7 @@ impl From<StorageError> for Error {
             StorageError::Corrupt { .. } => ErrorCode::Corrupt,
             StorageError::Internal { .. } => ErrorCode::Internal,
         };
-        let Some(told) = told(&error) else {
+        let Some(message) = public_message(&error) else {
             let message = error.to_string();
             let param = match error {
                 StorageError::Invalid { field, .. } => Some(field),
@@ -260,13 +260,13 @@ impl From<StorageError> for Error {
         };
         Self {
             cause: Some(Arc::new(error)),
-            ..Self::new(code, told)
+            ..Self::new(code, message)
         }
     }
 }
 
 /// What is told of a failure whose own words name places in stores.
-fn told(error: &StorageError) -> Option<&'static str> {
+fn public_message(error: &StorageError) -> Option<&'static str> {
     match error {
         StorageError::Unavailable { .. } => {
             Some("the server cannot reach what it needs for this; repeat the request later")

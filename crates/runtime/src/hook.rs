@@ -155,7 +155,7 @@ impl AgentHooks {
             }
         };
         run.own().cursor.end(None);
-        let dropped = outcome.dropped + run.nest().scheduled_count();
+        let dropped = outcome.dropped + run.resources().scheduled_count();
         if dropped > 0 {
             let what = format!(
                 "{hook} had settled while {dropped} of its timers and calls were still pending; they are dropped"

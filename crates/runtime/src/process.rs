@@ -72,15 +72,15 @@ impl ProcessCall<'_> {
 }
 
 /// Runs a process. Dropping the future stops it.
-pub async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
-    let family = find(asked.catalogue(), asked.name)?;
-    (family.run)(asked).await
+pub async fn run(call: &ProcessCall<'_>) -> Result<Value> {
+    let family = find(call.catalogue(), call.name)?;
+    (family.run)(call).await
 }
 
 /// The same for a script, which may call only what the app lists.
-pub async fn run_for_script(asked: &ProcessCall<'_>) -> Result<Value> {
-    check(asked.catalogue(), asked.name)?;
-    run(asked).await
+pub async fn run_for_script(call: &ProcessCall<'_>) -> Result<Value> {
+    check(call.catalogue(), call.name)?;
+    run(call).await
 }
 
 /// Whether there is a process of this name, with the nearest one if not.

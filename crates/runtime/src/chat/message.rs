@@ -80,13 +80,13 @@ impl ChatMessage {
         }
     }
 
-    /// Reads a message; `place` names it in errors, as in `messages[2]`.
-    pub fn read(place: &str, message: Value) -> Result<Self> {
+    /// Reads a message; `path` names it in errors, as in `messages[2]`.
+    pub fn read(path: &str, message: Value) -> Result<Self> {
         let Value::Object(fields) = message else {
-            return Err(wrong(place, "", "must be an object with a role"));
+            return Err(wrong(path, "", "must be an object with a role"));
         };
         let role = role(fields.get("role"));
-        let role = role.map_err(|reason| wrong(place, "role", &reason))?;
+        let role = role.map_err(|reason| wrong(path, "role", &reason))?;
         Ok(Self::of(role, fields))
     }
 
@@ -97,11 +97,11 @@ impl ChatMessage {
         read.collect()
     }
 
-    /// Refuses a message that a conversation cannot keep; `place` names it in errors.
-    pub fn check(&self, place: &str) -> Result<()> {
+    /// Refuses a message that a conversation cannot keep; `path` names it in errors.
+    pub fn check(&self, path: &str) -> Result<()> {
         let extra = |name: &str| self.extra.get(name).filter(|value| !value.is_null());
         if extra("content").is_some() {
-            return Err(wrong(place, "content", "must be a text or a list of parts"));
+            return Err(wrong(path, "content", "must be a text or a list of parts"));
         }
         let calls = extra("tool_calls").and_then(Value::as_array);
         let mut calls = calls.into_iter().flatten().cloned();
@@ -110,11 +110,11 @@ impl ChatMessage {
         if let Some(at) = nameless.or_else(anonymous) {
             let field = format!("tool_calls[{at}]");
             let reason = "must have an id and a function with a name";
-            return Err(wrong(place, &field, reason));
+            return Err(wrong(path, &field, reason));
         }
         if self.role == Role::Tool && self.tool_call_id.is_none() {
             let reason = "must say which call this answers";
-            return Err(wrong(place, "tool_call_id", reason));
+            return Err(wrong(path, "tool_call_id", reason));
         }
         Ok(())
     }
@@ -237,10 +237,10 @@ fn role(value: Option<&Value>) -> Result<Role, String> {
     })
 }
 
-fn wrong(place: &str, field: &str, reason: &str) -> Error {
+fn wrong(path: &str, field: &str, reason: &str) -> Error {
     let param = match field {
-        "" => place.to_owned(),
-        field => format!("{place}.{field}"),
+        "" => path.to_owned(),
+        field => format!("{path}.{field}"),
     };
     let message = format!("{param} {reason}");
     Error::invalid(param, message)

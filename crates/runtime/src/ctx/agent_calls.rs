@@ -66,7 +66,7 @@ async fn one(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
     let name = call.text(0, what, "must be a string")?.to_owned();
     let messages = messages("messages", call.given(1))?;
     let options = options("options", call.given(2))?;
-    let on_chunk = function(call, "2.onChunk").map(|function| told(function, Vec::new()));
+    let on_chunk = function(call, "2.onChunk").map(|function| chunk_callback(function, Vec::new()));
     let nested = NestedCall {
         callee,
         name,
@@ -87,7 +87,7 @@ async fn many(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
     let listener = function(call, "1.onChunk");
     let calls = requests.iter().enumerate();
     let calls: Vec<NestedCall> = calls
-        .map(|(at, request)| asked(callee(call), at, request, listener))
+        .map(|(at, request)| read_request(callee(call), at, request, listener))
         .collect::<Result<_>>()?;
     let scope = &call.reach.scope;
     let calls = calls
@@ -100,7 +100,7 @@ async fn many(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
 }
 
 /// One of several requests.
-fn asked(
+fn read_request(
     callee: CalleeKind,
     at: usize,
     request: &Value,
@@ -110,23 +110,23 @@ fn asked(
         CalleeKind::Agent => "agent",
         CalleeKind::Model => "connector",
     };
-    let place = format!("requests[{at}]");
+    let path = format!("requests[{at}]");
     let name = request
         .get(what)
         .and_then(Value::as_str)
         .filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| {
-        let field = format!("{place}.{what}");
+        let field = format!("{path}.{what}");
         Error::invalid(field.as_str(), format!("{field} is required"))
     })?;
-    let options = options(&format!("{place}.options"), request.get("options"))?;
+    let options = options(&format!("{path}.options"), request.get("options"))?;
     Ok(NestedCall {
         callee,
         name: name.to_owned(),
-        messages: messages(&format!("{place}.messages"), request.get("messages"))?,
+        messages: messages(&format!("{path}.messages"), request.get("messages"))?,
         is_silent: options.skip.output != Some(false),
         options,
-        on_chunk: listener.map(|listener| told(listener, vec![name.into(), at.into()])),
+        on_chunk: listener.map(|listener| chunk_callback(listener, vec![name.into(), at.into()])),
     })
 }
 
@@ -137,15 +137,15 @@ fn callee(call: &ScriptCall<'_>) -> CalleeKind {
     }
 }
 
-fn messages(place: &str, given: Option<&Value>) -> Result<Vec<Value>> {
+fn messages(path: &str, given: Option<&Value>) -> Result<Vec<Value>> {
     match given {
         Some(Value::Array(messages)) => Ok(messages.clone()),
-        _ => Err(Error::invalid(place, format!("{place} must be an array"))),
+        _ => Err(Error::invalid(path, format!("{path} must be an array"))),
     }
 }
 
-fn options(place: &str, given: Option<&Value>) -> Result<ScriptCallOptions> {
-    let is_no_object = || Error::invalid(place, format!("{place} must be an object"));
+fn options(path: &str, given: Option<&Value>) -> Result<ScriptCallOptions> {
+    let is_no_object = || Error::invalid(path, format!("{path} must be an object"));
     let options = optional(given, Value::as_object, is_no_object)?;
     Ok(options.cloned().unwrap_or_default().into())
 }
@@ -155,7 +155,7 @@ fn function<'a>(call: &'a ScriptCall<'_>, path: &str) -> Option<&'a Callback> {
 }
 
 /// Gives frames to a function of the script, behind these arguments. It stops the call by returning a number other than 0.
-fn told(function: &Callback, before: Vec<Value>) -> ChunkCallback {
+fn chunk_callback(function: &Callback, before: Vec<Value>) -> ChunkCallback {
     let function = function.clone();
     Arc::new(move |frame| {
         let (function, mut arguments) = (function.clone(), before.clone());

@@ -108,7 +108,7 @@ async fn call_tool(call: &ScriptCall<'_>) -> Result<HostValue> {
     let name = call.text(1, "name", "must be a string")?;
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let called = servers.call_tool(client(call)?, name, call.value(2), &caller);
-    Ok(told(call, called.await?).into())
+    Ok(traced_result(call, called.await?).into())
 }
 
 async fn call_tools(call: &ScriptCall<'_>) -> Result<HostValue> {
@@ -132,12 +132,12 @@ async fn call_tools(call: &ScriptCall<'_>) -> Result<HostValue> {
         }
         _ => scope.mcp.call_in_order(server, &calls, &caller).await?,
     };
-    let results = called.into_iter().map(|called| told(call, called));
+    let results = called.into_iter().map(|called| traced_result(call, called));
     Ok(results.collect::<Value>().into())
 }
 
 /// A result for the script; what is odd about it is for the trace.
-fn told(call: &ScriptCall<'_>, called: McpCallResult) -> Value {
+fn traced_result(call: &ScriptCall<'_>, called: McpCallResult) -> Value {
     for warning in &called.warnings {
         call.reach.cursor.warn(warning);
     }

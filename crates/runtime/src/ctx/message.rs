@@ -30,13 +30,13 @@ pub const METHODS: &[ScriptMethod] = rows! {
 type MessageMethod = fn(&AgentOutbox, &[Value]) -> Result<Value>;
 
 /// Says something; what the outbox warns of goes to the trace.
-async fn say(call: &ScriptCall<'_>, what: MessageMethod) -> Result<HostValue> {
+async fn say(call: &ScriptCall<'_>, method: MessageMethod) -> Result<HostValue> {
     let speaker = &call.reach.scope.speaker;
-    let said = what(speaker, &call.arguments);
+    let returned = method(speaker, &call.arguments);
     for warning in speaker.outbox().take_warnings() {
         call.reach.cursor.warn(&warning);
     }
-    Ok(match said? {
+    Ok(match returned? {
         Value::Null => HostValue::Undefined,
         id => id.into(),
     })

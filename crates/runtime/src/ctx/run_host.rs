@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 pub struct RunHost {
     common: Arc<RunHostState>,
     log: ScriptLog,
-    nest: RunResources,
+    resources: RunResources,
     depth: Arc<AtomicUsize>,
 }
 
@@ -62,7 +62,7 @@ impl RunHost {
                 http,
                 stores: Mutex::default(),
             }),
-            nest: RunResources::outermost(),
+            resources: RunResources::outermost(),
             depth: Arc::default(),
         }
     }
@@ -72,7 +72,7 @@ impl RunHost {
         Self {
             common: Arc::clone(&self.common),
             log: self.log.of(process),
-            nest: self.nest.within(),
+            resources: self.resources.within(),
             depth: Arc::new(AtomicUsize::new(self.depth())),
         }
     }
@@ -88,8 +88,8 @@ impl RunHost {
     }
 
     /// What its processes share.
-    pub fn nest(&self) -> &RunResources {
-        &self.nest
+    pub fn resources(&self) -> &RunResources {
+        &self.resources
     }
 
     /// How many processes it is within.

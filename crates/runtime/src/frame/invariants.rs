@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// counted from 1.
 pub fn check(frames: &[Frame]) -> Result<(), String> {
     let mut seen = FrameChecker::default();
-    for (place, frame) in frames.iter().enumerate() {
-        let is_edge = [place == 0, place + 1 == frames.len()];
+    for (index, frame) in frames.iter().enumerate() {
+        let is_edge = [index == 0, index + 1 == frames.len()];
         let done = seen.check(frame, is_edge);
-        done.map_err(|what| format!("frame {}: {what}", place + 1))?;
+        done.map_err(|what| format!("frame {}: {what}", index + 1))?;
     }
     if frames.is_empty() {
         return Err("there is no frame".to_owned());

@@ -66,7 +66,7 @@ impl MessageStatus {
 #[derive(Clone, Debug, Default)]
 pub struct OutputMessages {
     messages: Vec<OutputMessage>,
-    places: HashMap<String, usize>,
+    indexes: HashMap<String, usize>,
     assistant: String,
 }
 
@@ -84,20 +84,20 @@ impl OutputMessages {
 
     /// A message.
     pub fn get(&self, id: &str) -> Option<&OutputMessage> {
-        self.messages.get(*self.places.get(id)?)
+        self.messages.get(*self.indexes.get(id)?)
     }
 
     /// A message, to be changed.
     pub fn get_mut(&mut self, id: &str) -> Option<&mut OutputMessage> {
-        self.messages.get_mut(*self.places.get(id)?)
+        self.messages.get_mut(*self.indexes.get(id)?)
     }
 
     /// A message; a new one if there is none with this id.
     pub fn get_or_new(&mut self, id: &str, kind: &str) -> &mut OutputMessage {
-        let place = match self.places.get(id) {
-            Some(place) => *place,
+        let index = match self.indexes.get(id) {
+            Some(index) => *index,
             None => {
-                self.places.insert(id.to_owned(), self.messages.len());
+                self.indexes.insert(id.to_owned(), self.messages.len());
                 self.messages.push(OutputMessage {
                     message_id: id.to_owned(),
                     kind: kind.to_owned(),
@@ -108,7 +108,7 @@ impl OutputMessages {
                 self.messages.len() - 1
             }
         };
-        &mut self.messages[place]
+        &mut self.messages[index]
     }
 
     /// The agent of the turn, as `stream_start` names it.

@@ -78,7 +78,7 @@ impl PropsPath {
     }
 
     /// Props that carry this value at this path; each step is the key of an object.
-    pub fn nest(&self, value: Value) -> Map<String, Value> {
+    pub fn props_with(&self, value: Value) -> Map<String, Value> {
         let nested = self.steps.iter().rev().fold(value, |inner, step| {
             let mut outer = Map::new();
             outer.insert(step.clone(), inner);

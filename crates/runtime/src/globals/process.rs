@@ -52,7 +52,7 @@ async fn after(call: &ScriptCall<'_>) -> Result<HostValue> {
     run.enter(0);
     let (reach, caller) = (Arc::clone(&call.reach), call.caller.clone());
     let limit = reach.scope.limits.run.timers;
-    call.run.nest().schedule(limit, async move {
+    call.run.resources().schedule(limit, async move {
         tokio::time::sleep(time).await;
         let asked = ProcessCall {
             name: &name,

@@ -110,23 +110,23 @@ impl HookFields {
         }))
     }
 
-    /// Takes messages, each an object with a role that a model knows; they are named in errors behind `place`.
-    pub fn messages(&mut self, place: &str) -> Result<Option<Vec<ChatMessage>>> {
+    /// Takes messages, each an object with a role that a model knows; they are named in errors behind `path`.
+    pub fn messages(&mut self, path: &str) -> Result<Option<Vec<ChatMessage>>> {
         let Some(messages) = self.list("messages")? else {
             return Ok(None);
         };
         let numbered = messages.into_iter().enumerate();
         let read = numbered.map(|(index, message)| {
-            let place = format!("{place}messages[{index}]");
+            let path = format!("{path}messages[{index}]");
             let role = message.get("role").and_then(Value::as_str);
             let Some(role) = role.map(str::to_owned) else {
-                return Err(self.wrong(&place, "an object with a role"));
+                return Err(self.wrong(&path, "an object with a role"));
             };
-            ChatMessage::read(&place, message).map_err(|_| {
+            ChatMessage::read(&path, message).map_err(|_| {
                 let known = ROLES.map(|(name, _)| name).join(", ");
                 let hook = self.hook;
                 fails(format!(
-                    "{hook} returned {place} with the unknown role \"{role}\"; known are {known}"
+                    "{hook} returned {path} with the unknown role \"{role}\"; known are {known}"
                 ))
             })
         });

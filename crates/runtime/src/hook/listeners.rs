@@ -39,12 +39,12 @@ impl EventListeners {
     }
 
     /// Asks the script before an event of this type.
-    pub fn before<E: Before>(self: &Arc<Self>, bus: &EventBus, seen: EventMapping<E>) {
+    pub fn before<E: Before>(self: &Arc<Self>, bus: &EventBus, mapping: EventMapping<E>) {
         let own = Arc::clone(self);
-        let seen = Arc::new(seen);
+        let mapping = Arc::new(mapping);
         bus.before_with(self.options(), move |event: &mut E| {
-            let (own, seen) = (Arc::clone(&own), Arc::clone(&seen));
-            async move { own.ask(event, &seen).await }.boxed()
+            let (own, mapping) = (Arc::clone(&own), Arc::clone(&mapping));
+            async move { own.ask(event, &mapping).await }.boxed()
         });
     }
 
@@ -55,8 +55,8 @@ impl EventListeners {
             let own = Arc::clone(&own);
             async move {
                 if event.about().agent_name == own.script.agent() {
-                    let told = described(event.about(), payload(&event));
-                    own.call(E::NAME, told).await?;
+                    let event = described(event.about(), payload(&event));
+                    own.call(E::NAME, event).await?;
                 }
                 Ok(())
             }
@@ -71,12 +71,12 @@ impl EventListeners {
         }
     }
 
-    async fn ask<E: Before>(&self, event: &mut E, seen: &EventMapping<E>) -> Result<Verdict> {
+    async fn ask<E: Before>(&self, event: &mut E, mapping: &EventMapping<E>) -> Result<Verdict> {
         if event.about().agent_name != self.script.agent() {
             return Ok(Verdict::Continue);
         }
-        let asked = described(event.about(), (seen.payload)(event));
-        let answer = self.call(E::NAME, Value::Object(asked.clone())).await?;
+        let payload = described(event.about(), (mapping.payload)(event));
+        let answer = self.call(E::NAME, Value::Object(payload.clone())).await?;
         let wrong = |reason: String| {
             let field = format!("{} {}", self.script.file(), E::NAME);
             Error::invalid(field, reason)
@@ -95,17 +95,17 @@ impl EventListeners {
             return Ok(Verdict::veto(reason));
         }
         for (name, value) in fields {
-            match asked.get(&name) {
+            match payload.get(&name) {
                 None if name == "veto" => {}
                 None => {
-                    let known: Vec<&str> = asked.keys().map(String::as_str).collect();
+                    let known: Vec<&str> = payload.keys().map(String::as_str).collect();
                     let known = known.join(", ");
                     let what = format!("returned the unknown field \"{name}\"; known are {known}");
                     return Err(wrong(what));
                 }
                 Some(before) if *before == value => {}
                 Some(_) => {
-                    (seen.change)(event, &name, value)?;
+                    (mapping.change)(event, &name, value)?;
                 }
             }
         }

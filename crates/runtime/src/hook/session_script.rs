@@ -22,7 +22,7 @@ impl SessionScript {
     }
 
     /// The beginning of an error about what a function returned.
-    fn place(&self, function: &str) -> String {
+    fn full_name(&self, function: &str) -> String {
         let file = self.script.as_ref().map_or("", AgentScript::file);
         format!("{file} {function}")
     }
@@ -63,7 +63,7 @@ impl SessionScript {
     ) -> Result<Option<SessionIdentity>> {
         let found = self.ask(function, vec![json!(base), described(caller)])?;
         let identity = found.map(|found| made(base, &found, caller)).transpose();
-        identity.map_err(|reason| Error::invalid(self.place(function), reason))
+        identity.map_err(|reason| Error::invalid(self.full_name(function), reason))
     }
 }
 
@@ -74,7 +74,7 @@ impl Agent for SessionScript {
 
     fn group(&self, caller: &Caller) -> Result<Option<String>> {
         const NAME: &str = "Group";
-        let wrong = |reason: String| Error::invalid(self.place(NAME), reason);
+        let wrong = |reason: String| Error::invalid(self.full_name(NAME), reason);
         match self.ask(NAME, vec![described(caller)])? {
             None => self.behind.group(caller),
             Some(Value::Null) => Ok(None),

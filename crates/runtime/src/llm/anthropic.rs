@@ -90,9 +90,9 @@ impl AnthropicProvider {
         let thinking = thinking.filter(|_| !is_forced && !lacks_thinking);
         put("max_tokens", self.limit(call, thinking.as_ref()).into());
         if thinking.is_none() {
-            let asked = options.temperature.as_ref().and_then(Number::as_f64);
+            let wanted = options.temperature.as_ref().and_then(Number::as_f64);
             let configured = || settings.temperature.as_ref()?.0.as_f64();
-            let temperature = asked.or_else(configured);
+            let temperature = wanted.or_else(configured);
             // OpenAI's scale goes to 2.
             temperature.map(|value| put("temperature", value.clamp(0.0, 1.0).into()));
             let top_p = options.top_p.clone();

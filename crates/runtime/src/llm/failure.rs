@@ -73,7 +73,7 @@ impl ModelFailure {
     pub fn without(mut self, secrets: &Secrets) -> Self {
         let message = secrets.hide(&self.message);
         self.message = match message.split_once(": ") {
-            Some((what, said)) => format!("{what}: {}", quote(said)),
+            Some((what, detail)) => format!("{what}: {}", quote(detail)),
             None => message,
         };
         self
@@ -100,9 +100,12 @@ impl ModelFailure {
     pub fn of_status(status: u16, body: &str) -> Self {
         let body: Value = serde_json::from_str(body).unwrap_or_else(|_| body.into());
         let kind = kind(Some(status.into()), &body);
-        let said = words(&body);
-        let colon = if said.is_empty() { "" } else { ": " };
-        let mut failure = Self::new(kind, format!("the provider answered {status}{colon}{said}"));
+        let detail = words(&body);
+        let colon = if detail.is_empty() { "" } else { ": " };
+        let mut failure = Self::new(
+            kind,
+            format!("the provider answered {status}{colon}{detail}"),
+        );
         failure.retry_after = retry_delay(&body);
         failure
     }
@@ -113,10 +116,10 @@ impl ModelFailure {
         let error = error.unwrap_or(body);
         let names = ["code", "type", "status"].map(|key| error.get(key));
         let status = names.iter().flatten().find_map(|value| status_of(value));
-        let said = words(body);
+        let detail = words(body);
         Self::new(
             kind(status, body),
-            format!("the provider reported an error: {said}"),
+            format!("the provider reported an error: {detail}"),
         )
     }
 }

@@ -139,15 +139,15 @@ impl<D: AnswerDecoder> ResponseReader<D> {
         }
         let rest = self.parser.rest();
         let read = rest.map_or(Ok(()), |event| self.decoder.event(&event.data, &mut out));
-        // An event that was cut cannot be read: then the cut is what is told.
-        let told = read
+        // An event that was cut cannot be read: then the cut is what is reported.
+        let failure = read
             .err()
             .filter(|failure| failure.kind != ModelFailureKind::Broken);
         self.decoder.end(&mut out);
         let is_whole = matches!(out.last(), Some(AnswerPiece::End { .. }));
         self.ready.extend(out.into_iter().map(Ok));
         if !is_whole {
-            self.fail(told.or(why).unwrap_or_else(cut));
+            self.fail(failure.or(why).unwrap_or_else(cut));
         }
         self.is_over = true;
     }

@@ -70,8 +70,7 @@ impl ToolCallPairing {
         let id = message.tool_call_id.as_deref().unwrap_or_default();
         let mut waiting = self.open.iter_mut().filter(|call| call.result.is_none());
         let Some(call) = waiting.find(|call| call.original_id == id) else {
-            let said = ChatMessage::user(message.content.clone());
-            self.later.push(said);
+            self.later.push(ChatMessage::user(message.content.clone()));
             return;
         };
         call.result = Some(ChatMessage {

@@ -52,7 +52,7 @@ impl MessageChange {
                 let is_plain = value.is_string() && path.as_str() == "content";
                 frame.delta_action = (!is_plain).then_some(DeltaAction::Append);
                 frame.delta_path = if is_plain { None } else { written(&path) };
-                frame.props = path.nest(items(value));
+                frame.props = path.props_with(items(value));
             }
             Self::Replace(props, kind) => {
                 frame.delta_action = Some(DeltaAction::Replace);
@@ -62,12 +62,12 @@ impl MessageChange {
             Self::Merge(props, path) => {
                 frame.delta_action = Some(DeltaAction::Merge);
                 frame.delta_path = written(&path);
-                frame.props = path.nest(Value::Object(props));
+                frame.props = path.props_with(Value::Object(props));
             }
             Self::Set(value, path) => {
                 frame.delta_action = Some(DeltaAction::Set);
                 frame.delta_path = written(&path);
-                frame.props = path.nest(value);
+                frame.props = path.props_with(value);
             }
         }
     }

@@ -60,12 +60,12 @@ impl MessageWriter {
 
     fn group(&mut self, level: GroupKind, id: &str) -> &mut MessageGroup {
         let groups = self.groups(level);
-        let place = groups.iter().position(|group| group.id == id);
-        let place = place.unwrap_or_else(|| {
+        let index = groups.iter().position(|group| group.id == id);
+        let index = index.unwrap_or_else(|| {
             groups.push(MessageGroup::new(id, "mixed"));
             groups.len() - 1
         });
-        &mut groups[place]
+        &mut groups[index]
     }
 
     /// Sees to it that a message can stand in this thread and block.

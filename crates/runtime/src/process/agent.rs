@@ -20,15 +20,15 @@ pub const AGENT: ProcessFamily = ProcessFamily {
     prefix: "agent",
     names: |_| listed(&[CALL]),
     has: |_, name| name == CALL,
-    run: |asked| run(asked).boxed(),
+    run: |call| run(call).boxed(),
 };
 
-async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
-    let (call, seconds) = read(asked.arguments.first())?;
+async fn run(call: &ProcessCall<'_>) -> Result<Value> {
+    let (nested, seconds) = read(call.arguments.first())?;
     let time = Duration::try_from_secs_f64(seconds);
     let time = time.map_err(|_| wrong("timeout", "must be a number of seconds above 0"))?;
-    let scope = &asked.reach.scope;
-    let Ok(answer) = tokio::time::timeout(time, scope.ask.call(scope, call)).await else {
+    let scope = &call.reach.scope;
+    let Ok(answer) = tokio::time::timeout(time, scope.ask.call(scope, nested)).await else {
         let too_slow = format!("{CALL}: no answer within {seconds} s");
         return Err(Error::new(ErrorCode::Timeout, too_slow));
     };
@@ -49,7 +49,7 @@ fn read(given: Option<&Value>) -> Result<(NestedCall, f64)> {
     let is_no_object = || wrong("options", "must be an object");
     let options = optional(given.get("options"), Value::as_object, is_no_object)?;
     let options = ScriptCallOptions::from(options.cloned().unwrap_or_default());
-    let call = NestedCall {
+    let nested = NestedCall {
         callee: CalleeKind::Agent,
         name: agent
             .ok_or_else(|| wrong("assistant_id", "must be an agent's id"))?
@@ -62,7 +62,7 @@ fn read(given: Option<&Value>) -> Result<(NestedCall, f64)> {
     let above_zero = |timeout: &Value| timeout.as_f64().filter(|seconds| *seconds > 0.0);
     let is_no_time = || wrong("timeout", "must be a number of seconds above 0");
     let seconds = optional(given.get("timeout"), above_zero, is_no_time)?;
-    Ok((call, seconds.unwrap_or(PATIENCE)))
+    Ok((nested, seconds.unwrap_or(PATIENCE)))
 }
 
 fn wrong(field: &str, rule: &str) -> Error {

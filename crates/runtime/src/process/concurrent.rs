@@ -37,7 +37,7 @@ pub async fn many(call: &ScriptCall<'_>, until: JoinPolicy) -> Result<Value> {
 }
 
 async fn run(call: &ScriptCall<'_>, one: TimedProcess) -> Result<Value> {
-    let asked = ProcessCall {
+    let call = ProcessCall {
         name: &one.process,
         arguments: one.arguments,
         run: call.run,
@@ -45,7 +45,7 @@ async fn run(call: &ScriptCall<'_>, one: TimedProcess) -> Result<Value> {
         within: call.caller.as_ref(),
         with_ctx: false,
     };
-    let result = tokio::time::timeout(one.time, run_for_script(&asked)).await;
+    let result = tokio::time::timeout(one.time, run_for_script(&call)).await;
     result.unwrap_or_else(|_| {
         let text = format!("process {} timed out after {}s", one.process, one.seconds);
         Err(Error::new(ErrorCode::Timeout, text))

@@ -49,7 +49,7 @@ impl ContextProcessRunner {
                 reach,
                 caller,
             } => {
-                let asked = ProcessCall {
+                let call = ProcessCall {
                     name,
                     arguments,
                     run: own,
@@ -57,14 +57,14 @@ impl ContextProcessRunner {
                     within: caller.as_ref(),
                     with_ctx: true,
                 };
-                return run(&asked).await;
+                return run(&call).await;
             }
             Self::Outside { scope, node } => (scope, node),
         };
         let hosts = outer.agent.allowed_hosts()?;
         let http = outer.http.for_run(outer.limits.http, hosts.as_ref());
         let own = RunHost::new(outer, name, node.clone(), http);
-        let asked = ProcessCall {
+        let call = ProcessCall {
             name,
             arguments,
             run: &own,
@@ -72,7 +72,7 @@ impl ContextProcessRunner {
             within: None,
             with_ctx: true,
         };
-        let result = run(&asked).await;
+        let result = run(&call).await;
         let error = result.as_ref().err().map(|error| error.message.as_str());
         own.own().cursor.end(error);
         own.end();

@@ -19,7 +19,7 @@ pub const CRYPTO: ProcessFamily = ProcessFamily {
     prefix: "crypto",
     names: |_| listed(&[HASH, HMAC]),
     has: |_, name| [HASH, HMAC].contains(&name),
-    run: |asked| std::future::ready(run(asked)).boxed(),
+    run: |call| std::future::ready(run(call)).boxed(),
 };
 
 /// One kind of hash.
@@ -69,8 +69,8 @@ fn mac<M: Mac + KeyInit>(text: &[u8], key: &[u8]) -> Option<Vec<u8>> {
     Some(mac.finalize().into_bytes().to_vec())
 }
 
-fn run(asked: &ProcessCall<'_>) -> Result<Value> {
-    let (process, given) = (asked.name, asked.arguments.as_slice());
+fn run(call: &ProcessCall<'_>) -> Result<Value> {
+    let (process, given) = (call.name, call.arguments.as_slice());
     let text = |at: usize, what: &str| {
         let text = given.get(at).and_then(Value::as_str);
         text.ok_or_else(|| Error::invalid(what, format!("{process}: {what} must be a string")))

@@ -11,7 +11,7 @@ pub const MODELS: ProcessFamily = ProcessFamily {
     prefix: "models",
     names,
     has: |catalogue, name| parts(catalogue, name).is_some(),
-    run: |asked| run(asked).boxed(),
+    run: |call| run(call).boxed(),
 };
 
 const LIST: &str = "model.list";
@@ -23,7 +23,7 @@ pub const MODEL: ProcessFamily = ProcessFamily {
     prefix: "model",
     names: |_| listed(&[LIST, EXISTS, DSL]),
     has: |_, name| [LIST, EXISTS, DSL].contains(&name),
-    run: |asked| about(asked).boxed(),
+    run: |call| about(call).boxed(),
 };
 
 fn names(catalogue: &ProcessRegistry) -> Vec<String> {
@@ -56,8 +56,8 @@ fn parts<'n>(catalogue: &ProcessRegistry, name: &'n str) -> Option<(&'n str, Met
     is_theirs.then_some((id, MethodTarget::ForOperators))
 }
 
-async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
-    let (catalogue, name) = (asked.catalogue(), asked.name);
+async fn run(call: &ProcessCall<'_>) -> Result<Value> {
+    let (catalogue, name) = (call.catalogue(), call.name);
     let (id, called) = parts(catalogue, name).ok_or_else(|| not_found(catalogue, name))?;
     let MethodTarget::Method(method) = called else {
         let message = format!("permission_denied: process {name} is for the operator");
@@ -68,20 +68,19 @@ async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
         return Ok(models.is_fit(id).await?.into());
     }
     let model = models.find(id, "")?;
-    let who = &asked.reach.scope.properties.authorized;
-    let answer = models.call(&model, method, who, &asked.arguments).await?;
+    let who = &call.reach.scope.properties.authorized;
+    let answer = models.call(&model, method, who, &call.arguments).await?;
     for why in answer.unmet {
-        asked
-            .reach
+        call.reach
             .cursor
             .warn(&format!("{name} found nothing: {why}"));
     }
     Ok(answer.value)
 }
 
-async fn about(asked: &ProcessCall<'_>) -> Result<Value> {
-    let models = &asked.catalogue().models;
-    if asked.name == LIST {
+async fn about(call: &ProcessCall<'_>) -> Result<Value> {
+    let models = &call.catalogue().models;
+    if call.name == LIST {
         let list = models.all().map(|model| {
             json!({
                 "id": model.id,
@@ -92,12 +91,12 @@ async fn about(asked: &ProcessCall<'_>) -> Result<Value> {
         });
         return Ok(list.collect());
     }
-    let id = asked.arguments.first().and_then(Value::as_str);
+    let id = call.arguments.first().and_then(Value::as_str);
     let id = id.ok_or_else(|| {
-        let message = format!("{}: id must be a model's id", asked.name);
+        let message = format!("{}: id must be a model's id", call.name);
         Error::invalid("id", message)
     })?;
-    match asked.name {
+    match call.name {
         EXISTS => Ok(models.is_fit(id).await?.into()),
         _ => Ok(models.find(id, "")?.source.clone()),
     }

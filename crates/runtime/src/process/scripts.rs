@@ -16,7 +16,7 @@ pub const SCRIPTS: ProcessFamily = ProcessFamily {
     prefix: "scripts",
     names: |catalogue| catalogue.functions("scripts."),
     has,
-    run: |asked| run(asked).boxed(),
+    run: |call| run(call).boxed(),
 };
 
 /// `agents.<agent>.<file>.<Function>`.
@@ -24,7 +24,7 @@ pub const AGENTS: ProcessFamily = ProcessFamily {
     prefix: "agents",
     names: |catalogue| catalogue.functions("agents."),
     has,
-    run: |asked| run(asked).boxed(),
+    run: |call| run(call).boxed(),
 };
 
 fn has(catalogue: &ProcessRegistry, name: &str) -> bool {
@@ -33,44 +33,44 @@ fn has(catalogue: &ProcessRegistry, name: &str) -> bool {
 
 /// A call of a script's function.
 struct ScriptProcess<'a> {
-    asked: &'a ProcessCall<'a>,
+    call: &'a ProcessCall<'a>,
     script: ScriptFunction,
     program: Arc<Program>,
 }
 
-async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
-    let (catalogue, name) = (asked.catalogue(), asked.name);
+async fn run(call: &ProcessCall<'_>) -> Result<Value> {
+    let (catalogue, name) = (call.catalogue(), call.name);
     let unknown = || not_found(catalogue, name);
     let script = catalogue.script(name).ok_or_else(unknown)?;
-    let called = ScriptProcess {
-        asked,
+    let process = ScriptProcess {
+        call,
         program: script.program.clone()?,
         script,
     };
-    let arguments = asked.arguments.iter().cloned().map(HostValue::Json);
-    let ctx = asked.with_ctx.then(|| ctx::object(asked.reach));
+    let arguments = call.arguments.iter().cloned().map(HostValue::Json);
+    let ctx = call.with_ctx.then(|| ctx::object(call.reach));
     let arguments: Vec<HostValue> = arguments.chain(ctx).collect();
-    let result = match asked.within {
-        Some(caller) => called.within(caller, arguments).await?,
-        None => called.outermost(arguments).await,
+    let result = match call.within {
+        Some(caller) => process.within(caller, arguments).await?,
+        None => process.outermost(arguments).await,
     };
     match result {
         Ok(outcome) => {
-            warn_of_rest(asked, &outcome);
+            warn_of_rest(call, &outcome);
             Ok(outcome.value.unwrap_or_default())
         }
         Err(ambit_script::Error::NoFunction { .. }) => Err(unknown()),
-        Err(error) => Err(failure::of_process(&error, called.program.entry(), name)),
+        Err(error) => Err(failure::of_process(&error, process.program.entry(), name)),
     }
 }
 
-fn warn_of_rest(asked: &ProcessCall<'_>, outcome: &RunOutcome) {
-    let (name, dropped) = (asked.name, outcome.dropped);
+fn warn_of_rest(call: &ProcessCall<'_>, outcome: &RunOutcome) {
+    let (name, dropped) = (call.name, outcome.dropped);
     if dropped > 0 {
         let text = format!(
             "{name} had settled while {dropped} of its timers and calls were still pending; they are dropped"
         );
-        asked.reach.cursor.warn(&text);
+        call.reach.cursor.warn(&text);
     }
 }
 
@@ -81,11 +81,11 @@ impl ScriptProcess<'_> {
             program: Arc::clone(&self.program),
             function: self.script.function.clone(),
             arguments,
-            host: Arc::new(self.asked.run.clone()),
-            limits: self.asked.reach.scope.limits.run,
+            host: Arc::new(self.call.run.clone()),
+            limits: self.call.reach.scope.limits.run,
             within: None,
         };
-        self.asked.catalogue().engine.run(run).await
+        self.call.catalogue().engine.run(run).await
     }
 
     /// Part of the caller's run, with its limits.
@@ -94,35 +94,35 @@ impl ScriptProcess<'_> {
         caller: &ParentRun,
         arguments: Vec<HostValue>,
     ) -> Result<ambit_script::Result<RunOutcome>> {
-        let depth = self.asked.run.depth();
-        let limit = self.asked.reach.scope.limits.process_depth;
+        let depth = self.call.run.depth();
+        let limit = self.call.reach.scope.limits.process_depth;
         if depth >= limit {
             let text = format!("process depth limit {limit} exceeded");
             return Err(Error::new(ErrorCode::LimitExceeded, text));
         }
-        let nest = self.asked.run.nest();
-        let caller = nest.caller(caller);
-        let (held, kept) = nest.check_out(&self.script.name).unzip();
-        let mut kept = match kept.flatten() {
-            Some(kept) => kept,
+        let resources = self.call.run.resources();
+        let caller = resources.caller(caller);
+        let (checkout, script) = resources.check_out(&self.script.name).unzip();
+        let mut script = match script.flatten() {
+            Some(script) => script,
             None => self.open(&caller)?,
         };
-        kept.run.enter(depth + 1);
-        let result = kept.instance.call(&self.script.function, arguments).await;
-        if let Some(held) = held.filter(|_| is_usable(&result)) {
-            held.check_in(kept);
+        script.run.enter(depth + 1);
+        let result = script.instance.call(&self.script.function, arguments).await;
+        if let Some(checkout) = checkout.filter(|_| is_usable(&result)) {
+            checkout.check_in(script);
         }
         Ok(result)
     }
 
     fn open(&self, caller: &ParentRun) -> Result<ScriptInstance> {
-        let asked = self.asked;
-        let run = asked.run.within(&self.script.name);
+        let call = self.call;
+        let run = call.run.within(&self.script.name);
         let (program, host) = (Arc::clone(&self.program), Arc::new(run.clone()));
-        let limits = asked.reach.scope.limits.run;
-        let engine = &asked.catalogue().engine;
+        let limits = call.reach.scope.limits.run;
+        let engine = &call.catalogue().engine;
         let instance = engine.open(program, host, limits, Some(caller));
-        let instance = instance.map_err(|error| failure::of_process(&error, "", asked.name))?;
+        let instance = instance.map_err(|error| failure::of_process(&error, "", call.name))?;
         Ok(ScriptInstance { instance, run })
     }
 }

@@ -14,7 +14,7 @@ pub const STORES: ProcessFamily = ProcessFamily {
     prefix: "stores",
     names,
     has: |catalogue, name| parts(catalogue, name).is_some(),
-    run: |asked| run(asked).boxed(),
+    run: |call| run(call).boxed(),
 };
 
 fn names(catalogue: &ProcessRegistry) -> Vec<String> {
@@ -37,28 +37,28 @@ fn parts<'n>(
     is_known.then_some((id, method))
 }
 
-async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
-    let unknown = || super::not_found(asked.catalogue(), asked.name);
-    let (id, method) = parts(asked.catalogue(), asked.name).ok_or_else(unknown)?;
-    let handle = asked.run.open_store(asked.reach, id).await?;
-    let call = ScriptCall {
-        run: asked.run,
-        reach: Arc::clone(asked.reach),
+async fn run(call: &ProcessCall<'_>) -> Result<Value> {
+    let unknown = || super::not_found(call.catalogue(), call.name);
+    let (id, method) = parts(call.catalogue(), call.name).ok_or_else(unknown)?;
+    let handle = call.run.open_store(call.reach, id).await?;
+    let method_call = ScriptCall {
+        run: call.run,
+        reach: Arc::clone(call.reach),
         class: ctx::STORE.name,
         method,
         handle,
-        arguments: asked.arguments.clone(),
+        arguments: call.arguments.clone(),
         undefined: Vec::new(),
         callbacks: Vec::new(),
-        caller: asked.within.cloned(),
+        caller: call.within.cloned(),
     };
-    let answer = call.answer().await.map_err(failed)?;
+    let answer = method_call.answer().await.map_err(failed)?;
     match answer {
         HostValue::Json(value) => Ok(value),
         HostValue::Undefined => Ok(Value::Null),
         _ => Err(Error::internal(format!(
             "{} gave no plain value",
-            asked.name
+            call.name
         ))),
     }
 }

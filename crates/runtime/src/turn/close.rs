@@ -248,7 +248,7 @@ impl Turn {
         info.ended_at = Some(ended_at);
         let is_development = self.context.core.is_development;
         let error = ending.error.as_ref();
-        info.error = error.map(|error| error.told(is_development));
+        info.error = error.map(|error| error.to_public(is_development));
         let response = ending.response.as_ref();
         info.response = response.map(|response| response.to_json(&self.context.ids));
         info.last_event = self.output.stream.written();

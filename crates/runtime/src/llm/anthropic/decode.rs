@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 #[derive(Default)]
 pub struct AnthropicDecoder {
     stop_reason: Option<String>,
-    is_told: bool,
+    has_ended: bool,
     usage: Map<String, Value>,
     block: AnthropicBlock,
     /// Bytes of text and calls so far: where a thought stands among them.
@@ -73,7 +73,7 @@ impl AnswerDecoder for AnthropicDecoder {
         let Some(reason) = &self.stop_reason else {
             return;
         };
-        if std::mem::replace(&mut self.is_told, true) {
+        if std::mem::replace(&mut self.has_ended, true) {
             return;
         }
         let finish_reason = match reason.as_str() {
@@ -185,11 +185,11 @@ impl AnthropicDecoder {
         push(out, text, AnswerPiece::Text);
     }
 
-    /// A thought that is wanted back at its place.
+    /// A thought that is wanted back at its position.
     fn thought(&self, mut part: ReasoningPart, out: &mut Vec<AnswerPiece>) {
         if self.text + self.calls > 0 {
-            let place = json!({"text": self.text, "calls": self.calls});
-            part = part.with("behind", place);
+            let position = json!({"text": self.text, "calls": self.calls});
+            part = part.with("behind", position);
         }
         out.push(AnswerPiece::ReasoningPart(part));
     }

@@ -78,7 +78,7 @@ fn assistant(message: &ChatMessage) -> Vec<Value> {
     let text = message.content.texts("\n");
     let calls = &message.tool_calls;
     let mut blocks = Vec::new();
-    let (mut told, mut called) = (0, 0);
+    let (mut text_end, mut calls_end) = (0, 0);
     for part in message
         .reasoning_parts
         .iter()
@@ -86,24 +86,24 @@ fn assistant(message: &ChatMessage) -> Vec<Value> {
     {
         let mut fields = part.fields.clone();
         let behind = fields.shift_remove("behind").unwrap_or_default();
-        let place = |key: &str| {
-            let place = behind[key].as_u64();
-            place.and_then(|place| usize::try_from(place).ok())
+        let position = |key: &str| {
+            let position = behind[key].as_u64();
+            position.and_then(|position| usize::try_from(position).ok())
         };
         let to = text
-            .floor_char_boundary(place("text").unwrap_or(0))
-            .max(told);
-        blocks.extend(text_block(&text[told..to]));
-        told = to;
-        let to = place("calls")
+            .floor_char_boundary(position("text").unwrap_or(0))
+            .max(text_end);
+        blocks.extend(text_block(&text[text_end..to]));
+        text_end = to;
+        let to = position("calls")
             .unwrap_or(0)
-            .clamp(called, calls.len().max(called));
-        blocks.extend(calls[called..to].iter().map(tool_use));
-        called = to;
+            .clamp(calls_end, calls.len().max(calls_end));
+        blocks.extend(calls[calls_end..to].iter().map(tool_use));
+        calls_end = to;
         blocks.push(fields.into());
     }
-    blocks.extend(text_block(&text[told..]));
-    blocks.extend(calls[called..].iter().map(tool_use));
+    blocks.extend(text_block(&text[text_end..]));
+    blocks.extend(calls[calls_end..].iter().map(tool_use));
     blocks
 }
 
