@@ -208,38 +208,55 @@ fn attempt<'js>(
     };
     let found = find(ctx, module, job)?;
     let Some(function) = found.as_function() else {
-        let name = job.function.clone();
-        return Ok(CallResult::Failed(
-            if found.is_undefined() && !job.program.exports(&name) {
-                Error::NoFunction {
-                    file: job.program.entry().to_owned(),
-                    function: name,
-                }
-            } else {
-                Error::NotAFunction(name)
-            },
-        ));
+        return Ok(CallResult::Failed(no_function(job, &found)));
     };
+    let arguments = arguments(ctx, &core, job)?;
+    let begin: Function<'js> = core.get("begin")?;
+    let mut value: JsValue<'js> = begin.call((function.clone(), arguments))?;
+    if let Some(promise) = value.as_promise().cloned() {
+        let Some(settled) = event_loop::await_promise(world, ctx, &core, &promise)? else {
+            let error = Error::NeverSettles(job.function.clone());
+            return Ok(CallResult::Failed(error));
+        };
+        value = settled;
+    }
+    read_returned(ctx, job, &value)
+}
+
+/// Why what was found in the function's place cannot be called.
+fn no_function(job: &RunJob, found: &JsValue<'_>) -> Error {
+    let function = job.function.clone();
+    if !found.is_undefined() || job.program.exports(&function) {
+        return Error::NotAFunction(function);
+    }
+    Error::NoFunction {
+        file: job.program.entry().to_owned(),
+        function,
+    }
+}
+
+fn arguments<'js>(
+    ctx: &Ctx<'js>,
+    core: &Object<'js>,
+    job: &RunJob,
+) -> rquickjs::Result<Array<'js>> {
     let make: Function<'js> = core.get("make")?;
     let arguments = Array::new(ctx.clone())?;
     for (index, argument) in job.arguments.iter().enumerate() {
         arguments.set(index, to_js(ctx, &make, argument)?)?;
     }
-    let begin: Function<'js> = core.get("begin")?;
-    let mut value: JsValue<'js> = begin.call((function.clone(), arguments))?;
-    if let Some(promise) = value.as_promise().cloned() {
-        match event_loop::await_promise(world, ctx, &core, &promise)? {
-            Some(settled) => value = settled,
-            None => {
-                return Ok(CallResult::Failed(Error::NeverSettles(
-                    job.function.clone(),
-                )));
-            }
-        }
-    }
+    Ok(arguments)
+}
+
+/// Reads the returned value as JSON, within its limit.
+fn read_returned<'js>(
+    ctx: &Ctx<'js>,
+    job: &RunJob,
+    value: &JsValue<'js>,
+) -> rquickjs::Result<CallResult> {
     let limit = job.task.budget.limits.returned;
     let mut reader = ValueReader::new(ctx, limit);
-    match reader.read(&value) {
+    match reader.read(value) {
         Ok(value) => Ok(CallResult::Returned(value)),
         Err(_) if reader.too_large => {
             ctx.catch();

@@ -18,56 +18,99 @@ pub fn load(
     compiled: &mut ProgramModules<'_>,
     names: &BuiltInNames<'_>,
 ) -> Result<Program, LoadError> {
-    let rules = ImportResolver::new(files, source)?;
-    let text = files
-        .read(&source.file)
-        .map_err(|error| unreadable(&source.file, &error))?;
-    let missing = || LoadError {
+    let resolver = ImportResolver::new(files, source)?;
+    let entry = compiled.module(&source.file, &read_entry(files, source)?)?;
+    let mut linker = Linker {
+        program: Program {
+            entry: Arc::clone(&entry),
+            modules: HashMap::from([(entry.path.clone(), Arc::clone(&entry))]),
+            resolved: HashMap::new(),
+        },
+        built_in: BTreeMap::new(),
+        unlinked: vec![entry],
+    };
+    while let Some(module) = linker.unlinked.pop() {
+        linker.link(&module, &resolver, compiled)?;
+    }
+    linker.add_built_in(compiled, names)?;
+    check(&linker.program)?;
+    Ok(linker.program)
+}
+
+fn read_entry(files: &dyn SourceFiles, source: &ProgramSource) -> Result<String, LoadError> {
+    let text = files.read(&source.file);
+    let text = text.map_err(|error| unreadable(&source.file, &error))?;
+    text.ok_or_else(|| LoadError {
         at: None,
         message: format!("there is no file {}", source.file),
-    };
-    let entry = compiled.module(&source.file, &text.ok_or_else(missing)?)?;
-    let mut program = Program {
-        entry: Arc::clone(&entry),
-        modules: HashMap::from([(entry.path.clone(), Arc::clone(&entry))]),
-        resolved: HashMap::new(),
-    };
-    let mut built_in = BTreeMap::<String, BTreeSet<String>>::new();
-    let mut open = vec![entry];
-    while let Some(module) = open.pop() {
+    })
+}
+
+/// What is imported of a built-in module.
+#[derive(Default)]
+struct BuiltInImports {
+    names: BTreeSet<String>,
+    whole: bool,
+}
+
+struct Linker {
+    program: Program,
+    /// What is imported of each built-in module.
+    built_in: BTreeMap<String, BuiltInImports>,
+    /// Modules whose imports were not followed yet.
+    unlinked: Vec<Arc<CompiledModule>>,
+}
+
+impl Linker {
+    /// Follows the imports of one module.
+    fn link(
+        &mut self,
+        module: &CompiledModule,
+        resolver: &ImportResolver<'_>,
+        compiled: &mut ProgramModules<'_>,
+    ) -> Result<(), LoadError> {
         for (import, at) in &module.imports {
-            let path = match rules.find(&module.path, &import.specifier, at)? {
+            let path = match resolver.find(&module.path, &import.specifier, at)? {
                 ImportTarget::BuiltIn => {
-                    let asked = built_in.entry(import.specifier.clone()).or_default();
-                    if import.whole {
-                        asked.extend(names.0.iter().cloned());
-                    }
-                    asked.extend(import.names.iter().cloned());
+                    let imports = self.built_in.entry(import.specifier.clone()).or_default();
+                    imports.whole |= import.whole;
+                    imports.names.extend(import.names.iter().cloned());
                     import.specifier.clone()
                 }
                 ImportTarget::File(path, text) => {
-                    if !program.modules.contains_key(&path) {
-                        let next = compiled.module(&path, &text)?;
-                        program.modules.insert(path.clone(), Arc::clone(&next));
-                        open.push(next);
+                    if !self.program.modules.contains_key(&path) {
+                        let imported = compiled.module(&path, &text)?;
+                        self.program
+                            .modules
+                            .insert(path.clone(), Arc::clone(&imported));
+                        self.unlinked.push(imported);
                     }
                     path
                 }
             };
-            let known = program.resolved.entry(module.path.clone()).or_default();
-            known.insert(import.specifier.clone(), path);
+            let resolved = self.program.resolved.entry(module.path.clone());
+            resolved.or_default().insert(import.specifier.clone(), path);
         }
+        Ok(())
     }
-    for (specifier, asked) in built_in {
-        let offered = asked.iter().filter(|name| names.0.contains(*name));
-        let text: String = offered
-            .map(|name| format!("export const {name} = globalThis.{name};\n"))
-            .collect();
-        let module = compiled.module(&specifier, &text)?;
-        program.modules.insert(specifier, module);
+
+    /// Makes the built-in modules, each with the names that are imported of it.
+    fn add_built_in(
+        &mut self,
+        compiled: &mut ProgramModules<'_>,
+        names: &BuiltInNames<'_>,
+    ) -> Result<(), LoadError> {
+        for (specifier, imports) in std::mem::take(&mut self.built_in) {
+            let exported = names.0.iter();
+            let exported = exported.filter(|name| imports.whole || imports.names.contains(*name));
+            let text: String = exported
+                .map(|name| format!("export const {name} = globalThis.{name};\n"))
+                .collect();
+            let module = compiled.module(&specifier, &text)?;
+            self.program.modules.insert(specifier, module);
+        }
+        Ok(())
     }
-    check(&program)?;
-    Ok(program)
 }
 
 /// Every imported name exists.
