@@ -80,6 +80,12 @@ struct ChatMessageSearch<'a> {
     filter: &'a MessageFilter,
 }
 
+/// A stored message, and which entry of the history it is, from 1.
+struct PositionedMessage {
+    position: u64,
+    message: Message,
+}
+
 impl ChatMessageSearch<'_> {
     async fn forward(&self, after: u64) -> Result<ChatMessagePage> {
         let (limit, last) = (self.filter.limit, self.last());
@@ -126,8 +132,7 @@ impl ChatMessageSearch<'_> {
         before.map_or(count, |before| before.min(count))
     }
 
-    /// What is wanted of the messages that begin behind the entry at `start`, up to the one at `end`. The rest of a turn
-    /// is looked at too: it may have results and changes.
+    /// What is wanted of the messages that begin behind the entry at `start`, up to the one at `end`.
     async fn window(&self, start: u64, end: u64) -> Result<Vec<ChatMessageView>> {
         let identity = &self.found.row.identity;
         let mut fold = ChatHistoryFold {
@@ -135,37 +140,45 @@ impl ChatMessageSearch<'_> {
             agent: identity.agent_name(),
             shown: Vec::new(),
         };
-        let begin = self.begin_of_turn(start).await?;
-        let (mut next, mut turn) = (begin, None);
-        'entries: loop {
-            let count = match next < end {
-                true => (end - next).min(CHUNK),
-                false => CHUNK,
-            };
-            let entries = self.read(next, count).await?;
-            if entries.is_empty() {
-                break;
-            }
-            for message in entries {
-                next += 1;
-                let Some(message) = message else {
-                    continue;
-                };
-                // What others put into a running turn belongs to no turn, and does not end it.
-                let is_other = message.turn_id.is_some() && message.turn_id != turn;
-                if next > end && (turn.is_none() || is_other) {
-                    break 'entries;
-                }
-                turn = message.turn_id.clone().or(turn);
-                if !self.is_superseded(&message) {
-                    fold.add(message_view::sequence(next), &message);
-                }
+        for entry in self.whole_turns(start, end).await? {
+            if !self.is_superseded(&entry.message) {
+                fold.add(message_view::sequence(entry.position), &entry.message);
             }
         }
         let inside = message_view::sequence(start + 1)..message_view::sequence(end + 1);
         fold.shown
             .retain(|shown| inside.contains(&shown.sequence) && self.wants(shown));
         Ok(fold.shown)
+    }
+
+    /// The entries behind `start` up to `end`, with all of the turns that the first and the last belong to: they may have
+    /// results and changes.
+    async fn whole_turns(&self, start: u64, end: u64) -> Result<Vec<PositionedMessage>> {
+        let mut position = self.begin_of_turn(start).await?;
+        let (mut entries, mut turn) = (Vec::new(), None);
+        loop {
+            let count = match position < end {
+                true => (end - position).min(CHUNK),
+                false => CHUNK,
+            };
+            let page = self.read(position, count).await?;
+            if page.is_empty() {
+                return Ok(entries);
+            }
+            for message in page {
+                position += 1;
+                let Some(message) = message else {
+                    continue;
+                };
+                // What others put into a running turn belongs to no turn, and does not end it.
+                let is_other = message.turn_id.is_some() && message.turn_id != turn;
+                if position > end && (turn.is_none() || is_other) {
+                    return Ok(entries);
+                }
+                turn = message.turn_id.clone().or(turn);
+                entries.push(PositionedMessage { position, message });
+            }
+        }
     }
 
     /// The position before the first entry of the turn that the entry behind `start` is in the middle of: a change of a
