@@ -99,7 +99,7 @@ pub(super) async fn replace(
     Ok(())
 }
 
-/// The parts that somebody else is to work on.
+/// The parts that somebody else is to work on. A step whose setting cannot be read is skipped, with a warning.
 fn parts(
     turn: &Turn,
     input: &ModelCallInput<'_>,
@@ -107,35 +107,38 @@ fn parts(
     messages: &[ChatMessage],
 ) -> Vec<MediaReplacement> {
     let call = &input.plan.call;
-    let mut parts = Vec::new();
-    let mut unknown = Vec::new();
+    let app = &turn.context.loaded.app;
     let origins = origin::of(turn, messages);
-    for (at, message) in messages.iter().enumerate() {
-        for (number, content) in message.content.parts().iter().enumerate() {
+    let mut parts = Vec::new();
+    let mut warnings = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        for (part, content) in message.content.parts().iter().enumerate() {
             let Some((key, is_needed)) = step(content, connector, call) else {
                 continue;
             };
             let value = call.uses(key).unwrap_or_default();
-            match UsesTarget::read(&turn.context.loaded.app, value) {
-                Ok(means) => parts.push(MediaReplacement {
-                    message: at,
-                    part: number,
-                    key,
-                    means,
-                    is_needed,
-                    digest: digest(
-                        [key, value],
-                        &around(message, content),
-                        fetch::address(content).map(|_| origins[at]),
-                    ),
-                }),
-                Err(why) => unknown.push(format!("uses.{key} is skipped: {why}")),
-            }
+            let means = match UsesTarget::read(app, value) {
+                Ok(means) => means,
+                Err(why) => {
+                    warnings.push(format!("uses.{key} is skipped: {why}"));
+                    continue;
+                }
+            };
+            let origin = fetch::address(content).map(|_| origins[index]);
+            parts.push(MediaReplacement {
+                message: index,
+                part,
+                key,
+                means,
+                is_needed,
+                digest: digest([key, value], &around(message, content), origin),
+            });
         }
     }
-    unknown.dedup();
-    let output = &turn.output;
-    unknown.iter().for_each(|warning| output.warn(warning));
+    warnings.dedup();
+    warnings
+        .iter()
+        .for_each(|warning| turn.output.warn(warning));
     parts
 }
 
