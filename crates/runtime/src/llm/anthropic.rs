@@ -75,7 +75,7 @@ impl AnthropicProvider {
         if !settings.model.is_empty() {
             put("model", settings.model.as_str().into());
         }
-        put("messages", messages.into());
+        put("messages", json!(messages));
         if !system.is_empty() {
             put("system", system.into());
         }

@@ -77,7 +77,7 @@ impl GeminiProvider {
         let conversation = contents::encode(&call.messages, !self.is_older)?;
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
-        put("contents", conversation.contents.into());
+        put("contents", json!(conversation.contents));
         if !conversation.system.is_empty() {
             let parts = json!([{"text": conversation.system}]);
             put("systemInstruction", json!({"parts": parts}));

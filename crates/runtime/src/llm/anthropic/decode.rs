@@ -3,21 +3,57 @@
 use super::super::stream::{AnswerDecoder, push, read, unreadable};
 use super::super::{AnswerPiece, ModelFailure, TokenUsage};
 use crate::chat::ReasoningPart;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Reads one answer.
 #[derive(Default)]
 pub struct AnthropicDecoder {
     stop_reason: Option<String>,
     has_ended: bool,
-    usage: Map<String, Value>,
+    usage: AnthropicUsage,
     block: AnthropicBlock,
     /// Bytes of text and calls so far: where a thought stands among them.
     text: usize,
     calls: usize,
 }
 
-/// The block that is being told.
+/// Tokens as the provider counts them. Counts come in parts; later ones count.
+#[derive(Default)]
+struct AnthropicUsage {
+    input: i64,
+    output: i64,
+    cache_read: Option<i64>,
+    cache_creation: Option<i64>,
+}
+
+impl AnthropicUsage {
+    fn take(&mut self, usage: &Value) {
+        let count = |key: &str| usage[key].as_i64();
+        self.input = count("input_tokens").unwrap_or(self.input);
+        self.output = count("output_tokens").unwrap_or(self.output);
+        self.cache_read = count("cache_read_input_tokens").or(self.cache_read);
+        self.cache_creation = count("cache_creation_input_tokens").or(self.cache_creation);
+    }
+
+    fn total(&self) -> TokenUsage {
+        let cached = [self.cache_read, self.cache_creation];
+        let prompt = cached
+            .into_iter()
+            .flatten()
+            .fold(self.input, i64::saturating_add);
+        let mut all = TokenUsage::of(prompt, self.output);
+        for (name, count) in [
+            ("cached_tokens", self.cache_read),
+            ("cache_creation_tokens", self.cache_creation),
+        ] {
+            let details = &mut all.prompt_tokens_details;
+            details.extend(count.map(|count| (name.to_owned(), count.into())));
+        }
+        all
+    }
+}
+
+/// The block that is being read.
 #[derive(Default)]
 enum AnthropicBlock {
     #[default]
@@ -194,27 +230,10 @@ impl AnthropicDecoder {
         out.push(AnswerPiece::ReasoningPart(part));
     }
 
-    /// Counts come in parts; later ones count.
     fn count(&mut self, usage: &Value, out: &mut Vec<AnswerPiece>) {
-        let Some(usage) = usage.as_object() else {
-            return;
-        };
-        let counts = usage.iter().filter(|(_, count)| count.is_i64());
-        self.usage
-            .extend(counts.map(|(key, count)| (key.clone(), count.clone())));
-        let count = |key: &str| self.usage.get(key).and_then(Value::as_i64);
-        let (read, made) = (
-            count("cache_read_input_tokens"),
-            count("cache_creation_input_tokens"),
-        );
-        let cached = read.unwrap_or(0).saturating_add(made.unwrap_or(0));
-        let prompt = count("input_tokens").unwrap_or(0).saturating_add(cached);
-        let mut all = TokenUsage::of(prompt, count("output_tokens").unwrap_or(0));
-        let details = [("cached_tokens", read), ("cache_creation_tokens", made)];
-        for (name, count) in details {
-            let details = &mut all.prompt_tokens_details;
-            details.extend(count.map(|count| (name.to_owned(), count.into())));
+        if usage.is_object() {
+            self.usage.take(usage);
+            out.push(AnswerPiece::Usage(self.usage.total()));
         }
-        out.push(AnswerPiece::Usage(all));
     }
 }

@@ -5,7 +5,8 @@ use super::super::{ModelFailure, media};
 use crate::chat::{
     ChatContent, ChatMessage, ContentPart, ReasoningPart, ResponseFormat, Role, ToolCall,
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 /// A conversation to be sent.
 #[derive(Debug, PartialEq)]
@@ -13,9 +14,45 @@ pub struct AnthropicConversation {
     /// All instructions.
     pub system: String,
     /// What was said.
-    pub messages: Vec<Value>,
+    pub messages: Vec<AnthropicMessage>,
     /// The model has called tools in this turn without thinking before: it may not begin now.
     pub lacks_thinking: bool,
+}
+
+/// What one of the two says in a row.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct AnthropicMessage {
+    /// `user` or `assistant`.
+    role: &'static str,
+    content: Vec<ContentBlock>,
+}
+
+/// A block of a message, as it is sent.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ContentBlock {
+    Text {
+        text: String,
+    },
+    Image {
+        source: Value,
+    },
+    Document {
+        source: Value,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        input: Value,
+    },
+    ToolResult {
+        tool_use_id: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<ContentBlock>,
+    },
+    /// A thought, as it came.
+    #[serde(untagged)]
+    Thought(ReasoningPart),
 }
 
 /// The conversation for the provider. A format of the answer is asked for in words: not every model has it built in.
@@ -43,12 +80,13 @@ pub fn encode(
     }
     system.extend(format.and_then(instruction));
     system.retain(|text| !text.trim().is_empty());
-    if sent
-        .first()
-        .is_none_or(|first: &Value| first["role"] != "user")
-    {
-        let begin = json!([{"type": "text", "text": "…"}]);
-        sent.insert(0, json!({"role": "user", "content": begin}));
+    if sent.first().is_none_or(|first| first.role != "user") {
+        let text = "…".to_owned();
+        let first = AnthropicMessage {
+            role: "user",
+            content: vec![ContentBlock::Text { text }],
+        };
+        sent.insert(0, first);
     }
     Ok(AnthropicConversation {
         system: system.join("\n\n"),
@@ -58,14 +96,11 @@ pub fn encode(
 }
 
 /// Puts blocks behind the others: in one message as long as the same one speaks.
-fn add(sent: &mut Vec<Value>, role: &str, blocks: Vec<Value>) {
-    if blocks.is_empty() {
-        return;
-    }
-    let last = sent.last_mut().filter(|last| last["role"] == role);
-    match last.and_then(|last| last["content"].as_array_mut()) {
-        Some(content) => content.extend(blocks),
-        None => sent.push(json!({"role": role, "content": blocks})),
+fn add(sent: &mut Vec<AnthropicMessage>, role: &'static str, content: Vec<ContentBlock>) {
+    match sent.last_mut() {
+        _ if content.is_empty() => {}
+        Some(last) if last.role == role => last.content.extend(content),
+        _ => sent.push(AnthropicMessage { role, content }),
     }
 }
 
@@ -74,7 +109,7 @@ fn is_thought(part: &ReasoningPart) -> bool {
 }
 
 /// What the model said, its own thoughts at their places.
-fn assistant(message: &ChatMessage) -> Vec<Value> {
+fn assistant(message: &ChatMessage) -> Vec<ContentBlock> {
     let text = message.content.texts("\n");
     let calls = &message.tool_calls;
     let mut blocks = Vec::new();
@@ -84,8 +119,8 @@ fn assistant(message: &ChatMessage) -> Vec<Value> {
         .iter()
         .filter(|part| is_thought(part))
     {
-        let mut fields = part.fields.clone();
-        let behind = fields.shift_remove("behind").unwrap_or_default();
+        let mut part = part.clone();
+        let behind = part.fields.shift_remove("behind").unwrap_or_default();
         let position = |key: &str| {
             let position = behind[key].as_u64();
             position.and_then(|position| usize::try_from(position).ok())
@@ -100,7 +135,7 @@ fn assistant(message: &ChatMessage) -> Vec<Value> {
             .clamp(calls_end, calls.len().max(calls_end));
         blocks.extend(calls[calls_end..to].iter().map(tool_use));
         calls_end = to;
-        blocks.push(fields.into());
+        blocks.push(ContentBlock::Thought(part));
     }
     blocks.extend(text_block(&text[text_end..]));
     blocks.extend(calls[calls_end..].iter().map(tool_use));
@@ -108,24 +143,29 @@ fn assistant(message: &ChatMessage) -> Vec<Value> {
 }
 
 /// Empty texts are refused.
-fn text_block(text: &str) -> Option<Value> {
-    (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
+fn text_block(text: &str) -> Option<ContentBlock> {
+    let text = Some(text)
+        .filter(|text| !text.trim().is_empty())?
+        .to_owned();
+    Some(ContentBlock::Text { text })
 }
 
-fn tool_use(call: &ToolCall) -> Value {
-    json!({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments(call)})
-}
-
-fn result(message: &ChatMessage) -> Result<Value, ModelFailure> {
-    let content = blocks(&message.content)?;
-    let mut block = json!({"type": "tool_result", "tool_use_id": message.tool_call_id});
-    if !content.is_empty() {
-        block["content"] = content.into();
+fn tool_use(call: &ToolCall) -> ContentBlock {
+    ContentBlock::ToolUse {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        input: arguments(call),
     }
-    Ok(block)
 }
 
-fn blocks(content: &ChatContent) -> Result<Vec<Value>, ModelFailure> {
+fn result(message: &ChatMessage) -> Result<ContentBlock, ModelFailure> {
+    Ok(ContentBlock::ToolResult {
+        tool_use_id: message.tool_call_id.clone(),
+        content: blocks(&message.content)?,
+    })
+}
+
+fn blocks(content: &ChatContent) -> Result<Vec<ContentBlock>, ModelFailure> {
     match content {
         ChatContent::Absent | ChatContent::Null => Ok(Vec::new()),
         ChatContent::Text(text) => Ok(text_block(text).into_iter().collect()),
@@ -136,13 +176,14 @@ fn blocks(content: &ChatContent) -> Result<Vec<Value>, ModelFailure> {
     }
 }
 
-fn block(part: &ContentPart) -> Result<Option<Value>, ModelFailure> {
-    if let Some(image) = media::claude_image(part) {
-        return Ok(Some(image));
+fn block(part: &ContentPart) -> Result<Option<ContentBlock>, ModelFailure> {
+    if let Some(address) = part.image_address() {
+        let source = media::claude_source(address);
+        return Ok(Some(ContentBlock::Image { source }));
     }
     if let Some(address) = part.file_address() {
         let source = media::claude_source(address);
-        return Ok(Some(json!({"type": "document", "source": source})));
+        return Ok(Some(ContentBlock::Document { source }));
     }
     match part.text() {
         Some(text) => Ok(text_block(text)),

@@ -3,7 +3,8 @@
 use super::super::ModelFailure;
 use super::super::media::{self, MediaSource};
 use super::super::tool_call_pairing::{arguments, pair_calls};
-use crate::chat::{ChatContent, ChatMessage, ContentPart, Role};
+use crate::chat::{ChatContent, ChatMessage, ContentPart, ReasoningPart, Role};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -16,7 +17,61 @@ pub struct GeminiConversation {
     /// All instructions.
     pub system: String,
     /// What was said.
-    pub contents: Vec<Value>,
+    pub contents: Vec<GeminiContent>,
+}
+
+/// What one of the two says in a row.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct GeminiContent {
+    /// `user` or `model`.
+    role: &'static str,
+    parts: Vec<GeminiPart>,
+}
+
+/// A part of a message, as it is sent.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GeminiPart {
+    #[serde(flatten)]
+    data: GeminiPartData,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_signature: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum GeminiPartData {
+    Text(String),
+    #[serde(rename_all = "camelCase")]
+    InlineData {
+        mime_type: String,
+        data: String,
+    },
+    #[serde(rename_all = "camelCase")]
+    FileData {
+        file_uri: String,
+    },
+    FunctionCall {
+        name: String,
+        args: Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+    },
+    FunctionResponse {
+        name: Option<String>,
+        response: Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+    },
+}
+
+impl From<GeminiPartData> for GeminiPart {
+    fn from(data: GeminiPartData) -> Self {
+        Self {
+            data,
+            thought_signature: None,
+        }
+    }
 }
 
 /// The conversation for the provider; with `signed` the calls of this turn carry a signature each round.
@@ -25,7 +80,7 @@ pub fn encode(messages: &[ChatMessage], signed: bool) -> Result<GeminiConversati
     let is_user = |message: &ChatMessage| message.role == Role::User;
     let last_user = messages.iter().rposition(is_user);
     let mut system = Vec::new();
-    let mut contents = Vec::new();
+    let mut contents: Vec<GeminiContent> = Vec::new();
     let mut calls = BTreeMap::new();
     for (at, message) in messages.iter().enumerate() {
         match message.role {
@@ -43,11 +98,13 @@ pub fn encode(messages: &[ChatMessage], signed: bool) -> Result<GeminiConversati
         }
     }
     system.retain(|text| !text.trim().is_empty());
-    if contents
-        .first()
-        .is_none_or(|first: &Value| first["role"] != "user")
-    {
-        contents.insert(0, json!({"role": "user", "parts": [{"text": "…"}]}));
+    if contents.first().is_none_or(|first| first.role != "user") {
+        let text = GeminiPartData::Text("…".to_owned());
+        let first = GeminiContent {
+            role: "user",
+            parts: vec![text.into()],
+        };
+        contents.insert(0, first);
     }
     Ok(GeminiConversation {
         system: system.join("\n\n"),
@@ -55,14 +112,11 @@ pub fn encode(messages: &[ChatMessage], signed: bool) -> Result<GeminiConversati
     })
 }
 
-fn add(contents: &mut Vec<Value>, role: &str, parts: Vec<Value>) {
-    if parts.is_empty() {
-        return;
-    }
-    let last = contents.last_mut().filter(|last| last["role"] == role);
-    match last.and_then(|last| last["parts"].as_array_mut()) {
-        Some(before) => before.extend(parts),
-        None => contents.push(json!({"role": role, "parts": parts})),
+fn add(contents: &mut Vec<GeminiContent>, role: &'static str, parts: Vec<GeminiPart>) {
+    match contents.last_mut() {
+        _ if parts.is_empty() => {}
+        Some(last) if last.role == role => last.parts.extend(parts),
+        _ => contents.push(GeminiContent { role, parts }),
     }
 }
 
@@ -76,79 +130,89 @@ fn model(
     message: &ChatMessage,
     signed: bool,
     made: &mut BTreeMap<String, GeminiFunctionCall>,
-) -> Vec<Value> {
+) -> Vec<GeminiPart> {
     let own = |kind: &'static str| {
         let own = message.reasoning_parts.iter();
         own.filter(move |part| part.kind() == Some(kind))
+    };
+    let field = |part: Option<&ReasoningPart>, name: &str| {
+        let value = part?.fields.get(name)?.as_str();
+        value.map(str::to_owned)
     };
     let text = message.content.texts("\n");
     let mut parts = Vec::new();
     let signature = own("thought_signature").next();
     if !text.is_empty() || signature.is_some() {
-        let mut part = json!({"text": text});
-        if let Some(signature) = signature {
-            part["thoughtSignature"] = json!(signature.fields.get("signature"));
-        }
-        parts.push(part);
+        parts.push(GeminiPart {
+            data: GeminiPartData::Text(text),
+            thought_signature: field(signature, "signature"),
+        });
     }
     for (index, call) in message.tool_calls.iter().enumerate() {
         let is_of_call = |of: Option<&Value>| of.is_some_and(|of| *of == index);
         let known = own("function_call").find(|part| is_of_call(part.fields.get("call")));
-        let given = |key: &str| known?.fields.get(key)?.as_str();
-        let mut function = json!({"name": call.name, "args": arguments(call)});
-        if let Some(id) = given("id") {
-            function["id"] = id.into();
-        }
-        let mut part = json!({"functionCall": function});
-        let unsigned = || (signed && index == 0).then_some(UNSIGNED);
-        if let Some(signature) = given("signature").or_else(unsigned) {
-            part["thoughtSignature"] = signature.into();
-        }
-        parts.push(part);
+        let id = field(known, "id");
+        let unsigned = || (signed && index == 0).then(|| UNSIGNED.to_owned());
+        parts.push(GeminiPart {
+            thought_signature: field(known, "signature").or_else(unsigned),
+            data: GeminiPartData::FunctionCall {
+                name: call.name.clone(),
+                args: arguments(call),
+                id: id.clone(),
+            },
+        });
         let function = GeminiFunctionCall {
             name: call.name.clone(),
-            id: given("id").map(str::to_owned),
+            id,
         };
         made.insert(call.id.clone(), function);
     }
     parts
 }
 
-fn response(message: &ChatMessage, call: Option<&GeminiFunctionCall>) -> Value {
+fn response(message: &ChatMessage, call: Option<&GeminiFunctionCall>) -> GeminiPart {
     let text = message.content.texts("\n");
-    let result = match serde_json::from_str(&text) {
+    let response = match serde_json::from_str(&text) {
         Ok(Value::Object(result)) => Value::Object(result),
         _ => json!({"result": text}),
     };
     let name = call.map(|call| &call.name).or(message.name.as_ref());
-    let mut response = json!({"name": name, "response": result});
-    if let Some(id) = call.and_then(|call| call.id.as_ref()) {
-        response["id"] = id.as_str().into();
-    }
-    json!({"functionResponse": response})
+    let part = GeminiPartData::FunctionResponse {
+        name: name.cloned(),
+        response,
+        id: call.and_then(|call| call.id.clone()),
+    };
+    part.into()
 }
 
-fn parts(content: &ChatContent) -> Result<Vec<Value>, ModelFailure> {
+fn parts(content: &ChatContent) -> Result<Vec<GeminiPart>, ModelFailure> {
     match content {
         ChatContent::Parts(parts) => parts.iter().map(part).collect(),
-        text => Ok(vec![json!({"text": text.texts("\n")})]),
+        text => Ok(vec![GeminiPartData::Text(text.texts("\n")).into()]),
     }
 }
 
-fn part(part: &ContentPart) -> Result<Value, ModelFailure> {
+fn part(part: &ContentPart) -> Result<GeminiPart, ModelFailure> {
     if let Some(text) = part.text() {
-        return Ok(json!({"text": text}));
+        return Ok(GeminiPartData::Text(text.to_owned()).into());
     }
     if let Some((data, format)) = part.sound() {
-        let data = json!({"mimeType": format!("audio/{format}"), "data": data});
-        return Ok(json!({"inlineData": data}));
+        let data = GeminiPartData::InlineData {
+            mime_type: format!("audio/{format}"),
+            data: data.to_owned(),
+        };
+        return Ok(data.into());
     }
     let address = part.image_address().or_else(|| part.file_address());
-    match address.map(MediaSource::of) {
-        Some(MediaSource::Data { media_type, data }) => {
-            Ok(json!({"inlineData": {"mimeType": media_type, "data": data}}))
-        }
-        Some(MediaSource::Url(url)) => Ok(json!({"fileData": {"fileUri": url}})),
-        None => Err(media::not_taken(part)),
-    }
+    let data = match address.map(MediaSource::of) {
+        Some(MediaSource::Data { media_type, data }) => GeminiPartData::InlineData {
+            mime_type: media_type.to_owned(),
+            data: data.to_owned(),
+        },
+        Some(MediaSource::Url(url)) => GeminiPartData::FileData {
+            file_uri: url.to_owned(),
+        },
+        None => return Err(media::not_taken(part)),
+    };
+    Ok(data.into())
 }
