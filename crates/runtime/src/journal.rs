@@ -11,9 +11,9 @@ use ambit_storage::driver::{Driver, LogRange};
 use ambit_storage::json::Json;
 use ambit_storage::storage::UsageRecord;
 use ambit_storage::{SessionIdentity, ids};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
 
 /// How often a turn is taken up again without getting any further.
 pub(crate) const ATTEMPTS: usize = 3;
@@ -326,17 +326,17 @@ pub(crate) fn write_used(log: &LogKey, used: ModelCallUsage) -> Result<BatchWrit
     })
 }
 
-/// All steps of a turn.
-pub(crate) async fn read(driver: &Arc<dyn Driver>, log: &LogKey) -> Result<Vec<JournalStep>> {
-    let mut steps = Vec::new();
+/// All entries of a log, each read as what it is.
+pub(crate) async fn read<T: DeserializeOwned>(driver: &dyn Driver, log: &LogKey) -> Result<Vec<T>> {
+    let mut entries = Vec::new();
     loop {
-        let from = steps.len() as u64 + 1;
+        let from = entries.len() as u64 + 1;
         let page = driver.read(log, LogRange::from(from, PAGE)).await?;
         if page.entries.is_empty() {
-            return Ok(steps);
+            return Ok(entries);
         }
         for entry in page.entries {
-            steps.push(entry.body.to()?);
+            entries.push(entry.body.to()?);
         }
     }
 }

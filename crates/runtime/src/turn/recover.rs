@@ -9,7 +9,7 @@ use crate::runtime_core::RuntimeCore;
 use ambit_storage::LiveAgent;
 use ambit_storage::address::Space;
 use ambit_storage::clock::backoff;
-use ambit_storage::driver::{Driver, ValuePart, ValueScan};
+use ambit_storage::driver::{Driver, ValuePages, ValuePart};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::pattern::Pattern;
 use orphaned_turn::OrphanedTurn;
@@ -18,8 +18,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Notes read at a time.
-const PAGE: usize = 200;
 /// At most so many turns are taken up at once, where they do not end within their pause: a node that was too busy for so many
 /// as it had would be so once more, and late with their leases again.
 const AT_ONCE: usize = 64;
@@ -33,23 +31,15 @@ pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result
         "" => Pattern::all(),
         digest => Pattern::parse(&format!("{digest}/*")),
     };
-    let (mut after, mut open) = (None, Vec::new());
-    loop {
-        let scan = ValueScan {
-            pattern: pattern.clone(),
-            after,
-            limit: PAGE,
-            part: ValuePart::Whole,
-        };
-        let page = driver.scan(&Space::turns(), &scan).await?;
-        let Some((last, _)) = page.last() else {
-            return Ok(open);
-        };
-        after = Some(last.clone());
-        for (_, entry) in &page {
+    let space = Space::turns();
+    let mut pages = ValuePages::of(driver.as_ref(), &space, pattern, ValuePart::Whole);
+    let mut open = Vec::new();
+    while let Some(page) = pages.next().await? {
+        for (_, entry) in page {
             open.push(entry.value.to()?);
         }
     }
+    Ok(open)
 }
 
 /// Turns that were not finished although this node has tried: they could not be taken up, as when their agent is gone or does

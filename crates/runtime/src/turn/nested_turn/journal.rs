@@ -2,22 +2,18 @@
 //! calls is not done once more. Why, and how a call is known again, is in decision 0017.
 
 use crate::error::{Error, ErrorCode, Result};
-use crate::journal::JournalStep;
+use crate::journal::{self, JournalStep};
 use crate::lock::lock;
 use crate::stream::StreamTarget;
 use crate::turn::usage::TurnUsage;
 use ambit_storage::address::hex;
 use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
-use ambit_storage::driver::LogRange;
 use ambit_storage::json::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-
-/// Entries read at a time.
-const PAGE: usize = 256;
 
 /// What a call has done.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,19 +81,12 @@ impl NestedCallJournal {
     /// Of a turn that is taken up again.
     pub async fn read(target: StreamTarget, most: usize) -> Result<Self> {
         let mut calls = Self::new(target, most);
-        let mut last = 0;
-        loop {
-            let range = LogRange::from(last + 1, PAGE);
-            let page = calls.target.driver.read(&calls.target.log, range).await?;
-            let Some(entry) = page.entries.last() else {
-                return Ok(calls);
-            };
-            last = entry.seq;
-            for entry in &page.entries {
-                let NestedCallEntry { call, done } = entry.body.to()?;
-                calls.before.entry(call).or_default().push(done);
-            }
+        let StreamTarget { driver, log, .. } = &calls.target;
+        for entry in journal::read(driver.as_ref(), log).await? {
+            let NestedCallEntry { call, done } = entry;
+            calls.before.entry(call).or_default().push(done);
         }
+        Ok(calls)
     }
 
     /// Of a turn that is restarted: what its calls have done is not done again. None of them runs any more.

@@ -40,7 +40,7 @@ impl OrphanedTurn {
     /// Reads its journal; `None` where it was never begun, whose note is removed.
     pub async fn read(driver: &Arc<dyn Driver>, open: &OpenTurn) -> Result<Option<Self>> {
         let keys = journal::TurnKeys::new(open.space.clone(), &open.request_id);
-        let steps = journal::read(driver, &keys.journal()).await?;
+        let steps: Vec<JournalStep> = journal::read(driver.as_ref(), &keys.journal()).await?;
         let Some(JournalStep::Begin {
             request,
             ids,
