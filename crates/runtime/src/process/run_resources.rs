@@ -73,18 +73,18 @@ impl RunResources {
     pub fn check_out(&self, script: &str) -> Option<(InstanceGuard, Option<ScriptInstance>)> {
         let shared = self.shared()?;
         let mut scripts = lock(&shared.scripts);
-        let kept = match scripts.get_mut(script) {
+        let instance = match scripts.get_mut(script) {
             None => {
                 scripts.insert(script.to_owned(), None);
                 None
             }
-            Some(kept) => Some(kept.take()?),
+            Some(instance) => Some(instance.take()?),
         };
-        let held = InstanceGuard {
+        let guard = InstanceGuard {
             shared: Arc::downgrade(&shared),
             script: script.to_owned(),
         };
-        Some((held, kept))
+        Some((guard, instance))
     }
 
     /// Does something later in the run, if it lasts so long; at most `limit` of such wait at once.
@@ -119,9 +119,9 @@ impl RunResources {
 
 impl InstanceGuard {
     /// Gives the instance back, for the next call.
-    pub fn check_in(self, kept: ScriptInstance) {
+    pub fn check_in(self, instance: ScriptInstance) {
         if let Some(shared) = self.shared.upgrade() {
-            lock(&shared.scripts).insert(self.script.clone(), Some(kept));
+            lock(&shared.scripts).insert(self.script.clone(), Some(instance));
         }
     }
 }

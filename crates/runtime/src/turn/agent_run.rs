@@ -162,7 +162,7 @@ impl Turn {
     pub(super) fn skip_options(&self, run: usize) -> SkipOptions {
         let replay = &self.journal.replay;
         let delegates = (1..=run).filter_map(|to| replay.delegated(to));
-        let said = delegates.map(|delegate| delegate.options.skip);
-        said.fold(self.context.request.skip, SkipOptions::with)
+        let changes = delegates.map(|delegate| delegate.options.skip);
+        changes.fold(self.context.request.skip, SkipOptions::with)
     }
 }

@@ -114,15 +114,15 @@ impl Turn {
             about: self.context.about(),
             messages,
         };
-        let asked = self.context.ask(event).await;
-        if asked.is_err() {
+        let verdict = self.context.ask(event).await;
+        if verdict.is_err() {
             for id in ids {
                 let history = self.conversation.session.history();
                 history.remove_message(&id).await?;
             }
             self.persist().await?;
         }
-        asked.map(drop)
+        verdict.map(drop)
     }
 
     /// Stages a note for models behind what a vetoed turn leaves: its finished calls stay.

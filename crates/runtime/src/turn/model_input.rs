@@ -163,7 +163,7 @@ async fn shortened(
     let is_before = |message: &&Message| message.turn_id.as_deref() != Some(own);
     let mut surplus = prepared.messages.iter().filter(is_before).count();
     surplus = surplus.saturating_sub(size);
-    let mut kept = Vec::new();
+    let mut messages = Vec::new();
     for message in prepared.messages {
         let is_own = message.turn_id.as_deref() == Some(own);
         if !is_own && surplus > 0 && !message.extras.contains_key(STANDS_FOR) {
@@ -176,10 +176,10 @@ async fn shortened(
             && message.tool_calls.is_empty()
             && message.extras.contains_key("message_id");
         if !is_said_by_hook {
-            kept.push(message);
+            messages.push(message);
         }
     }
-    let paired = ambit_storage::storage::for_model(&kept);
+    let paired = ambit_storage::storage::for_model(&messages);
     let messages = paired.iter().filter_map(chat_message::to_chat);
     Ok(instructions.iter().cloned().chain(messages).collect())
 }
@@ -200,10 +200,10 @@ async fn reported(turn: &Turn) -> Result<Option<ReportedUsage>> {
 /// What the model takes, less what is kept for its answer: as much as was asked for, but no more than a quarter.
 fn window(plan: &ModelCallPlan, connector: &Connector) -> Option<ContextWindow> {
     let tokens = ModelCapabilities::of(connector).max_input_tokens?;
-    let asked = plan.call.generation.limit();
+    let limit = plan.call.generation.limit();
     Some(ContextWindow {
         tokens,
-        reserve: asked.unwrap_or(0).min(tokens / MOST_RESERVED),
+        reserve: limit.unwrap_or(0).min(tokens / MOST_RESERVED),
     })
 }
 

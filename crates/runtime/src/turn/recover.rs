@@ -127,14 +127,14 @@ async fn take_up(
     let context = session.context().clone();
     match context.begin_turn(OnBusy::Reject).await {
         Err(ambit_storage::Error::Busy { .. }) => return Ok(false),
-        taken => taken?,
+        begun => begun?,
     }
-    let taken = resume(core, driver, open, session).await;
-    if !matches!(taken, Ok(true)) {
+    let is_resumed = resume(core, driver, open, session).await;
+    if !matches!(is_resumed, Ok(true)) {
         context.discard();
         context.end_turn().await?;
     }
-    taken
+    is_resumed
 }
 
 /// Goes on with a turn whose conversation is held; false where it has ended meanwhile.

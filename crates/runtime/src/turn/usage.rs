@@ -163,27 +163,27 @@ impl Drop for UsageMeter<'_> {
 /// What a call that was broken off has used: what the provider has said so far may be less than what it has sent.
 fn estimated(call: &ModelCall, answer: &ModelAnswer) -> TokenUsage {
     let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-    let said = &answer.usage;
-    let request = match said.prompt_tokens {
+    let reported = &answer.usage;
+    let request = match reported.prompt_tokens {
         0 => count(model_input::tokens(&call.messages) + model_input::of_tools(&call.tools)),
-        said => said,
+        tokens => tokens,
     };
-    let has_spoken = *answer
+    let has_answered = *answer
         != ModelAnswer {
             id: answer.id.clone(),
             model: answer.model.clone(),
-            usage: said.clone(),
+            usage: reported.clone(),
             ..ModelAnswer::default()
         };
-    let spoken = match has_spoken {
+    let answered = match has_answered {
         true => count(model_input::tokens(&[answer.message()])),
         false => 0,
     };
-    let total = TokenUsage::of(request, said.completion_tokens.max(spoken));
+    let total = TokenUsage::of(request, reported.completion_tokens.max(answered));
     TokenUsage {
-        total_tokens: total.total_tokens.max(said.total_tokens),
-        prompt_tokens_details: said.prompt_tokens_details.clone(),
-        completion_tokens_details: said.completion_tokens_details.clone(),
+        total_tokens: total.total_tokens.max(reported.total_tokens),
+        prompt_tokens_details: reported.prompt_tokens_details.clone(),
+        completion_tokens_details: reported.completion_tokens_details.clone(),
         ..total
     }
 }

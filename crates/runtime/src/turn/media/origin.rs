@@ -34,8 +34,8 @@ fn far_messages(turn: &Turn) -> Vec<(Cow<'_, [ContentPart]>, &str)> {
         let parts = message.parts.iter().cloned().map(ContentPart::from);
         (parts.collect(), origin.as_str())
     });
-    let asked = turn.context.request.messages.iter();
-    let all = stored.chain(asked.map(|chat| (Cow::from(chat.content.parts()), own)));
+    let new = turn.context.request.messages.iter();
+    let all = stored.chain(new.map(|chat| (Cow::from(chat.content.parts()), own)));
     all.filter(|(parts, _)| is_far(parts)).collect()
 }
 

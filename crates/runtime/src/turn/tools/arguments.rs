@@ -63,9 +63,8 @@ fn mended(text: &str) -> String {
 }
 
 fn drop_comma(text: &mut String) {
-    let kept = text.trim_end();
-    if let Some(kept) = kept.strip_suffix(',') {
-        text.truncate(kept.len());
+    if let Some(rest) = text.trim_end().strip_suffix(',') {
+        text.truncate(rest.len());
     }
 }
 

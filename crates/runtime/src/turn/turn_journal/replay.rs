@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorCode};
 use crate::hook::{CreateResult, Delegate};
 use crate::journal::{
     CallPosition, JournalStep, ModelCallUsage, RoundPosition, SettledToolCall, ToolCallReport,
+    UnstoredAnswer,
 };
 use crate::llm::ModelAnswer;
 use crate::turn::answers::AnswerRecord;
@@ -107,32 +108,21 @@ impl JournalReplay {
                 answer,
                 unstored: Some(unstored),
                 ..
-            } => Some(AnswerRecord {
-                answer: answer.as_ref().clone(),
-                agent: unstored.agent.clone(),
-                shown: unstored.shown.clone(),
-            }),
+            } => Some(record(answer, unstored)),
             _ => None,
         })
     }
 
     /// The answer that was shown as a whole and asks for nothing, with its run, if nothing was done behind it.
     pub fn last_answer(&self) -> Option<(usize, AnswerRecord)> {
-        let mut done = self.steps.iter().rev();
-        match done.find(|step| !matches!(step, JournalStep::Attempt | JournalStep::Used(_)))? {
+        let mut steps = self.steps.iter().rev();
+        match steps.find(|step| !matches!(step, JournalStep::Attempt | JournalStep::Used(_)))? {
             JournalStep::Answered {
                 run,
                 answer,
                 unstored: Some(unstored),
                 ..
-            } => {
-                let record = AnswerRecord {
-                    answer: answer.as_ref().clone(),
-                    agent: unstored.agent.clone(),
-                    shown: unstored.shown.clone(),
-                };
-                Some((*run, record))
-            }
+            } => Some((*run, record(answer, unstored))),
             _ => None,
         }
     }
@@ -147,11 +137,11 @@ impl JournalReplay {
 
     /// How much of what was sent to the turn is taken in.
     pub fn inbox_position(&self) -> u64 {
-        let taken = self.steps.iter().map(|step| match step {
+        let positions = self.steps.iter().map(|step| match step {
             JournalStep::Added { inbox, .. } => *inbox,
             _ => 0,
         });
-        taken.max().unwrap_or_default()
+        positions.max().unwrap_or_default()
     }
 
     /// Whether messages came in that count before a round.
@@ -178,11 +168,19 @@ impl JournalReplay {
 
     /// The ids of the stored messages of others that were taken in.
     pub fn appended_ids(&self) -> impl Iterator<Item = &str> {
-        let taken = self.steps.iter().filter_map(|step| match step {
+        let ids = self.steps.iter().filter_map(|step| match step {
             JournalStep::Added { ids, .. } => Some(ids),
             _ => None,
         });
-        taken.flatten().map(String::as_str)
+        ids.flatten().map(String::as_str)
+    }
+}
+
+fn record(answer: &ModelAnswer, unstored: &UnstoredAnswer) -> AnswerRecord {
+    AnswerRecord {
+        answer: answer.clone(),
+        agent: unstored.agent.clone(),
+        shown: unstored.shown.clone(),
     }
 }
 
