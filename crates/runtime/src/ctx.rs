@@ -58,7 +58,6 @@ pub struct ScriptClass {
     pub doc: &'static str,
     /// Its properties as TypeScript, each with one line about it.
     pub members: &'static [(&'static str, &'static str)],
-    /// Its methods.
     pub methods: &'static [&'static [ScriptMethod]],
     /// No call of it throws, whatever it is given.
     pub is_lenient: bool,
@@ -107,7 +106,6 @@ pub struct ScriptCall<'a> {
     pub method: &'static ScriptMethod,
     /// Which object it was called on.
     pub handle: Value,
-    /// The arguments.
     pub arguments: Vec<Value>,
     /// The numbers of those that were `undefined`.
     pub undefined: Vec<usize>,
@@ -161,7 +159,6 @@ pub const GLOBALS: &[&[ScriptMethod]] = &[
 pub const UNAVAILABLE: &[&str] = &["FS", "WebSocket", "Use", "Eval", "Plan", "Job", "Studio"];
 
 impl ScriptMethod {
-    /// Its name.
     pub fn name(&self) -> &'static str {
         let end = self.signature.find(['(', '<']);
         &self.signature[..end.unwrap_or(self.signature.len())]

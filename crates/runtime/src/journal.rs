@@ -20,7 +20,6 @@ pub(crate) const ATTEMPTS: usize = 3;
 /// Steps read at a time.
 const PAGE: usize = 256;
 
-/// The ids of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TurnIds {
     /// The turn; also its trace.
@@ -31,7 +30,6 @@ pub(crate) struct TurnIds {
     pub chat_id: String,
 }
 
-/// One step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub(crate) enum JournalStep {
@@ -72,7 +70,6 @@ pub(crate) enum JournalStep {
         run: usize,
         /// The round, from 0.
         round: usize,
-        /// The answer.
         answer: Box<ModelAnswer>,
         /// How it was shown, where it was not in the history yet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,7 +146,6 @@ pub(crate) struct SettledToolCall {
     /// The agent run.
     #[serde(rename = "leg")]
     pub run: usize,
-    /// The round.
     pub round: usize,
     /// Which call of the answer.
     pub index: usize,
@@ -272,7 +268,6 @@ impl TurnKeys {
 /// A turn under way, as every node can find it. Gone with the turn's last commit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OpenTurn {
-    /// The tenant.
     pub tenant: String,
     /// The agent that was asked.
     pub agent: String,

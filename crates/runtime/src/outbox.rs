@@ -32,7 +32,6 @@ pub struct OutboxLimits {
     pub message: usize,
     /// Bytes of all that is said.
     pub output: usize,
-    /// Messages.
     pub messages: usize,
 }
 

@@ -48,9 +48,7 @@ pub const FAMILIES: &[ProcessFamily] = &[
     crypto::CRYPTO,
 ];
 
-/// One call of a process.
 pub struct ProcessCall<'a> {
-    /// Its name.
     pub name: &'a str,
     /// What it gets.
     pub arguments: Vec<Value>,

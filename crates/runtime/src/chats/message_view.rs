@@ -74,7 +74,6 @@ pub(super) struct ChatHistoryFold<'a> {
     pub chat_id: &'a str,
     /// The agent of entries that name none.
     pub agent: &'a str,
-    /// What is shown.
     pub shown: Vec<ChatMessageView>,
 }
 

@@ -115,7 +115,6 @@ pub fn memory<'a>(call: &'a ScriptCall<'_>) -> Cow<'a, Memory> {
     Cow::Borrowed(found.unwrap_or(&all.context))
 }
 
-/// The key.
 pub fn key<'a>(call: &'a ScriptCall<'_>) -> Result<&'a str> {
     call.text(0, "key", "must be a non-empty string")
 }

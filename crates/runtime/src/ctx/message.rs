@@ -6,7 +6,6 @@ use crate::outbox::AgentOutbox;
 use ambit_script::HostValue;
 use serde_json::Value;
 
-/// The methods.
 pub const METHODS: &[ScriptMethod] = rows! {
     "Send(message: Message | string, block_id?: string): string", None, say(AgentOutbox::send):
         "Sends a whole message and returns its id.",

@@ -27,9 +27,7 @@ pub struct ScriptContext {
     pub speaker: AgentOutbox,
     /// Where the nodes of its hooks hang.
     pub trace: TraceNode,
-    /// The app.
     pub app: Arc<App>,
-    /// Its processes.
     pub processes: Arc<ProcessRegistry>,
     /// The agent whose scripts run.
     pub agent: Arc<AppAgent>,

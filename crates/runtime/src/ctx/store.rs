@@ -7,7 +7,6 @@ use ambit_script::{HostError, HostObject, HostValue};
 use ambit_storage::memory::Ttl;
 use serde_json::Value;
 
-/// A store.
 pub const STORE: ScriptClass = ScriptClass {
     name: "Store",
     place: "Store(id)",
@@ -27,7 +26,6 @@ pub const GLOBALS: &[ScriptMethod] = rows! {
     "Store(id: string): Store", Some((1, "an id argument")), open: "A store of the app, by the name of its file in `stores/`.",
 };
 
-/// Its methods.
 pub fn methods() -> impl Iterator<Item = &'static ScriptMethod> {
     STORE.methods.iter().flat_map(|methods| methods.iter())
 }

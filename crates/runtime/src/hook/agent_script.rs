@@ -23,13 +23,11 @@ pub struct AgentScript {
 
 /// What compiles the scripts of an agent.
 pub struct AgentScriptLoader<'a> {
-    /// The engine.
     pub engine: &'a Engine,
     /// The files of the app.
     pub files: &'a dyn SourceFiles,
     /// The app, whose limits hold.
     pub app: &'a App,
-    /// The agent.
     pub agent: &'a AppAgent,
 }
 
@@ -59,7 +57,6 @@ impl AgentScript {
         &self.agent
     }
 
-    /// The file.
     pub fn file(&self) -> &str {
         self.program.entry()
     }

@@ -23,7 +23,6 @@ pub struct CreateResult {
     pub call: CallOptions,
     /// The language, in lower case.
     pub locale: Option<String>,
-    /// The theme.
     pub theme: Option<String>,
     /// The page.
     pub route: Option<String>,

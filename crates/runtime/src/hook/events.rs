@@ -11,9 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// One event.
 pub struct EventDefinition {
-    /// Its name.
     pub name: &'static str,
     /// Makes a script's function listen to it.
     pub listen: fn(&Arc<EventListeners>, &EventBus),

@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 /// Another agent that takes over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delegate {
-    /// The agent.
     pub agent_id: String,
     /// All that it gets.
     pub messages: Vec<ChatMessage>,

@@ -9,7 +9,6 @@ use crate::frame::props_path::PropsPath;
 use crate::frame::{DeltaAction, Frame, MessageStatus};
 use serde_json::Value;
 
-/// A change of one message.
 pub(super) enum MessageChange {
     /// A text, an item or a list of items, and where.
     Append(Value, PropsPath),

@@ -15,16 +15,13 @@ use std::sync::Arc;
 pub enum ContextProcessRunner {
     /// Within the run of a script, whose limits are shared.
     Within {
-        /// The run.
         run: RunHost,
-        /// The context.
         reach: Arc<ContextHandle>,
         /// The run, for the script crate.
         caller: Option<ParentRun>,
     },
     /// From outside: each process is a run of its own.
     Outside {
-        /// The context.
         scope: Arc<ScriptContext>,
         /// Where it is traced.
         node: TraceNode,

@@ -14,7 +14,6 @@ use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 const HASH: &str = "crypto.Hash";
 const HMAC: &str = "crypto.HMAC";
 
-/// `crypto.…`.
 pub const CRYPTO: ProcessFamily = ProcessFamily {
     prefix: "crypto",
     names: |_| listed(&[HASH, HMAC]),

@@ -18,7 +18,6 @@ const LIST: &str = "model.list";
 const EXISTS: &str = "model.exists";
 const DSL: &str = "model.dsl";
 
-/// `model.…`.
 pub const MODEL: ProcessFamily = ProcessFamily {
     prefix: "model",
     names: |_| listed(&[LIST, EXISTS, DSL]),

@@ -12,13 +12,11 @@ use std::sync::Arc;
 
 /// The processes of one version of an app.
 pub struct ProcessRegistry {
-    /// The app.
     pub app: Arc<App>,
     /// What runs its scripts.
     pub engine: Engine,
     /// Its stores that are open.
     pub stores: Arc<OpenStores>,
-    /// Its models.
     pub models: Arc<TableModels>,
     programs: BTreeMap<String, Result<Arc<Program>>>,
     permitted: Vec<Pattern>,
@@ -39,7 +37,6 @@ fn models(app: &App, stores: &OpenStores) -> TableModels {
 pub struct ScriptFunction {
     /// The script's name, in front of the function's.
     pub name: String,
-    /// The function.
     pub function: String,
     /// The script; or why it cannot be used.
     pub program: Result<Arc<Program>>,

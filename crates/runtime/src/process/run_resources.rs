@@ -27,7 +27,6 @@ struct SharedResources {
 
 /// A script's module instance.
 pub struct ScriptInstance {
-    /// The instance.
     pub instance: ProgramInstance,
     /// The run that answers its calls.
     pub run: RunHost,

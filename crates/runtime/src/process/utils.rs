@@ -7,7 +7,6 @@ use serde_json::Value;
 
 const NAMES: &[&str] = &["utils.str.UUID"];
 
-/// `utils.…`.
 pub const UTILS: ProcessFamily = ProcessFamily {
     prefix: "utils",
     names: |_| listed(NAMES),

@@ -20,7 +20,6 @@ pub(super) struct TurnResponse {
     pub create: Option<CreateResult>,
     /// The model's answer.
     pub completion: Option<ModelCompletion>,
-    /// The tool calls.
     pub tools: Vec<ToolCallReport>,
     /// What hooks add for the client.
     pub metadata: Map<String, Value>,

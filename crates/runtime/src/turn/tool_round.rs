@@ -25,7 +25,6 @@ const MAX_CONCURRENT: usize = 8;
 /// What stands for the result of a call that another one's failure has left without.
 const GIVEN_UP: &str = "no result: the round ended when another of its calls failed";
 
-/// One round.
 pub(super) struct ToolRound<'a> {
     pub run: &'a AgentRun,
     pub position: RoundPosition,

@@ -69,7 +69,6 @@ impl TurnParts {
         Trace::resume(settings, before)
     }
 
-    /// The turn.
     pub fn build(self, journal: TurnJournal, output: TurnOutput) -> Result<Turn> {
         let keys = self.keys();
         let info = TurnInfo {

@@ -22,7 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct TurnUsage {
     /// The conversation with which it is booked.
     session: LiveAgent,
-    /// The turn.
     keys: TurnKeys,
     /// The turn's stream, if there is a turn that may be taken up again.
     stream: Option<StreamWriter>,

@@ -52,7 +52,6 @@ pub(in crate::turn) struct NestedCallJournal {
     dropped: Mutex<Vec<Vec<BatchWrite>>>,
 }
 
-/// One call.
 pub(in crate::turn) struct NestedCallRecord {
     calls: Arc<NestedCallJournal>,
     /// What it is known by.
