@@ -84,14 +84,14 @@ impl RuntimeCore {
             },
             ..before.clone()
         };
-        let voice = MessageAuthor {
+        let author = MessageAuthor {
             is_silent: true,
-            ..caller.speaker.author().clone()
+            ..caller.outbox.author().clone()
         };
         Ok(Arc::new(ScriptContext {
             properties,
             memory,
-            speaker: caller.speaker.outbox().for_author(voice),
+            outbox: caller.outbox.outbox().for_author(author),
             trace: Trace::off(&context_id).root(),
             limits: AgentLimits::of(&loaded.app, &agent),
             http: loaded.http.clone(),
@@ -100,7 +100,7 @@ impl RuntimeCore {
             servers: Arc::new(agent.package.mcp.servers.clone()),
             agent,
             mcp: loaded.mcp.clone(),
-            ask: caller.ask.clone(),
+            turn_host: caller.turn_host.clone(),
         }))
     }
 }

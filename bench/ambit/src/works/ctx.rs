@@ -178,7 +178,7 @@ impl Stage {
                 authorized,
                 identity,
             },
-            speaker: outbox.for_author(MessageAuthor::default()),
+            outbox: outbox.for_author(MessageAuthor::default()),
             trace: self.trace().root(),
             app: Arc::clone(&self.app),
             processes: Arc::clone(&self.processes),
@@ -187,7 +187,7 @@ impl Stage {
             http: self.http.clone(),
             mcp: Arc::clone(&self.mcp),
             servers: Arc::default(),
-            ask: Arc::new(NoTurnHost),
+            turn_host: Arc::new(NoTurnHost),
         })
     }
 

@@ -76,7 +76,7 @@ async fn one(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
         on_chunk,
     };
     let scope = &call.reach.scope;
-    Ok(scope.ask.call(scope, nested).await?.into())
+    Ok(scope.turn_host.call(scope, nested).await?.into())
 }
 
 async fn many(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
@@ -92,7 +92,7 @@ async fn many(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
     let scope = &call.reach.scope;
     let calls = calls
         .into_iter()
-        .map(|nested| scope.ask.call(scope, nested));
+        .map(|nested| scope.turn_host.call(scope, nested));
     let is_good = |answer: &Value| answer["error"].is_null();
     let until = JoinPolicy::named(call.method.name());
     let answers = run_concurrently(until, scope.limits.calls, calls.collect(), is_good).await?;

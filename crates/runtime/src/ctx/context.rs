@@ -143,6 +143,6 @@ async fn open(call: &ScriptCall<'_>) -> Result<HostValue> {
         metadata: metadata.cloned(),
     };
     let caller = &call.reach.scope;
-    let scope = caller.ask.open_context(caller, wanted).await?;
+    let scope = caller.turn_host.open_context(caller, wanted).await?;
     Ok(object(&call.run.add(&scope)))
 }

@@ -20,19 +20,19 @@ pub const METHODS: &[ScriptMethod] = rows! {
     "Set(message_id: string, data: any, path: string): string", None, say(AgentOutbox::set): "Puts a value at a path of a message.",
     "End(message_id: string, final_content?: string): string", None, say(AgentOutbox::end):
         "Ends a message, after adding a text if there is one.",
-    "EndBlock(block_id: string): void", None, say(|speaker, arguments| speaker.end_block(arguments)): "Ends a block.",
-    "MessageID(): string", None, say(|speaker, _| Ok(speaker.message_id().into())): "A new id for a message.",
-    "BlockID(): string", None, say(|speaker, _| Ok(speaker.block_id().into())): "A new id for a block.",
-    "ThreadID(): string", None, say(|speaker, _| Ok(speaker.thread_id().into())): "A new id for a thread.",
+    "EndBlock(block_id: string): void", None, say(|outbox, arguments| outbox.end_block(arguments)): "Ends a block.",
+    "MessageID(): string", None, say(|outbox, _| Ok(outbox.message_id().into())): "A new id for a message.",
+    "BlockID(): string", None, say(|outbox, _| Ok(outbox.block_id().into())): "A new id for a block.",
+    "ThreadID(): string", None, say(|outbox, _| Ok(outbox.thread_id().into())): "A new id for a thread.",
 };
 
 type MessageMethod = fn(&AgentOutbox, &[Value]) -> Result<Value>;
 
 /// Says something; what the outbox warns of goes to the trace.
 async fn say(call: &ScriptCall<'_>, method: MessageMethod) -> Result<HostValue> {
-    let speaker = &call.reach.scope.speaker;
-    let returned = method(speaker, &call.arguments);
-    for warning in speaker.outbox().take_warnings() {
+    let outbox = &call.reach.scope.outbox;
+    let returned = method(outbox, &call.arguments);
+    for warning in outbox.outbox().take_warnings() {
         call.reach.cursor.warn(&warning);
     }
     Ok(match returned? {

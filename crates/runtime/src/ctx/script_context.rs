@@ -24,7 +24,7 @@ pub struct ScriptContext {
     /// `ctx.memory`.
     pub memory: MemoryNamespaces,
     /// Who speaks in `ctx.Send` and its like.
-    pub speaker: AgentOutbox,
+    pub outbox: AgentOutbox,
     /// Where the nodes of its hooks hang.
     pub trace: TraceNode,
     pub app: Arc<App>,
@@ -40,7 +40,7 @@ pub struct ScriptContext {
     /// Those that the agent names and what it wants of them, as its package or `Create` says.
     pub servers: Arc<Vec<ServerSelection>>,
     /// Who is asked for what only a runtime can do.
-    pub ask: Arc<dyn TurnHost>,
+    pub turn_host: Arc<dyn TurnHost>,
 }
 
 /// The plain properties of `ctx`.

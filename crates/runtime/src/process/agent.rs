@@ -28,7 +28,7 @@ async fn run(call: &ProcessCall<'_>) -> Result<Value> {
     let time = Duration::try_from_secs_f64(seconds);
     let time = time.map_err(|_| wrong("timeout", "must be a number of seconds above 0"))?;
     let scope = &call.reach.scope;
-    let Ok(answer) = tokio::time::timeout(time, scope.ask.call(scope, nested)).await else {
+    let Ok(answer) = tokio::time::timeout(time, scope.turn_host.call(scope, nested)).await else {
         let too_slow = format!("{CALL}: no answer within {seconds} s");
         return Err(Error::new(ErrorCode::Timeout, too_slow));
     };

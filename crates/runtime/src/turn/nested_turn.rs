@@ -253,7 +253,7 @@ impl AgentTurnHost {
         agent: &AppAgent,
         context_id: &str,
     ) -> AgentOutbox {
-        let (outbox, author) = (caller.speaker.outbox(), caller.speaker.author());
+        let (outbox, author) = (caller.outbox.outbox(), caller.outbox.author());
         if nested.is_silent || author.is_silent {
             let (space, driver) = self.session.context().place();
             let target = StreamTarget {
@@ -269,8 +269,8 @@ impl AgentTurnHost {
             });
         }
         match nested.callee {
-            CalleeKind::Agent => caller.speaker.fork(&agent.package.name, &agent.id, false),
-            CalleeKind::Model => caller.speaker.clone(),
+            CalleeKind::Agent => caller.outbox.fork(&agent.package.name, &agent.id, false),
+            CalleeKind::Model => caller.outbox.clone(),
         }
     }
 

@@ -56,7 +56,7 @@ impl Turn {
         Ok(Arc::new(ScriptContext {
             properties: self.context.properties(run),
             memory: self.memories(run)?,
-            speaker: self.agent_outbox(run),
+            outbox: self.agent_outbox(run),
             trace: node,
             app: loaded.app.clone(),
             processes: loaded.processes.clone(),
@@ -65,7 +65,7 @@ impl Turn {
             http: loaded.http.clone(),
             mcp: loaded.mcp.clone(),
             servers: self.context.servers(run),
-            ask: Arc::new(self.turn_host(run, step)),
+            turn_host: Arc::new(self.turn_host(run, step)),
         }))
     }
 

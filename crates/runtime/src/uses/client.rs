@@ -75,7 +75,7 @@ impl UsesClient {
             is_silent: true,
             on_chunk: None,
         };
-        let answer = self.scope.ask.call(&self.scope, nested).await;
+        let answer = self.scope.turn_host.call(&self.scope, nested).await;
         let answer = answer.map_err(|error| failed(ErrorCode::Internal, error.message))?;
         if let Some(why) = answer["error"].as_str() {
             return Err(failed(ErrorCode::LlmError, why.to_owned()));

@@ -211,7 +211,7 @@ async fn a_detached_context_has_its_own_memory_and_trace_and_is_let_go() {
         opened: Mutex::default(),
     });
     let mut stage = Stage::new();
-    stage.ask = Arc::clone(&opener) as Arc<dyn TurnHost>;
+    stage.turn_host = Arc::clone(&opener) as Arc<dyn TurnHost>;
     let found = stage.value(DETACHED).await;
     assert_eq!(
         found,
@@ -259,7 +259,7 @@ async fn a_detached_context_has_its_own_memory_and_trace_and_is_let_go() {
 #[tokio::test]
 async fn a_chat_that_the_caller_may_not_use_is_not_found() {
     let mut stage = Stage::new();
-    stage.ask = Arc::new(Opener {
+    stage.turn_host = Arc::new(Opener {
         stage: Arc::new(Stage::new()),
         wanted: Mutex::default(),
         opened: Mutex::default(),

@@ -41,7 +41,7 @@ impl TurnHost for Agents {
 async fn an_agent_is_asked_for_the_caller() {
     let agents = Arc::new(Agents::default());
     let mut stage = Stage::new();
-    stage.ask = agents.clone();
+    stage.turn_host = agents.clone();
     let found = stage
         .attempt("return Process('agent.Call', {assistant_id: 'x', messages: [{role: 'user', content: 'hi'}], options: {mode: 'chat'}}).content")
         .await;
@@ -110,7 +110,7 @@ async fn g105_contexts_that_processes_leave_open_end_with_the_run() {
         opened: Mutex::default(),
     });
     let mut stage = Stage::new();
-    stage.ask = Arc::clone(&opener) as Arc<dyn TurnHost>;
+    stage.turn_host = Arc::clone(&opener) as Arc<dyn TurnHost>;
     let text = "let kept: any; export function Keep() { kept = new Context(); kept.memory.context.Set('k', 1); return kept.memory.context.Get('k'); }
         export function Fail() { Keep(); throw new Error('no'); }";
     stage.scripts.insert("keep".to_owned(), text.to_owned());

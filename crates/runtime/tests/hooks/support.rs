@@ -54,7 +54,7 @@ pub struct Stage {
     pub chat: Option<String>,
     pub driver: Arc<dyn Driver>,
     pub clock: Clock,
-    pub ask: Arc<dyn TurnHost>,
+    pub turn_host: Arc<dyn TurnHost>,
     pub events: Events,
     pub outbox: Outbox,
     pub is_traced: bool,
@@ -116,7 +116,7 @@ impl Stage {
             chat: Some("c1".to_owned()),
             driver,
             clock,
-            ask: Arc::new(NoTurnHost),
+            turn_host: Arc::new(NoTurnHost),
             events: Events::default(),
             outbox,
             is_traced: true,
@@ -182,7 +182,7 @@ impl Stage {
                 identity,
             },
             memory,
-            speaker: self.outbox.for_author(MessageAuthor {
+            outbox: self.outbox.for_author(MessageAuthor {
                 assistant_id: "pet".to_owned(),
                 ..MessageAuthor::default()
             }),
@@ -194,7 +194,7 @@ impl Stage {
             http: net::HttpClient::new(&net::AllowList::default()).unwrap(),
             servers: Arc::default(),
             mcp: Arc::new(McpServerPool::new().unwrap().servers(&self.loaded())),
-            ask: Arc::clone(&self.ask),
+            turn_host: Arc::clone(&self.turn_host),
         })
     }
 
