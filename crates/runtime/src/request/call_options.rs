@@ -99,25 +99,26 @@ pub struct ScriptCallOptions {
     pub call: CallOptions,
     /// What they say of what is left out.
     pub skip: SkipChanges,
-    /// What is merged into the metadata.
-    pub metadata: Map<String, Value>,
     /// All of them as they were given: hooks of the called agent may know more.
     pub given: Map<String, Value>,
+}
+
+impl ScriptCallOptions {
+    /// What is merged into the metadata.
+    pub fn metadata(&self) -> Map<String, Value> {
+        let metadata = self.given.get("metadata").and_then(Value::as_object);
+        metadata.cloned().unwrap_or_default()
+    }
 }
 
 impl From<Map<String, Value>> for ScriptCallOptions {
     fn from(given: Map<String, Value>) -> Self {
         let text = |name: &str| given.get(name)?.as_str().map(str::to_owned);
         let flag = |name: &str| given.get(name)?.as_bool();
-        let entries = |name: &str| {
-            given
-                .get(name)
-                .and_then(Value::as_object)
-                .into_iter()
-                .flatten()
-        };
-        let uses = entries("uses")
-            .filter_map(|(step, value)| Some((step.clone(), value.as_str()?.to_owned())));
+        let uses = given.get("uses").and_then(Value::as_object);
+        let uses = uses.into_iter().flatten();
+        let uses =
+            uses.filter_map(|(step, value)| Some((step.clone(), value.as_str()?.to_owned())));
         let search = |value| SearchChoice::deserialize(value).ok();
         Self {
             call: CallOptions {
@@ -130,9 +131,6 @@ impl From<Map<String, Value>> for ScriptCallOptions {
                 ..CallOptions::default()
             },
             skip: given.get("skip").map(SkipChanges::read).unwrap_or_default(),
-            metadata: entries("metadata")
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
             given,
         }
     }

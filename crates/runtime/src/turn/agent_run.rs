@@ -110,7 +110,7 @@ impl AgentRun {
             }
             _ => error,
         })?;
-        context.settings.metadata.extend(options.metadata);
+        context.settings.metadata.extend(options.metadata());
         Ok(Self {
             index,
             agent,

@@ -221,7 +221,7 @@ impl AgentTurnHost {
     /// What the caller is asked for, as far as it is the caller's.
     fn request(&self, caller: &ScriptContext, options: &ScriptCallOptions) -> TurnRequest {
         let mut metadata = caller.properties.metadata.clone();
-        metadata.extend(options.metadata.clone());
+        metadata.extend(options.metadata());
         TurnRequest {
             authorized: caller.properties.authorized.clone(),
             chat: Some(self.ids.chat_id.clone()),
