@@ -84,13 +84,13 @@ fn text(text: &Option<Text>) -> Option<&str> {
     text.as_ref().map(|text| text.0.as_str())
 }
 
-/// Adds a condition to a question.
-type UsageCondition = fn(Usage, &str) -> Usage;
+/// Leaves the usage of which a value holds.
+type UsageNarrowing = fn(Usage, &str) -> Usage;
 
 impl UsageQuery {
     /// The usage that all conditions leave.
     fn narrow(&self, mut usage: Usage) -> Usage {
-        let conditions: [(Option<&str>, UsageCondition); 10] = [
+        let conditions: [(Option<&str>, UsageNarrowing); 10] = [
             (id(&self.agent), Usage::for_agent),
             (id(&self.user), Usage::for_user),
             (id(&self.group), Usage::for_group),

@@ -48,7 +48,7 @@ enum ContentBlock {
     ToolResult {
         tool_use_id: Option<String>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        content: Vec<ContentBlock>,
+        content: Vec<Self>,
     },
     /// A thought, as it came.
     #[serde(untagged)]
