@@ -130,6 +130,23 @@ fn schema_writes_one_schema_for_each_kind_of_file() {
 }
 
 #[test]
+fn schema_replaces_schemas_and_no_other_file() {
+    let place = Place::new();
+    assert_eq!(place.run_as(&["schema", "schemas"]).code, 0);
+    assert_eq!(place.run_as(&["schema", "schemas"]).code, 0);
+    std::fs::create_dir(place.path("shop")).unwrap();
+    let mine = "{\"name\": \"mine\", \"dependencies\": {}}";
+    std::fs::write(place.path("shop/package.json"), mine).unwrap();
+    let words = "shop/package.json is there and no schema, and nothing was written; name a folder for schemas alone, \
+        as in `ambit schema .vscode/schemas`";
+    assert_eq!(place.run_as(&["schema", "shop"]), Ran::refused(words));
+    let left = std::fs::read_to_string(place.path("shop/package.json")).unwrap();
+    assert_eq!(left, mine);
+    let entries = std::fs::read_dir(place.path("shop")).unwrap();
+    assert_eq!(entries.count(), 1);
+}
+
+#[test]
 fn an_editor_finds_the_schemas_of_a_new_app() {
     let place = Place::new();
     place.run_as(&["new", "shop"]);
