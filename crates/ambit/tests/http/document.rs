@@ -1,7 +1,8 @@
 //! The OpenAPI document.
 
 use crate::site::Site;
-use serde_json::Value;
+use boon::{Compiler, Schemas};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -229,5 +230,43 @@ async fn every_operation_in_the_document_is_answered_by_its_route() {
         }
         let text = answer.text().await.unwrap();
         assert!(!text.contains("route \\\""), "{operation}: {text}");
+    }
+}
+
+/// What clients of OpenAI's send, where a value has one of several forms.
+#[tokio::test]
+async fn the_document_says_which_forms_a_chat_request_may_have() {
+    let site = Site::development().await;
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    let url = "mem:///openapi.json";
+    compiler.add_resource(url, document()).unwrap();
+    let content = "/paths/~1v1~1chat~1completions/post/requestBody/content/application~1json";
+    let schema = compiler.compile(&format!("{url}#{content}/schema"), &mut schemas);
+    let schema = schema.unwrap();
+    for (name, value, is_taken) in [
+        ("stop", json!("end"), true),
+        ("stop", json!(["end", "stop"]), true),
+        ("stop", json!(null), true),
+        ("stop", json!([5]), false),
+        ("search", json!(false), true),
+        ("search", json!({"need_search": false}), true),
+        ("search", json!("all"), false),
+        ("tool_choice", json!("auto"), true),
+        (
+            "tool_choice",
+            json!({"type": "function", "function": {"name": "f"}}),
+            true,
+        ),
+        ("tool_choice", json!(5), false),
+        ("options", json!({"search": true}), true),
+        ("options", json!({"search": 5}), false),
+    ] {
+        let messages = json!([{"role": "user", "content": "hi"}]);
+        let body = json!({"model": "hello", "messages": messages, name: value});
+        let answer = site.post("/v1/chat/completions", &body).await;
+        let expected = if is_taken { 200 } else { 400 };
+        assert_eq!(answer.status, expected, "{body}: {}", answer.text);
+        let valid = schemas.validate(&body, schema);
+        assert_eq!(valid.is_ok(), is_taken, "{body}: {valid:?}");
     }
 }

@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
 /// Makes the options: each is stated once, with its type.
 macro_rules! generation_options {
@@ -146,7 +147,7 @@ impl Extend<(String, Value)> for GenerationOptions {
 }
 
 /// Texts at which an answer ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum StopSequences {
     /// One.
@@ -166,12 +167,13 @@ impl StopSequences {
 }
 
 /// Whether tools are called, and which.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum ToolChoice {
     /// `auto`, `none` or `required`.
     Mode(String),
     /// `{type: "function", function: {name}}`, or what only one provider knows.
+    #[schema(value_type = Object)]
     Object(Map<String, Value>),
 }
 

@@ -6,6 +6,7 @@ use crate::tool::ServerSelection;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
 /// What is said of an agent's calls of its model: by the app, the agent's package, whoever calls the agent, and `Create`. What
 /// is not set says nothing.
@@ -82,12 +83,13 @@ impl CallOptions {
 }
 
 /// Whether and what is searched automatically.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum SearchChoice {
     /// Whether.
     Flag(bool),
     /// What: a search intent.
+    #[schema(value_type = Object)]
     Intent(Map<String, Value>),
 }
 

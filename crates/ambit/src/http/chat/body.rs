@@ -51,7 +51,6 @@ pub struct ChatCompletionBody {
     pub skip: Option<SkipChanges>,
     /// Whether and what is searched automatically.
     #[serde(default, deserialize_with = "search")]
-    #[schema(value_type = Option<Object>)]
     pub search: Option<SearchChoice>,
     /// Tools that the client runs itself.
     #[schema(value_type = Option<Vec<Object>>)]
@@ -91,11 +90,9 @@ pub struct ChatCompletionBody {
     pub response_format: Option<Map<String, Value>>,
     /// A text, or a list of texts, at which the answer ends.
     #[serde(default, deserialize_with = "stop")]
-    #[schema(value_type = Option<Object>)]
     pub stop: Option<StopSequences>,
     /// Whether a tool is called, and which.
     #[serde(default, deserialize_with = "tool_choice")]
-    #[schema(value_type = Option<Object>)]
     pub tool_choice: Option<ToolChoice>,
 }
 
@@ -152,7 +149,6 @@ pub struct CallFields {
     pub mode: Option<String>,
     /// Whether and what is searched automatically.
     #[serde(default, deserialize_with = "search")]
-    #[schema(value_type = Option<Object>)]
     pub search: Option<SearchChoice>,
     /// What is left out.
     pub skip: Option<SkipChanges>,
