@@ -91,14 +91,14 @@ pub const CASES: &[Case] = &[
         "assistants/a/package.yao",
         "name: A\nmcp: { options: { timeout: soon } }\n",
         &[
-            "Error assistants/a/package.yao:2:28: \"mcp.options.timeout\" must be a duration such as \"30s\", not a string",
+            "Error assistants/a/package.yao:2:28: \"mcp.options.timeout\" is no duration: \"30s\" would be one; units are ms, s, m, h and d",
         ],
     ),
     Case(
         "assistants/a/package.yao",
         "name: A\nruntime: { limits: { heap: 64 megs, cpus: 1 } }\n",
         &[
-            "Error assistants/a/package.yao:2:28: \"runtime.limits.heap\" must be a size such as \"64MiB\", not a string",
+            "Error assistants/a/package.yao:2:28: \"runtime.limits.heap\" is no size: \"64MiB\" would be one; units are B, kB, MB, GB, KiB, MiB and GiB",
             "Error assistants/a/package.yao:2:37: unknown key \"runtime.limits.cpus\"; did you mean \"cpu\"?",
         ],
     ),
@@ -166,7 +166,7 @@ pub const CASES: &[Case] = &[
         "connectors/c.conn.yao",
         "type: scripted\noptions: { rules: [{ delay: soon, tool_calls: [{ arguments: {} }] }] }\n",
         &[
-            "Error connectors/c.conn.yao:2:29: \"options.rules[0].delay\" must be a duration such as \"30s\", not a string",
+            "Error connectors/c.conn.yao:2:29: \"options.rules[0].delay\" is no duration: \"30s\" would be one; units are ms, s, m, h and d",
             "Error connectors/c.conn.yao:2:48: \"options.rules[0].tool_calls[0].name\" is missing",
         ],
     ),
@@ -174,7 +174,7 @@ pub const CASES: &[Case] = &[
         "connectors/c.conn.yao",
         "type: openai\noptions: { timeout: soon }\n",
         &[
-            "Error connectors/c.conn.yao:2:21: \"options.timeout\" must be a duration such as \"30s\", not a string",
+            "Error connectors/c.conn.yao:2:21: \"options.timeout\" is no duration: \"30s\" would be one; units are ms, s, m, h and d",
         ],
     ),
     Case(

@@ -122,9 +122,30 @@ impl ConfigReader<'_> {
             }
             _ => match number_of(&text).filter(|number| is_variable && kind.takes(number)) {
                 Some(number) => Some(Value::Number(number)),
-                None => self.mismatch(node, kind, here),
+                None => self.wrong_text(node, kind, here),
             },
         }
+    }
+
+    /// Durations and sizes are texts too, so that the rule for them is told, not their type.
+    fn wrong_text(
+        &mut self,
+        node: &ConfigNode,
+        kind: &ValueKind,
+        here: ReaderContext<'_>,
+    ) -> Option<Value> {
+        let rule = match kind {
+            ValueKind::Duration => {
+                "is no duration: \"30s\" would be one; units are ms, s, m, h and d"
+            }
+            ValueKind::Size => {
+                "is no size: \"64MiB\" would be one; units are B, kB, MB, GB, KiB, MiB and GiB"
+            }
+            _ => return self.mismatch(node, kind, here),
+        };
+        self.report
+            .error(node.at, format!("\"{}\" {rule}", here.path));
+        None
     }
 
     fn list(
