@@ -1,7 +1,8 @@
 //! Ambit, the context layer of AI agents: it knows who is talking, what was said and remembered, and keeps it.
 //!
 //! An app is a folder of agents, connectors and texts, as `ambit new` makes one. [`Ambit::open`] opens it in a program of your
-//! own; `ambit serve` serves the same folder over HTTP.
+//! own; `ambit serve` serves the same folder over HTTP. An agent has a connector, and prompts or tools with which its model is
+//! asked, or a script that answers; without prompts, tools and script it says nothing.
 //!
 //! ```
 //! use ambit::{Ambit, Context, Result};
@@ -46,8 +47,9 @@
 //! What the program does with an app fails with [`Error`]. What it gives to one, an [`Agent`] or a listener, fails with
 //! [`storage::Error`], and there too `?` takes what an app or its storages answer.
 //!
-//! Each has an example in the crate's folder `examples`; more, on storages and drivers of your own, are beside
-//! [`storage`].
+//! Each has an example in the crate's folder `examples` (of [`Agent`] it is `own_agent`); more, on storages and drivers of your
+//! own, are beside [`storage`]. What pages of [`storage`] show is written for that crate alone: the `Ambit` there is
+//! [`storage::Ambit`], which knows contexts and no app.
 
 #[doc(hidden)]
 pub mod app_files;
@@ -76,12 +78,14 @@ pub use ambit_runtime as runtime;
 pub use ambit_runtime::tool::{ToolCaller, ToolServer};
 pub use ambit_runtime::{Authorized, Error, ErrorCode, Frame, Result};
 pub use ambit_storage as storage;
+pub use ambit_storage::lease::OnBusy;
 pub use ambit_storage::memory::Memory;
 pub use ambit_storage::storage::{
     ChatHistoryStorage, HistoryOptions, Message, Role, StorageKind, UsageStorage,
 };
 pub use ambit_storage::{
-    Agent, Caller, Context, SessionIdentity, SessionQuery, Stores, Usage, UsageField, User,
+    Agent, AmbitSettings, Caller, Context, SessionIdentity, SessionQuery, Stores, Usage,
+    UsageField, User,
 };
 pub use library::{
     AgentHandle, AgentSession, AgentSessionBuilder, Ambit, AmbitBuilder, AppSource, Response,

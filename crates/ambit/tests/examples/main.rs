@@ -11,6 +11,8 @@ mod expected;
 mod first_answer;
 #[path = "../../examples/listeners.rs"]
 mod listeners;
+#[path = "../../examples/own_agent.rs"]
+mod own_agent;
 #[path = "../../examples/server_in_axum.rs"]
 mod server_in_axum;
 #[path = "../../examples/stream.rs"]
@@ -29,6 +31,7 @@ const EXAMPLES: &[(&str, fn())] = &[
     ("contexts", || contexts::main().unwrap()),
     ("first_answer", || first_answer::main().unwrap()),
     ("listeners", || listeners::main().unwrap()),
+    ("own_agent", || own_agent::main().unwrap()),
     ("server_in_axum", || server_in_axum::main().unwrap()),
     ("stream", || stream::main().unwrap()),
     ("tool", || tool::main().unwrap()),
