@@ -21,7 +21,8 @@ pub struct Error {
     /// What failed, for which input, and what would make it work. Never a stack, a secret, a place in a store or somebody
     /// else's data.
     pub message: String,
-    /// What the log is told besides, and nobody else: the store's own error, which says where it was.
+    /// The store's own error, which says where it was. The program and its log find it behind the message, where the error is
+    /// displayed; clients and scripts are told the message alone.
     pub cause: Option<Arc<StorageError>>,
     /// The field of the request that is to blame, as a path.
     pub param: Option<String>,
