@@ -3,11 +3,17 @@
 use super::ServerState;
 use ambit_runtime::app::{App, AppAgent};
 use ambit_runtime::{Authorized, Error, Result};
+use ambit_storage::suggestion;
 use std::sync::Arc;
 
-/// The agent with this id, for this caller; one they may not see is one that is not there.
+/// The agent with this id, for this caller; one they may not see is one that is not there. Meant may be only one that they see.
 pub fn agent(server: &ServerState, app: &App, who: &Authorized, id: &str) -> Result<Arc<AppAgent>> {
-    let missing = || Error::not_found("agent", id);
+    let missing = || {
+        let known = agents(server, app, who);
+        let mut error = Error::not_found("agent", id);
+        error.message += &suggestion::hint(id, known.iter().map(|agent| agent.id.as_str()));
+        error
+    };
     let found = app.agents.get(id).ok_or_else(missing)?;
     let agent = found
         .as_ref()

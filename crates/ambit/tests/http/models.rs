@@ -82,6 +82,24 @@ async fn g057_an_agent_of_somebody_else_answers_like_one_that_does_not_exist() {
 }
 
 #[tokio::test]
+async fn an_unknown_agent_is_answered_with_the_nearest_that_the_caller_sees() {
+    let site = Site::of(AGENTS).await;
+    for (id, claims, hint) in [
+        ("helo", json!({"sub": "bob"}), "; did you mean \"hello\"?"),
+        ("ann", json!({"sub": "bob"}), ""),
+        ("ann", json!({"sub": "ann"}), "; did you mean \"anns\"?"),
+    ] {
+        let body = json!({"model": id, "messages": [{"role": "user", "content": "x"}]});
+        let request = site.request(Method::POST, "/v1/chat/completions");
+        let request = request.bearer_auth(token(&claims)).json(&body);
+        let answer = Answer::of(request).await;
+        assert_eq!(answer.failure(), (404, "not_found".to_owned(), None));
+        let message = json!(format!("agent \"{id}\" not found{hint}"));
+        assert_eq!(answer.json()["error"]["message"], message, "{claims}");
+    }
+}
+
+#[tokio::test]
 async fn an_agent_is_a_model_to_clients_of_openai() {
     let site = Site::development().await;
     let expected = json!({"id": "hello", "object": "model", "created": 0, "owned_by": "ambit"});
