@@ -30,6 +30,7 @@ pub fn check(root: &Path, environment: &BTreeMap<String, String>) -> Result<Vec<
     problems.extend(scripts(&app, engine));
     problems.extend(servers(&app, engine));
     problems.extend(listeners(&app, engine));
+    problems.extend(unasked_models(&app));
     problems.sort_by(|one, other| one.file.cmp(&other.file));
     problems.dedup();
     Ok(problems)
@@ -126,6 +127,22 @@ fn listeners(app: &App, engine: &Engine) -> Vec<FileProblem> {
         }));
     }
     problems
+}
+
+/// Connectors that nothing leads to: an agent without prompts and tools leaves its model out, and without a script it says nothing.
+fn unasked_models(app: &App) -> impl Iterator<Item = FileProblem> {
+    let silent = app.agents.values().flatten().filter(|agent| {
+        let package = &agent.package;
+        let has_prompts = !agent.prompts.is_empty() || !agent.presets.is_empty();
+        let has_tools = !package.mcp.servers.is_empty() || !package.options.tools.is_empty();
+        !package.connector.is_empty() && !has_prompts && !has_tools && agent.hooks.is_none()
+    });
+    silent.map(|agent| {
+        let file = format!("{}/package.yao", agent.folder);
+        let message =
+            "\"connector\": the model is not asked: the agent has neither prompts nor tool servers";
+        FileProblem::new(Severity::Warning, &file, message)
+    })
 }
 
 /// Why a script cannot be used.

@@ -104,6 +104,37 @@ async fn g146_what_a_listener_exports_that_is_no_event_is_told() {
 }
 
 #[tokio::test]
+async fn a_connector_whose_model_nothing_asks_is_told() {
+    let script = "export function Create(ctx) { ctx.Send(\"hello\"); }";
+    let files = [
+        ("connectors/c.conn.yao", "type: scripted"),
+        ("mcps/box.mcp.yao", "transport: process"),
+        ("assistants/silent/package.yao", "name: A\nconnector: c"),
+        ("assistants/named/package.yao", "name: A"),
+        (
+            "assistants/inline/package.yao",
+            "name: A\nconnector: c\nprompts: [{ role: system, content: x }]",
+        ),
+        ("assistants/file/package.yao", "name: A\nconnector: c"),
+        (
+            "assistants/file/prompts.yml",
+            "- { role: system, content: x }",
+        ),
+        (
+            "assistants/tools/package.yao",
+            "name: A\nconnector: c\nmcp: { servers: [box] }",
+        ),
+        ("assistants/script/package.yao", "name: A\nconnector: c"),
+        ("assistants/script/src/index.ts", script),
+    ];
+    let told = texts(&check(folder(&files).path(), &BTreeMap::new()).unwrap());
+    let expected = [
+        "Warning assistants/silent/package.yao: \"connector\": the model is not asked: the agent has neither prompts nor tool servers",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
 async fn every_script_of_the_fixture_compiles() {
     let environment = environment(&[("MODEL_HOST", "http://localhost")]);
     let problems = check(fixture(), &environment).unwrap();
