@@ -34,7 +34,7 @@ config! {
         memory: MemorySettings,
         /// Traces of turns.
         trace: TracingSettings,
-        /// Who sees agents that do not say it themselves: `private` unless the server runs in development.
+        /// Who sees agents that do not say it themselves: `private` unless the server runs without sign-in.
         visibility: Option<DefaultVisibility>,
     }
 

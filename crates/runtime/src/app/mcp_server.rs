@@ -29,7 +29,7 @@ config! {
         tags: Vec<String>,
         /// Its version.
         version: String,
-        /// How it is reached.
+        /// How it is reached; required, here or as `type`.
         transport: Option<TransportKind>,
         /// The same as `transport`.
         #[key = "type"]

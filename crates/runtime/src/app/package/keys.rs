@@ -28,7 +28,7 @@ config! {
         /// A `worker` cannot be asked over HTTP and is not listed.
         #[key = "type"]
         kind: AgentKind = "assistant",
-        /// The connector of its model: an id, or `use::<role>`; without it that of the role `default`.
+        /// The connector of its model: an id, or `use::<role>`; without it that of the role `default`. An agent without prompts and tools of its own does not ask its model.
         connector: String,
         /// Which connectors a client may choose from.
         connector_options: ConnectorChoice,

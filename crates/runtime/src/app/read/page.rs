@@ -15,8 +15,9 @@ A duration is a number of seconds or a text such as `\"30s\"`, with `ms`, `s`, `
 such as `\"64MiB\"`, with `B`, `kB`, `MB`, `GB`, `KiB`, `MiB` or `GiB`. Keys of a nested object are written with dots; `[]` is each item of
 a list and `<name>` each key of an object whose keys one chooses.
 
-`ambit check` says what is wrong in an app, with file and line. `ambit schema FOLDER` writes JSON Schemas of these files for editors;
-`ambit new` puts them into a new app.
+`ambit check` says what is wrong in an app, with file and line. `ambit schema`, called in the app's folder, writes JSON Schemas of these
+files to `.vscode/schemas`, where editors look for them (`ambit schema FOLDER` to a folder of your choice, for schemas alone); `ambit new`
+puts them into a new app.
 
 ";
 
