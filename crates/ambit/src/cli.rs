@@ -12,7 +12,7 @@ use ambit_storage::Ambit;
 use clap::{Parser, Subcommand};
 use std::io::Write;
 
-/// Serves AI agents and looks after their contexts. Without arguments it serves the welcome app.
+/// Serves AI agents and looks after their contexts. `ambit` alone serves: the app of AMBIT_APP, else the welcome app.
 #[derive(Parser, Debug)]
 #[command(name = "ambit", version, arg_required_else_help = true)]
 pub struct Cli {
@@ -90,12 +90,7 @@ pub async fn run(cli: Cli) -> Result<CommandOutcome> {
             .map(|()| CommandOutcome::Done)
             .map_err(Into::into),
         CliCommand::Access(access) => access::run(stores, access, &mut out).await,
-        CliCommand::Keys(keys) => {
-            // The first key of a server can be made before it has ever run.
-            let ambit = stores.begin().await?;
-            let ran = keys::run(&ambit, keys, &mut out).await;
-            closed(&ambit, ran).await
-        }
+        CliCommand::Keys(keys) => about_keys(stores, keys, &mut out).await,
         CliCommand::Context(context) => {
             let ambit = stores.open().await?;
             let ran = about_context(&ambit, context, &mut out).await;
@@ -121,6 +116,30 @@ async fn closed(ambit: &Ambit, ran: Result<CommandOutcome>) -> Result<CommandOut
     let closed = ambit.close().await;
     let outcome = ran?;
     closed?;
+    Ok(outcome)
+}
+
+async fn about_keys(
+    stores: &StoreOptions,
+    command: &keys::KeysCommand,
+    out: &mut output::Output,
+) -> Result<CommandOutcome> {
+    if !matches!(command, keys::KeysCommand::New(_)) {
+        let ambit = stores.open().await?;
+        let ran = keys::run(&ambit, command, out).await;
+        return closed(&ambit, ran).await;
+    }
+    // The first key of a server can be made before it has ever run.
+    let missing = stores.missing()?;
+    let ambit = stores.begin().await?;
+    let ran = keys::run(&ambit, command, out).await;
+    let outcome = closed(&ambit, ran).await?;
+    if let Some(path) = missing {
+        eprintln!(
+            "ambit: the key is in {}, a new store; a server of the app in FOLDER reads FOLDER/ambit.db, unless --store or --data names another",
+            output::one_line(&path)
+        );
+    }
     Ok(outcome)
 }
 

@@ -71,6 +71,13 @@ impl StoreOptions {
         Ok(self.acting(stores.open().await?))
     }
 
+    /// The first store that is not there yet, where it would be made.
+    pub fn missing(&self) -> Result<Option<String>> {
+        let stores = self.stores(Path::new(DATA_FILE))?;
+        let missing = stores.urls().find_map(missing);
+        Ok(missing.map(str::to_owned))
+    }
+
     /// Opens the stores, and makes those that are not there yet.
     pub async fn begin(&self) -> Result<Ambit> {
         Ok(self.acting(self.open_for(Path::new("")).await?))
@@ -158,16 +165,20 @@ fn from_environment(default: &Path) -> Result<Vec<String>> {
 
 /// A command looks at what is stored; it does not begin an empty store where nobody has put one.
 fn check_is_there(url: &str) -> Result<()> {
+    missing(url).map_or(Ok(()), |path| {
+        Err(CommandError::Refused(format!(
+            "there is no store at {path}; name it with --store or --data, or in {STORE_VARIABLE}"
+        )))
+    })
+}
+
+/// Where a store of files would be that is not there.
+fn missing(url: &str) -> Option<&str> {
     let Some(("sqlite" | "file", address)) = url.split_once(':') else {
-        return Ok(());
+        return None;
     };
     let path = address.split('?').next().unwrap_or_default();
-    if Path::new(path).exists() {
-        return Ok(());
-    }
-    Err(CommandError::Refused(format!(
-        "there is no store at {path}; name it with --store or --data, or in {STORE_VARIABLE}"
-    )))
+    (!Path::new(path).exists()).then_some(path)
 }
 
 fn text(path: &Path) -> Result<&str> {

@@ -11,6 +11,7 @@ use ambit::auth::{AuthConfig, RequestCaller};
 use ambit::environment::environment;
 use ambit::http;
 use ambit_runtime::Authorized;
+use ambit_storage::suggestion;
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
@@ -21,6 +22,20 @@ pub enum AccessCommand {
     /// Says whether a request is granted, and which rules say so
     Explain(ExplainArguments),
 }
+
+/// What is told of a caller by a name of its own; further claims are the app's.
+const CLAIMS: [&str; 10] = [
+    "user_id",
+    "team_id",
+    "tenant_id",
+    "constraints",
+    "roles",
+    "scope",
+    "client_id",
+    "session_id",
+    "sub",
+    "remember_me",
+];
 
 /// A request by somebody.
 #[derive(Args, Debug)]
@@ -78,10 +93,27 @@ fn target(config: &AuthConfig, what: &str) -> Result<RequestTarget> {
     found.ok_or_else(refused)
 }
 
+/// Refuses a claim that is a known one, misspelt: it would say nothing, and the answer would be about somebody else.
+fn check_claims(person: &Authorized) -> Result<()> {
+    for claim in person.claims.keys() {
+        let known = CLAIMS.iter().copied();
+        if CLAIMS.contains(&claim.as_str()) {
+            continue;
+        }
+        if let Some(meant) = suggestion::nearest(claim, known) {
+            return Err(CommandError::Refused(format!(
+                "<WHO> says \"{claim}\", which nothing reads; did you mean \"{meant}\"?"
+            )));
+        }
+    }
+    Ok(())
+}
+
 async fn caller(config: &AuthConfig, stores: &StoreOptions, who: &str) -> Result<RequestCaller> {
     if who.trim_start().starts_with('{') {
         let person: Authorized = serde_json::from_str(who)
             .map_err(|error| CommandError::Refused(format!("<WHO> is no identity: {error}")))?;
+        check_claims(&person)?;
         return Ok(RequestCaller::of(person)?);
     }
     let roles: Vec<&str> = who.split(',').map(str::trim).collect();

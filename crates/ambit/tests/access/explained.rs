@@ -162,6 +162,10 @@ fn what_cannot_be_meant_is_refused() {
             &["access", "explain", "{\"user_id\": 1}", "GET /usage"],
             "ambit: <WHO> is no identity: invalid type: integer `1`, expected a string at line 1 column 13\n",
         ),
+        (
+            &["access", "explain", "{\"role\": [\"boss\"]}", "GET /usage"],
+            "ambit: <WHO> says \"role\", which nothing reads; did you mean \"roles\"?\n",
+        ),
     ] {
         let (code, out, error) = run(&folder, arguments);
         assert_eq!(

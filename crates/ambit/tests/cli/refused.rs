@@ -174,6 +174,8 @@ fn a_store_that_is_not_there_is_not_made() {
         &["usage"],
         &["doctor"],
         &["backup", "copy.db"],
+        &["keys", "ls"],
+        &["keys", "revoke", "k1"],
     ] {
         assert_eq!(
             place.run_as(arguments),
@@ -187,6 +189,19 @@ fn a_store_that_is_not_there_is_not_made() {
         "{folder:?}"
     );
     assert_eq!(std::fs::read_dir(place.path("")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_key_that_begins_a_store_says_where_it_is() {
+    let place = Place::new();
+    let new = ["keys", "new", "--user", "ann"];
+    let first = place.run_as(&new);
+    let words = "ambit: the key is in ambit.db, a new store; a server of the app in FOLDER reads FOLDER/ambit.db, unless --store \
+        or --data names another\n";
+    assert_eq!((first.code, first.err.as_str()), (0, words));
+    assert!(first.out.starts_with("ambit_"), "{first:?}");
+    let second = place.run_as(&new);
+    assert_eq!((second.code, second.err.as_str()), (0, ""));
 }
 
 #[tokio::test]
