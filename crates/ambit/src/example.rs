@@ -36,8 +36,9 @@ pub async fn run() -> Result<()> {
         println!("  {:?}: {}", message.role, message.text());
     }
     if let Some(spent) = agent.usage().aggregate().await? {
+        let plural = if spent.records == 1 { "" } else { "s" };
         println!(
-            "spent {} tokens in {} model calls",
+            "spent {} tokens in {} model call{plural}",
             spent.total_tokens, spent.records
         );
     }
@@ -51,7 +52,7 @@ async fn converse(ambit: &Ambit) -> Result<()> {
     let visit = agent.context().memory()?.incr("visits", 1.0).await?;
     let history = agent.history();
     history
-        .add_message(Message::user(format!("hello for the {visit}. time")))
+        .add_message(Message::user(format!("hello, this is visit {visit}")))
         .await?;
     history
         .add_message(Message::assistant("hello again, how can I help?"))

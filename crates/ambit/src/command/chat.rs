@@ -24,7 +24,7 @@ pub struct ChatArguments {
     /// The chat to go on with; a new one if not given
     #[arg(long)]
     chat: Option<String>,
-    /// Who is talking, to an app that runs here
+    /// Who is talking, to an app that runs here; acts without limits on data, whatever the app's access rules say
     #[arg(long, default_value = "dev", conflicts_with = "url")]
     user: String,
     /// The folder of the app that runs here

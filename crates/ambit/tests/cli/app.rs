@@ -192,9 +192,17 @@ fn a_turn_that_fails_is_told_and_the_conversation_goes_on() {
     assert_eq!(said.code, 2);
     assert!(said.out.ends_with("\necho: hello\n"), "{}", said.out);
     assert!(said.err.contains("broke off"), "{}", said.err);
-    let said = talk(chat("nobody"), "hello\n");
-    assert_eq!((said.code, said.out.as_str()), (2, ""));
-    assert!(said.err.contains("\"nobody\" not found"), "{}", said.err);
+}
+
+#[test]
+fn a_chat_with_an_agent_that_is_not_there_is_refused_before_anything_is_said() {
+    let place = Place::new();
+    let app = repository("crates/ambit/tests/stories/app");
+    let app = app.to_str().unwrap();
+    let chat = ["--data", ".", "chat", "nobody", "--app", app];
+    let ran = place.run_as(&chat);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(ran.err.contains("\"nobody\" not found"), "{}", ran.err);
 }
 
 #[test]

@@ -14,15 +14,15 @@ fn the_demo_runs_and_goes_on_when_run_again() {
             "opened sqlite:ambit-example.db\n\
              wrote chatHistory_SupportAgent_user-123, usage_SupportAgent_user-123\n\
              found chatHistory_SupportAgent_user-123 again; it holds:\n\
-             \x20 User: hello for the 1. time\n\
+             \x20 User: hello, this is visit 1\n\
              \x20 Assistant: hello again, how can I help?\n\
-             spent 20 tokens in 1 model calls\n\
+             spent 20 tokens in 1 model call\n\
              run it again: the conversation goes on where it was\n"
         )
     );
     let second = place.run_as(&["demo"]);
     assert!(
-        second.out.contains("User: hello for the 2. time"),
+        second.out.contains("User: hello, this is visit 2"),
         "{second:?}"
     );
     let rows = place.run_as(&[

@@ -36,8 +36,13 @@ impl LocalPeer {
             user_id: Some(arguments.user.clone()),
             ..Authorized::default()
         };
+        let runtime = runtime.await?;
+        if let Err(unknown) = runtime.app().agent(&arguments.agent) {
+            runtime.close(GRACE).await?;
+            return Err(unknown.into());
+        }
         Ok(Self {
-            runtime: runtime.await?,
+            runtime,
             who,
             agent: arguments.agent.clone(),
         })
