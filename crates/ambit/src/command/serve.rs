@@ -8,7 +8,7 @@ use crate::settings::serve::{LogFormat, ServeArguments, ServeSettings};
 use ambit::auth::{AuthConfig, Authenticator};
 use ambit::http::{self, HttpMetrics, ServerState};
 use ambit_runtime::app::{App, FileProblem};
-use ambit_runtime::{Runtime, RuntimeSettings};
+use ambit_runtime::{Authorized, DataConstraints, Runtime, RuntimeSettings};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::IsTerminal;
@@ -206,10 +206,8 @@ fn greet(
 ) {
     let app = runtime.app();
     let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
-    let agents: Vec<&str> = usable
-        .filter(|agent| !agent.is_worker())
-        .map(|agent| agent.id.as_str())
-        .collect();
+    let asked: Vec<_> = usable.filter(|agent| !agent.is_worker()).collect();
+    let agents: Vec<&str> = asked.iter().map(|agent| agent.id.as_str()).collect();
     let base = &settings.base;
     println!("Ambit serves {} on http://{address}{base}", name(&app));
     println!(
@@ -225,7 +223,14 @@ fn greet(
             "development mode: whoever reaches this address is the developer, so it is reached from this machine alone"
         );
     }
-    let agent = agents.first().copied().unwrap_or("AGENT");
+    println!("routes: http://{address}/openapi.json");
+    let stranger = Authorized {
+        constraints: DataConstraints::usual(&Authorized::default()),
+        ..Authorized::default()
+    };
+    let mut asked = asked.iter();
+    let public = asked.find(|agent| app.visible(agent, &stranger, auth.is_development()));
+    let agent = public.map_or("AGENT", |agent| agent.id.as_str());
     let token = if auth.is_development() {
         ""
     } else {

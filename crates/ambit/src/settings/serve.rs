@@ -22,7 +22,7 @@ pub struct ServeArguments {
     /// The address to listen on, else AMBIT_LISTEN, else 127.0.0.1:8080
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// Changed files of the app take effect at once, and errors show the scripts' stacks; only on this machine
+    /// Changed files of the app take effect at once, and errors show the scripts' stacks; only on this machine. Who may call stays as the app says
     #[arg(long)]
     dev: bool,
     /// Lets everybody read /metrics, not only admins; or AMBIT_PUBLIC_METRICS=true

@@ -97,6 +97,34 @@ async fn without_an_app_the_welcome_app_is_served_until_the_process_is_told_to_s
     assert!(folder.path().join("ambit.db").exists());
 }
 
+#[test]
+fn an_agent_is_tried_that_callers_may_see() {
+    let private = (
+        "assistants/alone/package.yao",
+        r#"{"name": "Alone", "connector": "script"}"#,
+    );
+    let (hello, others) = (HELLO[1], [HELLO[0], HELLO[3], TOKENS, private]);
+    for (files, tried) in [(&[hello][..], "hello"), (&[], "AGENT")] {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in others.iter().chain(files) {
+            write(&folder.path().join(name), text);
+        }
+        let arguments = ["serve", ".", "--listen", "127.0.0.1:0"];
+        let mut server = Serving(command(&folder, &arguments).spawn().unwrap());
+        drop(log(&mut server.0));
+        let (base, printed) = address(&mut server.0);
+        let document = base.replace("/v1", "/openapi.json");
+        assert!(
+            printed.contains(&format!("routes: {document}\n")),
+            "{printed}"
+        );
+        assert!(
+            printed.contains(&format!("\"model\":\"{tried}\"")),
+            "{printed}"
+        );
+    }
+}
+
 /// Asks until this is answered.
 async fn await_answer(base: &str, key: &str, expected: &str) {
     let began = std::time::Instant::now();
