@@ -376,6 +376,21 @@ async fn bulk_usage_and_events_read_as_they_are_printed() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_turn_ends_with_what_a_listener_answers() -> Result<()> {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let ambit = builder().open().await?;
+    ambit.before::<ContextSaving>(async |_| {
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        Err(ambit::Error::invalid("name", "the name is taken").into())
+    });
+    let session = ambit.agent("SupportAgent")?.for_user_id("ann").await?;
+    let error = session.respond("Hello").await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::InvalidArgument, "{error}");
+    assert_eq!(ASKED.load(Ordering::Relaxed), 1);
+    ambit.close().await
+}
+
+#[tokio::test]
 async fn a_caller_reaches_no_other_user() -> Result<()> {
     let ambit = builder().open().await?;
     let support = ambit.agent("SupportAgent")?;

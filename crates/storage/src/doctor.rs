@@ -39,6 +39,9 @@ pub struct DoctorReport {
 /// Expired values erased in one go.
 const SWEEP: usize = 500;
 
+/// Index rows that are read at once: so many are not looked at for one that is damaged.
+const STEP: usize = 100;
+
 /// Looks at every store and every tenant's index rows; with `repairs` it mends what it can. Each finding goes to `tell`.
 pub async fn examine(
     ambit: &Ambit,
@@ -136,7 +139,7 @@ impl Doctor<'_> {
 
     async fn rows(&mut self) -> Result<()> {
         let index = self.ambit.stores().index()?;
-        let mut pages = RowPages::of(index.driver().as_ref(), RowFilter::default());
+        let mut pages = RowPages::of(index.driver().as_ref(), RowFilter::default()).in_steps(STEP);
         loop {
             let rows = match pages.next().await {
                 Ok(Some(rows)) => rows,

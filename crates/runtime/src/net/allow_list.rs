@@ -3,7 +3,7 @@
 use crate::config;
 use crate::config::{Setting, ValueKind};
 use crate::{Error, Result};
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::{Host, Url};
 
 config! {
@@ -69,7 +69,7 @@ impl AllowList {
     pub fn parse(key: &str, hosts: &[AllowedHost]) -> Result<Self> {
         let entries = hosts.iter().map(|AllowedHost(host)| {
             AllowEntry::of(host).ok_or_else(|| {
-                let what = format!("{key}: {:?} is no host", host.host);
+                let what = format!("{key}: {} is no host", json!(host.host));
                 Error::invalid(
                     key,
                     format!("{what}; write \"api.example.com\", \"*.example.com\", \"https://host:port\" or {{host, private: true}}"),

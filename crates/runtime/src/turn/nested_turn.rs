@@ -17,6 +17,7 @@ use super::turn_journal::{StepLog, TurnJournal};
 use super::turn_parts::TurnParts;
 use super::usage::TurnUsage;
 use crate::app::AppAgent;
+use crate::chat::{self, ChatMessage};
 use crate::ctx::ScriptContext;
 use crate::ctx::{CalleeKind, DetachedContextOptions, NestedCall, TurnHost};
 use crate::error::Result;
@@ -174,13 +175,12 @@ impl AgentTurnHost {
         let NestedCall {
             callee,
             name,
-            messages: given,
             options,
             ..
         } = nested;
         let node = match options.skip.trace == Some(true) {
             true => Trace::off(&context_id).root(),
-            false => call_node(caller, callee, &name, given),
+            false => call_node(caller, callee, &name, &messages),
         };
         let mut request = self.request(caller, &options);
         request.agent.clone_from(&agent.id);
@@ -323,14 +323,15 @@ fn call_node(
     caller: &ScriptContext,
     callee: CalleeKind,
     name: &str,
-    messages: Vec<Value>,
+    messages: &[ChatMessage],
 ) -> TraceNode {
     let kind = match callee {
         CalleeKind::Agent => "agent",
         CalleeKind::Model => "step",
     };
     let options = NodeOptions::new(kind, name);
-    caller.trace.add(options.with_input(messages.into()))
+    let messages = chat::to_json(messages);
+    caller.trace.add(options.with_input(messages))
 }
 
 #[cfg(test)]

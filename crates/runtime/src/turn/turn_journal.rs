@@ -213,8 +213,13 @@ fn pause(failures: u32) -> Duration {
     backoff(FIRST_PAUSE, LONGEST_PAUSE, failures)
 }
 
-/// True where the same write may succeed later.
+/// True where the same write may succeed later. What a listener of the program answers passes only where it says so.
 fn may_pass(error: &StorageError) -> bool {
+    if let StorageError::Unavailable { source, .. } = error
+        && let Some(own) = source.as_ref().and_then(|it| it.downcast_ref::<Error>())
+    {
+        return own.code == ErrorCode::Unavailable;
+    }
     matches!(
         error,
         StorageError::Unavailable { .. }

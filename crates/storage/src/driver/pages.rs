@@ -92,6 +92,12 @@ impl<'a> RowPages<'a> {
         }
     }
 
+    /// Reads this many at once. One damaged row fails the whole page that it is on.
+    pub fn in_steps(mut self, rows: usize) -> Self {
+        self.page.limit = rows;
+        self
+    }
+
     /// The next ones; `None` where there are no more. A chain whose primary is down may give fewer than are wanted before
     /// its end.
     pub async fn next(&mut self) -> Result<Option<Vec<IndexRow>>> {

@@ -9,6 +9,9 @@ use crate::turn::agent_run::AgentRun;
 use crate::turn::create::ModelCallPlan;
 use serde_json::{Map, Value};
 
+/// Options that a request may give and a script's own call of a model may not.
+const NOT_FOR_SCRIPTS: [&str; 4] = ["logit_bias", "parallel_tool_calls", "modalities", "audio"];
+
 /// A call of a model as a script wants it: nothing of its agent is added.
 pub(super) struct ScriptModelCall {
     pub run: AgentRun,
@@ -32,7 +35,8 @@ impl NestedWork {
             })?,
             _ => Vec::new(),
         };
-        let generation = GenerationOptions::from(options).known().into();
+        let mut generation = GenerationOptions::from(options).known();
+        generation.retain(|name, _| !NOT_FOR_SCRIPTS.contains(&name.as_str()));
         let run = AgentRun {
             index: 0,
             chain: vec![agent.id.clone()],
@@ -47,7 +51,7 @@ impl NestedWork {
             messages: None,
             call: CallOptions {
                 connector: Some(connector),
-                generation,
+                generation: generation.into(),
                 tools,
                 disable_global_prompts: Some(true),
                 ..CallOptions::default()

@@ -18,13 +18,16 @@ pub struct RepairReport {
     pub failed: Vec<(String, String)>,
 }
 
+/// Index rows that are read at once: so many are not looked at for one that is damaged.
+const STEP: usize = 64;
+
 impl ChainDriver {
     /// Repairs every space that has an index row in some driver. Spaces without one (memory, ledgers) are repaired by
     /// `repair_space`, or by the next write to them.
     pub async fn repair(&self) -> Result<RepairReport> {
         let mut done = RepairReport::default();
         for member in self.members() {
-            let mut pages = RowPages::of(&*member.driver, RowFilter::default());
+            let mut pages = RowPages::of(&*member.driver, RowFilter::default()).in_steps(STEP);
             loop {
                 let rows = match pages.next().await {
                     Ok(Some(rows)) => rows,
@@ -128,7 +131,7 @@ impl ChainDriver {
 
     async fn compare_with(&self, member: &ChainMember) -> Result<Vec<String>> {
         let mut found = Vec::new();
-        let mut pages = RowPages::of(&*member.driver, RowFilter::default());
+        let mut pages = RowPages::of(&*member.driver, RowFilter::default()).in_steps(STEP);
         loop {
             let rows = match pages.next().await {
                 Ok(Some(rows)) => rows,
