@@ -7,10 +7,11 @@ use std::process::{Command, Stdio};
 /// What a command of the project answers; the error is a sentence for a person.
 pub type Result<T, E = String> = std::result::Result<T, E>;
 
-/// The repository's folder.
+/// The repository's folder: of the clone that cargo runs this in, which need not be the one that it was built in.
 pub fn root() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    manifest.parent().unwrap_or(manifest).to_owned()
+    let built = || env!("CARGO_MANIFEST_DIR").to_owned();
+    let manifest = PathBuf::from(environment("CARGO_MANIFEST_DIR").unwrap_or_else(built));
+    manifest.parent().unwrap_or(&manifest).to_owned()
 }
 
 /// A folder for what is installed outside the repository; made where it is missing.
