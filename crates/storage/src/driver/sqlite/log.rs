@@ -37,10 +37,13 @@ pub fn page(connection: &Connection, log: &LogKey, range: LogRange) -> rusqlite:
     let sql = "SELECT l.id, l.generation, coalesce((SELECT max(seq) FROM entry WHERE log = l.id), 0)
         FROM space s JOIN log l ON l.space = s.id AND l.name = ?3 WHERE s.tenant = ?1 AND s.path = ?2";
     let key = (&log.space.tenant, &log.space.path, &log.name);
-    let found = connection.prepare_cached(sql)?.query_row(key, known);
-    let Some(found) = found.optional()? else {
+    let mut statement = connection.prepare_cached(sql)?;
+    // Kept to the end: as long as they are read, the entries are of the same snapshot.
+    let mut rows = statement.query(key)?;
+    let Some(row) = rows.next()? else {
         return Ok(LogPage::default());
     };
+    let found = known(row)?;
     let mut page = LogPage {
         head: Some(found.head),
         ..LogPage::default()
@@ -103,13 +106,7 @@ impl WriteConnection {
         entries: &[NewEntry],
         now: Millis,
     ) -> SqliteResult<WriteOutcome> {
-        let mut log = match self.log(key)? {
-            Some(log) => log,
-            None => {
-                let generation = self.next_number();
-                self.new_log(key, generation)?
-            }
-        };
+        let mut log = self.log_or_new(key)?;
         let mut seqs = Vec::with_capacity(entries.len());
         for entry in entries {
             let slot = EntrySlot {
@@ -134,6 +131,19 @@ impl WriteConnection {
         Ok(WriteOutcome::appended(log.head, seqs))
     }
 
+    /// A log that is appended to: one that is not remembered is taken for new first, which saves the look for it.
+    fn log_or_new(&mut self, key: &LogKey) -> SqliteResult<CachedLog> {
+        if let Some(log) = self.remembered_log(key) {
+            return Ok(log);
+        }
+        if let Some(log) = self.new_log(key, self.coming_number())? {
+            self.next_number();
+            return Ok(log);
+        }
+        let lost = || Error::corrupt(key.to_string(), "it is there and cannot be found");
+        Ok(self.log(key)?.ok_or_else(lost)?)
+    }
+
     /// True where the entry was stored, false where the log has its id already.
     fn insert(&self, slot: &EntrySlot<'_>) -> rusqlite::Result<bool> {
         let sql = "INSERT INTO entry (log, seq, at, entry_id, body) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -142,17 +152,21 @@ impl WriteConnection {
         Ok(self.run(sql, (slot.log, signed(slot.seq), slot.at, slot.id, body))? > 0)
     }
 
-    fn new_log(&mut self, key: &LogKey, generation: u64) -> rusqlite::Result<CachedLog> {
+    /// Makes a log; `None` where there is one of its name.
+    fn new_log(&mut self, key: &LogKey, generation: u64) -> rusqlite::Result<Option<CachedLog>> {
         let space = self.space_or_new(&key.space)?;
-        let sql = "INSERT INTO log (space, name, generation) VALUES (?1, ?2, ?3)";
-        self.run(sql, (space, &key.name, signed(generation)))?;
+        let sql =
+            "INSERT INTO log (space, name, generation) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+        if self.run(sql, (space, &key.name, signed(generation)))? == 0 {
+            return Ok(None);
+        }
         let head = Head::new(generation, 0);
         let log = CachedLog {
             id: self.connection.last_insert_rowid(),
             head,
         };
         self.remember_log(key, log);
-        Ok(log)
+        Ok(Some(log))
     }
 
     /// Moves the last activity of the space's index row, if it has one and a second has passed.
@@ -258,10 +272,11 @@ impl WriteConnection {
         entries: &[LogEntry],
     ) -> SqliteResult<WriteOutcome> {
         self.skip_numbers_to(head.generation);
-        let mut log = match self.log(key)? {
-            Some(log) => log,
+        let known = match self.log(key)? {
+            Some(log) => Some(log),
             None => self.new_log(key, head.generation)?,
         };
+        let mut log = known.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         if log.head.generation != head.generation {
             self.run("DELETE FROM entry WHERE log = ?1", [log.id])?;
             let sql = "UPDATE log SET generation = ?2 WHERE id = ?1";

@@ -19,11 +19,20 @@ impl WriteConnection {
         now: Millis,
     ) -> SqliteResult<WriteOutcome> {
         let version = self.next_number();
+        if let Operation::Set(_) = op {
+            let OperationResult { value, output } = op.apply(&key.name, None, version)?;
+            let stamp = ValueStamp {
+                version,
+                expires_at: operation::end_of_life(op, None, now, life),
+            };
+            if let Some(value) = &value
+                && self.put_new(key, value, stamp)?
+            {
+                return Ok(WriteOutcome::applied(output, Some(version)));
+            }
+        }
         let space = self.space(&key.space)?.map(|known| known.id);
-        let before = match space {
-            Some(space) => self.stored(space, &key.name)?,
-            None => None,
-        };
+        let before = self.stored(key)?;
         let live = before.clone().filter(|stored| stored.is_live(now));
         let end = live.as_ref().map(|stored| stored.expires_at);
         let expires_at = operation::end_of_life(op, end, now, life);

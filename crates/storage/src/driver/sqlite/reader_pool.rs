@@ -10,7 +10,7 @@ use crate::batch::ValueEntry;
 use crate::clock::Millis;
 use crate::driver::{ValuePart, ValueScan};
 use parking_lot::Mutex;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 /// More idle connections than this are closed.
 const IDLE: usize = 8;
@@ -33,14 +33,15 @@ impl ReaderPool {
         }
     }
 
-    /// Reads within one snapshot.
+    /// Reads within one snapshot: `work` keeps the rows of its first statement until its last one is done. Without a transaction
+    /// SQLite keeps a snapshot for as long as any statement is being read.
     pub fn read<T>(
         &self,
         doing: &str,
         work: impl FnOnce(&Connection) -> SqliteResult<T>,
     ) -> Result<T> {
         let connection = self.take()?;
-        let found = snapshot(&connection, work);
+        let found = work(&connection);
         self.give_back(connection);
         found.map_err(|stop| self.place.error(doing, stop))
     }
@@ -80,16 +81,6 @@ impl ReaderPool {
     }
 }
 
-fn snapshot<T>(
-    connection: &Connection,
-    work: impl FnOnce(&Connection) -> SqliteResult<T>,
-) -> SqliteResult<T> {
-    connection.prepare_cached("BEGIN")?.execute([])?;
-    let found = work(connection);
-    connection.prepare_cached("COMMIT")?.execute([])?;
-    found
-}
-
 /// A value, or part of it, if it is live.
 pub fn get(
     connection: &Connection,
@@ -104,13 +95,15 @@ pub fn get(
     let space = &key.space;
     let is_bare = part == ValuePart::Nothing;
     let which = (&space.tenant, &space.path, &key.name, now, is_bare);
-    let found = connection
-        .prepare_cached(sql)?
-        .query_row(which, |row| Ok((row.get(0)?, ValueRow::from_row(row, 1)?)));
-    let Some((space, stored)) = found.optional()? else {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(which)?;
+    let Some(row) = rows.next()? else {
         return Ok(None);
     };
-    stored.entry(connection, space, &key.name, part).map(Some)
+    let stored = ValueRow::from_row(row, 1)?;
+    stored
+        .entry(connection, row.get(0)?, &key.name, part)
+        .map(Some)
 }
 
 /// The live values of a space whose name matches, by name.
@@ -152,6 +145,7 @@ pub fn scan(
 
 /// What is wrong with the file, and what is wrong with what it holds.
 pub fn check(connection: &Connection) -> SqliteResult<Vec<String>> {
+    let snapshot = connection.unchecked_transaction()?;
     let mut findings = schema::quick_check(connection)?;
     for sql in [
         "SELECT 'the log ' || s.tenant || '/' || s.path || '#' || l.name || ' holds ' || count(e.seq) || ' entries, the last is '
@@ -171,5 +165,6 @@ pub fn check(connection: &Connection) -> SqliteResult<Vec<String>> {
             findings.push(finding?);
         }
     }
+    snapshot.commit()?;
     Ok(findings)
 }

@@ -94,7 +94,16 @@ impl WriteConnection {
                 self.insert_row(&row)?;
                 self.forget(&space);
             }
-            Some(before) if before.touches != row.touches => self.add_touch(&row)?,
+            Some(before) if before.touches != row.touches => {
+                self.update_touches(&row)?;
+                if before
+                    .touches
+                    .iter()
+                    .all(|touch| touch.agent != track.agent)
+                {
+                    self.add_lookups(&row)?;
+                }
+            }
             Some(_) => {}
         }
         let touches = row.touches.iter();
@@ -184,11 +193,11 @@ impl WriteConnection {
         self.add_lookups(row)
     }
 
-    fn add_touch(&self, row: &IndexRow) -> SqliteResult<()> {
+    fn update_touches(&self, row: &IndexRow) -> SqliteResult<()> {
         let touches = Json::of(&row.touches)?;
         let sql = "UPDATE identity SET touches = ?2 WHERE ordinal = ?1";
         self.run(sql, (signed(row.ordinal), touches.as_str()))?;
-        self.add_lookups(row)
+        Ok(())
     }
 
     fn add_lookups(&self, row: &IndexRow) -> SqliteResult<()> {

@@ -40,6 +40,15 @@ impl ValueRow {
         })
     }
 
+    fn plain(json: &Json, stamp: ValueStamp) -> Self {
+        Self {
+            body: Some(json.clone()),
+            length: 1,
+            version: stamp.version,
+            expires_at: stamp.expires_at,
+        }
+    }
+
     pub(super) fn is_live(&self, now: Millis) -> bool {
         self.expires_at.is_none_or(|end| end > now)
     }
@@ -142,19 +151,55 @@ impl WriteConnection {
         let Some(space) = self.space(&key.space)?.map(|known| known.id) else {
             return Ok(None);
         };
-        let stored = self.stored(space, &key.name)?;
+        let stored = self.stored(key)?;
         Ok(stored
             .filter(|stored| stored.is_live(now))
             .map(|stored| (space, stored)))
     }
 
-    pub(super) fn stored(&self, space: i64, name: &str) -> rusqlite::Result<Option<ValueRow>> {
+    /// What is stored under this name, expired or not.
+    pub(super) fn stored(&mut self, key: &ValueKey) -> rusqlite::Result<Option<ValueRow>> {
+        let Some(known) = self.space(&key.space)? else {
+            return Ok(None);
+        };
+        if let Some(remembered) = known.values.get(&key.name) {
+            return Ok(remembered.clone());
+        }
+        let id = known.id;
         let sql =
             "SELECT body, length, version, expires_at FROM value WHERE space = ?1 AND name = ?2";
-        self.connection
+        let stored = self
+            .connection
             .prepare_cached(sql)?
-            .query_row((space, name), |row| ValueRow::from_row(row, 0))
-            .optional()
+            .query_row((id, &key.name), |row| ValueRow::from_row(row, 0))
+            .optional()?;
+        self.remember_value(key, stored.as_ref());
+        Ok(stored)
+    }
+
+    /// Stores a value where nothing is stored under its name yet; false where something is. This saves the look for new names.
+    pub(super) fn put_new(
+        &mut self,
+        key: &ValueKey,
+        value: &StoredValue,
+        stamp: ValueStamp,
+    ) -> SqliteResult<bool> {
+        let StoredValue::Plain(json) = value else {
+            return Ok(false);
+        };
+        if self.is_value_remembered(key) {
+            return Ok(false);
+        }
+        let space = self.space_or_new(&key.space)?;
+        let sql = "INSERT INTO value (space, name, body, length, version, expires_at) VALUES (?1, ?2, ?3, 1, ?4, ?5)
+            ON CONFLICT DO NOTHING";
+        let version = signed(stamp.version);
+        let values = (space, &key.name, json.as_str(), version, stamp.expires_at);
+        if self.run(sql, values)? == 0 {
+            return Ok(false);
+        }
+        self.remember_value(key, Some(&ValueRow::plain(json, stamp)));
+        Ok(true)
     }
 
     /// Replaces what is there, expired or not, by this value.
@@ -178,9 +223,18 @@ impl WriteConnection {
             before,
         };
         match value {
-            Some(value) => self.replace(&place, value, stamp)?,
+            Some(value) => {
+                self.replace(&place, value, stamp)?;
+                match value {
+                    StoredValue::Plain(json) => {
+                        self.remember_value(key, Some(&ValueRow::plain(json, stamp)));
+                    }
+                    StoredValue::List(_) => self.forget_value(key),
+                }
+            }
             None if place.before.is_some() => {
                 self.erase_value(&place)?;
+                self.remember_value(key, None);
                 self.forget_empty(&key.space, space)?;
             }
             None => {}
@@ -273,6 +327,9 @@ impl WriteConnection {
                 before: Some(stored),
             })?;
         }
+        if let Some(known) = self.space(space)? {
+            known.values.clear();
+        }
         self.forget_empty(space, id)?;
         Ok(erased(live))
     }
@@ -328,11 +385,7 @@ impl WriteConnection {
     ) -> SqliteResult<WriteOutcome> {
         let version = entry.map_or(0, |entry| entry.version);
         self.skip_numbers_to(version);
-        let space = self.space(&key.space)?.map(|known| known.id);
-        let before = match space {
-            Some(space) => self.stored(space, &key.name)?,
-            None => None,
-        };
+        let before = self.stored(key)?;
         let value = entry.map(|entry| StoredValue::from(entry.value.clone()));
         let stamp = ValueStamp {
             version,

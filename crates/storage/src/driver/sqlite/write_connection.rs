@@ -2,6 +2,7 @@
 //! The heads of logs are remembered here, so that an append reads nothing.
 
 use super::database_file::{SqliteError, SqliteResult, signed, unsigned};
+use super::value::ValueRow;
 use crate::Error;
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, BatchCheck, BatchWrite, Head, MirrorWrite, WriteOutcome};
@@ -12,8 +13,10 @@ use crate::operation::{self, Operation};
 use rusqlite::{Connection, OptionalExtension, Params};
 use std::collections::HashMap;
 
-/// More spaces than this are not remembered; all are forgotten at once and read again when needed.
+/// More spaces or values than this are not remembered; all are forgotten at once and read again when needed.
 const REMEMBERED: usize = 16_384;
+/// Values whose text is longer are not remembered.
+const SMALL: usize = 512;
 
 /// The writing connection and what it remembers of the file.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub struct WriteConnection {
     pub clock: Clock,
     counter: NumberCounter,
     spaces: HashMap<Space, CachedSpace>,
+    /// How many values were remembered since all spaces were forgotten.
+    remembered_values: usize,
     data_version: i64,
 }
 
@@ -40,6 +45,8 @@ pub struct CachedSpace {
     pub id: i64,
     /// Its logs, as far as they were used.
     pub logs: HashMap<String, CachedLog>,
+    /// Its small values, as far as they were used; `None` for one that is not there. Lists are not among them.
+    pub values: HashMap<String, Option<ValueRow>>,
     /// The index row of the space and its last activity; the outer `None` says that it was not looked up.
     pub activity: Option<Option<(u64, Millis)>>,
     /// The last touch of that row.
@@ -53,6 +60,13 @@ pub struct CachedTouch {
     pub placement: Vec<String>,
     pub agent: String,
     pub at: Millis,
+}
+
+impl CachedSpace {
+    /// True where it is known to hold something.
+    fn has_any(&self) -> bool {
+        !self.logs.is_empty() || self.values.values().any(Option::is_some)
+    }
 }
 
 impl CachedTouch {
@@ -78,6 +92,7 @@ impl WriteConnection {
             clock,
             counter: NumberCounter::default(),
             spaces: HashMap::new(),
+            remembered_values: 0,
             data_version: -1,
         }
     }
@@ -118,8 +133,13 @@ impl WriteConnection {
 
     /// Forgets what a rolled back transaction had changed.
     pub fn forget_all(&mut self) {
-        self.spaces.clear();
+        self.forget_spaces();
         self.counter = NumberCounter::default();
+    }
+
+    fn forget_spaces(&mut self) {
+        self.spaces.clear();
+        self.remembered_values = 0;
     }
 
     /// The batch whole, or nothing of it and why.
@@ -217,6 +237,11 @@ impl WriteConnection {
         self.counter.given
     }
 
+    /// The integer that is given out next.
+    pub fn coming_number(&self) -> u64 {
+        self.counter.given + 1
+    }
+
     /// No integer up to this one is given out any more.
     pub fn skip_numbers_to(&mut self, number: u64) {
         self.counter.given = self.counter.given.max(number);
@@ -248,23 +273,29 @@ impl WriteConnection {
 
     /// The row of a space, made if need be.
     pub fn space_or_new(&mut self, space: &Space) -> rusqlite::Result<i64> {
-        if let Some(known) = self.space(space)? {
+        if let Some(known) = self.spaces.get(space) {
             return Ok(known.id);
         }
-        let sql = "INSERT INTO space (tenant, path) VALUES (?1, ?2)";
-        self.run(sql, (&space.tenant, &space.path))?;
-        let id = self.connection.last_insert_rowid();
+        let sql = "INSERT INTO space (tenant, path) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        let id = match self.run(sql, (&space.tenant, &space.path))? {
+            0 => self.one(
+                "SELECT id FROM space WHERE tenant = ?1 AND path = ?2",
+                (&space.tenant, &space.path),
+            )?,
+            _ => self.connection.last_insert_rowid(),
+        };
         self.remember(space, id);
         Ok(id)
     }
 
     fn remember(&mut self, space: &Space, id: i64) {
         if self.spaces.len() >= REMEMBERED {
-            self.spaces.clear();
+            self.forget_spaces();
         }
         let known = CachedSpace {
             id,
             logs: HashMap::new(),
+            values: HashMap::new(),
             activity: None,
             touch: None,
         };
@@ -294,12 +325,16 @@ impl WriteConnection {
             BatchWrite::Mirror(MirrorWrite::Row(row)) => {
                 self.forget(&row.space());
             }
-            BatchWrite::Untrack { .. } => self.spaces.clear(),
+            BatchWrite::Untrack { .. } => self.forget_spaces(),
         }
     }
 
     /// A space without logs and values leaves no row, which would tell its owner's name.
     pub fn forget_empty(&mut self, space: &Space, id: i64) -> rusqlite::Result<()> {
+        let known = self.spaces.get(space);
+        if known.is_some_and(CachedSpace::has_any) {
+            return Ok(());
+        }
         let sql =
             "DELETE FROM space WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM value WHERE space = ?1)
             AND NOT EXISTS (SELECT 1 FROM log WHERE space = ?1)";
@@ -307,6 +342,12 @@ impl WriteConnection {
             self.forget(space);
         }
         Ok(())
+    }
+
+    /// A log that needs no look into the file.
+    pub fn remembered_log(&self, log: &LogKey) -> Option<CachedLog> {
+        let known = self.spaces.get(&log.space)?;
+        known.logs.get(&log.name).copied()
     }
 
     /// A log, if there is one.
@@ -323,6 +364,38 @@ impl WriteConnection {
         };
         self.remember_log(log, found);
         Ok(Some(found))
+    }
+
+    /// Whether it is known what is stored under this name.
+    pub fn is_value_remembered(&self, key: &ValueKey) -> bool {
+        let known = self.spaces.get(&key.space);
+        known.is_some_and(|known| known.values.contains_key(&key.name))
+    }
+
+    /// Remembers what is stored under this name now.
+    pub fn remember_value(&mut self, key: &ValueKey, row: Option<&ValueRow>) {
+        let is_small = |row: &ValueRow| {
+            let body = row.body.as_ref();
+            body.is_some_and(|body| body.as_str().len() <= SMALL)
+        };
+        if self.remembered_values >= REMEMBERED {
+            self.forget_spaces();
+        }
+        let Some(known) = self.spaces.get_mut(&key.space) else {
+            return;
+        };
+        if row.is_none_or(is_small) {
+            known.values.insert(key.name.clone(), row.cloned());
+            self.remembered_values += 1;
+        } else {
+            known.values.remove(&key.name);
+        }
+    }
+
+    pub fn forget_value(&mut self, key: &ValueKey) {
+        if let Some(known) = self.spaces.get_mut(&key.space) {
+            known.values.remove(&key.name);
+        }
     }
 
     pub fn remember_log(&mut self, log: &LogKey, found: CachedLog) {
