@@ -16,11 +16,13 @@ pub mod sqlite;
 mod state;
 mod striped_locks;
 mod watch;
+mod work;
 
 pub(crate) use pages::LogPages;
 pub use pages::{RowPages, ValuePages, first_row};
 pub use state::StoreContents;
 pub use watch::{LogWatch, WatchHub};
+pub use work::{WorkCounters, WorkCounts};
 
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, Head, LogEntry, SizeLimits, ValueEntry, WriteOutcome};
@@ -233,6 +235,8 @@ pub struct DriverOptions {
     pub force: bool,
     /// Called at named points of a write, so that tests can kill the process there.
     pub fault_points: FaultPoints,
+    /// Counts what it does.
+    pub work: WorkCounters,
 }
 
 /// What a successful write has survived.

@@ -32,7 +32,16 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 #[utoipa::path(get, path = "/metrics", tag = "operation",
     responses((status = 200, description = "Prometheus' text", content_type = "text/plain", body = String)))]
 async fn show_metrics(State(server): State<SharedState>) -> impl IntoResponse {
-    let text = server.measures.handle.render();
+    let mut text = server.measures.handle.render();
+    let work = server.runtime.stores().options().work.counts();
+    for (name, count) in [
+        ("ambit_store_commits_total", work.commits),
+        ("ambit_store_synced_commits_total", work.synced_commits),
+        ("ambit_store_statements_total", work.statements),
+        ("ambit_store_pages_total", work.pages),
+    ] {
+        text.push_str(&format!("# TYPE {name} counter\n{name} {count}\n\n"));
+    }
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }
 

@@ -6,6 +6,7 @@ mod anew;
 mod basics;
 mod boxed;
 mod broken_off;
+mod budget;
 mod called;
 mod cancelled;
 mod carried;

@@ -54,6 +54,11 @@ pub async fn place_with(list: &[(&str, &str)], set: impl FnOnce(&mut RuntimeSett
     opened(list, stores, set).await
 }
 
+/// A runtime over these stores.
+pub async fn place_over(list: &[(&str, &str)], stores: Stores) -> Place {
+    opened(list, stores, |_| {}).await
+}
+
 /// A node over a store that others have too, whose agents have these tools.
 pub async fn node(list: &[(&str, &str)], store: &Arc<dyn Driver>, tools: Tools) -> Place {
     node_with(list, store, |settings| {

@@ -70,7 +70,8 @@ pub struct SqliteDriver {
 impl SqliteDriver {
     /// Opens the file, brings it to the present form and starts the writer.
     pub async fn open(address: &str, options: DriverOptions) -> Result<Self> {
-        let place = DatabaseFile::parse(address)?;
+        let mut place = DatabaseFile::parse(address)?;
+        place.work = options.work.clone();
         blocking(move || Self::start(place, options)).await
     }
 
@@ -82,9 +83,9 @@ impl SqliteDriver {
         })?;
         network::refuse_network(&place, options.force)?;
         schema::refuse_lost_file(&place)?;
-        let connection = place.create()?;
+        let mut connection = place.create()?;
         schema::bring_up(&connection, &place, &options.fault_points)?;
-        schema::prepare_writer(&connection, &place, options.durability)?;
+        schema::prepare_writer(&mut connection, &place, options.durability)?;
         let files = place.files();
         let hub = WatchHub::default();
         let writer = SqliteWriter {

@@ -2,8 +2,10 @@
 
 pub(super) use crate::driver::integer::{signed, unsigned};
 
+use crate::driver::WorkCounters;
 use crate::{Error, Result};
 use rusqlite::config::DbConfig;
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +21,8 @@ pub struct DatabaseFile {
     pub busy: Duration,
     /// The size the file may grow to, so that tests can fill it.
     pub max_pages: Option<u32>,
+    /// Counts what its connections do.
+    pub work: WorkCounters,
 }
 
 /// Which files the paths of a database name: the database and its WAL.
@@ -67,6 +71,7 @@ impl DatabaseFile {
             path,
             busy: BUSY,
             max_pages: None,
+            work: WorkCounters::default(),
         };
         for option in options.split('&').filter(|option| !option.is_empty()) {
             place.set(option)?;
@@ -133,14 +138,17 @@ impl DatabaseFile {
 
     fn connect_with(&self, more: OpenFlags) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;
-        let connection = Connection::open_with_flags(&self.path, flags)
+        let mut connection = Connection::open_with_flags(&self.path, flags)
             .map_err(|error| self.failed("opening it", error))?;
-        let prepare = || {
+        let work = self.work.clone();
+        let mut prepare = || {
             connection.busy_timeout(self.busy)?;
             connection.set_prepared_statement_cache_capacity(128);
             // Else a statement is planned again whenever other values are bound to it.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-            connection.pragma_update(None, "temp_store", "MEMORY")
+            connection.pragma_update(None, "temp_store", "MEMORY")?;
+            let count = move |_: TraceEvent<'_>| work.add_statement();
+            connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(count))
         };
         prepare().map_err(|error| self.failed("opening it", error))?;
         Ok(connection)

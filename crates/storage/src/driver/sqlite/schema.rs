@@ -1,9 +1,11 @@
 //! Bringing a file to the present form, once, however many processes open it at the same time.
 
 use super::database_file::{DatabaseFile, SqliteError, SqliteResult};
-use crate::driver::{Durability, FaultPoints};
+use crate::driver::{Durability, FaultPoints, WorkCounters};
 use crate::{Error, Result};
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, ErrorCode};
+use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
 /// The bundled SQLite must be at least this one: older ones can lose a commit when the WAL is reset.
@@ -14,6 +16,9 @@ const APPLICATION: i32 = 0x416D_6274;
 
 /// What brings a file from each version to the next; `PRAGMA user_version` counts how many were done.
 const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+
+/// A WAL of so many pages is copied into the database.
+const LONG_WAL: c_int = 1_000;
 
 /// Up to this size a file is checked whole when it is opened, which takes some 20 ms.
 const CHECKED_AT_OPEN: u64 = 8 << 20;
@@ -30,7 +35,7 @@ pub fn refuse_old_sqlite(version: i32) -> Result<()> {
 
 /// The settings of the one connection that writes.
 pub fn prepare_writer(
-    connection: &Connection,
+    connection: &mut Connection,
     place: &DatabaseFile,
     durability: Durability,
 ) -> Result<()> {
@@ -43,13 +48,30 @@ pub fn prepare_writer(
         // Removed bytes are overwritten with zeros.
         connection.pragma_update(None, "secure_delete", "ON")?;
         connection.pragma_update(None, "cache_size", -16_000)?;
-        connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
         if let Some(pages) = place.max_pages {
             connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
         }
         Ok(())
     };
-    settings().map_err(|error| place.failed("opening it", error))
+    settings()
+        .and_then(|()| count_pages(connection, place.work.clone()))
+        .map_err(|error| place.failed("opening it", error))
+}
+
+/// Counts the pages of each commit, and does what SQLite does where nobody looks: it copies a long WAL into the database.
+fn count_pages(connection: &mut Connection, work: WorkCounters) -> rusqlite::Result<()> {
+    let mut before = 0;
+    connection.wal_hook(Some(move |wal: &mut Wal, pages: c_int| {
+        // The WAL begins anew once all of it has been copied.
+        let new = if pages < before { pages } else { pages - before };
+        before = pages;
+        work.add_pages(u64::try_from(new).unwrap_or(0));
+        if pages >= LONG_WAL {
+            // What holds it up now, as a reader does, need not do so at the next commit.
+            let _ = wal.checkpoint();
+        }
+        Ok(())
+    }))
 }
 
 /// Fails where the file is gone and its WAL is not: SQLite would delete what may be the only copy, and begin empty.

@@ -19,6 +19,11 @@ impl SyncMode {
         Self { durability, is_on }
     }
 
+    /// True where the commit that was prepared last is synced.
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
     /// Says whether the commit of these jobs is synced. Must be called outside of a transaction.
     ///
     /// A lease need not be: who holds one dies with the machine, and every write under it is behind it in the WAL, so that

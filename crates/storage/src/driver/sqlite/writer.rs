@@ -248,6 +248,7 @@ impl SqliteWriter {
         self.faults.reach("sqlite.before_commit");
         self.ledger.run("COMMIT", [])?;
         self.faults.reach("sqlite.after_commit");
+        self.place.work.add_commit(self.syncs.is_on());
         Ok(())
     }
 

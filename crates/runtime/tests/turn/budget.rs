@@ -1,0 +1,87 @@
+//! What a turn costs its store, counted: a change that makes turns dearer fails here.
+
+use crate::place::{agent, ask, borrowed, end, place_over, request};
+use ambit_storage::Stores;
+use ambit_storage::driver::{DriverOptions, WorkCounts};
+use serde_json::json;
+
+/// Turns of one chat, at most. What the store does now and then belongs to none of them, and a turn on a busy machine shows what
+/// it says in more steps; so the first one within the budget ends the test.
+const TURNS: usize = 200;
+
+/// Both hooks, without tools.
+const HOOKS: &str = r#"
+    export function Create(ctx, messages) {
+        ctx.trace.Add({ type: "hook", input: messages.length }, { label: "Prepare" });
+        return { temperature: 0.2 };
+    }
+    export function Next(ctx, payload) {
+        return { data: { said: payload.completion.content } };
+    }
+"#;
+
+/// The same with two writes to memory that are durable when they return.
+const REMEMBERING: &str = r#"
+    export function Create(ctx, messages) {
+        ctx.memory.user.Incr("visits");
+        ctx.memory.chat.Set("last", messages[messages.length - 1].content);
+    }
+    export function Next(ctx, payload) {
+        return { data: { said: payload.completion.content } };
+    }
+"#;
+
+/// Turns of an existing chat over SQLite, until one is within the budget.
+async fn check(hooks: &str, budget: WorkCounts) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = DriverOptions::default();
+    let work = options.work.clone();
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    let stores = Stores::builder(options).open(&url).await.unwrap();
+    let files = agent(&json!({}), hooks);
+    let place = place_over(&borrowed(&files), stores.build().unwrap()).await;
+    let mut cheapest = None;
+    for turn in 0..TURNS {
+        let before = work.counts();
+        let frames = ask(&place, request("hello", &format!("question {turn}"))).await;
+        assert_eq!(end(&frames)["status"], "completed");
+        let cost = work.counts() - before;
+        // The first one makes the chat.
+        if turn > 0 && is_within(cost, budget) {
+            return;
+        }
+        cheapest = cheapest
+            .filter(|least: &WorkCounts| least.statements <= cost.statements)
+            .or(Some(cost));
+    }
+    panic!("the cheapest turn takes {cheapest:?}; the budget is {budget:?}");
+}
+
+fn is_within(cost: WorkCounts, budget: WorkCounts) -> bool {
+    cost.commits <= budget.commits
+        && cost.synced_commits <= budget.synced_commits
+        && cost.statements <= budget.statements
+        && cost.pages <= budget.pages
+}
+
+#[tokio::test]
+async fn a_turn_with_both_hooks_stays_within_its_budget() {
+    let budget = WorkCounts {
+        commits: 3,
+        synced_commits: 2,
+        statements: 66,
+        pages: 34,
+    };
+    check(HOOKS, budget).await;
+}
+
+#[tokio::test]
+async fn each_durable_write_to_memory_is_one_more_commit() {
+    let budget = WorkCounts {
+        commits: 5,
+        synced_commits: 4,
+        statements: 76,
+        pages: 38,
+    };
+    check(REMEMBERING, budget).await;
+}
