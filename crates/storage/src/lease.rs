@@ -10,6 +10,7 @@ use crate::json::Json;
 use crate::operation::{Operation, OperationOutput};
 use crate::pattern::Pattern;
 use crate::{Error, Result, ids};
+use futures::future::BoxFuture;
 use renewal::look_after;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,29 +65,35 @@ pub enum LeaseEnd {
 
 impl Lease {
     /// Takes the lease, or waits for it, or fails `Busy`.
-    pub async fn take(driver: Arc<dyn Driver>, key: ValueKey, on_busy: OnBusy) -> Result<Self> {
-        let holder = ids::unguessable();
-        let waiting = tickets(driver.as_ref(), &key.space).await?.len();
-        if waiting > 0 && on_busy == OnBusy::Reject {
-            return Err(queued(&key.space, waiting));
-        }
-        // Whoever comes while others wait goes behind them, even if the lease is free for a moment.
-        let taken = match waiting {
-            0 => acquire(driver.as_ref(), &key, &holder).await,
-            _ => Err(queued(&key.space, waiting)),
-        };
-        match taken {
-            Err(Error::Busy { .. }) if on_busy != OnBusy::Reject => {}
-            Err(error) if error.is_failure() => {
-                give_up(driver.as_ref(), &key, &holder).await;
-                return Err(error);
+    pub fn take(
+        driver: Arc<dyn Driver>,
+        key: ValueKey,
+        on_busy: OnBusy,
+    ) -> BoxFuture<'static, Result<Self>> {
+        Box::pin(async move {
+            let holder = ids::unguessable();
+            let waiting = tickets(driver.as_ref(), &key.space).await?.len();
+            if waiting > 0 && on_busy == OnBusy::Reject {
+                return Err(queued(&key.space, waiting));
             }
-            taken => return Ok(Self::held(driver, key, taken?)),
-        }
-        let place = LeaseTicket::take(driver.clone(), &key.space, &holder).await?;
-        let granted = place.wait(&key, on_busy).await;
-        place.leave().await?;
-        Ok(Self::held(driver, key, granted?))
+            // Whoever comes while others wait goes behind them, even if the lease is free for a moment.
+            let taken = match waiting {
+                0 => acquire(driver.as_ref(), &key, &holder).await,
+                _ => Err(queued(&key.space, waiting)),
+            };
+            match taken {
+                Err(Error::Busy { .. }) if on_busy != OnBusy::Reject => {}
+                Err(error) if error.is_failure() => {
+                    give_up(driver.as_ref(), &key, &holder).await;
+                    return Err(error);
+                }
+                taken => return Ok(Self::held(driver, key, taken?)),
+            }
+            let place = LeaseTicket::take(driver.clone(), &key.space, &holder).await?;
+            let granted = place.wait(&key, on_busy).await;
+            place.leave().await?;
+            Ok(Self::held(driver, key, granted?))
+        })
     }
 
     /// The number of the grant.

@@ -26,6 +26,7 @@ use crate::memory;
 use crate::session::{Ambit, UsageStorage};
 use crate::stores::MEMORY;
 use crate::{Error, Result};
+use futures::future::BoxFuture;
 use plan::RelocationPlan;
 use record::RelocationRecord;
 pub(crate) use record::{forget, open_moves, usage_placements};
@@ -78,23 +79,25 @@ pub async fn relocate<S: AsRef<str>>(
 }
 
 /// The row as it is once a move of it that was interrupted is finished or undone; most rows have none.
-pub(crate) async fn finish_interrupted(
-    ambit: &Ambit,
-    row: &IndexRow,
+pub(crate) fn finish_interrupted<'a>(
+    ambit: &'a Ambit,
+    row: &'a IndexRow,
     on_busy: OnBusy,
-) -> Result<IndexRow> {
-    let Some(note) = RelocationRecord::read(ambit, row).await? else {
-        return Ok(row.clone());
-    };
-    let goods = RelocationPlan::of(ambit, row, &note)?;
-    let lease = Lease::take(goods.lease_driver(), goods.lease_key(), on_busy).await?;
-    let settled = resume(ambit, &row.id, &goods, &lease).await;
-    lease.release().await?;
-    let row = settled?;
-    if row.placement == note.to {
-        goods.forget_lease().await?;
-    }
-    Ok(row)
+) -> BoxFuture<'a, Result<IndexRow>> {
+    Box::pin(async move {
+        let Some(note) = RelocationRecord::read(ambit, row).await? else {
+            return Ok(row.clone());
+        };
+        let goods = RelocationPlan::of(ambit, row, &note)?;
+        let lease = Lease::take(goods.lease_driver(), goods.lease_key(), on_busy).await?;
+        let settled = resume(ambit, &row.id, &goods, &lease).await;
+        lease.release().await?;
+        let row = settled?;
+        if row.placement == note.to {
+            goods.forget_lease().await?;
+        }
+        Ok(row)
+    })
 }
 
 async fn resume(
@@ -119,35 +122,37 @@ async fn resume(
     Ok(row)
 }
 
-async fn move_data(
-    ambit: &Ambit,
-    row: &IndexRow,
-    goods: &RelocationPlan,
+fn move_data<'a>(
+    ambit: &'a Ambit,
+    row: &'a IndexRow,
+    goods: &'a RelocationPlan,
     mut note: RelocationRecord,
-    lease: &Lease,
-) -> Result<()> {
-    let faults = &ambit.stores().options().fault_points;
-    goods.check_room().await?;
-    let index = ambit.stores().index()?;
-    index
-        .driver()
-        .commit(Batch::of([note.write(&row.id)?]))
-        .await?;
-    faults.reach("move.noted");
-    goods.copy().await?;
-    faults.reach("move.copied");
-    let nowhere = [note.in_words()];
-    goods.place(ambit, row, &nowhere, Vec::new()).await?;
-    faults.reach("move.frozen");
-    goods.catch_up().await?;
-    note.heads = goods.heads().await?;
-    let mut along: Vec<BatchWrite> = vec![note.write(&row.id)?];
-    along.extend(record::remember_usage(row, &note.to)?);
-    goods.place(ambit, row, &note.to, along).await?;
-    faults.reach("move.switched");
-    goods.erase_old(&note, lease).await?;
-    faults.reach("move.erased");
-    record::forget(ambit, &row.id).await
+    lease: &'a Lease,
+) -> BoxFuture<'a, Result<()>> {
+    Box::pin(async move {
+        let faults = &ambit.stores().options().fault_points;
+        goods.check_room().await?;
+        let index = ambit.stores().index()?;
+        index
+            .driver()
+            .commit(Batch::of([note.write(&row.id)?]))
+            .await?;
+        faults.reach("move.noted");
+        goods.copy().await?;
+        faults.reach("move.copied");
+        let nowhere = [note.in_words()];
+        goods.place(ambit, row, &nowhere, Vec::new()).await?;
+        faults.reach("move.frozen");
+        goods.catch_up().await?;
+        note.heads = goods.heads().await?;
+        let mut along: Vec<BatchWrite> = vec![note.write(&row.id)?];
+        along.extend(record::remember_usage(row, &note.to)?);
+        goods.place(ambit, row, &note.to, along).await?;
+        faults.reach("move.switched");
+        goods.erase_old(&note, lease).await?;
+        faults.reach("move.erased");
+        record::forget(ambit, &row.id).await
+    })
 }
 
 /// Refuses what would lose or double something.

@@ -15,6 +15,7 @@ use crate::memory;
 use crate::pattern::Pattern;
 use crate::report::BulkReport;
 use crate::session::{Ambit, UsageStorage};
+use futures::future::BoxFuture;
 use std::collections::HashMap;
 
 /// How a bulk operation goes about it.
@@ -96,57 +97,59 @@ async fn holds_something(driver: &dyn Driver, space: &Space) -> Result<bool> {
 
 /// Erases one stored identity, of which no move is left unfinished, on every driver on record, under its lease. True
 /// where something changed.
-async fn erase(
-    ambit: &Ambit,
-    row: &IndexRow,
-    memory: Option<&String>,
+fn erase<'a>(
+    ambit: &'a Ambit,
+    row: &'a IndexRow,
+    memory: Option<&'a String>,
     action: RemovalAction,
-) -> Result<bool> {
-    let placement = ambit.stores().chain(&row.placement)?;
-    let (driver, index) = (placement.driver(), ambit.stores().index()?);
-    let rows = match action {
-        RemovalAction::Clear => Vec::new(),
-        RemovalAction::Remove => untrack(row, memory),
-    };
-    // Only one driver erases data and rows at once. Elsewhere the rows go last, so that what could not be erased
-    // everywhere stays tracked.
-    let is_one = placement.names().len() == 1 && index.names() == placement.names();
-    let (with_data, after_data) = if is_one {
-        (rows, Vec::new())
-    } else {
-        (Vec::new(), rows)
-    };
-    let key = row.space().lease();
-    let lease = Lease::take(driver.clone(), key, OnBusy::Reject).await?;
-    let erasure = Erasure {
-        tenant: &row.tenant,
-        identity: &row.identity,
-        action,
-        on_remove: ambit.settings().usage.on_remove,
-    };
-    let erased = erase_leased(driver.as_ref(), &erasure, with_data, &lease).await;
-    if erased.is_err()
-        && let Err(error) = lease.release().await
-    {
-        tracing::warn!(session.key = %row.identity.key(), error.message = %error, "a lease was not given back; it ends by itself");
-    }
-    let had_something = erased?;
-    ambit
-        .stores()
-        .options()
-        .fault_points
-        .reach("removal.erased");
-    if action == RemovalAction::Clear {
-        return Ok(had_something);
-    }
-    if placement.names().len() > 1 {
-        // A chain has copied the row along with the data.
-        driver.commit(Batch::of(after_data.iter().cloned())).await?;
-    }
-    if index.names() != placement.names() {
-        index.driver().commit(Batch::of(after_data)).await?;
-    }
-    Ok(true)
+) -> BoxFuture<'a, Result<bool>> {
+    Box::pin(async move {
+        let placement = ambit.stores().chain(&row.placement)?;
+        let (driver, index) = (placement.driver(), ambit.stores().index()?);
+        let rows = match action {
+            RemovalAction::Clear => Vec::new(),
+            RemovalAction::Remove => untrack(row, memory),
+        };
+        // Only one driver erases data and rows at once. Elsewhere the rows go last, so that what could not be erased
+        // everywhere stays tracked.
+        let is_one = placement.names().len() == 1 && index.names() == placement.names();
+        let (with_data, after_data) = if is_one {
+            (rows, Vec::new())
+        } else {
+            (Vec::new(), rows)
+        };
+        let key = row.space().lease();
+        let lease = Lease::take(driver.clone(), key, OnBusy::Reject).await?;
+        let erasure = Erasure {
+            tenant: &row.tenant,
+            identity: &row.identity,
+            action,
+            on_remove: ambit.settings().usage.on_remove,
+        };
+        let erased = erase_leased(driver.as_ref(), &erasure, with_data, &lease).await;
+        if erased.is_err()
+            && let Err(error) = lease.release().await
+        {
+            tracing::warn!(session.key = %row.identity.key(), error.message = %error, "a lease was not given back; it ends by itself");
+        }
+        let had_something = erased?;
+        ambit
+            .stores()
+            .options()
+            .fault_points
+            .reach("removal.erased");
+        if action == RemovalAction::Clear {
+            return Ok(had_something);
+        }
+        if placement.names().len() > 1 {
+            // A chain has copied the row along with the data.
+            driver.commit(Batch::of(after_data.iter().cloned())).await?;
+        }
+        if index.names() != placement.names() {
+            index.driver().commit(Batch::of(after_data)).await?;
+        }
+        Ok(true)
+    })
 }
 
 /// True where there was something.

@@ -6,6 +6,7 @@ use crate::clock::Millis;
 use crate::driver::{Driver, LogPage, LogRange, ValuePart};
 use crate::json::Json;
 use crate::{Error, Result};
+use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -115,42 +116,44 @@ impl LogView {
     }
 
     /// Items `from` … (counted from 0), at most `limit`, in order.
-    pub(crate) async fn read(
-        &self,
-        driver: &dyn Driver,
-        space: &Space,
+    pub(crate) fn read<'a>(
+        &'a self,
+        driver: &'a dyn Driver,
+        space: &'a Space,
         from: u64,
         limit: usize,
-    ) -> Result<Vec<ViewItem>> {
-        let mut items = Vec::new();
-        let mut skip = from;
-        for piece in &self.pieces {
-            let wanted = limit - items.len();
-            if wanted == 0 {
-                break;
-            }
-            if skip >= piece.length() {
-                skip -= piece.length();
-                continue;
-            }
-            match piece {
-                ViewPiece::Kept(first, last) => {
-                    let range = first + skip..=*last;
-                    items.extend(read_kept(driver, space, range, wanted).await?);
+    ) -> BoxFuture<'a, Result<Vec<ViewItem>>> {
+        Box::pin(async move {
+            let mut items = Vec::new();
+            let mut skip = from;
+            for piece in &self.pieces {
+                let wanted = limit - items.len();
+                if wanted == 0 {
+                    break;
                 }
-                ViewPiece::Made { id, body, from } => {
-                    items.push(ViewItem {
-                        id: id.clone(),
-                        seq: None,
-                        at: 0,
-                        body: body.clone(),
-                        from: from.clone(),
-                    });
+                if skip >= piece.length() {
+                    skip -= piece.length();
+                    continue;
                 }
+                match piece {
+                    ViewPiece::Kept(first, last) => {
+                        let range = first + skip..=*last;
+                        items.extend(read_kept(driver, space, range, wanted).await?);
+                    }
+                    ViewPiece::Made { id, body, from } => {
+                        items.push(ViewItem {
+                            id: id.clone(),
+                            seq: None,
+                            at: 0,
+                            body: body.clone(),
+                            from: from.clone(),
+                        });
+                    }
+                }
+                skip = 0;
             }
-            skip = 0;
-        }
-        Ok(items)
+            Ok(items)
+        })
     }
 }
 

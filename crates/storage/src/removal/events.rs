@@ -12,28 +12,31 @@ use crate::session::events::{
     ContextSaving, IdentityRemoved, IdentityRemoving, IdentityStorageSaving,
 };
 use crate::session::{Ambit, ChatHistoryStorage, Context};
+use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 
 /// Erases one stored identity and tells so. True where something changed.
-pub(super) async fn erase(
-    ambit: &Ambit,
-    row: &IndexRow,
-    memory: Option<&String>,
+pub(super) fn erase<'a>(
+    ambit: &'a Ambit,
+    row: &'a IndexRow,
+    memory: Option<&'a String>,
     action: RemovalAction,
-) -> Result<bool> {
-    let row = &relocation::finish_interrupted(ambit, row, OnBusy::Reject).await?;
-    let context = Context::stored(ambit, row)?;
-    let storage = context.context_identity()?.key();
-    match action {
-        RemovalAction::Clear => ask_clear(&context, row, &storage).await?,
-        RemovalAction::Remove => ask_remove(&context, row).await?,
-    }
-    let erased = super::erase(ambit, row, memory, action).await?;
-    match action {
-        RemovalAction::Clear => fire_cleared_events(&context, row, storage).await,
-        RemovalAction::Remove => fire_removed_events(&context, row, storage).await,
-    }
-    Ok(erased)
+) -> BoxFuture<'a, Result<bool>> {
+    Box::pin(async move {
+        let row = &relocation::finish_interrupted(ambit, row, OnBusy::Reject).await?;
+        let context = Context::stored(ambit, row)?;
+        let storage = context.context_identity()?.key();
+        match action {
+            RemovalAction::Clear => ask_clear(&context, row, &storage).await?,
+            RemovalAction::Remove => ask_remove(&context, row).await?,
+        }
+        let erased = super::erase(ambit, row, memory, action).await?;
+        match action {
+            RemovalAction::Clear => fire_cleared_events(&context, row, storage).await,
+            RemovalAction::Remove => fire_removed_events(&context, row, storage).await,
+        }
+        Ok(erased)
+    })
 }
 
 fn is_history(row: &IndexRow) -> bool {

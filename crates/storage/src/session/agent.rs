@@ -13,6 +13,7 @@ use crate::identity::{IdentityBuilder, SessionIdentity};
 use crate::kind::StorageKind;
 use crate::stores::{Placement, Stores};
 use crate::{Error, Result, ids, truncation};
+use futures::future::BoxFuture;
 use std::sync::Arc;
 
 /// An agent's say in where its sessions are kept. Every method gets what it may decide from; none reads globals.
@@ -234,16 +235,18 @@ impl AgentDefinition {
         self.open_recorded(base.clone(), None).await
     }
 
-    async fn open_recorded(
-        &self,
+    fn open_recorded<'a>(
+        &'a self,
         base: SessionIdentity,
         row: Option<IndexRow>,
-    ) -> Result<LiveAgent> {
-        let mut parts = self.parts(&base)?;
-        for recorded in self.recorded(&base, row).await? {
-            parts.place(&recorded, self.ambit.stores())?;
-        }
-        self.live(base, parts).await
+    ) -> BoxFuture<'a, Result<LiveAgent>> {
+        Box::pin(async move {
+            let mut parts = self.parts(&base)?;
+            for recorded in self.recorded(&base, row).await? {
+                parts.place(&recorded, self.ambit.stores())?;
+            }
+            self.live(base, parts).await
+        })
     }
 
     async fn open(&self, identity: IdentityBuilder) -> Result<LiveAgent> {
@@ -270,11 +273,17 @@ impl AgentDefinition {
         })
     }
 
-    async fn live(&self, base: SessionIdentity, parts: SessionStorages) -> Result<LiveAgent> {
-        let context = Context::open(&self.ambit, self.agent.clone(), base, parts).await?;
-        let about = context.about();
-        self.ambit.bus().notify(AgentInitialized { about }).await;
-        Ok(LiveAgent { context })
+    fn live<'a>(
+        &'a self,
+        base: SessionIdentity,
+        parts: SessionStorages,
+    ) -> BoxFuture<'a, Result<LiveAgent>> {
+        Box::pin(async move {
+            let context = Context::open(&self.ambit, self.agent.clone(), base, parts).await?;
+            let about = context.about();
+            self.ambit.bus().notify(AgentInitialized { about }).await;
+            Ok(LiveAgent { context })
+        })
     }
 
     /// The index row of this identity, with its scope or as a history, if the caller may see it.

@@ -20,6 +20,7 @@ use crate::report::SaveReport;
 use crate::stores::Placement;
 use crate::{Error, Result, temporary};
 use detach_on_drop::DetachOnDrop;
+use futures::future::BoxFuture;
 use saved_events::{fire_saved_event, fire_storage_events};
 use std::collections::BTreeMap;
 use tracing::Instrument;
@@ -32,22 +33,27 @@ struct DirtyStorage {
 
 /// Writes what is staged in these storages. Listeners are asked first; from then on the save goes on whoever leaves, so
 /// that it is neither stopped halfway nor done twice.
-pub(crate) async fn save(context: &Context, cells: &[SharedCell]) -> Result<SaveReport> {
-    context.session().check_may_write()?;
-    ask_context(context, cells).await?;
-    let is_clear = cells.iter().any(|cell| cell.staged().is_clear());
-    let dirty: Vec<SharedCell> = cells
-        .iter()
-        .filter(|cell| cell.is_dirty())
-        .cloned()
-        .collect();
-    let parts = if dirty.is_empty() {
-        Vec::new()
-    } else {
-        ask_parts(context, dirty).await?
-    };
-    let work = write_and_tell(context.clone(), parts, is_clear);
-    DetachOnDrop::new(at_same_depth(work.in_current_span())).await
+pub(crate) fn save<'a>(
+    context: &'a Context,
+    cells: &'a [SharedCell],
+) -> BoxFuture<'a, Result<SaveReport>> {
+    Box::pin(async move {
+        context.session().check_may_write()?;
+        ask_context(context, cells).await?;
+        let is_clear = cells.iter().any(|cell| cell.staged().is_clear());
+        let dirty: Vec<SharedCell> = cells
+            .iter()
+            .filter(|cell| cell.is_dirty())
+            .cloned()
+            .collect();
+        let parts = if dirty.is_empty() {
+            Vec::new()
+        } else {
+            ask_parts(context, dirty).await?
+        };
+        let work = write_and_tell(context.clone(), parts, is_clear);
+        DetachOnDrop::new(at_same_depth(work.in_current_span())).await
+    })
 }
 
 async fn write_and_tell(

@@ -25,6 +25,7 @@ use crate::lease::Lease;
 use crate::memory::{self, ChatMemoryOwner, Memory, RowTracking};
 use crate::report::SaveReport;
 use crate::{Error, Result, ids, temporary};
+use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -322,27 +323,29 @@ impl Context {
             .collect()
     }
 
-    async fn register_cell(&self, cell: &SharedCell) -> Result<SharedCell> {
-        let cell = if self.is_temporary() {
-            let placement = self.ambit().stores().temporary()?;
-            let space = cell.space(self.session.tenant());
-            let clock = &self.ambit().stores().options().clock;
-            temporary::erase_if_expired(placement.driver().as_ref(), &space, clock).await?;
-            Arc::new(StorageCell::new(&cell.prefix, self.identity(), placement)?)
-        } else {
-            self.announce(cell).await?
-        };
-        let first = self.session.state().put(cell.clone());
-        if let Some(first) = first {
-            return Ok(first);
-        }
-        let event = StorageRegistered {
-            about: self.about(),
-            context: self.clone(),
-            prefix: cell.prefix.clone(),
-        };
-        self.ambit().bus().notify(event).await;
-        Ok(cell)
+    fn register_cell<'a>(&'a self, cell: &'a SharedCell) -> BoxFuture<'a, Result<SharedCell>> {
+        Box::pin(async move {
+            let cell = if self.is_temporary() {
+                let placement = self.ambit().stores().temporary()?;
+                let space = cell.space(self.session.tenant());
+                let clock = &self.ambit().stores().options().clock;
+                temporary::erase_if_expired(placement.driver().as_ref(), &space, clock).await?;
+                Arc::new(StorageCell::new(&cell.prefix, self.identity(), placement)?)
+            } else {
+                self.announce(cell).await?
+            };
+            let first = self.session.state().put(cell.clone());
+            if let Some(first) = first {
+                return Ok(first);
+            }
+            let event = StorageRegistered {
+                about: self.about(),
+                context: self.clone(),
+                prefix: cell.prefix.clone(),
+            };
+            self.ambit().bus().notify(event).await;
+            Ok(cell)
+        })
     }
 
     /// Lets listeners change or refuse the identity that is about to be added.

@@ -18,6 +18,7 @@ use crate::message::{Message, for_model};
 use crate::report::SaveReport;
 use crate::stores::Placement;
 use crate::{Error, Result, ids};
+use futures::future::BoxFuture;
 use std::sync::Arc;
 
 /// What a history stores.
@@ -125,23 +126,25 @@ impl ChatHistoryStorage {
     }
 
     /// Stages a message behind all others, after listeners have seen it; the answer is the message as it will be kept.
-    pub async fn add_message(&self, message: Message) -> Result<Message> {
-        let session = self.session()?;
-        let bus = session.ambit.bus();
-        let (mut message, mut body) = self.complete(message)?;
-        if bus.has_listeners::<MessageAdding>() {
-            let event = MessageAdding {
-                about: session.about(),
-                storage: Self::PREFIX.to_owned(),
-                message: body,
-            };
-            let event = bus.ask(event).await?;
-            (message, body) = self.complete(event.message.to::<Message>()?)?;
-        }
-        let limit = session.ambit.stores().options().limits.value;
-        self.cell
-            .append(new_entry(message.id.clone(), body, limit)?);
-        Ok(message)
+    pub fn add_message<'a>(&'a self, message: Message) -> BoxFuture<'a, Result<Message>> {
+        Box::pin(async move {
+            let session = self.session()?;
+            let bus = session.ambit.bus();
+            let (mut message, mut body) = self.complete(message)?;
+            if bus.has_listeners::<MessageAdding>() {
+                let event = MessageAdding {
+                    about: session.about(),
+                    storage: Self::PREFIX.to_owned(),
+                    message: body,
+                };
+                let event = bus.ask(event).await?;
+                (message, body) = self.complete(event.message.to::<Message>()?)?;
+            }
+            let limit = session.ambit.stores().options().limits.value;
+            self.cell
+                .append(new_entry(message.id.clone(), body, limit)?);
+            Ok(message)
+        })
     }
 
     /// The view, staged messages included.

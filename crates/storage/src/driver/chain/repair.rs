@@ -7,6 +7,7 @@ use crate::batch::ValueEntry;
 use crate::directory::RowFilter;
 use crate::driver::{LogRange, RowPages, ValuePages, ValuePart};
 use crate::pattern::Pattern;
+use futures::future::BoxFuture;
 use std::collections::BTreeSet;
 
 /// What a repair did.
@@ -48,44 +49,50 @@ impl ChainDriver {
     }
 
     /// Makes one space equal in all drivers, and tells by driver what could not be.
-    pub async fn repair_space(&self, space: &Space) -> Result<Vec<(String, String)>> {
-        let (_turn, stone) = self.lock_space(space).await?;
-        let mut failed = Vec::new();
-        let (mut logs, mut names) = (BTreeSet::new(), BTreeSet::new());
-        for member in self.members() {
-            if stone.owing.contains(&member.name) {
-                failed.push((
-                    member.name.clone(),
-                    format!("an erasure in {space} is owed"),
-                ));
-                continue;
-            }
-            match contents(member, space).await {
-                Ok(found) => {
-                    logs.extend(found.0);
-                    names.extend(found.1);
+    pub fn repair_space<'a>(
+        &'a self,
+        space: &'a Space,
+    ) -> BoxFuture<'a, Result<Vec<(String, String)>>> {
+        Box::pin(async move {
+            let (_turn, stone) = self.lock_space(space).await?;
+            let mut failed = Vec::new();
+            let (mut logs, mut names) = (BTreeSet::new(), BTreeSet::new());
+            for member in self.members() {
+                if stone.owing.contains(&member.name) {
+                    failed.push((
+                        member.name.clone(),
+                        format!("an erasure in {space} is owed"),
+                    ));
+                    continue;
                 }
-                Err(error) if member.name != self.primary.name => {
+                match contents(member, space).await {
+                    Ok(found) => {
+                        logs.extend(found.0);
+                        names.extend(found.1);
+                    }
+                    Err(error) if member.name != self.primary.name => {
+                        failed.push((member.name.clone(), error.to_string()));
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            for log in &logs {
+                self.refill_log(&space.log(log.as_str()), &stone).await?;
+            }
+            for name in &names {
+                self.refill_value(&space.key(name.as_str()), &stone).await?;
+            }
+            self.refill_row(space, &stone).await?;
+            let unreachable: BTreeSet<String> =
+                failed.iter().map(|(name, _)| name.clone()).collect();
+            let rest = self.secondaries.iter();
+            for member in rest.filter(|member| !unreachable.contains(&member.name)) {
+                if let Err(error) = self.make_equal(member, space, &logs, &names).await {
                     failed.push((member.name.clone(), error.to_string()));
                 }
-                Err(error) => return Err(error),
             }
-        }
-        for log in &logs {
-            self.refill_log(&space.log(log.as_str()), &stone).await?;
-        }
-        for name in &names {
-            self.refill_value(&space.key(name.as_str()), &stone).await?;
-        }
-        self.refill_row(space, &stone).await?;
-        let unreachable: BTreeSet<String> = failed.iter().map(|(name, _)| name.clone()).collect();
-        let rest = self.secondaries.iter();
-        for member in rest.filter(|member| !unreachable.contains(&member.name)) {
-            if let Err(error) = self.make_equal(member, space, &logs, &names).await {
-                failed.push((member.name.clone(), error.to_string()));
-            }
-        }
-        Ok(failed)
+            Ok(failed)
+        })
     }
 
     async fn make_equal(

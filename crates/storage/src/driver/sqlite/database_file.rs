@@ -141,7 +141,7 @@ impl DatabaseFile {
         let mut connection = Connection::open_with_flags(&self.path, flags)
             .map_err(|error| self.failed("opening it", error))?;
         let work = self.work.clone();
-        let mut prepare = || {
+        let prepare = || {
             connection.busy_timeout(self.busy)?;
             connection.set_prepared_statement_cache_capacity(128);
             // Else a statement is planned again whenever other values are bound to it.

@@ -63,7 +63,11 @@ fn count_pages(connection: &mut Connection, work: WorkCounters) -> rusqlite::Res
     let mut before = 0;
     connection.wal_hook(Some(move |wal: &mut Wal, pages: c_int| {
         // The WAL begins anew once all of it has been copied.
-        let new = if pages < before { pages } else { pages - before };
+        let new = if pages < before {
+            pages
+        } else {
+            pages - before
+        };
         before = pages;
         work.add_pages(u64::try_from(new).unwrap_or(0));
         if pages >= LONG_WAL {
