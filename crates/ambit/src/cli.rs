@@ -10,6 +10,7 @@ use crate::settings::serve::ServeArguments;
 use crate::{example, output};
 use ambit_storage::Ambit;
 use clap::{Parser, Subcommand};
+use futures::future::LocalBoxFuture;
 use std::io::Write;
 
 /// Serves AI agents and looks after their contexts. `ambit` alone serves: the app of AMBIT_APP, else the welcome app.
@@ -73,7 +74,12 @@ pub enum ContextCommand {
 }
 
 /// Runs a command.
-pub async fn run(cli: Cli) -> Result<CommandOutcome> {
+pub fn run(cli: Cli) -> LocalBoxFuture<'static, Result<CommandOutcome>> {
+    // Boxed, so that the code of all commands is generated here and not once more in the program.
+    Box::pin(run_command(cli))
+}
+
+async fn run_command(cli: Cli) -> Result<CommandOutcome> {
     let mut out = output::open();
     let stores = &cli.stores;
     let ran = match &cli.command {

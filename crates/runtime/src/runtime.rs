@@ -27,6 +27,7 @@ use ambit_script::Engine;
 use ambit_storage::event::EventBus;
 use ambit_storage::upkeep::{Sweeper, SweeperOptions};
 use ambit_storage::{Agent, Ambit, AmbitSettings, Caller, Stores};
+use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
@@ -84,58 +85,60 @@ pub struct Runtime(Arc<RuntimeCore>);
 
 impl Runtime {
     /// Loads the app and begins to take up what other nodes, or this one, left behind.
-    pub async fn open(settings: RuntimeSettings) -> Result<Self> {
-        let scripts = ambit_script::EngineSettings {
-            restore: settings.restore_runtimes,
-            ..ambit_script::EngineSettings::default()
-        };
-        let engine = Engine::new(&scripts, crate::ctx::surface())
-            .map_err(|error| Error::internal(error.to_string()))?;
-        let models = Arc::new(ProviderCache::new());
-        let stores = settings.stores.clone();
-        let making = LoadOptions {
-            root: settings.app,
-            environment: settings.environment,
-            engine,
-            stores: settings.stores.clone(),
-            storage: settings.storage,
-            models: models.clone(),
-            opened: Arc::new(OpenStores::new(stores).with_models(settings.models)?),
-            pool: Arc::new(mcp::McpServerPool::new()?.with_programs(settings.tool_servers)),
-            listeners: settings.listeners,
-            agents: settings.agents,
-            feed: Arc::new(EventFeed::new(settings.stores.clone())),
-        };
-        let watch = settings
-            .is_development
-            .then(|| AppWatcher::new(&making.root));
-        let loaded = making.load().await?;
-        let core = Arc::new(RuntimeCore {
-            stores: settings.stores,
-            tools: settings.tools,
-            turns: LiveTurns::default(),
-            models,
-            is_development: settings.is_development,
-            making,
-            loaded: RwLock::new(Arc::new(loaded)),
-            reloading: tokio::sync::Mutex::default(),
-            judge: OnceLock::new(),
-            tasks: Mutex::default(),
-            temporary: TemporaryTenants::default(),
-            titles: Arc::new(Semaphore::new(turn::CONCURRENT_TITLES)),
-            sweepers: Mutex::default(),
-            is_closing: Mutex::new(false),
-        });
-        core.spawn(maintenance::recover(Arc::downgrade(&core)));
-        core.spawn(maintenance::tidy(Arc::downgrade(&core)));
-        core.spawn(core.making.feed.clone().run());
-        let drivers = core.stores.drivers().values().cloned();
-        let sweep = |driver| Sweeper::start(driver, SweeperOptions::default());
-        *lock(&core.sweepers) = drivers.map(sweep).collect();
-        if let Some(watch) = watch {
-            core.spawn(follow(Arc::downgrade(&core), watch));
-        }
-        Ok(Self(core))
+    pub fn open(settings: RuntimeSettings) -> BoxFuture<'static, Result<Self>> {
+        Box::pin(async move {
+            let scripts = ambit_script::EngineSettings {
+                restore: settings.restore_runtimes,
+                ..ambit_script::EngineSettings::default()
+            };
+            let engine = Engine::new(&scripts, crate::ctx::surface())
+                .map_err(|error| Error::internal(error.to_string()))?;
+            let models = Arc::new(ProviderCache::new());
+            let stores = settings.stores.clone();
+            let making = LoadOptions {
+                root: settings.app,
+                environment: settings.environment,
+                engine,
+                stores: settings.stores.clone(),
+                storage: settings.storage,
+                models: models.clone(),
+                opened: Arc::new(OpenStores::new(stores).with_models(settings.models)?),
+                pool: Arc::new(mcp::McpServerPool::new()?.with_programs(settings.tool_servers)),
+                listeners: settings.listeners,
+                agents: settings.agents,
+                feed: Arc::new(EventFeed::new(settings.stores.clone())),
+            };
+            let watch = settings
+                .is_development
+                .then(|| AppWatcher::new(&making.root));
+            let loaded = making.load().await?;
+            let core = Arc::new(RuntimeCore {
+                stores: settings.stores,
+                tools: settings.tools,
+                turns: LiveTurns::default(),
+                models,
+                is_development: settings.is_development,
+                making,
+                loaded: RwLock::new(Arc::new(loaded)),
+                reloading: tokio::sync::Mutex::default(),
+                judge: OnceLock::new(),
+                tasks: Mutex::default(),
+                temporary: TemporaryTenants::default(),
+                titles: Arc::new(Semaphore::new(turn::CONCURRENT_TITLES)),
+                sweepers: Mutex::default(),
+                is_closing: Mutex::new(false),
+            });
+            core.spawn(maintenance::recover(Arc::downgrade(&core)));
+            core.spawn(maintenance::tidy(Arc::downgrade(&core)));
+            core.spawn(core.making.feed.clone().run());
+            let drivers = core.stores.drivers().values().cloned();
+            let sweep = |driver| Sweeper::start(driver, SweeperOptions::default());
+            *lock(&core.sweepers) = drivers.map(sweep).collect();
+            if let Some(watch) = watch {
+                core.spawn(follow(Arc::downgrade(&core), watch));
+            }
+            Ok(Self(core))
+        })
     }
 
     /// The app as it is loaded now.
@@ -150,8 +153,8 @@ impl Runtime {
 
     /// Loads the app's files again: all of them or, if one is broken, none. The answer is what is wrong or not used.
     /// Turns that run keep what they began with.
-    pub async fn reload(&self) -> Result<Vec<FileProblem>> {
-        self.0.reload().await
+    pub fn reload<'a>(&'a self) -> BoxFuture<'a, Result<Vec<FileProblem>>> {
+        Box::pin(async move { self.0.reload().await })
     }
 
     /// Has this judge every new version of the app; the first one stays.
@@ -178,28 +181,30 @@ impl Runtime {
     }
 
     /// Takes a request on: its conversation is held and its input is durable when this returns. The turn goes on by itself.
-    pub async fn start(&self, request: TurnRequest) -> Result<StartedTurn> {
-        if *lock(&self.0.is_closing) {
-            return Err(stopping());
-        }
-        let (tell, told) = oneshot::channel();
-        let core = self.0.clone();
-        // A task of its own: whoever asked may leave at any moment, and a turn half begun would hold the conversation.
-        self.0.spawn(async move {
-            let begun = match turn::open(&core, request).await {
-                Ok(turn) => turn.started().map(|started| (turn, started)),
-                Err(error) => Err(error),
-            };
-            match begun {
-                Ok((turn, started)) => {
-                    // The turn goes on without whoever asked for it.
-                    let _ = tell.send(Ok(started));
-                    turn.run().await;
-                }
-                Err(error) => drop(tell.send(Err(error))),
+    pub fn start<'a>(&'a self, request: TurnRequest) -> BoxFuture<'a, Result<StartedTurn>> {
+        Box::pin(async move {
+            if *lock(&self.0.is_closing) {
+                return Err(stopping());
             }
-        });
-        told.await.unwrap_or_else(|_| Err(stopping()))
+            let (tell, told) = oneshot::channel();
+            let core = self.0.clone();
+            // A task of its own: whoever asked may leave at any moment, and a turn half begun would hold the conversation.
+            self.0.spawn(async move {
+                let begun = match turn::open(&core, request).await {
+                    Ok(turn) => turn.started().map(|started| (turn, started)),
+                    Err(error) => Err(error),
+                };
+                match begun {
+                    Ok((turn, started)) => {
+                        // The turn goes on without whoever asked for it.
+                        let _ = tell.send(Ok(started));
+                        turn.run().await;
+                    }
+                    Err(error) => drop(tell.send(Err(error))),
+                }
+            });
+            told.await.unwrap_or_else(|_| Err(stopping()))
+        })
     }
 
     /// The stored contexts as this caller may see them.
@@ -213,24 +218,32 @@ impl Runtime {
     }
 
     /// The memory that a request names, its values living as long as the app says.
-    pub async fn memory(&self, who: &Authorized, which: MemorySelector<'_>) -> Result<OpenMemory> {
-        let loaded = self.0.loaded();
-        let usual = loaded.ambit.settings().memory;
-        let settings = loaded.memory(which.space, usual.value_limit);
-        memory::open_as(&self.contexts(who), who, which, settings).await
+    pub fn memory<'a>(
+        &'a self,
+        who: &'a Authorized,
+        which: MemorySelector<'a>,
+    ) -> BoxFuture<'a, Result<OpenMemory>> {
+        Box::pin(async move {
+            let loaded = self.0.loaded();
+            let usual = loaded.ambit.settings().memory;
+            let settings = loaded.memory(which.space, usual.value_limit);
+            memory::open_as(&self.contexts(who), who, which, settings).await
+        })
     }
 
     /// The events of the caller's tenant from now on, or from behind a place, as far as the caller may see what they are
     /// about. All that happens on this node once this has returned is told, and on another node a second later.
-    pub async fn follow_events(
-        &self,
-        who: &Authorized,
+    pub fn follow_events<'a>(
+        &'a self,
+        who: &'a Authorized,
         wanted: EventFilter,
         behind: Option<FeedCursor>,
-    ) -> Result<FeedReader> {
-        let ambit = self.contexts(who);
-        let feed = &self.0.making.feed;
-        feed.follow(ambit, who, wanted, behind).await
+    ) -> BoxFuture<'a, Result<FeedReader>> {
+        Box::pin(async move {
+            let ambit = self.contexts(who);
+            let feed = &self.0.making.feed;
+            feed.follow(ambit, who, wanted, behind).await
+        })
     }
 
     /// The stores.
@@ -246,25 +259,27 @@ impl Runtime {
     }
 
     /// Takes no more requests, gives running turns this long, and leaves the rest to be taken up later.
-    pub async fn close(&self, grace: Duration) -> Result<()> {
-        *lock(&self.0.is_closing) = true;
-        let running = self.0.turns.all();
-        let all_done = futures::future::join_all(running.iter().map(|live| live.ended()));
-        if tokio::time::timeout(grace, all_done).await.is_err() {
-            let left = self.0.turns.all();
-            left.iter()
-                .for_each(|live| live.stop(TurnStopReason::NodeClosing));
-            futures::future::join_all(left.iter().map(|live| live.ended())).await;
-        }
-        self.0.making.feed.close().await;
-        let mut tasks = std::mem::take(&mut *lock(&self.0.tasks));
-        tasks.shutdown().await;
-        let sweepers = std::mem::take(&mut *lock(&self.0.sweepers));
-        for sweeper in sweepers {
-            sweeper.stop().await;
-        }
-        self.0.making.pool.close().await;
-        self.0.making.opened.close().await
+    pub fn close<'a>(&'a self, grace: Duration) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            *lock(&self.0.is_closing) = true;
+            let running = self.0.turns.all();
+            let all_done = futures::future::join_all(running.iter().map(|live| live.ended()));
+            if tokio::time::timeout(grace, all_done).await.is_err() {
+                let left = self.0.turns.all();
+                left.iter()
+                    .for_each(|live| live.stop(TurnStopReason::NodeClosing));
+                futures::future::join_all(left.iter().map(|live| live.ended())).await;
+            }
+            self.0.making.feed.close().await;
+            let mut tasks = std::mem::take(&mut *lock(&self.0.tasks));
+            tasks.shutdown().await;
+            let sweepers = std::mem::take(&mut *lock(&self.0.sweepers));
+            for sweeper in sweepers {
+                sweeper.stop().await;
+            }
+            self.0.making.pool.close().await;
+            self.0.making.opened.close().await
+        })
     }
 }
 

@@ -39,6 +39,7 @@ use agent_run::{AgentRun, AgentRunOutcome};
 use conversation::Conversation;
 use converse::Transcript;
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use next::TurnResponse;
 use output::TurnOutput;
 use request_context::RequestContext;
@@ -66,46 +67,50 @@ enum TurnEnd {
 
 impl Turn {
     /// Runs until there is an answer, a failure or a reason to stop, and closes the turn.
-    pub async fn run(mut self) {
-        let end = loop {
-            let must_end = self.must_end();
-            // Where the turn must end its work is dropped at once; the outbox keeps what was said so far.
-            let end = tokio::select! {
-                biased;
-                end = must_end => end,
-                answer = AssertUnwindSafe(self.run_agents()).catch_unwind() => {
-                    let defect = |_| Err(Error::internal("a defect of Ambit ended this turn"));
-                    TurnEnd::of(answer.unwrap_or_else(defect))
+    pub fn run(mut self) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let end = loop {
+                let must_end = self.must_end();
+                // Where the turn must end its work is dropped at once; the outbox keeps what was said so far.
+                let end = tokio::select! {
+                    biased;
+                    end = must_end => end,
+                    answer = AssertUnwindSafe(self.run_agents()).catch_unwind() => {
+                        let defect = |_| Err(Error::internal("a defect of Ambit ended this turn"));
+                        TurnEnd::of(answer.unwrap_or_else(defect))
+                    }
+                };
+                self.journal.tool_calls.stop();
+                if !matches!(end, TurnEnd::Stopped(TurnStopReason::Restart)) {
+                    break end;
+                }
+                if let Some(end) = self.restart().await {
+                    break end;
                 }
             };
-            self.journal.tool_calls.stop();
-            if !matches!(end, TurnEnd::Stopped(TurnStopReason::Restart)) {
-                break end;
-            }
-            if let Some(end) = self.restart().await {
-                break end;
-            }
-        };
-        // A turn that could not be closed has been logged, and is taken up again.
-        let _ = self.close(end).await;
+            // A turn that could not be closed has been logged, and is taken up again.
+            let _ = self.close(end).await;
+        })
     }
 
     /// Runs the agent that was asked, and each one that it hands over to, until one has answered. What an earlier attempt has
     /// done comes from the journal.
-    async fn run_agents(&mut self) -> Result<TurnResponse> {
-        self.output.answers.tool_results.clear();
-        let mut run = AgentRun::first(self)?;
-        loop {
-            self.journal.position = RoundPosition::first(run.index);
-            let outcome = match run.past_handover(self) {
-                Some(delegate) => AgentRunOutcome::HandOver(Box::new(delegate)),
-                None => self.run_agent(&run).await?,
-            };
-            run = match outcome {
-                AgentRunOutcome::Done(response) => return self.restructure(*response).await,
-                AgentRunOutcome::HandOver(delegate) => run.hand_over(self, *delegate).await?,
-            };
-        }
+    fn run_agents<'a>(&'a mut self) -> BoxFuture<'a, Result<TurnResponse>> {
+        Box::pin(async move {
+            self.output.answers.tool_results.clear();
+            let mut run = AgentRun::first(self)?;
+            loop {
+                self.journal.position = RoundPosition::first(run.index);
+                let outcome = match run.past_handover(self) {
+                    Some(delegate) => AgentRunOutcome::HandOver(Box::new(delegate)),
+                    None => self.run_agent(&run).await?,
+                };
+                run = match outcome {
+                    AgentRunOutcome::Done(response) => return self.restructure(*response).await,
+                    AgentRunOutcome::HandOver(delegate) => run.hand_over(self, *delegate).await?,
+                };
+            }
+        })
     }
 
     /// Runs one agent: `Create`, its model with its tools, `Next`.

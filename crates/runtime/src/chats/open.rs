@@ -8,32 +8,35 @@ use crate::request::TurnRequest;
 use ambit_storage::directory::{IndexRow, RowFilter};
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind, StorageState};
 use ambit_storage::{AgentDefinition, Ambit, LiveAgent, ids};
+use futures::future::BoxFuture;
 
 /// Names that begin like this make temporary conversations.
 const TEMPORARY: &str = "_temp";
 
 /// Opens a conversation of this agent. Nothing is written: what is new becomes durable with its first save. The answer's
 /// `chat_name` is the chat's id, random where none was named.
-pub async fn open(
-    ambit: &Ambit,
-    who: &Authorized,
-    agent: &str,
-    chat: Option<&str>,
-) -> Result<LiveAgent> {
-    let definition = ambit.acting_as(&who.caller()).agent(agent)?;
-    let Some(user) = who.user_id.as_deref().filter(|user| !user.is_empty()) else {
-        return nameless(ambit, &definition, chat).await;
-    };
-    let opening = definition.for_user_id(user);
-    let Some(chat) = chat else {
-        return Ok(opening.chat(ids::unguessable()).await?);
-    };
-    if !chat.starts_with(TEMPORARY)
-        && let Some(row) = shared(ambit, who, agent, chat).await?
-    {
-        return as_its_owner(ambit, who, agent, &row).await;
-    }
-    opening.chat(chat).await.map_err(about_chat)
+pub fn open<'a>(
+    ambit: &'a Ambit,
+    who: &'a Authorized,
+    agent: &'a str,
+    chat: Option<&'a str>,
+) -> BoxFuture<'a, Result<LiveAgent>> {
+    Box::pin(async move {
+        let definition = ambit.acting_as(&who.caller()).agent(agent)?;
+        let Some(user) = who.user_id.as_deref().filter(|user| !user.is_empty()) else {
+            return nameless(ambit, &definition, chat).await;
+        };
+        let opening = definition.for_user_id(user);
+        let Some(chat) = chat else {
+            return Ok(opening.chat(ids::unguessable()).await?);
+        };
+        if !chat.starts_with(TEMPORARY)
+            && let Some(row) = shared(ambit, who, agent, chat).await?
+        {
+            return as_its_owner(ambit, who, agent, &row).await;
+        }
+        opening.chat(chat).await.map_err(about_chat)
+    })
 }
 
 /// Opens the conversation of a request to this agent: the one that a program named by its identity, else as [`open`] does.

@@ -10,6 +10,7 @@ use super::{TableModels, rows, table_sql};
 use crate::error::{Error, ErrorCode, Result};
 use crate::model::SqlValue;
 use column_width::ColumnWidth;
+use futures::future::BoxFuture;
 use serde_json::Value;
 
 /// Brings the table of a model to what the model says, and puts its first rows in. `rows` are all rows of a system model.
@@ -213,17 +214,19 @@ impl TableMigration<'_> {
         self.insert(rows).await
     }
 
-    async fn insert(&mut self, rows: &[RowObject]) -> Result<()> {
-        let draft = RowDraft {
-            models: self.models,
-            model: self.model,
-            who: None,
-        };
-        for row in rows {
-            let cells = draft.create(row.clone()).await?;
-            rows::sql::insert(self.transaction, self.models, self.model, &[cells]).await?;
-        }
-        Ok(())
+    fn insert<'a>(&'a mut self, rows: &'a [RowObject]) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let draft = RowDraft {
+                models: self.models,
+                model: self.model,
+                who: None,
+            };
+            for row in rows {
+                let cells = draft.create(row.clone()).await?;
+                rows::sql::insert(self.transaction, self.models, self.model, &[cells]).await?;
+            }
+            Ok(())
+        })
     }
 }
 

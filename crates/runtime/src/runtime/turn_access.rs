@@ -11,91 +11,108 @@ use crate::turn_info::{InterruptEffect, TurnInfo, TurnInterrupt, TurnStatus, Tur
 use crate::turn_location;
 use ambit_storage::batch::BatchCheck;
 use ambit_storage::driver::ValuePart;
+use futures::future::BoxFuture;
 use std::sync::Arc;
 
 impl Runtime {
     /// What is known of a turn.
-    pub async fn turn(&self, who: &Authorized, request_id: &str) -> Result<TurnInfo> {
-        if let Some(live) = self.live(who, request_id) {
-            return Ok(live.info_now());
-        }
-        let (place, mut info) = self.found(who, request_id).await?;
-        // What is stored of a turn is not written again with each entry; its log knows how long it is.
-        let last = stream::last_number(place.driver.as_ref(), &place.names.events()).await?;
-        info.last_event = last.unwrap_or(info.last_event);
-        Ok(info)
+    pub fn turn<'a>(
+        &'a self,
+        who: &'a Authorized,
+        request_id: &'a str,
+    ) -> BoxFuture<'a, Result<TurnInfo>> {
+        Box::pin(async move {
+            if let Some(live) = self.live(who, request_id) {
+                return Ok(live.info_now());
+            }
+            let (place, mut info) = self.found(who, request_id).await?;
+            // What is stored of a turn is not written again with each entry; its log knows how long it is.
+            let last = stream::last_number(place.driver.as_ref(), &place.names.events()).await?;
+            info.last_event = last.unwrap_or(info.last_event);
+            Ok(info)
+        })
     }
 
     /// A turn's stream behind this entry, wherever it runs or ran.
-    pub async fn stream(
-        &self,
-        who: &Authorized,
-        request_id: &str,
+    pub fn stream<'a>(
+        &'a self,
+        who: &'a Authorized,
+        request_id: &'a str,
         after: u64,
-    ) -> Result<StreamReader> {
-        if let Some(live) = self.live(who, request_id) {
-            return live.log.reader(after);
-        }
-        let (place, info) = self.found(who, request_id).await?;
-        let log = place.names.events();
-        let driver = place.driver;
-        match StreamReader::stored(driver.clone(), log.clone(), after).await? {
-            Some(reader) => Ok(reader),
-            // It has only just begun on another node.
-            None if info.status == TurnStatus::Running && after == 0 => {
-                Ok(StreamReader::awaited(driver, log))
+    ) -> BoxFuture<'a, Result<StreamReader>> {
+        Box::pin(async move {
+            if let Some(live) = self.live(who, request_id) {
+                return live.log.reader(after);
             }
-            None => Err(Error::new(
-                ErrorCode::StreamExpired,
-                "the stream of this request is no longer kept",
-            )),
-        }
+            let (place, info) = self.found(who, request_id).await?;
+            let log = place.names.events();
+            let driver = place.driver;
+            match StreamReader::stored(driver.clone(), log.clone(), after).await? {
+                Some(reader) => Ok(reader),
+                // It has only just begun on another node.
+                None if info.status == TurnStatus::Running && after == 0 => {
+                    Ok(StreamReader::awaited(driver, log))
+                }
+                None => Err(Error::new(
+                    ErrorCode::StreamExpired,
+                    "the stream of this request is no longer kept",
+                )),
+            }
+        })
     }
 
     /// Stops a turn, wherever it runs. One that has ended stays as it is.
-    pub async fn cancel(&self, who: &Authorized, request_id: &str) -> Result<()> {
-        if let Some(live) = self.live(who, request_id) {
-            live.stop(TurnStopReason::Cancelled);
-            return Ok(());
-        }
-        let (place, _) = self.found(who, request_id).await?;
-        let stop = TurnInterrupt {
-            is_forced: true,
-            ..TurnInterrupt::default()
-        };
-        place.send(&stop).await.map(drop)
+    pub fn cancel<'a>(
+        &'a self,
+        who: &'a Authorized,
+        request_id: &'a str,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            if let Some(live) = self.live(who, request_id) {
+                live.stop(TurnStopReason::Cancelled);
+                return Ok(());
+            }
+            let (place, _) = self.found(who, request_id).await?;
+            let stop = TurnInterrupt {
+                is_forced: true,
+                ..TurnInterrupt::default()
+            };
+            place.send(&stop).await.map(drop)
+        })
     }
 
     /// Adds to a running turn, or stops it. The turn is named by its context's or by its own id.
-    pub async fn interrupt(
-        &self,
-        who: &Authorized,
-        id: &str,
+    pub fn interrupt<'a>(
+        &'a self,
+        who: &'a Authorized,
+        id: &'a str,
         interrupt: TurnInterrupt,
-    ) -> Result<InterruptEffect> {
-        let id = journal::request_id(id);
-        let applied = match (interrupt.is_forced, interrupt.messages.is_empty()) {
-            (false, _) => InterruptEffect::NextStep,
-            (true, false) => InterruptEffect::Restart,
-            (true, true) => InterruptEffect::Cancel,
-        };
-        if let Some(live) = self.live(who, id) {
-            let is_closing = live.is_closing().await;
-            if *is_closing && applied != InterruptEffect::Cancel {
-                return Err(too_late("is about to end"));
+    ) -> BoxFuture<'a, Result<InterruptEffect>> {
+        Box::pin(async move {
+            let id = journal::request_id(id);
+            let applied = match (interrupt.is_forced, interrupt.messages.is_empty()) {
+                (false, _) => InterruptEffect::NextStep,
+                (true, false) => InterruptEffect::Restart,
+                (true, true) => InterruptEffect::Cancel,
+            };
+            if let Some(live) = self.live(who, id) {
+                let is_closing = live.is_closing().await;
+                if *is_closing && applied != InterruptEffect::Cancel {
+                    return Err(too_late("is about to end"));
+                }
+                // The turn hears of it as it would of another node's.
+                let sent = live.inbox.send(&interrupt, None).await;
+                if applied == InterruptEffect::Cancel {
+                    live.stop(TurnStopReason::Cancelled);
+                }
+                return sent.map(|()| applied);
             }
-            // The turn hears of it as it would of another node's.
-            let sent = live.inbox.send(&interrupt, None).await;
-            if applied == InterruptEffect::Cancel {
-                live.stop(TurnStopReason::Cancelled);
+            let (place, _) = self.found(who, id).await?;
+            match place.send(&interrupt).await? {
+                true => Ok(applied),
+                false => Err(too_late("has ended")),
             }
-            return sent.map(|()| applied);
-        }
-        let (place, _) = self.found(who, id).await?;
-        match place.send(&interrupt).await? {
-            true => Ok(applied),
-            false => Err(too_late("has ended")),
-        }
+        })
     }
 
     /// A turn that runs here, if the caller may see it.

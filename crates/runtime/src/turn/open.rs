@@ -31,47 +31,53 @@ use ambit_storage::json::Json;
 use ambit_storage::operation::Operation;
 use ambit_storage::storage::{ChatHistoryStorage, Role, StorageKind};
 use ambit_storage::{LiveAgent, ids};
+use futures::future::BoxFuture;
 use new_messages::{CLIENT_ID_PREFIX, drop_repeated};
 use serde_json::json;
 use std::sync::Arc;
 
 /// Holds the conversation and records the request. Until this returns, nothing has been answered.
-pub(crate) async fn open(core: &Arc<RuntimeCore>, request: TurnRequest) -> Result<Turn> {
-    let loaded = core.loaded();
-    let (agent, hooks) = loaded.agent(&request.agent)?;
-    let ambit = loaded.acting_as(&request.authorized.caller());
-    let session = chats::open_for(&ambit, &request, &agent.id).await?;
-    hold(&session, &request).await?;
-    core.stores.options().fault_points.reach("turn.held");
-    let begun = async {
-        recover::settle_orphans(core, &session).await?;
-        let clock = &core.stores.options().clock;
-        let request_id = request.id.clone();
-        let request_id = request_id.unwrap_or_else(|| ids::ordered(clock));
-        let parts = TurnParts {
-            core: core.clone(),
-            limits: *hooks.limits(),
-            ids: TurnIds {
-                context_id: journal::context_id(&request_id),
-                request_id,
-                chat_id: session.chat_name().unwrap_or_default().to_owned(),
-            },
-            started_at: clock.now(),
-            loaded,
-            session: session.clone(),
-            request,
+pub(crate) fn open<'a>(
+    core: &'a Arc<RuntimeCore>,
+    request: TurnRequest,
+) -> BoxFuture<'a, Result<Turn>> {
+    Box::pin(async move {
+        let loaded = core.loaded();
+        let (agent, hooks) = loaded.agent(&request.agent)?;
+        let ambit = loaded.acting_as(&request.authorized.caller());
+        let session = chats::open_for(&ambit, &request, &agent.id).await?;
+        hold(&session, &request).await?;
+        core.stores.options().fault_points.reach("turn.held");
+        let begun = async {
+            recover::settle_orphans(core, &session).await?;
+            let clock = &core.stores.options().clock;
+            let request_id = request.id.clone();
+            let request_id = request_id.unwrap_or_else(|| ids::ordered(clock));
+            let parts = TurnParts {
+                core: core.clone(),
+                limits: *hooks.limits(),
+                ids: TurnIds {
+                    context_id: journal::context_id(&request_id),
+                    request_id,
+                    chat_id: session.chat_name().unwrap_or_default().to_owned(),
+                },
+                started_at: clock.now(),
+                loaded,
+                session: session.clone(),
+                request,
+            };
+            begin(parts, &agent).await
         };
-        begin(parts, &agent).await
-    };
-    let begun = begun.await;
-    if begun.is_err() {
-        let context = session.context();
-        context.discard();
-        if let Err(error) = context.end_turn().await {
-            tracing::warn!(%error, "a conversation was not given back; its lease will expire");
+        let begun = begun.await;
+        if begun.is_err() {
+            let context = session.context();
+            context.discard();
+            if let Err(error) = context.end_turn().await {
+                tracing::warn!(%error, "a conversation was not given back; its lease will expire");
+            }
         }
-    }
-    begun
+        begun
+    })
 }
 
 /// Takes the conversation's lease, and says which turn has it if that is refused.

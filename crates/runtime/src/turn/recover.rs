@@ -12,6 +12,7 @@ use ambit_storage::clock::backoff;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::pattern::Pattern;
+use futures::future::BoxFuture;
 use orphaned_turn::OrphanedTurn;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -110,31 +111,33 @@ pub(crate) async fn recover_all(
 }
 
 /// Goes on with a turn; false where somebody holds its conversation, or it has ended meanwhile.
-async fn take_up(
-    core: &Arc<RuntimeCore>,
-    driver: &Arc<dyn Driver>,
-    open: &OpenTurn,
-) -> Result<bool> {
-    // A live lease, and a turn that has ended since its note was read, are seen without a write.
-    let lease = driver.get(&open.space.lease(), ValuePart::Nothing).await?;
-    if lease.is_some() || driver.get(&open.key(), ValuePart::Nothing).await?.is_none() {
-        return Ok(false);
-    }
-    let Some(orphan) = OrphanedTurn::read(driver, open).await? else {
-        return Ok(false);
-    };
-    let session = orphan.session(core).await?;
-    let context = session.context().clone();
-    match context.begin_turn(OnBusy::Reject).await {
-        Err(ambit_storage::Error::Busy { .. }) => return Ok(false),
-        begun => begun?,
-    }
-    let is_resumed = resume(core, driver, open, session).await;
-    if !matches!(is_resumed, Ok(true)) {
-        context.discard();
-        context.end_turn().await?;
-    }
-    is_resumed
+fn take_up<'a>(
+    core: &'a Arc<RuntimeCore>,
+    driver: &'a Arc<dyn Driver>,
+    open: &'a OpenTurn,
+) -> BoxFuture<'a, Result<bool>> {
+    Box::pin(async move {
+        // A live lease, and a turn that has ended since its note was read, are seen without a write.
+        let lease = driver.get(&open.space.lease(), ValuePart::Nothing).await?;
+        if lease.is_some() || driver.get(&open.key(), ValuePart::Nothing).await?.is_none() {
+            return Ok(false);
+        }
+        let Some(orphan) = OrphanedTurn::read(driver, open).await? else {
+            return Ok(false);
+        };
+        let session = orphan.session(core).await?;
+        let context = session.context().clone();
+        match context.begin_turn(OnBusy::Reject).await {
+            Err(ambit_storage::Error::Busy { .. }) => return Ok(false),
+            begun => begun?,
+        }
+        let is_resumed = resume(core, driver, open, session).await;
+        if !matches!(is_resumed, Ok(true)) {
+            context.discard();
+            context.end_turn().await?;
+        }
+        is_resumed
+    })
 }
 
 /// Goes on with a turn whose conversation is held; false where it has ended meanwhile.

@@ -17,6 +17,7 @@ use ambit_storage::LiveAgent;
 use ambit_storage::address::LogKey;
 use ambit_storage::clock::backoff;
 use ambit_storage::event::UsageRecorded;
+use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,17 +125,19 @@ impl Turn {
 
     /// Writes what is staged, and announces the answers in it. What is staged by a call from inside a turn is stored with that
     /// turn.
-    pub(super) async fn persist(&mut self) -> Result<()> {
-        if self.context.is_nested() {
-            let mut failures = 0;
-            while let Err(error) = self.journal.flush_call().await {
-                self.wait_before_retry(error, &mut failures).await?;
+    pub(super) fn persist<'a>(&'a mut self) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            if self.context.is_nested() {
+                let mut failures = 0;
+                while let Err(error) = self.journal.flush_call().await {
+                    self.wait_before_retry(error, &mut failures).await?;
+                }
+                return Ok(());
             }
-            return Ok(());
-        }
-        self.save(false).await?;
-        self.announce_sent().await;
-        Ok(())
+            self.save(false).await?;
+            self.announce_sent().await;
+            Ok(())
+        })
     }
 
     /// Tells listeners of the answers that are stored now.
