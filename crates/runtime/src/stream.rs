@@ -1,12 +1,15 @@
 //! A turn's event log: numbered without gaps, stored in steps, and read by everybody who follows the turn.
 //!
-//! Readers see an entry only once it is stored, so that a number that was sent is never given to another entry. The same
-//! log keeps a trace: to it an entry is one JSON text.
+//! Readers see an entry only once it is stored, so that a number that was sent is never given to another entry. Entries are
+//! stored as soon as the store can take them, and become rows of the log in longer steps. The same log keeps a trace: to it
+//! an entry is one JSON text.
 
+mod pace;
 mod reader;
 mod row;
 mod shared;
 mod state;
+mod tail;
 mod writer;
 
 pub use reader::StreamReader;
@@ -43,10 +46,12 @@ pub struct StreamTarget {
 /// How a log is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamOptions {
-    /// The least time between two stored steps.
+    /// The least time between two rows, and the longest that readers wait for a store that works.
     pub step: Duration,
-    /// A step is stored before its time when so many bytes are waiting.
+    /// A row is stored before its time when so many bytes are in no row yet.
     pub bytes: usize,
+    /// Whether readers wait for each entry, so that it is stored before the next row is.
+    pub is_live: bool,
     /// Whether entries are stored at all; if not, readers see them at once, and only while the turn runs here.
     pub is_persistent: bool,
     /// Behind so many bytes a log is full: whoever writes to it leaves details out.
@@ -69,6 +74,7 @@ impl StreamOptions {
     pub fn companion() -> Self {
         Self {
             bytes: 256 << 10,
+            is_live: false,
             ..Self::default()
         }
     }
@@ -79,6 +85,7 @@ impl Default for StreamOptions {
         Self {
             step: Duration::from_millis(100),
             bytes: 4096,
+            is_live: true,
             is_persistent: true,
             budget: 8 << 20,
             recent_bytes: 256 << 10,

@@ -1,6 +1,6 @@
 //! One stored step of a log: a JSON array of entries, whose id says the number of the first and whether the log ends here.
 
-use super::StreamEntry;
+use super::{StreamEntry, tail};
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::Json;
 use ambit_storage::address::LogKey;
@@ -25,6 +25,11 @@ pub(super) struct StreamRow {
 }
 
 impl StreamRow {
+    /// The number of its last entry.
+    pub fn last(&self) -> u64 {
+        self.first + self.entries.len() as u64 - 1
+    }
+
     pub fn entry(&self) -> NewEntry {
         let mark = if self.is_last { LAST } else { "" };
         let body = format!("[{}]", self.entries.join(","));
@@ -42,21 +47,46 @@ pub struct StoredStream {
     pub entries: Vec<StreamEntry>,
     /// Whether nothing will be added.
     pub is_ended: bool,
+    /// The number of the last entry that is in a row; those behind it are in the tail.
+    pub last_in_rows: u64,
+    /// Whether there is a tail, be it that rows have all of it.
+    pub has_tail: bool,
 }
 
 /// Everything that is stored of a log; `None` where it is absent.
 pub async fn read_all(driver: &dyn Driver, log: &LogKey) -> Result<Option<StoredStream>> {
     let mut cursor = RowCursor::start();
     let mut stored = StoredStream::default();
+    let mut is_read_again = false;
     loop {
         let Some(read) = cursor.read(driver, log, 0).await? else {
             return Ok(None);
         };
         stored.is_ended |= read.is_end;
-        if read.entries.is_empty() {
+        if let Some(last) = read.entries.last() {
+            stored.last_in_rows = last.number;
+            stored.entries.extend(read.entries);
+            is_read_again = false;
+            continue;
+        }
+        if stored.is_ended {
             return Ok(Some(stored));
         }
-        stored.entries.extend(read.entries);
+        let Some(tail) = tail::read(driver, log).await? else {
+            return Ok(Some(stored));
+        };
+        stored.has_tail = true;
+        if tail.first <= stored.last_in_rows + 1 {
+            let entries = tail.entries.into_iter();
+            let unread = entries.filter(|entry| entry.number > stored.last_in_rows);
+            stored.entries.extend(unread);
+            return Ok(Some(stored));
+        }
+        // There are rows that were not when they were looked for: the tail is written behind them.
+        if is_read_again {
+            return Err(tail::corrupt(log, "it begins behind a gap"));
+        }
+        is_read_again = true;
     }
 }
 
@@ -123,9 +153,17 @@ impl RowCursor {
 /// The number of the last entry that is stored; `None` where the log is absent.
 pub async fn last_number(driver: &dyn Driver, log: &LogKey) -> Result<Option<u64>> {
     let page = driver.read(log, LogRange::last(1)).await?;
+    if page.head.is_none() {
+        return Ok(None);
+    }
     let read = open(log, &page, 0)?;
-    let last = read.entries.last().map_or(0, |entry| entry.number);
-    Ok(page.head.map(|_| last))
+    let in_rows = read.entries.last().map_or(0, |entry| entry.number);
+    if read.is_end {
+        return Ok(Some(in_rows));
+    }
+    let tail = tail::read(driver, log).await?;
+    let in_tail = tail.and_then(|tail| tail.entries.last().map(|entry| entry.number));
+    Ok(Some(in_rows.max(in_tail.unwrap_or(0))))
 }
 
 /// The row that has the entry behind this number, or the row that will have it. Each row has an entry at least, so that it is

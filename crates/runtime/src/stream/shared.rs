@@ -1,8 +1,9 @@
 //! What the writer of a log and its readers share.
 
+use super::pace::{StepKind, StoreDeadline};
 use super::row::StreamRow;
-use super::state::{StoreDeadline, StreamPhase, StreamState};
-use super::{StreamOptions, StreamTarget};
+use super::state::{StreamPhase, StreamState, StreamStep};
+use super::{StreamOptions, StreamTarget, tail};
 use crate::error::{Error, ErrorCode, Result};
 use crate::lock::lock;
 use ambit_storage::batch::{Batch, BatchWrite};
@@ -10,6 +11,7 @@ use ambit_storage::clock::backoff;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 use tokio::sync::{Notify, OwnedMutexGuard, watch};
+use tokio::time::Instant;
 
 /// The wait after a write that failed, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -28,22 +30,19 @@ pub(super) struct SharedStream {
     companion: OnceLock<Arc<Self>>,
 }
 
-/// Which of what is waiting is stored.
-type RowTaker = fn(&mut StreamState) -> Vec<StreamRow>;
-
 /// What was waiting, for a batch of its taker. Nobody else stores meanwhile; dropped without `stored`, it waits again.
 pub struct PendingWrites {
     /// The writes for the batch; none where nothing is waiting or nothing is kept.
     pub writes: Vec<BatchWrite>,
     shared: Arc<SharedStream>,
-    rows: usize,
+    step: StreamStep,
     _pen: OwnedMutexGuard<()>,
 }
 
 impl PendingWrites {
     /// The batch is committed: readers may see the entries.
     pub fn stored(self) {
-        self.shared.change(|state| state.stored(self.rows));
+        self.shared.change(|state| state.stored(&self.step));
     }
 }
 
@@ -112,42 +111,68 @@ impl SharedStream {
 
     /// What is waiting here, for a batch of whoever takes it.
     pub async fn take(self: &Arc<Self>) -> PendingWrites {
-        self.take_by(StreamState::take).await
+        self.take_by(StepKind::All).await
     }
 
-    async fn take_by(self: &Arc<Self>, take: RowTaker) -> PendingWrites {
+    async fn take_by(self: &Arc<Self>, kind: StepKind) -> PendingWrites {
         let pen = self.store_lock.clone().lock_owned().await;
-        let rows: Vec<StreamRow> = self.change(take);
+        let step = self.change(|state| state.take(kind));
         PendingWrites {
-            writes: self.write(&rows).into_iter().collect(),
-            rows: rows.len(),
+            writes: self.writes(&step),
+            step,
             shared: self.clone(),
             _pen: pen,
         }
     }
 
-    /// The write that stores these rows.
-    fn write(&self, rows: &[StreamRow]) -> Option<BatchWrite> {
-        let is_written = !rows.is_empty() && self.state().options.is_persistent;
-        is_written.then(|| BatchWrite::Append {
-            log: self.place.log.clone(),
-            entries: rows.iter().map(StreamRow::entry).collect(),
-        })
+    /// The writes that store a step.
+    fn writes(&self, step: &StreamStep) -> Vec<BatchWrite> {
+        if !self.state().options.is_persistent {
+            return Vec::new();
+        }
+        let log = &self.place.log;
+        let rows = (!step.rows.is_empty()).then(|| BatchWrite::Append {
+            log: log.clone(),
+            entries: step.rows.iter().map(StreamRow::entry).collect(),
+        });
+        let tail = step.tail.as_ref().map(|row| tail::write(log, row));
+        let removal = step.removes_tail.then(|| tail::removal(log));
+        rows.into_iter().chain(tail).chain(removal).collect()
     }
 
     /// Stores all that is waiting here and in the log beside.
     pub async fn store(self: &Arc<Self>) -> Result<()> {
-        self.store_by(StreamState::take).await
+        self.store_by(StepKind::All, true).await
     }
 
-    async fn store_by(self: &Arc<Self>, take: RowTaker) -> Result<()> {
-        let mut taken = vec![self.take_by(take).await];
+    /// Stores what is due. The log beside goes along with rows: nobody waits for it.
+    async fn store_due(self: &Arc<Self>) -> Result<()> {
+        let own = self.state().step_due();
+        let other = self.companion.get();
+        let is_beside_due = other.is_some_and(|other| other.state().step_due().is_some());
+        match own {
+            Some(kind) => {
+                let is_beside = is_beside_due || kind == StepKind::Row;
+                self.store_by(kind, is_beside).await
+            }
+            None if is_beside_due => self.store_by(StepKind::Tail, true).await,
+            // The turn has stored it meanwhile.
+            None => Ok(()),
+        }
+    }
+
+    async fn store_by(self: &Arc<Self>, kind: StepKind, is_beside: bool) -> Result<()> {
+        let mut taken = vec![self.take_by(kind).await];
         if let StreamPhase::Abandoned(error) = &self.state().phase {
             return Err(error.clone());
         }
-        let other = self.companion.get();
+        let other = self.companion.get().filter(|_| is_beside);
         if let Some(other) = other.filter(|other| other.is_open()) {
-            taken.push(other.take_by(take).await);
+            let kind = match kind {
+                StepKind::All => StepKind::All,
+                StepKind::Row | StepKind::Tail => StepKind::Row,
+            };
+            taken.push(other.take_by(kind).await);
         }
         let mut writes = Vec::new();
         for taken in &mut taken {
@@ -175,7 +200,7 @@ impl SharedStream {
     pub async fn keep_storing(self: Arc<Self>) {
         let mut failures = 0;
         while self.is_due().await {
-            let Err(error) = self.store_by(StreamState::take_step).await else {
+            let Err(error) = self.store_due().await else {
                 failures = 0;
                 continue;
             };
@@ -209,6 +234,8 @@ impl SharedStream {
                 StoreDeadline::Over => return false,
                 StoreDeadline::Now => return true,
                 StoreDeadline::Never => self.work.notified().await,
+                // The timer would take its time to say so.
+                StoreDeadline::At(time) if time <= Instant::now() => return true,
                 StoreDeadline::At(time) => tokio::select! {
                     () = tokio::time::sleep_until(time) => return true,
                     () = self.work.notified() => {}

@@ -1,6 +1,7 @@
 //! What is known of a log in the process that writes it. Nothing here waits.
 
-use super::row::StreamRow;
+use super::pace::{StepKind, StoreDeadline, StorePace};
+use super::row::{StoredStream, StreamRow};
 use super::{StreamEntry, StreamOptions};
 use crate::error::Error;
 use ambit_storage::batch::BatchWrite;
@@ -23,6 +24,15 @@ enum PendingEntry {
     },
 }
 
+impl PendingEntry {
+    fn into_text(self) -> Arc<str> {
+        match self {
+            Self::Whole(text) => text,
+            Self::Open { text, close } => (text + &close).into(),
+        }
+    }
+}
+
 /// How far a log is.
 #[derive(Clone, Debug)]
 pub(super) enum StreamPhase {
@@ -36,13 +46,17 @@ pub(super) enum StreamPhase {
 pub(super) struct StreamState {
     pub options: StreamOptions,
     pub phase: StreamPhase,
-    /// When the last step was begun.
-    stepped: Instant,
+    pace: StorePace,
     /// The number of the next entry.
     next: u64,
     waiting: Vec<PendingEntry>,
-    waiting_bytes: usize,
-    /// Steps that were given to the store without its word that it has them.
+    /// The entries before those that wait and behind those in rows: they are stored in the tail, or on their way there.
+    tail: Vec<Arc<str>>,
+    /// Whether the store may have a tail.
+    has_tail: bool,
+    /// Bytes that no row was made of.
+    unrowed_bytes: usize,
+    /// Rows that were given to the store without its word that it has them.
     unconfirmed: VecDeque<StreamRow>,
     /// What is to be written with the next step, numbered in the order in which it came.
     pub staged: Vec<(u64, BatchWrite)>,
@@ -50,10 +64,24 @@ pub(super) struct StreamState {
     pub last_staged: u64,
     has_last: bool,
     appended_bytes: usize,
-    /// The newest of the stored entries.
+    /// The newest of the stored entries; all those that are in no row are among them.
     recent: VecDeque<Arc<str>>,
     recent_last: u64,
     recent_bytes: usize,
+    /// The last entry that is stored in a row.
+    last_in_rows: u64,
+}
+
+/// What is stored at once.
+#[derive(Debug, Default)]
+pub(super) struct StreamStep {
+    pub rows: Vec<StreamRow>,
+    /// All that is in no row yet, as the tail.
+    pub tail: Option<StreamRow>,
+    /// The tail is removed: the log ends.
+    pub removes_tail: bool,
+    /// The last entry among it.
+    last: u64,
 }
 
 /// What a reader finds.
@@ -66,27 +94,9 @@ pub(super) enum ReadOutcome {
     Abandoned(Error),
 }
 
-/// How soon the waiting entries must be stored.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum StoreDeadline {
-    Never,
-    /// When this long has passed since the last step.
-    At(Instant),
-    Now,
-    /// The log takes no more.
-    Over,
-}
-
-impl StoreDeadline {
-    /// What comes first, for a log that stores another one's steps too. What is over here is not stored from here.
-    pub fn sooner(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Over, _) => Self::Over,
-            (Self::Now, _) | (_, Self::Now) => Self::Now,
-            (Self::At(own), Self::At(other)) => Self::At(own.min(other)),
-            (Self::Never, Self::At(time)) | (Self::At(time), _) => Self::At(time),
-            (Self::Never, _) => Self::Never,
-        }
+impl StreamStep {
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.tail.is_none()
     }
 }
 
@@ -96,10 +106,12 @@ impl StreamState {
         Self {
             options,
             phase: StreamPhase::Open,
-            stepped: Instant::now(),
+            pace: StorePace::new(),
             next: stored + 1,
             waiting: Vec::new(),
-            waiting_bytes: 0,
+            tail: Vec::new(),
+            has_tail: false,
+            unrowed_bytes: 0,
             unconfirmed: VecDeque::new(),
             staged: Vec::new(),
             last_staged: 0,
@@ -108,6 +120,22 @@ impl StreamState {
             recent: VecDeque::new(),
             recent_last: stored,
             recent_bytes: 0,
+            last_in_rows: stored,
+        }
+    }
+
+    /// Takes up a log whose rows are known: what was stored behind them, or that it had its last entry.
+    pub fn restore(&mut self, stored: &StoredStream) {
+        let in_tail = |entry: &&StreamEntry| entry.number > stored.last_in_rows;
+        for entry in stored.entries.iter().filter(in_tail) {
+            self.count(entry.text.len());
+            self.tail.push(entry.text.clone());
+            self.show(entry.text.clone());
+        }
+        self.has_tail = stored.has_tail;
+        if stored.is_ended {
+            self.has_last = true;
+            self.phase = StreamPhase::Ended;
         }
     }
 
@@ -145,7 +173,7 @@ impl StreamState {
             return false;
         };
         text.push_str(more);
-        self.waiting_bytes += more.len();
+        self.unrowed_bytes += more.len();
         self.appended_bytes += more.len();
         true
     }
@@ -166,14 +194,8 @@ impl StreamState {
         self.staged.push((self.last_staged, write));
     }
 
-    /// The log had its last entry when it was taken up.
-    pub fn end(&mut self) {
-        self.has_last = true;
-        self.phase = StreamPhase::Ended;
-    }
-
     fn count(&mut self, bytes: usize) -> u64 {
-        self.waiting_bytes += bytes;
+        self.unrowed_bytes += bytes;
         self.appended_bytes += bytes;
         self.next += 1;
         self.next - 1
@@ -192,25 +214,87 @@ impl StreamState {
     }
 
     pub fn due(&self) -> StoreDeadline {
-        let is_empty = self.waiting.is_empty() && self.unconfirmed.is_empty();
+        let (pace, options) = (&self.pace, &self.options);
         match self.phase {
             StreamPhase::Ended | StreamPhase::Abandoned(_) => StoreDeadline::Over,
-            StreamPhase::Open if is_empty || self.has_last => StoreDeadline::Never,
-            StreamPhase::Open if self.waiting_bytes >= self.options.bytes => StoreDeadline::Now,
-            StreamPhase::Open => StoreDeadline::At(self.stepped + self.options.step),
+            StreamPhase::Open if self.has_last => StoreDeadline::Never,
+            StreamPhase::Open if self.is_behind() && self.unrowed_bytes >= options.bytes => {
+                StoreDeadline::Now
+            }
+            StreamPhase::Open if self.is_behind() => StoreDeadline::At(pace.next_step(options)),
+            StreamPhase::Open if self.tail.is_empty() => StoreDeadline::Never,
+            StreamPhase::Open => StoreDeadline::At(pace.next_row_of_tail(options)),
         }
     }
 
-    /// All that is not stored yet, as rows.
-    pub fn take(&mut self) -> Vec<StreamRow> {
+    /// Which step is due now, if one is.
+    pub fn step_due(&self) -> Option<StepKind> {
+        let now = Instant::now();
+        let is_due = match self.due() {
+            StoreDeadline::Never | StoreDeadline::Over => false,
+            StoreDeadline::At(time) => time <= now,
+            StoreDeadline::Now => true,
+        };
+        let is_row = self.unrowed_bytes >= self.options.bytes
+            || self.pace.next_row(&self.options) <= now
+            || !self.can_use_tail();
+        let kind = if is_row {
+            StepKind::Row
+        } else {
+            StepKind::Tail
+        };
+        is_due.then_some(kind)
+    }
+
+    /// Whether anything is not stored.
+    fn is_behind(&self) -> bool {
+        self.written() > self.recent_last || !self.unconfirmed.is_empty()
+    }
+
+    /// The tail joins on to the rows: those that the store may have or not come first. The log itself is made by a row.
+    fn can_use_tail(&self) -> bool {
+        self.options.is_live && self.unconfirmed.is_empty() && self.last_in_rows > 0
+    }
+
+    /// What is to be stored now. The last entry, and what is before it, is stored on purpose alone.
+    pub fn take(&mut self, kind: StepKind) -> StreamStep {
+        if self.has_last && kind != StepKind::All {
+            return StreamStep::default();
+        }
+        let kind = match kind {
+            StepKind::Tail if !self.can_use_tail() => StepKind::Row,
+            kind => kind,
+        };
+        self.pace.begin(kind);
+        match kind {
+            StepKind::Tail => self.take_tail(),
+            StepKind::All | StepKind::Row => self.take_rows(),
+        }
+    }
+
+    fn take_tail(&mut self) -> StreamStep {
+        let waiting = self.waiting.drain(..);
+        self.tail.extend(waiting.map(PendingEntry::into_text));
+        let is_behind = self.written() > self.recent_last;
+        self.has_tail |= is_behind;
+        let tail = is_behind.then(|| StreamRow {
+            first: self.next - self.tail.len() as u64,
+            entries: self.tail.clone(),
+            is_last: false,
+        });
+        StreamStep {
+            last: self.written(),
+            tail,
+            ..StreamStep::default()
+        }
+    }
+
+    fn take_rows(&mut self) -> StreamStep {
         let mut row = StreamRow::default();
         let mut size = 0;
-        let first = self.next - self.waiting.len() as u64;
-        for (number, waiting) in (first..).zip(self.waiting.drain(..)) {
-            let text: Arc<str> = match waiting {
-                PendingEntry::Whole(text) => text,
-                PendingEntry::Open { text, close } => (text + &close).into(),
-            };
+        let first = self.next - (self.tail.len() + self.waiting.len()) as u64;
+        let waiting = self.waiting.drain(..).map(PendingEntry::into_text);
+        for (number, text) in (first..).zip(self.tail.drain(..).chain(waiting)) {
             if size > 0 && size + text.len() > ROW {
                 self.unconfirmed.push_back(std::mem::take(&mut row));
                 size = 0;
@@ -225,31 +309,40 @@ impl StreamState {
             row.is_last = self.has_last;
             self.unconfirmed.push_back(row);
         }
-        if !self.unconfirmed.is_empty() {
-            self.stepped = Instant::now();
-        }
-        self.waiting_bytes = 0;
-        self.unconfirmed.iter().cloned().collect()
-    }
-
-    /// The same as long as the last entry has not come: that one, and what is before it, is stored on purpose.
-    pub fn take_step(&mut self) -> Vec<StreamRow> {
-        match self.has_last {
-            true => Vec::new(),
-            false => self.take(),
+        self.unrowed_bytes = 0;
+        StreamStep {
+            rows: self.unconfirmed.iter().cloned().collect(),
+            tail: None,
+            removes_tail: self.has_last && self.has_tail,
+            last: self.written(),
         }
     }
 
-    /// The first so many rows of those taken are stored.
-    pub fn stored(&mut self, rows: usize) {
-        let rows = rows.min(self.unconfirmed.len());
-        let stored: Vec<StreamRow> = self.unconfirmed.drain(..rows).collect();
-        for row in stored {
-            for text in row.entries {
-                self.show(text);
-            }
+    /// The step is stored: readers may see it.
+    pub fn stored(&mut self, step: &StreamStep) {
+        if step.is_empty() {
+            return;
+        }
+        self.pace.end();
+        let is_confirmed = |row: &mut StreamRow| row.last() <= step.last;
+        while let Some(row) = self.unconfirmed.pop_front_if(is_confirmed) {
+            self.last_in_rows = row.last();
+            self.show_all(row.first, &row.entries);
             if row.is_last {
                 self.phase = StreamPhase::Ended;
+            }
+        }
+        if let Some(tail) = &step.tail {
+            self.show_all(tail.first, &tail.entries);
+        }
+        self.forget_old();
+    }
+
+    /// Shows what readers have not seen of these entries.
+    fn show_all(&mut self, first: u64, entries: &[Arc<str>]) {
+        for (number, text) in (first..).zip(entries) {
+            if number > self.recent_last {
+                self.show(text.clone());
             }
         }
     }
@@ -258,7 +351,14 @@ impl StreamState {
         self.recent_bytes += text.len();
         self.recent_last += 1;
         self.recent.push_back(text);
-        while self.options.is_persistent && self.recent_bytes > self.options.recent_bytes {
+    }
+
+    /// Leaves to the store what it has in rows.
+    fn forget_old(&mut self) {
+        while self.options.is_persistent
+            && self.recent_bytes > self.options.recent_bytes
+            && self.recent_last - (self.recent.len() as u64) < self.last_in_rows
+        {
             let Some(oldest) = self.recent.pop_front() else {
                 return;
             };

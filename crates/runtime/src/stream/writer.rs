@@ -2,7 +2,7 @@
 
 use super::row;
 use super::shared::{PendingWrites, SharedStream};
-use super::state::{StreamPhase, StreamState};
+use super::state::StreamPhase;
 use super::{StreamEntry, StreamOptions, StreamReader, StreamTarget};
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::batch::BatchWrite;
@@ -170,10 +170,8 @@ async fn resume(
 ) -> Result<ResumedStream> {
     let stored = row::read_all(place.driver.as_ref(), &place.log).await?;
     let stored = stored.unwrap_or_default();
-    let log = open(stored.entries.last().map_or(0, |entry| entry.number));
-    if stored.is_ended {
-        log.0.shared.change(StreamState::end);
-    }
+    let log = open(stored.last_in_rows);
+    log.0.shared.change(|state| state.restore(&stored));
     Ok(ResumedStream {
         log,
         entries: stored.entries,
