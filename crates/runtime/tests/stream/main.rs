@@ -8,6 +8,7 @@ mod bed;
 mod changes;
 mod faults;
 mod full;
+mod live;
 mod nodes;
 mod random;
 mod readers;
