@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::measure;
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -22,6 +23,8 @@ pub const BRIEF: &str = "brief";
 pub const WAITER: &str = "waiter";
 /// Uses the same tool, which does not wait.
 pub const PROMPT: &str = "prompt";
+/// Says what a provider sends.
+pub const TYPIST: &str = "typist";
 /// How long the waiter's tool waits.
 pub const WAIT: Duration = Duration::from_millis(50);
 
@@ -46,11 +49,7 @@ pub fn write() -> Result<TempDir> {
     let folder = TempDir::with_prefix("ambit-bench-app-")?;
     let much: Vec<String> = (1..=CHUNKS).map(|word| format!("{word:04}")).collect();
     let much = much.join(" ");
-    let file = |name: &str, text: &str| -> Result<()> {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
-        Ok(std::fs::write(path, text)?)
-    };
+    let file = |name: &str, text: &str| put(&folder, name, text);
     file("app.yao", r#"{"name": "Bench"}"#)?;
     let says = |reply: &str| json!([{"reply": reply}]);
     let waits = |wait: Duration| {
@@ -67,28 +66,41 @@ pub fn write() -> Result<TempDir> {
     ];
     for (agent, rules, delay) in agents {
         let connector = json!({"type": "scripted", "label": agent, "options": {"model": agent, "rules": rules, "delay": delay}});
-        file(
-            &format!("connectors/{agent}.conn.yao"),
-            &connector.to_string(),
-        )?;
-        let mut package = json!({"name": agent, "connector": agent, "public": true});
-        if [WAITER, PROMPT].contains(&agent) {
-            package["mcp"] = json!({"servers": ["pause"]});
-        }
-        file(
-            &format!("assistants/{agent}/package.yao"),
-            &package.to_string(),
-        )?;
-        file(
-            &format!("assistants/{agent}/prompts.yml"),
-            "- role: system\n  content: You answer.\n",
-        )?;
+        let uses_tool = [WAITER, PROMPT].contains(&agent);
+        let servers: &[&str] = if uses_tool { &["pause"] } else { &[] };
+        add_agent(&folder, agent, &connector, servers)?;
     }
     for (name, text) in TOOL {
         file(name, text)?;
     }
     file(&format!("assistants/{CLERK}/src/index.js"), HOOK)?;
     Ok(folder)
+}
+
+/// Adds an agent whose model is that of a provider at this address.
+pub fn add_typist(app: &TempDir, provider: SocketAddr) -> Result<()> {
+    let options = json!({"model": TYPIST, "key": "none", "host": format!("http://{provider}")});
+    let connector = json!({"type": "openai", "label": TYPIST, "options": options});
+    add_agent(app, TYPIST, &connector, &[])
+}
+
+fn add_agent(app: &TempDir, agent: &str, connector: &Value, servers: &[&str]) -> Result<()> {
+    let mut package = json!({"name": agent, "connector": agent, "public": true});
+    if !servers.is_empty() {
+        package["mcp"] = json!({"servers": servers});
+    }
+    let folder = format!("assistants/{agent}");
+    let connector_file = format!("connectors/{agent}.conn.yao");
+    put(app, &connector_file, &connector.to_string())?;
+    put(app, &format!("{folder}/package.yao"), &package.to_string())?;
+    let prompts = "- role: system\n  content: You answer.\n";
+    put(app, &format!("{folder}/prompts.yml"), prompts)
+}
+
+fn put(app: &TempDir, name: &str, text: &str) -> Result<()> {
+    let path = app.path().join(name);
+    std::fs::create_dir_all(path.parent().unwrap_or(app.path()))?;
+    Ok(std::fs::write(path, text)?)
 }
 
 /// A request for a turn of this agent.

@@ -5,6 +5,7 @@ mod app;
 mod client;
 mod level;
 mod measure;
+mod provider;
 mod report;
 mod served;
 mod syncs;

@@ -24,6 +24,8 @@ pub struct Sizes {
     pub lists: &'static [usize],
     /// Turns of each of several writers.
     pub turns_each: usize,
+    /// Tokens of each stream whose tokens are timed.
+    pub tokens: usize,
 }
 
 /// Writers at once.
@@ -42,6 +44,7 @@ impl Sizes {
             operations: 1_000,
             lists: &[10, 100_000],
             turns_each: 50,
+            tokens: 300,
         }
     }
 
@@ -61,6 +64,7 @@ impl Sizes {
             operations: 100,
             lists: &[10, 1_000],
             turns_each: 5,
+            tokens: 50,
         }
     }
 }
@@ -81,8 +85,13 @@ pub struct Output {
 
 impl Output {
     pub fn row(&self, row: Row<'_>, value: f64) {
+        self.row_of("ambit", row, value);
+    }
+
+    /// A result of somebody else's, measured beside ours.
+    pub fn row_of(&self, peer: &str, row: Row<'_>, value: f64) {
         let line = json!({
-            "peer": "ambit", "backend": self.backend, "work": row.work, "p": row.p,
+            "peer": peer, "backend": self.backend, "work": row.work, "p": row.p,
             "v": value, "unit": row.unit, "note": row.note,
         });
         println!("{line}");

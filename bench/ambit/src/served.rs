@@ -45,22 +45,28 @@ pub fn program() -> Result<PathBuf> {
 impl Served {
     /// Serves the benchmark's app over this store.
     pub async fn start(store: &str) -> Result<Self> {
-        Self::run(Command::new(program()?), store).await
+        Self::run(Command::new(program()?), store, app::write()?).await
+    }
+
+    /// The same, with an agent whose model is this provider's.
+    pub async fn with_provider(store: &str, provider: SocketAddr) -> Result<Self> {
+        let app = app::write()?;
+        app::add_typist(&app, provider)?;
+        Self::run(Command::new(program()?), store, app).await
     }
 
     /// The same, its syncs counted into this file.
     pub async fn counted(store: &str, log: &Path) -> Result<Self> {
         let mut command = Command::from(syncs::counting(log));
         command.arg(program()?);
-        let mut served = Self::run(command, store).await?;
+        let mut served = Self::run(command, store, app::write()?).await?;
         let children = format!("/proc/{0}/task/{0}/children", served.pid);
         let children = std::fs::read_to_string(children)?;
         served.pid = children.trim().parse()?;
         Ok(served)
     }
 
-    async fn run(mut command: Command, store: &str) -> Result<Self> {
-        let app = app::write()?;
+    async fn run(mut command: Command, store: &str, app: TempDir) -> Result<Self> {
         command
             .arg("serve")
             .arg(app.path())

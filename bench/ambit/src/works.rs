@@ -11,6 +11,7 @@ mod process;
 mod served;
 mod shared;
 mod stream;
+mod tokens;
 mod turn;
 mod waiting;
 
@@ -39,6 +40,7 @@ pub const WORKS: &[(&str, Work)] = &[
     ("W10", |bench| Box::pin(process::run(bench))),
     ("W11", |bench| Box::pin(waiting::run(bench))),
     ("W12", |bench| Box::pin(model::run(bench))),
+    ("W15", |bench| Box::pin(tokens::run(bench))),
 ];
 
 /// What a work has to work with.

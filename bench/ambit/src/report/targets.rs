@@ -67,6 +67,9 @@ fn alone(row: &Measured) -> Option<Target> {
         "W11 of the ideal" => Limit::AtLeast(80.0),
         "W11 threads beyond the cores" => Limit::AtMost(8.0),
         "W11 resident" => Limit::AtMost(300.0),
+        "W15 token, p50" if line.p == 1 => Limit::AtMost(5.0),
+        "W15 token, p99" if line.p == 1 => Limit::AtMost(20.0),
+        "W15 token, p99" => Limit::AtMost(40.0),
         "W1 written by the process" if line.backend.starts_with("sqlite") => Limit::AtMost(16.0),
         work if work.starts_with("W4c") || work == "W5 same session, survived" => {
             Limit::AtLeast(line.p as f64)
@@ -241,6 +244,28 @@ mod tests {
         };
         assert_eq!(verdicts(&rows(80.0, 8.0)), ["met", "met"]);
         assert_eq!(verdicts(&rows(79.0, 9.0)), ["NOT met", "NOT met"]);
+    }
+
+    #[test]
+    fn tokens_are_judged_by_how_many_streams_there_are() {
+        let rows = |streams, middle, late| {
+            [
+                ("ambit", "sqlite", "W15 token, p50", streams, middle, "ms"),
+                ("ambit", "sqlite", "W15 token, p99", streams, late, "ms"),
+                (
+                    "pass-through",
+                    "sqlite",
+                    "W15 token, p99",
+                    streams,
+                    99.0,
+                    "ms",
+                ),
+            ]
+        };
+        assert_eq!(verdicts(&rows(1, 5.0, 20.0)), ["met", "met"]);
+        assert_eq!(verdicts(&rows(1, 5.1, 21.0)), ["NOT met", "NOT met"]);
+        assert_eq!(verdicts(&rows(64, 9.0, 40.0)), ["met"]);
+        assert_eq!(verdicts(&rows(64, 9.0, 41.0)), ["NOT met"]);
     }
 
     #[test]
