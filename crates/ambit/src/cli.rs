@@ -1,7 +1,7 @@
 //! The commands and their arguments, and which command runs what.
 
 use crate::command::{
-    CommandOutcome, access, backup, chat, check, doctor, erase, keys, list, messages, new,
+    CommandOutcome, access, backup, chat, check, doctor, erase, health, keys, list, messages, new,
     relocate, schema, serve, show, types, usage,
 };
 use crate::command_error::Result;
@@ -27,6 +27,8 @@ pub struct Cli {
 pub enum CliCommand {
     /// Serves an app; SIGHUP makes the server load the app's files again
     Serve(ServeArguments),
+    /// Asks a server whether it is ready; exits with 1 where it is not
+    Health(health::HealthArguments),
     /// Keys for programs that call the server
     #[command(subcommand, visible_alias = "key")]
     Keys(keys::KeysCommand),
@@ -91,6 +93,7 @@ async fn run_command(cli: Cli) -> Result<CommandOutcome> {
         // A backup opens the store itself: the others would be opened for nothing.
         CliCommand::Backup(arguments) => backup::run(&stores.primary()?, arguments, &mut out).await,
         CliCommand::Serve(arguments) => serve::run(stores, arguments).await,
+        CliCommand::Health(arguments) => health::run(arguments, &mut out).await,
         CliCommand::Demo => example::run()
             .await
             .map(|()| CommandOutcome::Done)

@@ -7,6 +7,8 @@ pub mod check;
 mod context_summary;
 pub mod doctor;
 pub mod erase;
+pub mod health;
+mod http_client;
 pub mod keys;
 pub mod list;
 pub mod messages;

@@ -4,7 +4,7 @@ use crate::command_error::{CommandError, Result};
 use ambit::environment::environment;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -100,6 +100,18 @@ impl ServeSettings {
             environment: environment(),
         })
     }
+}
+
+/// Where this machine reaches the server that AMBIT_LISTEN describes.
+pub fn own_url() -> Result<String> {
+    let listen = variable("AMBIT_LISTEN")?;
+    let mut listen = address(listen.as_deref().unwrap_or(LISTEN))?;
+    match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    Ok(format!("http://{listen}"))
 }
 
 /// A variable that is set and not empty.

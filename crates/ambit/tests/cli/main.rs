@@ -6,6 +6,7 @@ mod app;
 mod backup;
 mod doctor;
 mod erase;
+mod health;
 mod pages;
 mod place;
 mod read;

@@ -1,9 +1,9 @@
 //! A server elsewhere.
 
 use super::ChatAnswer;
+use crate::command::http_client::{client, unreachable};
 use crate::command_error::{CommandError, Result};
 use crate::settings::token;
-use ambit_runtime::net::tls;
 use futures::StreamExt;
 use futures::stream::{BoxStream, iter, unfold};
 use reqwest::{Client, RequestBuilder, Response};
@@ -19,14 +19,9 @@ pub struct RemotePeer {
 
 impl RemotePeer {
     pub fn new(url: &str, agent: &str) -> Result<Self> {
-        let tls =
-            tls().map_err(|error| CommandError::Refused(format!("TLS cannot be used: {error}")))?;
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls)
-            .build()
-            .map_err(|error| unreachable(&error))?;
+        let client = client()?.build();
         Ok(Self {
-            client,
+            client: client.map_err(|error| unreachable(&error))?,
             base: url.trim_end_matches('/').to_owned(),
             agent: agent.to_owned(),
             token: token(),
@@ -120,10 +115,6 @@ fn whole_lines(waiting: &mut Vec<u8>) -> Vec<Result<String>> {
         .filter(|payload| *payload != "[DONE]")
         .map(|payload| Ok(payload.to_owned()))
         .collect()
-}
-
-fn unreachable(error: &reqwest::Error) -> CommandError {
-    CommandError::Refused(format!("the server cannot be reached: {error}"))
 }
 
 #[cfg(test)]

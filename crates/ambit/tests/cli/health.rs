@@ -1,0 +1,64 @@
+//! Whether a server is ready, from the command line.
+
+use crate::place::{Place, Ran, told};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::thread::{JoinHandle, spawn};
+
+/// Answers one request with this status; tells what was asked for.
+fn answers(status: &'static str) -> (SocketAddr, JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answering = spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        let mut head = lines.map(Result::unwrap);
+        let asked = head.next().unwrap();
+        assert!(head.any(|line| line.is_empty()));
+        let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        stream.write_all(answer.as_bytes()).unwrap();
+        asked
+    });
+    (address, answering)
+}
+
+#[test]
+fn a_server_that_is_ready_is_asked_under_its_address() {
+    let (address, answering) = answers("200 OK");
+    let url = format!("http://{address}");
+    let ran = Place::new().run_as(&["health", &format!("{url}/")]);
+    assert_eq!(ran, Ran::printed(&format!("{url}/ is ready\n")));
+    assert_eq!(answering.join().unwrap(), "GET /readyz HTTP/1.1");
+}
+
+#[test]
+fn the_server_of_the_environment_is_asked_on_this_machine() {
+    let (address, answering) = answers("200 OK");
+    let mut health = Place::new().command(&["health"]);
+    health.env("AMBIT_LISTEN", format!("0.0.0.0:{}", address.port()));
+    health.env("http_proxy", "http://127.0.0.1:1");
+    let ran = told(health.output().unwrap());
+    assert_eq!(ran, Ran::printed(&format!("http://{address} is ready\n")));
+    answering.join().unwrap();
+}
+
+#[test]
+fn a_server_that_cannot_work_is_not_ready() {
+    let (address, answering) = answers("503 Service Unavailable");
+    let url = format!("http://{address}");
+    let ran = Place::new().run_as(&["health", &url]);
+    let expected = format!("{url} is not ready: it answers 503 Service Unavailable");
+    assert_eq!(ran, Ran::refused(&expected));
+    answering.join().unwrap();
+}
+
+#[test]
+fn where_no_server_listens_none_is_ready() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let ran = Place::new().run_as(&["health", &url]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    let expected = format!("ambit: {url} is not ready: ");
+    assert!(ran.err.starts_with(&expected), "{}", ran.err);
+}
