@@ -16,6 +16,10 @@ tidy:
 bench *arguments:
     cargo xtask bench {{arguments}}
 
+# the packages of a release
+dist *arguments:
+    cargo xtask dist {{arguments}}
+
 # format all code
 format:
     cargo fmt --all

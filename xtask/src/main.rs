@@ -1,7 +1,8 @@
-//! The project's own commands: `cargo xtask test` and its parts, and `cargo xtask bench`.
+//! The project's own commands: `cargo xtask test` and its parts, `cargo xtask bench` and `cargo xtask dist`.
 
 mod bench;
 mod clients;
+mod dist;
 mod generate;
 mod map;
 mod process;
@@ -20,7 +21,8 @@ cargo xtask tidy               the tidy checks alone
 cargo xtask map [PATHS]        every source file with what its first line says of it
 cargo xtask generate           writes what comes from tables: types/index.d.ts, docs/ctx.md, docs/app-files.md
 cargo xtask types              type-checks the declarations and the hooks of the examples
-cargo xtask bench [OPTIONS]    the benchmarks; `cargo xtask bench --help` lists the options";
+cargo xtask bench [OPTIONS]    the benchmarks; `cargo xtask bench --help` lists the options
+cargo xtask dist [OPTIONS]     what a release consists of; `cargo xtask dist --help` lists the options";
 
 /// One command: it gets its arguments and answers whether all is well.
 type Run = fn(&[String]) -> Result<bool>;
@@ -32,6 +34,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("generate", generate::run),
     ("types", types::run),
     ("bench", bench::run),
+    ("dist", dist::run),
 ];
 
 fn main() -> ExitCode {

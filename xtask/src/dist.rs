@@ -1,0 +1,105 @@
+//! `cargo xtask dist`: what a release consists of: an archive and checksums.
+
+mod archive;
+mod files;
+mod options;
+
+use crate::process::{Result, cargo, each_line, environment, root};
+use files::{complete, read};
+use options::DistOptions;
+use std::path::PathBuf;
+
+/// Bytes that the stripped program may have.
+const SIZE_LIMIT: u64 = 40_000_000;
+
+/// The texts that come with the program.
+const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// Makes the packages; an error where the program is too large.
+pub fn run(arguments: &[String]) -> Result<bool> {
+    let Some(options) = DistOptions::of(arguments)? else {
+        println!("{}", options::HELP);
+        return Ok(true);
+    };
+    let release = Release {
+        version: version()?,
+        target: options.target.clone().map_or_else(host, Ok)?,
+        program: options.binary.clone().map_or_else(|| build(&options), Ok)?,
+        folder: target_folder()?.join("dist-packages"),
+    };
+    release.check_size()?;
+    archive::make(&release)?;
+    archive::write_checksums(&release.folder)?;
+    println!("the packages are in {}", release.folder.display());
+    Ok(true)
+}
+
+/// A program, and where its packages go.
+#[derive(Debug)]
+struct Release {
+    version: String,
+    /// The platform, as rustc names it.
+    target: String,
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Release {
+    fn check_size(&self) -> Result<()> {
+        let program = self.program.display();
+        let size = std::fs::metadata(&self.program)
+            .map_err(|error| format!("cannot read {program}: {error}"))?
+            .len();
+        println!("{program} has {size} bytes");
+        if size > SIZE_LIMIT {
+            return Err(format!(
+                "{program} has {size} bytes and may have {SIZE_LIMIT}; is it stripped?"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Builds the program.
+fn build(options: &DistOptions) -> Result<PathBuf> {
+    let mut folder = target_folder()?;
+    let mut build = cargo(&["build", "--profile", "dist", "--package", "ambit"]);
+    build.arg("--locked").arg("--target-dir").arg(&folder);
+    if let Some(target) = &options.target {
+        build.args(["--target", target]);
+        folder.push(target);
+    }
+    complete(&mut build)?;
+    Ok(folder.join("dist/ambit"))
+}
+
+/// Where cargo puts what it builds.
+fn target_folder() -> Result<PathBuf> {
+    let folder = environment("CARGO_TARGET_DIR").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| root().join("target"));
+    std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+/// The version of all crates.
+fn version() -> Result<String> {
+    let manifest = read(&root().join("Cargo.toml"))?;
+    let mut lines = manifest.lines();
+    let version = lines.find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    version
+        .map(str::to_owned)
+        .ok_or_else(|| "Cargo.toml says no version".to_owned())
+}
+
+/// The platform that cargo builds for where nobody names another.
+fn host() -> Result<String> {
+    let mut host = None;
+    each_line(&mut cargo(&["-vV"]), |line| {
+        if let Some(name) = line.strip_prefix("host: ") {
+            host = Some(name.to_owned());
+        }
+    })?;
+    host.ok_or_else(|| "cargo does not say what it builds for; name it with --target".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

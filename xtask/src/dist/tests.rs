@@ -1,0 +1,113 @@
+//! What is in the packages of a small program.
+
+use super::options::DistOptions;
+use super::{DOCUMENTS, Release, SIZE_LIMIT, archive, host, version};
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A release of a small program for Linux on x86.
+fn release(folder: &TempDir) -> Release {
+    let program = folder.path().join("program");
+    fs::write(&program, "#!/bin/sh\necho hello\n").unwrap();
+    Release {
+        version: "1.2.3-rc.1".to_owned(),
+        target: "x86_64-unknown-linux-gnu".to_owned(),
+        program,
+        folder: folder.path().join("packages"),
+    }
+}
+
+/// What a program prints, line by line.
+fn lines(command: &mut Command) -> Vec<String> {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The name of a package without its folder.
+fn name(package: &Path) -> &str {
+    package.file_name().unwrap().to_str().unwrap()
+}
+
+#[test]
+fn the_archive_holds_the_program_and_its_texts() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = archive::make(&release(&folder)).unwrap();
+    let root = "ambit-1.2.3-rc.1-x86_64-unknown-linux-gnu";
+    assert_eq!(name(&archive), format!("{root}.tar.xz"));
+    let mut listed = lines(Command::new("tar").arg("-tJf").arg(&archive));
+    listed.sort();
+    let names = ["", "ambit"].into_iter().chain(DOCUMENTS);
+    let mut expected: Vec<String> = names.map(|name| format!("{root}/{name}")).collect();
+    expected.sort();
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn the_checksums_are_those_of_the_packages_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["ambit-b.tar.xz", "ambit-a.tar.xz", "notes"] {
+        fs::write(folder.path().join(name), "abc").unwrap();
+    }
+    fs::create_dir(folder.path().join("image")).unwrap();
+    archive::write_checksums(folder.path()).unwrap();
+    let sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    let written = fs::read_to_string(folder.path().join("SHA256SUMS")).unwrap();
+    assert_eq!(
+        written,
+        format!("{sum}  ambit-a.tar.xz\n{sum}  ambit-b.tar.xz\n")
+    );
+}
+
+#[test]
+fn a_program_that_is_too_large_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let release = release(&folder);
+    assert_eq!(release.check_size(), Ok(()));
+    let program = File::options().write(true).open(&release.program).unwrap();
+    program.set_len(SIZE_LIMIT + 1).unwrap();
+    let refused = release.check_size().unwrap_err();
+    assert!(
+        refused.ends_with("has 40000001 bytes and may have 40000000; is it stripped?"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn options_name_the_program_and_the_platform() {
+    let of = |arguments: &[&str]| {
+        let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+        DistOptions::of(&arguments)
+    };
+    let expected = DistOptions {
+        binary: Some("a/ambit".into()),
+        target: Some("aarch64-unknown-linux-gnu".to_owned()),
+    };
+    let given = [
+        "--binary",
+        "a/ambit",
+        "--target",
+        "aarch64-unknown-linux-gnu",
+    ];
+    assert_eq!(of(&given), Ok(Some(expected)));
+    assert_eq!(of(&["--help"]), Ok(None));
+    assert_eq!(of(&["--target"]), Err("--target needs a value".to_owned()));
+    assert!(
+        of(&["--fast"])
+            .unwrap_err()
+            .starts_with("--fast is unknown\n")
+    );
+}
+
+#[test]
+fn the_version_is_that_of_the_workspace() {
+    let version = version().unwrap();
+    assert!(
+        version.starts_with(|first: char| first.is_ascii_digit()),
+        "{version}"
+    );
+    assert!(host().unwrap().contains('-'));
+}
