@@ -1,6 +1,7 @@
-//! `cargo xtask dist`: what a release consists of: an archive and checksums.
+//! `cargo xtask dist`: what a release consists of: an archive, a Debian package and checksums.
 
 mod archive;
+mod debian;
 mod files;
 mod options;
 
@@ -14,6 +15,12 @@ const SIZE_LIMIT: u64 = 40_000_000;
 
 /// The texts that come with the program.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// What Debian calls the processors of platforms.
+const ARCHITECTURES: [(&str, &str); 2] = [
+    ("x86_64-unknown-linux-gnu", "amd64"),
+    ("aarch64-unknown-linux-gnu", "arm64"),
+];
 
 /// Makes the packages; an error where the program is too large.
 pub fn run(arguments: &[String]) -> Result<bool> {
@@ -29,6 +36,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     };
     release.check_size()?;
     archive::make(&release)?;
+    debian::make(&release)?;
     archive::write_checksums(&release.folder)?;
     println!("the packages are in {}", release.folder.display());
     Ok(true)
@@ -57,6 +65,13 @@ impl Release {
             ));
         }
         Ok(())
+    }
+
+    /// What Debian calls its processor; none where there are no Debian packages for the platform.
+    fn architecture(&self) -> Option<&'static str> {
+        let mut known = ARCHITECTURES.iter();
+        let found = known.find(|(target, _)| *target == self.target);
+        found.map(|(_, architecture)| *architecture)
     }
 }
 

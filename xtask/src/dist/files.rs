@@ -66,3 +66,9 @@ pub fn complete(command: &mut Command) -> Result<()> {
         command.get_program().to_string_lossy()
     ))
 }
+
+/// Whether a command can be run here and succeeds; nothing is shown.
+pub fn works(command: &mut Command) -> bool {
+    let ran = command.output();
+    ran.is_ok_and(|output| output.status.success())
+}

@@ -1,7 +1,8 @@
 //! What is in the packages of a small program.
 
+use super::files::works;
 use super::options::DistOptions;
-use super::{DOCUMENTS, Release, SIZE_LIMIT, archive, host, version};
+use super::{DOCUMENTS, Release, SIZE_LIMIT, archive, debian, host, version};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
@@ -47,6 +48,55 @@ fn the_archive_holds_the_program_and_its_texts() {
 }
 
 #[test]
+fn the_debian_package_holds_the_program_its_service_and_a_folder_for_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let package = debian::make(&release(&folder)).unwrap();
+    let Some(package) = package else {
+        assert!(!works(Command::new("dpkg-deb").arg("--version")));
+        return;
+    };
+    assert_eq!(name(&package), "ambit_1.2.3-rc.1_amd64.deb");
+    let field = lines(
+        Command::new("dpkg-deb")
+            .arg("--field")
+            .arg(&package)
+            .arg("Version"),
+    );
+    assert_eq!(field, ["1.2.3~rc.1"]);
+    let listed = lines(Command::new("dpkg-deb").arg("--contents").arg(&package));
+    let columns = listed.iter().map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        format!("{} {} {}", words[0], words[1], words[words.len() - 1])
+    });
+    let files: Vec<String> = columns.filter(|line| !line.ends_with('/')).collect();
+    let text = |path: &str| format!("-rw-r--r-- root/root ./{path}");
+    let mut expected = vec![
+        "-rwxr-xr-x root/root ./usr/bin/ambit".to_owned(),
+        text("usr/lib/systemd/system/ambit.service"),
+    ];
+    let mut documents = DOCUMENTS.map(|name| text(&format!("usr/share/doc/ambit/{name}")));
+    documents.sort();
+    expected.extend(documents);
+    assert_eq!(files, expected);
+    let data = "drwxr-xr-x root/root";
+    let is_data = |line: &&String| line.starts_with(data) && line.ends_with(" ./var/lib/ambit/");
+    assert_eq!(listed.iter().filter(is_data).count(), 1, "{listed:?}");
+    let scripts = tempfile::tempdir().unwrap();
+    lines(
+        Command::new("dpkg-deb")
+            .arg("--control")
+            .arg(&package)
+            .arg(scripts.path()),
+    );
+    let mut scripts: Vec<_> = fs::read_dir(scripts.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    scripts.sort();
+    assert_eq!(scripts, ["control", "postinst", "prerm"]);
+}
+
+#[test]
 fn the_checksums_are_those_of_the_packages_alone() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["ambit-b.tar.xz", "ambit-a.tar.xz", "notes"] {
@@ -74,6 +124,14 @@ fn a_program_that_is_too_large_is_refused() {
         refused.ends_with("has 40000001 bytes and may have 40000000; is it stripped?"),
         "{refused}"
     );
+}
+
+#[test]
+fn other_platforms_have_an_archive_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut release = release(&folder);
+    release.target = "aarch64-apple-darwin".to_owned();
+    assert_eq!(debian::make(&release), Ok(None));
 }
 
 #[test]
