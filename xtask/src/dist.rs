@@ -1,8 +1,9 @@
-//! `cargo xtask dist`: what a release consists of: an archive, a Debian package and checksums.
+//! `cargo xtask dist`: what a release consists of: an archive, a Debian package, a container image and checksums.
 
 mod archive;
 mod debian;
 mod files;
+mod image;
 mod options;
 
 use crate::process::{Result, cargo, each_line, environment, root};
@@ -16,7 +17,7 @@ const SIZE_LIMIT: u64 = 40_000_000;
 /// The texts that come with the program.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
-/// What Debian calls the processors of platforms.
+/// What Debian and containers call the processors of platforms.
 const ARCHITECTURES: [(&str, &str); 2] = [
     ("x86_64-unknown-linux-gnu", "amd64"),
     ("aarch64-unknown-linux-gnu", "arm64"),
@@ -37,6 +38,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     release.check_size()?;
     archive::make(&release)?;
     debian::make(&release)?;
+    image::make(&release)?;
     archive::write_checksums(&release.folder)?;
     println!("the packages are in {}", release.folder.display());
     Ok(true)
@@ -67,7 +69,7 @@ impl Release {
         Ok(())
     }
 
-    /// What Debian calls its processor; none where there are no Debian packages for the platform.
+    /// What Debian and containers call its processor; none where there are no packages of these kinds for the platform.
     fn architecture(&self) -> Option<&'static str> {
         let mut known = ARCHITECTURES.iter();
         let found = known.find(|(target, _)| *target == self.target);

@@ -4,7 +4,7 @@ use crate::process::Result;
 use std::path::PathBuf;
 
 pub const HELP: &str = "\
-cargo xtask dist [OPTIONS]   an archive, a Debian package and checksums, in target/dist-packages
+cargo xtask dist [OPTIONS]   an archive, a Debian package, a container image and checksums, in target/dist-packages
   --binary PATH     of this program, which is stripped already, instead of building one
   --target TRIPLE   for this platform instead of the one that cargo builds for";
 

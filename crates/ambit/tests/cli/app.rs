@@ -6,14 +6,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-fn repository(path: &str) -> PathBuf {
+pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(path)
 }
 
 /// What is said to a conversation, and what came of it.
-fn talk(mut chat: Command, lines: &str) -> Ran {
+pub fn talk(mut chat: Command, lines: &str) -> Ran {
     let chat = chat.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut chat = chat.stderr(Stdio::piped()).spawn().unwrap();
     let mut input = chat.stdin.take().unwrap();

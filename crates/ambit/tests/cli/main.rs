@@ -7,6 +7,7 @@ mod backup;
 mod doctor;
 mod erase;
 mod health;
+mod image;
 mod pages;
 mod place;
 mod read;

@@ -1,0 +1,67 @@
+//! The app of the container image.
+
+use crate::app::{repository, talk};
+use crate::place::{Place, Ran, told};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// A server that ends with its test.
+struct Serving(Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// The welcome app as the image has it.
+fn place_with_app() -> Place {
+    let place = Place::new();
+    std::fs::create_dir(place.path("app")).unwrap();
+    for folder in ["examples/welcome/.", "dist/image/app/."] {
+        let mut copy = Command::new("cp");
+        copy.arg("-R")
+            .arg(repository(folder))
+            .arg(place.path("app"));
+        assert!(copy.status().unwrap().success());
+    }
+    place
+}
+
+#[test]
+fn it_is_without_fault() {
+    let ran = place_with_app().run_as(&["check", "app"]);
+    let clean = Ran::printed("nothing is broken: 0 errors, 0 warnings, 0 notices\n");
+    assert_eq!(ran, clean);
+}
+
+#[test]
+fn it_is_served_beyond_this_machine_to_those_who_have_a_key() {
+    let place = place_with_app();
+    let mut serve = place.command(&["serve", "app", "--listen", "0.0.0.0:0", "--log", "error"]);
+    let mut server = Serving(serve.stdout(Stdio::piped()).spawn().unwrap());
+    let mut greeting = String::new();
+    let mut printed = BufReader::new(server.0.stdout.as_mut().unwrap());
+    printed.read_line(&mut greeting).unwrap();
+    let address = greeting.trim_end().trim_end_matches("/v1");
+    let port = address.rsplit(':').next().unwrap();
+    let url = format!("http://127.0.0.1:{port}");
+
+    let mut health = place.command(&["health"]);
+    health.env("AMBIT_LISTEN", format!("0.0.0.0:{port}"));
+    let ran = told(health.output().unwrap());
+    assert_eq!(ran, Ran::printed(&format!("{url} is ready\n")));
+
+    let key = place.run_as(&["--data", "app", "keys", "new", "--user", "ann"]);
+    let ask = |key: &str| {
+        let mut chat = place.command(&["chat", "welcome", "--url", &url]);
+        chat.env("AMBIT_TOKEN", key);
+        talk(chat, "Hello\n")
+    };
+    let answered = ask(key.out.trim());
+    assert!(answered.out.starts_with("Hello! "), "{answered:?}");
+    let refused = ask("");
+    assert!(refused.out.trim().is_empty(), "{refused:?}");
+    assert!(refused.err.contains("no valid credentials"), "{refused:?}");
+}
