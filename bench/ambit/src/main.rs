@@ -1,12 +1,11 @@
 //! The benchmark works on one driver. Each result is one line of JSON on the standard output, of the form that the peers'
-//! scripts have too; `report` makes one table of such lines.
+//! scripts have too; `cargo xtask bench` makes one page of such lines.
 
 mod app;
 mod client;
 mod level;
 mod measure;
 mod provider;
-mod report;
 mod served;
 mod syncs;
 mod works;
@@ -14,7 +13,6 @@ mod works;
 use clap::{Args, Parser, Subcommand};
 use level::Session;
 use measure::{Output, Sizes};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -31,8 +29,6 @@ struct Program {
 enum Command {
     /// Runs works on a store and prints their results.
     Run(Run),
-    /// Prints the results in a file as a table, with ratios to the best peer and the targets.
-    Report { results: PathBuf },
     /// Appends turns and says nothing: what syncs are counted of.
     Turns(Load),
     /// Adds to one counter and says nothing: one of several processes.
@@ -96,7 +92,6 @@ struct Load {
 async fn main() -> ExitCode {
     let done = match Program::parse().command {
         Command::Run(run) => all(run).await,
-        Command::Report { results } => report::print(&results),
         Command::Turns(load) => turns(load).await,
         Command::Count(load) => count(load).await,
     };

@@ -2,8 +2,7 @@
 
 mod targets;
 
-use crate::Result;
-use crate::measure::median;
+use crate::process::Result;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -132,6 +131,12 @@ impl Table {
         }
         text
     }
+}
+
+/// The middle value.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// True where a peer's result can be set beside ours.
