@@ -45,6 +45,9 @@ struct Run {
     /// Which works, as in W1,W4; all without it.
     #[arg(long, value_delimiter = ',')]
     work: Vec<String>,
+    /// Which works are left out.
+    #[arg(long, value_delimiter = ',')]
+    without: Vec<String>,
     /// Small sizes: to see that it works, not to measure.
     #[arg(long)]
     quick: bool,
@@ -104,6 +107,14 @@ async fn main() -> ExitCode {
     }
 }
 
+impl Run {
+    fn has(&self, work: &str) -> bool {
+        let names = |works: &[String]| works.iter().any(|named| named == work);
+        (self.work.is_empty() || names(&self.work)) && !names(&self.without)
+    }
+}
+
+/// Runs the works one after the other; one that fails is in the results, and stops none of the others.
 async fn all(run: Run) -> Result<()> {
     let scheme = run.store.url.split(':').next().unwrap_or_default();
     let backend = run.backend.clone().unwrap_or_else(|| scheme.to_owned());
@@ -116,19 +127,22 @@ async fn all(run: Run) -> Result<()> {
     let bench = works::Bench {
         run: since.as_millis().to_string(),
         driver: level::open(&run.store).await?,
-        store: run.store,
+        store: run.store.clone(),
         sizes,
         output: Output { backend },
     };
-    for (name, work) in works::WORKS {
-        if run.work.is_empty() || run.work.iter().any(|wanted| wanted == name) {
-            work(&bench)
-                .await
-                .map_err(|error| format!("{name}: {error}"))?;
+    let mut failed = Vec::new();
+    for (name, work) in works::WORKS.iter().filter(|(name, _)| run.has(name)) {
+        if let Err(error) = work(&bench).await {
+            bench.output.failure(name, &error.to_string());
+            failed.push(*name);
         }
     }
     bench.driver.close().await?;
-    Ok(())
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{} did not come to an end", failed.join(" and ")).into())
 }
 
 async fn turns(load: Load) -> Result<()> {

@@ -97,6 +97,23 @@ impl Output {
         println!("{line}");
     }
 
+    /// Says that there is no result, and why.
+    pub fn missing(&self, row: Row<'_>, why: &str) {
+        let line = json!({
+            "peer": "ambit", "backend": self.backend, "work": row.work, "p": row.p,
+            "v": null, "unit": row.unit, "note": why,
+        });
+        println!("{line}");
+        eprintln!("{} is not measured: {why}", row.work);
+    }
+
+    /// Says that a work has failed.
+    pub fn failure(&self, work: &str, why: &str) {
+        let failed = format!("Ambit on {}, {work}", self.backend);
+        eprintln!("{failed}: {why}");
+        println!("{{\"failed\": {}, \"why\": {}}}", json!(failed), json!(why));
+    }
+
     /// The median time of `times` calls in milliseconds, after three calls that are not counted.
     pub async fn median(
         &self,

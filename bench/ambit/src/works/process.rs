@@ -105,12 +105,10 @@ fn size(bench: &Bench) -> Result<()> {
     let stripped = folder.path().join("ambit");
     let mut strip = Command::new("strip");
     strip.arg(&program).arg("-o").arg(&stripped);
+    let row = row("W10 program, stripped", "without names and lines");
     match strip.status() {
-        Ok(status) if status.success() => {
-            let row = row("W10 program, stripped", "without names and lines");
-            output.row(row, megabytes(&stripped)?);
-        }
-        _ => eprintln!("there is no strip: the stripped program is not measured"),
+        Ok(status) if status.success() => output.row(row, megabytes(&stripped)?),
+        _ => output.missing(row, "there is no strip"),
     }
     Ok(())
 }

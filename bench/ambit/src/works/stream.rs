@@ -187,7 +187,7 @@ async fn count_syncs(bench: &Bench, store: &str) {
         });
         match counted.await {
             Ok(syncs) => bench.output.row(row, syncs),
-            Err(error) => eprintln!("syncs are not counted: {error}"),
+            Err(error) => bench.output.missing(row, &error.to_string()),
         }
     }
 }

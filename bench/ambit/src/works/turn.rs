@@ -84,6 +84,6 @@ fn count_syncs(bench: &Bench, writers: usize) {
     };
     match syncs::a_turn(&bench.store, writers) {
         Ok(syncs) => bench.output.row(row, syncs),
-        Err(error) => eprintln!("syncs are not counted: {error}"),
+        Err(error) => bench.output.missing(row, &error.to_string()),
     }
 }
