@@ -1,0 +1,85 @@
+//! The lines of a run: results, what could not be measured, and what is known of the machine and the versions.
+
+use serde::Deserialize;
+
+/// A result, or the word that there is none.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ResultLine {
+    /// Where the files are: `disk` or `tmpfs`.
+    #[serde(default)]
+    pub place: String,
+    pub peer: String,
+    pub backend: String,
+    pub work: String,
+    /// The size: messages of history, clients, operations.
+    pub p: u64,
+    /// None where it was not measured; the note says why.
+    pub v: Option<f64>,
+    pub unit: String,
+    #[serde(default)]
+    pub note: String,
+}
+
+/// A program or a part of it that did not come to its end.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct FailureLine {
+    #[serde(default)]
+    pub round: u32,
+    #[serde(default)]
+    pub place: String,
+    pub failed: String,
+    pub why: String,
+}
+
+/// Something known of the run.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct FactLine {
+    pub fact: String,
+    pub value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum AnyLine {
+    Result(ResultLine),
+    Failure(FailureLine),
+    Fact(FactLine),
+}
+
+/// All lines of a run, by their kinds.
+#[derive(Debug, Default)]
+pub struct Lines {
+    pub results: Vec<ResultLine>,
+    pub failures: Vec<FailureLine>,
+    /// Each once: what is said later holds.
+    pub facts: Vec<FactLine>,
+}
+
+/// Reads a file of lines. Programs may say other things too, which are passed over.
+pub fn all(text: &str) -> Lines {
+    let mut lines = Lines::default();
+    for line in text.lines() {
+        match serde_json::from_str(line) {
+            Ok(AnyLine::Result(result)) => lines.results.push(result),
+            Ok(AnyLine::Failure(failure)) => lines.failures.push(failure),
+            Ok(AnyLine::Fact(fact)) => lines.know(fact),
+            Err(error) if line.starts_with('{') => lines.failures.push(FailureLine {
+                round: 0,
+                place: String::new(),
+                failed: format!("a line that cannot be read: {line}"),
+                why: error.to_string(),
+            }),
+            Err(_) => {}
+        }
+    }
+    lines
+}
+
+impl Lines {
+    fn know(&mut self, fact: FactLine) {
+        match self.facts.iter_mut().find(|known| known.fact == fact.fact) {
+            Some(known) => *known = fact,
+            None => self.facts.push(fact),
+        }
+    }
+}
