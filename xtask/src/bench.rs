@@ -74,12 +74,16 @@ const SMALL: &[(&str, &str)] = &[
     ("HOOKS", "100"),
 ];
 
-/// Measures, prints the table, and is true where every program ran to its end.
+/// Measures, writes the page, and is true where every program ran to its end.
 pub fn run(arguments: &[String]) -> Result<bool> {
     let Some(options) = Options::of(arguments)? else {
         println!("{HELP}");
         return Ok(true);
     };
+    if let Some(lines) = &options.from {
+        finish(lines, &options)?;
+        return Ok(true);
+    }
     if !succeeds(&mut cargo(&[
         "build",
         "--release",
@@ -108,12 +112,25 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         }
     }
     drop(servers);
-    report::print(&results.path)?;
-    println!("\nall results: {}", results.path.display());
+    finish(&results.path, &options)?;
     for failed in &results.failed {
         println!("did not run to its end: {failed}");
     }
     Ok(results.failed.is_empty())
+}
+
+/// Makes the page and says what is on it.
+fn finish(lines: &Path, options: &Options) -> Result<()> {
+    let outcome = report::write(lines, &options.page())?;
+    for failure in &outcome.failures {
+        println!("not measured: {failure}");
+    }
+    println!(
+        "{} targets are met, {} are missed",
+        outcome.met, outcome.missed
+    );
+    println!("the page: {}", outcome.page.display());
+    Ok(())
 }
 
 fn program() -> Command {

@@ -1,7 +1,7 @@
 //! What `cargo xtask bench` is asked for.
 
 use super::BACKENDS;
-use crate::process::{Result, root};
+use crate::process::{Result, environment, root};
 use std::path::PathBuf;
 
 pub const HELP: &str = "\
@@ -14,7 +14,9 @@ cargo xtask bench [OPTIONS]
                     as in PEERS=embedded or PEERS=\"mastra:libsql openai_agents:sqlite\"
   --peers-dir DIR   the folder of the peers' scripts (bench/peers)
   --dir DIR         where the stores are kept while they are measured (target/bench)
-  --tmpfs           the embedded stores in /dev/shm too: what they cost without the disk";
+  --tmpfs           the embedded stores in /dev/shm too: what they cost without the disk
+  --page DIR        where the page is written (docs, where everything was measured, else the folder of --dir)
+  --from FILE       measures nothing and makes the page of the lines in this file, beside it";
 
 /// What to measure, and where.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct Options {
     pub peers_dir: PathBuf,
     pub dir: PathBuf,
     pub tmpfs: bool,
+    pub from: Option<PathBuf>,
+    page: Option<PathBuf>,
 }
 
 impl Options {
@@ -41,6 +45,8 @@ impl Options {
             peers_dir: root().join("bench/peers"),
             dir: root().join("target/bench"),
             tmpfs: false,
+            from: None,
+            page: None,
         };
         let mut rest = arguments.iter();
         while let Some(option) = rest.next() {
@@ -52,22 +58,46 @@ impl Options {
                 "--help" | "-h" => return Ok(None),
                 "--driver" => options.drivers.push(known(value()?)?),
                 "--work" => options.work = Some(value()?),
-                "--rounds" => {
-                    let text = value()?;
-                    let number = text.parse().ok().filter(|number| *number > 0);
-                    options.rounds =
-                        number.ok_or_else(|| format!("\"{text}\" is no number of rounds"))?;
-                }
+                "--rounds" => options.rounds = number(&value()?, "rounds")?,
                 "--quick" => (options.quick, options.rounds) = (true, 1),
                 "--peers" => options.peers = true,
                 "--peers-dir" => options.peers_dir = absolute(&value()?)?,
                 "--dir" => options.dir = absolute(&value()?)?,
                 "--tmpfs" => options.tmpfs = true,
+                "--page" => options.page = Some(absolute(&value()?)?),
+                "--from" => options.from = Some(absolute(&value()?)?),
                 _ => return Err(format!("{option} is unknown\n{HELP}")),
             }
         }
         Ok(Some(options))
     }
+
+    /// Where the page is written: that of the documentation is replaced only by a run of everything.
+    pub fn page(&self) -> PathBuf {
+        if let Some(page) = &self.page {
+            return page.clone();
+        }
+        if let Some(file) = &self.from {
+            let folder = file.parent().unwrap_or(file);
+            let is_kept = folder.ends_with("benchmarks");
+            let folder = if is_kept {
+                folder.parent()
+            } else {
+                Some(folder)
+            };
+            return folder.unwrap_or(file).to_owned();
+        }
+        let is_whole = self.drivers.is_empty() && self.work.is_none() && !self.quick;
+        if is_whole && environment("PEERS").is_none() {
+            return root().join("docs");
+        }
+        self.dir.clone()
+    }
+}
+
+fn number(text: &str, of_what: &str) -> Result<usize> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("\"{text}\" is no number of {of_what}"))
 }
 
 fn known(name: String) -> Result<String> {
@@ -90,6 +120,7 @@ fn absolute(path: &str) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::Options;
+    use std::path::Path;
 
     fn options(text: &str) -> Result<Option<Options>, String> {
         let arguments: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
@@ -126,6 +157,17 @@ mod tests {
             let message = options(text).unwrap_err();
             assert!(message.contains(named), "{message}");
         }
+    }
+
+    #[test]
+    fn the_page_of_the_documentation_is_kept_where_little_was_measured() {
+        let page = |text: &str| options(text).unwrap().unwrap().page();
+        let root = crate::process::root();
+        assert_eq!(page("--peers"), root.join("docs"));
+        assert_eq!(page("--work W1"), root.join("target/bench"));
+        assert_eq!(page("--quick --page /p"), Path::new("/p"));
+        assert_eq!(page("--from /d/benchmarks/results.jsonl"), Path::new("/d"));
+        assert_eq!(page("--from /b/results.jsonl"), Path::new("/b"));
     }
 
     #[test]
