@@ -1,7 +1,9 @@
 //! The page of a run: made of its lines and of nothing else, so that it can be made again.
 
+mod charts;
 mod line;
 mod page;
+mod plot;
 mod reasons;
 mod summary;
 mod table;
@@ -54,14 +56,20 @@ pub fn write(lines: &Path, folder: &Path) -> Result<Outcome> {
     })
 }
 
-/// The files of a page.
+/// The page and its charts.
 fn files(text: &str) -> Vec<PageFile> {
     let lines = line::all(text);
     let table = Table::of(lines.results.iter().cloned());
-    vec![PageFile {
+    let charts = charts::all(&table);
+    let mut files = vec![PageFile {
         path: "benchmarks.md".to_owned(),
-        text: page::page(&lines, &table),
-    }]
+        text: page::page(&lines, &table, &charts),
+    }];
+    files.extend(charts.iter().map(|chart| PageFile {
+        path: format!("benchmarks/{}.svg", chart.file),
+        text: plot::svg(chart),
+    }));
+    files
 }
 
 fn save(path: &Path, text: &str) -> Result<()> {

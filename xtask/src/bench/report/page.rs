@@ -1,6 +1,7 @@
 //! The page that is made of a run's lines.
 
 use super::line::{FailureLine, Lines};
+use super::plot::Chart;
 use super::table::{Measured, Table};
 use super::work::{group, number, way};
 use super::{reasons, summary, targets, text};
@@ -68,9 +69,16 @@ What the works are on the side of the peers, and what to know before believing a
 ";
 
 /// The whole page.
-pub fn page(lines: &Lines, table: &Table) -> String {
+pub fn page(lines: &Lines, table: &Table, charts: &[Chart]) -> String {
     let mut page = BEFORE.to_owned();
     page += &summary::section(table);
+    for chart in charts {
+        let _ = write!(
+            page,
+            "\n![{}](benchmarks/{}.svg)\n",
+            chart.title, chart.file
+        );
+    }
     page += &losses(table);
     page += &works(table);
     page += &absent(lines);
