@@ -28,7 +28,7 @@ pub struct Servers {
     pub postgres: String,
     /// Where Redis answers.
     pub redis: String,
-    _private: Vec<Private>,
+    private: Vec<Private>,
     _folder: Option<Folder>,
 }
 
@@ -43,6 +43,11 @@ impl Servers {
         Self::start(None, None)
     }
 
+    /// Whether they were started for this run.
+    pub fn are_private(&self) -> bool {
+        !self.private.is_empty()
+    }
+
     /// Names the servers to a program.
     pub fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command
@@ -55,7 +60,7 @@ impl Servers {
             return Ok(Self {
                 postgres: postgres.clone(),
                 redis: redis.clone(),
-                _private: Vec::new(),
+                private: Vec::new(),
                 _folder: None,
             });
         }
@@ -76,10 +81,15 @@ impl Servers {
         Ok(Self {
             postgres,
             redis,
-            _private: private,
+            private,
             _folder: Some(folder),
         })
     }
+}
+
+/// The programs that private servers are.
+pub fn programs() -> Result<programs::Programs> {
+    programs::find(true, true)
 }
 
 /// A server process of ours.

@@ -1,6 +1,6 @@
 //! What `cargo xtask bench` is asked for.
 
-use super::BACKENDS;
+use super::backends::BACKENDS;
 use crate::process::{Result, environment, root};
 use std::path::PathBuf;
 
@@ -9,14 +9,20 @@ cargo xtask bench [OPTIONS]
   --driver NAME     only this driver (memory, sqlite, file, postgres, redis); may be given more than once
   --work W1,W4      only these works
   --rounds N        so many rounds (3)
+  --minutes N       no further round is begun that would not end within so many minutes of measuring (30)
   --quick           small sizes, one round: to see that it works, not to measure
   --peers           other frameworks' stores too, in the same rounds; needs python3 and npm. Which: the variable PEERS,
                     as in PEERS=embedded or PEERS=\"mastra:libsql openai_agents:sqlite\"
   --peers-dir DIR   the folder of the peers' scripts (bench/peers)
   --dir DIR         where the stores are kept while they are measured (target/bench)
-  --tmpfs           the embedded stores in /dev/shm too: what they cost without the disk
+  --tmpfs           the embedded stores in /dev/shm too, at every work and in every round; with --peers W1 and W8 are measured
+                    there once without it
   --page DIR        where the page is written (docs, where everything was measured, else the folder of --dir)
-  --from FILE       measures nothing and makes the page of the lines in this file, beside it";
+  --from FILE       measures nothing and makes the page of the lines in this file, beside it
+
+W3, W9, W10 and W11 take long and vary little: they are measured in the first round alone, but where --work names them. The command
+fails where a program of Ambit's did. A peer that fails, a work that is left out and a target that is missed are named at the
+end and on the page.";
 
 /// What to measure, and where.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,6 +35,7 @@ pub struct Options {
     pub peers_dir: PathBuf,
     pub dir: PathBuf,
     pub tmpfs: bool,
+    pub minutes: u64,
     pub from: Option<PathBuf>,
     page: Option<PathBuf>,
 }
@@ -45,6 +52,7 @@ impl Options {
             peers_dir: root().join("bench/peers"),
             dir: root().join("target/bench"),
             tmpfs: false,
+            minutes: 30,
             from: None,
             page: None,
         };
@@ -59,6 +67,7 @@ impl Options {
                 "--driver" => options.drivers.push(known(value()?)?),
                 "--work" => options.work = Some(value()?),
                 "--rounds" => options.rounds = number(&value()?, "rounds")?,
+                "--minutes" => options.minutes = number(&value()?, "minutes")? as u64,
                 "--quick" => (options.quick, options.rounds) = (true, 1),
                 "--peers" => options.peers = true,
                 "--peers-dir" => options.peers_dir = absolute(&value()?)?,
@@ -152,6 +161,7 @@ mod tests {
             ("--fast", "--fast"),
             ("--driver tape", "\"tape\""),
             ("--rounds 0", "\"0\""),
+            ("--minutes soon", "\"soon\""),
             ("--dir", "--dir"),
         ] {
             let message = options(text).unwrap_err();

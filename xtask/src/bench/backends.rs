@@ -1,0 +1,194 @@
+//! The stores that are measured, and the two programs that measure them: Ambit's own and the peers' scripts.
+
+use super::rounds::Pass;
+use super::{Options, Results};
+use crate::process::{Result, cargo, environment};
+use crate::servers::Servers;
+use std::path::Path;
+use std::process::Command;
+
+/// What is measured of Ambit.
+pub struct Backend {
+    pub name: &'static str,
+    pub scheme: &'static str,
+    /// The address behind the scheme, where the store is a file or folder.
+    file: Option<&'static str>,
+    arguments: &'static [&'static str],
+}
+
+pub const BACKENDS: &[Backend] = &[
+    embedded("memory", "memory", "", &[]),
+    embedded("sqlite", "sqlite", "ambit.db", &[]),
+    embedded("sqlite NORMAL", "sqlite", "ambit.db", &["--normal"]),
+    // Every change rewrites a file: it promises to be right, not to be fast.
+    embedded("file", "file", "store", &["--quick"]),
+    server("postgres", "postgres", &[]),
+    server("redis", "redis", &[]),
+    // The same works as an application does them.
+    embedded("sqlite Context", "sqlite", "ambit.db", CONTEXTS),
+    server("postgres Context", "postgres", CONTEXTS),
+    server("redis Context", "redis", CONTEXTS),
+];
+
+const CONTEXTS: &[&str] = &["--contexts"];
+
+const fn embedded(
+    name: &'static str,
+    scheme: &'static str,
+    file: &'static str,
+    arguments: &'static [&'static str],
+) -> Backend {
+    Backend {
+        name,
+        scheme,
+        file: Some(file),
+        arguments,
+    }
+}
+
+const fn server(
+    name: &'static str,
+    scheme: &'static str,
+    arguments: &'static [&'static str],
+) -> Backend {
+    Backend {
+        name,
+        scheme,
+        file: None,
+        arguments,
+    }
+}
+
+/// Works that the peers' scripts know.
+const PEERS_WORKS: &[&str] = &["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8"];
+
+/// Sizes of the peers' works under `--quick`.
+const SMALL: &[(&str, &str)] = &[
+    ("HIST", "10,100"),
+    ("TURNS", "10"),
+    ("LOADS", "5"),
+    ("NSESS", "1000"),
+    ("KV", "100"),
+    ("PER", "5"),
+    ("HOOKS", "100"),
+];
+
+/// Histories of the peers where only the software's cost is wanted: some take a minute to make a long one.
+const SHORT: &str = "10,100,1000";
+
+impl Options {
+    pub fn backends(&self) -> impl Iterator<Item = &'static Backend> {
+        BACKENDS.iter().filter(|backend| {
+            self.drivers.is_empty() || self.drivers.iter().any(|wanted| wanted == backend.scheme)
+        })
+    }
+
+    /// The servers, where somebody needs them. The peers' scripts empty the database, so that it must be a private one.
+    pub fn servers(&self) -> Result<Option<Servers>> {
+        if self.peers {
+            return Servers::private().map(Some);
+        }
+        if self.backends().any(|backend| backend.file.is_none()) {
+            return Servers::for_tests().map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Measures Ambit's stores; true where every program ran to its end.
+    pub fn ours(
+        &self,
+        pass: &Pass,
+        servers: Option<&Servers>,
+        results: &mut Results,
+    ) -> Result<bool> {
+        let mut is_well = true;
+        for backend in self.backends() {
+            let folder = pass.folder.join(backend.name.replace(' ', "-"));
+            let url = match (backend.file, servers) {
+                (Some(file), _) => format!("{}:{}", backend.scheme, folder.join(file).display()),
+                (None, Some(servers)) if pass.place == "disk" => match backend.scheme {
+                    "postgres" => servers.postgres.clone(),
+                    _ => servers.redis.clone(),
+                },
+                (None, _) => continue,
+            };
+            make(&folder)?;
+            let mut command = program();
+            command.args(["run", "--url", &url, "--backend", backend.name]);
+            command.args(backend.arguments);
+            if self.quick && !backend.arguments.contains(&"--quick") {
+                command.arg("--quick");
+            }
+            if let Some(works) = &pass.works {
+                command.args(["--work", works]);
+            }
+            if !pass.without.is_empty() {
+                command.args(["--without", &pass.without.join(",")]);
+            }
+            is_well &= results.collect(&format!("Ambit on {}", backend.name), &mut command)?;
+            erase(&pass.folder)?;
+        }
+        Ok(is_well)
+    }
+
+    /// Measures the peers. What fails of them is in the results, and is no failure of the run.
+    pub fn theirs(
+        &self,
+        pass: &Pass,
+        servers: Option<&Servers>,
+        results: &mut Results,
+    ) -> Result<()> {
+        make(&pass.folder)?;
+        let mut command = Command::new(self.peers_dir.join("run_all.sh"));
+        command.env("BENCH_TMP", &pass.folder);
+        if let Some(servers) = servers {
+            // The spelling that the scripts rewrite for their own database libraries.
+            let url = servers.postgres.replacen("postgres://", "postgresql://", 1);
+            command.env("PG_URL", url);
+            command.env("REDIS_URL", &servers.redis);
+        }
+        // Servers are measured once: where their files are does not depend on the place.
+        if pass.place != "disk" && environment("PEERS").is_none() {
+            command.env("PEERS", "embedded");
+        }
+        command.env("WORK", peers_works(pass));
+        if pass.place != "disk" && !self.tmpfs {
+            command.env("HIST", SHORT);
+        }
+        if self.quick {
+            command.envs(SMALL.iter().copied());
+        }
+        results.collect("the peers", &mut command)?;
+        erase(&pass.folder)
+    }
+}
+
+fn peers_works(pass: &Pass) -> String {
+    if let Some(works) = &pass.works {
+        return works.clone();
+    }
+    let works = PEERS_WORKS.iter().copied();
+    let works: Vec<&str> = works.filter(|work| !pass.without.contains(work)).collect();
+    works.join(",")
+}
+
+fn program() -> Command {
+    cargo(&[
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "ambit-bench",
+        "--",
+    ])
+}
+
+fn make(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| format!("cannot make {}: {error}", folder.display()))
+}
+
+fn erase(folder: &Path) -> Result<()> {
+    std::fs::remove_dir_all(folder)
+        .map_err(|error| format!("cannot erase {}: {error}", folder.display()))
+}
