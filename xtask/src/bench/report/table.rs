@@ -129,10 +129,11 @@ fn is_comparable(ours: &ResultLine, peer: &ResultLine) -> bool {
 }
 
 /// True where the peer's store promises what ours does. Servers are compared whole: one whose store does not sync has it
-/// easier than ours, and is a rival all the same.
+/// easier than ours, and is a rival all the same. So is what keeps nothing, where it was measured beside this store.
 fn is_same_store(ours: &ResultLine, peer: &ResultLine) -> bool {
-    let is_server = ours.work.starts_with("W8");
-    stores(&ours.backend).contains(&peer.backend.as_str())
+    let is_server = ours.work.starts_with("W8") || ours.work.starts_with("W15");
+    peer.peer == "pass-through" && peer.backend == ours.backend
+        || stores(&ours.backend).contains(&peer.backend.as_str())
         || is_server && store(&ours.backend) == "sqlite" && peer.backend == "libsql"
 }
 

@@ -91,6 +91,9 @@ fn alone(line: &ResultLine) -> Option<Limit> {
         "W11 of the ideal" => Limit::AtLeast(80.0),
         "W11 threads beyond the cores" => Limit::AtMost(8.0),
         "W11 resident" => Limit::AtMost(300.0),
+        "W15 token, p50" if line.p == 1 => Limit::AtMost(5.0),
+        "W15 token, p99" if line.p == 1 => Limit::AtMost(20.0),
+        "W15 token, p99" => Limit::AtMost(40.0),
         _ => return None,
     };
     Some(limit)
@@ -219,6 +222,20 @@ mod tests {
             verdicts(&[("ambit", "file", work, 10, 9.0, "messages")]),
             ["missed"]
         );
+    }
+
+    #[test]
+    fn tokens_are_judged_by_how_many_streams_there_are() {
+        let verdicts = |streams, middle, late| {
+            verdicts(&[
+                ("ambit", "sqlite", "W15 token, p50", streams, middle, "ms"),
+                ("ambit", "sqlite", "W15 token, p99", streams, late, "ms"),
+            ])
+        };
+        assert_eq!(verdicts(1, 5.0, 20.0), ["met", "met"]);
+        assert_eq!(verdicts(1, 5.1, 21.0), ["missed", "missed"]);
+        assert_eq!(verdicts(64, 9.0, 40.0), ["met"]);
+        assert_eq!(verdicts(64, 9.0, 41.0), ["missed"]);
     }
 
     #[test]
