@@ -32,7 +32,10 @@ impl WriteConnection {
             }
         }
         let space = self.space(&key.space)?.map(|known| known.id);
-        let before = self.stored(key)?;
+        let before = match space {
+            Some(_) => self.stored(key)?,
+            None => None,
+        };
         let live = before.clone().filter(|stored| stored.is_live(now));
         let end = live.as_ref().map(|stored| stored.expires_at);
         let expires_at = operation::end_of_life(op, end, now, life);

@@ -210,13 +210,10 @@ impl WriteConnection {
         value: Option<&StoredValue>,
         stamp: ValueStamp,
     ) -> SqliteResult<()> {
-        let space = match value {
-            Some(_) => self.space_or_new(&key.space)?,
-            None => match self.space(&key.space)? {
-                Some(known) => known.id,
-                None => return Ok(()),
-            },
-        };
+        if value.is_none() && before.is_none() {
+            return Ok(());
+        }
+        let space = self.space_or_new(&key.space)?;
         let place = ValueSlot {
             space,
             name: &key.name,
@@ -232,12 +229,11 @@ impl WriteConnection {
                     StoredValue::List(_) => self.forget_value(key),
                 }
             }
-            None if place.before.is_some() => {
+            None => {
                 self.erase_value(&place)?;
                 self.remember_value(key, None);
                 self.forget_empty(&key.space, space)?;
             }
-            None => {}
         }
         Ok(())
     }
