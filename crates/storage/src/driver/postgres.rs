@@ -1,7 +1,7 @@
 //! PostgreSQL: many nodes share one store.
 //!
 //! The address is `postgres://user@host:port/database`, with `ambit_schema=name` (default `ambit`) and `ambit_pool=16`
-//! as parameters of our own. A batch is one transaction whose statements are sent together wherever one does not need
+//! as parameters of our own; `sslmode` and `sslrootcert` are those of all clients of PostgreSQL. A batch is one transaction whose statements are sent together wherever one does not need
 //! the answer of another: an append with its conditions and its index row is one network wave, an operation on a
 //! value is two. `place` says how batches keep out of each other's way.
 //!
@@ -14,11 +14,15 @@ mod log;
 mod lookup;
 mod rows;
 mod schema;
+mod server;
 mod settings;
 mod store;
+mod tls;
 mod transaction;
 mod value;
 mod write;
+
+pub use server::PostgresServer;
 
 use super::{Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
 use crate::Result;

@@ -15,7 +15,6 @@ use deadpool_postgres::{
 use futures::FutureExt;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio_postgres::NoTls;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
@@ -39,7 +38,8 @@ impl PostgresDatabase {
         let address = PostgresAddress::parse(url)?;
         let recycling_method = RecyclingMethod::Fast;
         let config = ManagerConfig { recycling_method };
-        let manager = Manager::from_config(address.config, NoTls, config);
+        let server = address.server;
+        let manager = Manager::from_config(server.config, server.tls, config);
         let setup = format!(
             "SET search_path TO {}; SET TIME ZONE 'UTC'; SET lock_timeout TO '30s'; SET jit TO off; \
              SET idle_in_transaction_session_timeout TO '60s'; SET client_min_messages TO error",

@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
+use tokio_postgres::tls::TlsStream;
+use tokio_postgres::{AsyncMessage, Client, Connection, Socket};
 
 /// How often the heads of followed logs are looked at.
 const LOOK: Duration = Duration::from_secs(2);
@@ -25,8 +26,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 const HEADS: &str = "SELECT w.n, l.generation, l.last FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY \
      AS w (space, name, n) JOIN log l ON l.space = w.space AND l.name = w.name";
 const TELL: &str = "SELECT pg_notify($1, topic) FROM unnest($2::text[]) AS w (topic)";
-
-type PlainConnection = Connection<tokio_postgres::Socket, tokio_postgres::tls::NoTlsStream>;
 
 /// What the driver and its listening task share.
 #[derive(Default)]
@@ -83,7 +82,8 @@ pub(super) async fn run(store: Arc<PostgresStore>, board: Arc<NotificationState>
     let settings = &store.settings;
     let channel = format!("ambit_{:016x}", schema::lock_key(settings, "changes"));
     while !board.is_closing() {
-        match settings.config.connect(NoTls).await {
+        let server = &settings.server;
+        match server.config.connect(server.tls.clone()).await {
             Ok((client, connection)) => {
                 tokio::select! {
                     () = hear(connection, &board) => {}
@@ -104,7 +104,10 @@ pub(super) async fn run(store: Arc<PostgresStore>, board: Arc<NotificationState>
 }
 
 /// Drives the connection and passes on what it hears, until it ends.
-async fn hear(mut connection: PlainConnection, board: &NotificationState) {
+async fn hear(
+    mut connection: Connection<Socket, impl TlsStream + Unpin>,
+    board: &NotificationState,
+) {
     while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
         if let AsyncMessage::Notification(notification) = message {
             board.drive_connection(notification.payload());

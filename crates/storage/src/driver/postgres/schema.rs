@@ -5,7 +5,7 @@ use super::transaction::failed;
 use crate::address;
 use crate::driver::{DriverOptions, Durability};
 use crate::{Error, Result};
-use tokio_postgres::{Client, NoTls, Transaction};
+use tokio_postgres::{Client, Transaction};
 
 /// What each version of the layout adds; the last one's number is the layout's.
 const LAYOUTS: &[&[&str]] = &[&[include_str!("tables.sql"), include_str!("functions.sql")]];
@@ -35,7 +35,9 @@ pub(super) fn setup(settings: &PostgresSettings, options: &DriverOptions) -> Str
 /// Brings the schema to the newest layout. Any number of processes may do so at once: all wait for the first.
 pub(super) async fn migrate(settings: &PostgresSettings, options: &DriverOptions) -> Result<()> {
     let failed = |error| failed(settings, error);
-    let (mut client, connection) = settings.config.connect(NoTls).await.map_err(failed)?;
+    let server = &settings.server;
+    let connecting = server.config.connect(server.tls.clone());
+    let (mut client, connection) = connecting.await.map_err(failed)?;
     let work = async move {
         client
             .batch_execute(&setup(settings, options))

@@ -1,24 +1,17 @@
 //! Reads the address of a PostgreSQL store: what is ours, and what is for the client.
 
+use super::server::PostgresServer;
 use crate::{Error, Result};
-use std::time::Duration;
-use tokio_postgres::Config;
-use tokio_postgres::config::Host;
 
 /// The schema where the address names none.
 const SCHEMA: &str = "ambit";
 /// Connections where the address gives no number.
 const POOL: usize = 16;
-/// How long the server may take to answer a new connection, if the address does not say.
-const CONNECT: Duration = Duration::from_secs(10);
-const FORM: &str =
-    "should look like postgres://user@host:port/database?ambit_schema=ambit&ambit_pool=16";
 
 /// Where the store is, and how it is used.
 #[derive(Clone)]
 pub(super) struct PostgresSettings {
-    /// Server, database and user, for the client.
-    pub(super) config: Config,
+    pub(super) server: PostgresServer,
     /// The schema that holds the tables; letters, digits and `_` only, hence never in need of quotes.
     pub(super) schema: String,
     /// The largest number of connections for batches and reads; one more listens.
@@ -40,24 +33,14 @@ impl PostgresSettings {
                 _ => foreign.push(pair),
             }
         }
-        let query = if foreign.is_empty() {
-            String::new()
-        } else {
-            format!("?{}", foreign.join("&"))
-        };
-        // The parser's own words may quote a part of the password, so they are not passed on.
-        let mut config: Config = format!("postgres:{server}{query}")
-            .parse()
-            .map_err(|_| Error::invalid("driver", format!("the PostgreSQL address {FORM}")))?;
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT);
+        let mut server =
+            PostgresServer::parse(&format!("postgres:{server}?{}", foreign.join("&")))?;
+        if server.config.get_application_name().is_none() {
+            server.config.application_name("ambit");
         }
-        if config.get_application_name().is_none() {
-            config.application_name("ambit");
-        }
-        let name = name(&config, &schema);
+        let name = format!("PostgreSQL at {server}, schema {schema}");
         Ok(Self {
-            config,
+            server,
             schema,
             pool,
             name,
@@ -90,26 +73,6 @@ fn checked_pool(size: &str) -> Result<usize> {
                 format!("\"{size}\" must be a number of connections from 1 to 1000"),
             )
         })
-}
-
-fn name(config: &Config, schema: &str) -> String {
-    let ports = config.get_ports();
-    let port = |at: usize| ports.get(at).or(ports.last()).copied().unwrap_or(5432);
-    let hosts: Vec<String> = config
-        .get_hosts()
-        .iter()
-        .enumerate()
-        .map(|(at, host)| match host {
-            Host::Tcp(host) => format!("{host}:{}", port(at)),
-            #[cfg(unix)]
-            Host::Unix(folder) => format!("{}:{}", folder.display(), port(at)),
-        })
-        .collect();
-    let database = config.get_dbname().or(config.get_user()).unwrap_or("?");
-    format!(
-        "PostgreSQL at {}/{database}, schema {schema}",
-        hosts.join(",")
-    )
 }
 
 #[cfg(test)]

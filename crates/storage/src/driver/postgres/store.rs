@@ -10,7 +10,7 @@ use deadpool_postgres::{
     Timeouts,
 };
 use std::time::Duration;
-use tokio_postgres::{NoTls, Row};
+use tokio_postgres::Row;
 
 /// How long a caller waits for a free connection.
 const WAIT: Duration = Duration::from_secs(30);
@@ -29,7 +29,8 @@ impl PostgresStore {
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
-        let manager = Manager::from_config(settings.config.clone(), NoTls, recycling);
+        let server = settings.server.clone();
+        let manager = Manager::from_config(server.config, server.tls, recycling);
         let setup = schema::setup(&settings, &options);
         let hook = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
             let setup = setup.clone();

@@ -1,6 +1,7 @@
 //! One transaction in as few network waves as its data dependencies allow: calls are queued, and sent together.
 
 use super::settings::PostgresSettings;
+use super::tls;
 use crate::batch::WriteOutcome;
 use crate::{Error, Result};
 use deadpool_postgres::Object;
@@ -129,7 +130,10 @@ pub(super) struct ServerError {
 fn cause(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), std::error::Error::source(error)) {
         (Some(db), _) => format!(": {} ({})", db.message(), db.code().code()),
-        (None, Some(source)) => format!(": {source}"),
+        (None, Some(source)) => match tls::advice(source) {
+            Some(advice) => format!(": {source}; {advice}"),
+            None => format!(": {source}"),
+        },
         (None, None) => String::new(),
     }
 }

@@ -2,19 +2,16 @@
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::model::database::LONGEST_NAME;
-use std::time::Duration;
-use tokio_postgres::Config;
+use ambit_storage::driver::postgres::PostgresServer;
 
-/// How long the server may take to answer a new connection, if the address does not say.
-const CONNECT: Duration = Duration::from_secs(10);
 /// The schema of a store whose address names none, and of its models.
 const STORE: &str = "ambit";
 const MODELS: &str = "models";
 
 /// Where they are.
 pub struct PostgresAddress {
-    /// Server, database and user, for the client.
-    pub config: Config,
+    /// The server and its database.
+    pub server: PostgresServer,
     /// The schema; letters, digits and `_` only, hence never in need of quotes.
     pub schema: String,
     /// What it is called in messages for the log; never the password.
@@ -39,20 +36,20 @@ impl PostgresAddress {
             true => server.to_owned(),
             false => format!("{server}?{}", foreign.join("&")),
         };
-        // The parser's own words may quote a part of the password, so they are not passed on.
-        let parsed = url.parse();
-        let mut config: Config =
-            parsed.map_err(|_| wrong("no address of a PostgreSQL database"))?;
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT);
+        let mut server = PostgresServer::parse(&url).map_err(|error| {
+            Error::new(
+                ErrorCode::ConfigError,
+                format!("the store for models: {error}"),
+            )
+        })?;
+        if server.config.get_application_name().is_none() {
+            server.config.application_name("ambit models");
         }
-        if config.get_application_name().is_none() {
-            config.application_name("ambit models");
-        }
-        let database = config.get_dbname().or(config.get_user()).unwrap_or("?");
+        let database = server.config.get_dbname().or(server.config.get_user());
+        let database = database.unwrap_or("?");
         let name = format!("the models' PostgreSQL database {database}, schema {schema}");
         Ok(Self {
-            config,
+            server,
             schema,
             name,
         })
