@@ -4,6 +4,7 @@
 mod postgres;
 mod programs;
 mod redis;
+mod tls;
 
 use crate::process::{Result, environment};
 use std::net::TcpListener;
@@ -11,9 +12,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
+use tls::Certificate;
 
 /// Names the PostgreSQL server to use, as `postgres://user:password@host:port/database`.
 pub const POSTGRES: &str = "TEST_POSTGRES_URL";
+/// Names the file of the certificate that the PostgreSQL server's one is signed with.
+pub const POSTGRES_CA: &str = "TEST_POSTGRES_CA";
 /// Names the Redis server to use, as `redis://host:port/database`.
 pub const REDIS: &str = "TEST_REDIS_URL";
 
@@ -26,6 +30,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub struct Servers {
     /// Where PostgreSQL answers.
     pub postgres: String,
+    /// Who signed its certificate, where it has one.
+    pub postgres_ca: Option<PathBuf>,
     /// Where Redis answers.
     pub redis: String,
     private: Vec<Private>,
@@ -33,14 +39,19 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Servers from the environment, private ones for those it does not name.
+    /// Servers from the environment, private ones for those it does not name; a private PostgreSQL speaks TLS.
     pub fn for_tests() -> Result<Self> {
-        Self::start(environment(POSTGRES), environment(REDIS))
+        Self::start(environment(POSTGRES), environment(REDIS), true)
+    }
+
+    /// The same without TLS, which would be measured too.
+    pub fn for_benchmarks() -> Result<Self> {
+        Self::start(environment(POSTGRES), environment(REDIS), false)
     }
 
     /// Private servers, whatever the environment says: for programs that empty whole databases.
     pub fn private() -> Result<Self> {
-        Self::start(None, None)
+        Self::start(None, None, false)
     }
 
     /// Whether they were started for this run.
@@ -50,15 +61,20 @@ impl Servers {
 
     /// Names the servers to a program.
     pub fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        if let Some(file) = &self.postgres_ca {
+            command.env(POSTGRES_CA, file);
+        }
         command
             .env(POSTGRES, &self.postgres)
             .env(REDIS, &self.redis)
     }
 
-    fn start(postgres: Option<String>, redis: Option<String>) -> Result<Self> {
+    fn start(postgres: Option<String>, redis: Option<String>, with_tls: bool) -> Result<Self> {
+        let given_ca = environment(POSTGRES_CA).map(PathBuf::from);
         if let (Some(postgres), Some(redis)) = (&postgres, &redis) {
             return Ok(Self {
                 postgres: postgres.clone(),
+                postgres_ca: given_ca,
                 redis: redis.clone(),
                 private: Vec::new(),
                 _folder: None,
@@ -66,6 +82,14 @@ impl Servers {
         }
         let programs = programs::find(postgres.is_none(), redis.is_none())?;
         let folder = Folder::create()?;
+        let certificate = match with_tls && postgres.is_none() {
+            true => Some(Certificate::make(&folder)?),
+            false => None,
+        };
+        let postgres_ca = match postgres {
+            Some(_) => given_ca,
+            None => certificate.as_ref().map(|it| it.authority.clone()),
+        };
         let mut private = Vec::new();
         let mut url = |given: Option<String>, start: &dyn Fn() -> Result<(Private, String)>| {
             if let Some(url) = given {
@@ -76,10 +100,13 @@ impl Servers {
             private.push(server);
             Ok::<_, String>(url)
         };
-        let postgres = url(postgres, &|| postgres::start(&programs, &folder))?;
+        let postgres = url(postgres, &|| {
+            postgres::start(&programs, &folder, certificate.as_ref())
+        })?;
         let redis = url(redis, &|| redis::start(&programs, &folder))?;
         Ok(Self {
             postgres,
+            postgres_ca,
             redis,
             private,
             _folder: Some(folder),

@@ -89,7 +89,7 @@ impl Options {
             return Servers::private().map(Some);
         }
         if self.backends().any(|backend| backend.file.is_none()) {
-            return Servers::for_tests().map(Some);
+            return Servers::for_benchmarks().map(Some);
         }
         Ok(None)
     }

@@ -1,6 +1,7 @@
 //! A private PostgreSQL server.
 
 use super::programs::Programs;
+use super::tls::Certificate;
 use super::{Folder, Private, free_port};
 use crate::process::{Result, cannot_start};
 use std::fs::File;
@@ -13,7 +14,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Starts it with its defaults (every commit synced), reachable on 127.0.0.1 alone; answers when it takes connections.
-pub fn start(programs: &Programs, folder: &Folder) -> Result<(Private, String)> {
+pub fn start(
+    programs: &Programs,
+    folder: &Folder,
+    certificate: Option<&Certificate>,
+) -> Result<(Private, String)> {
     let data = folder.path.join("postgres");
     let account = Account::for_server(folder.user)?;
     std::fs::create_dir(&data)
@@ -36,6 +41,18 @@ pub fn start(programs: &Programs, folder: &Folder) -> Result<(Private, String)> 
     command.arg("-D").arg(&data).args(["-p", &port.to_string()]);
     for setting in SETTINGS {
         command.args(["-c", setting]);
+    }
+    if let Some(certificate) = certificate {
+        let key = account.own(&certificate.key);
+        key.map_err(|error| format!("cannot give away a key: {error}"))?;
+        command.args(["-c", "ssl=on"]);
+        for (setting, file) in [
+            ("ssl_cert_file", &certificate.chain),
+            ("ssl_key_file", &certificate.key),
+        ] {
+            command.arg("-c");
+            command.arg(format!("{setting}={}", file.display()));
+        }
     }
     let child = command
         .stdin(Stdio::null())

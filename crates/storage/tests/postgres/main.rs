@@ -1,5 +1,5 @@
 //! The PostgreSQL driver against the memory driver, and what only shows with many connections. Runs where
-//! `TEST_POSTGRES_URL` names a server; reported as ignored elsewhere.
+//! `TEST_POSTGRES_URL` names a server; reported as ignored elsewhere. Those about TLS want `TEST_POSTGRES_CA` too.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,6 +10,7 @@ mod compare;
 mod dice;
 mod loss;
 mod races;
+mod tls;
 
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
@@ -23,14 +24,15 @@ use std::time::{Duration, Instant};
 fn main() {
     let server = std::env::var_os("TEST_POSTGRES_URL").and_then(|url| url.into_string().ok());
     let mut trials = Vec::new();
+    let has_tls = std::env::var_os("TEST_POSTGRES_CA").is_some();
     let mut add = |name: &'static str, test: fn(String) -> Done| {
         let server = server.clone();
-        let is_missing = server.is_none();
+        let is_missing = server.is_none() || (name.starts_with("tls_") && !has_tls);
         let run = move || {
             let (url, schema) = own_schema(&server.unwrap_or_default(), name);
             let runtime = tokio::runtime::Runtime::new()?;
             runtime.block_on(test(url.clone()));
-            runtime.block_on(sql(&url, &format!("DROP SCHEMA {schema} CASCADE")));
+            runtime.block_on(sql(&url, &format!("DROP SCHEMA IF EXISTS {schema} CASCADE")));
             Ok::<(), Failed>(())
         };
         trials.push(Trial::test(name, run).with_ignored_flag(is_missing));
@@ -65,6 +67,15 @@ fn main() {
         "g072_unreachable_server_is_named_without_its_password",
         |url| Box::pin(loss::unreachable(url)),
     );
+    add("tls_is_used_as_the_address_asks", |url| {
+        Box::pin(tls::modes(url))
+    });
+    add("tls_refuses_a_server_that_nobody_known_has_signed", |url| {
+        Box::pin(tls::stranger(url))
+    });
+    add("tls_refuses_a_server_under_another_name", |url| {
+        Box::pin(tls::another_host(url))
+    });
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
