@@ -1,9 +1,10 @@
 //! PostgreSQL: many nodes share one store.
 //!
-//! The address is `postgres://user@host:port/database`, with `ambit_schema=name` (default `ambit`) and `ambit_pool=16`
-//! as parameters of our own; `sslmode` and `sslrootcert` are those of all clients of PostgreSQL. A batch is one transaction whose statements are sent together wherever one does not need
-//! the answer of another: an append with its conditions and its index row is one network wave, an operation on a
-//! value is two. `place` says how batches keep out of each other's way.
+//! The address is `postgres://user@host:port/database`. Parameters of our own are `ambit_schema=name` (default `ambit`),
+//! `ambit_pool=16` and `ambit_pool_mode=session` or `transaction` (how a proxy lends its connections, found out where it
+//! is not given); `sslmode` and `sslrootcert` are those of all clients of PostgreSQL. A batch is one transaction whose
+//! statements are sent together wherever one does not need the answer of another: an append with its conditions and its
+//! index row is one network wave, an operation on a value is two. `locks` says how batches keep out of each other's way.
 //!
 //! Fault points: `postgres.begin`, `postgres.written` (all is written, nothing committed), `postgres.committed`.
 
@@ -12,10 +13,12 @@ mod listener;
 mod locks;
 mod log;
 mod lookup;
+mod pool_mode;
 mod rows;
 mod schema;
 mod server;
 mod settings;
+mod sql_value;
 mod store;
 mod tls;
 mod transaction;
@@ -34,11 +37,11 @@ use futures::future::BoxFuture;
 use listener::NotificationState;
 use parking_lot::Mutex;
 use settings::PostgresSettings;
+use sql_value::bind;
 use std::sync::Arc;
 use std::time::Duration;
 use store::PostgresStore;
 use tokio::task::JoinHandle;
-use transaction::bind;
 
 /// Values that one statement of a sweep erases.
 const SWEEP: usize = 500;
@@ -56,8 +59,8 @@ pub fn open(
 ) -> BoxFuture<'static, Result<Arc<dyn Driver>>> {
     Box::pin(async move {
         let settings = PostgresSettings::parse(&address)?;
-        schema::migrate(&settings, &options).await?;
-        let store = Arc::new(PostgresStore::new(settings, options)?);
+        let mode = schema::migrate(&settings, &options).await?;
+        let store = Arc::new(PostgresStore::new(settings, options, mode)?);
         let board = Arc::new(NotificationState::default());
         let listening = tokio::spawn(listener::run(Arc::clone(&store), Arc::clone(&board)));
         let driver: Arc<dyn Driver> = Arc::new(PostgresDriver {

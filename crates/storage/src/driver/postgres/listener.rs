@@ -1,14 +1,20 @@
-//! Tells other processes what changed, and hears it from them, over one connection of its own.
+//! Tells other processes what changed, and hears it from them.
 //!
 //! A change is told right behind its commit, not inside it: the server lets transactions that notify commit one at a
 //! time, sync included (measured: 16 writers 8,000/s without and 2,200–3,500/s with `pg_notify` inside). What a
-//! killed process did not tell is found by looking at the heads of the followed logs every two seconds.
+//! killed process did not tell is found by looking at the heads of the followed logs every two seconds. Behind a proxy
+//! that lends connections nobody can listen: there the heads are looked at all the time, as long as anybody follows,
+//! and all followers are woken every two seconds.
 
 use super::locks;
-use super::schema;
+use super::pool_mode::PoolMode;
+use super::schema::{self, SettingScope};
+use super::sql_value::{SqlValue, bind, references, typed};
 use super::store::PostgresStore;
+use super::transaction::failed;
 use crate::address::LogKey;
 use crate::driver::WatchHub;
+use crate::{Error, Result};
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
@@ -17,10 +23,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_postgres::tls::TlsStream;
-use tokio_postgres::{AsyncMessage, Client, Connection, Socket};
+use tokio_postgres::{AsyncMessage, Client, Connection, Row, Socket, Statement};
 
 /// How often the heads of followed logs are looked at.
 const LOOK: Duration = Duration::from_secs(2);
+/// How often where nothing is heard. Readers of a stream that another node writes see it this much later.
+const POLL: Duration = Duration::from_millis(50);
 /// How long to wait before connecting again.
 const PAUSE: Duration = Duration::from_millis(500);
 const HEADS: &str = "SELECT w.n, l.generation, l.last FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY \
@@ -79,28 +87,56 @@ impl NotificationState {
 
 /// Runs until the board is closed.
 pub(super) async fn run(store: Arc<PostgresStore>, board: Arc<NotificationState>) {
-    let settings = &store.settings;
-    let channel = format!("ambit_{:016x}", schema::lock_key(settings, "changes"));
     while !board.is_closing() {
-        let server = &settings.server;
-        match server.config.connect(server.tls.clone()).await {
-            Ok((client, connection)) => {
-                tokio::select! {
-                    () = hear(connection, &board) => {}
-                    result = work(&client, &store, &board, &channel) => match result {
-                        Ok(()) => return,
-                        Err(error) => tracing::warn!(store.name = %settings.name, error.message = %error, "the listening connection failed"),
-                    },
-                }
-            }
+        let result = match store.mode {
+            PoolMode::Session => listen(&store, &board).await,
+            PoolMode::Transaction => work(&ChangeSource::Pool, &store, &board).await,
+        };
+        match result {
+            Ok(()) => return,
             Err(error) => {
-                tracing::warn!(store.name = %settings.name, error.message = %error, "no listening connection");
+                tracing::warn!(store.name = %store.settings.name, error.message = %error, "changes of other processes are not heard");
             }
         }
         if !board.is_closing() {
             tokio::time::sleep(PAUSE).await;
         }
     }
+}
+
+/// Hears of changes over a connection of its own.
+async fn listen(store: &PostgresStore, board: &NotificationState) -> Result<()> {
+    let failed = |error| failed(&store.settings, error);
+    let server = &store.settings.server;
+    let connecting = server.config.connect(server.tls.clone());
+    let (client, connection) = connecting.await.map_err(failed)?;
+    let working = async {
+        let source = prepare(store, &client).await.map_err(failed)?;
+        work(&source, store, board).await
+    };
+    tokio::select! {
+        () = hear(connection, board) => {
+            let ended = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+            Err(Error::unavailable(store.settings.name.clone(), ended))
+        }
+        result = working => result,
+    }
+}
+
+async fn prepare<'a>(
+    store: &PostgresStore,
+    client: &'a Client,
+) -> std::result::Result<ChangeSource<'a>, tokio_postgres::Error> {
+    let (schema, durability) = (&store.settings.schema, store.options.durability);
+    let set = schema::set(schema, durability, SettingScope::Session);
+    client.query_typed(schema::SET, &typed(&set)).await?;
+    let listen = format!("LISTEN {}", channel(store));
+    client.batch_execute(&listen).await?;
+    Ok(ChangeSource::Own {
+        client,
+        heads: client.prepare(HEADS).await?,
+        tell: client.prepare(TELL).await?,
+    })
 }
 
 /// Drives the connection and passes on what it hears, until it ends.
@@ -115,62 +151,110 @@ async fn hear(
     }
 }
 
+/// Tells and looks until the board is closed.
 async fn work(
-    client: &Client,
+    source: &ChangeSource<'_>,
     store: &PostgresStore,
     board: &NotificationState,
-    channel: &str,
-) -> Result<(), tokio_postgres::Error> {
-    client
-        .batch_execute(&schema::setup(&store.settings, &store.options))
-        .await?;
-    client.batch_execute(&format!("LISTEN {channel}")).await?;
+) -> Result<()> {
     // Nobody listened until now.
     board.hub.notify_all();
-    let (heads, tell) = (client.prepare(HEADS).await?, client.prepare(TELL).await?);
+    let channel = channel(store);
     let mut seen = HashMap::new();
-    let mut look = tokio::time::interval(LOOK);
+    let mut look = tokio::time::interval(source.pause());
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut all = tokio::time::interval(LOOK);
+    all.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let is_closing = board.is_closing();
         let topics: Vec<String> = board.to_tell.lock().drain().collect();
         if !topics.is_empty() {
-            client.query(&tell, &[&channel, &topics]).await?;
+            source.tell(store, bind![channel.clone(), topics]).await?;
         }
         if is_closing {
             return Ok(());
         }
         tokio::select! {
             () = board.wake.notified() => {}
-            _ = look.tick() => seen = look_at_heads(client, &heads, &board.hub, seen).await?,
+            // Heads do not show redactions, nor a log that has come and gone.
+            _ = all.tick(), if matches!(source, ChangeSource::Pool) => board.hub.notify_all(),
+            _ = look.tick() => {
+                let watched = board.hub.watched();
+                let now = source.heads(store, &watched).await?;
+                for log in &watched {
+                    if now.get(log) != seen.get(log) {
+                        board.hub.notify(log);
+                    }
+                }
+                seen = now;
+            }
         }
     }
 }
 
-/// Wakes the followers of logs whose head moved since the last look.
-async fn look_at_heads(
+fn channel(store: &PostgresStore) -> String {
+    format!(
+        "ambit_{:016x}",
+        schema::lock_key(&store.settings, "changes")
+    )
+}
+
+/// Generation and last number of logs.
+type LogHeads = HashMap<LogKey, (i64, i64)>;
+
+/// Over what changes are told and found.
+enum ChangeSource<'a> {
+    /// A connection that listens.
+    Own {
+        client: &'a Client,
+        heads: Statement,
+        tell: Statement,
+    },
+    /// Connections of a proxy, on which nobody can listen.
+    Pool,
+}
+
+impl ChangeSource<'_> {
+    fn pause(&self) -> Duration {
+        match self {
+            Self::Own { .. } => LOOK,
+            Self::Pool => POLL,
+        }
+    }
+
+    async fn tell(&self, store: &PostgresStore, values: Vec<SqlValue>) -> Result<()> {
+        let told = match self {
+            Self::Own { client, tell, .. } => asked(store, client, tell, &values).await,
+            Self::Pool => store.rows(TELL, &values).await,
+        };
+        told.map(drop)
+    }
+
+    async fn heads(&self, store: &PostgresStore, watched: &[LogKey]) -> Result<LogHeads> {
+        if watched.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let spaces: Vec<Vec<u8>> = watched.iter().map(|log| locks::space(&log.space)).collect();
+        let names = watched.iter().map(|log| log.name.clone().into_bytes());
+        let values = bind![spaces, names.collect::<Vec<_>>()];
+        let rows = match self {
+            Self::Own { client, heads, .. } => asked(store, client, heads, &values).await?,
+            Self::Pool => store.rows(HEADS, &values).await?,
+        };
+        let head = |row: &Row| {
+            let at = usize::try_from(row.get::<_, i64>(0) - 1).ok()?;
+            Some((watched.get(at)?.clone(), (row.get(1), row.get(2))))
+        };
+        Ok(rows.iter().filter_map(head).collect())
+    }
+}
+
+async fn asked(
+    store: &PostgresStore,
     client: &Client,
-    heads: &tokio_postgres::Statement,
-    hub: &WatchHub,
-    seen: HashMap<LogKey, (i64, i64)>,
-) -> Result<HashMap<LogKey, (i64, i64)>, tokio_postgres::Error> {
-    let watched = hub.watched();
-    if watched.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let spaces: Vec<Vec<u8>> = watched.iter().map(|log| locks::space(&log.space)).collect();
-    let names: Vec<&[u8]> = watched.iter().map(|log| log.name.as_bytes()).collect();
-    let mut now = HashMap::new();
-    for row in client.query(heads, &[&spaces, &names]).await? {
-        let at = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or(usize::MAX);
-        if let Some(log) = watched.get(at) {
-            now.insert(log.clone(), (row.get(1), row.get(2)));
-        }
-    }
-    for log in &watched {
-        if now.get(log) != seen.get(log) {
-            hub.notify(log);
-        }
-    }
-    Ok(now)
+    statement: &Statement,
+    values: &[SqlValue],
+) -> Result<Vec<Row>> {
+    let rows = client.query(statement, &references(values)).await;
+    rows.map_err(|error| failed(&store.settings, error))
 }

@@ -3,8 +3,9 @@
 pub(super) use crate::driver::integer::{signed, unsigned};
 
 use super::locks;
+use super::sql_value::bind;
 use super::store::PostgresStore;
-use super::transaction::{QueuedStatement, bind};
+use super::transaction::QueuedStatement;
 use crate::address::{ITEMS, LogKey, Space};
 use crate::batch::{Head, LogEntry, NewEntry, WriteOutcome};
 use crate::driver::state::{self, rows::ACTIVITY_STEP};

@@ -2,8 +2,8 @@
 
 use super::locks;
 use super::log::{signed, text, unsigned};
+use super::sql_value::bind;
 use super::store::PostgresStore;
-use super::transaction::bind;
 use super::value::bounds;
 use crate::Result;
 use crate::address::{Space, ValueKey};

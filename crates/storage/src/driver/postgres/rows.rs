@@ -2,8 +2,9 @@
 
 use super::locks;
 use super::log::{conflict, one, signed, unsigned};
+use super::sql_value::{SqlValue, bind};
 use super::store::PostgresStore;
-use super::transaction::{QueuedStatement, SqlValue, bind};
+use super::transaction::QueuedStatement;
 use crate::address::{ITEMS, Space};
 use crate::batch::WriteOutcome;
 use crate::clock::Millis;

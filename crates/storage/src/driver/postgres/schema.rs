@@ -1,11 +1,13 @@
 //! Makes the tables at the first open, and refuses those of a newer Ambit.
 
+use super::pool_mode::PoolMode;
 use super::settings::PostgresSettings;
+use super::sql_value::{SqlValue, bind, typed};
 use super::transaction::failed;
 use crate::address;
 use crate::driver::{DriverOptions, Durability};
 use crate::{Error, Result};
-use tokio_postgres::{Client, Transaction};
+use tokio_postgres::{Client, IsolationLevel, Transaction};
 
 /// What each version of the layout adds; the last one's number is the layout's.
 const LAYOUTS: &[&[&str]] = &[&[include_str!("tables.sql"), include_str!("functions.sql")]];
@@ -16,49 +18,72 @@ pub(super) fn lock_key(settings: &PostgresSettings, part: &str) -> i64 {
     super::locks::number(&hash)
 }
 
-/// What every connection is told first. Plans are kept from when the tables were empty, so what is only good for small
-/// tables is off; every query here walks an index. The time limits free what a frozen node holds.
-pub(super) fn setup(settings: &PostgresSettings, options: &DriverOptions) -> String {
-    let synchronous = match options.durability {
+/// What every connection, or every transaction on one that is lent, is told first. Plans are kept from when the tables
+/// were empty, so what is only good for small tables is off; every query here walks an index. The time limits free what
+/// a frozen node holds.
+pub(super) const SET: &str = "SELECT set_config('search_path', $1, $3), set_config('synchronous_commit', $2, $3), \
+     set_config('enable_seqscan', 'off', $3), set_config('enable_hashjoin', 'off', $3), \
+     set_config('enable_mergejoin', 'off', $3), set_config('enable_material', 'off', $3), \
+     set_config('jit', 'off', $3), set_config('default_transaction_isolation', 'read committed', $3), \
+     set_config('lock_timeout', '30s', $3), set_config('idle_in_transaction_session_timeout', '60s', $3), \
+     set_config('client_min_messages', 'error', $3)";
+
+/// How long a setting lasts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SettingScope {
+    Session,
+    Transaction,
+}
+
+/// The values of `SET`.
+pub(super) fn set(schema: &str, durability: Durability, scope: SettingScope) -> Vec<SqlValue> {
+    let synchronous = match durability {
         Durability::Full => "on",
         Durability::Normal => "off",
     };
-    format!(
-        "SET search_path TO {}; SET synchronous_commit TO {synchronous}; SET enable_seqscan TO off; \
-         SET enable_hashjoin TO off; SET enable_mergejoin TO off; SET enable_material TO off; SET jit TO off; \
-         SET default_transaction_isolation TO 'read committed'; SET lock_timeout TO '30s'; \
-         SET idle_in_transaction_session_timeout TO '60s'; SET client_min_messages TO error",
-        settings.schema
-    )
+    let is_local = scope == SettingScope::Transaction;
+    bind![schema.to_owned(), synchronous, is_local]
 }
 
 /// Brings the schema to the newest layout. Any number of processes may do so at once: all wait for the first.
-pub(super) async fn migrate(settings: &PostgresSettings, options: &DriverOptions) -> Result<()> {
+pub(super) async fn migrate(
+    settings: &PostgresSettings,
+    options: &DriverOptions,
+) -> Result<PoolMode> {
     let failed = |error| failed(settings, error);
     let server = &settings.server;
     let connecting = server.config.connect(server.tls.clone());
     let (mut client, connection) = connecting.await.map_err(failed)?;
     let work = async move {
-        client
-            .batch_execute(&setup(settings, options))
-            .await
-            .map_err(failed)?;
-        advance(&mut client, settings).await
+        advance(&mut client, settings, options).await?;
+        match settings.mode {
+            Some(mode) => Ok(mode),
+            None => PoolMode::detect(&client).await.map_err(failed),
+        }
     };
     let (done, _) = tokio::join!(work, connection);
     done
 }
 
-async fn advance(client: &mut Client, settings: &PostgresSettings) -> Result<()> {
+/// Leaves nothing on the connection, and prepares nothing: it may be lent.
+async fn advance(
+    client: &mut Client,
+    settings: &PostgresSettings,
+    options: &DriverOptions,
+) -> Result<()> {
     let failed = |error| failed(settings, error);
-    let transaction = client.transaction().await.map_err(failed)?;
-    transaction
-        .query(
-            "SELECT pg_advisory_xact_lock($1)",
-            &[&lock_key(settings, "layout")],
-        )
-        .await
-        .map_err(failed)?;
+    let transaction = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::ReadCommitted)
+        .read_only(false);
+    let transaction = transaction.start().await.map_err(failed)?;
+    let (schema, durability) = (&settings.schema, options.durability);
+    let set = set(schema, durability, SettingScope::Transaction);
+    let set = transaction.query_typed(SET, &typed(&set)).await;
+    set.map_err(failed)?;
+    let key = lock_key(settings, "layout");
+    let lock = format!("SELECT pg_advisory_xact_lock({key})");
+    transaction.batch_execute(&lock).await.map_err(failed)?;
     let known = i32::try_from(LAYOUTS.len()).unwrap_or(i32::MAX);
     let found = layout(&transaction).await.map_err(failed)?;
     if found > known {
@@ -74,11 +99,9 @@ async fn advance(client: &mut Client, settings: &PostgresSettings) -> Result<()>
         return Ok(());
     }
     if found == 0 {
-        let exists = "SELECT to_regnamespace($1) IS NOT NULL";
-        let exists = transaction
-            .query_one(exists, &[&settings.schema])
-            .await
-            .map_err(failed)?;
+        let exists = format!("SELECT to_regnamespace('{schema}') IS NOT NULL");
+        let exists = transaction.query_typed_one(&exists, &[]).await;
+        let exists = exists.map_err(failed)?;
         let mut first =
             "CREATE TABLE layout (version integer NOT NULL); INSERT INTO layout VALUES (0)"
                 .to_owned();
@@ -93,7 +116,7 @@ async fn advance(client: &mut Client, settings: &PostgresSettings) -> Result<()>
         }
     }
     transaction
-        .execute("UPDATE layout SET version = $1", &[&known])
+        .batch_execute(&format!("UPDATE layout SET version = {known}"))
         .await
         .map_err(failed)?;
     transaction.commit().await.map_err(failed)
@@ -102,9 +125,10 @@ async fn advance(client: &mut Client, settings: &PostgresSettings) -> Result<()>
 /// The layout that is there; 0 where there is none.
 async fn layout(transaction: &Transaction<'_>) -> Result<i32, tokio_postgres::Error> {
     let exists = "SELECT to_regclass('layout') IS NOT NULL";
-    if !transaction.query_one(exists, &[]).await?.get::<_, bool>(0) {
+    let exists = transaction.query_typed_one(exists, &[]).await?;
+    if !exists.get::<_, bool>(0) {
         return Ok(0);
     }
-    let version = transaction.query_one("SELECT version FROM layout", &[]);
+    let version = transaction.query_typed_one("SELECT version FROM layout", &[]);
     Ok(version.await?.get(0))
 }

@@ -1,6 +1,9 @@
 //! One transaction in as few network waves as its data dependencies allow: calls are queued, and sent together.
 
+use super::pool_mode::PoolMode;
 use super::settings::PostgresSettings;
+use super::sql_value::{SqlValue, references, typed};
+use super::store::PostgresStore;
 use super::tls;
 use crate::batch::WriteOutcome;
 use crate::{Error, Result};
@@ -10,23 +13,12 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 /// Calls sent at once; a longer queue goes in several waves.
 const WAVE: usize = 256;
 /// Raised by our own functions when a condition does not hold.
 const RAISED: &str = "AMBIT";
-
-pub(super) type SqlValue = Box<dyn ToSql + Sync + Send>;
-
-/// Binds values of any type, in order.
-macro_rules! bind {
-    ($($value:expr),* $(,)?) => {
-        Vec::from([$(Box::new($value) as $crate::driver::postgres::transaction::SqlValue),*])
-    };
-}
-pub(super) use bind;
 
 type RefusalMapper = Box<dyn FnOnce(&str) -> Error + Send + Sync>;
 type OutcomeReader = Box<dyn FnOnce(&[Row]) -> Result<WriteOutcome> + Send + Sync>;
@@ -155,16 +147,21 @@ pub(super) fn failed(settings: &PostgresSettings, error: tokio_postgres::Error) 
 /// A transaction. Dropped before its end, it takes its connection along, so that the server rolls it back.
 pub(super) struct PostgresTransaction {
     client: Option<Object>,
+    mode: PoolMode,
     queue: Vec<QueuedStatement>,
     outcomes: Vec<WriteOutcome>,
 }
 
 impl PostgresTransaction {
     /// Queues the beginning.
-    pub(super) fn begin(client: Object) -> Self {
+    pub(super) fn begin(store: &PostgresStore, client: Object) -> Self {
+        let queue = store.beginning().into_iter();
         Self {
             client: Some(client),
-            queue: vec![QueuedStatement::new("BEGIN", Vec::new())],
+            mode: store.mode,
+            queue: queue
+                .map(|(sql, values)| QueuedStatement::new(sql, values))
+                .collect(),
             outcomes: Vec::new(),
         }
     }
@@ -207,12 +204,15 @@ impl PostgresTransaction {
         };
         let mut statements = Vec::with_capacity(wave.len());
         for call in &wave {
-            statements.push(client.prepare_cached(call.sql).await?);
+            statements.push(match self.mode {
+                PoolMode::Session => Some(client.prepare_cached(call.sql).await?),
+                PoolMode::Transaction => None,
+            });
         }
         let sent = wave
             .iter()
             .zip(&statements)
-            .map(|(call, statement)| query(client, statement, &call.values))
+            .map(|(call, statement)| query(client, statement.as_ref(), call))
             .collect();
         let answers = in_order(sent).await;
         let mut last = Vec::new();
@@ -252,22 +252,17 @@ impl Drop for PostgresTransaction {
 
 async fn query(
     client: &Object,
-    statement: &Statement,
-    values: &[SqlValue],
+    statement: Option<&Statement>,
+    call: &QueuedStatement,
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
-    client.query(statement, &references(values)).await
-}
-
-/// Bound values as the client takes them.
-pub(super) fn references(values: &[SqlValue]) -> Vec<&(dyn ToSql + Sync)> {
-    let values = values.iter();
-    values
-        .map(|value| &**value as &(dyn ToSql + Sync))
-        .collect()
+    match statement {
+        Some(statement) => client.query(statement, &references(&call.values)).await,
+        None => client.query_typed(call.sql, &typed(&call.values)).await,
+    }
 }
 
 /// Polls the futures strictly in this order, because that is the order in which their statements are sent.
-async fn in_order<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
+pub(super) async fn in_order<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
     let mut waiting: Vec<Pin<Box<MaybeDone<F>>>> = futures
         .into_iter()
         .map(|future| Box::pin(maybe_done(future)))

@@ -2,7 +2,8 @@
 
 use super::locks;
 use super::log::{conflict, one, signed, text, unsigned};
-use super::transaction::{PostgresTransaction, QueuedStatement, TransactionError, bind};
+use super::sql_value::bind;
+use super::transaction::{PostgresTransaction, QueuedStatement, TransactionError};
 use crate::address::{Space, ValueKey};
 use crate::batch::{ValueEntry, WriteOutcome};
 use crate::clock::Millis;

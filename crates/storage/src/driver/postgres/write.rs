@@ -1,7 +1,8 @@
 //! A batch as one transaction.
 
+use super::sql_value::bind;
 use super::store::PostgresStore;
-use super::transaction::{PostgresTransaction, QueuedStatement, TransactionError, bind};
+use super::transaction::{PostgresTransaction, QueuedStatement, TransactionError};
 use super::{locks, log, rows, value};
 use crate::Result;
 use crate::address::{ITEMS, Space};
@@ -40,7 +41,7 @@ async fn once(
     store: &PostgresStore,
     batch: &Batch,
 ) -> Result<(Vec<WriteOutcome>, Vec<String>), TransactionError> {
-    let mut transaction = PostgresTransaction::begin(store.connection().await?);
+    let mut transaction = PostgresTransaction::begin(store, store.connection().await?);
     let erased = ErasedTopics::default();
     match run(store, batch, &mut transaction, &erased).await {
         Ok(outcomes) => {
