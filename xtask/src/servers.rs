@@ -1,12 +1,15 @@
 //! Real PostgreSQL and Redis servers for tests and benchmarks: those the environment names, or private ones on free
 //! ports in a temporary folder, stopped and erased at the end.
 
+mod account;
+mod pgbouncer;
 mod postgres;
 mod programs;
 mod redis;
 mod tls;
 
 use crate::process::{Result, environment};
+use programs::{Program, Programs};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -18,6 +21,8 @@ use tls::Certificate;
 pub const POSTGRES: &str = "TEST_POSTGRES_URL";
 /// Names the file of the certificate that the PostgreSQL server's one is signed with.
 pub const POSTGRES_CA: &str = "TEST_POSTGRES_CA";
+/// Names a pgbouncer in front of it that lends connections for the length of a transaction.
+pub const PGBOUNCER: &str = "TEST_PGBOUNCER_URL";
 /// Names the Redis server to use, as `redis://host:port/database`.
 pub const REDIS: &str = "TEST_REDIS_URL";
 
@@ -26,32 +31,33 @@ const TRIES: usize = 600;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The servers that a run uses. Dropping this stops the private ones, then erases their folder.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Servers {
-    /// Where PostgreSQL answers.
-    pub postgres: String,
-    /// Who signed its certificate, where it has one.
-    pub postgres_ca: Option<PathBuf>,
-    /// Where Redis answers.
-    pub redis: String,
+    /// What programs are told of them.
+    variables: Vec<(&'static str, String)>,
     private: Vec<Private>,
-    _folder: Option<Folder>,
+    folder: Option<Folder>,
 }
 
 impl Servers {
-    /// Servers from the environment, private ones for those it does not name; a private PostgreSQL speaks TLS.
+    /// Servers from the environment, private ones for those it does not name. A private PostgreSQL speaks TLS and stands
+    /// behind a pgbouncer too.
     pub fn for_tests() -> Result<Self> {
-        Self::start(environment(POSTGRES), environment(REDIS), true)
+        let mut wanted = Self::not_named();
+        if wanted.contains(&Program::Postgres) {
+            wanted.push(Program::Pgbouncer);
+        }
+        Self::start(&wanted)
     }
 
-    /// The same without TLS, which would be measured too.
+    /// The same without what would only be measured too.
     pub fn for_benchmarks() -> Result<Self> {
-        Self::start(environment(POSTGRES), environment(REDIS), false)
+        Self::start(&Self::not_named())
     }
 
     /// Private servers, whatever the environment says: for programs that empty whole databases.
     pub fn private() -> Result<Self> {
-        Self::start(None, None, false)
+        Self::start(&[Program::Postgres, Program::Redis])
     }
 
     /// Whether they were started for this run.
@@ -59,64 +65,73 @@ impl Servers {
         !self.private.is_empty()
     }
 
-    /// Names the servers to a program.
+    /// Names the private servers to a program; it finds the others in the environment itself.
     pub fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        if let Some(file) = &self.postgres_ca {
-            command.env(POSTGRES_CA, file);
-        }
-        command
-            .env(POSTGRES, &self.postgres)
-            .env(REDIS, &self.redis)
+        command.envs(self.variables.iter().cloned())
     }
 
-    fn start(postgres: Option<String>, redis: Option<String>, with_tls: bool) -> Result<Self> {
-        let given_ca = environment(POSTGRES_CA).map(PathBuf::from);
-        if let (Some(postgres), Some(redis)) = (&postgres, &redis) {
-            return Ok(Self {
-                postgres: postgres.clone(),
-                postgres_ca: given_ca,
-                redis: redis.clone(),
-                private: Vec::new(),
-                _folder: None,
-            });
+    /// The address of the server that the variable names.
+    pub fn address(&self, variable: &str) -> String {
+        let mut private = self.variables.iter();
+        let private = private.find(|(name, _)| *name == variable);
+        let private = private.map(|(_, address)| address.clone());
+        private
+            .or_else(|| environment(variable))
+            .unwrap_or_default()
+    }
+
+    fn not_named() -> Vec<Program> {
+        let both = [(POSTGRES, Program::Postgres), (REDIS, Program::Redis)];
+        let both = both.into_iter();
+        both.filter(|(variable, _)| environment(variable).is_none())
+            .map(|(_, program)| program)
+            .collect()
+    }
+
+    fn start(wanted: &[Program]) -> Result<Self> {
+        if wanted.is_empty() {
+            return Ok(Self::default());
         }
-        let programs = programs::find(postgres.is_none(), redis.is_none())?;
+        let programs = programs::find(wanted)?;
         let folder = Folder::create()?;
-        let certificate = match with_tls && postgres.is_none() {
-            true => Some(Certificate::make(&folder)?),
-            false => None,
-        };
-        let postgres_ca = match postgres {
-            Some(_) => given_ca,
-            None => certificate.as_ref().map(|it| it.authority.clone()),
-        };
-        let mut private = Vec::new();
-        let mut url = |given: Option<String>, start: &dyn Fn() -> Result<(Private, String)>| {
-            if let Some(url) = given {
-                return Ok(url);
-            }
-            let (server, url) = start()?;
-            println!("started {} at {url}", server.name);
-            private.push(server);
-            Ok::<_, String>(url)
-        };
-        let postgres = url(postgres, &|| {
-            postgres::start(&programs, &folder, certificate.as_ref())
-        })?;
-        let redis = url(redis, &|| redis::start(&programs, &folder))?;
-        Ok(Self {
-            postgres,
-            postgres_ca,
-            redis,
-            private,
-            _folder: Some(folder),
-        })
+        let mut servers = Self::default();
+        if wanted.contains(&Program::Postgres) {
+            servers.start_postgres(&programs, &folder, wanted.contains(&Program::Pgbouncer))?;
+        }
+        if wanted.contains(&Program::Redis) {
+            let (server, url) = redis::start(&programs, &folder)?;
+            servers.add(server, REDIS, url);
+        }
+        servers.folder = Some(folder);
+        Ok(servers)
+    }
+
+    fn start_postgres(&mut self, programs: &Programs, folder: &Folder, all: bool) -> Result<()> {
+        if !all {
+            let (server, port) = postgres::start(programs, folder, None)?;
+            self.add(server, POSTGRES, postgres::url(port));
+            return Ok(());
+        }
+        let certificate = Certificate::make(folder)?;
+        let (server, port) = postgres::start(programs, folder, Some(&certificate))?;
+        self.add(server, POSTGRES, postgres::url(port));
+        let authority = certificate.authority.display().to_string();
+        self.variables.push((POSTGRES_CA, authority));
+        let (pgbouncer, port) = pgbouncer::start(programs, folder, port)?;
+        self.add(pgbouncer, PGBOUNCER, postgres::url(port));
+        Ok(())
+    }
+
+    fn add(&mut self, server: Private, variable: &'static str, url: String) {
+        println!("started {} at {url}", server.name);
+        self.private.push(server);
+        self.variables.push((variable, url));
     }
 }
 
 /// The programs that private servers are.
-pub fn programs() -> Result<programs::Programs> {
-    programs::find(true, true)
+pub fn programs() -> Result<Programs> {
+    programs::find(&[Program::Postgres, Program::Redis])
 }
 
 /// A server process of ours.

@@ -20,11 +20,22 @@ use stores::{STORES, Store, wait_for};
 fn main() {
     let kit = STORES
         .iter()
+        .chain(PROXIED)
         .flat_map(|store| cases().map(move |case| proves(store, case)));
     let points = STORES.iter().map(reaches_its_fault_points);
     let trials = kit.chain(points).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
+
+/// A store behind a proxy that lends its connections for the length of a transaction.
+const PROXIED: &[Store] = &[Store {
+    name: "pgbouncer",
+    open: stores::BY_SCHEME,
+    place: || stores::Place::on_server("TEST_PGBOUNCER_URL", "ambit_schema"),
+    is_shared: true,
+    is_small: false,
+    fault_points: &["postgres.begin", "postgres.written", "postgres.committed"],
+}];
 
 /// One case on one driver.
 fn proves(store: &'static Store, case: &'static ConformanceCase) -> Trial {

@@ -3,7 +3,7 @@
 use super::rounds::Pass;
 use super::{Options, Results};
 use crate::process::{Result, cargo, environment};
-use crate::servers::Servers;
+use crate::servers::{POSTGRES, REDIS, Servers};
 use std::path::Path;
 use std::process::Command;
 
@@ -107,8 +107,8 @@ impl Options {
             let url = match (backend.file, servers) {
                 (Some(file), _) => format!("{}:{}", backend.scheme, folder.join(file).display()),
                 (None, Some(servers)) if pass.place == "disk" => match backend.scheme {
-                    "postgres" => servers.postgres.clone(),
-                    _ => servers.redis.clone(),
+                    "postgres" => servers.address(POSTGRES),
+                    _ => servers.address(REDIS),
                 },
                 (None, _) => continue,
             };
@@ -143,9 +143,11 @@ impl Options {
         command.env("BENCH_TMP", &pass.folder);
         if let Some(servers) = servers {
             // The spelling that the scripts rewrite for their own database libraries.
-            let url = servers.postgres.replacen("postgres://", "postgresql://", 1);
+            let url = servers
+                .address(POSTGRES)
+                .replacen("postgres://", "postgresql://", 1);
             command.env("PG_URL", url);
-            command.env("REDIS_URL", &servers.redis);
+            command.env("REDIS_URL", servers.address(REDIS));
         }
         // Servers are measured once: where their files are does not depend on the place.
         if pass.place != "disk" && environment("PEERS").is_none() {

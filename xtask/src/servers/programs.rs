@@ -4,6 +4,35 @@ use crate::process::{Result, environment, succeeds};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// A server that can be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// PostgreSQL.
+    Postgres,
+    /// What lends connections of PostgreSQL.
+    Pgbouncer,
+    /// Redis, or Valkey.
+    Redis,
+}
+
+impl Program {
+    fn package(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgresql",
+            Self::Pgbouncer => "pgbouncer",
+            Self::Redis => "redis-server",
+        }
+    }
+
+    fn is_there(self) -> bool {
+        match self {
+            Self::Postgres => program("initdb").and(program("postgres")).is_some(),
+            Self::Pgbouncer => program("pgbouncer").is_some(),
+            Self::Redis => redis_server().is_some(),
+        }
+    }
+}
+
 /// The programs of the servers.
 #[derive(Debug)]
 pub struct Programs {
@@ -11,21 +40,17 @@ pub struct Programs {
     pub initdb: PathBuf,
     /// The PostgreSQL server.
     pub postgres: PathBuf,
+    /// The proxy in front of it.
+    pub pgbouncer: PathBuf,
     /// The Redis server.
     pub redis: PathBuf,
 }
 
 /// Finds the programs that are needed; installs the Debian packages of those that are missing if this is root on Debian.
-pub fn find(postgres: bool, redis: bool) -> Result<Programs> {
-    let missing = || {
-        let mut packages = Vec::new();
-        if postgres && program("initdb").and(program("postgres")).is_none() {
-            packages.push("postgresql");
-        }
-        if redis && redis_server().is_none() {
-            packages.push("redis-server");
-        }
-        packages
+pub fn find(wanted: &[Program]) -> Result<Programs> {
+    let missing = || -> Vec<&str> {
+        let missing = wanted.iter().filter(|program| !program.is_there());
+        missing.map(|program| program.package()).collect()
     };
     let packages = missing();
     if !packages.is_empty() {
@@ -41,6 +66,7 @@ pub fn find(postgres: bool, redis: bool) -> Result<Programs> {
     Ok(Programs {
         initdb: program("initdb").unwrap_or_default(),
         postgres: program("postgres").unwrap_or_default(),
+        pgbouncer: program("pgbouncer").unwrap_or_default(),
         redis: redis_server().unwrap_or_default(),
     })
 }
@@ -73,7 +99,7 @@ fn install(packages: &[&str]) -> Result<()> {
 
 fn advice(packages: &[&str], what: &str) -> String {
     format!(
-        "the packages {} {what}. Install them (Debian: apt-get install {}; Homebrew: brew install postgresql redis), \
+        "the packages {} {what}. Install them (Debian: apt-get install {}; Homebrew: brew install postgresql pgbouncer redis), \
          or name running servers in TEST_POSTGRES_URL and TEST_REDIS_URL",
         packages.join(" and "),
         packages.join(" "),

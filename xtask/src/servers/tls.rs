@@ -58,6 +58,15 @@ impl Certificate {
             key: path("server.key"),
         })
     }
+
+    /// The arguments of the server that uses it.
+    pub fn settings(&self) -> Vec<String> {
+        let chain = format!("ssl_cert_file={}", self.chain.display());
+        let key = format!("ssl_key_file={}", self.key.display());
+        let settings = ["ssl=on".to_owned(), chain, key];
+        let arguments = settings.map(|setting| ["-c".to_owned(), setting]);
+        arguments.concat()
+    }
 }
 
 fn openssl(folder: &Path, arguments: &[&[&str]]) -> Result<()> {

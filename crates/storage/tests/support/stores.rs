@@ -89,7 +89,7 @@ pub const STORES: &[Store] = &[
 ];
 
 /// Opens the address by the crate's own table of drivers.
-const BY_SCHEME: DriverOpener =
+pub const BY_SCHEME: DriverOpener =
     |url, options| Box::pin(async move { driver::open(&url, options).await });
 
 /// Where one store lies; a folder goes with it.
@@ -114,7 +114,8 @@ impl Place {
         })
     }
 
-    fn on_server(variable: &str, parameter: &str) -> Option<Self> {
+    /// A part of the server that the variable names.
+    pub fn on_server(variable: &str, parameter: &str) -> Option<Self> {
         let server = std::env::var_os(variable)?;
         let server = server.to_str().expect("the server's address is text");
         let join = if server.contains('?') { '&' } else { '?' };
