@@ -4,11 +4,13 @@
 //! `ambit_pool=16` and `ambit_pool_mode=session` or `transaction` (how a proxy lends its connections, found out where it
 //! is not given); `sslmode` and `sslrootcert` are those of all clients of PostgreSQL. A batch is one transaction whose
 //! statements are sent together wherever one does not need the answer of another: an append with its conditions and its
-//! index row is one network wave, an operation on a value is two. `locks` says how batches keep out of each other's way.
+//! index row is one network wave, and so is an operation that the server can do by itself (`direct`); others are two
+//! waves, however many of them there are. `locks` says how batches keep out of each other's way.
 //!
 //! Fault points: `postgres.begin`, `postgres.written` (all is written, nothing committed), `postgres.committed`.
 
 mod check;
+mod direct;
 mod listener;
 mod locks;
 mod log;

@@ -11,6 +11,7 @@ mod dice;
 mod loss;
 mod races;
 mod tls;
+mod waves;
 
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
@@ -21,61 +22,77 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// A test, and what it is called.
+type Case = (&'static str, fn(String) -> Done);
+
+const CASES: &[Case] = &[
+    ("random_batches_do_what_they_do_in_memory", |url| {
+        Box::pin(compare::random_batches(url))
+    }),
+    ("concurrent_appends_are_dense", |url| {
+        Box::pin(races::appends(url))
+    }),
+    ("concurrent_increments_all_count", |url| {
+        Box::pin(races::increments(url))
+    }),
+    ("concurrent_mixed_batches_never_lose_a_race", |url| {
+        Box::pin(races::mixed(url))
+    }),
+    ("another_handle_wakes_a_watch", |url| Box::pin(watches(url))),
+    ("concurrent_opens_of_a_fresh_schema_succeed", |url| {
+        Box::pin(races::opens(url))
+    }),
+    ("newer_layout_is_refused_by_name", |url| {
+        Box::pin(newer(url))
+    }),
+    ("sizes_do_not_matter", |url| Box::pin(flat(url))),
+    ("cancelled_commits_are_whole_or_nothing", |url| {
+        Box::pin(loss::cancelled(url))
+    }),
+    ("writer_lost_before_its_commit_leaves_nothing", |url| {
+        Box::pin(loss::lost(url))
+    }),
+    (
+        "g072_unreachable_server_is_named_without_its_password",
+        |url| Box::pin(loss::unreachable(url)),
+    ),
+    ("tls_is_used_as_the_address_asks", |url| {
+        Box::pin(tls::modes(url))
+    }),
+    ("tls_refuses_a_server_that_nobody_known_has_signed", |url| {
+        Box::pin(tls::stranger(url))
+    }),
+    ("tls_refuses_a_server_under_another_name", |url| {
+        Box::pin(tls::another_host(url))
+    }),
+    ("common_writes_wait_for_the_server_once", |url| {
+        Box::pin(waves::alone(url))
+    }),
+    (
+        "operations_of_a_batch_wait_for_the_server_together",
+        |url| Box::pin(waves::together(url)),
+    ),
+];
+
 fn main() {
     let server = std::env::var_os("TEST_POSTGRES_URL").and_then(|url| url.into_string().ok());
-    let mut trials = Vec::new();
     let has_tls = std::env::var_os("TEST_POSTGRES_CA").is_some();
-    let mut add = |name: &'static str, test: fn(String) -> Done| {
+    let trial = |&(name, test): &Case| {
         let server = server.clone();
         let is_missing = server.is_none() || (name.starts_with("tls_") && !has_tls);
         let run = move || {
             let (url, schema) = own_schema(&server.unwrap_or_default(), name);
             let runtime = tokio::runtime::Runtime::new()?;
             runtime.block_on(test(url.clone()));
-            runtime.block_on(sql(&url, &format!("DROP SCHEMA IF EXISTS {schema} CASCADE")));
+            runtime.block_on(sql(
+                &url,
+                &format!("DROP SCHEMA IF EXISTS {schema} CASCADE"),
+            ));
             Ok::<(), Failed>(())
         };
-        trials.push(Trial::test(name, run).with_ignored_flag(is_missing));
+        Trial::test(name, run).with_ignored_flag(is_missing)
     };
-    add("random_batches_do_what_they_do_in_memory", |url| {
-        Box::pin(compare::random_batches(url))
-    });
-    add("concurrent_appends_are_dense", |url| {
-        Box::pin(races::appends(url))
-    });
-    add("concurrent_increments_all_count", |url| {
-        Box::pin(races::increments(url))
-    });
-    add("concurrent_mixed_batches_never_lose_a_race", |url| {
-        Box::pin(races::mixed(url))
-    });
-    add("another_handle_wakes_a_watch", |url| Box::pin(watches(url)));
-    add("concurrent_opens_of_a_fresh_schema_succeed", |url| {
-        Box::pin(races::opens(url))
-    });
-    add("newer_layout_is_refused_by_name", |url| {
-        Box::pin(newer(url))
-    });
-    add("sizes_do_not_matter", |url| Box::pin(flat(url)));
-    add("cancelled_commits_are_whole_or_nothing", |url| {
-        Box::pin(loss::cancelled(url))
-    });
-    add("writer_lost_before_its_commit_leaves_nothing", |url| {
-        Box::pin(loss::lost(url))
-    });
-    add(
-        "g072_unreachable_server_is_named_without_its_password",
-        |url| Box::pin(loss::unreachable(url)),
-    );
-    add("tls_is_used_as_the_address_asks", |url| {
-        Box::pin(tls::modes(url))
-    });
-    add("tls_refuses_a_server_that_nobody_known_has_signed", |url| {
-        Box::pin(tls::stranger(url))
-    });
-    add("tls_refuses_a_server_under_another_name", |url| {
-        Box::pin(tls::another_host(url))
-    });
+    let trials = CASES.iter().map(trial).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 

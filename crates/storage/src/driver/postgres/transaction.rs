@@ -29,6 +29,8 @@ pub(super) struct QueuedStatement {
     values: Vec<SqlValue>,
     refusal: Option<RefusalMapper>,
     reading: Option<OutcomeReader>,
+    /// Outcomes of writes behind this one that need no statement.
+    following: Vec<WriteOutcome>,
 }
 
 impl QueuedStatement {
@@ -39,6 +41,7 @@ impl QueuedStatement {
             values,
             refusal: None,
             reading: None,
+            following: Vec::new(),
         }
     }
 
@@ -170,9 +173,12 @@ impl PostgresTransaction {
         self.queue.push(call);
     }
 
-    /// Adds the outcome of a write, behind those of the calls that were queued before the last `ask`.
+    /// Adds the outcome of a write, behind those of the calls that are queued.
     pub(super) fn done(&mut self, outcome: WriteOutcome) {
-        self.outcomes.push(outcome);
+        match self.queue.last_mut() {
+            Some(call) => call.following.push(outcome),
+            None => self.outcomes.push(outcome),
+        }
     }
 
     /// Sends what is queued and this statement; gives its rows.
@@ -180,24 +186,38 @@ impl PostgresTransaction {
         &mut self,
         call: QueuedStatement,
     ) -> Result<Vec<Row>, TransactionError> {
-        self.queue(call);
-        self.flush().await
+        let mut answers = self.ask_all(vec![call]).await?;
+        Ok(answers.pop().unwrap_or_default())
     }
 
-    /// Sends what is queued; gives the rows of the last statement.
-    pub(super) async fn flush(&mut self) -> Result<Vec<Row>, TransactionError> {
-        let mut rows = Vec::new();
+    /// Sends what is queued and these statements; gives the rows of each of these.
+    pub(super) async fn ask_all(
+        &mut self,
+        calls: Vec<QueuedStatement>,
+    ) -> Result<Vec<Vec<Row>>, TransactionError> {
+        let before = self.queue.len();
+        self.queue.extend(calls);
+        let mut answers = self.flush().await?;
+        Ok(answers.split_off(before))
+    }
+
+    /// Sends what is queued; gives the rows of each statement.
+    pub(super) async fn flush(&mut self) -> Result<Vec<Vec<Row>>, TransactionError> {
+        let mut answers = Vec::new();
         let mut queue = std::mem::take(&mut self.queue).into_iter();
         loop {
             let wave: Vec<QueuedStatement> = queue.by_ref().take(WAVE).collect();
             if wave.is_empty() {
-                return Ok(rows);
+                return Ok(answers);
             }
-            rows = self.send(wave).await?;
+            answers.extend(self.send(wave).await?);
         }
     }
 
-    async fn send(&mut self, wave: Vec<QueuedStatement>) -> Result<Vec<Row>, TransactionError> {
+    async fn send(
+        &mut self,
+        wave: Vec<QueuedStatement>,
+    ) -> Result<Vec<Vec<Row>>, TransactionError> {
         let Some(client) = &self.client else {
             let what = "a transaction goes on behind its end".to_owned();
             return Err(Error::Internal { what }.into());
@@ -214,16 +234,18 @@ impl PostgresTransaction {
             .zip(&statements)
             .map(|(call, statement)| query(client, statement.as_ref(), call))
             .collect();
+        tracing::trace!(statements = wave.len(), "a wave of statements");
         let answers = in_order(sent).await;
-        let mut last = Vec::new();
+        let mut all = Vec::with_capacity(wave.len());
         for (call, answer) in wave.into_iter().zip(answers) {
             let rows = answer.map_err(|error| refused(error, call.refusal))?;
             if let Some(reading) = call.reading {
                 self.outcomes.push(reading(&rows)?);
             }
-            last = rows;
+            self.outcomes.extend(call.following);
+            all.push(rows);
         }
-        Ok(last)
+        Ok(all)
     }
 
     /// Sends the rest and the end; gives the outcomes of the writes.

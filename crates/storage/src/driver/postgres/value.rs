@@ -17,19 +17,20 @@ use tokio_postgres::Row;
 /// Above every byte of UTF-8.
 const ABOVE_ALL: u8 = 0xff;
 
-struct LoadedValue {
+/// What an operation sees of a value.
+pub(super) struct LoadedValue {
     now: Millis,
     next: u64,
     id: Option<i64>,
     body: Option<String>,
     length: u64,
-    version: u64,
     expires_at: Option<Millis>,
     items: Vec<Json>,
 }
 
 impl LoadedValue {
-    fn of(row: &Row) -> Self {
+    /// Reads the answer to `load`.
+    pub(super) fn of(row: &Row) -> Self {
         let items: Option<Vec<String>> = row.get("o_items");
         Self {
             now: row.get("o_now"),
@@ -37,7 +38,6 @@ impl LoadedValue {
             id: row.get("o_id"),
             body: row.get("o_body"),
             length: unsigned(row.get::<_, Option<i64>>("o_length").unwrap_or(0)),
-            version: unsigned(row.get::<_, Option<i64>>("o_version").unwrap_or(0)),
             expires_at: row.get("o_expires_at"),
             items: items
                 .unwrap_or_default()
@@ -76,45 +76,54 @@ pub(super) fn check_lease(key: &ValueKey, epoch: u64) -> QueuedStatement {
         .refused(move |_| Error::Fenced { lease, epoch })
 }
 
-/// Does one operation: loads what it must see, queues what it stores.
-pub(super) async fn apply(
-    transaction: &mut PostgresTransaction,
-    key: &ValueKey,
-    op: &Operation,
-    life: Option<Millis>,
-) -> Result<(), TransactionError> {
-    let rows = transaction.ask(load(key, op)).await?;
-    let loaded = LoadedValue::of(one(&rows)?);
-    let existing = loaded.is_live().then_some(loaded.expires_at);
-    let expires_at = operation::end_of_life(op, existing, loaded.now, life);
-    let version = match op {
-        Operation::Renew { .. } if loaded.is_live() => loaded.version,
-        _ => loaded.next,
-    };
-    let end = VersionStamp {
-        version,
-        expires_at,
-    };
-    let (output, is_kept) = match loaded.id.filter(|_| works_on_items(op, &loaded)) {
-        Some(id) => {
-            let (change, output) = op.apply_to_list(&key.name, loaded.length, loaded.items)?;
-            transaction.queue(change_list(id, change, end));
-            (output, true)
-        }
-        None => {
-            let is_stored = loaded.id.is_some();
-            let applied = op.apply(&key.name, current(loaded), version)?;
-            let is_kept = applied.value.is_some();
-            match applied.value {
-                Some(value) => transaction.queue(store(key, value, end)),
-                None if is_stored => transaction.queue(delete(key)),
-                None => {}
+/// One operation on one value.
+pub(super) struct ValueWrite<'a> {
+    pub(super) key: &'a ValueKey,
+    pub(super) op: &'a Operation,
+    pub(super) life: Option<Millis>,
+}
+
+impl ValueWrite<'_> {
+    /// The statement that gives what the operation must see.
+    pub(super) fn load(&self) -> QueuedStatement {
+        load(self.key, self.op)
+    }
+
+    /// Does it on what was loaded: queues what is to be stored.
+    pub(super) fn apply(
+        &self,
+        transaction: &mut PostgresTransaction,
+        loaded: LoadedValue,
+    ) -> Result<()> {
+        let (key, op) = (self.key, self.op);
+        let existing = loaded.is_live().then_some(loaded.expires_at);
+        let expires_at = operation::end_of_life(op, existing, loaded.now, self.life);
+        let version = loaded.next;
+        let end = VersionStamp {
+            version,
+            expires_at,
+        };
+        let (output, is_kept) = match loaded.id.filter(|_| works_on_items(op, &loaded)) {
+            Some(id) => {
+                let (change, output) = op.apply_to_list(&key.name, loaded.length, loaded.items)?;
+                transaction.queue(change_list(id, change, end));
+                (output, true)
             }
-            (applied.output, is_kept)
-        }
-    };
-    transaction.done(WriteOutcome::applied(output, is_kept.then_some(version)));
-    Ok(())
+            None => {
+                let is_stored = loaded.id.is_some();
+                let applied = op.apply(&key.name, current(loaded), version)?;
+                let is_kept = applied.value.is_some();
+                match applied.value {
+                    Some(value) => transaction.queue(store(key, value, end)),
+                    None if is_stored => transaction.queue(delete(key)),
+                    None => {}
+                }
+                (applied.output, is_kept)
+            }
+        };
+        transaction.done(WriteOutcome::applied(output, is_kept.then_some(version)));
+        Ok(())
+    }
 }
 
 fn works_on_items(op: &Operation, loaded: &LoadedValue) -> bool {
@@ -134,8 +143,8 @@ fn current(loaded: LoadedValue) -> Option<StoredValue> {
 fn load(key: &ValueKey, op: &Operation) -> QueuedStatement {
     let mut alike: Option<Vec<i64>> = None;
     let last = match op {
-        // These do not look at the items of a list.
-        Operation::Set(_) | Operation::Del | Operation::Incr(_) => 0,
+        // It does not look at the items of a list.
+        Operation::Incr(_) => 0,
         list if list.is_list_op() => match list.window() {
             ListWindow::Nothing => 0,
             ListWindow::Last(count) => signed(count),
@@ -164,13 +173,7 @@ struct VersionStamp {
 }
 
 fn store(key: &ValueKey, value: StoredValue, end: VersionStamp) -> QueuedStatement {
-    let (body, items, epoch) = match value {
-        StoredValue::Plain(json) => {
-            let epoch = operation::epoch_of(&StoredValue::Plain(json.clone())).map(signed);
-            (Some(json.as_str().to_owned()), Vec::new(), epoch)
-        }
-        StoredValue::List(items) => (None, items, None),
-    };
+    let (body, items, epoch) = columns(value);
     let (texts, prints) = rows_of(&items);
     let values = bind![
         locks::space(&key.space),
@@ -190,7 +193,18 @@ fn store(key: &ValueKey, value: StoredValue, end: VersionStamp) -> QueuedStateme
     )
 }
 
-fn rows_of<'a>(items: impl IntoIterator<Item = &'a Json>) -> (Vec<String>, Vec<i64>) {
+/// Body, items and epoch of a lease, as they are stored.
+pub(super) fn columns(value: StoredValue) -> (Option<String>, Vec<Json>, Option<i64>) {
+    match value {
+        StoredValue::Plain(json) => {
+            let epoch = operation::epoch_of(&StoredValue::Plain(json.clone())).map(signed);
+            (Some(json.as_str().to_owned()), Vec::new(), epoch)
+        }
+        StoredValue::List(items) => (None, items, None),
+    }
+}
+
+pub(super) fn rows_of<'a>(items: impl IntoIterator<Item = &'a Json>) -> (Vec<String>, Vec<i64>) {
     items
         .into_iter()
         .map(|item| (item.as_str().to_owned(), item.fingerprint()))
@@ -213,7 +227,7 @@ fn change_list(id: i64, change: ListChange, end: VersionStamp) -> QueuedStatemen
     QueuedStatement::new("SELECT change_list($1, $2, $3, $4, $5, $6, $7)", values)
 }
 
-fn delete(key: &ValueKey) -> QueuedStatement {
+pub(super) fn delete(key: &ValueKey) -> QueuedStatement {
     let values = bind![locks::space(&key.space), key.name.clone().into_bytes()];
     QueuedStatement::new("SELECT drop_value($1, $2)", values)
 }

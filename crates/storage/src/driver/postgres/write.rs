@@ -3,11 +3,13 @@
 use super::sql_value::bind;
 use super::store::PostgresStore;
 use super::transaction::{PostgresTransaction, QueuedStatement, TransactionError};
-use super::{locks, log, rows, value};
+use super::value::{LoadedValue, ValueWrite};
+use super::{direct, locks, log, rows, value};
 use crate::Result;
 use crate::address::{ITEMS, Space};
 use crate::batch::{Batch, BatchCheck, BatchWrite, MirrorWrite, WriteOutcome};
 use parking_lot::Mutex;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,36 +20,50 @@ const ATTEMPTS: u32 = 8;
 type ErasedTopics = Arc<Mutex<Vec<String>>>;
 
 /// Writes the batch; gives its outcomes and the topics of the logs that it changed.
-pub(super) async fn commit(
-    store: &PostgresStore,
-    batch: &Batch,
-) -> Result<(Vec<WriteOutcome>, Vec<String>)> {
+pub(super) async fn commit(store: &PostgresStore, batch: &Batch) -> Result<BatchOutcome> {
     raise_counter(store, batch).await?;
     let mut attempt = 1;
+    let mut alone = direct::alone(batch);
     loop {
-        match once(store, batch).await {
+        match once(store, batch, alone.take()).await {
             Err(stop) if stop.is_lost_race() && attempt < ATTEMPTS => {
                 tokio::time::sleep(Duration::from_millis(u64::from(rand::random::<u8>()) >> 3))
                     .await;
                 attempt += 1;
             }
             Err(stop) => return Err(stop.error(&store.settings)),
-            Ok(done) => return Ok(done),
+            Ok(None) => {}
+            Ok(Some(outcomes)) => return Ok(outcomes),
         }
     }
 }
 
+/// Outcomes of a batch, and the topics of the logs that it changed.
+type BatchOutcome = (Vec<WriteOutcome>, Vec<String>);
+
+/// Tries once, with this statement for all writes if there is one; `None` where that has done nothing.
 async fn once(
     store: &PostgresStore,
     batch: &Batch,
-) -> Result<(Vec<WriteOutcome>, Vec<String>), TransactionError> {
+    alone: Option<QueuedStatement>,
+) -> Result<Option<BatchOutcome>, TransactionError> {
     let mut transaction = PostgresTransaction::begin(store, store.connection().await?);
+    let is_alone = alone.is_some();
     let erased = ErasedTopics::default();
-    match run(store, batch, &mut transaction, &erased).await {
+    let done = async {
+        begin(store, batch, &mut transaction);
+        match alone {
+            Some(call) => transaction.queue(call),
+            None => queue_writes(&mut transaction, batch, &erased).await?,
+        }
+        finish(store, &mut transaction).await
+    };
+    match done.await {
+        Ok(outcomes) if is_alone && matches!(outcomes.as_slice(), [WriteOutcome::Done]) => Ok(None),
         Ok(outcomes) => {
             let mut topics = changed(batch);
             topics.append(&mut erased.lock());
-            Ok((outcomes, topics))
+            Ok(Some((outcomes, topics)))
         }
         Err(stop) => {
             transaction.roll_back().await;
@@ -56,14 +72,9 @@ async fn once(
     }
 }
 
-async fn run(
-    store: &PostgresStore,
-    batch: &Batch,
-    transaction: &mut PostgresTransaction,
-    erased: &ErasedTopics,
-) -> Result<Vec<WriteOutcome>, TransactionError> {
-    let fault_points = &store.options.fault_points;
-    fault_points.reach("postgres.begin");
+/// Queues locks and conditions.
+fn begin(store: &PostgresStore, batch: &Batch, transaction: &mut PostgresTransaction) {
+    store.options.fault_points.reach("postgres.begin");
     let (keys, alone) = locks::locks(store.lock, batch);
     transaction.queue(QueuedStatement::new(
         "SELECT take_locks($1, $2, $3)",
@@ -77,9 +88,13 @@ async fn run(
             BatchCheck::Row { space, mark } => rows::check(space, mark.as_ref()),
         });
     }
-    for write in &batch.writes {
-        queue(transaction, write, erased).await?;
-    }
+}
+
+async fn finish(
+    store: &PostgresStore,
+    transaction: &mut PostgresTransaction,
+) -> Result<Vec<WriteOutcome>, TransactionError> {
+    let fault_points = &store.options.fault_points;
     if fault_points.is_watched() {
         transaction.flush().await?;
         fault_points.reach("postgres.written");
@@ -89,9 +104,74 @@ async fn run(
     Ok(outcomes)
 }
 
+async fn queue_writes(
+    transaction: &mut PostgresTransaction,
+    batch: &Batch,
+    erased: &ErasedTopics,
+) -> Result<(), TransactionError> {
+    let mut loaded = load_ahead(transaction, batch).await?;
+    for write in &batch.writes {
+        queue(transaction, write, &mut loaded, erased).await?;
+    }
+    Ok(())
+}
+
+/// Loads what the operations must see, all at once, if nothing in front of them in the batch can change it.
+async fn load_ahead(
+    transaction: &mut PostgresTransaction,
+    batch: &Batch,
+) -> Result<VecDeque<LoadedValue>, TransactionError> {
+    let mut keys = HashSet::new();
+    let is_apart = batch.writes.iter().all(|write| match write {
+        BatchWrite::Apply { key, .. } => keys.insert(key),
+        BatchWrite::Wipe { .. } | BatchWrite::Clear { .. } | BatchWrite::Remove { .. } => false,
+        BatchWrite::Mirror(_) => false,
+        _ => true,
+    });
+    let load = |write: &BatchWrite| {
+        let BatchWrite::Apply { key, op, life } = write else {
+            return None;
+        };
+        let life = *life;
+        let write = ValueWrite { key, op, life };
+        direct::statements(&write).is_none().then(|| write.load())
+    };
+    let loads: Vec<QueuedStatement> = batch.writes.iter().filter_map(load).collect();
+    if loads.is_empty() || !is_apart {
+        return Ok(VecDeque::new());
+    }
+    let answers = transaction.ask_all(loads).await?;
+    let values = answers
+        .iter()
+        .map(|rows| Ok(LoadedValue::of(log::one(rows)?)));
+    Ok(values.collect::<Result<_>>()?)
+}
+
+async fn apply(
+    transaction: &mut PostgresTransaction,
+    write: &ValueWrite<'_>,
+    loaded: &mut VecDeque<LoadedValue>,
+) -> Result<(), TransactionError> {
+    if let Some(calls) = direct::statements(write) {
+        calls.into_iter().for_each(|call| transaction.queue(call));
+        return Ok(());
+    }
+    let value = match loaded.pop_front() {
+        Some(value) => value,
+        None => LoadedValue::of(log::one(&transaction.ask(write.load()).await?)?),
+    };
+    if let Err(error) = write.apply(transaction, value) {
+        // What an earlier write is refused for comes first.
+        transaction.flush().await?;
+        return Err(error.into());
+    }
+    Ok(())
+}
+
 async fn queue(
     transaction: &mut PostgresTransaction,
     write: &BatchWrite,
+    loaded: &mut VecDeque<LoadedValue>,
     erased: &ErasedTopics,
 ) -> Result<(), TransactionError> {
     let call = match write {
@@ -99,7 +179,8 @@ async fn queue(
         BatchWrite::Redact { log, bodies } => log::redact(log, bodies),
         BatchWrite::Drop { log } => log::drop_log(log),
         BatchWrite::Apply { key, op, life } => {
-            return value::apply(transaction, key, op, *life).await;
+            let life = *life;
+            return apply(transaction, &ValueWrite { key, op, life }, loaded).await;
         }
         BatchWrite::Wipe { space, pattern } => {
             return value::wipe(transaction, space, pattern).await;

@@ -1,0 +1,167 @@
+//! Operations that the server does without showing the value first, so that a batch of them is one wave.
+//!
+//! Some do not depend on the value. Others are done here as long as it is what it mostly is – a whole number, a list that
+//! is there – and else not at all: then nothing has changed, and the batch is done again with a look at the value. So
+//! these must be alone in their batch.
+
+use super::locks;
+use super::log::{signed, unsigned};
+use super::sql_value::bind;
+use super::transaction::QueuedStatement;
+use super::value::{self, ValueWrite};
+use crate::batch::{Batch, BatchWrite, WriteOutcome};
+use crate::json::{Json, StoredValue};
+use crate::operation::{MAX_LIST, MAX_SAFE, Operation, OperationOutput};
+use crate::{Error, Result};
+use tokio_postgres::Row;
+
+const SET: &str = "SELECT store_value($1, $2, $3, $4, $5, $6, $7, w.version, \
+     CASE WHEN $9::bigint IS NULL THEN NULL ELSE batch_time() + least($9, 9223372036854775807 - batch_time()) END, $8), \
+     w.version FROM (SELECT nextval('counter') AS version) w";
+const RENEW: &str = "UPDATE value SET expires_at = CASE WHEN $3::bigint IS NULL THEN NULL \
+     ELSE batch_time() + least($3, 9223372036854775807 - batch_time()) END \
+     WHERE space = $1 AND name = $2 RETURNING version";
+/// A number that is stored in another way, like 1.0 or 1e3, is left to others.
+const INCR: &str = "INSERT INTO value AS v (space, name, tenant, path, body, length, version, expires_at) \
+     VALUES ($1, $2, $3, $4, ($5::bigint)::text, 1, nextval('counter'), CASE WHEN $6::bigint IS NULL THEN NULL \
+     ELSE batch_time() + least($6, 9223372036854775807 - batch_time()) END) \
+     ON CONFLICT (space, name) DO UPDATE SET body = (v.body::bigint + $5)::text, version = excluded.version \
+     WHERE CASE WHEN v.expires_at <= batch_time() THEN false WHEN v.body ~ '^(0|-?[1-9][0-9]{0,15})$' \
+     THEN abs(v.body::bigint + $5) <= $7 ELSE false END RETURNING v.body, v.version";
+const PUSH: &str = "SELECT change_list(l.id, l.length, ARRAY(SELECT l.length + n FROM generate_series(0, $5::bigint - 1) AS n), \
+     $3, $4, w.version, l.expires_at), l.length + $5, w.version \
+     FROM (SELECT nextval('counter') AS version) w, value l WHERE l.space = $1 AND l.name = $2 AND l.body IS NULL \
+     AND (l.expires_at IS NULL OR l.expires_at > batch_time()) AND l.length + $5::bigint <= $6";
+const POP: &str = "SELECT change_list(l.id, l.length - 1, '{}', '{}', '{}', w.version, l.expires_at), i.body, w.version \
+     FROM (SELECT nextval('counter') AS version) w, value l JOIN item i ON i.list_id = l.id AND i.pos = l.length - 1 \
+     WHERE l.space = $1 AND l.name = $2 AND l.body IS NULL \
+     AND (l.expires_at IS NULL OR l.expires_at > batch_time())";
+
+/// The statements of an operation that does not depend on the value.
+pub(super) fn statements(write: &ValueWrite<'_>) -> Option<Vec<QueuedStatement>> {
+    match write.op {
+        Operation::Set(value) => Some(vec![set(write, value)]),
+        Operation::Del => {
+            let outcome = WriteOutcome::applied(OperationOutput::Nothing, None);
+            let delete = value::delete(write.key);
+            Some(vec![delete.reading(|_| Ok(outcome))])
+        }
+        Operation::Renew { epoch } => Some(renew(write, *epoch)),
+        _ => None,
+    }
+}
+
+fn set(write: &ValueWrite<'_>, value: &StoredValue) -> QueuedStatement {
+    let (body, items, epoch) = value::columns(value.clone());
+    let (texts, prints) = value::rows_of(&items);
+    let values = bind![
+        locks::space(&write.key.space),
+        write.key.name.clone().into_bytes(),
+        write.key.space.tenant.clone(),
+        write.key.space.path.clone(),
+        body,
+        texts,
+        prints,
+        epoch,
+        write.life,
+    ];
+    QueuedStatement::new(SET, values).reading(|rows| {
+        let version = rows.first().map(|row| unsigned(row.get(1)));
+        Ok(WriteOutcome::applied(OperationOutput::Nothing, version))
+    })
+}
+
+fn renew(write: &ValueWrite<'_>, epoch: u64) -> Vec<QueuedStatement> {
+    let lease = write.key.name.clone();
+    let check = value::check_lease(write.key, epoch);
+    let values = bind![
+        locks::space(&write.key.space),
+        write.key.name.clone().into_bytes(),
+        write.life,
+    ];
+    let renew = QueuedStatement::new(RENEW, values).reading(move |rows| {
+        let version = rows.first().map(|row| unsigned(row.get(0)));
+        Ok(WriteOutcome::applied(
+            OperationOutput::Epoch(epoch),
+            version,
+        ))
+    });
+    vec![
+        check.refused(move |_| Error::Fenced { lease, epoch }),
+        renew,
+    ]
+}
+
+/// The statement of a batch whose only write it can be. Its outcome is `Done` where it has done nothing.
+pub(super) fn alone(batch: &Batch) -> Option<QueuedStatement> {
+    let [BatchWrite::Apply { key, op, life }] = batch.writes.as_slice() else {
+        return None;
+    };
+    let write = ValueWrite {
+        key,
+        op,
+        life: *life,
+    };
+    match op {
+        Operation::Incr(delta) => {
+            let delta = delta.as_i64()?;
+            let is_safe = (-MAX_SAFE..=MAX_SAFE).contains(&delta);
+            is_safe.then(|| incr(&write, delta))
+        }
+        Operation::Push(items) if !items.is_empty() => Some(push(&write, items)),
+        Operation::Pop => Some(pop(&write)),
+        _ => None,
+    }
+}
+
+fn incr(write: &ValueWrite<'_>, delta: i64) -> QueuedStatement {
+    let values = bind![
+        locks::space(&write.key.space),
+        write.key.name.clone().into_bytes(),
+        write.key.space.tenant.clone(),
+        write.key.space.path.clone(),
+        delta,
+        write.life,
+        MAX_SAFE,
+    ];
+    let output = |row: &Row| OperationOutput::Number(Json::stored(row.get::<_, String>(0)));
+    QueuedStatement::new(INCR, values).reading(move |rows| outcome(rows, 1, output))
+}
+
+fn push(write: &ValueWrite<'_>, items: &[Json]) -> QueuedStatement {
+    let (texts, prints) = value::rows_of(items);
+    let values = bind![
+        locks::space(&write.key.space),
+        write.key.name.clone().into_bytes(),
+        texts,
+        prints,
+        signed(items.len() as u64),
+        signed(MAX_LIST),
+    ];
+    let output = |row: &Row| OperationOutput::Length(unsigned(row.get(1)));
+    QueuedStatement::new(PUSH, values).reading(move |rows| outcome(rows, 2, output))
+}
+
+fn pop(write: &ValueWrite<'_>) -> QueuedStatement {
+    let values = bind![
+        locks::space(&write.key.space),
+        write.key.name.clone().into_bytes(),
+    ];
+    let output = |row: &Row| {
+        let item = Json::stored(row.get::<_, String>(1));
+        OperationOutput::Taken(Some(item.into()))
+    };
+    QueuedStatement::new(POP, values).reading(move |rows| outcome(rows, 2, output))
+}
+
+/// The outcome that the row tells, if there is one, with the version in this column.
+fn outcome(
+    rows: &[Row],
+    version: usize,
+    output: impl Fn(&Row) -> OperationOutput,
+) -> Result<WriteOutcome> {
+    Ok(match rows.first() {
+        Some(row) => WriteOutcome::applied(output(row), Some(unsigned(row.get(version)))),
+        None => WriteOutcome::Done,
+    })
+}
