@@ -30,14 +30,19 @@ impl Place {
     }
 
     fn postgres() -> Self {
-        let server = std::env::var_os("TEST_POSTGRES_URL").and_then(|it| it.into_string().ok());
-        let server = server.expect("TEST_POSTGRES_URL is set, as `cargo xtask test` does");
+        Self::on_server("TEST_POSTGRES_URL")
+            .expect("TEST_POSTGRES_URL is set, as `cargo xtask test` does")
+    }
+
+    /// On the server that the variable names.
+    fn on_server(variable: &str) -> Option<Self> {
+        let server = std::env::var_os(variable)?.into_string().ok()?;
         let join = if server.contains('?') { '&' } else { '?' };
         let schema = rand::random::<u64>();
-        Self {
+        Some(Self {
             store: ModelStore::Postgres(format!("{server}{join}ambit_schema=m{schema:016x}")),
             _folder: TempDir::new().unwrap(),
-        }
+        })
     }
 
     /// The models of an app of these files over it.
@@ -52,9 +57,11 @@ impl Place {
     }
 }
 
-/// Runs a case on both databases.
+/// Runs a case on both databases, and behind a proxy that lends connections where there is one.
 pub async fn both(case: impl AsyncFn(&Place)) {
-    for place in [Place::sqlite(), Place::postgres()] {
+    let databases = [Place::sqlite(), Place::postgres()];
+    let proxied = Place::on_server("TEST_PGBOUNCER_URL");
+    for place in databases.into_iter().chain(proxied) {
         case(&place).await;
     }
 }

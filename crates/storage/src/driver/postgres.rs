@@ -27,6 +27,7 @@ mod transaction;
 mod value;
 mod write;
 
+pub use pool_mode::PoolMode;
 pub use server::PostgresServer;
 
 use super::{Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan};

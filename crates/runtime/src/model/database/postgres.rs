@@ -6,6 +6,7 @@ mod cell;
 use super::{AccessMode, Database, SqlDialect, SqlRow, SqlStatement, Transaction, failure};
 use crate::error::{Error, Result};
 use address::PostgresAddress;
+use ambit_storage::driver::postgres::{PoolMode, PostgresServer};
 use async_trait::async_trait;
 use cell::{PostgresCell, PostgresParameter};
 use deadpool_postgres::{
@@ -16,7 +17,7 @@ use futures::FutureExt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 
 /// No two nodes work on the schema and its tables at the same time.
 pub const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended('ambit models', 0))";
@@ -29,6 +30,9 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// An open database.
 pub struct PostgresDatabase {
     pool: Pool,
+    mode: PoolMode,
+    /// What a transaction does behind its `BEGIN`.
+    beginning: Arc<str>,
     name: Arc<str>,
 }
 
@@ -39,12 +43,13 @@ impl PostgresDatabase {
         let recycling_method = RecyclingMethod::Fast;
         let config = ManagerConfig { recycling_method };
         let server = address.server;
+        let mode = pool_mode(&server, &address.name).await?;
         let manager = Manager::from_config(server.config, server.tls, config);
-        let setup = format!(
-            "SET search_path TO {}; SET TIME ZONE 'UTC'; SET lock_timeout TO '30s'; SET jit TO off; \
-             SET idle_in_transaction_session_timeout TO '60s'; SET client_min_messages TO error",
-            address.schema
-        );
+        // A connection that is lent for a transaction keeps nothing.
+        let (setup, beginning) = match mode {
+            PoolMode::Session => (settings("SET", &address.schema), String::new()),
+            PoolMode::Transaction => (String::new(), settings("SET LOCAL", &address.schema)),
+        };
         let hook = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
             let setup = setup.clone();
             Box::pin(async move {
@@ -66,6 +71,8 @@ impl PostgresDatabase {
             .map_err(|error| failure::unavailable(&address.name, error))?;
         let database = Self {
             pool,
+            mode,
+            beginning: beginning.into(),
             name: address.name.into(),
         };
         database.make_schema(&address.schema).await?;
@@ -90,8 +97,8 @@ impl PostgresDatabase {
         let mut is_repeated = false;
         loop {
             let client = self.connection().await?;
-            let begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
-            match client.batch_execute(begin).await {
+            let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED;{}", self.beginning);
+            match client.batch_execute(&begin).await {
                 Ok(()) => return Ok(client),
                 // A connection that has died while nobody used it.
                 Err(error) if error.is_closed() && !is_repeated => is_repeated = true,
@@ -121,13 +128,15 @@ impl Database for PostgresDatabase {
         let client = match access {
             AccessMode::Read => {
                 let client = self.connection().await?;
-                send_unanswered(&client, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+                let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+                send_unanswered(&client, &format!("{begin};{}", self.beginning));
                 client
             }
             AccessMode::Write => self.writing().await?,
         };
         Ok(Box::new(PostgresTransaction {
             client: Some(client),
+            mode: self.mode,
             name: Arc::clone(&self.name),
             is_reading: access == AccessMode::Read,
         }))
@@ -142,6 +151,7 @@ impl Database for PostgresDatabase {
 /// A transaction and its connection.
 struct PostgresTransaction {
     client: Option<Object>,
+    mode: PoolMode,
     name: Arc<str>,
     /// Whether it changes nothing.
     is_reading: bool,
@@ -175,8 +185,15 @@ impl Transaction for PostgresTransaction {
         let given: Vec<PostgresParameter> =
             statement.values.iter().map(PostgresParameter::of).collect();
         let answer = async {
-            let prepared = client.prepare_cached(&statement.sql).await?;
-            let rows = client.query(&prepared, &references(&given)).await?;
+            let rows = match self.mode {
+                PoolMode::Session => {
+                    let prepared = client.prepare_cached(&statement.sql).await?;
+                    client.query(&prepared, &references(&given)).await?
+                }
+                PoolMode::Transaction => {
+                    client.query_typed(&statement.sql, &untyped(&given)).await?
+                }
+            };
             let read = rows.iter().map(|row| {
                 let cells = (0..row.len()).map(|at| row.try_get::<_, PostgresCell>(at));
                 cells
@@ -194,8 +211,15 @@ impl Transaction for PostgresTransaction {
         let given: Vec<PostgresParameter> =
             statement.values.iter().map(PostgresParameter::of).collect();
         let answer = async {
-            let prepared = client.prepare_cached(&statement.sql).await?;
-            client.execute(&prepared, &references(&given)).await
+            match self.mode {
+                PoolMode::Session => {
+                    let prepared = client.prepare_cached(&statement.sql).await?;
+                    client.execute(&prepared, &references(&given)).await
+                }
+                PoolMode::Transaction => {
+                    client.execute_typed(&statement.sql, &untyped(&given)).await
+                }
+            }
         };
         let answer = answer.await;
         answer.map_err(|error| self.failed(error))
@@ -222,6 +246,34 @@ impl Drop for PostgresTransaction {
             drop(Object::take(client));
         }
     }
+}
+
+/// What is set on every connection, or in every transaction on one that is lent.
+fn settings(set: &str, schema: &str) -> String {
+    let settings = [
+        &format!("search_path TO {schema}"),
+        "TIME ZONE 'UTC'",
+        "lock_timeout TO '30s'",
+        "jit TO off",
+        "idle_in_transaction_session_timeout TO '60s'",
+        "client_min_messages TO error",
+    ];
+    settings.map(|setting| format!("{set} {setting};")).concat()
+}
+
+/// Whether connections of the server are one's own, or lent by a proxy.
+async fn pool_mode(server: &PostgresServer, name: &str) -> Result<PoolMode> {
+    let connecting = server.config.connect(server.tls.clone());
+    let (client, connection) = connecting.await.map_err(|error| failed(name, error))?;
+    let asking = async move { server.pool_mode(&client).await };
+    let (mode, _) = tokio::join!(asking, connection);
+    mode.map_err(|error| failed(name, error))
+}
+
+/// Values whose types the server finds by where they stand, as it does for a statement that is prepared.
+fn untyped(given: &[PostgresParameter]) -> Vec<(&(dyn ToSql + Sync), Type)> {
+    let references = references(given).into_iter();
+    references.map(|it| (it, Type::UNKNOWN)).collect()
 }
 
 fn references(given: &[PostgresParameter]) -> Vec<&(dyn ToSql + Sync)> {

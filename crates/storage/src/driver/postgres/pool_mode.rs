@@ -1,6 +1,7 @@
 //! Whose connection is it? A proxy like pgbouncer may lend a connection of the server for one transaction only; then
 //! nothing may be left behind on it: no settings, no prepared statements, nobody who listens.
 
+use crate::{Error, Result};
 use parking_lot::Mutex;
 use std::future::{Ready, ready};
 use std::io;
@@ -13,7 +14,7 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
 /// How long a connection of the server is one's own. The names are those of pgbouncer's `pool_mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PoolMode {
+pub enum PoolMode {
     /// As long as the client stays connected: there is no proxy, or one that does not matter.
     Session,
     /// For the length of a transaction.
@@ -21,9 +22,23 @@ pub(super) enum PoolMode {
 }
 
 impl PoolMode {
+    /// The mode of this name.
+    pub(super) fn named(name: &str) -> Result<Self> {
+        match name {
+            "session" => Ok(Self::Session),
+            "transaction" => Ok(Self::Transaction),
+            _ => Err(Error::invalid(
+                "ambit_pool_mode",
+                format!("\"{name}\" must be session or transaction"),
+            )),
+        }
+    }
+
     /// What a connection seems to be. A server tells the number of its process and a secret, by which a statement can be
     /// cancelled. A proxy must make up these numbers: its client has no process of its own.
-    pub(super) async fn detect(client: &Client) -> Result<Self, tokio_postgres::Error> {
+    pub(super) async fn detect(
+        client: &Client,
+    ) -> std::result::Result<Self, tokio_postgres::Error> {
         let rows = client.query_typed("SELECT pg_backend_pid()", &[]).await?;
         let at_work: Option<i32> = rows.first().map(|row| row.get(0));
         Ok(match told_process(client).await? == at_work {
@@ -34,7 +49,7 @@ impl PoolMode {
 }
 
 /// The process whose statements a request to cancel would name. The client shows it nowhere else.
-async fn told_process(client: &Client) -> Result<Option<i32>, tokio_postgres::Error> {
+async fn told_process(client: &Client) -> std::result::Result<Option<i32>, tokio_postgres::Error> {
     let stream = RecordedStream::default();
     let written = Arc::clone(&stream.0);
     let token = client.cancel_token();

@@ -56,10 +56,7 @@ pub(super) async fn migrate(
     let (mut client, connection) = connecting.await.map_err(failed)?;
     let work = async move {
         advance(&mut client, settings, options).await?;
-        match settings.mode {
-            Some(mode) => Ok(mode),
-            None => PoolMode::detect(&client).await.map_err(failed),
-        }
+        server.pool_mode(&client).await.map_err(failed)
     };
     let (done, _) = tokio::join!(work, connection);
     done

@@ -1,11 +1,12 @@
 //! Reads the address of a PostgreSQL server as the server's own clients do: `postgres://user@host:port/database?sslmode=…`.
 
+use super::pool_mode::PoolMode;
 use super::tls::TlsParameters;
 use crate::{Error, Result};
 use std::fmt;
 use std::time::Duration;
-use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// How long the server may take to answer a new connection, if the address does not say.
@@ -18,18 +19,24 @@ pub struct PostgresServer {
     pub config: Config,
     /// The encryption of its connections.
     pub tls: MakeRustlsConnect,
+    /// What the address says of a proxy, if it says anything.
+    mode: Option<PoolMode>,
 }
 
 impl PostgresServer {
-    /// Reads an address that has no parameters of Ambit's any more. `sslmode` is `disable`, `prefer` (where there is
+    /// Reads an address. Of Ambit's own parameters only `ambit_pool_mode` may be left in it, `session` or `transaction`:
+    /// how long a proxy lends a connection. `sslmode` is `disable`, `prefer` (where there is
     /// none), `require`, `verify-ca` or `verify-full`; `sslrootcert` is a file of certificates, or `system`.
     pub fn parse(address: &str) -> Result<Self> {
         let (server, query) = address.split_once('?').unwrap_or((address, ""));
         let mut tls = TlsParameters::default();
+        let mut mode = None;
         let mut foreign = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if !tls.take(name, value)? {
+            if name == "ambit_pool_mode" {
+                mode = Some(PoolMode::named(value)?);
+            } else if !tls.take(name, value)? {
                 foreign.push(pair);
             }
         }
@@ -42,10 +49,21 @@ impl PostgresServer {
                         "should look like postgres://user@host:port/database?sslmode=verify-full";
                     Error::invalid("driver", format!("the PostgreSQL address {form}"))
                 })?;
-        let (mode, tls) = tls.connector()?;
-        config.ssl_mode(mode);
+        let (encryption, tls) = tls.connector()?;
+        config.ssl_mode(encryption);
         complete(&mut config);
-        Ok(Self { config, tls })
+        Ok(Self { config, tls, mode })
+    }
+
+    /// Whether the server's connections are one's own: as the address says, or as this connection of it seems to be.
+    pub async fn pool_mode(
+        &self,
+        client: &Client,
+    ) -> std::result::Result<PoolMode, tokio_postgres::Error> {
+        match self.mode {
+            Some(mode) => Ok(mode),
+            None => PoolMode::detect(client).await,
+        }
     }
 }
 
@@ -101,6 +119,19 @@ mod tests {
         assert_eq!(server.to_string(), "db:5432/app");
         let server = PostgresServer::parse("postgres://me@db/app").unwrap();
         assert_eq!(server.config.get_ssl_mode(), SslMode::Prefer);
+    }
+
+    #[test]
+    fn modes_of_a_proxy_have_the_names_of_pgbouncer() {
+        let mode =
+            |name: &str| PostgresServer::parse(&format!("postgres://db?ambit_pool_mode={name}"));
+        assert_eq!(mode("session").unwrap().mode, Some(PoolMode::Session));
+        assert_eq!(
+            mode("transaction").unwrap().mode,
+            Some(PoolMode::Transaction)
+        );
+        let error = mode("statement").err().unwrap().to_string();
+        assert!(error.contains("must be session or transaction"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Reads the address of a PostgreSQL store: what is ours, and what is for the client.
 
-use super::pool_mode::PoolMode;
 use super::server::PostgresServer;
 use crate::{Error, Result};
 
@@ -17,8 +16,6 @@ pub(super) struct PostgresSettings {
     pub(super) schema: String,
     /// The largest number of connections for batches and reads; one more listens.
     pub(super) pool: usize,
-    /// What the address says of a proxy, if it says anything.
-    pub(super) mode: Option<PoolMode>,
     /// The store's name in messages: host, port and database, never the password.
     pub(super) name: String,
 }
@@ -27,13 +24,12 @@ impl PostgresSettings {
     /// Reads what stands behind `postgres:`.
     pub(super) fn parse(address: &str) -> Result<Self> {
         let (server, query) = address.split_once('?').unwrap_or((address, ""));
-        let (mut schema, mut pool, mut mode) = (SCHEMA.to_owned(), POOL, None);
+        let (mut schema, mut pool) = (SCHEMA.to_owned(), POOL);
         let mut foreign = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=').unwrap_or((pair, "")) {
                 ("ambit_schema", name) => schema = checked_schema(name)?,
                 ("ambit_pool", size) => pool = checked_pool(size)?,
-                ("ambit_pool_mode", name) => mode = Some(checked_mode(name)?),
                 _ => foreign.push(pair),
             }
         }
@@ -47,7 +43,6 @@ impl PostgresSettings {
             server,
             schema,
             pool,
-            mode,
             name,
         })
     }
@@ -80,17 +75,6 @@ fn checked_pool(size: &str) -> Result<usize> {
         })
 }
 
-fn checked_mode(name: &str) -> Result<PoolMode> {
-    match name {
-        "session" => Ok(PoolMode::Session),
-        "transaction" => Ok(PoolMode::Transaction),
-        _ => Err(Error::invalid(
-            "ambit_pool_mode",
-            format!("\"{name}\" must be session or transaction"),
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,12 +82,11 @@ mod tests {
     #[test]
     fn own_parameters_are_taken_out_of_the_address() {
         let settings = PostgresSettings::parse(
-            "//me:secret@db:5433/app?ambit_schema=t_1&sslmode=disable&ambit_pool=3&ambit_pool_mode=transaction",
+            "//me:secret@db:5433/app?ambit_schema=t_1&sslmode=disable&ambit_pool=3",
         )
         .unwrap();
         assert_eq!(settings.schema, "t_1");
         assert_eq!(settings.pool, 3);
-        assert_eq!(settings.mode, Some(PoolMode::Transaction));
         assert_eq!(settings.name, "PostgreSQL at db:5433/app, schema t_1");
     }
 

@@ -19,7 +19,8 @@ pub struct PostgresAddress {
 }
 
 impl PostgresAddress {
-    /// Reads a store's URL: its own parameters, which begin with `ambit_`, are not for the client.
+    /// Reads a store's URL: its own parameters, which begin with `ambit_`, are not for the client. How a proxy lends its
+    /// connections is of the server.
     pub fn parse(url: &str) -> Result<Self> {
         let (server, query) = url.split_once('?').unwrap_or((url, ""));
         let mut schema = MODELS.to_owned();
@@ -28,6 +29,7 @@ impl PostgresAddress {
             match pair.split_once('=').unwrap_or((pair, "")) {
                 ("ambit_schema", STORE) => {}
                 ("ambit_schema", name) => schema = beside(name)?,
+                ("ambit_pool_mode", _) => foreign.push(pair),
                 (name, _) if name.starts_with("ambit_") => {}
                 _ => foreign.push(pair),
             }
