@@ -1,5 +1,6 @@
 //! Models in an SQLite file: one connection that writes, some that read, each with a thread of its own.
 
+mod connection;
 mod pool;
 
 use super::{AccessMode, Database, SqlDialect, SqlRow, SqlStatement, Transaction, failure};

@@ -1,21 +1,16 @@
 //! Connections of SQLite, which block, each on a thread that ends when its connection is let go.
 
+use super::connection::{change, connect, query};
 use super::failed;
 use crate::error::{Error, Result};
 use crate::lock::lock;
-use crate::model::column_kind;
-use crate::model::database::{AccessMode, SqlCell, SqlRow, SqlStatement, failure};
-use rusqlite::types::{self, ValueRef};
+use crate::model::database::{AccessMode, SqlRow, SqlStatement, failure};
 use rusqlite::{Connection, InterruptHandle};
-use sea_query::Value;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-/// How long another process may hold the file.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// What one holder can leave behind: a query that nobody waits for any more, and its undoing.
 const JOBS: usize = 2;
 
@@ -59,24 +54,6 @@ impl SqliteConnection {
             ended,
         })
     }
-}
-
-fn connect(path: Option<&Path>, access: AccessMode) -> rusqlite::Result<Connection> {
-    let connection = match path {
-        Some(path) => Connection::open(path)?,
-        None => Connection::open_in_memory()?,
-    };
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.create_collation(column_kind::COLLATION, column_kind::compare)?;
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
-    match access {
-        AccessMode::Write => {
-            connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-            connection.pragma_update(None, "synchronous", "FULL")?;
-        }
-        AccessMode::Read => connection.pragma_update(None, "query_only", "ON")?,
-    }
-    Ok(connection)
 }
 
 /// Connections of one kind, each used by one transaction at a time.
@@ -154,30 +131,14 @@ pub struct SqliteTransaction {
 impl SqliteTransaction {
     /// The rows of a query.
     pub async fn query(&mut self, statement: SqlStatement) -> Result<Vec<SqlRow>> {
-        self.on_thread(move |connection| {
-            let values = statement.values.into_iter().map(plain);
-            let mut prepared = connection.prepare_cached(&statement.sql)?;
-            let width = prepared.column_count();
-            let mut rows = prepared.query(rusqlite::params_from_iter(values))?;
-            let mut found = Vec::new();
-            while let Some(row) = rows.next()? {
-                let cells = (0..width).map(|at| row.get_ref(at).and_then(cell));
-                found.push(cells.collect::<rusqlite::Result<SqlRow>>()?);
-            }
-            Ok(found)
-        })
-        .await
+        self.on_thread(move |connection| query(connection, &statement))
+            .await
     }
 
     /// Runs a change; the answer is how many rows it changed.
     pub async fn change(&mut self, statement: SqlStatement) -> Result<u64> {
-        self.on_thread(move |connection| {
-            let values = statement.values.into_iter().map(plain);
-            let mut prepared = connection.prepare_cached(&statement.sql)?;
-            let count = prepared.execute(rusqlite::params_from_iter(values))?;
-            Ok(u64::try_from(count).unwrap_or(u64::MAX))
-        })
-        .await
+        self.on_thread(move |connection| change(connection, &statement))
+            .await
     }
 
     async fn on_thread<T: Send + 'static>(
@@ -231,52 +192,4 @@ impl Drop for SqliteTransaction {
         // It is refused only where the thread has died, and the connection with it.
         drop(jobs.try_send(undo));
     }
-}
-
-fn plain(value: Value) -> types::Value {
-    match value {
-        Value::Bool(flag) => flag.map_or(types::Value::Null, |flag| {
-            types::Value::Integer(flag.into())
-        }),
-        Value::TinyInt(number) => whole(number),
-        Value::SmallInt(number) => whole(number),
-        Value::Int(number) => whole(number),
-        Value::BigInt(number) => whole(number),
-        Value::TinyUnsigned(number) => whole(number),
-        Value::SmallUnsigned(number) => whole(number),
-        Value::Unsigned(number) => whole(number),
-        Value::BigUnsigned(number) => {
-            let number = number.map(|number| i64::try_from(number).unwrap_or(i64::MAX));
-            whole(number)
-        }
-        Value::Float(number) => {
-            number.map_or(types::Value::Null, |it| types::Value::Real(it.into()))
-        }
-        Value::Double(number) => number.map_or(types::Value::Null, types::Value::Real),
-        Value::String(text) => text.map_or(types::Value::Null, types::Value::Text),
-        Value::Enum(one) => match one {
-            sea_query::OptionEnum::Some(one) => types::Value::Text(one.value.to_string()),
-            sea_query::OptionEnum::None(_) => types::Value::Null,
-        },
-        Value::Char(sign) => sign.map_or(types::Value::Null, |sign| {
-            types::Value::Text(sign.to_string())
-        }),
-        Value::Bytes(bytes) => bytes.map_or(types::Value::Null, types::Value::Blob),
-    }
-}
-
-fn whole(number: Option<impl Into<i64>>) -> types::Value {
-    number.map_or(types::Value::Null, |number| {
-        types::Value::Integer(number.into())
-    })
-}
-
-fn cell(value: ValueRef<'_>) -> rusqlite::Result<SqlCell> {
-    Ok(match value {
-        ValueRef::Null => SqlCell::Null,
-        ValueRef::Integer(number) => SqlCell::Integer(number),
-        ValueRef::Real(number) => SqlCell::Real(number),
-        ValueRef::Text(_) => SqlCell::Text(value.as_str()?.to_owned()),
-        ValueRef::Blob(bytes) => SqlCell::Bytes(bytes.to_owned()),
-    })
 }
