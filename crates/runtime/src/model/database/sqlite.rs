@@ -2,22 +2,24 @@
 
 mod connection;
 mod pool;
+mod writer;
 
 use super::{AccessMode, Database, SqlDialect, SqlRow, SqlStatement, Transaction, failure};
 use crate::error::{Error, Result};
 use async_trait::async_trait;
-use pool::{SqliteConnection, SqlitePool, SqliteTransaction};
+use pool::ConnectionPool;
 use std::path::Path;
 use std::sync::Arc;
+use writer::{SqliteConnection, SqliteTransaction};
 
 /// Connections that read at the same time.
 const READERS: usize = 4;
 
 /// An open file.
 pub struct SqliteDatabase {
-    writer: Arc<SqlitePool>,
+    writer: Arc<ConnectionPool<SqliteConnection>>,
     /// The writer again for a database in memory, which has one connection.
-    readers: Arc<SqlitePool>,
+    readers: Arc<ConnectionPool<SqliteConnection>>,
 }
 
 impl SqliteDatabase {
@@ -30,8 +32,8 @@ impl SqliteDatabase {
             readers.push(SqliteConnection::open(Some(path), &name, AccessMode::Read).await?);
         }
         Ok(Self {
-            writer: SqlitePool::new(vec![writer], &name),
-            readers: SqlitePool::new(readers, &name),
+            writer: ConnectionPool::new(vec![writer], &name),
+            readers: ConnectionPool::new(readers, &name),
         })
     }
 
@@ -39,7 +41,7 @@ impl SqliteDatabase {
     pub async fn in_memory() -> Result<Self> {
         let name = "the models' database in memory";
         let connection = SqliteConnection::open(None, name, AccessMode::Write).await?;
-        let pool = SqlitePool::new(vec![connection], name);
+        let pool = ConnectionPool::new(vec![connection], name);
         Ok(Self {
             writer: Arc::clone(&pool),
             readers: pool,
@@ -55,19 +57,23 @@ impl Database for SqliteDatabase {
 
     async fn begin(&self, access: AccessMode) -> Result<Box<dyn Transaction>> {
         if access == AccessMode::Read {
-            let mut held = self.readers.take().await?;
+            let mut held = SqliteTransaction::new(self.readers.take().await?);
             held.begins = true;
             held.is_reading = true;
             return Ok(Box::new(held));
         }
-        let mut held = self.writer.take().await?;
+        let mut held = SqliteTransaction::new(self.writer.take().await?);
         held.change("BEGIN IMMEDIATE".to_owned().into()).await?;
         Ok(Box::new(held))
     }
 
     async fn close(&self) -> Result<()> {
-        self.readers.close().await;
-        self.writer.close().await;
+        for pool in [&self.readers, &self.writer] {
+            let mut all = pool.drain().await;
+            for connection in std::mem::take(&mut all.connections) {
+                connection.close().await;
+            }
+        }
         Ok(())
     }
 }
