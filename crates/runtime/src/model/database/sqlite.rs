@@ -1,13 +1,15 @@
-//! Models in an SQLite file: one connection that writes, some that read, each with a thread of its own.
+//! Models in an SQLite file: one connection that writes, with a thread of its own, and some that read where they are asked.
 
 mod connection;
 mod pool;
+mod reader;
 mod writer;
 
 use super::{AccessMode, Database, SqlDialect, SqlRow, SqlStatement, Transaction, failure};
 use crate::error::{Error, Result};
 use async_trait::async_trait;
 use pool::ConnectionPool;
+use reader::{ReadTransaction, SqliteReader};
 use std::path::Path;
 use std::sync::Arc;
 use writer::{SqliteConnection, SqliteTransaction};
@@ -17,34 +19,30 @@ const READERS: usize = 4;
 
 /// An open file.
 pub struct SqliteDatabase {
+    /// None for a database in memory, which has one connection. They go before the writer, whose thread then tidies the file.
+    readers: Option<Arc<ConnectionPool<SqliteReader>>>,
     writer: Arc<ConnectionPool<SqliteConnection>>,
-    /// The writer again for a database in memory, which has one connection.
-    readers: Arc<ConnectionPool<SqliteConnection>>,
 }
 
 impl SqliteDatabase {
     /// Opens a file, and makes it if it is not there.
     pub async fn open(path: &Path) -> Result<Self> {
         let name = format!("the models' database {}", path.display());
-        let writer = SqliteConnection::open(Some(path), &name, AccessMode::Write).await?;
-        let mut readers = Vec::new();
-        for _ in 0..READERS {
-            readers.push(SqliteConnection::open(Some(path), &name, AccessMode::Read).await?);
-        }
+        let writer = SqliteConnection::open(Some(path), &name).await?;
+        let readers = SqliteReader::open(path, READERS, &name).await?;
         Ok(Self {
+            readers: Some(ConnectionPool::new(readers, &name)),
             writer: ConnectionPool::new(vec![writer], &name),
-            readers: ConnectionPool::new(readers, &name),
         })
     }
 
     /// A database in memory that is gone with it.
     pub async fn in_memory() -> Result<Self> {
         let name = "the models' database in memory";
-        let connection = SqliteConnection::open(None, name, AccessMode::Write).await?;
-        let pool = ConnectionPool::new(vec![connection], name);
+        let connection = SqliteConnection::open(None, name).await?;
         Ok(Self {
-            writer: Arc::clone(&pool),
-            readers: pool,
+            readers: None,
+            writer: ConnectionPool::new(vec![connection], name),
         })
     }
 }
@@ -56,23 +54,27 @@ impl Database for SqliteDatabase {
     }
 
     async fn begin(&self, access: AccessMode) -> Result<Box<dyn Transaction>> {
-        if access == AccessMode::Read {
-            let mut held = SqliteTransaction::new(self.readers.take().await?);
-            held.begins = true;
-            held.is_reading = true;
-            return Ok(Box::new(held));
+        if let (AccessMode::Read, Some(readers)) = (access, &self.readers) {
+            return Ok(Box::new(ReadTransaction::new(readers.take().await?)));
         }
         let mut held = SqliteTransaction::new(self.writer.take().await?);
-        held.change("BEGIN IMMEDIATE".to_owned().into()).await?;
+        match access {
+            AccessMode::Read => {
+                held.begins = true;
+                held.is_reading = true;
+            }
+            AccessMode::Write => drop(held.change("BEGIN IMMEDIATE".to_owned().into()).await?),
+        }
         Ok(Box::new(held))
     }
 
     async fn close(&self) -> Result<()> {
-        for pool in [&self.readers, &self.writer] {
-            let mut all = pool.drain().await;
-            for connection in std::mem::take(&mut all.connections) {
-                connection.close().await;
-            }
+        if let Some(readers) = &self.readers {
+            drop(readers.drain().await);
+        }
+        let mut all = self.writer.drain().await;
+        for connection in std::mem::take(&mut all.connections) {
+            connection.close().await;
         }
         Ok(())
     }
@@ -132,5 +134,118 @@ fn failed(name: &str, error: rusqlite::Error) -> Error {
             ambit_storage::Error::corrupt(name, error).into()
         }
         _ => failure::unavailable(name, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{READERS, SqliteDatabase};
+    use crate::model::database::{AccessMode, Database, SqlCell, SqlRow, SqlStatement};
+    use futures::FutureExt;
+    use futures::future::try_join_all;
+    use std::pin::pin;
+    use tempfile::TempDir;
+
+    /// Far more than a thread may be held for.
+    const SLOW: &str = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 500000) \
+        SELECT max(x), (SELECT count(*) FROM item) FROM n";
+    const ENDLESS: &str =
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
+    const COUNT: &str = "SELECT count(*) FROM item";
+
+    fn sql(text: &str) -> SqlStatement {
+        text.to_owned().into()
+    }
+
+    fn row(numbers: &[i64]) -> Vec<SqlRow> {
+        vec![numbers.iter().map(|it| SqlCell::Integer(*it)).collect()]
+    }
+
+    async fn write(database: &SqliteDatabase, statement: &str) {
+        let mut writing = database.begin(AccessMode::Write).await.unwrap();
+        writing.run(sql(statement)).await.unwrap();
+        writing.commit().await.unwrap();
+    }
+
+    /// A table with one row.
+    async fn items(folder: &TempDir) -> SqliteDatabase {
+        let file = folder.path().join("models.db");
+        let database = SqliteDatabase::open(&file).await.unwrap();
+        write(&database, "CREATE TABLE item (name TEXT)").await;
+        write(&database, "INSERT INTO item VALUES ('first')").await;
+        database
+    }
+
+    #[tokio::test]
+    async fn short_read_is_answered_where_it_is_asked() {
+        let folder = TempDir::new().unwrap();
+        let database = items(&folder).await;
+        let reading = database.begin(AccessMode::Read).now_or_never();
+        let mut reading = reading.unwrap().unwrap();
+        for _ in 0..2 {
+            let rows = reading.rows(sql(COUNT)).now_or_never();
+            assert_eq!(rows.unwrap().unwrap(), row(&[1]));
+        }
+        assert!(reading.commit().now_or_never().unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn answer_is_of_the_same_state_when_a_query_changes_threads() {
+        let folder = TempDir::new().unwrap();
+        let database = items(&folder).await;
+        let mut reading = database.begin(AccessMode::Read).await.unwrap();
+        assert_eq!(reading.rows(sql(COUNT)).await.unwrap(), row(&[1]));
+        write(&database, "INSERT INTO item VALUES ('second')").await;
+        {
+            let mut slow = pin!(reading.rows(sql(SLOW)));
+            assert!(futures::poll!(slow.as_mut()).is_pending());
+            assert_eq!(slow.await.unwrap(), row(&[500_000, 1]));
+        }
+        assert_eq!(reading.rows(sql(COUNT)).await.unwrap(), row(&[1]));
+        reading.commit().await.unwrap();
+        let mut reading = database.begin(AccessMode::Read).await.unwrap();
+        assert_eq!(reading.rows(sql(COUNT)).await.unwrap(), row(&[2]));
+    }
+
+    #[tokio::test]
+    async fn slow_first_query_decides_the_state() {
+        let folder = TempDir::new().unwrap();
+        let database = items(&folder).await;
+        let mut reading = database.begin(AccessMode::Read).await.unwrap();
+        assert_eq!(reading.rows(sql(SLOW)).await.unwrap(), row(&[500_000, 1]));
+        write(&database, "INSERT INTO item VALUES ('second')").await;
+        assert_eq!(reading.rows(sql(COUNT)).await.unwrap(), row(&[1]));
+    }
+
+    #[tokio::test]
+    async fn endless_query_lets_others_go_on_and_ends_when_it_is_dropped() {
+        let folder = TempDir::new().unwrap();
+        let database = items(&folder).await;
+        for _ in 0..=READERS {
+            let mut reading = database.begin(AccessMode::Read).await.unwrap();
+            // This test has one thread.
+            let other = tokio::spawn(async { "went on" });
+            tokio::select! {
+                biased;
+                _ = reading.rows(sql(ENDLESS)) => unreachable!("it does not end"),
+                said = other => assert_eq!(said.unwrap(), "went on"),
+            }
+        }
+        let all = (0..READERS).map(|_| database.begin(AccessMode::Read));
+        for mut reading in try_join_all(all).await.unwrap() {
+            assert_eq!(reading.rows(sql(COUNT)).await.unwrap(), row(&[1]));
+        }
+        database.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn read_transaction_writes_nothing() {
+        let folder = TempDir::new().unwrap();
+        let database = items(&folder).await;
+        let mut reading = database.begin(AccessMode::Read).await.unwrap();
+        assert!(reading.run(sql("DELETE FROM item")).await.is_err());
+        drop(reading);
+        let mut reading = database.begin(AccessMode::Read).await.unwrap();
+        assert_eq!(reading.rows(sql(COUNT)).await.unwrap(), row(&[1]));
     }
 }

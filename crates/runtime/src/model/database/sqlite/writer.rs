@@ -25,13 +25,13 @@ pub struct SqliteConnection {
 
 impl SqliteConnection {
     /// Opens a connection to a file, or to a database in memory.
-    pub async fn open(path: Option<&Path>, name: &str, access: AccessMode) -> Result<Self> {
+    pub async fn open(path: Option<&Path>, name: &str) -> Result<Self> {
         let (jobs, mut waiting) = mpsc::channel::<SqliteJob>(JOBS);
         let (sender, receiver) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let (path, own) = (path.map(Path::to_owned), name.to_owned());
         let body = move || {
-            let connection = match connect(path.as_deref(), access) {
+            let connection = match connect(path.as_deref(), AccessMode::Write) {
                 Ok(connection) => connection,
                 // Whoever opens may have left.
                 Err(error) => return drop(sender.send(Err(failed(&own, error)))),
