@@ -160,8 +160,13 @@ impl RunTask {
 
     /// Posts a message and wakes the run.
     pub fn send(self: &Arc<Self>, message: TaskMessage) {
-        self.messages.lock().push_back(message);
+        self.post(message);
         self.wake();
+    }
+
+    /// Posts a message to a run that its own thread goes on with at once.
+    pub fn post(&self, message: TaskMessage) {
+        self.messages.lock().push_back(message);
     }
 
     /// Takes the oldest message.

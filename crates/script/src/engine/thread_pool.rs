@@ -242,12 +242,12 @@ fn first_poll(task: &Arc<RunTask>, number: u64, mut future: HostFuture) {
     let mut context = Context::from_waker(Waker::noop());
     let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
     match polled {
-        Ok(Poll::Ready(reply)) => task.send(TaskMessage::Reply(number, reply)),
+        Ok(Poll::Ready(reply)) => task.post(TaskMessage::Reply(number, reply)),
         Ok(Poll::Pending) => {
             // If nobody waits any more, the run has been stopped and will not wait for this answer.
             let _ = task.requests.send(TaskRequest::Call(number, future));
         }
-        Err(_) => task.send(TaskMessage::Reply(number, Err(HostError::panicked()))),
+        Err(_) => task.post(TaskMessage::Reply(number, Err(HostError::panicked()))),
     }
 }
 
