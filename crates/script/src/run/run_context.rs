@@ -138,19 +138,19 @@ impl RunContext {
         let Some(task) = self.task() else {
             return false;
         };
-        if self.count(&task).is_some() {
-            return true;
-        }
-        let scheduler = &task.scheduler;
+        self.count(&task).is_some() || self.give_way(&task, Instant::now())
+    }
+
+    /// Lets others have the thread when it is their turn; true if the run must end.
+    fn give_way(&self, task: &RunTask, now: Instant) -> bool {
         let crowded = || {
-            scheduler
-                .upgrade()
-                .is_some_and(|threads| threads.is_crowded())
+            let scheduler = task.scheduler.upgrade();
+            scheduler.is_some_and(|threads| threads.is_crowded())
         };
-        if self.resumed.get().elapsed() < TURN || !crowded() {
+        if now.saturating_duration_since(self.resumed.get()) < TURN || !crowded() {
             return false;
         }
-        self.pause(&task, PauseReason::Yield)
+        self.pause(task, PauseReason::Yield)
     }
 
     /// Counts what the run has used since it was last counted, and says why it must end.
@@ -169,21 +169,22 @@ impl RunContext {
     }
 
     /// Puts the run aside while its thread asks the host once; true if the run must end. Whatever the answer, the same thread
-    /// goes on with it at once.
+    /// goes on with it at once, unless it is the turn of others: a loop of calls that are all answered at once would keep it.
     pub fn ask(&self, task: &RunTask, number: u64, future: HostFuture) -> bool {
         let asked = Instant::now();
         let overdue = task.budget.put_aside();
         self.pauser.pause(PauseReason::Call(number, future));
         let took = asked.elapsed();
-        if took < CHEAP_CALL {
+        let must_end = if took < CHEAP_CALL {
             task.budget.go_on(overdue);
-            return task.budget.stopped().is_some();
-        }
-        // The thread may have had no turn for a part of that time; then the run is counted less than it has used.
-        self.counted
-            .set(thread_time().min(self.counted.get() + took));
-        self.resumed.set(Instant::now());
-        self.count(task).is_some()
+            task.budget.stopped().is_some()
+        } else {
+            // The thread may have had no turn for a part of that time; then the run is counted less than it has used.
+            self.counted
+                .set(thread_time().min(self.counted.get() + took));
+            self.count(task).is_some()
+        };
+        must_end || self.give_way(task, asked + took)
     }
 
     fn resume(&self, task: &RunTask) -> Option<StopReason> {

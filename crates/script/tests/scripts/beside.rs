@@ -2,10 +2,14 @@
 
 use crate::pets::{Pets, pets, surface};
 use crate::support::{ENTRY, create, engine_of, hosted, message, program};
-use ambit_script::{Host, HostCall, HostError, HostValue, ScriptRun};
+use ambit_script::{
+    Engine, EngineSettings, Host, HostApi, HostCall, HostError, HostMethod, HostValue, ScriptRun,
+};
 use async_trait::async_trait;
 use serde_json::json;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 #[tokio::test]
@@ -117,4 +121,82 @@ async fn cancelling_a_run_cancels_its_host_call_and_its_code() {
         () = called.notified() => {}
     }
     dropped.notified().await;
+}
+
+/// A host whose calls are all answered at once.
+struct Ready {
+    /// Calls of `hold` that have begun.
+    holds: Notify,
+    /// Lets such a call end.
+    others_wait: Mutex<mpsc::Receiver<()>>,
+    held: OnceLock<ThreadId>,
+    marked: OnceLock<ThreadId>,
+}
+
+#[async_trait]
+impl Host for Ready {
+    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
+        let failed = HostError::default;
+        match call.method.as_str() {
+            "mark" => _ = self.marked.set(thread::current().id()),
+            "isMarked" => return Ok(json!(self.marked.get().is_some()).into()),
+            _ => {
+                _ = self.held.set(thread::current().id());
+                let start = Instant::now();
+                self.holds.notify_one();
+                let others_wait = self.others_wait.lock().map_err(|_| failed())?;
+                others_wait.recv().map_err(|_| failed())?;
+                // Longer than a run may keep its thread while others wait.
+                while start.elapsed() < Duration::from_millis(6) {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+        Ok(HostValue::Undefined)
+    }
+}
+
+#[tokio::test]
+async fn calls_that_are_answered_at_once_let_others_have_the_thread() {
+    let names = ["hold", "mark", "isMarked"];
+    let surface = HostApi {
+        globals: names.into_iter().map(HostMethod::new).collect(),
+        ..HostApi::default()
+    };
+    let settings = EngineSettings {
+        threads: 1,
+        ..EngineSettings::default()
+    };
+    let engine = Engine::new(&settings, surface).unwrap();
+    let holds = "export function Create() { hold(); return isMarked(); }";
+    let holds = program(&engine, holds);
+    let marks = program(&engine, "export function Create() { mark(); }");
+    loop {
+        let (go_on, others_wait) = mpsc::channel();
+        let host = Arc::new(Ready {
+            holds: Notify::new(),
+            others_wait: Mutex::new(others_wait),
+            held: OnceLock::new(),
+            marked: OnceLock::new(),
+        });
+        let run = |program| ScriptRun {
+            host: Arc::clone(&host) as Arc<dyn Host>,
+            ..create(program)
+        };
+        let first = tokio::spawn({
+            let (engine, run) = (engine.clone(), run(&holds));
+            async move { engine.run(run).await }
+        });
+        host.holds.notified().await;
+        let (second, ()) = futures::join!(engine.run(run(&marks)), async {
+            go_on.send(()).unwrap();
+        });
+        second.unwrap();
+        let first = first.await.unwrap().unwrap();
+        // On a busy machine the second had a thread that was lent; then the first gave nothing up.
+        if host.held.get() == host.marked.get() {
+            assert_eq!(first.value, Some(json!(true)));
+            return;
+        }
+    }
 }
