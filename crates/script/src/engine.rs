@@ -1,8 +1,10 @@
 //! The engine: what runs scripts.
 
 mod instance;
+mod ready_queue;
 mod runner_pool;
 mod thread_pool;
+mod unused;
 
 pub use instance::ProgramInstance;
 
@@ -24,7 +26,7 @@ pub struct EngineSettings {
     /// Threads that run scripts; one for each core is right.
     pub threads: usize,
     /// Runtimes kept for further runs at most, each with up to a megabyte and a half and the stack that its scripts have
-    /// touched. A quarter of them is made ahead of time.
+    /// touched. A quarter of them is made ahead of time; those beyond it are freed when they were not used for ten seconds.
     pub warm: usize,
     /// Restores a runtime behind each run and uses it again. Without it each run has a runtime of its own, which is freed behind
     /// it: the same outcomes, for several times the processor time of a short run.

@@ -84,6 +84,9 @@ pub trait Scheduler: Send + Sync {
     /// Puts a task at the end of the queue.
     fn submit(&self, task: Arc<RunTask>);
 
+    /// Puts a task that has what it waited for before those that have not begun.
+    fn submit_woken(&self, task: Arc<RunTask>);
+
     /// Returns true if tasks wait for a thread.
     fn is_crowded(&self) -> bool;
 }
@@ -182,7 +185,7 @@ impl RunTask {
                 *state = TaskState::Queued(runner);
                 drop(state);
                 if let Some(scheduler) = self.scheduler.upgrade() {
-                    scheduler.submit(Arc::clone(self));
+                    scheduler.submit_woken(Arc::clone(self));
                 }
             }
             TaskState::Running(_) => *state = TaskState::Running(true),

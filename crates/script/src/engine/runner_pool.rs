@@ -1,6 +1,7 @@
 //! Runtimes made ahead of time. Each is restored behind every run; what that saves is the making.
 
 use super::EngineSettings;
+use super::unused::UnusedList;
 use crate::bare::{Fiber, FiberPauser, FiberStep};
 use crate::error::Error;
 use crate::prelude::Prelude;
@@ -9,6 +10,7 @@ use corosensei::stack::DefaultStack;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 /// Room on a fiber's stack beside what the script may use: for host functions called at the very end of it, which may read
 /// a value nested 200 deep. Without optimisation that takes most of it; memory is taken only where it is touched.
@@ -21,9 +23,9 @@ const AHEAD: usize = 4;
 pub type FiberBody = fn(FiberPauser<PauseReason>, &Arc<Prelude>, &JobSlot, bool);
 
 pub struct RunnerPool {
-    ready: Mutex<Vec<FiberRunner>>,
+    ready: Mutex<UnusedList<FiberRunner>>,
     /// Stacks of fibers that have finished.
-    stacks: Mutex<Vec<DefaultStack>>,
+    stacks: Mutex<UnusedList<DefaultStack>>,
     kept: Arc<AtomicUsize>,
     most: usize,
     restore: bool,
@@ -58,7 +60,27 @@ impl RunnerPool {
 
     /// True if more should be made ahead.
     pub fn wants_more(&self) -> bool {
-        self.ready.lock().len() < self.most.div_ceil(AHEAD)
+        self.ready.lock().len() < self.ahead()
+    }
+
+    fn ahead(&self) -> usize {
+        self.most.div_ceil(AHEAD)
+    }
+
+    /// When there will be something that nobody has used for too long; `None` if only what is made ahead is left.
+    pub fn next_unused(&self) -> Option<Instant> {
+        let runtimes = self.ready.lock().next_unused(self.ahead());
+        let stacks = self.stacks.lock().next_unused(0);
+        runtimes.into_iter().chain(stacks).min()
+    }
+
+    /// Frees one runtime or stack that nobody has used for too long.
+    pub fn free_unused(&self, now: Instant) {
+        let unused = self.ready.lock().take_unused(self.ahead(), now);
+        match unused {
+            Some(runner) => self.finish(runner),
+            None => drop(self.stacks.lock().take_unused(0, now)),
+        }
     }
 
     fn room(&self) -> Option<ReusePermit> {
@@ -83,11 +105,14 @@ impl RunnerPool {
 
     /// One that is ready, the last that worked first, or one that will make its runtime when it is first resumed.
     pub fn take(&self) -> Result<FiberRunner, Error> {
-        let ready = self.ready.lock().pop();
-        match ready {
+        match self.take_ready() {
             Some(ready) => Ok(ready),
             None => self.make_cold(),
         }
+    }
+
+    fn take_ready(&self) -> Option<FiberRunner> {
+        self.ready.lock().pop()
     }
 
     fn make_cold(&self) -> Result<FiberRunner, Error> {
@@ -113,8 +138,10 @@ impl RunnerPool {
     /// Takes back the stack of a fiber that has finished.
     pub fn take_stack(&self, fiber: Fiber<PauseReason>) {
         let mut stacks = self.stacks.lock();
-        if stacks.len() < self.most {
-            stacks.extend(fiber.into_stack());
+        if let Some(stack) = fiber.into_stack()
+            && stacks.len() < self.most
+        {
+            stacks.push(stack);
         }
     }
 
@@ -126,8 +153,7 @@ impl RunnerPool {
 
     /// Lets the fibers that are ready return.
     pub fn drain(&self) {
-        let ready = std::mem::take(&mut *self.ready.lock());
-        for runner in ready {
+        while let Some(runner) = self.take_ready() {
             self.finish(runner);
         }
     }
@@ -136,5 +162,48 @@ impl RunnerPool {
 impl Drop for RunnerPool {
     fn drop(&mut self) {
         self.drain();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::EngineSettings;
+    use super::super::unused::UNUSED;
+    use super::RunnerPool;
+    use crate::host::HostApi;
+    use crate::prelude::Prelude;
+    use crate::task::PauseReason;
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+    use std::time::Instant;
+
+    #[test]
+    fn what_was_not_used_for_a_while_is_freed() {
+        let settings = EngineSettings {
+            warm: 8,
+            ..EngineSettings::default()
+        };
+        let prelude = Arc::new(Prelude::new(HostApi::default()).unwrap());
+        let pool = RunnerPool::new(&settings, prelude, |pauser, _, _, _| {
+            pauser.pause(PauseReason::Warm);
+        });
+        for _ in 0..settings.warm {
+            pool.make();
+        }
+        let count = || {
+            let kept = pool.kept.load(Ordering::Relaxed);
+            (pool.ready.lock().len(), kept, pool.stacks.lock().len())
+        };
+        pool.free_unused(Instant::now());
+        assert_eq!(count(), (8, 8, 0));
+        let later = Instant::now() + UNUSED;
+        while pool.next_unused().is_some_and(|unused| unused <= later) {
+            pool.free_unused(later);
+        }
+        assert_eq!(count(), (2, 2, 6));
+        while let Some(unused) = pool.next_unused() {
+            pool.free_unused(unused);
+        }
+        assert_eq!(count(), (2, 2, 0));
     }
 }

@@ -1,5 +1,6 @@
 //! The threads that run scripts: one for each core, and a watch thread that replaces those that are held too long.
 
+use super::ready_queue::ReadyQueue;
 use super::runner_pool::RunnerPool;
 use crate::bare::{Fiber, FiberStep};
 use crate::clock::ThreadClock;
@@ -7,8 +8,7 @@ use crate::error::HostError;
 use crate::task::{
     FiberRunner, HostFuture, PauseReason, RunTask, Scheduler, TaskMessage, TaskRequest, TaskStart,
 };
-use parking_lot::{Condvar, Mutex};
-use std::collections::VecDeque;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -34,7 +34,7 @@ pub struct ThreadPool {
 
 #[derive(Default)]
 struct TaskQueue {
-    ready: VecDeque<Arc<RunTask>>,
+    ready: ReadyQueue<Arc<RunTask>>,
     running: Vec<Arc<TimeSlice>>,
     idle: usize,
     lent: usize,
@@ -92,11 +92,11 @@ impl ThreadPool {
         }
     }
 
-    /// The next run, once there is one; while there is none, runtimes are made ready.
+    /// The next run, once there is one; while there is none, runtimes are made ready, and freed that nobody has used for a while.
     fn next(&self, clock: &ThreadClock) -> Option<Arc<TimeSlice>> {
         let mut queue = self.queue.lock();
         loop {
-            if let Some(task) = queue.ready.pop_front() {
+            if let Some(task) = queue.ready.pop() {
                 self.waiting.store(queue.ready.len(), Ordering::Relaxed);
                 let slice = Arc::new(TimeSlice {
                     task,
@@ -119,8 +119,19 @@ impl ThreadPool {
                 queue = self.queue.lock();
                 continue;
             }
+            let now = Instant::now();
+            let unused = self.warm.next_unused();
+            if unused.is_some_and(|unused| unused <= now) {
+                MutexGuard::unlocked(&mut queue, || self.warm.free_unused(now));
+                continue;
+            }
             queue.idle += 1;
-            self.work.wait(&mut queue);
+            match unused {
+                Some(unused) => {
+                    self.work.wait_until(&mut queue, unused);
+                }
+                None => self.work.wait(&mut queue),
+            }
             queue.idle -= 1;
         }
     }
@@ -134,6 +145,14 @@ impl ThreadPool {
             queue.lent -= 1;
         }
         replaced
+    }
+
+    fn add(&self, add: impl FnOnce(&mut ReadyQueue<Arc<RunTask>>)) {
+        let mut queue = self.queue.lock();
+        add(&mut queue.ready);
+        self.waiting.store(queue.ready.len(), Ordering::Relaxed);
+        drop(queue);
+        self.work.notify_one();
     }
 
     /// Runs one task until it has nothing to do.
@@ -219,11 +238,11 @@ impl ThreadPool {
 
 impl Scheduler for ThreadPool {
     fn submit(&self, task: Arc<RunTask>) {
-        let mut queue = self.queue.lock();
-        queue.ready.push_back(task);
-        self.waiting.store(queue.ready.len(), Ordering::Relaxed);
-        drop(queue);
-        self.work.notify_one();
+        self.add(|ready| ready.push(task));
+    }
+
+    fn submit_woken(&self, task: Arc<RunTask>) {
+        self.add(|ready| ready.push_woken(task));
     }
 
     fn is_crowded(&self) -> bool {
