@@ -5,6 +5,7 @@ mod command;
 mod command_error;
 mod context_filters;
 mod example;
+mod idle_memory;
 mod output;
 mod settings;
 
@@ -15,6 +16,7 @@ use command::CommandOutcome;
 use command_error::CommandError;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use tokio::task::JoinSet;
 
 /// A turn is thousands of small allocations, many of them freed on another thread: the system's allocator takes a quarter of
 /// its time.
@@ -30,6 +32,9 @@ async fn main() -> ExitCode {
     if arguments.len() <= 1 {
         arguments = vec!["ambit".into(), "serve".into()];
     }
+    // Ends with this function.
+    let mut upkeep = JoinSet::new();
+    upkeep.spawn(idle_memory::give_back());
     let done = match Cli::try_parse_from(&arguments) {
         Ok(cli) => match cli.stores.check_places(&arguments) {
             Ok(()) => cli::run(cli).await,
