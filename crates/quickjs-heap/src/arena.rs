@@ -1,7 +1,7 @@
 //! One piece of memory that blocks are cut from, from its beginning to its end.
 
+use crate::pages::Pages;
 use crate::size_class::ALIGNMENT;
-use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::{NonNull, copy_nonoverlapping};
@@ -9,27 +9,28 @@ use std::ptr::{NonNull, copy_nonoverlapping};
 /// Bytes of an arena. A runtime with what is made in it takes about a third; the system gives memory only where it is touched.
 pub const ARENA: usize = 1 << 20;
 
+/// Bytes of a word.
+const WORD: usize = size_of::<usize>();
+
 /// Before each block stands its size.
 const HEADER: usize = size_of::<usize>();
-
-const LAYOUT: Layout = match Layout::from_size_align(ARENA, 64) {
-    Ok(layout) => layout,
-    Err(_) => panic!("the alignment is a power of two"),
-};
 
 /// The memory, and how much of it was given.
 pub struct Arena {
     start: NonNull<u8>,
+    pages: Pages,
     used: Cell<usize>,
 }
 
 impl Arena {
     /// Returns an arena of which nothing was given; `None` if there is no memory.
     pub fn new() -> Option<Self> {
-        // SAFETY: the layout is not empty.
-        let start = NonNull::new(unsafe { alloc(LAYOUT) })?;
-        let used = Cell::new(0);
-        Some(Self { start, used })
+        let pages = Pages::new(ARENA)?;
+        Some(Self {
+            start: pages.start(),
+            pages,
+            used: Cell::new(0),
+        })
     }
 
     /// Returns a new block of a rounded size, its header before it; `None` if it does not fit any more.
@@ -74,12 +75,54 @@ impl Arena {
         unsafe { copy_nonoverlapping(bytes.as_ptr(), start, bytes.len()) };
         self.used.set(bytes.len());
     }
-}
 
-impl Drop for Arena {
-    fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout, and blocks live no longer than their heap.
-        unsafe { dealloc(self.start.as_ptr(), LAYOUT) };
+    /// Returns this address as a pointer into the arena, whoever has written it.
+    pub fn pointer(&self, address: usize) -> *mut u8 {
+        self.start.as_ptr().with_addr(address)
+    }
+
+    /// Returns where the arena begins.
+    pub fn address(&self) -> usize {
+        self.start.addr().get()
+    }
+
+    /// Returns a copy of what was given, as words.
+    pub fn words(&self) -> Vec<usize> {
+        (0..self.used.get() / WORD)
+            .map(|at| self.word(at))
+            .collect()
+    }
+
+    fn word(&self, at: usize) -> usize {
+        debug_assert!(at < ARENA / WORD);
+        // SAFETY: the word is within the arena, and is initialized: pages are zero when they are new, and what is written into
+        // them are words and the bytes of blocks.
+        unsafe { self.start.cast::<usize>().add(at).read() }
+    }
+
+    /// Tells each word of what was given, and lets go of the memory.
+    ///
+    /// # Safety
+    ///
+    /// Nobody reads or writes the arena until it was filled again.
+    pub unsafe fn empty(&self, mut each: impl FnMut(usize, usize)) {
+        for at in 0..self.used.get() / WORD {
+            each(at, self.word(at));
+        }
+        // SAFETY: the caller promises that nobody reads it.
+        unsafe { self.pages.discard(self.used.get()) };
+    }
+
+    /// Writes each word of what was given.
+    ///
+    /// # Safety
+    ///
+    /// The arena was emptied, and the words are those that were told.
+    pub unsafe fn fill(&self, mut each: impl FnMut(usize) -> usize) {
+        for at in 0..self.used.get() / WORD {
+            // SAFETY: the word is within the arena, and nobody else reads or writes it.
+            unsafe { self.start.cast::<usize>().add(at).write(each(at)) };
+        }
     }
 }
 

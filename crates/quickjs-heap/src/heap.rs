@@ -6,6 +6,7 @@ mod tests;
 use crate::arena::Arena;
 use crate::meter::MemoryMeter;
 use crate::outside::OutsideBlocks;
+use crate::put_aside::{EmptiedArena, HeapTemplate};
 use crate::size_class::{CLASSES, class, rounded};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::mem::MaybeUninit;
@@ -19,6 +20,7 @@ pub struct SnapshotHeap {
     free: [Cell<*mut FreeBlock>; CLASSES],
     outside: OutsideBlocks,
     snapshot: OnceCell<HeapSnapshot>,
+    emptied: RefCell<Option<(EmptiedArena, Arc<HeapTemplate>)>>,
     meter: RefCell<Arc<MemoryMeter>>,
 }
 
@@ -41,6 +43,7 @@ impl SnapshotHeap {
             free: [const { Cell::new(null_mut()) }; CLASSES],
             outside: OutsideBlocks::default(),
             snapshot: OnceCell::new(),
+            emptied: RefCell::default(),
             meter: RefCell::new(Arc::new(MemoryMeter::unlimited())),
         })
     }
@@ -83,7 +86,8 @@ impl SnapshotHeap {
             let first = self.free[class].get();
             if !first.is_null() {
                 // SAFETY: the list holds blocks of this class that nobody uses.
-                self.free[class].set(unsafe { (*first).next });
+                let next = unsafe { (*first).next };
+                self.free[class].set(self.arena.pointer(next.addr()).cast());
                 return first.cast();
             }
         } else if self.snapshot.get().is_some() {
@@ -216,5 +220,32 @@ impl SnapshotHeap {
         let before = self.meter.replace(Arc::new(meter));
         before.give(before.own());
         true
+    }
+
+    /// Returns a picture of the heap as it is now, for `put_aside` of this and other heaps.
+    pub fn template(&self) -> HeapTemplate {
+        HeapTemplate::new(&self.arena)
+    }
+
+    /// Lets go of the arena's memory; what differs from the template is kept. Does nothing if that was done already.
+    ///
+    /// # Safety
+    ///
+    /// Until `take_up` returns nobody reads or writes a block of the arena, and nothing else is asked of this heap but to drop it.
+    pub unsafe fn put_aside(&self, template: &Arc<HeapTemplate>) {
+        let mut emptied = self.emptied.borrow_mut();
+        if emptied.is_none() {
+            // SAFETY: the caller promises what this needs.
+            let own = unsafe { EmptiedArena::empty(&self.arena, template) };
+            *emptied = Some((own, Arc::clone(template)));
+        }
+    }
+
+    /// Makes the arena as it was when it was put aside; does nothing if it was not.
+    pub fn take_up(&self) {
+        if let Some((own, template)) = self.emptied.take() {
+            // SAFETY: this arena was emptied, and compared with this template.
+            unsafe { own.fill(&self.arena, &template) };
+        }
     }
 }

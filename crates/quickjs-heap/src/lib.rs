@@ -31,7 +31,8 @@
 //!   [`SnapshotHeap::restore`].
 //! - The meter counts exactly the usable sizes of the blocks in use. A block that would pass the meter's limit is not given:
 //!   the answer is null, as where the system has no memory, and no block has changed.
-//! - The heap belongs to one thread at a time (it is not `Sync`), and calls no code but Rust's global allocator.
+//! - The heap belongs to one thread at a time (it is not `Sync`), and calls no code but Rust's global allocator and the system, for
+//!   the pages of its arena.
 //!
 //! # How it is laid out
 //!
@@ -65,17 +66,27 @@
 //!   was, and was not freed by the owner of the blocks in the meantime.
 //! - What lies outside of the heap and points into it points at blocks of the snapshot, and expects them as they were then.
 //!
+//! # Heaps that are put aside
+//!
+//! A runtime that waits needs no memory. [`SnapshotHeap::put_aside`] keeps what differs from a [`HeapTemplate`], a hundredth of
+//! it, and lets go of the arena's pages; [`SnapshotHeap::take_up`] writes every byte of it again where it was. Between the two
+//! nobody may read or write a block of the arena; pointers to them stay valid. Free lists are read as addresses, so that it does
+//! not matter that their links were kept as numbers.
+//!
 //! # How it is checked
 //!
-//! Each `unsafe` block says which of these it rests on. The crate depends on no other and makes no foreign call, so its tests
-//! run under Miri as they are (`cargo +nightly miri test -p ambit-quickjs-heap`, with smaller numbers there). That scripts find
+//! Each `unsafe` block says which of these it rests on. Under Miri the pages come from Rust's global allocator, and no foreign
+//! call is made, so that the tests run there as they are (`cargo +nightly miri test -p ambit-quickjs-heap`, with smaller numbers there). That scripts find
 //! the same in a restored and in a fresh runtime is tested in `ambit-script`, by 10,000 generated scripts.
 
 mod arena;
 mod heap;
 mod meter;
 mod outside;
+mod pages;
+mod put_aside;
 mod size_class;
 
 pub use heap::SnapshotHeap;
 pub use meter::MemoryMeter;
+pub use put_aside::HeapTemplate;

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "each block says why it is sound")]
 
-use ambit_quickjs_heap::{MemoryMeter, SnapshotHeap};
+use ambit_quickjs_heap::{HeapTemplate, MemoryMeter, SnapshotHeap};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use rquickjs::allocator::Allocator;
@@ -130,6 +130,7 @@ impl Bytecode {
 }
 
 /// The memory of one runtime.
+#[derive(Clone)]
 pub struct RuntimeMemory(Rc<SnapshotHeap>);
 
 impl RuntimeMemory {
@@ -163,6 +164,32 @@ impl RuntimeMemory {
         // them, and no host function makes another. What points into the heap from outside is the runtime and its context, and
         // the `Persistent` of the prelude's object; they are made before the snapshot too, and dropped with the runtime.
         unsafe { self.0.restore() }
+    }
+
+    /// A picture of the runtime as it is now, for `put_aside` of others.
+    pub fn template(&self) -> Arc<HeapTemplate> {
+        Arc::new(self.0.template())
+    }
+
+    /// Waits without the runtime's memory, of which only what differs from the template is kept meanwhile.
+    ///
+    /// Only `RunContext` calls this, to pause its fiber: `wait` touches nothing of the runtime.
+    pub fn put_aside<T>(&self, template: &Arc<HeapTemplate>, wait: impl FnOnce() -> T) -> T {
+        // SAFETY: until `wait` returns the fiber is paused, and no code of its runtime runs. Whatever refers to values of the
+        // runtime lies on the fiber's stack or is owned by what lies there, and so is not used meanwhile; what leaves a fiber is
+        // `Send`, and values are not. A fiber that is paused is never dropped, nor is its runtime.
+        unsafe { self.0.put_aside(template) };
+        let _taken_up = TakeUpOnDrop(&self.0);
+        wait()
+    }
+}
+
+/// Takes a runtime's memory up again, also behind a panic.
+struct TakeUpOnDrop<'a>(&'a SnapshotHeap);
+
+impl Drop for TakeUpOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.take_up();
     }
 }
 

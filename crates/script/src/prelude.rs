@@ -3,8 +3,10 @@
 use crate::bare::Bytecode;
 use crate::error::{Error, Result};
 use crate::host::{HostApi, ReturnKind};
+use ambit_quickjs_heap::HeapTemplate;
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Runtime};
 use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 /// The parts and whether they are made at once or when a script first touches one of their names.
 const PARTS: &[(&str, &str)] = &[
@@ -59,6 +61,8 @@ pub struct Prelude {
     surface: HostApi,
     /// What can be called; scripts call by number.
     pub targets: Vec<CallTarget>,
+    /// The memory of the first runtime that was made with it.
+    pub template: OnceLock<Arc<HeapTemplate>>,
 }
 
 impl Prelude {
@@ -85,6 +89,7 @@ impl Prelude {
             parts,
             surface,
             targets,
+            template: OnceLock::new(),
         })
     }
 

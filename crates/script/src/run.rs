@@ -33,8 +33,13 @@ pub fn fiber_body(
     let made = make(&world);
     // Dropped before the runtime, also by a panic: it is not freed while the world holds something of it.
     let _end = ForgetOnDrop(Rc::clone(&world));
-    if let (true, Ok(made)) = (is_kept, &made) {
-        made.keep(&world);
+    if let Ok(made) = &made {
+        let template = prelude.template.get_or_init(|| made.memory.template());
+        if is_kept {
+            made.keep(&world);
+        } else {
+            world.put_memory_aside(&made.memory, template);
+        }
     }
     loop {
         if slot.lock().is_none() {

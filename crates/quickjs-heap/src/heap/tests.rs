@@ -205,3 +205,62 @@ fn what_passes_the_limit_is_not_given() {
     }
     assert_eq!((meter.own(), meter.exceeded()), (0, true));
 }
+
+#[test]
+fn a_heap_that_was_put_aside_is_as_it_was() {
+    let mut like = Blocks::new(7);
+    let mut blocks = Blocks::new(7);
+    for some in [&mut like, &mut blocks] {
+        for _ in 0..2_000 / SCALE {
+            let size = some.numbers.below(300) + 1;
+            let start = some.heap.allocate(size);
+            some.fill(start, size);
+        }
+        let first = some.all[0].start;
+        let address = some.heap.allocate(size_of::<usize>());
+        // A word that points into its own heap.
+        some.fill(address, size_of::<usize>());
+        some.all.pop();
+        // SAFETY: the block is large enough for it, and no bytes of it are checked.
+        unsafe { address.cast::<usize>().write(first.addr()) };
+    }
+    let template = Arc::new(like.heap.template());
+    let given_back = blocks.all.swap_remove(3);
+    // SAFETY: the block is one of this heap, and is used no more.
+    unsafe { blocks.heap.deallocate(given_back.start) };
+    for _ in 0..2 {
+        let (start, size) = (blocks.heap.allocate(900), 900);
+        blocks.fill(start, size);
+        // SAFETY: nobody reads or writes a block before it is taken up.
+        unsafe { blocks.heap.put_aside(&template) };
+        blocks.heap.take_up();
+        blocks.check();
+    }
+    let again = blocks.heap.allocate(given_back.bytes.len());
+    assert_eq!(again, given_back.start);
+    like.check();
+}
+
+#[test]
+fn little_is_kept_of_a_heap_like_the_template() {
+    let heap = || {
+        let heap = SnapshotHeap::new().unwrap();
+        let mut before = 0;
+        for _ in 0..100 {
+            let block = heap.allocate(64).cast::<usize>();
+            // SAFETY: the block is large enough for a word.
+            unsafe { block.write(before) };
+            before = block.addr();
+        }
+        heap
+    };
+    let template = Arc::new(heap().template());
+    let heap = heap();
+    let own = heap.allocate(64);
+    assert!(!own.is_null());
+    // SAFETY: the heap is dropped as it is.
+    unsafe { heap.put_aside(&template) };
+    let emptied = heap.emptied.borrow();
+    let (kept, _) = emptied.as_ref().unwrap();
+    assert!(kept.len() <= 64 / size_of::<usize>() + 1, "{}", kept.len());
+}

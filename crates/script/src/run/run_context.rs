@@ -1,7 +1,7 @@
 //! What the host side of one run knows while it runs.
 
 use super::PreludeObject;
-use crate::bare::FiberPauser;
+use crate::bare::{FiberPauser, RuntimeMemory};
 use crate::clock::thread_time;
 use crate::error::Error;
 use crate::host::Host;
@@ -10,8 +10,9 @@ use crate::prelude::Prelude;
 use crate::program::Program;
 use crate::run::timers::RunTimers;
 use crate::task::{HostFuture, PauseReason, RunJob, RunTask, TaskMessage};
+use ambit_quickjs_heap::HeapTemplate;
 use rquickjs::{Ctx, Function, Persistent, Result, Value};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +22,11 @@ const TURN: Duration = Duration::from_millis(5);
 
 /// A host call that took less time counts to its run: to ask for the thread's processor time would take as long.
 const CHEAP_CALL: Duration = Duration::from_micros(20);
+
+/// To put memory aside takes a small part of this.
+const LONG_WAIT: Duration = Duration::from_millis(5);
+/// A run that has waited so often for less keeps its memory, until it has waited longer.
+const SHORT_WAITS: u32 = 4;
 
 /// The host side of a run.
 pub struct RunContext {
@@ -39,6 +45,9 @@ pub struct RunContext {
     /// The thread's processor time up to which this run's use is counted.
     counted: Cell<Duration>,
     resumed: Cell<Instant>,
+    /// What is put aside while the run waits; nothing of a runtime that is kept for others.
+    memory: OnceCell<(RuntimeMemory, Arc<HeapTemplate>)>,
+    short_waits: Cell<u32>,
 }
 
 /// A host call that has returned a promise.
@@ -70,6 +79,8 @@ impl RunContext {
             numbers: Cell::new(0),
             counted: Cell::new(Duration::ZERO),
             resumed: Cell::new(Instant::now()),
+            memory: OnceCell::new(),
+            short_waits: Cell::new(0),
         }
     }
 
@@ -194,6 +205,28 @@ impl RunContext {
         task.budget.spend(Duration::ZERO, now)
     }
 
+    /// Has the memory of the runtime put aside while a run waits.
+    pub fn put_memory_aside(&self, memory: &RuntimeMemory, template: &Arc<HeapTemplate>) {
+        let both = (memory.clone(), Arc::clone(template));
+        // A runtime has one memory.
+        let _ = self.memory.set(both);
+    }
+
+    /// Puts the run aside until something comes; true if it must end.
+    fn pause_without_memory(&self, task: &RunTask) -> bool {
+        let short = self.short_waits.get();
+        let began = Instant::now();
+        let wait = || self.pause(task, PauseReason::Wait);
+        let must_end = match self.memory.get() {
+            Some((memory, template)) if short < SHORT_WAITS => memory.put_aside(template, wait),
+            _ => wait(),
+        };
+        let is_short = began.elapsed() < LONG_WAIT;
+        self.short_waits
+            .set(if is_short { short.saturating_add(1) } else { 0 });
+        must_end
+    }
+
     /// Waits for the next message; `None` if the run must end.
     pub fn wait(&self, task: &RunTask) -> Option<TaskMessage> {
         loop {
@@ -203,7 +236,7 @@ impl RunContext {
             if let Some(message) = task.next_message() {
                 return Some(message);
             }
-            if self.pause(task, PauseReason::Wait) {
+            if self.pause_without_memory(task) {
                 return None;
             }
         }
