@@ -30,12 +30,23 @@ const INCR: &str = "INSERT INTO value AS v (space, name, tenant, path, body, len
      THEN abs(v.body::bigint + $5) <= $7 ELSE false END RETURNING v.body, v.version";
 const PUSH: &str = "SELECT change_list(l.id, l.length, ARRAY(SELECT l.length + n FROM generate_series(0, $5::bigint - 1) AS n), \
      $3, $4, w.version, l.expires_at), l.length + $5, w.version \
-     FROM (SELECT nextval('counter') AS version) w, value l WHERE l.space = $1 AND l.name = $2 AND l.body IS NULL \
-     AND (l.expires_at IS NULL OR l.expires_at > batch_time()) AND l.length + $5::bigint <= $6";
+     FROM (SELECT nextval('counter') AS version) w, (SELECT id, length, expires_at FROM value \
+     WHERE space = $1 AND name = $2 AND body IS NULL AND (expires_at IS NULL OR expires_at > batch_time()) \
+     FOR UPDATE) l WHERE l.length + $5::bigint <= $6";
 const POP: &str = "SELECT change_list(l.id, l.length - 1, '{}', '{}', '{}', w.version, l.expires_at), i.body, w.version \
-     FROM (SELECT nextval('counter') AS version) w, value l JOIN item i ON i.list_id = l.id AND i.pos = l.length - 1 \
-     WHERE l.space = $1 AND l.name = $2 AND l.body IS NULL \
-     AND (l.expires_at IS NULL OR l.expires_at > batch_time())";
+     FROM (SELECT nextval('counter') AS version) w, (SELECT id, length, expires_at FROM value \
+     WHERE space = $1 AND name = $2 AND body IS NULL AND (expires_at IS NULL OR expires_at > batch_time()) \
+     FOR UPDATE) l JOIN item i ON i.list_id = l.id AND i.pos = l.length - 1";
+/// A sweep takes no other lock: it must not come between a condition and the change.
+const HOLD: &str = "SELECT 1 FROM value WHERE space = $1 AND name = $2 FOR UPDATE";
+
+/// Whether an operation does not depend on the value.
+pub(super) fn is_blind(op: &Operation) -> bool {
+    matches!(
+        op,
+        Operation::Set(_) | Operation::Del | Operation::Renew { .. }
+    )
+}
 
 /// The statements of an operation that does not depend on the value.
 pub(super) fn statements(write: &ValueWrite<'_>) -> Option<Vec<QueuedStatement>> {
@@ -86,7 +97,12 @@ fn renew(write: &ValueWrite<'_>, epoch: u64) -> Vec<QueuedStatement> {
             version,
         ))
     });
+    let hold = bind![
+        locks::space(&write.key.space),
+        write.key.name.clone().into_bytes(),
+    ];
     vec![
+        QueuedStatement::new(HOLD, hold),
         check.refused(move |_| Error::Fenced { lease, epoch }),
         renew,
     ]

@@ -134,7 +134,7 @@ async fn load_ahead(
         };
         let life = *life;
         let write = ValueWrite { key, op, life };
-        direct::statements(&write).is_none().then(|| write.load())
+        (!direct::is_blind(op)).then(|| write.load())
     };
     let loads: Vec<QueuedStatement> = batch.writes.iter().filter_map(load).collect();
     if loads.is_empty() || !is_apart {
