@@ -1,22 +1,20 @@
 //! The writing connection, inside a transaction: judges a batch and does its writes.
-//! The heads of logs are remembered here, so that an append reads nothing.
+//! What it finds in the file is remembered (`cache`), so that an append reads nothing.
+
+mod cache;
+
+pub use cache::{CachedLog, CachedSpace, CachedTouch};
 
 use super::database_file::{SqliteError, SqliteResult, signed, unsigned};
-use super::value::ValueRow;
 use crate::Error;
-use crate::address::{LogKey, Space, ValueKey};
-use crate::batch::{Batch, BatchCheck, BatchWrite, Head, MirrorWrite, WriteOutcome};
+use crate::address::{Space, ValueKey};
+use crate::batch::{Batch, BatchCheck, BatchWrite, MirrorWrite, WriteOutcome};
 use crate::clock::{Clock, Millis};
-use crate::directory::{IndexRow, TrackRequest};
+use crate::directory::IndexRow;
 use crate::driver::state;
 use crate::operation::{self, Operation};
-use rusqlite::{Connection, OptionalExtension, Params};
+use rusqlite::{Connection, Params};
 use std::collections::HashMap;
-
-/// More spaces or values than this are not remembered; all are forgotten at once and read again when needed.
-const REMEMBERED: usize = 16_384;
-/// Values whose text is longer are not remembered.
-const SMALL: usize = 512;
 
 /// The writing connection and what it remembers of the file.
 #[derive(Debug)]
@@ -37,51 +35,6 @@ pub struct WriteConnection {
 struct NumberCounter {
     given: u64,
     stored: u64,
-}
-
-#[derive(Debug)]
-pub struct CachedSpace {
-    /// Its row.
-    pub id: i64,
-    /// Its logs, as far as they were used.
-    pub logs: HashMap<String, CachedLog>,
-    /// Its small values, as far as they were used; `None` for one that is not there. Lists are not among them.
-    pub values: HashMap<String, Option<ValueRow>>,
-    /// The index row of the space and its last activity; the outer `None` says that it was not looked up.
-    pub activity: Option<Option<(u64, Millis)>>,
-    /// The last touch of that row.
-    pub touch: Option<CachedTouch>,
-}
-
-/// What is remembered of an index row that was touched, so that the next writes of its agent need not read it.
-#[derive(Debug)]
-pub struct CachedTouch {
-    pub id: String,
-    pub placement: Vec<String>,
-    pub agent: String,
-    pub at: Millis,
-}
-
-impl CachedSpace {
-    /// True where it is known to hold something.
-    fn has_any(&self) -> bool {
-        !self.logs.is_empty() || self.values.values().any(Option::is_some)
-    }
-}
-
-impl CachedTouch {
-    /// True where this request would change nothing.
-    pub fn covers(&self, track: &TrackRequest, now: Millis) -> bool {
-        let is_fresh = now - self.at < state::rows::ACTIVITY_STEP;
-        is_fresh && self.agent == track.agent && self.placement == track.placement
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct CachedLog {
-    /// Its row.
-    pub id: i64,
-    pub head: Head,
 }
 
 impl WriteConnection {
@@ -135,11 +88,6 @@ impl WriteConnection {
     pub fn forget_all(&mut self) {
         self.forget_spaces();
         self.counter = NumberCounter::default();
-    }
-
-    fn forget_spaces(&mut self) {
-        self.spaces.clear();
-        self.remembered_values = 0;
     }
 
     /// The batch whole, or nothing of it and why.
@@ -257,151 +205,6 @@ impl WriteConnection {
         self.connection
             .prepare_cached(sql)?
             .query_row(values, |row| row.get(0))
-    }
-
-    /// What is known of a space, if it has anything.
-    pub fn space(&mut self, space: &Space) -> rusqlite::Result<Option<&mut CachedSpace>> {
-        if !self.spaces.contains_key(space) {
-            let sql = "SELECT id FROM space WHERE tenant = ?1 AND path = ?2";
-            let Some(id) = self.one(sql, (&space.tenant, &space.path)).optional()? else {
-                return Ok(None);
-            };
-            self.remember(space, id);
-        }
-        Ok(self.spaces.get_mut(space))
-    }
-
-    /// The row of a space, made if need be.
-    pub fn space_or_new(&mut self, space: &Space) -> rusqlite::Result<i64> {
-        if let Some(known) = self.spaces.get(space) {
-            return Ok(known.id);
-        }
-        let sql = "INSERT INTO space (tenant, path) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-        let id = match self.run(sql, (&space.tenant, &space.path))? {
-            0 => self.one(
-                "SELECT id FROM space WHERE tenant = ?1 AND path = ?2",
-                (&space.tenant, &space.path),
-            )?,
-            _ => self.connection.last_insert_rowid(),
-        };
-        self.remember(space, id);
-        Ok(id)
-    }
-
-    fn remember(&mut self, space: &Space, id: i64) {
-        if self.spaces.len() >= REMEMBERED {
-            self.forget_spaces();
-        }
-        let known = CachedSpace {
-            id,
-            logs: HashMap::new(),
-            values: HashMap::new(),
-            activity: None,
-            touch: None,
-        };
-        self.spaces.insert(space.clone(), known);
-    }
-
-    pub fn forget(&mut self, space: &Space) {
-        self.spaces.remove(space);
-    }
-
-    fn forget_of(&mut self, write: &BatchWrite) {
-        match write {
-            BatchWrite::Append { log, .. }
-            | BatchWrite::Redact { log, .. }
-            | BatchWrite::Drop { log } => {
-                self.forget(&log.space);
-            }
-            BatchWrite::Apply { key, .. } => self.forget(&key.space),
-            BatchWrite::Wipe { space, .. }
-            | BatchWrite::Clear { space }
-            | BatchWrite::Remove { space } => {
-                self.forget(space);
-            }
-            BatchWrite::Mirror(MirrorWrite::Log { log, .. }) => self.forget(&log.space),
-            BatchWrite::Mirror(MirrorWrite::Value { key, .. }) => self.forget(&key.space),
-            BatchWrite::Track(track) => self.forget(&track.space()),
-            BatchWrite::Mirror(MirrorWrite::Row(row)) => {
-                self.forget(&row.space());
-            }
-            BatchWrite::Untrack { .. } => self.forget_spaces(),
-        }
-    }
-
-    /// A space without logs and values leaves no row, which would tell its owner's name.
-    pub fn forget_empty(&mut self, space: &Space, id: i64) -> rusqlite::Result<()> {
-        let known = self.spaces.get(space);
-        if known.is_some_and(CachedSpace::has_any) {
-            return Ok(());
-        }
-        let sql =
-            "DELETE FROM space WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM value WHERE space = ?1)
-            AND NOT EXISTS (SELECT 1 FROM log WHERE space = ?1)";
-        if self.run(sql, [id])? > 0 {
-            self.forget(space);
-        }
-        Ok(())
-    }
-
-    /// A log that needs no look into the file.
-    pub fn remembered_log(&self, log: &LogKey) -> Option<CachedLog> {
-        let known = self.spaces.get(&log.space)?;
-        known.logs.get(&log.name).copied()
-    }
-
-    /// A log, if there is one.
-    pub fn log(&mut self, log: &LogKey) -> rusqlite::Result<Option<CachedLog>> {
-        let Some(known) = self.space(&log.space)? else {
-            return Ok(None);
-        };
-        if let Some(found) = known.logs.get(&log.name) {
-            return Ok(Some(*found));
-        }
-        let id = known.id;
-        let Some(found) = super::log::find(&self.connection, id, &log.name)? else {
-            return Ok(None);
-        };
-        self.remember_log(log, found);
-        Ok(Some(found))
-    }
-
-    /// Whether it is known what is stored under this name.
-    pub fn is_value_remembered(&self, key: &ValueKey) -> bool {
-        let known = self.spaces.get(&key.space);
-        known.is_some_and(|known| known.values.contains_key(&key.name))
-    }
-
-    /// Remembers what is stored under this name now.
-    pub fn remember_value(&mut self, key: &ValueKey, row: Option<&ValueRow>) {
-        let is_small = |row: &ValueRow| {
-            let body = row.body.as_ref();
-            body.is_some_and(|body| body.as_str().len() <= SMALL)
-        };
-        if self.remembered_values >= REMEMBERED {
-            self.forget_spaces();
-        }
-        let Some(known) = self.spaces.get_mut(&key.space) else {
-            return;
-        };
-        if row.is_none_or(is_small) {
-            known.values.insert(key.name.clone(), row.cloned());
-            self.remembered_values += 1;
-        } else {
-            known.values.remove(&key.name);
-        }
-    }
-
-    pub fn forget_value(&mut self, key: &ValueKey) {
-        if let Some(known) = self.spaces.get_mut(&key.space) {
-            known.values.remove(&key.name);
-        }
-    }
-
-    pub fn remember_log(&mut self, log: &LogKey, found: CachedLog) {
-        if let Some(known) = self.spaces.get_mut(&log.space) {
-            known.logs.insert(log.name.clone(), found);
-        }
     }
 }
 
