@@ -4,7 +4,7 @@ use super::super::fault::{QueryFault, QueryResult};
 use super::field_type::{ComparisonClass, FieldType};
 use crate::model::column_kind::ColumnShape;
 use crate::model::database::SqlDialect;
-use sea_query::{Alias, Asterisk, Expr, ExprTrait, Func};
+use sea_query::{Alias, Expr, ExprTrait, Func};
 
 /// A function.
 #[derive(Debug)]
@@ -165,7 +165,7 @@ impl QueryFunction {
 impl FunctionArgument {
     fn column(&self) -> Expr {
         let expr = self.expr.clone();
-        expr.unwrap_or_else(|| Expr::col(Asterisk))
+        expr.unwrap_or_else(|| Expr::cust("1"))
     }
 }
 

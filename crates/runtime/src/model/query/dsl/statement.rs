@@ -13,7 +13,7 @@ use super::query::{FieldCondition, FieldOperand, QueryDsl, QueryField, QuerySour
 use crate::model::TableModel;
 use crate::model::database::SqlDialect;
 use sea_query::{
-    Alias, Asterisk, Condition, Expr, ExprTrait, Func, Query, SelectStatement, SubQueryOper,
+    Alias, Condition, Expr, ExprTrait, Func, Query, SelectStatement, SubQueryOper,
     SubQueryStatement,
 };
 
@@ -40,7 +40,7 @@ impl QueryDsl {
         let name = reading.name();
         let mut count = Query::select();
         count
-            .expr(Func::count(Expr::col(Asterisk)))
+            .expr(Func::count(Expr::cust("1")))
             .from_subquery(self.unordered(reading), Alias::new(name));
         count
     }
