@@ -152,6 +152,8 @@ impl RowCursor {
 
 /// The number of the last entry that is stored; `None` where the log is absent.
 pub async fn last_number(driver: &dyn Driver, log: &LogKey) -> Result<Option<u64>> {
+    // The tail first: once it is gone, rows have what it had.
+    let tail = tail::read(driver, log).await?;
     let page = driver.read(log, LogRange::last(1)).await?;
     if page.head.is_none() {
         return Ok(None);
@@ -161,7 +163,6 @@ pub async fn last_number(driver: &dyn Driver, log: &LogKey) -> Result<Option<u64
     if read.is_end {
         return Ok(Some(in_rows));
     }
-    let tail = tail::read(driver, log).await?;
     let in_tail = tail.and_then(|tail| tail.entries.last().map(|entry| entry.number));
     Ok(Some(in_rows.max(in_tail.unwrap_or(0))))
 }

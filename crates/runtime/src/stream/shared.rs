@@ -44,6 +44,13 @@ impl PendingWrites {
     pub fn stored(self) {
         self.shared.change(|state| state.stored(&self.step));
     }
+
+    /// The batch was refused, and what the log is of with it: nothing is stored here any more.
+    pub fn refused(self) {
+        let what = "what the stream tells of was refused";
+        self.shared
+            .abandon(Error::new(ErrorCode::Unavailable, what));
+    }
 }
 
 impl SharedStream {

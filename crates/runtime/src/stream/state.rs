@@ -262,7 +262,9 @@ impl StreamState {
             return StreamStep::default();
         }
         let kind = match kind {
-            StepKind::Tail if !self.can_use_tail() => StepKind::Row,
+            StepKind::Tail if !self.can_use_tail() || self.unrowed_bytes >= self.options.bytes => {
+                StepKind::Row
+            }
             kind => kind,
         };
         self.pace.begin(kind);

@@ -263,6 +263,7 @@ impl Turn {
         let RequestContext { core, live, .. } = &self.context;
         core.turns.insert(self.context.id(), live.clone());
         if let Err(error) = session.save().await {
+            pending.refused();
             core.turns.remove(self.context.id(), live);
             live.end();
             return Err(error.into());
