@@ -218,7 +218,16 @@ impl RunContext {
         let began = Instant::now();
         let wait = || self.pause(task, PauseReason::Wait);
         let must_end = match self.memory.get() {
-            Some((memory, template)) if short < SHORT_WAITS => memory.put_aside(template, wait),
+            // The run does not pay for what is done with its memory.
+            Some((memory, template)) if short < SHORT_WAITS => {
+                self.count(task);
+                let must_end = memory.put_aside(template, || {
+                    self.counted.set(thread_time());
+                    wait()
+                });
+                self.counted.set(thread_time());
+                must_end
+            }
             _ => wait(),
         };
         let is_short = began.elapsed() < LONG_WAIT;
