@@ -34,7 +34,8 @@ fn a_server_that_is_ready_is_asked_under_its_address() {
 #[test]
 fn the_server_of_the_environment_is_asked_on_this_machine() {
     let (address, answering) = answers("200 OK");
-    let mut health = Place::new().command(&["health"]);
+    let place = Place::new();
+    let mut health = place.command(&["health"]);
     health.env("AMBIT_LISTEN", format!("0.0.0.0:{}", address.port()));
     health.env("http_proxy", "http://127.0.0.1:1");
     let ran = told(health.output().unwrap());
