@@ -194,12 +194,13 @@ struct Folder {
 
 impl Folder {
     fn create() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("ambit-servers-{}", std::process::id()));
+        let made = tempfile::Builder::new().prefix("ambit-servers-").tempdir();
+        let path = made
+            .map_err(|error| format!("cannot make a folder for servers: {error}"))?
+            .keep();
         // Open to all, since PostgreSQL may run under another account.
         let open = std::fs::Permissions::from_mode(0o755);
-        let made = std::fs::create_dir(&path)
-            .and_then(|()| std::fs::set_permissions(&path, open))
-            .and_then(|()| std::fs::metadata(&path));
+        let made = std::fs::set_permissions(&path, open).and_then(|()| std::fs::metadata(&path));
         let metadata = made.map_err(|error| format!("cannot make {}: {error}", path.display()))?;
         Ok(Self {
             path,
