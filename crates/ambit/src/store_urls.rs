@@ -76,9 +76,11 @@ impl StoreUrls {
 
     /// Opens the stores, and makes those that are not there yet.
     pub async fn open(&self) -> Result<Stores> {
-        let mut builder = Stores::builder(DriverOptions::default());
+        // The same for all, so that what they do is counted together.
+        let options = DriverOptions::default();
+        let mut builder = Stores::builder(options.clone());
         for store in &self.stores {
-            let opened = driver::open(&store.url, DriverOptions::default()).await?;
+            let opened = driver::open(&store.url, options.clone()).await?;
             builder = builder.driver(&store.name, opened);
         }
         if !self.default_drivers.is_empty() {
@@ -133,6 +135,14 @@ pub fn path_text(path: &Path) -> Result<&str, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_the_stores_do_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("a.db").display());
+        let stores = StoreUrls::parse(&[url]).unwrap().open().await.unwrap();
+        assert!(stores.options().work.counts().statements > 0);
+    }
 
     #[test]
     fn models_are_beside_the_store_that_keeps_the_index() {
