@@ -14,7 +14,7 @@ use crate::directory::IndexRow;
 use crate::driver::state;
 use crate::operation::{self, Operation};
 use rusqlite::{Connection, Params};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The writing connection and what it remembers of the file.
 #[derive(Debug)]
@@ -25,9 +25,34 @@ pub struct WriteConnection {
     pub clock: Clock,
     counter: NumberCounter,
     spaces: HashMap<Space, CachedSpace>,
+    /// Spaces that have no row, as far as they were used.
+    absent: HashSet<Space>,
     /// How many values were remembered since all spaces were forgotten.
     remembered_values: usize,
     data_version: i64,
+}
+
+/// What takes back the first writes of a batch if a later one is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchGuard {
+    /// Nothing: hardly any batch is refused there.
+    None,
+    /// A savepoint, which costs a copy of each page that the batch changes.
+    Savepoint,
+}
+
+/// Why a batch was not applied.
+pub enum BatchFailure {
+    /// It, or what it needs, failed; it has changed nothing if it was refused.
+    Failed(SqliteError),
+    /// It was refused behind writes of its own, which nothing has taken back.
+    StoppedMidway,
+}
+
+impl From<SqliteError> for BatchFailure {
+    fn from(error: SqliteError) -> Self {
+        Self::Failed(error)
+    }
 }
 
 /// The last integer given out, and the last one that is stored.
@@ -45,6 +70,7 @@ impl WriteConnection {
             clock,
             counter: NumberCounter::default(),
             spaces: HashMap::new(),
+            absent: HashSet::new(),
             remembered_values: 0,
             data_version: -1,
         }
@@ -90,22 +116,34 @@ impl WriteConnection {
         self.counter = NumberCounter::default();
     }
 
-    /// The batch whole, or nothing of it and why.
-    pub fn apply(&mut self, batch: &Batch) -> SqliteResult<Vec<WriteOutcome>> {
+    /// The batch whole, or why not. One that is refused has changed nothing, but where it is stopped midway without a guard: then
+    /// the transaction must be rolled back.
+    pub fn apply(
+        &mut self,
+        batch: &Batch,
+        guard: BatchGuard,
+    ) -> Result<Vec<WriteOutcome>, BatchFailure> {
         let now = self.clock.now();
         for check in &batch.checks {
             self.check(check, now)?;
         }
         let counter = self.counter;
-        let outcomes = if may_stop_midway(batch) {
-            self.write_guarded(batch, now)
-        } else {
-            self.write_all(batch, now)
+        let may_stop = may_stop_midway(batch);
+        let outcomes = match guard {
+            BatchGuard::Savepoint if may_stop => self.write_guarded(batch, now),
+            _ => self.write_all(batch, now),
         };
-        if outcomes.is_err() {
-            self.counter = counter;
+        match outcomes {
+            Err(SqliteError::Refused(_)) if may_stop && guard == BatchGuard::None => {
+                Err(BatchFailure::StoppedMidway)
+            }
+            outcomes => {
+                if outcomes.is_err() {
+                    self.counter = counter;
+                }
+                Ok(outcomes?)
+            }
         }
-        outcomes
     }
 
     /// Takes back what a batch has done if it is refused midway, so that its neighbours in the transaction stay.

@@ -3,7 +3,7 @@
 use super::database_file::{DatabaseFile, DatabaseFileIds, SqliteError, SqliteResult};
 use super::scrub::{RETRY, ScrubSchedule};
 use super::sync_mode::SyncMode;
-use super::write_connection::WriteConnection;
+use super::write_connection::{BatchFailure, BatchGuard, WriteConnection};
 use crate::batch::{Batch, BatchWrite, WriteOutcome};
 use crate::driver::{FaultPoints, WatchHub, memory};
 use crate::{Error, Result};
@@ -48,6 +48,8 @@ enum TransactionFailure {
     Work(Error),
     /// At its begin or end.
     Commit(Error),
+    /// A job without a guard was refused in the middle of its writes.
+    StoppedMidway,
 }
 
 pub struct SqliteWriter {
@@ -95,7 +97,8 @@ impl SqliteWriter {
         loop {
             match self.wait(queue) {
                 Ok(WriterMessage::Job(job)) => self.serve(job, queue),
-                Ok(WriterMessage::Look) => self.wake_followers(),
+                // From now on it waits no longer than until the next look.
+                Ok(WriterMessage::Look) => {}
                 Err(RecvTimeoutError::Timeout) => {
                     self.wake_followers();
                     if self.scrub.is_time(true) {
@@ -179,13 +182,21 @@ impl SqliteWriter {
     }
 
     fn commit(&mut self, jobs: &[WriterJob]) -> Vec<Result<Vec<WriteOutcome>>> {
-        match self.transact(jobs) {
+        let done = match self.transact(jobs, BatchGuard::None) {
+            Err(TransactionFailure::StoppedMidway) => self.transact(jobs, BatchGuard::Savepoint),
+            done => done,
+        };
+        match done {
             Ok(answers) => answers,
             Err(TransactionFailure::Work(_)) if jobs.len() > 1 => jobs
                 .iter()
                 .flat_map(|job| self.commit(std::slice::from_ref(job)))
                 .collect(),
             Err(TransactionFailure::Work(error) | TransactionFailure::Commit(error)) => {
+                jobs.iter().map(|_| Err(error.clone())).collect()
+            }
+            Err(TransactionFailure::StoppedMidway) => {
+                let error = Error::internal("a batch was stopped midway in spite of its guard");
                 jobs.iter().map(|_| Err(error.clone())).collect()
             }
         }
@@ -195,18 +206,24 @@ impl SqliteWriter {
     fn transact(
         &mut self,
         jobs: &[WriterJob],
+        guard: BatchGuard,
     ) -> Result<Vec<Result<Vec<WriteOutcome>>>, TransactionFailure> {
         self.begin(jobs).map_err(|stop| {
             TransactionFailure::Commit(self.place.error("beginning a write", stop))
         })?;
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            match self.work(&job.work) {
+            match self.work(&job.work, guard) {
                 Ok(outcomes) => answers.push(Ok(outcomes)),
-                Err(SqliteError::Refused(error)) => answers.push(Err(error)),
-                Err(stop) => {
+                Err(BatchFailure::Failed(SqliteError::Refused(error))) => answers.push(Err(error)),
+                Err(failure) => {
                     self.roll_back();
-                    return Err(TransactionFailure::Work(self.place.error("writing", stop)));
+                    return Err(match failure {
+                        BatchFailure::StoppedMidway => TransactionFailure::StoppedMidway,
+                        BatchFailure::Failed(stop) => {
+                            TransactionFailure::Work(self.place.error("writing", stop))
+                        }
+                    });
                 }
             }
         }
@@ -236,9 +253,13 @@ impl SqliteWriter {
         Ok(())
     }
 
-    fn work(&mut self, work: &WriterTask) -> SqliteResult<Vec<WriteOutcome>> {
+    fn work(
+        &mut self,
+        work: &WriterTask,
+        guard: BatchGuard,
+    ) -> Result<Vec<WriteOutcome>, BatchFailure> {
         match work {
-            WriterTask::Commit(batch) => self.ledger.apply(batch),
+            WriterTask::Commit(batch) => self.ledger.apply(batch, guard),
             WriterTask::Sweep(limit) => Ok(vec![self.ledger.sweep(*limit)?]),
         }
     }

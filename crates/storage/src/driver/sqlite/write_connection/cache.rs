@@ -64,11 +64,15 @@ pub struct CachedLog {
 impl WriteConnection {
     pub fn forget_spaces(&mut self) {
         self.spaces.clear();
+        self.absent.clear();
         self.remembered_values = 0;
     }
 
     /// What is known of a space, if it has anything.
     pub fn space(&mut self, space: &Space) -> rusqlite::Result<Option<&mut CachedSpace>> {
+        if self.absent.contains(space) {
+            return Ok(None);
+        }
         if !self.spaces.contains_key(space) {
             let sql = "SELECT id FROM space WHERE tenant = ?1 AND path = ?2";
             let Some(id) = self.one(sql, (&space.tenant, &space.path)).optional()? else {
@@ -108,10 +112,12 @@ impl WriteConnection {
             touch: None,
         };
         self.spaces.insert(space.clone(), known);
+        self.absent.remove(space);
     }
 
     pub fn forget(&mut self, space: &Space) {
         self.spaces.remove(space);
+        self.absent.remove(space);
     }
 
     pub fn forget_of(&mut self, write: &BatchWrite) {
@@ -139,6 +145,9 @@ impl WriteConnection {
 
     /// A space without logs and values leaves no row, which would tell its owner's name.
     pub fn forget_empty(&mut self, space: &Space, id: i64) -> rusqlite::Result<()> {
+        if space.is_installation_wide() {
+            return Ok(());
+        }
         let known = self.spaces.get(space);
         if known.is_some_and(CachedSpace::has_any) {
             return Ok(());
@@ -148,6 +157,9 @@ impl WriteConnection {
             AND NOT EXISTS (SELECT 1 FROM log WHERE space = ?1)";
         if self.run(sql, [id])? > 0 {
             self.forget(space);
+            if self.absent.len() < REMEMBERED {
+                self.absent.insert(space.clone());
+            }
         }
         Ok(())
     }
