@@ -60,6 +60,12 @@ impl StagedChanges {
         }
     }
 
+    /// Adds a write beside the items. What it makes pointless is not written at all.
+    pub(crate) fn add_beside(&mut self, id: &str, write: BatchWrite) {
+        self.extra.retain(|(_, before)| !write.replaces(before));
+        self.extra.push((id.to_owned(), write));
+    }
+
     /// True where everything is to be erased.
     pub(crate) fn is_clear(&self) -> bool {
         self.basis

@@ -284,8 +284,10 @@ impl Context {
     pub fn stage_with_history(&self, writes: impl IntoIterator<Item = BatchWrite>) {
         let history = self.session.state().history.clone();
         let id = ids::unguessable();
-        let writes = writes.into_iter().map(|write| (id.clone(), write));
-        history.staged().extra.extend(writes);
+        let mut staged = history.staged();
+        for write in writes {
+            staged.add_beside(&id, write);
+        }
     }
 
     /// The id of the history's index row, once there is one.
