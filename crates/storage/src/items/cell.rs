@@ -72,9 +72,13 @@ impl StorageCell {
     /// The stored view; whether a secondary has answered is remembered.
     pub(crate) async fn view(&self, tenant: &str) -> Result<LogView> {
         let view = LogView::open(self.driver(), &self.space(tenant)).await?;
+        self.note_staleness(&view);
+        Ok(view)
+    }
+
+    fn note_staleness(&self, view: &LogView) {
         let is_stale_possible = &self.is_stale_possible;
         is_stale_possible.store(view.stale_possible, Ordering::Relaxed);
-        Ok(view)
     }
 
     /// True where the last read was answered by a secondary.
@@ -123,6 +127,20 @@ impl StorageCell {
                 .take(wanted)
                 .map(unsaved),
         );
+        Ok(items)
+    }
+
+    /// The last items of the stored view with staged changes, at most `limit`.
+    pub(crate) async fn tail(&self, tenant: &str, limit: usize) -> Result<Vec<ViewItem>> {
+        let staged = self.staged().clone();
+        if staged.basis.is_some() {
+            let from = |count: u64| count.saturating_sub(limit as u64);
+            return self.read(tenant, from, limit).await;
+        }
+        let (view, mut items) = LogView::tail(self.driver(), &self.space(tenant), limit).await?;
+        self.note_staleness(&view);
+        items.extend(staged.appends.into_iter().map(unsaved));
+        items.drain(..items.len().saturating_sub(limit));
         Ok(items)
     }
 

@@ -1,5 +1,6 @@
 //! The view of a log: its archive as it is, or as the newest overlay shows it, and what was added since.
 
+use super::cell::to_usize;
 use crate::address::{BLOBS, ITEMS, OVERLAYS, Space};
 use crate::batch::{Head, LogEntry};
 use crate::clock::Millis;
@@ -81,12 +82,46 @@ pub(crate) struct LogView {
 impl LogView {
     /// Reads the heads and the newest overlay; no items.
     pub(crate) async fn open(driver: &dyn Driver, space: &Space) -> Result<Self> {
+        let (view, _) = Self::open_with_end(driver, space, 0).await?;
+        Ok(view)
+    }
+
+    /// The same, and at most so many of the archive's last entries, the newest first.
+    async fn open_with_end(
+        driver: &dyn Driver,
+        space: &Space,
+        limit: usize,
+    ) -> Result<(Self, Vec<LogEntry>)> {
         let (overlays, items) = (space.log(OVERLAYS), space.log(ITEMS));
         let (overlays, items) = futures::try_join!(
             driver.read(&overlays, LogRange::last(1)),
-            driver.read(&items, LogRange::head())
+            driver.read(&items, LogRange::last(limit))
         )?;
-        Self::of(&items, overlays)
+        Ok((Self::of(&items, overlays)?, items.entries))
+    }
+
+    /// The last items, at most so many, in order: in one read of the archive where its end is shown as it is.
+    pub(crate) async fn tail(
+        driver: &dyn Driver,
+        space: &Space,
+        limit: usize,
+    ) -> Result<(Self, Vec<ViewItem>)> {
+        let (view, end) = Self::open_with_end(driver, space, limit.min(CHUNK)).await?;
+        let shown = match view.pieces.as_slice() {
+            [ViewPiece::Kept(first, last)] => (last + 1 - first).min(limit as u64),
+            [.., piece @ ViewPiece::Kept(..)] if piece.length() >= limit as u64 => limit as u64,
+            _ => 0,
+        };
+        if shown == 0 || shown > end.len() as u64 {
+            let from = view.count().saturating_sub(limit as u64);
+            let items = view.read(driver, space, from, limit).await?;
+            return Ok((view, items));
+        }
+        let mut items = Vec::new();
+        for entry in end.into_iter().take(to_usize(shown)).rev() {
+            items.push(item(driver, space, entry).await?);
+        }
+        Ok((view, items))
     }
 
     fn of(items: &LogPage, overlays: LogPage) -> Result<Self> {

@@ -71,15 +71,7 @@ impl<K: StorageKind> ListStorage<K> {
 
     /// Items of the view from this position (counted from 0), at most `limit`.
     pub async fn range(&self, from: u64, limit: usize) -> Result<Vec<K::Item>> {
-        self.read_items(|_| from, limit).await
-    }
-
-    async fn read_items(
-        &self,
-        from: impl FnOnce(u64) -> u64,
-        limit: usize,
-    ) -> Result<Vec<K::Item>> {
-        let items = self.cell.read(self.session.tenant(), from, limit).await;
+        let items = self.cell.read(self.session.tenant(), |_| from, limit).await;
         self.session
             .seen(items.and_then(|items| Self::typed(&items)))
     }
@@ -97,8 +89,9 @@ impl<K: StorageKind> ListStorage<K> {
 
     /// The last items, in order.
     pub async fn tail(&self, limit: usize) -> Result<Vec<K::Item>> {
-        self.read_items(|count| count.saturating_sub(limit as u64), limit)
-            .await
+        let items = self.cell.tail(self.session.tenant(), limit).await;
+        self.session
+            .seen(items.and_then(|items| Self::typed(&items)))
     }
 
     /// True where the last read was answered by a secondary because the primary could not be reached: what was written
