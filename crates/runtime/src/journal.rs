@@ -300,7 +300,7 @@ pub(crate) fn worded_key(space: &Space, part: &str) -> ambit_storage::address::V
 /// The write that adds a step. The number makes it happen once, however often it is repeated.
 pub(crate) fn write(log: &LogKey, number: usize, step: &JournalStep) -> Result<BatchWrite> {
     let entry = NewEntry {
-        id: format!("{number:08}"),
+        id: format!("{}{number:08}", time_of(log)),
         body: Json::of(step)?,
     };
     Ok(BatchWrite::Append {
@@ -312,13 +312,18 @@ pub(crate) fn write(log: &LogKey, number: usize, step: &JournalStep) -> Result<B
 /// The write that adds what a call has used. Calls from inside a turn run at once, so that it has no number.
 pub(crate) fn write_used(log: &LogKey, used: ModelCallUsage) -> Result<BatchWrite> {
     let entry = NewEntry {
-        id: format!("used.{}", ids::unguessable()),
+        id: format!("{}used.{}", time_of(log), ids::unguessable()),
         body: Json::of(&JournalStep::Used(Box::new(used)))?,
     };
     Ok(BatchWrite::Append {
         log: log.clone(),
         entries: vec![entry],
     })
+}
+
+/// When the turn of this log began. Ids that begin with it are kept near to what else is written then.
+fn time_of(log: &LogKey) -> &str {
+    ids::time_part(log.name.split('/').nth(1).unwrap_or_default())
 }
 
 /// All entries of a log, each read as what it is.

@@ -12,6 +12,15 @@ pub fn ordered(clock: &Clock) -> String {
     id
 }
 
+/// What an ordered id says of the time at which it was made; nothing for other ids. Ids that begin with it are kept near to others of
+/// their time.
+pub fn time_part(id: &str) -> &str {
+    match id.len() {
+        26 => id.get(..10).unwrap_or_default(),
+        _ => "",
+    }
+}
+
 /// How long an id is that cannot be guessed.
 pub(crate) const UNGUESSABLE: u32 = 20;
 

@@ -2,16 +2,18 @@
 
 use super::{StreamEntry, tail};
 use crate::error::{Error, ErrorCode, Result};
-use ambit_storage::Json;
 use ambit_storage::address::LogKey;
 use ambit_storage::batch::{LogEntry, NewEntry};
 use ambit_storage::driver::{Driver, LogPage, LogRange};
+use ambit_storage::{Json, ids};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// So many rows are read at once.
 const PAGE: usize = 16;
 const LAST: &str = ".last";
+/// The letters that a row's number has.
+const DIGITS: usize = 12;
 
 /// A step on its way into the store. Its content is fixed, so that storing it again changes nothing.
 #[derive(Clone, Debug, Default)]
@@ -30,11 +32,14 @@ impl StreamRow {
         self.first + self.entries.len() as u64 - 1
     }
 
-    pub fn entry(&self) -> NewEntry {
+    /// As an entry of this log. Its id begins with the time of the turn, so that stores keep it near to what else is written then.
+    pub fn entry(&self, log: &LogKey) -> NewEntry {
+        let turn = log.name.split('/').nth(1).unwrap_or_default();
+        let time = ids::time_part(turn);
         let mark = if self.is_last { LAST } else { "" };
         let body = format!("[{}]", self.entries.join(","));
         NewEntry {
-            id: format!("{:012}{mark}", self.first),
+            id: format!("{time}{:0DIGITS$}{mark}", self.first),
             body: Json::stored(body),
         }
     }
@@ -205,11 +210,12 @@ fn open(log: &LogKey, page: &LogPage, after: u64) -> Result<StreamPage> {
 
 /// The number of a row's first entry, and whether the log ends with the row.
 fn number(log: &LogKey, row: &LogEntry) -> Result<(u64, bool)> {
-    let (digits, is_last) = match row.id.strip_suffix(LAST) {
-        Some(digits) => (digits, true),
+    let (id, is_last) = match row.id.strip_suffix(LAST) {
+        Some(id) => (id, true),
         None => (row.id.as_str(), false),
     };
-    match digits.parse() {
+    let digits = id.len().checked_sub(DIGITS).and_then(|at| id.get(at..));
+    match digits.unwrap_or_default().parse() {
         Ok(first) => Ok((first, is_last)),
         Err(_) => Err(corrupt(log, row, "its id is not a number")),
     }

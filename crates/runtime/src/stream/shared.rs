@@ -1,7 +1,6 @@
 //! What the writer of a log and its readers share.
 
 use super::pace::{StepKind, StoreDeadline};
-use super::row::StreamRow;
 use super::state::{StreamPhase, StreamState, StreamStep};
 use super::{StreamOptions, StreamTarget, tail};
 use crate::error::{Error, ErrorCode, Result};
@@ -140,7 +139,7 @@ impl SharedStream {
         let log = &self.place.log;
         let rows = (!step.rows.is_empty()).then(|| BatchWrite::Append {
             log: log.clone(),
-            entries: step.rows.iter().map(StreamRow::entry).collect(),
+            entries: step.rows.iter().map(|row| row.entry(log)).collect(),
         });
         let tail = step.tail.as_ref().map(|row| tail::write(log, row));
         let removal = step.removes_tail.then(|| tail::removal(log));
