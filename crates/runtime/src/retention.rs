@@ -68,6 +68,9 @@ struct ExpiryNote {
     /// The index row of the conversation's history.
     row: String,
     parts: Vec<TurnLogKind>,
+    /// What goes later. It gets a note of its own when this one is followed: most of it is never written with a turn.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    later: BTreeMap<Millis, Vec<TurnLogKind>>,
 }
 
 /// A turn that ends.
@@ -80,8 +83,8 @@ pub(crate) struct EndedTurn<'a> {
     pub is_traced: bool,
 }
 
-/// The writes that note when the turn's logs go.
-pub(crate) fn notes(ended: &EndedTurn<'_>, terms: RetentionPeriods) -> Result<Vec<BatchWrite>> {
+/// The write that notes when the turn's logs go.
+pub(crate) fn note(ended: &EndedTurn<'_>, terms: RetentionPeriods) -> Result<Option<BatchWrite>> {
     let mut due: BTreeMap<Millis, Vec<TurnLogKind>> = BTreeMap::new();
     let trace = ended.is_traced.then_some((terms.trace, TurnLogKind::Trace));
     for (term, part) in [(terms.stream, TurnLogKind::Stream)]
@@ -91,19 +94,28 @@ pub(crate) fn notes(ended: &EndedTurn<'_>, terms: RetentionPeriods) -> Result<Ve
         let at = ended.at.saturating_add(to_millis(term));
         due.entry(at).or_default().push(part);
     }
-    let note = |(at, parts)| {
-        let left = ExpiryNote {
-            tenant: ended.tenant.to_owned(),
-            row: ended.row.clone(),
-            parts,
-        };
-        Ok(BatchWrite::Apply {
-            key: Space::ended_turns().key(name(at, ended.request_id)),
-            op: Operation::Set(Json::of(&left)?.into()),
-            life: None,
-        })
+    let left = ExpiryNote {
+        tenant: ended.tenant.to_owned(),
+        row: ended.row.clone(),
+        parts: Vec::new(),
+        later: due,
     };
-    due.into_iter().map(note).collect()
+    left.next(ended.request_id)
+}
+
+impl ExpiryNote {
+    /// The write that notes what goes next of what goes later.
+    fn next(mut self, request_id: &str) -> Result<Option<BatchWrite>> {
+        let Some((at, parts)) = self.later.pop_first() else {
+            return Ok(None);
+        };
+        self.parts = parts;
+        Ok(Some(BatchWrite::Apply {
+            key: Space::ended_turns().key(name(at, request_id)),
+            op: Operation::Set(Json::of(&self)?.into()),
+            life: None,
+        }))
+    }
 }
 
 /// Names are ordered as the times in them.
@@ -148,13 +160,16 @@ async fn drop_due_in(core: &RuntimeCore, driver: &Arc<dyn Driver>) -> Result<usi
         for (name, entry) in &page {
             let request_id = name.split_once('/').map_or("", |(_, id)| id);
             match follow(core, request_id, &entry.value).await {
-                Ok(()) => done.push(forget(name)),
+                Ok(next) => {
+                    followed += 1;
+                    done.push(forget(name));
+                    done.extend(next);
+                }
                 Err(error) => {
                     tracing::warn!(turn.id = request_id, %error, "the logs of a turn are kept beyond their time");
                 }
             }
         }
-        followed += done.len();
         driver.commit(Batch::of(done)).await?;
         if is_last {
             break;
@@ -171,10 +186,14 @@ fn forget(name: &str) -> BatchWrite {
     }
 }
 
-/// Drops what a note names, wherever the conversation is now. There is nothing to do where it was removed.
-async fn follow(core: &RuntimeCore, request_id: &str, note: &Json) -> Result<()> {
+/// Drops what a note names, wherever the conversation is now, and returns the write that notes what goes later. There is nothing to
+/// do where it was removed.
+async fn follow(core: &RuntimeCore, request_id: &str, note: &Json) -> Result<Option<BatchWrite>> {
     let left: ExpiryNote = note.to()?;
     let mut row = row(core, &left).await?;
+    if row.is_none() {
+        return Ok(None);
+    }
     while let Some(found) = row.take() {
         let driver = core.stores.chain(&found.placement)?.driver().clone();
         let names = TurnKeys::new(Space::of(&found.tenant, &found.identity), request_id);
@@ -184,7 +203,7 @@ async fn follow(core: &RuntimeCore, request_id: &str, note: &Json) -> Result<()>
         row = self::row(core, &left).await?;
         row.take_if(|now| now.placement == found.placement);
     }
-    Ok(())
+    left.next(request_id)
 }
 
 /// The writes that end these parts.

@@ -290,7 +290,7 @@ impl Turn {
             at: ended_at,
             is_traced: self.output.trace.is_on(),
         };
-        writes.extend(retention::notes(&ended, periods)?);
+        writes.extend(retention::note(&ended, periods)?);
         Ok(writes)
     }
 

@@ -69,8 +69,8 @@ async fn a_turn_with_both_hooks_stays_within_its_budget() {
     let budget = WorkCounts {
         commits: 3,
         synced_commits: 2,
-        statements: 66,
-        pages: 34,
+        statements: 53,
+        pages: 32,
     };
     check(HOOKS, budget).await;
 }
@@ -80,8 +80,8 @@ async fn each_durable_write_to_memory_is_one_more_commit() {
     let budget = WorkCounts {
         commits: 5,
         synced_commits: 4,
-        statements: 76,
-        pages: 38,
+        statements: 63,
+        pages: 35,
     };
     check(REMEMBERING, budget).await;
 }

@@ -317,7 +317,7 @@ async fn g069_what_is_noted_of_a_removed_conversations_turns_tells_nothing_of_it
         .await
         .unwrap();
     let noted = notes(&*driver).await;
-    assert_eq!(noted.len(), 3, "stream, trace and request: {noted:?}");
+    assert_eq!(noted.len(), 2, "logs and request: {noted:?}");
     for (name, text) in &noted {
         for word in ["chat-1", "ann", "hello", "secret", "words"] {
             assert!(
@@ -327,7 +327,7 @@ async fn g069_what_is_noted_of_a_removed_conversations_turns_tells_nothing_of_it
         }
     }
     pass(&place, 30 * DAY);
-    assert_eq!(place.runtime.drop_expired().await, 2);
+    assert_eq!(place.runtime.drop_expired().await, 1);
     assert_eq!(notes(&*driver).await, []);
     let rows = driver.count(&RowFilter::default()).await.unwrap();
     assert_eq!(rows, 0);
