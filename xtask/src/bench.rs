@@ -25,7 +25,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         finish(lines, &options)?;
         return Ok(true);
     }
-    if !build()? {
+    if !build(options.profile())? {
         return Ok(false);
     }
     if options.peers {
@@ -35,7 +35,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     }
     let servers = options.servers()?;
     let mut results = Results::create(options.dir.join("results.jsonl"))?;
-    machine::describe(arguments, &options.dir, &mut results)?;
+    machine::describe(arguments, &options, &mut results)?;
     if servers.as_ref().is_some_and(Servers::are_private) {
         machine::describe_servers(&mut results)?;
     }
@@ -50,10 +50,11 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     Ok(is_well)
 }
 
-fn build() -> Result<bool> {
+fn build(profile: &str) -> Result<bool> {
     succeeds(&mut cargo(&[
         "build",
-        "--release",
+        "--profile",
+        profile,
         "--package",
         "ambit-bench",
         // The server, which some works start.

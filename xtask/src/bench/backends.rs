@@ -113,7 +113,7 @@ impl Options {
                 (None, _) => continue,
             };
             make(&folder)?;
-            let mut command = program();
+            let mut command = program(self.profile());
             command.args(["run", "--url", &url, "--backend", backend.name]);
             command.args(backend.arguments);
             if self.quick && !backend.arguments.contains(&"--quick") {
@@ -174,11 +174,12 @@ fn peers_works(pass: &Pass) -> String {
     works.join(",")
 }
 
-fn program() -> Command {
+fn program(profile: &str) -> Command {
     cargo(&[
         "run",
         "--quiet",
-        "--release",
+        "--profile",
+        profile,
         "--package",
         "ambit-bench",
         "--",

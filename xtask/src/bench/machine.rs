@@ -1,25 +1,25 @@
 //! What is known of the machine and of the versions that a run measures.
 
-use super::Results;
+use super::{Options, Results};
 use crate::process::{Result, root};
 use crate::servers;
 use std::path::Path;
 use std::process::Command;
 
 /// Keeps it. What the system does not say is left out.
-pub fn describe(arguments: &[String], stores: &Path, results: &mut Results) -> Result<()> {
+pub fn describe(arguments: &[String], options: &Options, results: &mut Results) -> Result<()> {
     let mut command = vec!["cargo xtask bench"];
     command.extend(arguments.iter().map(String::as_str));
     results.fact("command", &command.join(" "))?;
     let facts = [
         ("date", said("date", &["-u", "+%Y-%m-%d %H:%M UTC"])),
-        ("Ambit", commit()),
+        ("Ambit", commit(options.profile())),
         ("Rust", said("rustc", &["--version"])),
         ("processor", processor()),
         ("memory", memory()),
         ("kernel", said("uname", &["-sr"])),
         ("system", field("/etc/os-release", "PRETTY_NAME=")),
-        ("file system of the stores", file_system(stores)),
+        ("file system of the stores", file_system(&options.dir)),
     ];
     for (fact, value) in facts {
         if let Some(value) = value {
@@ -51,11 +51,13 @@ fn said(program: &str, arguments: &[&str]) -> Option<String> {
     Some(text.lines().next()?.trim().to_owned())
 }
 
-fn commit() -> Option<String> {
+fn commit(profile: &str) -> Option<String> {
     let commit = said("git", &["rev-parse", "--short=12", "HEAD"])?;
     let is_changed = said("git", &["status", "--porcelain", "--untracked-files=no"]).is_some();
     let changed = if is_changed { ", with changes" } else { "" };
-    Some(format!("commit {commit}{changed}, release build"))
+    Some(format!(
+        "commit {commit}{changed}, built with the profile {profile}"
+    ))
 }
 
 fn processor() -> Option<String> {

@@ -18,6 +18,7 @@ cargo xtask bench [OPTIONS]
   --tmpfs           the embedded stores in /dev/shm too, at every work and in every round; with --peers W1 and W8 are measured
                     there once without it
   --page DIR        where the page is written (docs, where everything was measured, else the folder of --dir)
+  --profile NAME    what is measured is built so (dist: what is published, which takes 20 minutes to build; release with --quick)
   --from FILE       measures nothing and makes the page of the lines in this file, beside it
 
 W3, W9, W10 and W11 take long and vary little: they are measured in the first round alone, but where --work names them. The command
@@ -37,6 +38,7 @@ pub struct Options {
     pub tmpfs: bool,
     pub minutes: u64,
     pub from: Option<PathBuf>,
+    profile: Option<String>,
     page: Option<PathBuf>,
 }
 
@@ -54,6 +56,7 @@ impl Options {
             tmpfs: false,
             minutes: 30,
             from: None,
+            profile: None,
             page: None,
         };
         let mut rest = arguments.iter();
@@ -74,11 +77,18 @@ impl Options {
                 "--dir" => options.dir = absolute(&value()?)?,
                 "--tmpfs" => options.tmpfs = true,
                 "--page" => options.page = Some(absolute(&value()?)?),
+                "--profile" => options.profile = Some(value()?),
                 "--from" => options.from = Some(absolute(&value()?)?),
                 _ => return Err(format!("{option} is unknown\n{HELP}")),
             }
         }
         Ok(Some(options))
+    }
+
+    /// The profile of cargo by which the programs are built.
+    pub fn profile(&self) -> &str {
+        let usual = if self.quick { "release" } else { "dist" };
+        self.profile.as_deref().unwrap_or(usual)
     }
 
     /// Where the page is written: that of the documentation is replaced only by a run of everything.
