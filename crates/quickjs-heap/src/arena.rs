@@ -12,6 +12,11 @@ pub const ARENA: usize = 1 << 20;
 /// Bytes of a word.
 const WORD: usize = size_of::<usize>();
 
+/// Words that are compared and written at once.
+pub const GROUP: usize = u64::BITS as usize;
+
+pub type WordGroup = [usize; GROUP];
+
 /// Before each block stands its size.
 const HEADER: usize = size_of::<usize>();
 
@@ -86,44 +91,49 @@ impl Arena {
         self.start.addr().get()
     }
 
-    /// Returns a copy of what was given, as words.
-    pub fn words(&self) -> Vec<usize> {
-        (0..self.used.get() / WORD)
-            .map(|at| self.word(at))
-            .collect()
+    /// Returns how many words were given.
+    pub fn length(&self) -> usize {
+        self.used.get() / WORD
     }
 
-    fn word(&self, at: usize) -> usize {
-        debug_assert!(at < ARENA / WORD);
-        // SAFETY: the word is within the arena, and is initialized: pages are zero when they are new, and what is written into
-        // them are words and the bytes of blocks.
-        unsafe { self.start.cast::<usize>().add(at).read() }
+    /// Says how many words were given.
+    pub fn set_length(&self, length: usize) {
+        self.used.set(length * WORD);
     }
 
-    /// Tells each word of what was given, and lets go of the memory.
+    /// Returns the words from this one on; those that were not given may be anything.
+    pub fn group(&self, first: usize) -> WordGroup {
+        assert!(first.is_multiple_of(GROUP) && first < ARENA / WORD);
+        // SAFETY: the words are within the arena, which is as long as whole groups, and are initialized: pages are zero when they
+        // are new, and what is written into them are words and the bytes of blocks.
+        unsafe { self.start.cast::<usize>().add(first).cast().read() }
+    }
+
+    /// Writes words, the first of them here.
     ///
     /// # Safety
     ///
-    /// Nobody reads or writes the arena until it was filled again.
-    pub unsafe fn empty(&self, mut each: impl FnMut(usize, usize)) {
-        for at in 0..self.used.get() / WORD {
-            each(at, self.word(at));
-        }
+    /// No reference to them is alive, and those that were given are meant.
+    pub unsafe fn write(&self, first: usize, words: &WordGroup) {
+        assert!(first.is_multiple_of(GROUP) && first < ARENA / WORD);
+        // SAFETY: as in `group`; the caller promises that nothing refers to the words.
+        unsafe { self.start.cast::<usize>().add(first).cast().write(*words) };
+    }
+
+    /// Has the system give the memory of so many words at once, which are all written next.
+    pub fn populate(&self, words: usize) {
+        self.pages.populate(words * WORD);
+    }
+
+    /// Lets go of the memory.
+    ///
+    /// # Safety
+    ///
+    /// Nobody reads or writes the arena until it was written again.
+    pub unsafe fn discard(&self) {
         // SAFETY: the caller promises that nobody reads it.
         unsafe { self.pages.discard(self.used.get()) };
     }
-
-    /// Writes each word of what was given.
-    ///
-    /// # Safety
-    ///
-    /// The arena was emptied, and the words are those that were told.
-    pub unsafe fn fill(&self, mut each: impl FnMut(usize) -> usize) {
-        for at in 0..self.used.get() / WORD {
-            // SAFETY: the word is within the arena, and nobody else reads or writes it.
-            unsafe { self.start.cast::<usize>().add(at).write(each(at)) };
-        }
-    }
 }
 
-const _: () = assert!(HEADER == ALIGNMENT);
+const _: () = assert!(HEADER == ALIGNMENT && ARENA.is_multiple_of(GROUP * WORD));

@@ -6,7 +6,7 @@ mod tests;
 use crate::arena::Arena;
 use crate::meter::MemoryMeter;
 use crate::outside::OutsideBlocks;
-use crate::put_aside::{EmptiedArena, HeapTemplate};
+use crate::put_aside::{ArenaDifference, HeapTemplate};
 use crate::size_class::{CLASSES, class, rounded};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::mem::MaybeUninit;
@@ -20,7 +20,7 @@ pub struct SnapshotHeap {
     free: [Cell<*mut FreeBlock>; CLASSES],
     outside: OutsideBlocks,
     snapshot: OnceCell<HeapSnapshot>,
-    emptied: RefCell<Option<(EmptiedArena, Arc<HeapTemplate>)>>,
+    emptied: RefCell<Option<(ArenaDifference, Arc<HeapTemplate>)>>,
     meter: RefCell<Arc<MemoryMeter>>,
 }
 
@@ -30,9 +30,16 @@ struct FreeBlock {
 }
 
 struct HeapSnapshot {
-    bytes: Box<[MaybeUninit<u8>]>,
+    bytes: SnapshotBytes,
     free: [*mut FreeBlock; CLASSES],
     counted: usize,
+}
+
+enum SnapshotBytes {
+    /// All of them.
+    Whole(Box<[MaybeUninit<u8>]>),
+    /// Those that are not what the template says.
+    Difference(ArenaDifference, Arc<HeapTemplate>),
 }
 
 impl SnapshotHeap {
@@ -183,8 +190,21 @@ impl SnapshotHeap {
 
     /// Takes the snapshot. Returns false, and takes none, if there is one already or if not everything lies in the arena.
     pub fn take_snapshot(&self) -> bool {
+        self.take(|| SnapshotBytes::Whole(self.arena.copy()))
+    }
+
+    /// Takes a snapshot of which only what differs from the template is kept. Restoring it takes longer than restoring a whole one.
+    /// Returns false, and takes none, as `take_snapshot` does.
+    pub fn take_small_snapshot(&self, template: &Arc<HeapTemplate>) -> bool {
+        self.take(|| {
+            let own = ArenaDifference::of(&self.arena, template);
+            SnapshotBytes::Difference(own, Arc::clone(template))
+        })
+    }
+
+    fn take(&self, bytes: impl FnOnce() -> SnapshotBytes) -> bool {
         let snapshot = || HeapSnapshot {
-            bytes: self.arena.copy(),
+            bytes: bytes(),
             free: std::array::from_fn(|class| self.free[class].get()),
             counted: self.meter.borrow().own(),
         };
@@ -209,17 +229,42 @@ impl SnapshotHeap {
         // copy is of this arena, and the caller promises that nothing refers to it.
         unsafe {
             self.outside.clear();
-            self.arena.write_back(&snapshot.bytes);
+            match &snapshot.bytes {
+                SnapshotBytes::Whole(bytes) => self.arena.write_back(bytes),
+                SnapshotBytes::Difference(own, template) => own.write_to(&self.arena, template),
+            }
         }
         for (list, first) in self.free.iter().zip(snapshot.free) {
             list.set(first);
         }
+        self.count_anew(snapshot.counted);
+        true
+    }
+
+    /// Lets go of all memory but the snapshot's; returns false, and does nothing, if there is none.
+    ///
+    /// # Safety
+    ///
+    /// As for `restore`. Until that returns nobody reads or writes a block, and nothing else is asked of this heap but to drop it.
+    pub unsafe fn empty(&self) -> bool {
+        if self.snapshot.get().is_none() {
+            return false;
+        }
+        // SAFETY: no outside block is of the snapshot, and the caller promises that nobody reads or writes any other.
+        unsafe {
+            self.outside.clear();
+            self.arena.discard();
+        }
+        self.count_anew(0);
+        true
+    }
+
+    /// Counts to a meter without a limit from now on. Others may hold the old one still: what was counted to it is in use no more.
+    fn count_anew(&self, counted: usize) {
         let meter = MemoryMeter::unlimited();
-        meter.add(snapshot.counted);
-        // Others may hold the old meter still: what was counted to it is in use no more.
+        meter.add(counted);
         let before = self.meter.replace(Arc::new(meter));
         before.give(before.own());
-        true
     }
 
     /// Returns a picture of the heap as it is now, for `put_aside` of this and other heaps.
@@ -235,8 +280,9 @@ impl SnapshotHeap {
     pub unsafe fn put_aside(&self, template: &Arc<HeapTemplate>) {
         let mut emptied = self.emptied.borrow_mut();
         if emptied.is_none() {
+            let own = ArenaDifference::of(&self.arena, template);
             // SAFETY: the caller promises what this needs.
-            let own = unsafe { EmptiedArena::empty(&self.arena, template) };
+            unsafe { self.arena.discard() };
             *emptied = Some((own, Arc::clone(template)));
         }
     }
@@ -245,7 +291,7 @@ impl SnapshotHeap {
     pub fn take_up(&self) {
         if let Some((own, template)) = self.emptied.take() {
             // SAFETY: this arena was emptied, and compared with this template.
-            unsafe { own.fill(&self.arena, &template) };
+            unsafe { own.write_to(&self.arena, &template) };
         }
     }
 }

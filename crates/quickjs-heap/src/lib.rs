@@ -50,7 +50,9 @@
 //!
 //! # What a snapshot is
 //!
-//! A copy of the used part of the arena, the heads of the free lists, and what was counted. A heap has at most one.
+//! A copy of the used part of the arena, the heads of the free lists, and what was counted. A heap has at most one. A small one
+//! ([`SnapshotHeap::take_small_snapshot`]) keeps of the arena what differs from a [`HeapTemplate`]; between its runs the heap can let
+//! go of its memory ([`SnapshotHeap::empty`]).
 //! [`SnapshotHeap::take_snapshot`] refuses while there are outside blocks, so that the copy is all there is (invariant 5).
 //! Pointers are not translated: a snapshot is restored in place, and every pointer in it is valid again because the block it
 //! points at is where it was, with the bytes it had.

@@ -18,6 +18,12 @@ impl Pages {
         self.start
     }
 
+    /// Has the system give the memory behind the first `size` bytes, rounded up to whole pages, at once: it would take several times
+    /// as long page by page, where each is first touched.
+    pub fn populate(&self, size: usize) {
+        system::populate(self.start, size.min(self.size));
+    }
+
     /// Lets go of the memory behind the first `size` bytes, rounded up to whole pages. They may be written again; until then it is
     /// not said what they are.
     ///
@@ -58,6 +64,14 @@ mod system {
         NonNull::new(start.cast())
     }
 
+    pub fn populate(start: NonNull<u8>, size: usize) {
+        #[cfg(target_os = "linux")]
+        // SAFETY: these pages are ours, and what they hold stays. Without success they are given where they are touched.
+        let _ = unsafe { madvise(start.as_ptr().cast(), size, Advice::LinuxPopulateWrite) };
+        #[cfg(not(target_os = "linux"))]
+        let _ = (start, size);
+    }
+
     /// # Safety
     ///
     /// The memory was reserved, and nobody reads it before it is written.
@@ -84,6 +98,8 @@ mod system {
         // SAFETY: an arena is not empty.
         NonNull::new(unsafe { alloc_zeroed(layout(size)?) })
     }
+
+    pub fn populate(_: NonNull<u8>, _: usize) {}
 
     /// # Safety
     ///

@@ -160,6 +160,35 @@ fn a_restored_heap_is_as_it_was() {
 }
 
 #[test]
+fn a_small_snapshot_is_restored_byte_for_byte() {
+    let mut like = Blocks::new(8);
+    like.work(700, 300);
+    let template = Arc::new(like.heap.template());
+    let mut blocks = Blocks::new(9);
+    // SAFETY: without a snapshot nothing is done.
+    assert!(!unsafe { blocks.heap.empty() });
+    blocks.work(1_000, 300);
+    assert!(blocks.heap.take_small_snapshot(&template));
+    assert!(!blocks.heap.take_snapshot());
+    let (kept, used) = (blocks.all.clone(), blocks.used());
+    for emptied in [false, true, true, false] {
+        let meter = Arc::new(MemoryMeter::new(64 << 20));
+        blocks.heap.count_to(&meter);
+        blocks.work(3_000, 1_000);
+        blocks.work(200, 50_000);
+        blocks.check();
+        blocks.all.clone_from(&kept);
+        // SAFETY: blocks made since the snapshot are forgotten, and none is read before it is restored.
+        unsafe {
+            assert_eq!(emptied, emptied && blocks.heap.empty());
+            assert!(blocks.heap.restore());
+        }
+        blocks.check();
+        assert_eq!((blocks.counted(), meter.own()), (used, 0));
+    }
+}
+
+#[test]
 fn a_restored_heap_gives_the_same_blocks_again() {
     let mut blocks = Blocks::new(3);
     blocks.work(500, 300);
