@@ -154,6 +154,11 @@ impl RuntimeMemory {
         self.0.take_snapshot()
     }
 
+    /// Takes a snapshot of which little is kept; false if the runtime is too large for one.
+    pub fn take_small_snapshot(&self, template: &Arc<HeapTemplate>) -> bool {
+        self.0.take_small_snapshot(template)
+    }
+
     /// Makes the runtime as it was when the snapshot was taken; false if there is none.
     ///
     /// Only `run` calls this, behind a run: it has then left `Context::with`, so that no code of the runtime runs and
@@ -166,7 +171,20 @@ impl RuntimeMemory {
         unsafe { self.0.restore() }
     }
 
-    /// A picture of the runtime as it is now, for `put_aside` of others.
+    /// Waits without the runtime's memory, and then makes the runtime as it was when the snapshot was taken; false, without
+    /// waiting, if there is none.
+    ///
+    /// Only `run` calls this, as it calls `restore`; `wait` touches nothing of the runtime.
+    pub fn restore_behind(&self, wait: impl FnOnce()) -> bool {
+        // SAFETY: as in `restore`, and until `wait` returns the fiber is paused, so that no code of its runtime runs.
+        let is_empty = unsafe { self.0.empty() };
+        if is_empty {
+            wait();
+        }
+        is_empty && self.restore()
+    }
+
+    /// A picture of the runtime as it is now, to which others are compared.
     pub fn template(&self) -> Arc<HeapTemplate> {
         Arc::new(self.0.template())
     }

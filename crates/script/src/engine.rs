@@ -25,8 +25,9 @@ use tokio::sync::mpsc;
 pub struct EngineSettings {
     /// Threads that run scripts; one for each core is right.
     pub threads: usize,
-    /// Runtimes kept for further runs at most, each with up to a megabyte and a half and the stack that its scripts have
-    /// touched. A quarter of them is made ahead of time; those beyond it are freed when they were not used for ten seconds.
+    /// Runtimes kept with their memory for further runs at most, each with up to a megabyte and a half and the stack that its
+    /// scripts have touched. A quarter of them is made ahead of time; those beyond it, and those without memory, are freed when
+    /// they were not used for ten seconds.
     pub warm: usize,
     /// Restores a runtime behind each run and uses it again. Without it each run has a runtime of its own, which is freed behind
     /// it: the same outcomes, for several times the processor time of a short run.

@@ -12,7 +12,7 @@ use crate::bare::{FiberPauser, RuntimeMemory};
 use crate::error::{Error, Result};
 use crate::prelude::Prelude;
 use crate::program::{FunctionExport, Program};
-use crate::task::{JobSlot, PauseReason, RunJob, RunOutcome};
+use crate::task::{JobSlot, PauseReason, RunJob, RunOutcome, RuntimeReuse};
 use crate::value::{JsValue, ValueReader, to_js};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, Evaluated};
@@ -22,12 +22,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// What a fiber does: makes a runtime, and does one run after another in it. Behind each of them everything in the runtime is
-/// put back as it was made; a runtime that is not to be kept is freed behind its only run.
+/// put back as it was made; a runtime that is not to be used again is freed behind its only run.
 pub fn fiber_body(
     pauser: FiberPauser<PauseReason>,
     prelude: &Arc<Prelude>,
     slot: &JobSlot,
-    is_kept: bool,
+    reuse: RuntimeReuse,
 ) {
     let world = Rc::new(RunContext::new(pauser, Arc::clone(prelude)));
     let made = make(&world);
@@ -35,10 +35,13 @@ pub fn fiber_body(
     let _end = ForgetOnDrop(Rc::clone(&world));
     if let Ok(made) = &made {
         let template = prelude.template.get_or_init(|| made.memory.template());
-        if is_kept {
-            made.keep(&world);
-        } else {
-            world.put_memory_aside(&made.memory, template);
+        match reuse {
+            RuntimeReuse::Ready => made.keep(&world),
+            RuntimeReuse::Emptied => {
+                world.put_memory_aside(&made.memory, template);
+                made.memory.take_small_snapshot(template);
+            }
+            RuntimeReuse::Never => world.put_memory_aside(&made.memory, template),
         }
     }
     loop {
@@ -59,7 +62,15 @@ pub fn fiber_body(
             return;
         };
         made.raise_panic(&world);
-        if !made.memory.restore() {
+        let is_restored = match reuse {
+            RuntimeReuse::Ready => made.memory.restore(),
+            RuntimeReuse::Emptied => {
+                let wait = || world.pauser.pause(PauseReason::Warm);
+                made.memory.restore_behind(wait)
+            }
+            RuntimeReuse::Never => false,
+        };
+        if !is_restored {
             return;
         }
     }

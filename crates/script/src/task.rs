@@ -77,6 +77,18 @@ pub type JobSlot = Arc<Mutex<Option<RunJob>>>;
 pub struct FiberRunner {
     pub fiber: Fiber<PauseReason>,
     pub slot: JobSlot,
+    pub reuse: RuntimeReuse,
+}
+
+/// What becomes of a runtime behind a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum RuntimeReuse {
+    /// It is restored at once, and has its memory until it is used again.
+    Ready,
+    /// It waits without memory, and is restored when it is used again.
+    Emptied,
+    /// It is freed.
+    Never,
 }
 
 /// Finds a thread for tasks that are ready.

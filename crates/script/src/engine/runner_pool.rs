@@ -5,7 +5,7 @@ use super::unused::UnusedList;
 use crate::bare::{Fiber, FiberPauser, FiberStep};
 use crate::error::Error;
 use crate::prelude::Prelude;
-use crate::task::{FiberRunner, JobSlot, PauseReason};
+use crate::task::{FiberRunner, JobSlot, PauseReason, RuntimeReuse};
 use corosensei::stack::DefaultStack;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -19,11 +19,16 @@ const BESIDE: usize = 2 << 20;
 /// Of so many runtimes that are kept, one is made ahead of time: those that work come back.
 const AHEAD: usize = 4;
 
-/// What a fiber does, from the making of its runtime to its end; it is told whether its runtime is kept for further runs.
-pub type FiberBody = fn(FiberPauser<PauseReason>, &Arc<Prelude>, &JobSlot, bool);
+/// How many runtimes are kept at most without memory. Each has the stack that its scripts have touched.
+const MAX_EMPTIED: usize = 1024;
+
+/// What a fiber does, from the making of its runtime to its end; it is told what becomes of its runtime behind each run.
+pub type FiberBody = fn(FiberPauser<PauseReason>, &Arc<Prelude>, &JobSlot, RuntimeReuse);
 
 pub struct RunnerPool {
     ready: Mutex<UnusedList<FiberRunner>>,
+    /// Runtimes without memory.
+    emptied: Mutex<UnusedList<FiberRunner>>,
     /// Stacks of fibers that have finished.
     stacks: Mutex<UnusedList<DefaultStack>>,
     kept: Arc<AtomicUsize>,
@@ -48,6 +53,7 @@ impl RunnerPool {
     pub fn new(settings: &EngineSettings, prelude: Arc<Prelude>, body: FiberBody) -> Self {
         Self {
             ready: Mutex::default(),
+            emptied: Mutex::default(),
             stacks: Mutex::default(),
             kept: Arc::default(),
             most: settings.warm,
@@ -70,13 +76,17 @@ impl RunnerPool {
     /// When there will be something that nobody has used for too long; `None` if only what is made ahead is left.
     pub fn next_unused(&self) -> Option<Instant> {
         let runtimes = self.ready.lock().next_unused(self.ahead());
+        let emptied = self.emptied.lock().next_unused(0);
         let stacks = self.stacks.lock().next_unused(0);
-        runtimes.into_iter().chain(stacks).min()
+        [runtimes, emptied, stacks].into_iter().flatten().min()
     }
 
     /// Frees one runtime or stack that nobody has used for too long.
     pub fn free_unused(&self, now: Instant) {
-        let unused = self.ready.lock().take_unused(self.ahead(), now);
+        let mut unused = self.ready.lock().take_unused(self.ahead(), now);
+        if unused.is_none() {
+            unused = self.emptied.lock().take_unused(0, now);
+        }
         match unused {
             Some(runner) => self.finish(runner),
             None => drop(self.stacks.lock().take_unused(0, now)),
@@ -112,7 +122,8 @@ impl RunnerPool {
     }
 
     fn take_ready(&self) -> Option<FiberRunner> {
-        self.ready.lock().pop()
+        let ready = self.ready.lock().pop();
+        ready.or_else(|| self.emptied.lock().pop())
     }
 
     fn make_cold(&self) -> Result<FiberRunner, Error> {
@@ -124,15 +135,29 @@ impl RunnerPool {
                 .map_err(|error| Error::Internal(format!("no stack for a script: {error}")))?,
         };
         let (room, body) = (self.room(), self.body);
+        let reuse = match &room {
+            Some(_) => RuntimeReuse::Ready,
+            None if self.restore => RuntimeReuse::Emptied,
+            None => RuntimeReuse::Never,
+        };
         let fiber = Fiber::new(stack, move |pauser| {
-            body(pauser, &prelude, &job, room.is_some());
+            let _room = room;
+            body(pauser, &prelude, &job, reuse);
         });
-        Ok(FiberRunner { fiber, slot })
+        Ok(FiberRunner { fiber, slot, reuse })
     }
 
-    /// Takes back one that is ready for another job.
+    /// Takes back one that can do another job.
     pub fn take_back(&self, runner: FiberRunner) {
-        self.ready.lock().push(runner);
+        if runner.reuse == RuntimeReuse::Ready {
+            return self.ready.lock().push(runner);
+        }
+        let mut emptied = self.emptied.lock();
+        if emptied.len() < MAX_EMPTIED {
+            return emptied.push(runner);
+        }
+        drop(emptied);
+        self.finish(runner);
     }
 
     /// Takes back the stack of a fiber that has finished.

@@ -23,11 +23,6 @@ const TURN: Duration = Duration::from_millis(5);
 /// A host call that took less time counts to its run: to ask for the thread's processor time would take as long.
 const CHEAP_CALL: Duration = Duration::from_micros(20);
 
-/// To put memory aside takes a small part of this.
-const LONG_WAIT: Duration = Duration::from_millis(5);
-/// A run that has waited so often for less keeps its memory, until it has waited longer.
-const SHORT_WAITS: u32 = 4;
-
 /// The host side of a run.
 pub struct RunContext {
     /// Puts the run aside.
@@ -47,7 +42,6 @@ pub struct RunContext {
     resumed: Cell<Instant>,
     /// What is put aside while the run waits; nothing of a runtime that is kept for others.
     memory: OnceCell<(RuntimeMemory, Arc<HeapTemplate>)>,
-    short_waits: Cell<u32>,
 }
 
 /// A host call that has returned a promise.
@@ -80,7 +74,6 @@ impl RunContext {
             counted: Cell::new(Duration::ZERO),
             resumed: Cell::new(Instant::now()),
             memory: OnceCell::new(),
-            short_waits: Cell::new(0),
         }
     }
 
@@ -212,27 +205,22 @@ impl RunContext {
         let _ = self.memory.set(both);
     }
 
-    /// Puts the run aside until something comes; true if it must end.
-    fn pause_without_memory(&self, task: &RunTask) -> bool {
-        let short = self.short_waits.get();
-        let began = Instant::now();
+    /// Puts the run aside until something comes, without its memory if many wait; true if it must end.
+    fn pause_in_little_memory(&self, task: &RunTask) -> bool {
         let wait = || self.pause(task, PauseReason::Wait);
-        let must_end = match self.memory.get() {
-            // The run does not pay for what is done with its memory.
-            Some((memory, template)) if short < SHORT_WAITS => {
-                self.count(task);
-                let must_end = memory.put_aside(template, || {
-                    self.counted.set(thread_time());
-                    wait()
-                });
-                self.counted.set(thread_time());
-                must_end
-            }
-            _ => wait(),
+        let Some((memory, template)) = self.memory.get() else {
+            return wait();
         };
-        let is_short = began.elapsed() < LONG_WAIT;
-        self.short_waits
-            .set(if is_short { short.saturating_add(1) } else { 0 });
+        if let Some(_place) = self.prelude.waiting.place() {
+            return wait();
+        }
+        // The run does not pay for what is done with its memory.
+        self.count(task);
+        let must_end = memory.put_aside(template, || {
+            self.counted.set(thread_time());
+            wait()
+        });
+        self.counted.set(thread_time());
         must_end
     }
 
@@ -245,7 +233,7 @@ impl RunContext {
             if let Some(message) = task.next_message() {
                 return Some(message);
             }
-            if self.pause_without_memory(task) {
+            if self.pause_in_little_memory(task) {
                 return None;
             }
         }
