@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
+use std::task::{Wake, Waker};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -25,7 +26,10 @@ pub enum PauseReason {
     Yield,
     /// It waits for a message.
     Wait,
-    /// It asks the host; the answer comes as a message of this number.
+    /// It asks the host; the answer comes as a message of this number. A call that is not answered at once is asked again when it
+    /// says so: the script stands still for it.
+    FirstCall(u64, HostFuture),
+    /// The same, but a call that is not answered at once is left to whoever waits for the run.
     Call(u64, HostFuture),
 }
 
@@ -37,6 +41,8 @@ pub enum TaskMessage {
     Callback(CallbackCall),
     /// The next function to call.
     Call(Box<RunJob>),
+    /// A host call that waits on this side can be asked again.
+    AskAgain(u64),
 }
 
 /// What a run leaves behind.
@@ -113,6 +119,22 @@ pub struct RunTask {
     messages: Mutex<VecDeque<TaskMessage>>,
     state: Mutex<TaskState>,
     result: Mutex<Option<oneshot::Sender<Result<RunOutcome, Error>>>>,
+    /// Host calls that were asked once and wait to be asked again.
+    asked: Mutex<Vec<(u64, HostFuture)>>,
+}
+
+/// Has the run ask a host call again. It must not keep the run, which has the call.
+struct CallWaker {
+    task: Weak<RunTask>,
+    number: u64,
+}
+
+impl Wake for CallWaker {
+    fn wake(self: Arc<Self>) {
+        if let Some(task) = self.task.upgrade() {
+            task.send(TaskMessage::AskAgain(self.number));
+        }
+    }
 }
 
 enum TaskState {
@@ -152,6 +174,7 @@ impl RunTask {
             messages: Mutex::new(VecDeque::new()),
             state: Mutex::new(TaskState::New),
             result: Mutex::new(None),
+            asked: Mutex::default(),
         })
     }
 
@@ -187,6 +210,31 @@ impl RunTask {
     /// Takes the oldest message.
     pub fn next_message(&self) -> Option<TaskMessage> {
         self.messages.lock().pop_front()
+    }
+
+    /// What asks a host call again.
+    pub fn waker(self: &Arc<Self>, number: u64) -> Waker {
+        let task = Arc::downgrade(self);
+        Waker::from(Arc::new(CallWaker { task, number }))
+    }
+
+    /// Keeps a host call until its waker has been called.
+    pub fn keep_call(&self, number: u64, future: HostFuture) {
+        self.asked.lock().push((number, future));
+    }
+
+    /// Takes a host call to ask it again; `None` if it was dropped or asked again already.
+    pub fn take_call(&self, number: u64) -> Option<HostFuture> {
+        let mut asked = self.asked.lock();
+        let at = asked.iter().position(|(other, _)| *other == number)?;
+        Some(asked.swap_remove(at).1)
+    }
+
+    /// Drops the host calls that wait to be asked again.
+    pub fn drop_calls(&self) {
+        let asked = std::mem::take(&mut *self.asked.lock());
+        // Not under the lock: what is dropped may wake others.
+        drop(asked);
     }
 
     /// Makes a waiting run ready for a thread.

@@ -76,6 +76,7 @@ impl ProgramInstance {
         mut answer: oneshot::Receiver<Result<RunOutcome>>,
         name: &str,
     ) -> Result<RunOutcome> {
+        let _waiting = DropCalls(Arc::clone(&self.task));
         let mut calls = FuturesUnordered::new();
         let mut running = HashMap::new();
         let budget = &self.task.budget;
@@ -112,6 +113,7 @@ impl ProgramInstance {
                     self.task.budget.stop(StopReason::Wall);
                     self.task.wake();
                     calls.clear();
+                    self.task.drop_calls();
                     end.as_mut().reset(Instant::now() + GRACE);
                 }
             }
@@ -145,6 +147,15 @@ impl Drop for CancelOnDrop {
             task.budget.stop(StopReason::Cancelled);
             task.wake();
         }
+    }
+}
+
+/// Drops the host calls that nobody waits for any more.
+struct DropCalls(Arc<RunTask>);
+
+impl Drop for DropCalls {
+    fn drop(&mut self) {
+        self.0.drop_calls();
     }
 }
 

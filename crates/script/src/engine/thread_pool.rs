@@ -162,8 +162,16 @@ impl ThreadPool {
         };
         loop {
             match resume(&mut runner.fiber) {
+                Some(FiberStep::Paused(PauseReason::FirstCall(number, future))) => {
+                    if let Some(future) = ask(task, number, future, &task.waker(number)) {
+                        task.keep_call(number, future);
+                    }
+                }
                 Some(FiberStep::Paused(PauseReason::Call(number, future))) => {
-                    first_poll(task, number, future);
+                    if let Some(future) = ask(task, number, future, Waker::noop()) {
+                        // If nobody waits any more, the run has been stopped and will not wait for this answer.
+                        let _ = task.requests.send(TaskRequest::Call(number, future));
+                    }
                 }
                 Some(FiberStep::Paused(PauseReason::Yield)) => return task.requeue(runner, self),
                 Some(FiberStep::Paused(PauseReason::Wait)) => match task.park(runner) {
@@ -255,19 +263,23 @@ fn resume(fiber: &mut Fiber<PauseReason>) -> Option<FiberStep<PauseReason>> {
     catch_unwind(AssertUnwindSafe(|| fiber.resume())).ok()
 }
 
-/// Asks a host call once, here on the thread's own stack: many are answered at once and need no other thread.
-fn first_poll(task: &Arc<RunTask>, number: u64, mut future: HostFuture) {
+/// Asks a host call, here on the thread's own stack: many are answered at once and need no other thread, and many of the others
+/// when they are asked again. Returns a call that is not answered.
+fn ask(
+    task: &Arc<RunTask>,
+    number: u64,
+    mut future: HostFuture,
+    waker: &Waker,
+) -> Option<HostFuture> {
     let _runtime = task.runtime.enter();
-    let mut context = Context::from_waker(Waker::noop());
+    let mut context = Context::from_waker(waker);
     let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
     match polled {
         Ok(Poll::Ready(reply)) => task.post(TaskMessage::Reply(number, reply)),
-        Ok(Poll::Pending) => {
-            // If nobody waits any more, the run has been stopped and will not wait for this answer.
-            let _ = task.requests.send(TaskRequest::Call(number, future));
-        }
+        Ok(Poll::Pending) => return Some(future),
         Err(_) => task.post(TaskMessage::Reply(number, Err(HostError::panicked()))),
     }
+    None
 }
 
 fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {

@@ -6,7 +6,7 @@ use crate::error::HostError;
 use crate::host::{
     Callback, CallbackCall, CallbackReceiver, HostCall, HostValue, ParentRun, ReturnKind,
 };
-use crate::task::{RunTask, TaskMessage};
+use crate::task::{PauseReason, RunTask, TaskMessage};
 use crate::value::{JsValue, ValueReader, json_to_js, to_js};
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Persistent, Result};
 use serde_json::Value;
@@ -64,17 +64,17 @@ pub fn call<'js>(
         run: ParentRun(Arc::clone(&task.budget)),
     };
     let future = Box::pin(async move { host.call(call).await });
-    if world.ask(&task, number, future) {
+    let is_promise = target.returns == ReturnKind::Promise;
+    // What a promise stands for goes on while the script does.
+    let reason = match is_promise {
+        true => PauseReason::Call,
+        false => PauseReason::FirstCall,
+    };
+    if world.ask(&task, reason(number, future)) {
         return Err(world.terminate(ctx));
     }
-    if target.returns == ReturnKind::Promise {
-        let functions = functions.into_iter();
-        let kept = functions.map(|(_, function)| Persistent::save(ctx, function));
-        let promised = PendingPromise {
-            functions: kept.collect(),
-            threw: None,
-        };
-        world.promised.borrow_mut().insert(number, promised);
+    if is_promise {
+        keep_promise(world, ctx, number, functions);
         return number.into_js(ctx);
     }
     answer(
@@ -87,6 +87,22 @@ pub fn call<'js>(
             make: asked.make.clone(),
         },
     )
+}
+
+/// Keeps the functions that were given to a promised call until it is settled.
+fn keep_promise<'js>(
+    world: &RunContext,
+    ctx: &Ctx<'js>,
+    number: u64,
+    functions: Vec<(String, Function<'js>)>,
+) {
+    let functions = functions.into_iter();
+    let kept = functions.map(|(_, function)| Persistent::save(ctx, function));
+    let promised = PendingPromise {
+        functions: kept.collect(),
+        threw: None,
+    };
+    world.promised.borrow_mut().insert(number, promised);
 }
 
 /// The arguments as JSON, and the numbers of those that are `undefined`.

@@ -3,7 +3,7 @@
 use super::calls::{promised_callback, settle_call};
 use super::run_context::RunContext;
 use crate::host::HostValue;
-use crate::task::{RunTask, TaskMessage};
+use crate::task::{PauseReason, RunTask, TaskMessage};
 use crate::value::JsValue;
 use rquickjs::promise::PromiseState;
 use rquickjs::{Ctx, Function, Object, Promise, Result};
@@ -87,7 +87,7 @@ fn ask_to_be_woken(world: &RunContext, task: &RunTask, at: Instant) {
         tokio::time::sleep_until(at.into()).await;
         Ok(HostValue::Undefined)
     });
-    world.ask(task, 0, future);
+    world.ask(task, PauseReason::Call(0, future));
 }
 
 fn deliver<'js>(
@@ -101,7 +101,7 @@ fn deliver<'js>(
         TaskMessage::Reply(0, _) => Ok(()),
         TaskMessage::Reply(number, reply) => settle_call(world, ctx, core, number, reply),
         TaskMessage::Callback(call) => promised_callback(world, ctx, call),
-        // The next function is called only after this one.
-        TaskMessage::Call(_) => Ok(()),
+        // Only calls that the script stands still for are asked again, and the next function is called only after this one.
+        TaskMessage::AskAgain(_) | TaskMessage::Call(_) => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use super::exception;
 use super::run_context::RunContext;
 use crate::error::HostError;
 use crate::host::{HostCall, HostValue, ParentRun};
-use crate::task::TaskRequest;
+use crate::task::{PauseReason, TaskRequest};
 use crate::value::{JsValue, ValueReader};
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result};
 use std::rc::Rc;
@@ -131,7 +131,7 @@ fn log<'js>(
         let answered: std::result::Result<HostValue, HostError> = host.call(call).await;
         answered
     });
-    if world.ask(&task, 0, future) {
+    if world.ask(&task, PauseReason::Call(0, future)) {
         return Err(world.terminate(ctx));
     }
     Ok(())

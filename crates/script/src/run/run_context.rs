@@ -9,7 +9,7 @@ use crate::limits::StopReason;
 use crate::prelude::Prelude;
 use crate::program::Program;
 use crate::run::timers::RunTimers;
-use crate::task::{HostFuture, PauseReason, RunJob, RunTask, TaskMessage};
+use crate::task::{PauseReason, RunJob, RunTask, TaskMessage};
 use ambit_quickjs_heap::HeapTemplate;
 use rquickjs::{Ctx, Function, Persistent, Result, Value};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -172,12 +172,12 @@ impl RunContext {
         self.resume(task).is_some()
     }
 
-    /// Puts the run aside while its thread asks the host once; true if the run must end. Whatever the answer, the same thread
+    /// Puts the run aside while its thread makes a call; true if the run must end. Whatever the answer, the same thread
     /// goes on with it at once, unless it is the turn of others: a loop of calls that are all answered at once would keep it.
-    pub fn ask(&self, task: &RunTask, number: u64, future: HostFuture) -> bool {
+    pub fn ask(&self, task: &RunTask, call: PauseReason) -> bool {
         let asked = Instant::now();
         let overdue = task.budget.put_aside();
-        self.pauser.pause(PauseReason::Call(number, future));
+        self.pauser.pause(call);
         let took = asked.elapsed();
         let must_end = if took < CHEAP_CALL {
             task.budget.go_on(overdue);
@@ -189,6 +189,12 @@ impl RunContext {
             self.count(task).is_some()
         };
         must_end || self.give_way(task, asked + took)
+    }
+
+    /// Asks a call again that has said so; true if the run must end.
+    pub fn ask_again(&self, task: &RunTask, number: u64) -> bool {
+        let call = task.take_call(number);
+        call.is_some_and(|future| self.ask(task, PauseReason::Call(number, future)))
     }
 
     fn resume(&self, task: &RunTask) -> Option<StopReason> {
@@ -230,10 +236,12 @@ impl RunContext {
             if task.budget.stopped().is_some() {
                 return None;
             }
-            if let Some(message) = task.next_message() {
-                return Some(message);
-            }
-            if self.pause_in_little_memory(task) {
+            let must_end = match task.next_message() {
+                Some(TaskMessage::AskAgain(number)) => self.ask_again(task, number),
+                Some(message) => return Some(message),
+                None => self.pause_in_little_memory(task),
+            };
+            if must_end {
                 return None;
             }
         }

@@ -123,6 +123,31 @@ async fn cancelling_a_run_cancels_its_host_call_and_its_code() {
     dropped.notified().await;
 }
 
+#[tokio::test]
+async fn a_call_that_a_script_waits_for_is_asked_twice_on_a_thread_for_scripts() {
+    struct Asked;
+    #[async_trait]
+    impl Host for Asked {
+        async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
+            let is_for_scripts = || thread::current().name() == Some("script");
+            let first = is_for_scripts();
+            tokio::task::yield_now().await;
+            let second = is_for_scripts();
+            tokio::task::yield_now().await;
+            Ok(json!([first, second, is_for_scripts()]).into())
+        }
+    }
+    let surface = HostApi {
+        globals: vec![HostMethod::new("ask"), HostMethod::promise("askLater")],
+        ..HostApi::default()
+    };
+    let text = "export async function Create() { return [ask(), await askLater()]; }";
+    let outcome = hosted(surface, Asked, text, vec![]).await.unwrap();
+    // What a promise stands for goes on while the script does.
+    let expected = json!([[true, true, false], [true, false, false]]);
+    assert_eq!(outcome.value, Some(expected));
+}
+
 /// A host whose calls are all answered at once.
 struct Ready {
     /// Calls of `hold` that have begun.
