@@ -104,7 +104,7 @@ async fn g137_a_newer_file_is_refused_by_both_versions_and_left_alone() {
     let before = std::fs::read(&file).unwrap();
     let error = sqlite(&file, "").await.unwrap_err().to_string();
     assert!(
-        error.contains("version 77") && error.contains("up to 1"),
+        error.contains("version 77") && error.contains("up to 2"),
         "{error}"
     );
     assert_eq!(std::fs::read(&file).unwrap(), before);

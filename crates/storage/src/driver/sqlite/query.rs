@@ -1,7 +1,7 @@
 //! Questions to the index. The text of a query is put together from the constants of this file and nothing else; what
 //! was asked for is bound. Which index leads to the rows is said here, because without statistics SQLite guesses.
 
-use super::database_file::{SqliteResult, signed};
+use super::database_file::{SqliteResult, signed, unsigned};
 use super::log;
 use super::rows::{COLUMNS, ITEMS_LOG, read_row};
 use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder, Viewer};
@@ -35,6 +35,35 @@ const fn access_path(is_open: fn(&RowFilter) -> bool, from: &'static str) -> Acc
     }
 }
 
+/// Stands for the walks that lead together to what a person may see.
+const VISIBLE: &str = "";
+
+/// A walk to rows that a person may see. Each row is on one of them, and each leads to its rows in order, so that a page is
+/// merged of their beginnings.
+struct VisibleWalk {
+    from: &'static str,
+    by_activity: &'static str,
+    condition: &'static str,
+}
+
+const VISIBLE_WALKS: &[VisibleWalk] = &[
+    VisibleWalk {
+        from: "identity i INDEXED BY identity_user",
+        by_activity: "identity i INDEXED BY identity_user_activity",
+        condition: "i.user_id = ?14",
+    },
+    VisibleWalk {
+        from: "identity i INDEXED BY identity_creator",
+        by_activity: "identity i INDEXED BY identity_creator",
+        condition: "i.user_id IS NULL AND i.created_by = ?14",
+    },
+    VisibleWalk {
+        from: "identity i INDEXED BY identity_team",
+        by_activity: "identity i INDEXED BY identity_team",
+        condition: "i.user_id IS NULL AND i.team = ?15 AND (?14 IS NULL OR i.created_by IS NOT ?14)",
+    },
+];
+
 /// The narrowest first.
 const ACCESS_PATHS: &[AccessPath] = &[
     access_path(
@@ -61,13 +90,7 @@ const ACCESS_PATHS: &[AccessPath] = &[
         |f| f.tenant.is_some() && f.group.is_some(),
         "identity i INDEXED BY identity_group",
     ),
-    access_path(
-        |f| f.tenant.is_some() && f.visible_to.is_some(),
-        "(SELECT ordinal FROM identity INDEXED BY identity_user WHERE tenant = ?1 AND user_id = ?14
-          UNION SELECT ordinal FROM identity INDEXED BY identity_creator WHERE tenant = ?1 AND user_id IS NULL AND created_by = ?14
-          UNION SELECT ordinal FROM identity INDEXED BY identity_team WHERE tenant = ?1 AND user_id IS NULL AND team = ?15) v
-         CROSS JOIN identity i ON i.ordinal = v.ordinal",
-    ),
+    access_path(|f| f.tenant.is_some() && f.visible_to.is_some(), VISIBLE),
     AccessPath {
         ordinal: BY_AGENT,
         ..access_path(
@@ -170,6 +193,8 @@ struct QueryShape {
     join: &'static str,
     /// The agent has so many rows that the last active ones are found faster among all rows.
     is_busy_agent: bool,
+    /// Rows are counted, in whatever order.
+    is_count: bool,
 }
 
 /// The query's text: columns, way, conditions and order.
@@ -181,10 +206,6 @@ fn text(filter: &RowFilter, page: &PageRequest, shape: &QueryShape) -> String {
     };
     let way = ACCESS_PATHS.iter().find(is_fit).unwrap_or(any);
     let QueryShape { columns, join, .. } = shape;
-    let from = match page.order {
-        RowOrder::Oldest | RowOrder::Newest => way.by_ordinal,
-        RowOrder::Recent => way.by_activity,
-    };
     let wanted = CONDITIONS.iter().filter(|(is_set, _)| is_set(filter));
     let mut conditions: Vec<&str> = wanted.map(|(_, condition)| *condition).collect();
     let ordinal = way.ordinal;
@@ -199,15 +220,39 @@ fn text(filter: &RowFilter, page: &PageRequest, shape: &QueryShape) -> String {
     if conditions.is_empty() {
         conditions.push("1");
     }
+    let conditions = conditions.join(" AND ");
+    let is_recent = page.order == RowOrder::Recent;
+    let walks: Vec<String> = if way.by_ordinal == VISIBLE {
+        let walk = |walk: &VisibleWalk| {
+            let from = if is_recent {
+                walk.by_activity
+            } else {
+                walk.from
+            };
+            let condition = walk.condition;
+            format!("SELECT {columns} FROM {from} {join} WHERE {condition} AND {conditions}")
+        };
+        VISIBLE_WALKS.iter().map(walk).collect()
+    } else {
+        let from = if is_recent {
+            way.by_activity
+        } else {
+            way.by_ordinal
+        };
+        vec![format!(
+            "SELECT {columns} FROM {from} {join} WHERE {conditions}"
+        )]
+    };
+    let walks = walks.join(" UNION ALL ");
+    if shape.is_count {
+        return format!("{walks} LIMIT ?18");
+    }
     let order = match page.order {
         RowOrder::Oldest => ordinal.to_owned(),
         RowOrder::Newest => format!("{ordinal} DESC"),
         RowOrder::Recent => "i.last_activity_at DESC, i.ordinal DESC".to_owned(),
     };
-    format!(
-        "SELECT {columns} FROM {from} {join} WHERE {} ORDER BY {order} LIMIT ?18",
-        conditions.join(" AND ")
-    )
+    format!("{walks} ORDER BY {order} LIMIT ?18")
 }
 
 pub fn identities(
@@ -219,6 +264,7 @@ pub fn identities(
         columns: COLUMNS,
         join: ITEMS_LOG,
         is_busy_agent: page.order == RowOrder::Recent && is_busy_agent(connection, filter)?,
+        is_count: false,
     };
     let sql = text(filter, page, &shape);
     let mut statement = connection.prepare_cached(&sql)?;
@@ -236,27 +282,60 @@ pub fn identities(
 }
 
 pub fn count(connection: &Connection, filter: &RowFilter) -> SqliteResult<u64> {
+    if is_tallied(filter) {
+        return Ok(tally(connection, filter)?);
+    }
     let all = PageRequest::first(usize::MAX);
-    let columns = if filter.labels.is_empty() {
-        "1"
-    } else {
-        "i.labels"
-    };
+    let is_sum = filter.labels.is_empty();
     let shape = QueryShape {
-        columns,
+        columns: if is_sum { "count(*)" } else { "i.labels" },
         join: "",
         is_busy_agent: false,
+        is_count: true,
     };
     let sql = text(filter, &all, &shape);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values(filter, &all)))?;
     let mut count = 0;
     while let Some(row) = rows.next()? {
-        if filter.labels.is_empty() || has_labels(filter, &log::text(row, 0)?.to()?) {
+        if is_sum {
+            count += unsigned(row.get(0)?);
+        } else if has_labels(filter, &log::text(row, 0)?.to()?) {
             count += 1;
         }
     }
     Ok(count)
+}
+
+/// True where nothing is asked but the scope and who may see it: how many rows that are is known without a look at each.
+fn is_tallied(filter: &RowFilter) -> bool {
+    let plain = RowFilter {
+        tenant: filter.tenant.clone(),
+        scope: filter.scope.clone(),
+        visible_to: filter.visible_to.clone(),
+        ..RowFilter::default()
+    };
+    filter.tenant.is_some() && filter.scope.is_some() && *filter == plain
+}
+
+/// The rows of all, or those of a person and those of nobody's that they may see, which are counted: there are few.
+fn tally(connection: &Connection, filter: &RowFilter) -> rusqlite::Result<u64> {
+    let (tenant, scope) = (&filter.tenant, &filter.scope);
+    let all = "SELECT coalesce(sum(rows), 0) FROM tally WHERE tenant = ?1 AND person = '*' AND scope = ?2";
+    let seen = "SELECT (SELECT coalesce(sum(rows), 0) FROM tally WHERE tenant = ?1 AND person = '=' || ?3 AND scope = ?2)
+        + (SELECT count(*) FROM identity INDEXED BY identity_creator
+            WHERE tenant = ?1 AND user_id IS NULL AND created_by = ?3 AND scope = ?2)
+        + (SELECT count(*) FROM identity INDEXED BY identity_team
+            WHERE tenant = ?1 AND user_id IS NULL AND team = ?4 AND (?3 IS NULL OR created_by IS NOT ?3) AND scope = ?2)";
+    let first = |row: &rusqlite::Row<'_>| Ok(unsigned(row.get(0)?));
+    match &filter.visible_to {
+        None => connection
+            .prepare_cached(all)?
+            .query_row((tenant, scope), first),
+        Some(viewer) => connection
+            .prepare_cached(seen)?
+            .query_row((tenant, scope, &viewer.user, &viewer.team), first),
+    }
 }
 
 fn is_busy_agent(connection: &Connection, filter: &RowFilter) -> rusqlite::Result<bool> {
@@ -290,9 +369,10 @@ mod tests {
             limit: 10,
         };
         let shape = QueryShape {
-            columns: "i.id",
+            columns: "i.last_activity_at, i.ordinal",
             join: "",
             is_busy_agent: false,
+            is_count: false,
         };
         let sql = format!("EXPLAIN QUERY PLAN {}", text(filter, &page, &shape));
         let mut statement = connection.prepare(&sql).unwrap();
@@ -310,6 +390,13 @@ mod tests {
             user: Some("u".to_owned()),
             ..tenant.clone()
         };
+        let own = RowFilter {
+            visible_to: Some(Viewer {
+                user: Some("u".to_owned()),
+                team: None,
+            }),
+            ..tenant.clone()
+        };
         let agent = RowFilter {
             agent: Some("a".to_owned()),
             ..tenant.clone()
@@ -317,12 +404,16 @@ mod tests {
         for (filter, order, index) in [
             (&user, RowOrder::Newest, "identity_user "),
             (&user, RowOrder::Recent, "identity_user_activity "),
+            (&own, RowOrder::Newest, "identity_user "),
+            (&own, RowOrder::Recent, "identity_user_activity "),
             (&tenant, RowOrder::Oldest, "identity_tenant "),
             (&tenant, RowOrder::Recent, "identity_activity "),
             (&agent, RowOrder::Oldest, "SEARCH t USING PRIMARY KEY"),
         ] {
             let plan = plan(filter, order);
             assert!(plan.contains(index), "{index}: {plan}");
+            // Rows of nobody's are few, and have no order of activity.
+            let plan = plan.split("identity_creator").next().unwrap();
             assert!(!plan.contains("SCAN") && !plan.contains("TEMP"), "{plan}");
         }
     }
