@@ -102,6 +102,7 @@ pub async fn list(
         return search(&mut rows, filter, window).await;
     }
     let total = rows.count().await?;
+    rows.batch = window.skip.saturating_add(window.limit).clamp(1, BATCH);
     let (mut wanted, mut passed) = (Vec::new(), 0);
     while wanted.len() < window.limit {
         let Some(page) = rows.next().await? else {
@@ -171,6 +172,8 @@ pub(crate) struct ChatRows<'a> {
     filter: RowFilter,
     order: RowOrder,
     after: Option<ambit_storage::directory::RowPosition>,
+    /// Rows read in one go.
+    batch: usize,
     /// The last in the order first, so that the next one is at the end.
     shared: Vec<IndexRow>,
     is_over: bool,
@@ -199,6 +202,7 @@ impl<'a> ChatRows<'a> {
             filter: wanted,
             order,
             after: None,
+            batch: BATCH,
             shared,
             is_over: false,
         })
@@ -218,11 +222,11 @@ impl<'a> ChatRows<'a> {
         let page = PageRequest {
             order: self.order,
             after: self.after,
-            limit: BATCH,
+            limit: self.batch,
         };
         let index = self.ambit.stores().index()?;
         let mut rows = index.driver().identities(&self.filter, &page).await?;
-        self.is_over = rows.len() < BATCH;
+        self.is_over = rows.len() < self.batch;
         self.after = rows.last().map(IndexRow::position);
         while let Some(next) = self.shared.last() {
             let is_later = |last: &IndexRow| self.order.is_behind(next.position(), last.position());
