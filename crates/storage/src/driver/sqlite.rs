@@ -14,6 +14,7 @@ mod network;
 mod operations;
 mod query;
 mod reader_pool;
+mod reclaim;
 mod rows;
 mod schema;
 mod scrub;
@@ -32,6 +33,7 @@ use database_file::DatabaseFile;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use reader_pool::ReaderPool;
+use reclaim::ReclaimSchedule;
 use scrub::ScrubSchedule;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -96,6 +98,8 @@ impl SqliteDriver {
             faults: options.fault_points.clone(),
             syncs: SyncMode::new(options.durability),
             scrub: ScrubSchedule::default(),
+            reclaim: ReclaimSchedule::default(),
+            held: Vec::new(),
             last: writer::CommitStats::default(),
             is_awake: false,
         };

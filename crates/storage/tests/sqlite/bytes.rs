@@ -1,10 +1,10 @@
 //! What was removed is gone from the bytes of every file: G69.
 
 use crate::{append, identity, last, sqlite};
-use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::address::{LogKey, Space};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry, WriteOutcome};
 use ambit_storage::directory::TrackRequest;
-use ambit_storage::driver::Driver;
+use ambit_storage::driver::{Driver, LogRange};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Json, SessionIdentity};
 use std::collections::BTreeMap;
@@ -107,5 +107,76 @@ async fn g069_no_byte_of_a_removed_session_is_left_in_any_file() {
     store.commit(remove).await.unwrap();
     assert_eq!(holding(), 0);
     assert_eq!(last(&store, &open.log("items")).await, 266);
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}
+
+/// Many entries, each of about so many bytes.
+fn long(log: &LogKey, count: usize, bytes: usize) -> Batch {
+    let body = Json::of(&"whispered ".repeat(bytes / 10)).unwrap();
+    let entry = |number: usize| NewEntry::new(format!("entry-{number}"), body.clone());
+    let log = log.clone();
+    let entries = (0..count).map(entry).collect();
+    Batch::of([BatchWrite::Append { log, entries }])
+}
+
+#[tokio::test]
+async fn g069_a_long_history_is_gone_when_its_removal_is_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = sqlite(&folder.path().join("long.db"), "").await.unwrap();
+    let space = Space::of("t", &identity());
+    let log = space.log("items");
+    for removal in [
+        BatchWrite::Clear {
+            space: space.clone(),
+        },
+        BatchWrite::Remove { space },
+    ] {
+        store.commit(long(&log, 3_000, 100)).await.unwrap();
+        let is_clear = matches!(removal, BatchWrite::Clear { .. });
+        let outcomes = store.commit(Batch::of([removal])).await.unwrap();
+        assert_eq!(outcomes, [WriteOutcome::Erased(3_000)]);
+        assert_eq!(files_with(folder.path(), b"whispered"), 0);
+        let head = store.read(&log, LogRange::head()).await.unwrap().head;
+        assert_eq!(head.map(|head| head.last), is_clear.then_some(0));
+    }
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_a_killed_process_had_removed_is_erased_by_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("killed.db");
+    let store = sqlite(&file, "").await.unwrap();
+    let log = Space::of("t", &identity()).log("items");
+    store.commit(long(&log, 10, 100)).await.unwrap();
+    store.close().await.unwrap();
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    let sql = "UPDATE log SET space = 0, name = id; DELETE FROM space";
+    connection.execute_batch(sql).unwrap();
+    drop(connection);
+    let store = sqlite(&file, "").await.unwrap();
+    store.close().await.unwrap();
+    assert_eq!(files_with(folder.path(), b"whispered"), 0);
+}
+
+#[tokio::test]
+async fn a_file_gives_back_what_nothing_uses() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("large.db");
+    let store = sqlite(&file, "").await.unwrap();
+    let doomed = Space::of("t", &identity());
+    for part in 0..4 {
+        let log = doomed.log(format!("part{part}"));
+        store.commit(long(&log, 1_000, 10_000)).await.unwrap();
+    }
+    let remove = BatchWrite::Remove { space: doomed };
+    store.commit(Batch::of([remove])).await.unwrap();
+    let size = || std::fs::metadata(&file).unwrap().len();
+    let kept = Space::user_memory("t", "ann").key("count");
+    // Steps are made between writes.
+    while size() > 8 << 20 {
+        let add = BatchWrite::apply(kept.clone(), Operation::Incr(1.into()), None);
+        store.commit(Batch::of([add])).await.unwrap();
+    }
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }

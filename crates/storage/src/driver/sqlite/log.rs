@@ -91,6 +91,9 @@ pub fn names(connection: &Connection, space: &Space) -> rusqlite::Result<Vec<Str
         .collect()
 }
 
+/// More entries than this are not erased in one go, which would keep those waiting who write.
+const LONG: u64 = 1_000;
+
 struct EntrySlot<'a> {
     log: i64,
     seq: u64,
@@ -221,8 +224,14 @@ impl WriteConnection {
         let Some(log) = self.log(key)? else {
             return Ok(erased(0));
         };
-        let count = self.run("DELETE FROM entry WHERE log = ?1", [log.id])?;
-        self.run("DELETE FROM log WHERE id = ?1", [log.id])?;
+        let count = if log.head.last > LONG {
+            self.leave_remains(log.id)?;
+            log.head.last as usize
+        } else {
+            let count = self.run("DELETE FROM entry WHERE log = ?1", [log.id])?;
+            self.run("DELETE FROM log WHERE id = ?1", [log.id])?;
+            count
+        };
         if let Some(known) = self.space(&key.space)? {
             known.logs.remove(&key.name);
             let space = known.id;
@@ -244,8 +253,15 @@ impl WriteConnection {
         let Some(id) = self.space(space)?.map(|known| known.id) else {
             return Ok(erased(0));
         };
-        let sql = "DELETE FROM entry WHERE log IN (SELECT id FROM log WHERE space = ?1)";
-        let mut count = self.run(sql, [id])?;
+        let sql = "SELECT coalesce(sum((SELECT max(seq) FROM entry WHERE log = log.id)), 0) FROM log WHERE space = ?1";
+        let entries = unsigned(self.one(sql, [id])?);
+        let mut count = if entries > LONG {
+            self.leave_space(id, kept)?;
+            entries as usize
+        } else {
+            let sql = "DELETE FROM entry WHERE log IN (SELECT id FROM log WHERE space = ?1)";
+            self.run(sql, [id])?
+        };
         count += self.run("DELETE FROM value WHERE space = ?1", [id])?;
         self.run("DELETE FROM item WHERE space = ?1", [id])?;
         let sql = "DELETE FROM log WHERE space = ?1 AND name IS NOT ?2";
@@ -263,6 +279,18 @@ impl WriteConnection {
             self.run("DELETE FROM space WHERE id = ?1", [id])?;
         }
         Ok(erased(count))
+    }
+
+    /// Takes the logs of a space from everybody; one of the name `kept` begins anew.
+    fn leave_space(&mut self, id: i64, kept: Option<&str>) -> rusqlite::Result<()> {
+        let sql = "SELECT id FROM log WHERE space = ?1 AND name IS ?2";
+        let is_kept = self.one(sql, (id, kept)).optional()?.is_some();
+        self.leave_all_remains(id)?;
+        if is_kept {
+            let sql = "INSERT INTO log (space, name, generation) VALUES (?1, ?2, 0)";
+            self.run(sql, (id, kept))?;
+        }
+        Ok(())
     }
 
     pub(super) fn mirror_log(

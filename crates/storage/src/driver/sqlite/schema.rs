@@ -103,7 +103,10 @@ pub fn bring_up(connection: &Connection, place: &DatabaseFile, faults: &FaultPoi
 fn enter_wal(connection: &Connection, place: &DatabaseFile) -> Result<()> {
     let deadline = Instant::now() + place.busy.max(Duration::from_secs(1));
     let change = || {
-        known_version(connection, place)?;
+        if known_version(connection, place)? == 0 {
+            // Pages that nothing uses can be given back; a file says so from its beginning.
+            connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+        }
         let sql = "PRAGMA journal_mode = WAL";
         let mode: String = connection.query_row(sql, [], |row| row.get(0))?;
         Ok(mode)

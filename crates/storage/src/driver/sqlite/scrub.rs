@@ -16,7 +16,7 @@ const REWRITTEN: u64 = 32 << 20;
 /// Rewriting that takes no longer than this is never put off.
 const SHORT: Duration = Duration::from_millis(20);
 /// How long a checkpoint may wait for readers of other processes; writers wait as long.
-const WAIT: Duration = Duration::from_millis(100);
+const WAIT: Duration = Duration::from_millis(15);
 /// How often what was put off or held up is tried again.
 pub const RETRY: Duration = Duration::from_secs(1);
 
@@ -112,6 +112,9 @@ impl ScrubSchedule {
         }
         if place.size("") <= REWRITTEN {
             let begun = Instant::now();
+            // Files of older versions become such that they can be made smaller.
+            let connection = &ledger.connection;
+            connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
             ledger.run("VACUUM", [])?;
             self.last = Some((begun, begun.elapsed()));
         }

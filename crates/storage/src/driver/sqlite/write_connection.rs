@@ -30,6 +30,8 @@ pub struct WriteConnection {
     /// How many values were remembered since all spaces were forgotten.
     remembered_values: usize,
     data_version: i64,
+    /// Whether long logs were removed whose entries are erased later.
+    pub(super) has_left: bool,
 }
 
 /// What takes back the first writes of a batch if a later one is refused.
@@ -73,6 +75,7 @@ impl WriteConnection {
             absent: HashSet::new(),
             remembered_values: 0,
             data_version: -1,
+            has_left: false,
         }
     }
 
@@ -108,6 +111,11 @@ impl WriteConnection {
             self.counter.stored = self.counter.given;
         }
         Ok(())
+    }
+
+    /// True where long logs were removed since the last call.
+    pub fn take_remains(&mut self) -> bool {
+        std::mem::take(&mut self.has_left)
     }
 
     /// Forgets what a rolled back transaction had changed.

@@ -1,6 +1,7 @@
 //! The one writer: a thread that commits all waiting jobs together, so that many callers share one wait for the disk.
 
 use super::database_file::{DatabaseFile, DatabaseFileIds, SqliteError, SqliteResult};
+use super::reclaim::{HeldAnswer, ReclaimSchedule};
 use super::scrub::{RETRY, ScrubSchedule};
 use super::sync_mode::SyncMode;
 use super::write_connection::{BatchFailure, BatchGuard, WriteConnection};
@@ -66,6 +67,10 @@ pub struct SqliteWriter {
     pub syncs: SyncMode,
     /// What is to be done about removed bytes.
     pub scrub: ScrubSchedule,
+    /// What is to be given back in steps.
+    pub reclaim: ReclaimSchedule,
+    /// Removals that are answered once nothing is left of what they removed.
+    pub held: Vec<HeldAnswer>,
     /// What the last commit was like.
     pub last: CommitStats,
     /// Whether the last job came soon.
@@ -101,15 +106,39 @@ impl SqliteWriter {
                 Ok(WriterMessage::Look) => {}
                 Err(RecvTimeoutError::Timeout) => {
                     self.wake_followers();
-                    if self.scrub.is_time(true) {
-                        self.scrub.run(&self.ledger, &self.place);
+                    if self.reclaim.wait().is_zero() {
+                        self.reclaim();
                     }
+                    self.clean(true);
                 }
                 Err(RecvTimeoutError::Disconnected) => {
+                    while self.reclaim.has_remains() && self.reclaim.wait().is_zero() {
+                        self.reclaim();
+                    }
                     self.scrub.finish(&self.ledger, &self.place);
+                    self.answer_held();
                     return;
                 }
             }
+        }
+    }
+
+    /// Looks after removed bytes and a long WAL, where it is time and all that was removed has been erased.
+    fn clean(&mut self, is_idle: bool) {
+        if self.reclaim.has_remains() {
+            return;
+        }
+        if self.scrub.is_time(is_idle) {
+            self.scrub.run(&self.ledger, &self.place);
+            self.plan_to_shrink();
+        }
+        self.answer_held();
+    }
+
+    pub(super) fn answer_held(&mut self) {
+        for (job, answer) in self.held.drain(..) {
+            // A caller that has gone away needs no answer.
+            let _ = job.answer.send(answer);
         }
     }
 
@@ -130,6 +159,9 @@ impl SqliteWriter {
                 return Ok(message);
             }
             std::thread::yield_now();
+        }
+        if self.reclaim.is_due() {
+            return queue.recv_timeout(self.reclaim.wait());
         }
         if self.hub.is_watched() {
             return queue.recv_timeout(LOOK);
@@ -157,12 +189,22 @@ impl SqliteWriter {
         if jobs.iter().any(drops) {
             self.scrub.cut_later();
         }
-        if self.scrub.is_time(is_idle) {
-            self.scrub.run(&self.ledger, &self.place);
+        if self.ledger.take_remains() {
+            self.reclaim.note_remains();
         }
-        for (job, answer) in jobs.into_iter().zip(answers) {
+        let is_held = |job: &WriterJob| self.reclaim.has_remains() && is_removal(job);
+        let (held, done): (Vec<_>, Vec<_>) = jobs
+            .into_iter()
+            .zip(answers)
+            .partition(|(job, _)| is_held(job));
+        self.held.extend(held);
+        self.clean(is_idle);
+        for (job, answer) in done {
             // A caller that has gone away needs no answer.
             let _ = job.answer.send(answer);
+        }
+        if self.reclaim.is_overdue() {
+            self.reclaim();
         }
     }
 
@@ -237,7 +279,7 @@ impl SqliteWriter {
         Ok(answers)
     }
 
-    fn begin(&mut self, jobs: &[WriterJob]) -> SqliteResult<()> {
+    pub(super) fn begin(&mut self, jobs: &[WriterJob]) -> SqliteResult<()> {
         self.place.ensure_same(self.files)?;
         self.syncs.prepare(&self.ledger.connection, jobs)?;
         self.ledger.run("BEGIN IMMEDIATE", [])?;
@@ -264,7 +306,7 @@ impl SqliteWriter {
         }
     }
 
-    fn end(&mut self) -> SqliteResult<()> {
+    pub(super) fn end(&mut self) -> SqliteResult<()> {
         self.ledger.end()?;
         self.faults.reach("sqlite.before_commit");
         self.ledger.run("COMMIT", [])?;
@@ -274,7 +316,7 @@ impl SqliteWriter {
     }
 
     /// After some failures SQLite has rolled back already, and then refuses to do it again.
-    fn roll_back(&mut self) {
+    pub(super) fn roll_back(&mut self) {
         let _ = self.ledger.run("ROLLBACK", []);
         self.ledger.forget_all();
     }
