@@ -26,6 +26,10 @@ pub struct Sizes {
     pub turns_each: usize,
     /// Tokens of each stream whose tokens are timed.
     pub tokens: usize,
+    /// Chats of a person who has many.
+    pub chats: usize,
+    /// Entries of a store that has grown.
+    pub entries: usize,
 }
 
 /// Writers at once.
@@ -45,6 +49,8 @@ impl Sizes {
             lists: &[10, 100_000],
             turns_each: 50,
             tokens: 300,
+            chats: 100_000,
+            entries: 1_000_000,
         }
     }
 
@@ -65,6 +71,8 @@ impl Sizes {
             lists: &[10, 1_000],
             turns_each: 5,
             tokens: 50,
+            chats: 1_000,
+            entries: 100_000,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The works, one file each.
 
 mod ctx;
+mod growth;
 mod hook;
 mod index;
 mod load;
@@ -41,6 +42,7 @@ pub const WORKS: &[(&str, Work)] = &[
     ("W11", |bench| Box::pin(waiting::run(bench))),
     ("W12", |bench| Box::pin(model::run(bench))),
     ("W15", |bench| Box::pin(tokens::run(bench))),
+    ("W17", |bench| Box::pin(growth::run(bench))),
 ];
 
 /// What a work has to work with.
