@@ -36,6 +36,8 @@ enum Command {
     Turns(Load),
     /// Adds to one counter and says nothing: one of several processes.
     Count(Load),
+    /// Makes whole turns in this process and says what they took.
+    WorkThrough(Load),
 }
 
 #[derive(Args)]
@@ -100,6 +102,7 @@ async fn main() -> ExitCode {
         Command::Run(run) => all(run).await,
         Command::Turns(load) => turns(load).await,
         Command::Count(load) => count(load).await,
+        Command::WorkThrough(load) => work_through(load).await,
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -187,5 +190,11 @@ async fn count(load: Load) -> Result<()> {
     })
     .await?;
     driver.close().await?;
+    Ok(())
+}
+
+async fn work_through(load: Load) -> Result<()> {
+    let report = works::cores::load(&load.store.url, load.writers, load.times).await?;
+    println!("{}", serde_json::to_string(&report)?);
     Ok(())
 }

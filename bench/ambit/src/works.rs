@@ -1,5 +1,6 @@
 //! The works, one file each.
 
+pub mod cores;
 mod ctx;
 mod growth;
 mod hook;
@@ -7,6 +8,7 @@ mod index;
 mod load;
 mod memory;
 mod model;
+mod nodes;
 mod parallel;
 mod process;
 mod served;
@@ -43,6 +45,8 @@ pub const WORKS: &[(&str, Work)] = &[
     ("W12", |bench| Box::pin(model::run(bench))),
     ("W15", |bench| Box::pin(tokens::run(bench))),
     ("W17", |bench| Box::pin(growth::run(bench))),
+    ("W18", |bench| Box::pin(cores::run(bench))),
+    ("W19", |bench| Box::pin(nodes::run(bench))),
 ];
 
 /// What a work has to work with.
