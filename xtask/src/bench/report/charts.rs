@@ -17,6 +17,13 @@ pub fn all(table: &Table) -> Vec<Chart> {
             curves: growth(table),
         },
         Chart {
+            file: "growth-large",
+            title: "What Ambit's costs become as its SQLite store grows (W17)",
+            across: "messages, chats or entries",
+            up: "ms of processor time; to start: ms",
+            curves: large(table),
+        },
+        Chart {
             file: "latency-p50",
             title: "How long a turn takes under load, median (W8)",
             across: "clients at once",
@@ -67,6 +74,34 @@ fn growth(table: &Table) -> Vec<Curve> {
         );
     }
     cheapest(ways.into_values())
+}
+
+/// Works of W17, and what their curves are called.
+const LARGE: &[(&str, &str)] = &[
+    ("W17 turn, CPU", "a turn, by the chat's messages"),
+    (
+        "W17 first turn of a chat, CPU",
+        "a new chat, by the person's chats",
+    ),
+    ("W17 turn in a store, CPU", "a turn, by the store's entries"),
+    ("W17 list 20 chats", "a list, by the person's chats"),
+    ("W17 start", "the start, by the store's entries"),
+];
+
+/// What Ambit's costs become in stores that have grown.
+fn large(table: &Table) -> Vec<Curve> {
+    let curve = |(work, name): &(&str, &str)| {
+        let mut curve = Curve {
+            name: (*name).to_owned(),
+            is_ours: true,
+            points: Vec::new(),
+        };
+        let rows = table.0.iter().filter(|row| row.line.work == *work);
+        rows.filter(|row| row.is_ours() && row.line.place == "disk")
+            .for_each(|row| add(&mut curve, row));
+        curve
+    };
+    ordered(LARGE.iter().map(curve).collect())
 }
 
 /// A turn of every server, and of what runs in process instead of one.

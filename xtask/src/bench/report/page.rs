@@ -53,6 +53,18 @@ const WORKS: &[(&str, &str)] = &[
         "W15",
         "a provider's token on its way to the client; the size is the streams",
     ),
+    (
+        "W17",
+        "what has grown: a chat, a person's chats, a store. Turns in process, without HTTP; and how long a small write waits for upkeep",
+    ),
+    (
+        "W18",
+        "whole turns in process, without HTTP, kept to so many cores; the size is the cores. [scale.md](scale.md) says what it means",
+    ),
+    (
+        "W19",
+        "whole turns of several nodes on one PostgreSQL; the size is the nodes",
+    ),
 ];
 
 const BEFORE: &str = "\

@@ -37,7 +37,7 @@ const RIGHT: f64 = 600.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 385.0;
 /// Ambit's colours, then those of the others.
-const OURS: &[&str] = &["#c2185b", "#ff7043", "#7b1fa2"];
+const OURS: &[&str] = &["#c2185b", "#ff7043", "#7b1fa2", "#f9a825", "#5d4037"];
 const OTHERS: &[&str] = &[
     "#1565c0", "#2e7d32", "#6d4c41", "#00838f", "#9e9d24", "#546e7a", "#283593", "#8d6e63",
     "#00695c",

@@ -94,6 +94,9 @@ fn alone(line: &ResultLine) -> Option<Limit> {
         "W15 token, p50" if line.p == 1 => Limit::AtMost(5.0),
         "W15 token, p99" if line.p == 1 => Limit::AtMost(20.0),
         "W15 token, p99" => Limit::AtMost(40.0),
+        work if work.starts_with("W17 wait") && line.p > 0 => Limit::AtMost(20.0),
+        "W17 file left" => Limit::AtMost(50.0),
+        "W18 gain of the second core" if line.backend == "memory" => Limit::AtLeast(1.8),
         _ => return None,
     };
     Some(limit)
@@ -113,7 +116,7 @@ fn turns(line: &ResultLine) -> Option<Limit> {
 /// The cost at the longest history against the cost at the shortest.
 fn growth(table: &Table, row: &Measured) -> Option<Target> {
     let line = &row.line;
-    if line.work != "W1 append only" || !DURABLE.contains(&store(&line.backend)) {
+    if !may_not_grow(&line.work) || !DURABLE.contains(&store(&line.backend)) {
         return None;
     }
     let same = |other: &&Measured| {
@@ -132,6 +135,12 @@ fn growth(table: &Table, row: &Measured) -> Option<Target> {
         value: row.median() / shortest.median(),
         limit: Limit::AtMost(1.2),
     })
+}
+
+/// Works whose cost must be the same whatever there is already.
+fn may_not_grow(work: &str) -> bool {
+    let is_large = ["W17 turn", "W17 first turn", "W17 list", "W17 start"];
+    work == "W1 append only" || is_large.iter().any(|large| work.starts_with(large))
 }
 
 /// A query from a hook against the same query by the bare driver.
@@ -249,6 +258,20 @@ mod tests {
         };
         assert_eq!(verdicts(&flat(1.1)), ["met"]);
         assert_eq!(verdicts(&flat(1.3)), ["missed"]);
+    }
+
+    #[test]
+    fn large_stores_cost_what_small_ones_do_and_upkeep_keeps_nobody_waiting() {
+        let rows = |large, wait| {
+            [
+                ("ambit", "sqlite", "W17 list 20 chats", 100, 1.0, "ms"),
+                ("ambit", "sqlite", "W17 list 20 chats", 100_000, large, "ms"),
+                ("ambit", "sqlite", "W17 wait for the writer", 0, 30.0, "ms"),
+                ("ambit", "sqlite", "W17 wait for the sweep", 9, wait, "ms"),
+            ]
+        };
+        assert_eq!(verdicts(&rows(1.2, 20.0)), ["met", "met"]);
+        assert_eq!(verdicts(&rows(1.3, 21.0)), ["missed", "missed"]);
     }
 
     #[test]
