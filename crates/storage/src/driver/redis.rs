@@ -86,7 +86,10 @@ impl RedisDriver {
         let seen = if needs.is_empty() {
             LoadedState::default()
         } else {
-            needs.load(&self.server).await?
+            let Some(seen) = needs.load(&self.server).await? else {
+                return Ok(None);
+            };
+            seen
         };
         let mut plan = CommitPlan::of(batch, seen)?;
         let mut words = vec![ACTIVITY_STEP.to_string()];

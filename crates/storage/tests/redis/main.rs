@@ -95,6 +95,9 @@ const CASES: &[(&str, Case)] = &[
     ("a_list_in_the_middle_of_long_ones", |store| {
         Box::pin(values::long_lists(store))
     }),
+    ("long_lists_are_taken_whole", |store| {
+        Box::pin(values::taken_whole(store))
+    }),
 ];
 
 fn main() {

@@ -97,3 +97,54 @@ pub async fn long_lists(store: &Store) -> Outcomes {
     assert!(matches!(outcomes[..], [WriteOutcome::Applied { .. }]));
     Ok(())
 }
+
+/// What several writers add to a list is taken once, all of it, however long the list is when it is taken.
+pub async fn taken_whole(store: &Store) -> Outcomes {
+    let handles = [store.open().await?, store.open().await?];
+    let space = memory_of("u");
+    let push = async |driver: &dyn Driver, first: i64| {
+        for round in 0..10 {
+            let from = first + round * 700;
+            let items = (from..from + 700).map(number).collect();
+            driver
+                .commit(apply(&space, "l", Operation::Push(items)))
+                .await?;
+        }
+        Ok::<(), Error>(())
+    };
+    let take = async || {
+        let mut taken = Vec::new();
+        for _ in 0..10 {
+            let outcomes = handles[1]
+                .commit(apply(&space, "l", Operation::PullAll))
+                .await?;
+            taken.extend(items(&outcomes));
+        }
+        Ok::<_, Error>(taken)
+    };
+    let all = futures::try_join!(push(&*handles[0], 0), push(&*handles[0], 7_000), take())?;
+    let last = handles[0]
+        .commit(apply(&space, "l", Operation::PullAll))
+        .await?;
+    let mut taken = all.2;
+    taken.extend(items(&last));
+    taken.sort_unstable();
+    assert_eq!(taken, (0..14_000).collect::<Vec<i64>>());
+    let entry = handles[0].get(&space.key("l"), ValuePart::Whole).await?;
+    let entry = entry.ok_or("absent")?;
+    assert_eq!((entry.length, entry.value.as_str()), (0, "[]"));
+    Ok(())
+}
+
+/// The numbers that were taken from a list.
+fn items(outcomes: &[WriteOutcome]) -> Vec<i64> {
+    match outcomes {
+        [
+            WriteOutcome::Applied {
+                output: OperationOutput::Items(items),
+                ..
+            },
+        ] => items.iter().map(|item| item.to().unwrap()).collect(),
+        other => panic!("{other:?}"),
+    }
+}

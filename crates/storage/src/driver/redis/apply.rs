@@ -181,8 +181,12 @@ impl CommitPlan {
         }
         self.push_words(&["list", &digest, &id, &change.keep.to_string()]);
         self.items(&added);
-        if slot.header.is_counted {
+        if slot.header.is_counted && change.keep == 0 {
+            self.push_words(&["uncount", &digest, &id]);
+        } else if slot.header.is_counted {
             self.count(&digest, &id, &gone, "-1");
+        }
+        if slot.header.is_counted {
             self.count(&digest, &id, &added, "1");
         }
         if let ValueContent::Tail(items) = &mut slot.content {

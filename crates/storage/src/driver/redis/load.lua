@@ -3,10 +3,12 @@
 --   r space                the index row of a space: ordinal, revision, body
 --   v space name n         a value's header
 --   v space name w         … and its body, or all items
+--   v space name t         … the same, but of a long list nothing: that is read without a script
 --   v space name i from to … or these items of a list
 --   v space name s n key…  … or, of a list counted as a set, 1 for each fingerprint that it has
 -- The answer: the time, the first number reserved, and for each thing a list of texts, empty where it is absent.
 
+local long = 1000
 local next_argument = 4
 local function take()
   next_argument = next_argument + 1
@@ -35,11 +37,12 @@ local function value(space, name, what)
   local header = call('HGET', at('v', space), name)
   if not header then return {} end
   if what == 'n' then return {header} end
-  local _, _, _, _, id, counted = parts(header)
+  local _, length, _, _, id, counted = parts(header)
   if id == '0' then
     local body = call('HGET', at('b', space), name)
     return body and {header, body} or {header}
   end
+  if what == 't' and tonumber(length) > long then return {header} end
   if what == 's' and counted == '1' then return membership(header, list('f', space, id), fingerprints) end
   return with_items(header, list('l', space, id), from, to)
 end

@@ -100,7 +100,8 @@ impl LoadRequest {
         values.chain(heads).chain(rows)
     }
 
-    pub async fn load(&self, server: &RedisServer) -> Result<LoadedState> {
+    /// What is there; `None` where it changed while it was read.
+    pub async fn load(&self, server: &RedisServer) -> Result<Option<LoadedState>> {
         let mut wants: Vec<Vec<String>> = Vec::new();
         for (key, load) in &self.values {
             let mut want = vec!["v".to_owned(), key.space.digest(), key.name.clone()];
@@ -129,8 +130,37 @@ impl LoadRequest {
             }
             found.extend(texts);
         }
+        if !self.load_long_lists(server, &mut found).await? {
+            return Ok(None);
+        }
         self.take(&mut seen, found)?;
-        Ok(seen)
+        Ok(Some(seen))
+    }
+
+    /// Reads the items of long lists that are to be taken away. That they are still so is guarded by the version.
+    async fn load_long_lists(
+        &self,
+        server: &RedisServer,
+        found: &mut [Vec<String>],
+    ) -> Result<bool> {
+        for ((key, load), texts) in self.values.iter().zip(found) {
+            let (LoadScope::Taken, [text]) = (load, texts.as_slice()) else {
+                continue;
+            };
+            let header = ValueHeader::parse(text, key)?;
+            if header.list == 0 || header.length == 0 {
+                continue;
+            }
+            let list = format!("{}:{}", key.space.digest(), header.list);
+            let mut command = redis::cmd("LRANGE");
+            command.arg(server.key_of("l", &list)).arg(0).arg(-1);
+            let items: Vec<String> = server.ask(&command).await?;
+            if items.len() as u64 != header.length {
+                return Ok(false);
+            }
+            texts.extend(items);
+        }
+        Ok(true)
     }
 
     fn take(&self, seen: &mut LoadedState, found: Vec<Vec<String>>) -> Result<()> {

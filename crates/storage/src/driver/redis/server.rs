@@ -14,7 +14,6 @@ const DEFAULT_PREFIX: &str = "ambit";
 #[derive(Debug)]
 pub struct LuaScripts {
     pub load: Script,
-    pub read: Script,
     pub commit: Script,
     pub sweep: Script,
     pub check: Script,
@@ -25,7 +24,6 @@ impl Default for LuaScripts {
         let script = |code: &str| Script::new(&format!("{}{code}", include_str!("prelude.lua")));
         Self {
             load: script(include_str!("load.lua")),
-            read: script(include_str!("read.lua")),
             commit: script(include_str!("commit.lua")),
             sweep: script(include_str!("sweep.lua")),
             check: script(include_str!("check.lua")),

@@ -142,6 +142,8 @@ impl RedisValue {
 pub enum LoadScope {
     Header,
     Whole,
+    /// Everything, in order to take it away. A long list is read behind the rest.
+    Taken,
     /// Everything, but only the last items of a list.
     Last(u64),
     /// Everything, but only these fingerprints of a counted list.
@@ -157,6 +159,7 @@ impl LoadScope {
             .unwrap_or(ops.len());
         match &ops[..seeing] {
             [] => None,
+            [Operation::PullAll | Operation::GetDel] if ops.len() == 1 => Some(Self::Taken),
             [Operation::AddToSet(items)] if ops.len() == 1 => {
                 Some(Self::Members(items.iter().map(fingerprint).collect()))
             }
@@ -173,6 +176,7 @@ impl LoadScope {
         match self {
             Self::Header => plain(&["n"]),
             Self::Whole => plain(&["w"]),
+            Self::Taken => plain(&["t"]),
             Self::Last(0) => plain(&["i", "1", "0"]),
             Self::Last(count) => {
                 let count = i64::try_from(*count).unwrap_or(i64::MAX);
