@@ -169,7 +169,7 @@ pub(super) async fn page(
     query.add(" ORDER BY ", Vec::new());
     query.add(order, Vec::new());
     query.add(" LIMIT ?", bind![signed(page.limit as u64)]);
-    let rows = store.rows(&query.sql, &query.values).await?;
+    let rows = store.rows_by_values(&query.sql, &query.values).await?;
     rows.iter().map(tracked).collect()
 }
 
@@ -178,7 +178,7 @@ pub(super) async fn count(store: &PostgresStore, filter: &RowFilter) -> Result<u
     if !query.wants(filter)? {
         return Ok(0);
     }
-    let rows = store.rows(&query.sql, &query.values).await?;
+    let rows = store.rows_by_values(&query.sql, &query.values).await?;
     Ok(unsigned(one(&rows)?.get(0)))
 }
 

@@ -16,6 +16,8 @@ use tokio_postgres::Row;
 
 /// How long a caller waits for a free connection.
 const WAIT: Duration = Duration::from_secs(30);
+/// For queries that several indexes can serve: the values tell which one is best.
+const PLAN_BY_VALUES: &str = "SELECT set_config('plan_cache_mode', 'auto', true)";
 
 pub(super) struct PostgresStore {
     pub(super) settings: PostgresSettings,
@@ -100,48 +102,66 @@ impl PostgresStore {
         beginning
     }
 
-    /// The rows of a query that changes nothing. A connection that turns out to be dead is replaced once.
+    /// The rows of a query that changes nothing.
     pub(super) async fn rows(&self, sql: &str, values: &[SqlValue]) -> Result<Vec<Row>> {
+        match self.mode {
+            PoolMode::Session => self.ask(&[(sql, values)], 0).await,
+            PoolMode::Transaction => self.rows_in_transaction(&[(sql, values)]).await,
+        }
+    }
+
+    /// The rows of a query that changes nothing and is planned for these values.
+    pub(super) async fn rows_by_values(&self, sql: &str, values: &[SqlValue]) -> Result<Vec<Row>> {
+        let statements = [(PLAN_BY_VALUES, &[][..]), (sql, values)];
+        self.rows_in_transaction(&statements).await
+    }
+
+    /// The rows of the last of these statements, in a transaction of their own.
+    async fn rows_in_transaction(&self, statements: &[(&str, &[SqlValue])]) -> Result<Vec<Row>> {
+        let beginning = self.beginning();
+        let beginning = beginning.iter();
+        let mut all: Vec<(&str, &[SqlValue])> = beginning
+            .map(|(sql, values)| (*sql, values.as_slice()))
+            .collect();
+        all.extend(statements);
+        let wanted = all.len() - 1;
+        all.push(("COMMIT", &[]));
+        self.ask(&all, wanted).await
+    }
+
+    /// Sends all statements at once; gives the rows of one. A connection that turns out to be dead is replaced once.
+    async fn ask(&self, statements: &[(&str, &[SqlValue])], wanted: usize) -> Result<Vec<Row>> {
         let mut is_repeated = false;
         loop {
             let client = self.connection().await?;
-            let answer = match self.mode {
-                PoolMode::Session => prepared(&client, sql, values).await,
-                PoolMode::Transaction => self.unprepared(&client, sql, values).await,
-            };
-            match answer {
-                Ok(rows) => return Ok(rows),
+            match self.answers(&client, statements).await {
+                Ok(mut answers) => return Ok(std::mem::take(&mut answers[wanted])),
                 Err(error) if error.is_closed() && !is_repeated => is_repeated = true,
                 Err(error) => return Err(failed(&self.settings, error)),
             }
         }
     }
 
-    /// The query in a transaction of its own, all of it sent at once.
-    async fn unprepared(
+    async fn answers(
         &self,
         client: &Object,
-        sql: &str,
-        values: &[SqlValue],
-    ) -> std::result::Result<Vec<Row>, tokio_postgres::Error> {
-        let beginning = self.beginning();
-        let mut statements: Vec<(&str, &[SqlValue])> = beginning
-            .iter()
-            .map(|(sql, values)| (*sql, values.as_slice()))
-            .collect();
-        statements.push((sql, values));
-        statements.push(("COMMIT", &[]));
-        let sent = statements
-            .iter()
-            .map(|(sql, values)| async { client.query_typed(sql, &typed(values)).await });
-        let mut asked = Vec::new();
-        for (at, answer) in in_order(sent.collect()).await.into_iter().enumerate() {
-            let rows = answer?;
-            if at == beginning.len() {
-                asked = rows;
-            }
+        statements: &[(&str, &[SqlValue])],
+    ) -> std::result::Result<Vec<Vec<Row>>, tokio_postgres::Error> {
+        let mut prepared = Vec::with_capacity(statements.len());
+        for (sql, _) in statements {
+            prepared.push(match self.mode {
+                PoolMode::Session => Some(client.prepare_cached(sql).await?),
+                PoolMode::Transaction => None,
+            });
         }
-        Ok(asked)
+        let sent = statements.iter().zip(&prepared);
+        let sent = sent.map(|((sql, values), prepared)| async move {
+            match prepared {
+                Some(prepared) => client.query(prepared, &references(values)).await,
+                None => client.query_typed(sql, &typed(values)).await,
+            }
+        });
+        in_order(sent.collect()).await.into_iter().collect()
     }
 
     /// Ends all connections that are free, and the others as they become so.
@@ -160,13 +180,4 @@ impl PostgresStore {
     fn closed(&self) -> Error {
         Error::closed(&self.settings.name)
     }
-}
-
-async fn prepared(
-    client: &Object,
-    sql: &str,
-    values: &[SqlValue],
-) -> std::result::Result<Vec<Row>, tokio_postgres::Error> {
-    let statement = client.prepare_cached(sql).await?;
-    client.query(&statement, &references(values)).await
 }
