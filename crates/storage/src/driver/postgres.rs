@@ -5,16 +5,19 @@
 //! is not given); `sslmode` and `sslrootcert` are those of all clients of PostgreSQL. A batch is one transaction whose
 //! statements are sent together wherever one does not need the answer of another: an append with its conditions and its
 //! index row is one network wave, and so is an operation that the server can do by itself (`direct`); others are two
-//! waves, however many of them there are. `locks` says how batches keep out of each other's way.
+//! waves, however many of them there are. Batches that wait at the same time share a transaction (`group`). `locks` says
+//! how batches keep out of each other's way.
 //!
 //! Fault points: `postgres.begin`, `postgres.written` (all is written, nothing committed), `postgres.committed`.
 
 mod check;
 mod direct;
+mod group;
 mod listener;
 mod locks;
 mod log;
 mod lookup;
+mod merged;
 mod pool_mode;
 mod rows;
 mod schema;
@@ -37,6 +40,7 @@ use crate::batch::{Batch, ValueEntry, WriteOutcome};
 use crate::directory::{IndexRow, PageRequest, RowFilter};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
+use group::CommitQueue;
 use listener::NotificationState;
 use parking_lot::Mutex;
 use settings::PostgresSettings;
@@ -67,6 +71,7 @@ pub fn open(
         let board = Arc::new(NotificationState::default());
         let listening = tokio::spawn(listener::run(Arc::clone(&store), Arc::clone(&board)));
         let driver: Arc<dyn Driver> = Arc::new(PostgresDriver {
+            queue: Arc::new(CommitQueue::new(Arc::clone(&store), Arc::clone(&board))),
             store,
             board,
             listening: Mutex::new(Some(listening)),
@@ -77,6 +82,7 @@ pub fn open(
 
 struct PostgresDriver {
     store: Arc<PostgresStore>,
+    queue: Arc<CommitQueue>,
     board: Arc<NotificationState>,
     listening: Mutex<Option<JoinHandle<()>>>,
 }
@@ -99,9 +105,7 @@ impl Drop for PostgresDriver {
 impl Driver for PostgresDriver {
     async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
         batch.validate(&self.store.options.limits)?;
-        let (outcomes, topics) = write::commit(&self.store, &batch).await?;
-        self.board.notify(topics);
-        Ok(outcomes)
+        self.queue.commit(batch).await
     }
 
     async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {

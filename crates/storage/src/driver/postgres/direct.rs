@@ -1,17 +1,17 @@
 //! Operations that the server does without showing the value first, so that a batch of them is one wave.
 //!
-//! Some do not depend on the value. Others are done here as long as it is what it mostly is – a whole number, a list that
-//! is there – and else not at all: then nothing has changed, and the batch is done again with a look at the value. So
-//! these must be alone in their batch.
+//! Some do not depend on the value, or only on whose lease it is. Others, the steps, are done here as long as it is what
+//! it mostly is – a whole number, a list that is there – and else not at all: then nothing has changed, and the batch is
+//! done again with a look at the value. So these must be alone in their batch.
 
 use super::locks;
-use super::log::{signed, unsigned};
+use super::log::{one, signed, unsigned};
 use super::sql_value::bind;
-use super::transaction::QueuedStatement;
+use super::transaction::{QueuedStatement, TransactionError};
 use super::value::{self, ValueWrite};
 use crate::batch::{Batch, BatchWrite, WriteOutcome};
 use crate::json::{Json, StoredValue};
-use crate::operation::{MAX_LIST, MAX_SAFE, Operation, OperationOutput};
+use crate::operation::{LeaseGrant, MAX_LIST, MAX_SAFE, Operation, OperationOutput};
 use crate::{Error, Result};
 use tokio_postgres::Row;
 
@@ -40,15 +40,15 @@ const POP: &str = "SELECT change_list(l.id, l.length - 1, '{}', '{}', '{}', w.ve
 /// A sweep takes no other lock: it must not come between a condition and the change.
 const HOLD: &str = "SELECT 1 FROM value WHERE space = $1 AND name = $2 FOR UPDATE";
 
-/// Whether an operation does not depend on the value.
+/// Whether the server can do an operation whatever the value is.
 pub(super) fn is_blind(op: &Operation) -> bool {
     matches!(
         op,
-        Operation::Set(_) | Operation::Del | Operation::Renew { .. }
+        Operation::Set(_) | Operation::Del | Operation::Renew { .. } | Operation::Acquire { .. }
     )
 }
 
-/// The statements of an operation that does not depend on the value.
+/// The statements of an operation that the server can do whatever the value is.
 pub(super) fn statements(write: &ValueWrite<'_>) -> Option<Vec<QueuedStatement>> {
     match write.op {
         Operation::Set(value) => Some(vec![set(write, value)]),
@@ -58,11 +58,12 @@ pub(super) fn statements(write: &ValueWrite<'_>) -> Option<Vec<QueuedStatement>>
             Some(vec![delete.reading(|_| Ok(outcome))])
         }
         Operation::Renew { epoch } => Some(renew(write, *epoch)),
+        Operation::Acquire { holder } => Some(vec![acquire(write, holder)?]),
         _ => None,
     }
 }
 
-fn set(write: &ValueWrite<'_>, value: &StoredValue) -> QueuedStatement {
+pub(super) fn set(write: &ValueWrite<'_>, value: &StoredValue) -> QueuedStatement {
     let (body, items, epoch) = value::columns(value.clone());
     let (texts, prints) = value::rows_of(&items);
     let values = bind![
@@ -108,23 +109,66 @@ fn renew(write: &ValueWrite<'_>, epoch: u64) -> Vec<QueuedStatement> {
     ]
 }
 
-/// The statement of a batch whose only write it can be. Its outcome is `Done` where it has done nothing.
-pub(super) fn alone(batch: &Batch) -> Option<QueuedStatement> {
+/// `None` where the grant cannot be written.
+fn acquire(write: &ValueWrite<'_>, holder: &str) -> Option<QueuedStatement> {
+    let grant = LeaseGrant {
+        holder: holder.to_owned(),
+        epoch: 0,
+    };
+    let grant = Json::of(&grant).ok()?;
+    let values = bind![
+        locks::space(&write.key.space),
+        write.key.name.clone().into_bytes(),
+        write.key.space.tenant.clone(),
+        write.key.space.path.clone(),
+        grant.as_str().strip_suffix("0}")?.to_owned(),
+        write.life,
+    ];
+    let (name, op) = (write.key.name.clone(), write.op.clone());
+    let sql = "SELECT acquire($1, $2, $3, $4, $5, $6)";
+    let call = QueuedStatement::new(sql, values).refused(move |found| {
+        let found = StoredValue::from(Json::stored(found));
+        // One's own grant may have been spelled in another way.
+        let judged = op.apply(&name, Some(found), 0).err();
+        judged.map_or(TransactionError::Unseen, TransactionError::Refused)
+    });
+    Some(call.reading(|rows| {
+        let epoch = unsigned(one(rows)?.get(0));
+        Ok(WriteOutcome::applied(
+            OperationOutput::Epoch(epoch),
+            Some(epoch),
+        ))
+    }))
+}
+
+/// Whether the only write of a batch is a step.
+pub(super) fn is_step(batch: &Batch) -> bool {
+    let [BatchWrite::Apply { op, .. }] = batch.writes.as_slice() else {
+        return false;
+    };
+    match op {
+        Operation::Incr(delta) => delta
+            .as_i64()
+            .is_some_and(|delta| (-MAX_SAFE..=MAX_SAFE).contains(&delta)),
+        Operation::Push(items) => !items.is_empty(),
+        Operation::Pop => true,
+        _ => false,
+    }
+}
+
+/// The statement of a batch whose only write is a step. Its outcome is `Done` where it has done nothing.
+pub(super) fn step(batch: &Batch) -> Option<QueuedStatement> {
     let [BatchWrite::Apply { key, op, life }] = batch.writes.as_slice() else {
         return None;
     };
-    let write = ValueWrite {
-        key,
-        op,
-        life: *life,
-    };
+    if !is_step(batch) {
+        return None;
+    }
+    let life = *life;
+    let write = ValueWrite { key, op, life };
     match op {
-        Operation::Incr(delta) => {
-            let delta = delta.as_i64()?;
-            let is_safe = (-MAX_SAFE..=MAX_SAFE).contains(&delta);
-            is_safe.then(|| incr(&write, delta))
-        }
-        Operation::Push(items) if !items.is_empty() => Some(push(&write, items)),
+        Operation::Incr(delta) => Some(incr(&write, delta.as_i64()?)),
+        Operation::Push(items) => Some(push(&write, items)),
         Operation::Pop => Some(pop(&write)),
         _ => None,
     }

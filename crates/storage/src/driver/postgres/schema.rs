@@ -10,7 +10,10 @@ use crate::{Error, Result};
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
 /// What each version of the layout adds; the last one's number is the layout's.
-const LAYOUTS: &[&[&str]] = &[&[include_str!("tables.sql"), include_str!("functions.sql")]];
+const LAYOUTS: &[&[&str]] = &[
+    &[include_str!("tables.sql"), include_str!("functions.sql")],
+    &[include_str!("groups.sql")],
+];
 
 /// A key for advisory locks that no other schema and no other part of this one takes.
 pub(super) fn lock_key(settings: &PostgresSettings, part: &str) -> i64 {

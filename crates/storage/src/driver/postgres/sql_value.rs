@@ -36,6 +36,7 @@ sql_types! {
     Vec<u8> => BYTEA,
     Vec<bool> => BOOL_ARRAY,
     Vec<i64> => INT8_ARRAY,
+    Vec<Option<i64>> => INT8_ARRAY,
     Vec<String> => TEXT_ARRAY,
     Vec<Option<String>> => TEXT_ARRAY,
     Vec<Vec<u8>> => BYTEA_ARRAY,

@@ -12,7 +12,7 @@ use futures::future::{MaybeDone, maybe_done};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::{Row, Statement};
 
 /// Calls sent at once; a longer queue goes in several waves.
@@ -20,8 +20,8 @@ const WAVE: usize = 256;
 /// Raised by our own functions when a condition does not hold.
 const RAISED: &str = "AMBIT";
 
-type RefusalMapper = Box<dyn FnOnce(&str) -> Error + Send + Sync>;
-type OutcomeReader = Box<dyn FnOnce(&[Row]) -> Result<WriteOutcome> + Send + Sync>;
+type RefusalMapper = Box<dyn FnOnce(&str) -> TransactionError + Send + Sync>;
+type OutcomeReader = Box<dyn FnOnce(&[Row]) -> Result<Vec<WriteOutcome>> + Send + Sync>;
 
 /// One statement with its values, and what its answer means.
 pub(super) struct QueuedStatement {
@@ -29,8 +29,8 @@ pub(super) struct QueuedStatement {
     values: Vec<SqlValue>,
     refusal: Option<RefusalMapper>,
     reading: Option<OutcomeReader>,
-    /// Outcomes of writes behind this one that need no statement.
-    following: Vec<WriteOutcome>,
+    /// The writes whose outcomes are read, by their place in the transaction.
+    writes: Vec<usize>,
 }
 
 impl QueuedStatement {
@@ -41,16 +41,16 @@ impl QueuedStatement {
             values,
             refusal: None,
             reading: None,
-            following: Vec::new(),
+            writes: Vec::new(),
         }
     }
 
     /// The error to give when the statement raises a failed condition, made from what it found.
-    pub(super) fn refused(
+    pub(super) fn refused<E: Into<TransactionError>>(
         mut self,
-        error: impl FnOnce(&str) -> Error + Send + Sync + 'static,
+        error: impl FnOnce(&str) -> E + Send + Sync + 'static,
     ) -> Self {
-        self.refusal = Some(Box::new(error));
+        self.refusal = Some(Box::new(move |found: &str| error(found).into()));
         self
     }
 
@@ -59,7 +59,18 @@ impl QueuedStatement {
         mut self,
         outcome: impl FnOnce(&[Row]) -> Result<WriteOutcome> + Send + Sync + 'static,
     ) -> Self {
-        self.reading = Some(Box::new(outcome));
+        self.reading = Some(Box::new(move |rows: &[Row]| Ok(vec![outcome(rows)?])));
+        self
+    }
+
+    /// The outcomes of these writes, made from the rows.
+    pub(super) fn reading_all(
+        mut self,
+        writes: Vec<usize>,
+        outcomes: impl FnOnce(&[Row]) -> Result<Vec<WriteOutcome>> + Send + Sync + 'static,
+    ) -> Self {
+        self.writes = writes;
+        self.reading = Some(Box::new(outcomes));
         self
     }
 }
@@ -67,8 +78,12 @@ impl QueuedStatement {
 /// Why a transaction ended early.
 pub(super) enum TransactionError {
     Refused(Error),
+    /// The server cannot judge the batch by itself: what is there must be looked at. Nothing has changed.
+    Unseen,
     /// The server or the way to it failed.
     Failed(tokio_postgres::Error),
+    /// The answer cannot be understood; what it answers may have been committed.
+    Unreadable(Error),
 }
 
 impl From<Error> for TransactionError {
@@ -99,9 +114,21 @@ impl TransactionError {
         .any(|state| error.code() == Some(state))
     }
 
+    /// True where it is certain that nothing was committed: the server took everything back, and said so.
+    pub(super) fn is_taken_back(&self) -> bool {
+        match self {
+            Self::Refused(_) | Self::Unseen => true,
+            Self::Failed(error) => error
+                .as_db_error()
+                .is_some_and(|db| db.parsed_severity() == Some(Severity::Error)),
+            Self::Unreadable(_) => false,
+        }
+    }
+
     pub(super) fn error(self, settings: &PostgresSettings) -> Error {
         match self {
-            Self::Refused(error) => error,
+            Self::Refused(error) | Self::Unreadable(error) => error,
+            Self::Unseen => Error::internal("a batch was not judged on what is stored"),
             Self::Failed(error) => failed(settings, error),
         }
     }
@@ -110,7 +137,7 @@ impl TransactionError {
 fn refused(error: tokio_postgres::Error, refusal: Option<RefusalMapper>) -> TransactionError {
     let found = error.as_db_error().filter(|db| db.code().code() == RAISED);
     match (found, refusal) {
-        (Some(found), Some(refusal)) => refusal(found.message()).into(),
+        (Some(found), Some(refusal)) => refusal(found.message()),
         _ => error.into(),
     }
 }
@@ -153,11 +180,13 @@ pub(super) struct PostgresTransaction {
     mode: PoolMode,
     queue: Vec<QueuedStatement>,
     outcomes: Vec<WriteOutcome>,
+    /// The write that statements are queued for, by its place.
+    write: usize,
 }
 
 impl PostgresTransaction {
-    /// Queues the beginning.
-    pub(super) fn begin(store: &PostgresStore, client: Object) -> Self {
+    /// Queues the beginning of a transaction of so many writes.
+    pub(super) fn begin(store: &PostgresStore, client: Object, writes: usize) -> Self {
         let queue = store.beginning().into_iter();
         Self {
             client: Some(client),
@@ -165,20 +194,42 @@ impl PostgresTransaction {
             queue: queue
                 .map(|(sql, values)| QueuedStatement::new(sql, values))
                 .collect(),
-            outcomes: Vec::new(),
+            outcomes: vec![WriteOutcome::Done; writes],
+            write: 0,
         }
     }
 
-    pub(super) fn queue(&mut self, call: QueuedStatement) {
+    /// What is queued from here on is for the write at this place.
+    pub(super) fn turn_to(&mut self, write: usize) {
+        self.write = write;
+    }
+
+    pub(super) fn queue(&mut self, mut call: QueuedStatement) {
+        if call.reading.is_some() && call.writes.is_empty() {
+            call.writes.push(self.write);
+        }
         self.queue.push(call);
     }
 
-    /// Adds the outcome of a write, behind those of the calls that are queued.
+    /// The outcome of the present write, which no statement tells.
     pub(super) fn done(&mut self, outcome: WriteOutcome) {
-        match self.queue.last_mut() {
-            Some(call) => call.following.push(outcome),
-            None => self.outcomes.push(outcome),
+        self.set_outcome(self.write, outcome);
+    }
+
+    fn set_outcome(&mut self, write: usize, outcome: WriteOutcome) {
+        if let Some(place) = self.outcomes.get_mut(write) {
+            *place = outcome;
         }
+    }
+
+    /// How many statements are queued.
+    pub(super) fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Forgets the statements that were queued behind so many.
+    pub(super) fn forget_behind(&mut self, queued: usize) {
+        self.queue.truncate(queued);
     }
 
     /// Sends what is queued and this statement; gives its rows.
@@ -237,13 +288,20 @@ impl PostgresTransaction {
         tracing::trace!(statements = wave.len(), "a wave of statements");
         let answers = in_order(sent).await;
         let mut all = Vec::with_capacity(wave.len());
+        let mut readings = Vec::new();
         for (call, answer) in wave.into_iter().zip(answers) {
             let rows = answer.map_err(|error| refused(error, call.refusal))?;
             if let Some(reading) = call.reading {
-                self.outcomes.push(reading(&rows)?);
+                readings.push((call.writes, reading(&rows)));
             }
-            self.outcomes.extend(call.following);
             all.push(rows);
+        }
+        // Behind all that the server may have refused.
+        for (writes, outcomes) in readings {
+            let outcomes = outcomes.map_err(TransactionError::Unreadable)?;
+            for (write, outcome) in writes.into_iter().zip(outcomes) {
+                self.set_outcome(write, outcome);
+            }
         }
         Ok(all)
     }
@@ -283,22 +341,24 @@ async fn query(
     }
 }
 
-/// Polls the futures strictly in this order, because that is the order in which their statements are sent.
+/// Polls the futures strictly in this order at first, because that is the order in which their statements are sent. The
+/// answers come in the same order.
 pub(super) async fn in_order<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
     let mut waiting: Vec<Pin<Box<MaybeDone<F>>>> = futures
         .into_iter()
         .map(|future| Box::pin(maybe_done(future)))
         .collect();
     poll_fn(|context| {
-        let mut all = true;
         for future in &mut waiting {
-            all &= future.as_mut().poll(context).is_ready();
+            let _ = future.as_mut().poll(context);
         }
-        if all { Poll::Ready(()) } else { Poll::Pending }
+        Poll::Ready(())
     })
     .await;
-    waiting
-        .iter_mut()
-        .filter_map(|future| future.as_mut().take_output())
-        .collect()
+    let mut answers = Vec::with_capacity(waiting.len());
+    for future in &mut waiting {
+        future.as_mut().await;
+        answers.extend(future.as_mut().take_output());
+    }
+    answers
 }

@@ -1,69 +1,91 @@
-//! A batch as one transaction.
+//! Batches as one transaction.
 
+use super::group::PreparedBatch;
+use super::merged::{MergedWrites, is_mergeable};
 use super::sql_value::bind;
 use super::store::PostgresStore;
 use super::transaction::{PostgresTransaction, QueuedStatement, TransactionError};
 use super::value::{LoadedValue, ValueWrite};
 use super::{direct, locks, log, rows, value};
 use crate::Result;
-use crate::address::{ITEMS, Space};
+use crate::address::{ITEMS, Space, ValueKey};
 use crate::batch::{Batch, BatchCheck, BatchWrite, MirrorWrite, WriteOutcome};
+use crate::operation::Operation;
 use parking_lot::Mutex;
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How often a batch that lost a race is tried in all.
 const ATTEMPTS: u32 = 8;
+/// How long batches that share a transaction wait for the locks of other transactions: one that has to wait for longer
+/// must not hold up the others, so that each is done by itself then.
+const PATIENCE: &str = "500ms";
 
 /// The topics of logs that an erasure found.
 type ErasedTopics = Arc<Mutex<Vec<String>>>;
 
-/// Writes the batch; gives its outcomes and the topics of the logs that it changed.
-pub(super) async fn commit(store: &PostgresStore, batch: &Batch) -> Result<BatchOutcome> {
-    raise_counter(store, batch).await?;
+/// Outcomes of a batch, and the topics of the logs that it changed.
+pub(super) type BatchOutcome = (Vec<WriteOutcome>, Vec<String>);
+
+/// Who judges what operations do to values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum JudgedBy {
+    /// The server, wherever it can.
+    Server,
+    /// This process, which looks at them first.
+    Client,
+}
+
+/// Writes a batch in a transaction of its own.
+pub(super) async fn alone(store: &PostgresStore, batch: &PreparedBatch) -> Result<BatchOutcome> {
+    raise_counter(store, &batch.batch).await?;
     let mut attempt = 1;
-    let mut alone = direct::alone(batch);
+    let mut judge = JudgedBy::Server;
     loop {
-        match once(store, batch, alone.take()).await {
+        match together(store, &[batch], judge).await {
+            Err(TransactionError::Unseen) if judge == JudgedBy::Server => judge = JudgedBy::Client,
             Err(stop) if stop.is_lost_race() && attempt < ATTEMPTS => {
                 tokio::time::sleep(Duration::from_millis(u64::from(rand::random::<u8>()) >> 3))
                     .await;
                 attempt += 1;
             }
             Err(stop) => return Err(stop.error(&store.settings)),
-            Ok(None) => {}
-            Ok(Some(outcomes)) => return Ok(outcomes),
+            Ok(mut outcomes) => match outcomes.pop().flatten() {
+                Some(outcome) => return Ok(outcome),
+                None => judge = JudgedBy::Client,
+            },
         }
     }
 }
 
-/// Outcomes of a batch, and the topics of the logs that it changed.
-type BatchOutcome = (Vec<WriteOutcome>, Vec<String>);
-
-/// Tries once, with this statement for all writes if there is one; `None` where that has done nothing.
-async fn once(
+/// Writes batches in one transaction, once. Nothing is done of those whose outcome is `None`: they cannot be judged among
+/// others, or not by the server. Several batches must go with each other.
+pub(super) async fn together(
     store: &PostgresStore,
-    batch: &Batch,
-    alone: Option<QueuedStatement>,
-) -> Result<Option<BatchOutcome>, TransactionError> {
-    let mut transaction = PostgresTransaction::begin(store, store.connection().await?);
-    let is_alone = alone.is_some();
+    batches: &[&PreparedBatch],
+    judge: JudgedBy,
+) -> Result<Vec<Option<BatchOutcome>>, TransactionError> {
+    let writes = batches.iter().map(|one| one.batch.writes.len()).sum();
+    let mut transaction = PostgresTransaction::begin(store, store.connection().await?, writes);
     let erased = ErasedTopics::default();
     let done = async {
-        begin(store, batch, &mut transaction);
-        match alone {
-            Some(call) => transaction.queue(call),
-            None => queue_writes(&mut transaction, batch, &erased).await?,
-        }
-        finish(store, &mut transaction).await
+        begin(store, batches, &mut transaction);
+        let is_queued = queue_writes(&mut transaction, batches, &erased, judge).await?;
+        let outcomes = finish(store, &mut transaction).await?;
+        Ok::<_, TransactionError>((is_queued, outcomes))
     };
     match done.await {
-        Ok(outcomes) if is_alone && matches!(outcomes.as_slice(), [WriteOutcome::Done]) => Ok(None),
-        Ok(outcomes) => {
-            let mut topics = changed(batch);
-            topics.append(&mut erased.lock());
-            Ok(Some((outcomes, topics)))
+        Ok((is_queued, outcomes)) => {
+            let mut outcomes = outcomes.into_iter();
+            let done = batches.iter().zip(is_queued).map(|(one, is_queued)| {
+                let own: Vec<WriteOutcome> =
+                    outcomes.by_ref().take(one.batch.writes.len()).collect();
+                let is_step = judge == JudgedBy::Server && direct::is_step(&one.batch);
+                let is_done = is_queued && !(is_step && own == [WriteOutcome::Done]);
+                is_done.then(|| (own, changed(&one.batch, &erased)))
+            });
+            Ok(done.collect())
         }
         Err(stop) => {
             transaction.roll_back().await;
@@ -73,14 +95,18 @@ async fn once(
 }
 
 /// Queues locks and conditions.
-fn begin(store: &PostgresStore, batch: &Batch, transaction: &mut PostgresTransaction) {
+fn begin(store: &PostgresStore, batches: &[&PreparedBatch], transaction: &mut PostgresTransaction) {
     store.options.fault_points.reach("postgres.begin");
-    let (keys, alone) = locks::locks(store.lock, batch);
+    let mut all = locks::BatchLocks::default();
+    batches.iter().for_each(|one| all.add(&one.locks));
+    let (keys, exclusive) = all.columns(store.lock);
+    let patience = (batches.len() > 1).then_some(PATIENCE);
+    let offset = store.options.clock.offset();
     transaction.queue(QueuedStatement::new(
-        "SELECT take_locks($1, $2, $3)",
-        bind![keys, alone, store.options.clock.offset()],
+        "SELECT begin_batch($1, $2, $3, $4)",
+        bind![keys, exclusive, offset, patience],
     ));
-    for check in &batch.checks {
+    for check in batches.iter().flat_map(|one| &one.batch.checks) {
         transaction.queue(match check {
             BatchCheck::Head { log, head } => log::check_head(log, *head),
             BatchCheck::Version { key, version } => value::check_version(key, *version),
@@ -104,99 +130,164 @@ async fn finish(
     Ok(outcomes)
 }
 
+/// Queues the writes of all batches; false for those of which nothing is queued, because they are refused.
 async fn queue_writes(
     transaction: &mut PostgresTransaction,
-    batch: &Batch,
+    batches: &[&PreparedBatch],
     erased: &ErasedTopics,
-) -> Result<(), TransactionError> {
-    let mut loaded = load_ahead(transaction, batch).await?;
-    for write in &batch.writes {
-        queue(transaction, write, &mut loaded, erased).await?;
-    }
-    Ok(())
-}
-
-/// Loads what the operations must see, all at once, if nothing in front of them in the batch can change it.
-async fn load_ahead(
-    transaction: &mut PostgresTransaction,
-    batch: &Batch,
-) -> Result<VecDeque<LoadedValue>, TransactionError> {
-    let mut keys = HashSet::new();
-    let is_apart = batch.writes.iter().all(|write| match write {
-        BatchWrite::Apply { key, .. } => keys.insert(key),
-        BatchWrite::Wipe { .. } | BatchWrite::Clear { .. } | BatchWrite::Remove { .. } => false,
-        BatchWrite::Mirror(_) => false,
-        _ => true,
-    });
-    let load = |write: &BatchWrite| {
-        let BatchWrite::Apply { key, op, life } = write else {
-            return None;
-        };
-        let life = *life;
-        let write = ValueWrite { key, op, life };
-        (!direct::is_blind(op)).then(|| write.load())
+    judge: JudgedBy,
+) -> Result<Vec<bool>, TransactionError> {
+    let mut queue = WriteQueue {
+        transaction,
+        judge,
+        erased,
+        loaded: HashMap::new(),
+        merged: MergedWrites::default(),
     };
-    let loads: Vec<QueuedStatement> = batch.writes.iter().filter_map(load).collect();
-    if loads.is_empty() || !is_apart {
-        return Ok(VecDeque::new());
+    queue.load_ahead(batches).await?;
+    let mut is_queued = Vec::with_capacity(batches.len());
+    let mut first = 0;
+    for one in batches.iter().copied() {
+        let queued = queue.transaction.queued();
+        match queue.batch(one, first).await {
+            Ok(()) => is_queued.push(true),
+            Err(TransactionError::Refused(_)) if batches.len() > 1 => {
+                queue.transaction.forget_behind(queued);
+                is_queued.push(false);
+            }
+            Err(stop) => {
+                // What a condition or an earlier write is refused for comes first.
+                queue.transaction.flush().await?;
+                return Err(stop);
+            }
+        }
+        first += one.batch.writes.len();
     }
-    let answers = transaction.ask_all(loads).await?;
-    let values = answers
-        .iter()
-        .map(|rows| Ok(LoadedValue::of(log::one(rows)?)));
-    Ok(values.collect::<Result<_>>()?)
+    queue.merged.queue(queue.transaction);
+    Ok(is_queued)
 }
 
-async fn apply(
-    transaction: &mut PostgresTransaction,
-    write: &ValueWrite<'_>,
-    loaded: &mut VecDeque<LoadedValue>,
-) -> Result<(), TransactionError> {
-    if let Some(calls) = direct::statements(write) {
-        calls.into_iter().for_each(|call| transaction.queue(call));
-        return Ok(());
-    }
-    let value = match loaded.pop_front() {
-        Some(value) => value,
-        None => LoadedValue::of(log::one(&transaction.ask(write.load()).await?)?),
-    };
-    if let Err(error) = write.apply(transaction, value) {
-        // What an earlier write is refused for comes first.
-        transaction.flush().await?;
-        return Err(error.into());
-    }
-    Ok(())
+/// The writes of a transaction on their way to its queue.
+struct WriteQueue<'a, 't> {
+    transaction: &'t mut PostgresTransaction,
+    judge: JudgedBy,
+    erased: &'t ErasedTopics,
+    /// What operations see, where nothing in front of them can change it.
+    loaded: HashMap<&'a ValueKey, LoadedValue>,
+    merged: MergedWrites<'a>,
 }
 
-async fn queue(
-    transaction: &mut PostgresTransaction,
-    write: &BatchWrite,
-    loaded: &mut VecDeque<LoadedValue>,
-    erased: &ErasedTopics,
-) -> Result<(), TransactionError> {
-    let call = match write {
-        BatchWrite::Append { log, entries } => log::append(log, entries),
-        BatchWrite::Redact { log, bodies } => log::redact(log, bodies),
-        BatchWrite::Drop { log } => log::drop_log(log),
-        BatchWrite::Apply { key, op, life } => {
+impl<'a> WriteQueue<'a, '_> {
+    /// Loads what the operations must see, all at once.
+    async fn load_ahead(&mut self, batches: &[&'a PreparedBatch]) -> Result<(), TransactionError> {
+        let (mut keys, mut loads) = (Vec::new(), Vec::new());
+        let batches = batches.iter().copied();
+        let batches = batches.filter(|one| one.has_apart_values);
+        let batches = batches.filter(|one| !self.is_step(one));
+        for write in batches.flat_map(|one| &one.batch.writes) {
+            let BatchWrite::Apply { key, op, life } = write else {
+                continue;
+            };
             let life = *life;
-            return apply(transaction, &ValueWrite { key, op, life }, loaded).await;
+            if !self.is_blind(op) {
+                keys.push(key);
+                loads.push(ValueWrite { key, op, life }.load());
+            }
         }
-        BatchWrite::Wipe { space, pattern } => {
-            return value::wipe(transaction, space, pattern).await;
+        if loads.is_empty() {
+            return Ok(());
         }
-        BatchWrite::Clear { space } => erase(space, Some(ITEMS), erased),
-        BatchWrite::Remove { space } => erase(space, None, erased),
-        BatchWrite::Track(track) => rows::track(track)?,
-        BatchWrite::Untrack { tenant, id } => rows::untrack(tenant, id),
-        BatchWrite::Mirror(MirrorWrite::Log { log, head, entries }) => {
-            log::mirror(log, *head, entries)
+        let answers = self.transaction.ask_all(loads).await?;
+        for (key, rows) in keys.into_iter().zip(answers) {
+            self.loaded.insert(key, LoadedValue::of(log::one(&rows)?));
         }
-        BatchWrite::Mirror(MirrorWrite::Value { key, entry }) => value::mirror(key, entry.as_ref()),
-        BatchWrite::Mirror(MirrorWrite::Row(row)) => rows::mirror(row)?,
-    };
-    transaction.queue(call);
-    Ok(())
+        Ok(())
+    }
+
+    fn is_step(&self, one: &PreparedBatch) -> bool {
+        self.judge == JudgedBy::Server && direct::is_step(&one.batch)
+    }
+
+    /// A lease may be spelled in another way than this server's: then only a look helps.
+    fn is_blind(&self, op: &Operation) -> bool {
+        let is_lease = matches!(op, Operation::Acquire { .. });
+        direct::is_blind(op) && (self.judge == JudgedBy::Server || !is_lease)
+    }
+
+    /// Queues a batch whose first write has this place in the transaction.
+    async fn batch(
+        &mut self,
+        one: &'a PreparedBatch,
+        first: usize,
+    ) -> Result<(), TransactionError> {
+        self.transaction.turn_to(first);
+        if self.is_step(one)
+            && let Some(step) = direct::step(&one.batch)
+        {
+            self.transaction.queue(step);
+            return Ok(());
+        }
+        let is_merged = one.is_apart && self.judge == JudgedBy::Server;
+        let mut merged = Vec::new();
+        for (place, write) in (first..).zip(&one.batch.writes) {
+            if is_merged && is_mergeable(write) {
+                merged.push((place, write));
+                continue;
+            }
+            self.transaction.turn_to(place);
+            self.write(write).await?;
+        }
+        for (place, write) in merged {
+            self.merged.add(place, write);
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, write: &'a BatchWrite) -> Result<(), TransactionError> {
+        let call = match write {
+            BatchWrite::Append { log, entries } => log::append(log, entries),
+            BatchWrite::Redact { log, bodies } => log::redact(log, bodies),
+            BatchWrite::Drop { log } => log::drop_log(log),
+            BatchWrite::Apply { key, op, life } => {
+                let life = *life;
+                return self.apply(&ValueWrite { key, op, life }).await;
+            }
+            BatchWrite::Wipe { space, pattern } => {
+                return value::wipe(self.transaction, space, pattern).await;
+            }
+            BatchWrite::Clear { space } => erase(space, Some(ITEMS), self.erased),
+            BatchWrite::Remove { space } => erase(space, None, self.erased),
+            BatchWrite::Track(track) => rows::track(track)?,
+            BatchWrite::Untrack { tenant, id } => rows::untrack(tenant, id),
+            BatchWrite::Mirror(MirrorWrite::Log { log, head, entries }) => {
+                log::mirror(log, *head, entries)
+            }
+            BatchWrite::Mirror(MirrorWrite::Value { key, entry }) => {
+                value::mirror(key, entry.as_ref())
+            }
+            BatchWrite::Mirror(MirrorWrite::Row(row)) => rows::mirror(row)?,
+        };
+        self.transaction.queue(call);
+        Ok(())
+    }
+
+    async fn apply(&mut self, write: &ValueWrite<'a>) -> Result<(), TransactionError> {
+        if self.is_blind(write.op)
+            && let Some(calls) = direct::statements(write)
+        {
+            let queue = |call| self.transaction.queue(call);
+            calls.into_iter().for_each(queue);
+            return Ok(());
+        }
+        let value = match self.loaded.remove(write.key) {
+            Some(value) => value,
+            None => {
+                let rows = self.transaction.ask(write.load()).await?;
+                LoadedValue::of(log::one(&rows)?)
+            }
+        };
+        Ok(write.apply(self.transaction, value)?)
+    }
 }
 
 fn erase(space: &Space, keep: Option<&str>, erased: &ErasedTopics) -> QueuedStatement {
@@ -217,7 +308,7 @@ fn erase(space: &Space, keep: Option<&str>, erased: &ErasedTopics) -> QueuedStat
     })
 }
 
-fn changed(batch: &Batch) -> Vec<String> {
+fn changed(batch: &Batch, erased: &ErasedTopics) -> Vec<String> {
     let log = |write: &BatchWrite| match write {
         BatchWrite::Append { log, .. }
         | BatchWrite::Redact { log, .. }
@@ -225,7 +316,8 @@ fn changed(batch: &Batch) -> Vec<String> {
         | BatchWrite::Mirror(MirrorWrite::Log { log, .. }) => Some(locks::topic(log)),
         _ => None,
     };
-    batch.writes.iter().filter_map(log).collect()
+    let changed = batch.writes.iter().filter_map(log);
+    changed.chain(erased.lock().drain(..)).collect()
 }
 
 /// Lifts the counter to the highest number that the batch copies from another store. In a transaction of its own,
