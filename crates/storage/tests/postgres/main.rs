@@ -8,6 +8,7 @@
 
 mod compare;
 mod dice;
+mod groups;
 mod loss;
 mod races;
 mod tls;
@@ -72,6 +73,15 @@ const CASES: &[Case] = &[
         "operations_of_a_batch_wait_for_the_server_together",
         |url| Box::pin(waves::together(url)),
     ),
+    ("callers_who_wait_share_a_transaction", |url| {
+        Box::pin(groups::shared(url))
+    }),
+    ("refused_batch_harms_no_other_one", |url| {
+        Box::pin(groups::refused(url))
+    }),
+    ("callers_who_leave_hold_nobody_up", |url| {
+        Box::pin(groups::left(url))
+    }),
 ];
 
 fn main() {
