@@ -265,23 +265,6 @@ impl BatchCheck {
 }
 
 impl BatchWrite {
-    /// True where nothing is left of the other one, which comes first, once this one is done.
-    pub(crate) fn replaces(&self, before: &Self) -> bool {
-        let is_whole = |op: &Operation| matches!(op, Operation::Set(_) | Operation::Del);
-        match (self, before) {
-            (Self::Drop { log }, Self::Append { log: appended, .. }) => log == appended,
-            (
-                Self::Apply { key, op, .. },
-                Self::Apply {
-                    key: other,
-                    op: first,
-                    ..
-                },
-            ) => key == other && is_whole(op) && is_whole(first),
-            _ => false,
-        }
-    }
-
     /// Adds entries to a log.
     pub fn append(log: LogKey, entries: Vec<NewEntry>) -> Self {
         Self::Append { log, entries }

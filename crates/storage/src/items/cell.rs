@@ -259,7 +259,7 @@ impl StorageCell {
             }
         }
         append(&space, staged.appends.iter().cloned(), &mut writes)?;
-        writes.extend(staged.extra.iter().map(|(_, write)| write.clone()));
+        writes.extend(staged.further_writes());
         Ok((checks, writes))
     }
 

@@ -3,6 +3,7 @@
 use super::view::{LogView, ViewItem};
 use crate::batch::{BatchWrite, Head, NewEntry};
 use crate::ids;
+use crate::operation::Operation;
 use std::collections::HashSet;
 
 #[derive(Clone, Debug, Default)]
@@ -60,10 +61,29 @@ impl StagedChanges {
         }
     }
 
-    /// Adds a write beside the items. What it makes pointless is not written at all.
-    pub(crate) fn add_beside(&mut self, id: &str, write: BatchWrite) {
-        self.extra.retain(|(_, before)| !write.replaces(before));
-        self.extra.push((id.to_owned(), write));
+    /// The further writes, without those of which later ones leave nothing: entries of a log that is dropped, and values that are
+    /// replaced.
+    pub(crate) fn further_writes(&self) -> Vec<BatchWrite> {
+        let (mut dropped, mut replaced) = (HashSet::new(), HashSet::new());
+        let is_left = |write: &&BatchWrite| match write {
+            BatchWrite::Drop { log } => {
+                dropped.insert(log);
+                true
+            }
+            BatchWrite::Append { log, .. } => !dropped.contains(log),
+            BatchWrite::Apply { key, op, .. } => match op {
+                Operation::Set(_) | Operation::Del => replaced.insert(key),
+                _ => {
+                    replaced.remove(key);
+                    true
+                }
+            },
+            _ => true,
+        };
+        let latest_first = self.extra.iter().rev().map(|(_, write)| write);
+        let mut writes: Vec<BatchWrite> = latest_first.filter(is_left).cloned().collect();
+        writes.reverse();
+        writes
     }
 
     /// True where everything is to be erased.
@@ -107,11 +127,45 @@ impl StagedReplacement {
 
 #[cfg(test)]
 mod tests {
-    use crate::batch::NewEntry;
+    use super::StagedChanges;
+    use crate::address::Space;
+    use crate::batch::{BatchWrite, NewEntry};
     use crate::driver::DriverOptions;
     use crate::items::StorageCell;
     use crate::json::Json;
+    use crate::operation::Operation;
     use crate::{SessionIdentity, Stores};
+
+    #[test]
+    fn what_a_later_write_undoes_is_not_written() {
+        let space = Space::user_memory("t", "ann");
+        let append = |log: &str| BatchWrite::append(space.log(log), vec![entry("1")]);
+        let drop = |log: &str| BatchWrite::Drop {
+            log: space.log(log),
+        };
+        let apply = |key: &str, op: Operation| BatchWrite::apply(space.key(key), op, None);
+        let set = |key: &str, value: &str| apply(key, Operation::Set(Json::stored(value).into()));
+        let incr = |key: &str| apply(key, Operation::Incr(1.into()));
+        for (staged, left) in [
+            (vec![append("a"), append("b"), drop("a")], vec![1, 2]),
+            (vec![append("a"), drop("a"), append("a")], vec![1, 2]),
+            (
+                vec![set("a", "1"), set("b", "1"), set("a", "2")],
+                vec![1, 2],
+            ),
+            (vec![set("a", "1"), incr("a"), set("a", "2")], vec![0, 1, 2]),
+            (vec![set("a", "1"), incr("a")], vec![0, 1]),
+            (vec![set("a", "1"), apply("a", Operation::Del)], vec![1]),
+        ] {
+            let expected: Vec<BatchWrite> = left.iter().map(|at| staged[*at].clone()).collect();
+            let extra = staged.into_iter().map(|write| (String::new(), write));
+            let changes = StagedChanges {
+                extra: extra.collect(),
+                ..StagedChanges::default()
+            };
+            assert_eq!(changes.further_writes(), expected);
+        }
+    }
 
     fn cell() -> StorageCell {
         let stores = Stores::builder(DriverOptions::default()).build().unwrap();

@@ -284,10 +284,8 @@ impl Context {
     pub fn stage_with_history(&self, writes: impl IntoIterator<Item = BatchWrite>) {
         let history = self.session.state().history.clone();
         let id = ids::unguessable();
-        let mut staged = history.staged();
-        for write in writes {
-            staged.add_beside(&id, write);
-        }
+        let writes = writes.into_iter().map(|write| (id.clone(), write));
+        history.staged().extra.extend(writes);
     }
 
     /// The id of the history's index row, once there is one.
