@@ -36,7 +36,7 @@ pub fn program() -> Result<PathBuf> {
         return Ok(path);
     }
     Err(format!(
-        "there is no {}; build it with cargo build --release --package ambit",
+        "there is no {}; build it by the profile of this program: cargo build --profile NAME --package ambit",
         path.display()
     )
     .into())

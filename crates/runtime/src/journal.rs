@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::hook::{CreateResult, Delegate};
 use crate::llm::{ModelAnswer, TokenUsage};
 use crate::request::TurnRequest;
+use crate::stream::time_of;
 use ambit_storage::address::{LogKey, Space};
 use ambit_storage::batch::{BatchWrite, NewEntry};
 use ambit_storage::driver::{Driver, LogRange};
@@ -319,11 +320,6 @@ pub(crate) fn write_used(log: &LogKey, used: ModelCallUsage) -> Result<BatchWrit
         log: log.clone(),
         entries: vec![entry],
     })
-}
-
-/// When the turn of this log began. Ids that begin with it are kept near to what else is written then.
-fn time_of(log: &LogKey) -> &str {
-    ids::time_part(log.name.split('/').nth(1).unwrap_or_default())
 }
 
 /// All entries of a log, each read as what it is.

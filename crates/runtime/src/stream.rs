@@ -13,6 +13,7 @@ mod tail;
 mod writer;
 
 pub use reader::StreamReader;
+pub(crate) use row::time_of;
 pub use row::{StoredStream, last_number, read_all};
 pub use shared::PendingWrites;
 pub use writer::{ResumedStream, StreamWriter};

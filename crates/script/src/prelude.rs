@@ -6,8 +6,8 @@ use crate::host::{HostApi, ReturnKind};
 use ambit_quickjs_heap::HeapTemplate;
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Runtime};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use tokio::sync::Semaphore;
 
 /// The parts and whether they are made at once or when a script first touches one of their names.
 const PARTS: &[(&str, &str)] = &[
@@ -64,35 +64,13 @@ pub struct Prelude {
     pub targets: Vec<CallTarget>,
     /// The memory of the first runtime that was made with it.
     pub template: OnceLock<Arc<HeapTemplate>>,
-    /// Runs that wait and have their memory.
-    pub waiting: WaitingRuns,
+    /// Places for runs that wait and keep their memory.
+    pub waiting: Semaphore,
 }
 
-/// Counts the runs that keep their memory while they wait: to put it aside and take it up again takes as long as a short run.
-#[derive(Default)]
-pub struct WaitingRuns(AtomicUsize);
-
-/// So many may keep it, beside the runtimes that are kept ready: some 25 MB.
+/// So many runs keep their memory while they wait, beside those whose runtimes are kept ready: some 25 MB. To put it aside and
+/// take it up again takes as long as a short run.
 const MAX_WAITING: usize = 64;
-
-/// The right to keep memory while waiting; given back when the wait is over.
-pub struct WaitingPlace<'a>(&'a AtomicUsize);
-
-impl WaitingRuns {
-    /// A place, if there is one.
-    pub fn place(&self) -> Option<WaitingPlace<'_>> {
-        let more = |count: usize| (count < MAX_WAITING).then_some(count + 1);
-        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
-        let taken = self.0.fetch_update(set, fetch, more);
-        taken.ok().map(|_| WaitingPlace(&self.0))
-    }
-}
-
-impl Drop for WaitingPlace<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 impl Prelude {
     pub fn new(surface: HostApi) -> Result<Self> {
@@ -119,7 +97,7 @@ impl Prelude {
             surface,
             targets,
             template: OnceLock::new(),
-            waiting: WaitingRuns::default(),
+            waiting: Semaphore::new(MAX_WAITING),
         })
     }
 

@@ -4,21 +4,24 @@ use crate::clock::Clock;
 
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
+/// The letters of an ordered id that say its time, and the random ones.
+const TIME: u32 = 10;
+const RANDOM: u32 = 16;
+
 /// 26 letters: 50 bits of time, so that indexes grow at their end, and 80 random bits.
 pub fn ordered(clock: &Clock) -> String {
     let time = u64::try_from(clock.now()).unwrap_or_default();
-    let mut id = letters(u128::from(time), 10);
-    id.push_str(&letters(rand::random(), 16));
+    let mut id = letters(u128::from(time), TIME);
+    id.push_str(&letters(rand::random(), RANDOM));
     id
 }
 
 /// What an ordered id says of the time at which it was made; nothing for other ids. Ids that begin with it are kept near to others of
 /// their time.
 pub fn time_part(id: &str) -> &str {
-    match id.len() {
-        26 => id.get(..10).unwrap_or_default(),
-        _ => "",
-    }
+    let is_ordered = id.len() == (TIME + RANDOM) as usize;
+    let time = id.get(..TIME as usize).filter(|_| is_ordered);
+    time.unwrap_or_default()
 }
 
 /// How long an id is that cannot be guessed.

@@ -15,6 +15,12 @@ const LAST: &str = ".last";
 /// The letters that a row's number has.
 const DIGITS: usize = 12;
 
+/// When the turn of this log began, as the ids of its entries say it: those that begin alike are kept near to each other, and so to
+/// what else is written then.
+pub(crate) fn time_of(log: &LogKey) -> &str {
+    ids::time_part(log.name.split('/').nth(1).unwrap_or_default())
+}
+
 /// A step on its way into the store. Its content is fixed, so that storing it again changes nothing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StreamRow {
@@ -32,10 +38,9 @@ impl StreamRow {
         self.first + self.entries.len() as u64 - 1
     }
 
-    /// As an entry of this log. Its id begins with the time of the turn, so that stores keep it near to what else is written then.
+    /// As an entry of this log.
     pub fn entry(&self, log: &LogKey) -> NewEntry {
-        let turn = log.name.split('/').nth(1).unwrap_or_default();
-        let time = ids::time_part(turn);
+        let time = time_of(log);
         let mark = if self.is_last { LAST } else { "" };
         let body = format!("[{}]", self.entries.join(","));
         NewEntry {

@@ -217,7 +217,7 @@ impl RunContext {
         let Some((memory, template)) = self.memory.get() else {
             return wait();
         };
-        if let Some(_place) = self.prelude.waiting.place() {
+        if let Ok(_place) = self.prelude.waiting.try_acquire() {
             return wait();
         }
         // The run does not pay for what is done with its memory.

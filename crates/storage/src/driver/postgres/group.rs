@@ -1,12 +1,12 @@
 //! Batches that wait at the same time share a transaction, and so a way to the server and a wait for its disk.
 //!
-//! A few transactions are under way at once; a caller who comes while fewer are is on its own and waits for nobody. Who
-//! comes later waits until one of them has ended: then all that wait and go with each other are written in one. If the
-//! server refuses anything in it, nothing is written, and each of them does its batch by itself: so a batch is refused for
-//! its own reasons only. A caller who leaves takes back what was not begun; what is begun is a task's.
+//! Two transactions of batches that may share one are under way at once; a caller who comes while fewer are is on its own and
+//! waits for nobody. Who comes later waits until one of them has ended: then all that wait and go with each other are written in
+//! one. If the server refuses anything in it, nothing is written, and each of them does its batch by itself: so a batch is refused
+//! for its own reasons only. A caller who leaves takes back what was not begun; what is begun for several is a task's.
 
 use super::listener::NotificationState;
-use super::locks::BatchLocks;
+use super::locks::{BatchLocks, MOST_LOCKS};
 use super::store::PostgresStore;
 use super::write::{self, BatchOutcome, JudgedBy};
 use crate::address::Space;
@@ -23,9 +23,8 @@ use tracing::instrument::WithSubscriber;
 
 /// Transactions under way at once: while the server makes one durable, it can do the next.
 const SLOTS: usize = 2;
-/// At most so many batches share a transaction, with so many locks.
+/// At most so many batches share a transaction, with `MOST_LOCKS` locks.
 const GROUP: usize = 64;
-const GROUP_LOCKS: usize = 256;
 /// A batch with more writes, entries or bytes has a transaction of its own, so that small ones need not wait for it.
 const MOST_WRITES: usize = 64;
 const MOST_ENTRIES: usize = 256;
@@ -255,7 +254,7 @@ impl QueueState {
         let (mut group, mut locks) = (Vec::new(), BatchLocks::default());
         let mut passed_over = VecDeque::new();
         while let Some(next) = self.waiting.pop_front() {
-            let fits = locks.count() + next.batch.locks.count() <= GROUP_LOCKS;
+            let fits = locks.count() + next.batch.locks.count() <= MOST_LOCKS;
             if group.len() == GROUP || !fits {
                 self.waiting.push_front(next);
                 break;

@@ -1,14 +1,14 @@
 -- Layout 2. Functions for batches of several callers that are committed together, and for leases.
 
--- Takes the locks of a transaction, which come sorted, and fixes its time. With `p_patience`, it does not wait for longer.
-CREATE FUNCTION begin_batch(p_keys bigint[], p_exclusive boolean[], p_offset bigint, p_patience text) RETURNS void
+-- Takes the locks of a transaction, which come sorted, and fixes its time. With `p_lock_timeout`, it waits no longer for any of them.
+CREATE FUNCTION begin_batch(p_keys bigint[], p_exclusive boolean[], p_offset bigint, p_lock_timeout text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   -- An assignment costs less than a statement.
   v_done text;
 BEGIN
-  IF p_patience IS NOT NULL THEN
-    v_done := set_config('lock_timeout', p_patience, true);
+  IF p_lock_timeout IS NOT NULL THEN
+    v_done := set_config('lock_timeout', p_lock_timeout, true);
   END IF;
   FOR i IN 1 .. cardinality(p_keys) LOOP
     IF p_exclusive[i] THEN

@@ -3,8 +3,8 @@
 //! A space is found by its hash. Every batch takes, sorted and before it looks at anything, transaction-level advisory
 //! locks: the store shared, each space it touches shared (exclusive to erase it), each log, value and index row it
 //! touches exclusive (shared for a condition on it). So a condition still holds at the commit, also that something is
-//! absent; batches of different sessions never wait for each other; and sorted locks cannot dead-lock. Batches that are
-//! committed together take the locks of all of them first.
+//! absent; and sorted locks cannot dead-lock. Batches of different sessions never wait for each other, but where they are
+//! committed together: then the locks of all of them are taken first, each within half a second or by each batch alone.
 
 use super::direct;
 use crate::address::{self, LogKey, Space, ValueKey};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// A batch that would take more locks than this takes the whole store alone instead: the server's table of locks is
 /// finite.
-const MOST_LOCKS: usize = 256;
+pub(super) const MOST_LOCKS: usize = 256;
 
 /// The 32 bytes by which a space is found.
 pub(super) fn space(space: &Space) -> Vec<u8> {

@@ -20,7 +20,7 @@ use std::time::Duration;
 const ATTEMPTS: u32 = 8;
 /// How long batches that share a transaction wait for the locks of other transactions: one that has to wait for longer
 /// must not hold up the others, so that each is done by itself then.
-const PATIENCE: &str = "500ms";
+const GROUP_LOCK_TIMEOUT: &str = "500ms";
 
 /// The topics of logs that an erasure found.
 type ErasedTopics = Arc<Mutex<Vec<String>>>;
@@ -100,11 +100,11 @@ fn begin(store: &PostgresStore, batches: &[&PreparedBatch], transaction: &mut Po
     let mut all = locks::BatchLocks::default();
     batches.iter().for_each(|one| all.add(&one.locks));
     let (keys, exclusive) = all.columns(store.lock);
-    let patience = (batches.len() > 1).then_some(PATIENCE);
+    let timeout = (batches.len() > 1).then_some(GROUP_LOCK_TIMEOUT);
     let offset = store.options.clock.offset();
     transaction.queue(QueuedStatement::new(
         "SELECT begin_batch($1, $2, $3, $4)",
-        bind![keys, exclusive, offset, patience],
+        bind![keys, exclusive, offset, timeout],
     ));
     for check in batches.iter().flat_map(|one| &one.batch.checks) {
         transaction.queue(match check {

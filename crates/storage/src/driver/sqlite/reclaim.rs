@@ -99,7 +99,7 @@ impl SqliteWriter {
         if let Err(stop) = step {
             self.roll_back();
             let error = self.place.error("giving space back", stop);
-            tracing::warn!(error.message = %error, "removed entries are not erased yet");
+            tracing::warn!(error.message = %error, "space that nothing uses is not given back yet");
             self.reclaim.last = Some((Instant::now(), true));
             self.answer_held();
         } else {

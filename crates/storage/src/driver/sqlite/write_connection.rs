@@ -25,7 +25,7 @@ pub struct WriteConnection {
     pub clock: Clock,
     counter: NumberCounter,
     spaces: HashMap<Space, CachedSpace>,
-    /// Spaces that have no row, as far as they were used.
+    /// Spaces without a row: those that were emptied here.
     absent: HashSet<Space>,
     /// How many values were remembered since all spaces were forgotten.
     remembered_values: usize,
@@ -48,7 +48,7 @@ pub enum BatchFailure {
     /// It, or what it needs, failed; it has changed nothing if it was refused.
     Failed(SqliteError),
     /// It was refused behind writes of its own, which nothing has taken back.
-    StoppedMidway,
+    StoppedMidway(Error),
 }
 
 impl From<SqliteError> for BatchFailure {
@@ -142,8 +142,8 @@ impl WriteConnection {
             _ => self.write_all(batch, now),
         };
         match outcomes {
-            Err(SqliteError::Refused(_)) if may_stop && guard == BatchGuard::None => {
-                Err(BatchFailure::StoppedMidway)
+            Err(SqliteError::Refused(error)) if may_stop && guard == BatchGuard::None => {
+                Err(BatchFailure::StoppedMidway(error))
             }
             outcomes => {
                 if outcomes.is_err() {

@@ -50,7 +50,7 @@ enum TransactionFailure {
     /// At its begin or end.
     Commit(Error),
     /// A job without a guard was refused in the middle of its writes.
-    StoppedMidway,
+    StoppedMidway(Error),
 }
 
 pub struct SqliteWriter {
@@ -225,7 +225,7 @@ impl SqliteWriter {
 
     fn commit(&mut self, jobs: &[WriterJob]) -> Vec<Result<Vec<WriteOutcome>>> {
         let done = match self.transact(jobs, BatchGuard::None) {
-            Err(TransactionFailure::StoppedMidway) => self.transact(jobs, BatchGuard::Savepoint),
+            Err(TransactionFailure::StoppedMidway(_)) => self.transact(jobs, BatchGuard::Savepoint),
             done => done,
         };
         match done {
@@ -234,13 +234,11 @@ impl SqliteWriter {
                 .iter()
                 .flat_map(|job| self.commit(std::slice::from_ref(job)))
                 .collect(),
-            Err(TransactionFailure::Work(error) | TransactionFailure::Commit(error)) => {
-                jobs.iter().map(|_| Err(error.clone())).collect()
-            }
-            Err(TransactionFailure::StoppedMidway) => {
-                let error = Error::internal("a batch was stopped midway in spite of its guard");
-                jobs.iter().map(|_| Err(error.clone())).collect()
-            }
+            Err(
+                TransactionFailure::Work(error)
+                | TransactionFailure::Commit(error)
+                | TransactionFailure::StoppedMidway(error),
+            ) => jobs.iter().map(|_| Err(error.clone())).collect(),
         }
     }
 
@@ -261,7 +259,9 @@ impl SqliteWriter {
                 Err(failure) => {
                     self.roll_back();
                     return Err(match failure {
-                        BatchFailure::StoppedMidway => TransactionFailure::StoppedMidway,
+                        BatchFailure::StoppedMidway(error) => {
+                            TransactionFailure::StoppedMidway(error)
+                        }
                         BatchFailure::Failed(stop) => {
                             TransactionFailure::Work(self.place.error("writing", stop))
                         }
