@@ -6,7 +6,9 @@ use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
 use ambit_storage::driver::{Driver, LogRange, ValuePart};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Error, Json, Result};
+use futures::StreamExt;
 use futures::future::join_all;
+use futures::stream::FuturesUnordered;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tracing::instrument::WithSubscriber;
@@ -150,4 +152,22 @@ pub async fn left(url: String) {
         assert!(found.contains(id.as_str()), "{id}");
     }
     assert_eq!(driver.check().await.unwrap(), Vec::<String>::new());
+}
+
+/// Callers who are not polled any more, though their batches are under way or wait, keep nobody else waiting.
+pub async fn unpolled(url: String) {
+    let driver = open(&url).await;
+    let commit = |id: usize| driver.commit(Batch::of([append("left", &format!("{id}"))]));
+    let mut callers: FuturesUnordered<_> = (0..5).map(commit).collect();
+    callers.next().await.unwrap().unwrap();
+    let other = Batch::of([append("other", "1")]);
+    driver.commit(other).await.unwrap();
+    while let Some(outcome) = callers.next().await {
+        outcome.unwrap();
+    }
+    let page = driver
+        .read(&space("groups").log("left"), LogRange::from(1, 10))
+        .await
+        .unwrap();
+    assert_eq!(page.entries.len(), 5);
 }

@@ -82,6 +82,9 @@ const CASES: &[Case] = &[
     ("callers_who_leave_hold_nobody_up", |url| {
         Box::pin(groups::left(url))
     }),
+    ("callers_who_are_not_polled_hold_nobody_up", |url| {
+        Box::pin(groups::unpolled(url))
+    }),
 ];
 
 fn main() {

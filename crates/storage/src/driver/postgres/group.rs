@@ -3,7 +3,7 @@
 //! Two transactions of batches that may share one are under way at once; a caller who comes while fewer are is on its own and
 //! waits for nobody. Who comes later waits until one of them has ended: then all that wait and go with each other are written in
 //! one. If the server refuses anything in it, nothing is written, and each of them does its batch by itself: so a batch is refused
-//! for its own reasons only. A caller who leaves takes back what was not begun; what is begun for several is a task's.
+//! for its own reasons only. A caller who leaves takes back what was not begun; what is begun is a task's.
 
 use super::listener::NotificationState;
 use super::locks::{BatchLocks, MOST_LOCKS};
@@ -17,12 +17,15 @@ use crate::{Error, Result};
 use parking_lot::Mutex;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tracing::instrument::WithSubscriber;
 
 /// Transactions under way at once: while the server makes one durable, it can do the next.
 const SLOTS: usize = 2;
+/// One that takes longer is no longer counted among them.
+const HOLD: Duration = Duration::from_millis(500);
 /// At most so many batches share a transaction, with `MOST_LOCKS` locks.
 const GROUP: usize = 64;
 /// A batch with more writes, entries or bytes has a transaction of its own, so that small ones need not wait for it.
@@ -70,6 +73,11 @@ impl PreparedBatch {
                         .map(|(_, body)| body.as_str().len())
                         .sum::<usize>();
                 }
+                // Refused as a matter of course, as often as somebody asks for what others hold.
+                BatchWrite::Apply {
+                    op: Operation::Acquire { .. },
+                    ..
+                } => return false,
                 BatchWrite::Apply { op, .. } => {
                     let items = items(op);
                     entries += items;
@@ -119,7 +127,7 @@ pub(super) struct CommitQueue {
     store: Arc<PostgresStore>,
     board: Arc<NotificationState>,
     state: Mutex<QueueState>,
-    /// Where transactions run that a caller began who has left.
+    /// Where transactions run.
     runtime: Handle,
 }
 
@@ -136,9 +144,9 @@ struct WaitingBatch {
 
 /// What a caller who waited is told.
 enum QueueAnswer {
-    Done(Result<BatchOutcome>),
-    /// It does its batch by itself, as one of the transactions under way if it has the slot for it.
-    Alone(PreparedBatch, Option<CommitSlot>),
+    Done(Result<Vec<WriteOutcome>>),
+    /// It does its batch by itself.
+    Alone(PreparedBatch),
 }
 
 /// The right to a transaction under way. Given back, it goes to those who wait.
@@ -160,17 +168,9 @@ impl CommitQueue {
         if !batch.is_shareable() {
             return self.alone(&batch).await;
         }
-        let answer = match self.enter(batch) {
-            Ok((batch, slot)) => QueueAnswer::Alone(batch, Some(slot)),
-            Err(answer) => answer.await.map_err(|_| self.cut_off())?,
-        };
-        match answer {
-            QueueAnswer::Done(outcome) => outcome.map(|(outcomes, _)| outcomes),
-            QueueAnswer::Alone(batch, slot) => {
-                let outcomes = self.alone(&batch).await;
-                drop(slot);
-                outcomes
-            }
+        match self.enter(batch).await.map_err(|_| self.cut_off())? {
+            QueueAnswer::Done(outcomes) => outcomes,
+            QueueAnswer::Alone(batch) => self.alone(&batch).await,
         }
     }
 
@@ -180,19 +180,25 @@ impl CommitQueue {
         Ok(outcomes)
     }
 
-    /// A slot for the batch, or where its answer will come.
-    fn enter(
-        self: &Arc<Self>,
-        batch: PreparedBatch,
-    ) -> std::result::Result<(PreparedBatch, CommitSlot), oneshot::Receiver<QueueAnswer>> {
+    /// Where the batch's answer will come.
+    fn enter(self: &Arc<Self>, batch: PreparedBatch) -> oneshot::Receiver<QueueAnswer> {
+        let (answer, answered) = oneshot::channel();
+        let one = WaitingBatch { batch, answer };
         let mut state = self.state.lock();
         if state.running < SLOTS {
             state.running += 1;
-            return Ok((batch, CommitSlot(Arc::clone(self))));
+            drop(state);
+            self.begin(vec![one], CommitSlot(Arc::clone(self)));
+        } else {
+            state.waiting.push_back(one);
         }
-        let (answer, answered) = oneshot::channel();
-        state.waiting.push_back(WaitingBatch { batch, answer });
-        Err(answered)
+        answered
+    }
+
+    /// Writes these batches in a task: a slot must not be held by a caller, who may wait for something else before it goes on.
+    fn begin(self: &Arc<Self>, group: Vec<WaitingBatch>, slot: CommitSlot) {
+        let run = Arc::clone(self).run(group, slot);
+        self.runtime.spawn(run.with_current_subscriber());
     }
 
     /// Gives the slot back, and takes the batches of the next transaction; none where nobody waits.
@@ -207,10 +213,18 @@ impl CommitQueue {
     }
 
     /// Writes these batches in one transaction.
-    async fn run(self: Arc<Self>, group: Vec<WaitingBatch>, slot: CommitSlot) {
+    async fn run(self: Arc<Self>, mut group: Vec<WaitingBatch>, slot: CommitSlot) {
+        if group.len() == 1 {
+            let Some(one) = group.pop() else { return };
+            let done = slot.lend(self.alone(&one.batch)).await;
+            // A caller that has gone away needs no answer.
+            let _ = one.answer.send(QueueAnswer::Done(done));
+            return;
+        }
         let batches: Vec<&PreparedBatch> = group.iter().map(|one| &one.batch).collect();
-        let done = write::together(&self.store, &batches, JudgedBy::Server).await;
-        drop(slot);
+        let done = slot
+            .lend(write::together(&self.store, &batches, JudgedBy::Server))
+            .await;
         match done {
             Ok(outcomes) => {
                 for (one, outcome) in group.into_iter().zip(outcomes) {
@@ -223,7 +237,6 @@ impl CommitQueue {
             Err(stop) => {
                 let error = stop.error(&self.store.settings);
                 for one in group {
-                    // A caller that has gone away needs no answer.
                     let _ = one.answer.send(QueueAnswer::Done(Err(error.clone())));
                 }
             }
@@ -234,9 +247,9 @@ impl CommitQueue {
         let answer = match outcome {
             Some((outcomes, topics)) => {
                 self.board.notify(topics);
-                QueueAnswer::Done(Ok((outcomes, Vec::new())))
+                QueueAnswer::Done(Ok(outcomes))
             }
-            None => QueueAnswer::Alone(one.batch, None),
+            None => QueueAnswer::Alone(one.batch),
         };
         let _ = one.answer.send(answer);
     }
@@ -272,23 +285,25 @@ impl QueueState {
     }
 }
 
+impl CommitSlot {
+    /// Holds the slot while the work is done, but no longer than `HOLD`: what waits for others must not keep those waiting who do
+    /// not.
+    async fn lend<T>(self, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = tokio::time::sleep(HOLD) => drop(self),
+        }
+        work.await
+    }
+}
+
 impl Drop for CommitSlot {
     fn drop(&mut self) {
-        let mut group = self.0.leave();
-        let slot = || Self(Arc::clone(&self.0));
-        match group.pop() {
-            None => {}
-            // Who waits for it can do it, without a task.
-            Some(one) if group.is_empty() => {
-                let alone = QueueAnswer::Alone(one.batch, Some(slot()));
-                let _ = one.answer.send(alone);
-            }
-            Some(last) => {
-                group.push(last);
-                let runtime = Handle::try_current().unwrap_or_else(|_| self.0.runtime.clone());
-                let run = Arc::clone(&self.0).run(group, slot());
-                runtime.spawn(run.with_current_subscriber());
-            }
+        let group = self.0.leave();
+        if !group.is_empty() {
+            self.0.begin(group, Self(Arc::clone(&self.0)));
         }
     }
 }

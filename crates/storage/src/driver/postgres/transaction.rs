@@ -82,6 +82,8 @@ pub(super) enum TransactionError {
     Unseen,
     /// The server or the way to it failed.
     Failed(tokio_postgres::Error),
+    /// There is no connection to be had; nothing was begun.
+    Unreached(Error),
     /// The answer cannot be understood; what it answers may have been committed.
     Unreadable(Error),
 }
@@ -121,13 +123,13 @@ impl TransactionError {
             Self::Failed(error) => error
                 .as_db_error()
                 .is_some_and(|db| db.parsed_severity() == Some(Severity::Error)),
-            Self::Unreadable(_) => false,
+            Self::Unreadable(_) | Self::Unreached(_) => false,
         }
     }
 
     pub(super) fn error(self, settings: &PostgresSettings) -> Error {
         match self {
-            Self::Refused(error) | Self::Unreadable(error) => error,
+            Self::Refused(error) | Self::Unreadable(error) | Self::Unreached(error) => error,
             Self::Unseen => Error::internal("a batch was not judged on what is stored"),
             Self::Failed(error) => failed(settings, error),
         }

@@ -67,7 +67,9 @@ pub(super) async fn together(
     judge: JudgedBy,
 ) -> Result<Vec<Option<BatchOutcome>>, TransactionError> {
     let writes = batches.iter().map(|one| one.batch.writes.len()).sum();
-    let mut transaction = PostgresTransaction::begin(store, store.connection().await?, writes);
+    let connection = store.connection().await;
+    let connection = connection.map_err(TransactionError::Unreached)?;
+    let mut transaction = PostgresTransaction::begin(store, connection, writes);
     let erased = ErasedTopics::default();
     let done = async {
         begin(store, batches, &mut transaction);
