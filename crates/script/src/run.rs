@@ -58,6 +58,8 @@ pub fn fiber_body(
                 "no runtime for a script: {reason}"
             )))),
         }
+        // What is left of the run must not wait here for the next one.
+        drop(task);
         let Ok(made) = &made else {
             return;
         };

@@ -233,7 +233,8 @@ impl RunTask {
     /// Drops the host calls that wait to be asked again.
     pub fn drop_calls(&self) {
         let asked = std::mem::take(&mut *self.asked.lock());
-        // Not under the lock: what is dropped may wake others.
+        // Not under the lock: what is dropped may wake others, and goes on as a task of its own where it must not be stopped.
+        let _runtime = self.runtime.enter();
         drop(asked);
     }
 
@@ -286,6 +287,7 @@ impl RunTask {
     /// The run is over.
     pub fn end(&self) {
         *self.state.lock() = TaskState::Ended;
+        self.drop_calls();
     }
 
     /// Who waits for the next answer.

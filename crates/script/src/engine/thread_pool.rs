@@ -169,6 +169,7 @@ impl ThreadPool {
                 }
                 Some(FiberStep::Paused(PauseReason::Call(number, future))) => {
                     if let Some(future) = ask(task, number, future, Waker::noop()) {
+                        let _runtime = task.runtime.enter();
                         // If nobody waits any more, the run has been stopped and will not wait for this answer.
                         let _ = task.requests.send(TaskRequest::Call(number, future));
                     }

@@ -150,7 +150,7 @@ fn answer<'js>(
 ) -> Result<JsValue<'js>> {
     let mut last_thrown = None;
     loop {
-        let Some(message) = world.wait(task) else {
+        let Some(message) = deferred(world, waits.number).or_else(|| world.wait(task)) else {
             return Err(world.terminate(ctx));
         };
         match message {
@@ -174,6 +174,18 @@ fn answer<'js>(
             other => world.deferred.borrow_mut().push_back(other),
         }
     }
+}
+
+/// What came for this call while the script waited for another one, within one of its functions.
+fn deferred(world: &RunContext, number: u64) -> Option<TaskMessage> {
+    let mut deferred = world.deferred.borrow_mut();
+    let is_own = |message: &TaskMessage| match message {
+        TaskMessage::Reply(other, _) => *other == number,
+        TaskMessage::Callback(call) => call.call == number,
+        _ => false,
+    };
+    let at = deferred.iter().position(is_own)?;
+    deferred.remove(at)
 }
 
 /// Runs one of the script's functions for the host; returns what it threw.

@@ -115,6 +115,13 @@ async fn functions_given_to_the_host_run_one_at_a_time_in_the_script() {
 }
 
 #[tokio::test]
+async fn what_comes_while_a_function_of_the_call_waits_is_heard_behind_it() {
+    let text = "export function Create() {
+        return eachAtOnce([1, 2, 3], { onChunk: (item: number) => late(item).arguments[0] }); }";
+    assert_eq!(pets(text).await, json!([1, 2, 3]));
+}
+
+#[tokio::test]
 async fn what_a_callback_throws_reaches_the_host_and_then_the_caller() {
     let text = "export function Create() {
         const mine = new TypeError('mine');

@@ -40,6 +40,7 @@ pub fn surface() -> HostApi {
         "panic",
         "panicLate",
         "each",
+        "eachAtOnce",
         "Store",
         "http.Get",
         "gone",
@@ -110,6 +111,7 @@ impl Host for Pets {
                 panic!("a late bug of the host")
             }
             "each" | "eachLater" => return each(&call).await,
+            "eachAtOnce" => return each_at_once(&call).await,
             "Store" => return Ok(memory(first.as_str().unwrap())),
             "gone" => return Ok(HostValue::Undefined),
             "absent" => return Ok(json!(call.undefined).into()),
@@ -141,6 +143,16 @@ async fn each(call: &HostCall) -> Result<HostValue, HostError> {
         }
     }
     Ok(Json::Array(answers).into())
+}
+
+/// Calls the function for all items at the same time.
+async fn each_at_once(call: &HostCall) -> Result<HostValue, HostError> {
+    let items = call.arguments[0].as_array().unwrap();
+    let answers = items
+        .iter()
+        .map(|item| call.callbacks[0].call(vec![item.clone()]));
+    let answers = futures::future::try_join_all(answers).await;
+    Ok(Json::Array(answers.unwrap()).into())
 }
 
 /// What `Create` of this file returns.
