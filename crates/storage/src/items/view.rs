@@ -107,8 +107,11 @@ impl LogView {
         limit: usize,
     ) -> Result<(Self, Vec<ViewItem>)> {
         let (view, end) = Self::open_with_end(driver, space, limit.min(CHUNK)).await?;
+        let archived = view.items.map_or(0, |head| head.last);
         let shown = match view.pieces.as_slice() {
-            [ViewPiece::Kept(first, last)] => (last + 1 - first).min(limit as u64),
+            // What the view ends with must be what the archive ends with.
+            [.., ViewPiece::Kept(_, last)] if *last != archived => 0,
+            [piece @ ViewPiece::Kept(..)] => piece.length().min(limit as u64),
             [.., piece @ ViewPiece::Kept(..)] if piece.length() >= limit as u64 => limit as u64,
             _ => 0,
         };

@@ -1,6 +1,7 @@
 //! Adding: beside a running turn, in interleaved sessions, and through part of a view.
 
 use crate::bed::{Bed, Case, chat, heard, say};
+use ambit_storage::LiveAgent;
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::Message;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ pub const CASES: &[Case] = cases![
     g050_adding_after_reading_part_of_a_view_keeps_the_rest,
     g050_adding_behind_a_shortened_view_keeps_the_archive,
     an_edited_message_is_shown_in_place_of_the_one_with_its_id,
+    the_end_of_a_history_is_what_the_whole_of_it_ends_with,
 ];
 
 async fn g010_an_append_beside_a_turn_succeeds_and_is_seen_by_its_next_read(bed: Bed) {
@@ -133,4 +135,48 @@ async fn an_edited_message_is_shown_in_place_of_the_one_with_its_id(bed: Bed) {
     let archive = agent.history().archive(1, 10).await.unwrap();
     let texts: Vec<String> = archive.iter().map(Message::text).collect();
     assert_eq!(texts, ["1", "", "3", "", ""]);
+}
+
+/// The last messages, however many are asked for, are those of the whole view; staged ones are among them.
+async fn check_ends(agent: &LiveAgent) {
+    for count in 0..2 {
+        let whole = heard(agent).await;
+        for limit in [0, 1, 2, 3, 5, 20, 2_000] {
+            let end = agent.history().tail(limit).await.unwrap();
+            let end: Vec<String> = end.iter().map(Message::text).collect();
+            assert_eq!(
+                end,
+                whole[whole.len().saturating_sub(limit)..],
+                "{count} {limit}"
+            );
+        }
+        let staged = Message::user("staged");
+        agent.history().add_message(staged).await.unwrap();
+    }
+    agent.context().discard();
+}
+
+async fn the_end_of_a_history_is_what_the_whole_of_it_ends_with(bed: Bed) {
+    let ambit = bed.ambit();
+    let agent = chat(&ambit, "c", &["1", "2", "3", "4", "5", "6"]).await;
+    let history = agent.history();
+    check_ends(&agent).await;
+    let last = history.last_message().await.unwrap().unwrap();
+    assert!(history.remove_message(&last.id).await.unwrap());
+    agent.context().save().await.unwrap();
+    check_ends(&agent).await;
+    let mut messages = history.messages().await.unwrap();
+    messages[2].parts = Message::user("other").parts;
+    history.replace_messages(messages).await.unwrap();
+    agent.context().save().await.unwrap();
+    check_ends(&agent).await;
+    let mut messages = history.messages().await.unwrap();
+    messages.swap(0, 3);
+    history.replace_messages(messages).await.unwrap();
+    agent.context().save().await.unwrap();
+    check_ends(&agent).await;
+    check_ends(&chat(&ambit, "c", &["7", "8"]).await).await;
+    agent.context().clear().await.unwrap();
+    agent.context().save().await.unwrap();
+    check_ends(&agent).await;
 }

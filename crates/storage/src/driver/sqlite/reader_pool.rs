@@ -156,7 +156,13 @@ pub fn check(connection: &Connection) -> SqliteResult<Vec<String>> {
          FROM value v JOIN space s ON s.id = v.space WHERE v.body IS NULL
          AND v.length <> (SELECT count(*) FROM item i WHERE i.space = v.space AND i.name = v.name AND i.pos < v.length)",
         "SELECT 'the entry ' || e.id || ' belongs to no log' FROM entry e WHERE e.log NOT IN (SELECT id FROM log)",
-        "SELECT 'the log ' || l.id || ' belongs to no space' FROM log l WHERE l.space NOT IN (SELECT id FROM space)",
+        "SELECT 'the log ' || l.id || ' belongs to no space' FROM log l WHERE l.space <> 0 AND l.space NOT IN (SELECT id FROM space)",
+        "SELECT 'the tally of ' || tenant || ' ' || person || ' ' || scope || ' is wrong by ' || sum(rows) FROM (
+           SELECT tenant, person, scope, rows FROM tally
+           UNION ALL SELECT tenant, '*', scope, -count(*) FROM identity WHERE scope IS NOT NULL GROUP BY tenant, scope
+           UNION ALL SELECT tenant, '=' || user_id, scope, -count(*) FROM identity
+             WHERE scope IS NOT NULL AND user_id IS NOT NULL GROUP BY tenant, user_id, scope)
+         GROUP BY tenant, person, scope HAVING sum(rows) <> 0",
         "SELECT 'the value ' || v.name || ' belongs to no space' FROM value v WHERE v.space NOT IN (SELECT id FROM space)",
     ] {
         let mut statement = connection.prepare(sql)?;

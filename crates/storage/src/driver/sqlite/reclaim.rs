@@ -17,6 +17,8 @@ const PAGES: i64 = 64;
 const SLACK: i64 = 1_024;
 /// The same as a part of all pages: one in so many.
 const PART: i64 = 16;
+/// The way of giving pages back that is used here.
+const INCREMENTAL: i64 = 2;
 /// While others write, so long passes between two steps.
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long what failed is left alone.
@@ -83,7 +85,9 @@ impl SqliteWriter {
     pub(super) fn plan_to_shrink(&mut self) {
         let count = |sql: &'static str| self.ledger.one(sql, []).unwrap_or(0);
         let free = count("PRAGMA freelist_count");
-        self.reclaim.is_shrinking = free > SLACK && free > count("PRAGMA page_count") / PART;
+        let is_much = free > SLACK && free > count("PRAGMA page_count") / PART;
+        // Files of older versions cannot give pages back.
+        self.reclaim.is_shrinking = is_much && count("PRAGMA auto_vacuum") == INCREMENTAL;
     }
 
     /// Makes one step, if there is something to do. What fails is told and tried again later.
@@ -98,10 +102,10 @@ impl SqliteWriter {
         };
         if let Err(stop) = step {
             self.roll_back();
-            let error = self.place.error("giving space back", stop);
-            tracing::warn!(error.message = %error, "space that nothing uses is not given back yet");
+            let error = self.place.error("erasing what was removed", stop);
+            tracing::warn!(error.message = %error, "removed entries are not erased, or their space not given back, yet");
             self.reclaim.last = Some((Instant::now(), true));
-            self.answer_held();
+            self.answer_held(Some(&error));
         } else {
             self.reclaim.last = Some((Instant::now(), false));
         }
@@ -117,7 +121,11 @@ impl SqliteWriter {
         self.end()?;
         if !self.ledger.has_remains()? {
             self.reclaim.has_remains = false;
-            self.scrub.note(true, &self.place);
+            if self.held.is_empty() {
+                self.scrub.cut_soon();
+            } else {
+                self.scrub.note(true, &self.place);
+            }
         }
         Ok(())
     }
@@ -130,7 +138,9 @@ impl SqliteWriter {
         let left = self.ledger.one("PRAGMA freelist_count", [])?;
         if left <= SLACK || left >= before {
             self.reclaim.is_shrinking = false;
-            self.scrub.cut_soon();
+            if left < before {
+                self.scrub.cut_soon();
+            }
         }
         Ok(())
     }

@@ -116,27 +116,31 @@ impl SqliteWriter {
                         self.reclaim();
                     }
                     self.scrub.finish(&self.ledger, &self.place);
-                    self.answer_held();
+                    self.answer_held(None);
                     return;
                 }
             }
         }
     }
 
-    /// Looks after removed bytes and a long WAL, where it is time and all that was removed has been erased.
+    /// Looks after removed bytes and a long WAL, where it is time, and answers those whose entries have all been erased.
     fn clean(&mut self, is_idle: bool) {
-        if self.reclaim.has_remains() {
-            return;
-        }
         if self.scrub.is_time(is_idle) {
             self.scrub.run(&self.ledger, &self.place);
             self.plan_to_shrink();
         }
-        self.answer_held();
+        if !self.reclaim.has_remains() {
+            self.answer_held(None);
+        }
     }
 
-    pub(super) fn answer_held(&mut self) {
+    /// Answers those who wait until what they removed is erased, with this failure if it could not be.
+    pub(super) fn answer_held(&mut self, failure: Option<&Error>) {
         for (job, answer) in self.held.drain(..) {
+            let answer = match failure {
+                Some(error) => answer.and(Err(error.clone())),
+                None => answer,
+            };
             // A caller that has gone away needs no answer.
             let _ = job.answer.send(answer);
         }
@@ -160,10 +164,12 @@ impl SqliteWriter {
             }
             std::thread::yield_now();
         }
+        let is_watched = self.hub.is_watched();
         if self.reclaim.is_due() {
-            return queue.recv_timeout(self.reclaim.wait());
+            let wait = self.reclaim.wait();
+            return queue.recv_timeout(if is_watched { wait.min(LOOK) } else { wait });
         }
-        if self.hub.is_watched() {
+        if is_watched {
             return queue.recv_timeout(LOOK);
         }
         if self.scrub.is_due() {
@@ -181,7 +187,15 @@ impl SqliteWriter {
             jobs: jobs.len(),
             took: start.elapsed(),
         };
-        self.scrub.note(jobs.iter().any(is_removal), &self.place);
+        let has_left = self.ledger.take_remains();
+        // A removal that finds nothing may be the second one, after a process was killed.
+        let is_behind =
+            has_left || (jobs.iter().any(is_erasure) && self.ledger.has_remains().unwrap_or(true));
+        if is_behind {
+            self.reclaim.note_remains();
+        }
+        let has_removed = jobs.iter().any(is_removal);
+        self.scrub.note(has_removed && !has_left, &self.place);
         let mut done = jobs.iter().zip(&answers);
         if done.any(|(job, answer)| has_swept(job, answer)) {
             self.scrub.cut_soon();
@@ -189,10 +203,8 @@ impl SqliteWriter {
         if jobs.iter().any(drops) {
             self.scrub.cut_later();
         }
-        if self.ledger.take_remains() {
-            self.reclaim.note_remains();
-        }
-        let is_held = |job: &WriterJob| self.reclaim.has_remains() && is_removal(job);
+        let is_held =
+            |job: &WriterJob| (has_left && is_removal(job)) || (is_behind && is_erasure(job));
         let (held, done): (Vec<_>, Vec<_>) = jobs
             .into_iter()
             .zip(answers)
@@ -205,6 +217,7 @@ impl SqliteWriter {
         }
         if self.reclaim.is_overdue() {
             self.reclaim();
+            self.clean(false);
         }
     }
 
@@ -350,6 +363,13 @@ fn is_removal(job: &WriterJob) -> bool {
         WriterTask::Commit(batch) => batch.writes.iter().any(removes),
         WriterTask::Sweep(_) => false,
     }
+}
+
+/// True where a job erases logs.
+fn is_erasure(job: &WriterJob) -> bool {
+    let is_whole =
+        |write: &BatchWrite| matches!(write, BatchWrite::Remove { .. } | BatchWrite::Clear { .. });
+    matches!(&job.work, WriterTask::Commit(batch) if batch.writes.iter().any(is_whole))
 }
 
 /// True where expired values were erased.
