@@ -50,12 +50,6 @@ pub const ERASURES: &str = "erasures";
 pub const CHAT: &str = "chat";
 
 impl Space {
-    /// True for what the whole installation shares, whose path says nothing of anybody.
-    pub(crate) fn is_installation_wide(&self) -> bool {
-        let is_internal = self.path.starts_with("i:") && !self.path.contains('/');
-        is_internal && self.tenant == DEFAULT_TENANT
-    }
-
     /// The space of one identity.
     pub fn of(tenant: &str, identity: &SessionIdentity) -> Self {
         Self::new(tenant, identity.storage_key())

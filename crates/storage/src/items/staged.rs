@@ -65,25 +65,29 @@ impl StagedChanges {
     /// replaced.
     pub(crate) fn further_writes(&self) -> Vec<BatchWrite> {
         let (mut dropped, mut replaced) = (HashSet::new(), HashSet::new());
-        let is_left = |write: &&BatchWrite| match write {
-            BatchWrite::Drop { log } => {
-                dropped.insert(log);
-                true
-            }
-            BatchWrite::Append { log, .. } => !dropped.contains(log),
-            BatchWrite::Apply { key, op, .. } => match op {
-                Operation::Set(_) | Operation::Del => replaced.insert(key),
-                _ => {
-                    replaced.remove(key);
+        let mut left = Vec::new();
+        for (_, write) in self.extra.iter().rev() {
+            let is_left = match write {
+                BatchWrite::Drop { log } => {
+                    dropped.insert(log);
                     true
                 }
-            },
-            _ => true,
-        };
-        let latest_first = self.extra.iter().rev().map(|(_, write)| write);
-        let mut writes: Vec<BatchWrite> = latest_first.filter(is_left).cloned().collect();
-        writes.reverse();
-        writes
+                BatchWrite::Append { log, .. } => !dropped.contains(log),
+                BatchWrite::Apply { key, op, .. } => match op {
+                    Operation::Set(_) | Operation::Del => replaced.insert(key),
+                    _ => {
+                        replaced.remove(key);
+                        true
+                    }
+                },
+                _ => true,
+            };
+            if is_left {
+                left.push(write.clone());
+            }
+        }
+        left.reverse();
+        left
     }
 
     /// True where everything is to be erased.

@@ -1,6 +1,5 @@
 //! The view of a log: its archive as it is, or as the newest overlay shows it, and what was added since.
 
-use super::cell::to_usize;
 use crate::address::{BLOBS, ITEMS, OVERLAYS, Space};
 use crate::batch::{Head, LogEntry};
 use crate::clock::Millis;
@@ -82,46 +81,36 @@ pub(crate) struct LogView {
 impl LogView {
     /// Reads the heads and the newest overlay; no items.
     pub(crate) async fn open(driver: &dyn Driver, space: &Space) -> Result<Self> {
-        let (view, _) = Self::open_with_end(driver, space, 0).await?;
-        Ok(view)
-    }
-
-    /// The same, and at most so many of the archive's last entries, the newest first.
-    async fn open_with_end(
-        driver: &dyn Driver,
-        space: &Space,
-        limit: usize,
-    ) -> Result<(Self, Vec<LogEntry>)> {
         let (overlays, items) = (space.log(OVERLAYS), space.log(ITEMS));
         let (overlays, items) = futures::try_join!(
             driver.read(&overlays, LogRange::last(1)),
-            driver.read(&items, LogRange::last(limit))
+            driver.read(&items, LogRange::head())
         )?;
-        Ok((Self::of(&items, overlays)?, items.entries))
+        Self::of(&items, overlays)
     }
 
-    /// The last items, at most so many, in order: in one read of the archive where its end is shown as it is.
+    /// The view and its last items, at most so many, in order: without an overlay in one read of the archive.
     pub(crate) async fn tail(
         driver: &dyn Driver,
         space: &Space,
         limit: usize,
     ) -> Result<(Self, Vec<ViewItem>)> {
-        let (view, end) = Self::open_with_end(driver, space, limit.min(CHUNK)).await?;
-        let archived = view.items.map_or(0, |head| head.last);
-        let shown = match view.pieces.as_slice() {
-            // What the view ends with must be what the archive ends with.
-            [.., ViewPiece::Kept(_, last)] if *last != archived => 0,
-            [piece @ ViewPiece::Kept(..)] => piece.length().min(limit as u64),
-            [.., piece @ ViewPiece::Kept(..)] if piece.length() >= limit as u64 => limit as u64,
-            _ => 0,
+        let overlays = driver.read(&space.log(OVERLAYS), LogRange::last(1)).await?;
+        let is_whole = overlays.entries.is_empty() && limit <= CHUNK;
+        let range = match is_whole {
+            true => LogRange::last(limit),
+            false => LogRange::head(),
         };
-        if shown == 0 || shown > end.len() as u64 {
+        let mut end = driver.read(&space.log(ITEMS), range).await?;
+        let entries = std::mem::take(&mut end.entries);
+        let view = Self::of(&end, overlays)?;
+        if !is_whole {
             let from = view.count().saturating_sub(limit as u64);
             let items = view.read(driver, space, from, limit).await?;
             return Ok((view, items));
         }
         let mut items = Vec::new();
-        for entry in end.into_iter().take(to_usize(shown)).rev() {
+        for entry in entries.into_iter().rev() {
             items.push(item(driver, space, entry).await?);
         }
         Ok((view, items))

@@ -88,6 +88,8 @@ const CASES: &[Case] = &[
 ];
 
 fn main() {
+    // Events that nobody listened to when they first came are left out later too; from now on somebody always does.
+    tracing::subscriber::set_global_default(waves::WaveCounter::default()).unwrap();
     let server = std::env::var_os("TEST_POSTGRES_URL").and_then(|url| url.into_string().ok());
     let has_tls = std::env::var_os("TEST_POSTGRES_CA").is_some();
     let trial = |&(name, test): &Case| {

@@ -1,7 +1,7 @@
 //! What is remembered of the file, so that a write need not look: spaces, the heads of their logs, small values, touches.
 
 use super::WriteConnection;
-use crate::address::{LogKey, Space, ValueKey};
+use crate::address::{DEFAULT_TENANT, LogKey, Space, ValueKey};
 use crate::batch::{BatchWrite, Head, MirrorWrite};
 use crate::clock::Millis;
 use crate::directory::TrackRequest;
@@ -145,7 +145,7 @@ impl WriteConnection {
 
     /// A space without logs and values leaves no row, which would tell its owner's name.
     pub fn forget_empty(&mut self, space: &Space, id: i64) -> rusqlite::Result<()> {
-        if space.is_installation_wide() {
+        if is_installation_wide(space) {
             return Ok(());
         }
         let known = self.spaces.get(space);
@@ -223,4 +223,10 @@ impl WriteConnection {
             known.logs.insert(log.name.clone(), found);
         }
     }
+}
+
+/// True for what the whole installation shares, whose path says nothing of anybody.
+fn is_installation_wide(space: &Space) -> bool {
+    let is_internal = space.path.starts_with("i:") && !space.path.contains('/');
+    is_internal && space.tenant == DEFAULT_TENANT
 }
