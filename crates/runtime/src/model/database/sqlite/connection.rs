@@ -2,14 +2,17 @@
 
 use crate::model::column_kind;
 use crate::model::database::{AccessMode, SqlCell, SqlRow, SqlStatement};
-use rusqlite::Connection;
 use rusqlite::types::{self, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode};
 use sea_query::{OptionEnum, Value};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long another process may hold the file.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The pause between two tries of what SQLite does not wait for.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Prepared statements that a connection keeps; some for each model, as scripts ask in few ways.
 const CACHED_STATEMENTS: usize = 128;
@@ -26,12 +29,28 @@ pub fn connect(path: Option<&Path>, access: AccessMode) -> rusqlite::Result<Conn
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     match access {
         AccessMode::Write => {
-            connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+            enter_wal(&connection)?;
             connection.pragma_update(None, "synchronous", "FULL")?;
         }
         AccessMode::Read => connection.pragma_update(None, "query_only", "ON")?,
     }
     Ok(connection)
+}
+
+/// Has the file written through a WAL. Where others do the same just now SQLite refuses it at once, however long one would wait.
+fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        let done = connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()));
+        let code = done
+            .as_ref()
+            .err()
+            .and_then(rusqlite::Error::sqlite_error_code);
+        if code != Some(ErrorCode::DatabaseBusy) || Instant::now() >= deadline {
+            return done;
+        }
+        std::thread::sleep(PAUSE);
+    }
 }
 
 /// The rows of a query.
