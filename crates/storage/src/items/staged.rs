@@ -161,13 +161,14 @@ mod tests {
             (vec![set("a", "1"), incr("a")], vec![0, 1]),
             (vec![set("a", "1"), apply("a", Operation::Del)], vec![1]),
         ] {
-            let expected: Vec<BatchWrite> = left.iter().map(|at| staged[*at].clone()).collect();
+            let expected: Vec<&BatchWrite> = left.iter().map(|at| &staged[*at]).collect();
+            let expected = format!("{expected:?}");
             let extra = staged.into_iter().map(|write| (String::new(), write));
             let changes = StagedChanges {
                 extra: extra.collect(),
                 ..StagedChanges::default()
             };
-            assert_eq!(changes.further_writes(), expected);
+            assert_eq!(format!("{:?}", changes.further_writes()), expected);
         }
     }
 
