@@ -74,7 +74,9 @@ pub fn call<'js>(
         return Err(world.terminate(ctx));
     }
     if is_promise {
-        keep_promise(world, ctx, number, functions);
+        let functions = functions.into_iter();
+        let kept = functions.map(|(_, function)| Persistent::save(ctx, function));
+        keep_promise(world, number, kept.collect());
         return number.into_js(ctx);
     }
     answer(
@@ -90,16 +92,9 @@ pub fn call<'js>(
 }
 
 /// Keeps the functions that were given to a promised call until it is settled.
-fn keep_promise<'js>(
-    world: &RunContext,
-    ctx: &Ctx<'js>,
-    number: u64,
-    functions: Vec<(String, Function<'js>)>,
-) {
-    let functions = functions.into_iter();
-    let kept = functions.map(|(_, function)| Persistent::save(ctx, function));
+fn keep_promise(world: &RunContext, number: u64, functions: Vec<Persistent<Function<'static>>>) {
     let promised = PendingPromise {
-        functions: kept.collect(),
+        functions,
         threw: None,
     };
     world.promised.borrow_mut().insert(number, promised);
