@@ -123,6 +123,10 @@ impl SharedStream {
     async fn take_by(self: &Arc<Self>, kind: StepKind) -> PendingWrites {
         let pen = self.store_lock.clone().lock_owned().await;
         let step = self.change(|state| state.take(kind));
+        self.pending(step, pen)
+    }
+
+    fn pending(self: &Arc<Self>, step: StreamStep, pen: OwnedMutexGuard<()>) -> PendingWrites {
         PendingWrites {
             writes: self.writes(&step),
             step,
@@ -168,7 +172,13 @@ impl SharedStream {
     }
 
     async fn store_by(self: &Arc<Self>, kind: StepKind, is_beside: bool) -> Result<()> {
-        let mut taken = vec![self.take_by(kind).await];
+        let pen = self.store_lock.clone().lock_owned().await;
+        let (staged, step) = self.change(|state| {
+            // Together: what is staged goes along with the entries that came before it, or behind them.
+            let staged = state.take_staged(kind);
+            (staged, state.take(kind))
+        });
+        let mut taken = vec![self.pending(step, pen)];
         if let StreamPhase::Abandoned(error) = &self.state().phase {
             return Err(error.clone());
         }
@@ -184,13 +194,14 @@ impl SharedStream {
         for taken in &mut taken {
             writes.append(&mut taken.writes);
         }
-        if !writes.is_empty() {
-            let staged = std::mem::take(&mut self.state().staged);
+        if writes.is_empty() {
+            self.state().stage_again(staged);
+        } else {
             let beside = staged.iter().map(|(_, write)| write.clone());
             let mut batch = Batch::of(beside.chain(writes));
             batch.checks.extend(self.place.check.clone());
             if let Err(error) = self.place.driver.commit(batch).await {
-                self.state().staged.splice(..0, staged);
+                self.state().stage_again(staged);
                 return Err(error.into());
             }
         }

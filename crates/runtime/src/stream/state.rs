@@ -194,6 +194,23 @@ impl StreamState {
         self.staged.push((self.last_staged, write));
     }
 
+    /// What is written with a step of this kind: nothing while the entries before it are held back with the last one.
+    pub fn take_staged(&mut self, kind: StepKind) -> Vec<(u64, BatchWrite)> {
+        match self.holds_back(kind) {
+            true => Vec::new(),
+            false => std::mem::take(&mut self.staged),
+        }
+    }
+
+    /// Has this written with the next step after all.
+    pub fn stage_again(&mut self, staged: Vec<(u64, BatchWrite)>) {
+        self.staged.splice(..0, staged);
+    }
+
+    fn holds_back(&self, kind: StepKind) -> bool {
+        self.has_last && kind != StepKind::All
+    }
+
     fn count(&mut self, bytes: usize) -> u64 {
         self.unrowed_bytes += bytes;
         self.appended_bytes += bytes;
@@ -258,7 +275,7 @@ impl StreamState {
 
     /// What is to be stored now. The last entry, and what is before it, is stored on purpose alone.
     pub fn take(&mut self, kind: StepKind) -> StreamStep {
-        if self.has_last && kind != StepKind::All {
+        if self.holds_back(kind) {
             return StreamStep::default();
         }
         let kind = match kind {

@@ -14,7 +14,7 @@ use ambit_runtime::{ErrorCode, TurnRequest};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::Message;
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 crate::cases![
@@ -235,7 +235,9 @@ async fn looked_at(fresh: Fresh, url: &str) {
 fn shown_status(stored: &Message) -> String {
     let own = stored.extras.get("status");
     let of_answer = || stored.extras.get("shown")?.get(0)?.get("status");
-    own.or_else(of_answer).unwrap().as_str().unwrap().to_owned()
+    let status = own.or_else(of_answer).and_then(Value::as_str);
+    let status = status.unwrap_or_else(|| panic!("{stored:?} has no status"));
+    status.to_owned()
 }
 
 /// A turn has ended with a call of the client's tool, and the one that its result began is killed at this point.

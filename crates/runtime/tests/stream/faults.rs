@@ -3,9 +3,11 @@
 use crate::bed::{drain, key, memory, place};
 use ambit_runtime::ErrorCode;
 use ambit_runtime::stream::{StreamEntry, StreamOptions, StreamTarget, StreamWriter, read_all};
-use ambit_storage::batch::BatchCheck;
+use ambit_storage::Json;
+use ambit_storage::batch::{BatchCheck, BatchWrite};
 use ambit_storage::conformance::{FaultKind, FlakyDriver};
-use ambit_storage::driver::Driver;
+use ambit_storage::driver::{Driver, ValuePart};
+use ambit_storage::operation::Operation;
 use std::sync::Arc;
 
 fn texts(entries: &[StreamEntry]) -> Vec<&str> {
@@ -86,12 +88,25 @@ async fn the_end_is_stored_on_purpose_and_not_with_a_step_of_the_log_beside() {
     let trace = log.open_companion(other, StreamOptions::companion());
     let mut steps = trace.reader(0).unwrap();
     log.append("1");
+    // It tells of the entry before it, and is not stored without it.
+    let beside = key().space.key("beside");
+    let one = Operation::Set(Json::of(&1).unwrap().into());
+    log.stage_write(BatchWrite::apply(beside.clone(), one, None));
     log.append_last("2");
     trace.append("3");
     assert_eq!(texts(&steps.next().await.unwrap().unwrap()), ["3"]);
     assert_eq!(log.last(), 0);
+    let is_stored = || async {
+        driver
+            .get(&beside, ValuePart::Nothing)
+            .await
+            .unwrap()
+            .is_some()
+    };
+    assert!(!is_stored().await);
     log.flush().await.unwrap();
     assert_eq!((log.last(), trace.last()), (2, 1));
+    assert!(is_stored().await);
 }
 
 #[tokio::test]
