@@ -143,6 +143,11 @@ impl HttpClient {
             Some(list) => Arc::new(self.allow.narrowed(list.clone())),
             None => Arc::clone(&self.allow),
         };
+        self.for_hosts(allow, limits)
+    }
+
+    /// The same connections for the hosts of another list, with a count of its own and its limits.
+    pub fn for_hosts(&self, allow: Arc<AllowList>, limits: HttpLimits) -> Self {
         Self {
             connections: Arc::clone(&self.connections),
             allow,
