@@ -28,9 +28,9 @@ impl Secrets {
         secrets.longest_first()
     }
 
-    /// What a tool server's file holds: its token, its headers, its environment, credentials and long parts of the path in its
-    /// address, and long arguments of its command.
-    pub fn of_server<'a>(
+    /// What a service is called with: credentials, such as its token, its headers and its environment; long arguments; and of
+    /// its address credentials and long parts of the path.
+    pub fn of_service<'a>(
         credentials: impl Iterator<Item = &'a String>,
         arguments: &[String],
         url: &str,

@@ -54,7 +54,7 @@ impl ExternalServer {
         }
         let settings = filled.connection;
         let credentials = settings.personal().map(|(_, text)| text);
-        let secrets = Secrets::of_server(credentials, &settings.arguments, &settings.url);
+        let secrets = Secrets::of_service(credentials, &settings.arguments, &settings.url);
         let connection = Arc::new(McpConnection::new(ConnectionTarget {
             id: self.about.id.clone(),
             transport: self.transport,
