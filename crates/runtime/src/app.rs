@@ -44,7 +44,7 @@ pub use package::{
     TruncationName, TruncationSettings,
 };
 pub use problem::{FileProblem, ItemsById, Severity};
-pub use search::{SearchOptions, SearchProvider, SearchSettings, WebSearch};
+pub use search::{SearchOptions, SearchSettings};
 pub use store::{StoreFile, StoreKind, StoreOptions};
 pub(crate) use store::{address, is_internal};
 pub use variables::EnvVariables;
@@ -52,6 +52,7 @@ pub use variables::EnvVariables;
 pub use crate::config::Overrides;
 pub use crate::llm::Connector;
 pub use crate::net::{AllowedHost, HostEntry};
+pub use crate::web_search::WebSearchSettings;
 
 use crate::model::TableModel;
 use ambit_script::ProgramSource;

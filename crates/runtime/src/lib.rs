@@ -63,6 +63,8 @@ pub mod outbox;
 pub mod process;
 #[doc(hidden)]
 pub mod turn_location;
+#[doc(hidden)]
+pub mod web_search;
 
 pub use access::{Authorized, DataAccess, DataConstraints};
 pub use check::check;

@@ -1,14 +1,14 @@
 //! The keys of search settings, in `agent/search.yml` and in packages.
 
 use crate::config;
-use serde_json::Value;
+use crate::web_search::WebSearchSettings;
 use std::time::Duration;
 
 config! {
     /// What is searched for an agent, and how. A package's keys count before those of `agent/search.yml`.
     pub struct SearchSettings {
         /// The web.
-        web: WebSearch,
+        web: WebSearchSettings,
         /// Collections of knowledge.
         kb: KnowledgeSearch,
         /// Tables of the app.
@@ -25,32 +25,6 @@ config! {
         weights: SearchWeights,
         /// When is searched, and how long.
         options: SearchOptions,
-    }
-
-    /// Searching the web.
-    pub struct WebSearch {
-        /// Who searches it; `scripted` answers with `results`.
-        provider: Option<SearchProvider>,
-        /// The name of the variable that holds the provider's key.
-        api_key_env: Option<String>,
-        /// The most results.
-        max_results: usize = 10,
-        /// The engine that SerpAPI asks.
-        engine: String = "google",
-        /// What the provider `scripted` answers.
-        results: Vec<Value>,
-    }
-
-    /// Who searches the web.
-    pub enum SearchProvider {
-        /// Tavily.
-        Tavily = "tavily",
-        /// Serper.
-        Serper = "serper",
-        /// SerpAPI.
-        SerpApi = "serpapi",
-        /// The app itself, for tests.
-        Scripted = "scripted",
     }
 
     /// Searching collections of knowledge.

@@ -5,8 +5,8 @@ use ambit_runtime::app::read::ByteSize;
 use ambit_runtime::app::{
     AgentTools, App, AppCapabilities, AppSettings, ConnectorChoice, DefaultVisibility,
     EventSettings, HistoryPlacement, LimitSettings, MemoryLife, MemorySettings, SearchOptions,
-    SearchProvider, SearchSettings, StoreOptions, StreamSettings, ToolErrorPolicy, ToolOptions,
-    TracingSettings, Visibility, WebSearch,
+    SearchSettings, StoreOptions, StreamSettings, ToolErrorPolicy, ToolOptions, TracingSettings,
+    Visibility, WebSearchSettings,
 };
 use ambit_runtime::llm::capabilities::VisionFormat;
 use ambit_runtime::llm::connector::{CapabilitySettings, CommonModelOptions, ProviderOptions};
@@ -112,9 +112,9 @@ fn defaults_are_those_of_the_agent_folder() {
         Some(Duration::from_secs(2_592_000))
     );
     let search = SearchSettings {
-        web: WebSearch {
-            provider: Some(SearchProvider::Scripted),
-            ..WebSearch::default()
+        web: WebSearchSettings {
+            provider: "scripted".to_owned(),
+            ..WebSearchSettings::default()
         },
         options: SearchOptions {
             timeout: Duration::from_secs(3),

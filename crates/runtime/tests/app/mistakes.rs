@@ -281,6 +281,13 @@ pub const CASES: &[Case] = &[
         ],
     ),
     Case(
+        "agent/search.yml",
+        "web: { provider: http, http: { method: PUT } }\n",
+        &[
+            "Error agent/search.yml:1:40: \"web.http.method\" must be \"GET\" or \"POST\"; did you mean \"POST\"?",
+        ],
+    ),
+    Case(
         "connectors/c.conn.yao",
         "type: openai\noptions: { model: m, price: { input: 1 } }\n",
         &[
