@@ -1,5 +1,87 @@
-//! Searching the web.
+//! Searching the web: one trait, one table of providers. A provider speaks to one service; what is the same for all, from the
+//! limits of requests to the form of results, is done around it.
 
+mod answer_cache;
+mod client;
+mod error;
+mod item;
+mod plain_text;
+mod query;
+mod scripted;
 mod settings;
 
+pub use client::{WebSearchClient, WebSearchRequest};
+pub use error::{WebSearchError, WebSearchFailure};
+pub use item::{WebAnswer, WebItem, WebItemKind, WebItemMetadata};
+pub use query::WebQuery;
 pub use settings::{HttpSearchSettings, ItemFields, ScriptedSearch, TimeRange, WebSearchSettings};
+
+use crate::net::HttpClient;
+use ambit_storage::suggestion;
+use async_trait::async_trait;
+
+/// Searches the web.
+#[async_trait]
+pub trait WebSearchProvider: Send + Sync {
+    /// Asks for results, best first. Their texts are as the service wrote them. Dropping the future ends the search.
+    async fn search(&self, query: &WebQuery) -> Result<WebAnswer, WebSearchFailure>;
+}
+
+/// Who can search the web. One file and one row each.
+pub const WEB_SEARCH_PROVIDERS: &[WebSearchEntry] = &[scripted::ROW];
+
+/// A row of the table of providers.
+pub struct WebSearchEntry {
+    /// The name in settings.
+    pub name: &'static str,
+    /// The variable with the key where settings name none; none for who needs no key.
+    pub key_variable: Option<&'static str>,
+    /// Opens it.
+    pub open: WebSearchOpener,
+}
+
+/// Opens a provider for one search.
+pub type WebSearchOpener =
+    fn(&WebProviderContext<'_>) -> Result<Box<dyn WebSearchProvider>, WebSearchFailure>;
+
+/// What a provider is opened with.
+pub struct WebProviderContext<'a> {
+    /// The settings.
+    pub settings: &'a WebSearchSettings,
+    /// The key, if its variable is set.
+    pub key: Option<&'a str>,
+    /// Connections.
+    pub http: &'a HttpClient,
+}
+
+/// A provider that is not in the table, with the nearest one; for warnings about files.
+pub fn unknown_provider(name: &str) -> Option<String> {
+    let mut rows = WEB_SEARCH_PROVIDERS.iter();
+    let is_known = rows.any(|row| row.name == name);
+    let names = WEB_SEARCH_PROVIDERS.iter().map(|row| row.name);
+    (!is_known).then(|| suggestion::hint(name, names))
+}
+
+impl WebSearchSettings {
+    /// The variable that holds the provider's key: the one that is named, with or without `$ENV.`, else the usual one.
+    pub fn key_variable(&self) -> Option<&str> {
+        let named = self.api_key_env.trim();
+        let named = named.strip_prefix("$ENV.").unwrap_or(named);
+        let mut rows = WEB_SEARCH_PROVIDERS.iter();
+        match named {
+            "" => rows.find(|row| row.name == self.provider)?.key_variable,
+            name => Some(name),
+        }
+    }
+
+    /// The variable as it may be shown. Who writes the key itself in place of its variable does not see it in errors.
+    fn shown_key_variable(&self) -> Option<String> {
+        let is_letter =
+            |letter: u8| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == b'_';
+        let name = self.key_variable()?;
+        Some(match name.bytes().all(is_letter) {
+            true => name.to_owned(),
+            false => "the variable of \"web.api_key_env\"".to_owned(),
+        })
+    }
+}
