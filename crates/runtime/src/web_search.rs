@@ -3,12 +3,16 @@
 
 mod answer_cache;
 mod client;
+mod endpoint;
 mod error;
 mod item;
 mod plain_text;
 mod query;
 mod scripted;
+mod serpapi;
+mod serper;
 mod settings;
+mod tavily;
 
 pub use client::{WebSearchClient, WebSearchRequest};
 pub use error::{WebSearchError, WebSearchFailure};
@@ -28,7 +32,8 @@ pub trait WebSearchProvider: Send + Sync {
 }
 
 /// Who can search the web. One file and one row each.
-pub const WEB_SEARCH_PROVIDERS: &[WebSearchEntry] = &[scripted::ROW];
+pub const WEB_SEARCH_PROVIDERS: &[WebSearchEntry] =
+    &[tavily::ROW, serper::ROW, serpapi::ROW, scripted::ROW];
 
 /// A row of the table of providers.
 pub struct WebSearchEntry {
@@ -52,6 +57,13 @@ pub struct WebProviderContext<'a> {
     pub key: Option<&'a str>,
     /// Connections.
     pub http: &'a HttpClient,
+}
+
+impl<'a> WebProviderContext<'a> {
+    /// The key of who needs one.
+    fn required_key(&self) -> Result<&'a str, WebSearchFailure> {
+        self.key.ok_or(WebSearchFailure::MissingKey)
+    }
 }
 
 /// A provider that is not in the table, with the nearest one; for warnings about files.

@@ -93,6 +93,14 @@ impl ItemPaths<'_> {
         Ok(items.filter(WebItem::says_something).take(limit).collect())
     }
 
+    /// An answer box in front of the list, if it has a text.
+    pub fn answer_box(&self, item: Option<&Value>) -> Option<WebItem> {
+        let mut item = self.item(item.filter(|item| item.is_object())?, 0);
+        item.score = 1.0;
+        item.metadata.kind = Some(WebItemKind::AnswerBox);
+        (!item.content.trim().is_empty()).then_some(item)
+    }
+
     fn item(&self, item: &Value, position: usize) -> WebItem {
         let score = at(item, self.score).and_then(number);
         let date = text(item, self.date);

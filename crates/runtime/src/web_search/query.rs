@@ -31,9 +31,32 @@ impl WebQuery {
     }
 }
 
+/// The beginning of a text that has at most so many characters; it ends with a word if it has an end of one.
+pub fn cut_at_word(text: &str, most: usize) -> &str {
+    let Some((end, next)) = text.char_indices().nth(most) else {
+        return text;
+    };
+    let head = &text[..end];
+    let word = match next.is_whitespace() {
+        true => None,
+        false => head.rfind(char::is_whitespace),
+    };
+    word.map_or(head, |end| &head[..end]).trim_end()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::WebQuery;
+    use super::{WebQuery, cut_at_word};
+
+    #[test]
+    fn a_long_text_is_cut_at_a_word() {
+        assert_eq!(cut_at_word("one two", 7), "one two");
+        assert_eq!(cut_at_word("one two three", 9), "one two");
+        assert_eq!(cut_at_word("one two three", 7), "one two");
+        assert_eq!(cut_at_word("one two three", 8), "one two");
+        assert_eq!(cut_at_word("größer", 4), "größ");
+        assert_eq!(cut_at_word("日本語の検索", 3), "日本語");
+    }
 
     #[test]
     fn sites_stand_in_front_of_the_words() {
