@@ -5,6 +5,7 @@ mod answer_cache;
 mod client;
 mod endpoint;
 mod error;
+mod http;
 mod item;
 mod plain_text;
 mod query;
@@ -32,8 +33,13 @@ pub trait WebSearchProvider: Send + Sync {
 }
 
 /// Who can search the web. One file and one row each.
-pub const WEB_SEARCH_PROVIDERS: &[WebSearchEntry] =
-    &[tavily::ROW, serper::ROW, serpapi::ROW, scripted::ROW];
+pub const WEB_SEARCH_PROVIDERS: &[WebSearchEntry] = &[
+    tavily::ROW,
+    serper::ROW,
+    serpapi::ROW,
+    http::ROW,
+    scripted::ROW,
+];
 
 /// A row of the table of providers.
 pub struct WebSearchEntry {
