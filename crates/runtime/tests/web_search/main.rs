@@ -11,9 +11,13 @@
 )]
 
 mod answers;
+mod cache;
 mod fake;
+mod faults;
+mod network;
 mod requests;
 mod scripted;
+mod secrets;
 mod server;
 mod settings;
 mod shape;
