@@ -108,5 +108,7 @@ fn load_search(loader: &mut AppLoader) -> Result<SearchSettings, FileProblem> {
     if !loader.has(file) {
         return Ok(SearchSettings::default());
     }
-    loader.read(file).map(|(search, _)| search)
+    let (search, node) = loader.read(file)?;
+    references::web_provider(loader, file, "web.provider", &node);
+    Ok(search)
 }

@@ -47,6 +47,9 @@ pub fn load(loader: &mut AppLoader, id: &str, file: &str) -> Result<AppAgent, Fi
     let places = scripts::special_files(loader, folder);
     let (mut package, node) = read?;
     check_connectors(loader, &node, file);
+    if let Some(search) = node.get("search") {
+        references::web_provider(loader, file, "search.web.provider", search);
+    }
     let servers = check_servers(loader, &node, file);
     let inline = std::mem::take(&mut package.prompts);
     let own = own.unwrap_or_else(|| {

@@ -282,6 +282,20 @@ pub const CASES: &[Case] = &[
     ),
     Case(
         "agent/search.yml",
+        "web: { provider: tavli, api_key_env: $ENV.NOT_SET }\n",
+        &[
+            "Warning agent/search.yml:1:18: \"web.provider\": no provider \"tavli\" searches the web; did you mean \"tavily\"?",
+        ],
+    ),
+    Case(
+        "assistants/a/package.yao",
+        "name: A\nsearch: { web: { provider: custom-provider } }\n",
+        &[
+            "Warning assistants/a/package.yao:2:28: \"search.web.provider\": no provider \"custom-provider\" searches the web",
+        ],
+    ),
+    Case(
+        "agent/search.yml",
         "web: { provider: http, http: { method: PUT } }\n",
         &[
             "Error agent/search.yml:1:40: \"web.http.method\" must be \"GET\" or \"POST\"; did you mean \"POST\"?",
