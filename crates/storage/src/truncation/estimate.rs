@@ -38,9 +38,14 @@ pub fn estimate(message: &Message) -> u64 {
     FRAME + parts.chain(calls).chain(result).chain(extras).sum::<u64>()
 }
 
+/// Tokens of a plain text, about.
+pub fn estimate_text(said: &str) -> u64 {
+    text(said, 4)
+}
+
 fn part(part: &Value) -> u64 {
     match part.get("text").and_then(Value::as_str) {
-        Some(said) => text(said, 4),
+        Some(said) => estimate_text(said),
         None => json(part, true),
     }
 }
