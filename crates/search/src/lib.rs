@@ -1,0 +1,3 @@
+//! Search over any store: texts become terms, terms postings, and one ranking finds the same on every driver.
+
+pub mod terms;

@@ -1,0 +1,6 @@
+//! The terms of a text, version 1: NFKC, the words of UAX #29 and pairs of letters, full case folding, stems. What indexes a text
+//! and what reads a query go through the same steps, on every store.
+
+mod language;
+
+pub use language::{Language, UnknownLanguage};
