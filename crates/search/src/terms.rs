@@ -2,5 +2,7 @@
 //! and what reads a query go through the same steps, on every store.
 
 mod language;
+mod script;
+mod token;
 
 pub use language::{Language, UnknownLanguage};
