@@ -1,3 +1,4 @@
 //! Search over any store: texts become terms, terms postings, and one ranking finds the same on every driver.
 
+pub mod chunker;
 pub mod terms;
