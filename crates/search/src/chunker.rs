@@ -171,3 +171,5 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     range.start + breaks..range.start + stretch.len()
 }
 
+#[cfg(test)]
+mod tests;
