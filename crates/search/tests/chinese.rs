@@ -1,5 +1,7 @@
 //! The Chinese set: what holds for its files, and that the terms alone find its answers.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
 use ambit_search::terms::{Analyzer, Language, QueryTerm, TermCounts};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
