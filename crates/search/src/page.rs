@@ -1,0 +1,375 @@
+//! A page of an index: terms in byte order, each with the chunks in which it stands.
+//!
+//! For each term: how many bytes it shares with the one before, the rest of it, and a block of postings with its number and
+//! length, so that a reader who wants another term passes over it. A posting is the distance to the chunk before, and the
+//! chunk's length with one bit that says whether the term stands there more than once; then how often follows.
+
+use crate::varint;
+use ambit_storage::{Error, Json, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+/// A page is ended behind so many bytes.
+const PAGE: usize = 8 << 10;
+
+/// A chunk in which a term stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Posting {
+    /// The chunk's number in its index.
+    pub chunk: u32,
+    /// How often the term stands there.
+    pub count: u32,
+    /// The sum of all counts of the chunk.
+    pub length: u32,
+}
+
+/// A place among the postings of an index, which are in the order of their terms, and those of a term by chunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PostingPosition {
+    /// The term.
+    pub term: String,
+    /// The chunk; a page begins at 0 unless its first term began on the page before.
+    pub chunk: u32,
+}
+
+/// The bytes of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PostingPage(Vec<u8>);
+
+/// The postings of one term on one page.
+#[derive(Clone, Copy, Debug)]
+pub struct PostingBlock<'a> {
+    /// How many there are.
+    pub count: u32,
+    bytes: &'a [u8],
+}
+
+/// Goes through the postings of a block.
+#[derive(Clone, Debug)]
+pub struct PostingReader<'a> {
+    bytes: &'a [u8],
+    chunk: u32,
+}
+
+/// Goes through the terms of a page.
+pub struct TermReader<'a> {
+    bytes: &'a [u8],
+    /// The term last read.
+    term: Vec<u8>,
+}
+
+impl PostingPosition {
+    /// As part of a value's name; names are in the order of the starts.
+    pub fn name(&self) -> String {
+        format!("{} {:08x}", self.term, self.chunk)
+    }
+
+    /// What `name` made.
+    pub fn parse(name: &str) -> Option<Self> {
+        let (term, chunk) = name.rsplit_once(' ')?;
+        Some(Self {
+            term: term.to_owned(),
+            chunk: u32::from_str_radix(chunk, 16).ok()?,
+        })
+    }
+}
+
+impl PostingPage {
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is nothing on it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As a value.
+    pub fn to_json(&self) -> Result<Json> {
+        Json::of(&STANDARD_NO_PAD.encode(&self.0))
+    }
+
+    /// What `to_json` made.
+    pub fn of(json: &Json) -> Result<Self> {
+        let text = json.as_str().trim_matches('"');
+        let bytes = STANDARD_NO_PAD.decode(text);
+        let bytes = bytes.map_err(|error| Error::corrupt("a page of an index", error))?;
+        let page = Self(bytes);
+        match page.is_sound() {
+            true => Ok(page),
+            false => Err(Error::corrupt("a page of an index", "its bytes end early")),
+        }
+    }
+
+    /// Every block has the postings that it says, and nothing stands behind the last one.
+    fn is_sound(&self) -> bool {
+        let mut terms = self.terms();
+        while let Some((_, block)) = terms.next_term() {
+            if block.postings().count() != block.count as usize {
+                return false;
+            }
+        }
+        terms.bytes.is_empty()
+    }
+
+    /// Its terms, in order.
+    pub fn terms(&self) -> TermReader<'_> {
+        TermReader {
+            bytes: &self.0,
+            term: Vec::new(),
+        }
+    }
+
+    /// The postings of a term.
+    pub fn find(&self, term: &str) -> Option<PostingBlock<'_>> {
+        let mut terms = self.terms();
+        while let Some((found, block)) = terms.next_term() {
+            match found.cmp(term) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => return Some(block),
+                std::cmp::Ordering::Greater => return None,
+            }
+        }
+        None
+    }
+}
+
+impl<'a> TermReader<'a> {
+    /// The next term and where it stands.
+    pub fn next_term(&mut self) -> Option<(&str, PostingBlock<'a>)> {
+        let mut bytes = self.bytes;
+        let shared = varint::take(&mut bytes)? as usize;
+        let rest = varint::take(&mut bytes)? as usize;
+        let (rest, mut bytes) = bytes.split_at_checked(rest)?;
+        let count = varint::take(&mut bytes)?;
+        let length = varint::take(&mut bytes)? as usize;
+        let (postings, bytes) = bytes.split_at_checked(length)?;
+        self.bytes = bytes;
+        self.term.truncate(shared);
+        self.term.extend_from_slice(rest);
+        let block = PostingBlock {
+            count,
+            bytes: postings,
+        };
+        Some((std::str::from_utf8(&self.term).ok()?, block))
+    }
+}
+
+impl<'a> PostingBlock<'a> {
+    /// The postings, by chunk.
+    pub fn postings(&self) -> PostingReader<'a> {
+        PostingReader {
+            bytes: self.bytes,
+            chunk: 0,
+        }
+    }
+}
+
+impl Iterator for PostingReader<'_> {
+    type Item = Posting;
+
+    fn next(&mut self) -> Option<Posting> {
+        let distance = varint::take(&mut self.bytes)?;
+        let length = varint::take(&mut self.bytes)?;
+        let count = match length & 1 {
+            0 => 1,
+            _ => varint::take(&mut self.bytes)?,
+        };
+        self.chunk = self.chunk.wrapping_add(distance);
+        Some(Posting {
+            chunk: self.chunk,
+            count,
+            length: length >> 1,
+        })
+    }
+}
+
+/// Makes pages of terms that come in order.
+#[derive(Default)]
+pub struct PageWriter {
+    pages: Vec<WrittenPage>,
+    start: PostingPosition,
+    bytes: Vec<u8>,
+    /// The term that the page before ends with.
+    before: Option<String>,
+    /// The last term whose block is in `bytes`.
+    last: String,
+    /// The term under way, and its block.
+    term: String,
+    block: Vec<u8>,
+    count: u32,
+    chunk: u32,
+}
+
+/// A page that is full, and where it begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenPage {
+    /// Its place among the pages.
+    pub start: PostingPosition,
+    /// Its bytes.
+    pub page: PostingPage,
+}
+
+impl PageWriter {
+    /// Goes on behind a page that ended with this term.
+    pub fn behind(term: String) -> Self {
+        Self {
+            before: Some(term),
+            ..Self::default()
+        }
+    }
+
+    /// Adds postings of a term: the terms in byte order, the chunks of each ascending.
+    pub fn add(&mut self, term: &str, postings: impl IntoIterator<Item = Posting>) {
+        for posting in postings {
+            if self.term != term || self.count == 0 {
+                self.end_term();
+                self.begin_term(term, posting.chunk);
+            }
+            self.put(posting);
+            if self.bytes.len() + self.block.len() >= PAGE {
+                self.end_page();
+            }
+        }
+    }
+
+    fn begin_term(&mut self, term: &str, chunk: u32) {
+        term.clone_into(&mut self.term);
+        if self.bytes.is_empty() {
+            let is_continued = self.before.as_deref() == Some(term);
+            self.start = PostingPosition {
+                term: term.to_owned(),
+                chunk: if is_continued { chunk } else { 0 },
+            };
+        }
+    }
+
+    fn put(&mut self, posting: Posting) {
+        varint::put(&mut self.block, posting.chunk.wrapping_sub(self.chunk));
+        let is_more = posting.count != 1;
+        varint::put(&mut self.block, posting.length << 1 | u32::from(is_more));
+        if is_more {
+            varint::put(&mut self.block, posting.count);
+        }
+        self.chunk = posting.chunk;
+        self.count += 1;
+    }
+
+    fn end_term(&mut self) {
+        if self.count == 0 {
+            return;
+        }
+        let shared = match self.bytes.is_empty() {
+            true => 0,
+            false => shared_length(&self.last, &self.term),
+        };
+        let rest = &self.term.as_bytes()[shared..];
+        varint::put(&mut self.bytes, shared as u32);
+        varint::put(&mut self.bytes, rest.len() as u32);
+        self.bytes.extend_from_slice(rest);
+        varint::put(&mut self.bytes, self.count);
+        varint::put(&mut self.bytes, self.block.len() as u32);
+        self.bytes.append(&mut self.block);
+        self.last.clone_from(&self.term);
+        (self.count, self.chunk) = (0, 0);
+    }
+
+    fn end_page(&mut self) {
+        self.end_term();
+        if !self.bytes.is_empty() {
+            self.before = Some(self.last.clone());
+            self.pages.push(WrittenPage {
+                start: std::mem::take(&mut self.start),
+                page: PostingPage(std::mem::take(&mut self.bytes)),
+            });
+        }
+    }
+
+    /// How many pages are full.
+    pub fn full_pages(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// The pages.
+    pub fn finish(mut self) -> Vec<WrittenPage> {
+        self.end_page();
+        self.pages
+    }
+}
+
+fn shared_length(one: &str, other: &str) -> usize {
+    let pairs = one.bytes().zip(other.bytes());
+    pairs.take_while(|(one, other)| one == other).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn posting(chunk: u32, count: u32) -> Posting {
+        Posting {
+            chunk,
+            count,
+            length: 150,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_found_and_nothing_else() {
+        let mut writer = PageWriter::default();
+        let terms = ["a", "ab", "abc", "b", "größe", "größer"];
+        for (at, term) in (1..).zip(terms) {
+            writer.add(term, (0..at).map(|chunk| posting(chunk * 1000, chunk + 1)));
+        }
+        let pages = writer.finish();
+        assert_eq!(pages.len(), 1);
+        let page = PostingPage::of(&pages[0].page.to_json().unwrap()).unwrap();
+        assert_eq!(page, pages[0].page);
+        for (at, term) in (1..).zip(terms) {
+            let block = page.find(term).unwrap();
+            let expected: Vec<Posting> = (0..at).map(|it| posting(it * 1000, it + 1)).collect();
+            assert_eq!(block.postings().collect::<Vec<_>>(), expected);
+            assert_eq!(block.count, at);
+        }
+        for absent in ["", "aa", "abcd", "grö", "z"] {
+            assert!(page.find(absent).is_none(), "{absent}");
+        }
+    }
+
+    #[test]
+    fn a_long_list_goes_on_on_further_pages_in_order() {
+        let mut writer = PageWriter::default();
+        writer.add("a", [posting(7, 1)]);
+        writer.add("the", (0..10_000).map(|chunk| posting(chunk, 2)));
+        writer.add("thee", [posting(9, 1)]);
+        let pages = writer.finish();
+        assert!(pages.len() > 3);
+        let starts: Vec<&PostingPosition> = pages.iter().map(|page| &page.start).collect();
+        assert!(starts.is_sorted() && starts[0].term == "a" && starts[1].chunk > 0);
+        let names: Vec<String> = starts.iter().map(|start| start.name()).collect();
+        assert!(names.is_sorted());
+        let parsed = names
+            .iter()
+            .map(|name| PostingPosition::parse(name).unwrap());
+        assert!(parsed.eq(starts.iter().map(|start| (*start).clone())));
+        let all = pages.iter().filter_map(|page| page.page.find("the"));
+        let chunks = all.flat_map(|block| block.postings().map(|posting| posting.chunk));
+        assert!(chunks.eq(0..10_000));
+        assert!(pages.iter().all(|page| page.page.len() < PAGE + 32));
+    }
+
+    #[test]
+    fn a_page_whose_bytes_end_early_is_corrupt() {
+        let mut writer = PageWriter::default();
+        writer.add("word", [posting(1, 3), posting(5, 1)]);
+        let page = writer.finish().remove(0).page;
+        for length in 1..page.len() {
+            let cut = PostingPage(page.0[..length].to_vec());
+            let read = PostingPage::of(&cut.to_json().unwrap());
+            assert!(matches!(read, Err(Error::Corrupt { .. })), "{length}");
+        }
+        let read = PostingPage::of(&Json::of("no base64 !").unwrap());
+        assert!(matches!(read, Err(Error::Corrupt { .. })));
+    }
+}
