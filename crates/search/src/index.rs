@@ -1,0 +1,111 @@
+//! An index in a space of a store: its manifest and its pages are values there.
+
+mod change;
+mod directory;
+mod merge;
+mod removal;
+
+pub use change::IndexChange;
+pub use directory::{IndexSnapshot, PagePosition};
+pub use removal::ChunkErasure;
+
+use crate::manifest::Manifest;
+use crate::page::{PostingPage, PostingPosition};
+use crate::page_cache::{PageCache, PageId};
+use crate::terms::TERMS_VERSION;
+use ambit_storage::address::{Space, ValueKey};
+use ambit_storage::driver::{Driver, ValuePart};
+use ambit_storage::{Error, Result};
+use directory::PartDirectory;
+use std::sync::Arc;
+
+/// The name of the manifest.
+const MANIFEST: &str = "manifest";
+
+/// One index. Clones are the same one.
+#[derive(Clone)]
+pub struct SearchIndex {
+    driver: Arc<dyn Driver>,
+    space: Space,
+    cache: Arc<PageCache>,
+}
+
+/// A manifest as it is stored.
+struct StoredManifest {
+    manifest: Manifest,
+    /// `None` where there is none yet.
+    version: Option<u64>,
+}
+
+impl SearchIndex {
+    /// The index of a space, whose pages are kept in memory as far as they fit.
+    pub fn new(driver: Arc<dyn Driver>, space: Space, cache: Arc<PageCache>) -> Self {
+        Self {
+            driver,
+            space,
+            cache,
+        }
+    }
+
+    /// Whether its terms were made as they are made today; if not, it is to be made anew.
+    pub async fn is_current(&self) -> Result<bool> {
+        let stored = self.stored_manifest().await?;
+        Ok(stored.manifest.terms_version == TERMS_VERSION)
+    }
+
+    async fn stored_manifest(&self) -> Result<StoredManifest> {
+        let key = self.space.key(MANIFEST);
+        let stored = self.driver.get(&key, ValuePart::Whole).await?;
+        Ok(match stored {
+            Some(entry) => StoredManifest {
+                manifest: entry.value.to()?,
+                version: Some(entry.version),
+            },
+            None => StoredManifest {
+                manifest: Manifest::new(TERMS_VERSION),
+                version: None,
+            },
+        })
+    }
+
+    fn page_key(&self, part: u32, start: &PostingPosition) -> ValueKey {
+        self.space
+            .key(format!("{}{}", page_prefix(part), start.name()))
+    }
+
+    /// A page; `None` where it has changed since its directory was read.
+    async fn page(&self, directory: &PartDirectory, at: usize) -> Result<Option<Arc<PostingPage>>> {
+        let place = &directory.pages[at];
+        let id = PageId {
+            space: self.space.clone(),
+            part: directory.part,
+            start: place.start.clone(),
+            version: place.version,
+        };
+        if let Some(page) = self.cache.page(&id) {
+            return Ok(Some(page));
+        }
+        let key = self.page_key(directory.part, &place.start);
+        let stored = self.driver.get(&key, ValuePart::Whole).await?;
+        let Some(entry) = stored.filter(|entry| entry.version == place.version) else {
+            return Ok(None);
+        };
+        let page = Arc::new(PostingPage::of(&entry.value)?);
+        self.cache.keep_page(id, &page);
+        Ok(Some(page))
+    }
+}
+
+/// The beginning of the names of a part's pages.
+fn page_prefix(part: u32) -> String {
+    format!("page/{part}/")
+}
+
+/// Others have changed the index again and again while it was read.
+fn is_restless(space: &Space) -> Error {
+    Error::Conflict {
+        what: format!("the index {space}"),
+        expected: "a moment without changes".to_owned(),
+        found: "changes during each try".to_owned(),
+    }
+}

@@ -1,0 +1,252 @@
+//! What an index consists of. It is one value: whoever changes the index writes it with the same commit, under the condition
+//! that nobody has changed it meanwhile.
+
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Parts of a size class are merged when there are so many of them side by side.
+pub const MERGED_AT_ONCE: usize = 8;
+
+/// The state of an index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// How its terms were made.
+    pub terms_version: u32,
+    /// The number of the next part.
+    pub next_part: u32,
+    /// The number of the next chunk; numbers are not given twice.
+    pub next_chunk: u32,
+    /// What is searched, by chunk numbers.
+    pub parts: Vec<IndexPart>,
+    /// A merge under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeState>,
+    /// Parts that are in no use any more and still have pages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub obsolete: Vec<u32>,
+    /// Chunks that are kept and not searched: not shown yet, or being erased.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<ChunkRange>,
+    /// All chunks, those that are hidden included.
+    pub totals: ChunkTotals,
+}
+
+/// An immutable run of terms and postings, but for what is erased from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexPart {
+    /// Its number.
+    pub id: u32,
+    /// The first chunk in it.
+    pub first: u32,
+    /// The number behind its last chunk.
+    pub end: u32,
+    /// How many chunks it has.
+    pub chunks: u32,
+    /// How often something was erased from it.
+    #[serde(default)]
+    pub revision: u32,
+}
+
+/// Parts on their way into one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MergeState {
+    /// The part that is made.
+    pub into: u32,
+    /// The parts that go into it, side by side.
+    pub of: Vec<u32>,
+}
+
+/// Chunks with consecutive numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChunkRange {
+    /// The first.
+    pub first: u32,
+    /// How many, and how long they are.
+    #[serde(flatten)]
+    pub totals: ChunkTotals,
+}
+
+/// What a ranking must know of a set of chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChunkTotals {
+    /// How many there are.
+    pub chunks: u32,
+    /// The sum of their lengths.
+    pub length: u64,
+}
+
+impl ChunkTotals {
+    /// Both together.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            chunks: self.chunks + other.chunks,
+            length: self.length + other.length,
+        }
+    }
+
+    /// These without the others, which are among them.
+    pub fn minus(self, other: Self) -> Self {
+        Self {
+            chunks: self.chunks.saturating_sub(other.chunks),
+            length: self.length.saturating_sub(other.length),
+        }
+    }
+}
+
+impl ChunkRange {
+    /// Their numbers.
+    pub fn numbers(&self) -> Range<u32> {
+        self.first..self.first + self.totals.chunks
+    }
+}
+
+impl Manifest {
+    /// Of an index without content.
+    pub fn new(terms_version: u32) -> Self {
+        Self {
+            terms_version,
+            next_part: 1,
+            next_chunk: 0,
+            parts: Vec::new(),
+            merge: None,
+            obsolete: Vec::new(),
+            hidden: Vec::new(),
+            totals: ChunkTotals::default(),
+        }
+    }
+
+    /// A number for a new part.
+    pub fn take_part(&mut self) -> u32 {
+        self.next_part += 1;
+        self.next_part - 1
+    }
+
+    /// Begins a merge where one is due: of parts side by side of which each is of this size class or smaller, the smallest
+    /// class first. False where nothing is to be merged.
+    pub fn begin_merge(&mut self) -> bool {
+        if self.merge.is_some() {
+            return true;
+        }
+        let Some(run) = (0..=11).find_map(|class| self.mergeable(class)) else {
+            return false;
+        };
+        let of = self.parts[run].iter().map(|part| part.id).collect();
+        let into = self.take_part();
+        self.merge = Some(MergeState { into, of });
+        true
+    }
+
+    fn mergeable(&self, class: u32) -> Option<Range<usize>> {
+        let mut first = 0;
+        for (at, part) in self.parts.iter().enumerate() {
+            if size_class(part.chunks) > class {
+                first = at + 1;
+            } else if at + 1 - first == MERGED_AT_ONCE {
+                return Some(first..at + 1);
+            }
+        }
+        None
+    }
+
+    /// Puts the new part in the place of those that went into it.
+    pub fn end_merge(&mut self) {
+        let Some(merge) = self.merge.take() else {
+            return;
+        };
+        let is_old = |part: &IndexPart| merge.of.contains(&part.id);
+        let Some(at) = self.parts.iter().position(is_old) else {
+            return;
+        };
+        self.obsolete.extend(merge.of.iter().copied());
+        let old: Vec<IndexPart> = self.parts.extract_if(.., |part| is_old(part)).collect();
+        let whole = IndexPart {
+            id: merge.into,
+            first: old.first().map_or(0, |part| part.first),
+            end: old.last().map_or(0, |part| part.end),
+            chunks: old.iter().map(|part| part.chunks).sum(),
+            revision: 0,
+        };
+        self.parts.insert(at, whole);
+        self.drop_empty_parts();
+    }
+
+    /// Forgets the parts without chunks, but for those that are being merged.
+    pub fn drop_empty_parts(&mut self) {
+        let merging = self.merge.as_ref().map_or(&[][..], |merge| &merge.of);
+        let is_empty = |part: &IndexPart| part.chunks == 0 && !merging.contains(&part.id);
+        let gone: Vec<u32> = self
+            .parts
+            .iter()
+            .filter(|part| is_empty(part))
+            .map(|part| part.id)
+            .collect();
+        self.parts.retain(|part| !gone.contains(&part.id));
+        self.obsolete.extend(gone);
+    }
+
+    /// Which chunks are searched where nothing is filtered.
+    pub fn shown(&self) -> ChunkTotals {
+        let hidden = self.hidden.iter().map(|range| range.totals);
+        self.totals
+            .minus(hidden.fold(ChunkTotals::default(), ChunkTotals::plus))
+    }
+
+    /// The parts with chunks of this range, the one that is being made among them.
+    pub fn parts_with(&self, range: &Range<u32>) -> Vec<u32> {
+        let has = |part: &&IndexPart| part.first < range.end && range.start < part.end;
+        let parts = self.parts.iter().filter(has).map(|part| part.id);
+        parts
+            .chain(self.merge.as_ref().map(|merge| merge.into))
+            .collect()
+    }
+}
+
+/// Parts are of one class if they have about as many chunks, eightfold apart.
+fn size_class(chunks: u32) -> u32 {
+    chunks.max(1).ilog2() / 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_parts(sizes: &[u32]) -> Manifest {
+        let mut manifest = Manifest::new(1);
+        for size in sizes {
+            let id = manifest.take_part();
+            manifest.parts.push(IndexPart {
+                id,
+                first: manifest.next_chunk,
+                end: manifest.next_chunk + size,
+                chunks: *size,
+                revision: 0,
+            });
+            manifest.next_chunk += size;
+        }
+        manifest
+    }
+
+    #[test]
+    fn eight_parts_of_a_class_are_merged_and_not_with_larger_ones() {
+        assert!(!with_parts(&[1; 7]).begin_merge());
+        let mut manifest = with_parts(&[5000, 1, 2, 3, 4, 5, 6, 7, 1]);
+        assert!(manifest.begin_merge());
+        assert_eq!(
+            manifest.merge.as_ref().unwrap().of,
+            [2, 3, 4, 5, 6, 7, 8, 9]
+        );
+        manifest.end_merge();
+        let sizes: Vec<u32> = manifest.parts.iter().map(|part| part.chunks).collect();
+        assert_eq!(sizes, [5000, 29]);
+        assert_eq!(manifest.parts[1].end, manifest.next_chunk);
+        assert_eq!(manifest.obsolete, [2, 3, 4, 5, 6, 7, 8, 9]);
+        assert!(!manifest.begin_merge());
+    }
+
+    #[test]
+    fn a_small_part_between_larger_ones_goes_along_with_them() {
+        let mut manifest = with_parts(&[100, 100, 100, 1, 100, 100, 100, 100]);
+        assert!(manifest.begin_merge());
+        assert_eq!(manifest.merge.unwrap().of.len(), 8);
+    }
+}

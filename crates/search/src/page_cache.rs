@@ -1,0 +1,76 @@
+//! The pages and directories of indexes that are in memory: the last ones used, up to a number of bytes.
+
+use crate::index::IndexSnapshot;
+use crate::page::{PostingPage, PostingPosition};
+use ambit_storage::address::Space;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use std::sync::Arc;
+
+/// What a page weighs besides its bytes.
+const OVERHEAD: u64 = 256;
+
+/// What is kept of all indexes of a node.
+pub struct PageCache {
+    pages: Cache<PageId, Arc<PostingPage>, PageWeight>,
+    snapshots: Cache<Space, Arc<IndexSnapshot>, SnapshotWeight>,
+}
+
+/// A page as it was at one time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PageId {
+    /// The space of its index.
+    pub space: Space,
+    /// Its part.
+    pub part: u32,
+    /// Where it begins.
+    pub start: PostingPosition,
+    /// The version of its value.
+    pub version: u64,
+}
+
+#[derive(Clone)]
+struct PageWeight;
+
+impl Weighter<PageId, Arc<PostingPage>> for PageWeight {
+    fn weight(&self, _: &PageId, page: &Arc<PostingPage>) -> u64 {
+        page.len() as u64 + OVERHEAD
+    }
+}
+
+#[derive(Clone)]
+struct SnapshotWeight;
+
+impl Weighter<Space, Arc<IndexSnapshot>> for SnapshotWeight {
+    fn weight(&self, _: &Space, snapshot: &Arc<IndexSnapshot>) -> u64 {
+        snapshot.bytes() as u64 + OVERHEAD
+    }
+}
+
+impl PageCache {
+    /// Keeps so many bytes.
+    pub fn new(bytes: u64) -> Arc<Self> {
+        let (pages, snapshots) = (bytes - bytes / 4, bytes / 4);
+        let items = |bytes: u64, each: u64| usize::try_from(bytes / each).unwrap_or(usize::MAX) + 1;
+        Arc::new(Self {
+            pages: Cache::with_weighter(items(pages, 4096), pages, PageWeight),
+            snapshots: Cache::with_weighter(items(snapshots, 65_536), snapshots, SnapshotWeight),
+        })
+    }
+
+    pub(crate) fn page(&self, id: &PageId) -> Option<Arc<PostingPage>> {
+        self.pages.get(id)
+    }
+
+    pub(crate) fn keep_page(&self, id: PageId, page: &Arc<PostingPage>) {
+        self.pages.insert(id, page.clone());
+    }
+
+    pub(crate) fn snapshot(&self, space: &Space) -> Option<Arc<IndexSnapshot>> {
+        self.snapshots.get(space)
+    }
+
+    pub(crate) fn keep_snapshot(&self, space: &Space, snapshot: &Arc<IndexSnapshot>) {
+        self.snapshots.insert(space.clone(), snapshot.clone());
+    }
+}
