@@ -1,9 +1,12 @@
 //! Search over any store: texts become terms, terms postings, and one ranking finds the same on every driver.
 
+pub mod allowed;
 pub mod chunker;
 pub mod index;
 pub mod manifest;
 pub mod page;
 pub mod page_cache;
+pub mod postings;
+pub mod ranking;
 pub mod terms;
 mod varint;

@@ -1,0 +1,82 @@
+//! Which chunks of an index a search may find.
+
+use crate::manifest::{ChunkRange, ChunkTotals, Manifest};
+use std::ops::Range;
+
+/// A set of chunks, as ranges of their numbers.
+#[derive(Clone, Debug, Default)]
+pub struct AllowedChunks {
+    /// Ascending and apart from each other.
+    ranges: Vec<Range<u32>>,
+    /// How many they are, and how long.
+    pub totals: ChunkTotals,
+}
+
+/// Looks up numbers that ascend.
+pub struct AllowedCursor<'a> {
+    ranges: &'a [Range<u32>],
+}
+
+impl AllowedChunks {
+    /// All that an index shows.
+    pub fn all(manifest: &Manifest) -> Self {
+        let mut hidden: Vec<Range<u32>> = manifest.hidden.iter().map(ChunkRange::numbers).collect();
+        hidden.sort_by_key(|range| range.start);
+        let mut ranges = Vec::with_capacity(hidden.len() + 1);
+        let mut next = 0;
+        for range in hidden {
+            ranges.push(next..range.start);
+            next = range.end;
+        }
+        ranges.push(next..u32::MAX);
+        ranges.retain(|range| !range.is_empty());
+        Self {
+            ranges,
+            totals: manifest.shown(),
+        }
+    }
+
+    /// Those of these ranges.
+    pub fn of(mut allowed: Vec<ChunkRange>) -> Self {
+        allowed.sort_by_key(|range| range.first);
+        let mut ranges: Vec<Range<u32>> = Vec::new();
+        for range in &allowed {
+            let numbers = range.numbers();
+            match ranges.last_mut() {
+                Some(last) if last.end == numbers.start => last.end = numbers.end,
+                _ => ranges.push(numbers),
+            }
+        }
+        ranges.retain(|range| !range.is_empty());
+        let totals = allowed.iter().map(|range| range.totals);
+        Self {
+            ranges,
+            totals: totals.fold(ChunkTotals::default(), ChunkTotals::plus),
+        }
+    }
+
+    /// Whether every number is in it.
+    pub fn is_everything(&self) -> bool {
+        matches!(self.ranges.as_slice(), [all] if *all == (0..u32::MAX))
+    }
+
+    /// Looks up numbers from the lowest on.
+    pub fn cursor(&self) -> AllowedCursor<'_> {
+        AllowedCursor {
+            ranges: &self.ranges,
+        }
+    }
+}
+
+impl AllowedCursor<'_> {
+    /// Whether a chunk is in the set. Each number asked for is higher than the one before.
+    pub fn has(&mut self, chunk: u32) -> bool {
+        if self.ranges.first().is_some_and(|range| range.end <= chunk) {
+            let passed = self.ranges.partition_point(|range| range.end <= chunk);
+            self.ranges = &self.ranges[passed..];
+        }
+        self.ranges
+            .first()
+            .is_some_and(|range| range.start <= chunk)
+    }
+}

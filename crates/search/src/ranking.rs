@@ -1,0 +1,265 @@
+//! BM25 over the allowed chunks of some indexes. What is not allowed is not counted either: nobody can tell from an order or
+//! a score that it is there.
+
+use crate::allowed::AllowedChunks;
+use crate::index::{IndexSnapshot, SearchIndex};
+use crate::manifest::ChunkTotals;
+use crate::page::Posting;
+use crate::postings::{PostingCursor, TermPostings};
+use crate::terms::QueryTerm;
+use ambit_storage::{Error, Result};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+const K1: f64 = 1.5;
+const B: f64 = 0.75;
+/// Of more terms only the rarest count.
+const TERMS: usize = 32;
+/// At most so many terms count for one that is only begun.
+const EXPANSIONS: usize = 64;
+/// Where there are more bytes to look at, others need not wait for it.
+const LARGE: usize = 256 << 10;
+/// So many chunks are scored at once.
+const WINDOW: u32 = 1 << 14;
+
+/// Part of an index that is searched.
+pub struct SearchScope {
+    /// The index.
+    pub index: SearchIndex,
+    /// As of this moment.
+    pub snapshot: Arc<IndexSnapshot>,
+    /// What may be found.
+    pub allowed: AllowedChunks,
+}
+
+/// A chunk and how well it fits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScoredChunk {
+    /// Which of the scopes it is in.
+    pub scope: usize,
+    /// Its number.
+    pub chunk: u32,
+    /// Its BM25.
+    pub score: f64,
+}
+
+/// What words found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WordRanking {
+    /// The best first; of equal ones all that have the score of the last that was wanted.
+    pub chunks: Vec<ScoredChunk>,
+    /// The most that a chunk can have.
+    pub highest: f64,
+}
+
+/// A term, where it stands in each scope, and its weight.
+struct RankedTerm {
+    of_scopes: Vec<TermPostings>,
+    count: u64,
+    idf: f64,
+}
+
+/// Ranks by words. Ties are left to the caller, who knows what the chunks are called.
+pub async fn rank_words(
+    scopes: &[SearchScope],
+    query: &[QueryTerm],
+    limit: usize,
+) -> Result<WordRanking> {
+    let mut found: BTreeMap<String, Vec<TermPostings>> = BTreeMap::new();
+    for (at, scope) in scopes.iter().enumerate() {
+        for postings in scope.index.find(&scope.snapshot, query).await? {
+            let of_scopes = found.entry(postings.term.clone());
+            let of_scopes =
+                of_scopes.or_insert_with(|| vec![TermPostings::default(); scopes.len()]);
+            of_scopes[at] = postings;
+        }
+    }
+    let allowed: Vec<AllowedChunks> = scopes.iter().map(|scope| scope.allowed.clone()).collect();
+    let bytes: usize = found.values().flatten().map(TermPostings::bytes).sum();
+    if bytes < LARGE {
+        return Ok(rank(&allowed, found, limit));
+    }
+    let ranking = tokio::task::spawn_blocking(move || rank(&allowed, found, limit));
+    ranking
+        .await
+        .map_err(|error| Error::internal(format!("a ranking ended early: {error}")))
+}
+
+fn rank(
+    allowed: &[AllowedChunks],
+    found: BTreeMap<String, Vec<TermPostings>>,
+    limit: usize,
+) -> WordRanking {
+    let totals = allowed.iter().map(|allowed| allowed.totals);
+    let totals = totals.fold(ChunkTotals::default(), ChunkTotals::plus);
+    let terms = rarest(allowed, found, totals);
+    let mut best = BestChunks::new(limit);
+    for (scope, allowed) in allowed.iter().enumerate() {
+        let mut scorer = ScopeScorer::new(scope, &terms, allowed, totals);
+        while scorer.score_window(&mut best) {}
+    }
+    WordRanking {
+        chunks: best.finish(),
+        highest: terms.iter().map(|term| term.idf * (K1 + 1.0)).sum(),
+    }
+}
+
+/// The terms that count, in byte order.
+fn rarest(
+    allowed: &[AllowedChunks],
+    found: BTreeMap<String, Vec<TermPostings>>,
+    totals: ChunkTotals,
+) -> Vec<RankedTerm> {
+    let mut terms: Vec<RankedTerm> = Vec::new();
+    let mut expansions: HashMap<Arc<str>, usize> = HashMap::new();
+    for of_scopes in found.into_values() {
+        let counts = of_scopes.iter().zip(allowed);
+        let count: u64 = counts
+            .map(|(postings, allowed)| postings.count(allowed))
+            .sum();
+        let mut begun = of_scopes
+            .iter()
+            .filter_map(|postings| postings.expanded_from.clone());
+        let is_one_too_many = begun.next().filter(|_| count > 0).is_some_and(|begun| {
+            let expanded = expansions.entry(begun).or_default();
+            *expanded += 1;
+            *expanded > EXPANSIONS
+        });
+        if count > 0 && !is_one_too_many {
+            let (n, all) = (count as f64, f64::from(totals.chunks));
+            let idf = (1.0 + (all - n + 0.5) / (n + 0.5)).ln();
+            terms.push(RankedTerm {
+                of_scopes,
+                count,
+                idf,
+            });
+        }
+    }
+    if terms.len() > TERMS {
+        // The map gave them in byte order, which the sort keeps among equals.
+        let mut order: Vec<usize> = (0..terms.len()).collect();
+        order.sort_by_key(|at| terms[*at].count);
+        order.truncate(TERMS);
+        let mut at = 0..;
+        terms.retain(|_| at.next().is_some_and(|at| order.contains(&at)));
+    }
+    terms
+}
+
+/// Scores the chunks of one scope, a window after the other.
+struct ScopeScorer<'a> {
+    scope: usize,
+    cursors: Vec<PostingCursor<'a>>,
+    idfs: Vec<f64>,
+    mean_length: f64,
+    scores: Vec<f64>,
+}
+
+impl<'a> ScopeScorer<'a> {
+    fn new(
+        scope: usize,
+        terms: &'a [RankedTerm],
+        allowed: &'a AllowedChunks,
+        totals: ChunkTotals,
+    ) -> Self {
+        let cursors = terms
+            .iter()
+            .map(|term| term.of_scopes[scope].cursor(allowed));
+        Self {
+            scope,
+            cursors: cursors.collect(),
+            idfs: terms.iter().map(|term| term.idf).collect(),
+            mean_length: totals.length as f64 / f64::from(totals.chunks.max(1)),
+            scores: vec![0.0; WINDOW as usize],
+        }
+    }
+
+    /// Scores the next chunks in which terms stand; false where there are none.
+    fn score_window(&mut self, best: &mut BestChunks) -> bool {
+        let next = self
+            .cursors
+            .iter()
+            .filter_map(|cursor| cursor.chunk())
+            .min();
+        let Some(first) = next.map(|chunk| chunk - chunk % WINDOW) else {
+            return false;
+        };
+        let last = first.saturating_add(WINDOW - 1);
+        for (cursor, idf) in self.cursors.iter_mut().zip(&self.idfs) {
+            while let Some(posting) = cursor.next_until(last) {
+                let score = idf * saturation(posting, self.mean_length);
+                self.scores[(posting.chunk - first) as usize] += score;
+            }
+        }
+        for (chunk, score) in (first..=last).zip(&mut self.scores) {
+            if *score > 0.0 {
+                best.offer(ScoredChunk {
+                    scope: self.scope,
+                    chunk,
+                    score: *score,
+                });
+                *score = 0.0;
+            }
+        }
+        true
+    }
+}
+
+fn saturation(posting: Posting, mean_length: f64) -> f64 {
+    let count = f64::from(posting.count);
+    let length = f64::from(posting.length) / mean_length;
+    count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length))
+}
+
+/// The best chunks, with all that tie with the last of them.
+struct BestChunks {
+    limit: usize,
+    /// What is worse is not among the best.
+    least: f64,
+    chunks: Vec<ScoredChunk>,
+}
+
+impl BestChunks {
+    fn new(limit: usize) -> Self {
+        let (least, chunks) = (0.0, Vec::new());
+        Self {
+            limit,
+            least,
+            chunks,
+        }
+    }
+
+    fn offer(&mut self, chunk: ScoredChunk) {
+        if chunk.score < self.least {
+            return;
+        }
+        self.chunks.push(chunk);
+        if self.chunks.len() >= 2 * self.limit + 1024 && self.chunks.len().is_power_of_two() {
+            self.cut();
+        }
+    }
+
+    /// Drops what is worse than the last that is wanted.
+    fn cut(&mut self) {
+        if let Some(last) = self
+            .limit
+            .checked_sub(1)
+            .filter(|last| *last < self.chunks.len())
+        {
+            let by_score =
+                |one: &ScoredChunk, other: &ScoredChunk| other.score.total_cmp(&one.score);
+            let (_, nth, _) = self.chunks.select_nth_unstable_by(last, by_score);
+            self.least = nth.score;
+            self.chunks.retain(|chunk| chunk.score >= self.least);
+        }
+    }
+
+    fn finish(mut self) -> Vec<ScoredChunk> {
+        self.cut();
+        self.chunks.sort_by(|one, other| {
+            let by_place = (one.scope, one.chunk).cmp(&(other.scope, other.chunk));
+            other.score.total_cmp(&one.score).then(by_place)
+        });
+        self.chunks
+    }
+}
