@@ -2,6 +2,8 @@
 
 pub mod allowed;
 pub mod chunker;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod index;
 pub mod manifest;
 pub mod page;

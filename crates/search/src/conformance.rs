@@ -1,0 +1,56 @@
+//! The suite that an index passes on every driver, yours too: run every [`CASES`] on a fresh store. A case fails by panicking.
+//!
+//! Names that begin with `g` and three digits prove the guarantee of that number.
+
+#![expect(clippy::unwrap_used, reason = "a case fails by panicking")]
+
+mod erasure;
+mod model;
+mod order;
+mod random;
+
+use crate::index::SearchIndex;
+use crate::page_cache::PageCache;
+use ambit_storage::address::Space;
+use ambit_storage::driver::Driver;
+use futures::future::BoxFuture;
+use std::sync::Arc;
+
+/// One behaviour that an index has on every driver.
+pub struct IndexCase {
+    /// The behaviour, as a sentence.
+    pub name: &'static str,
+    /// Proves it on a fresh store, or panics.
+    pub run: fn(Arc<dyn Driver>) -> BoxFuture<'static, ()>,
+}
+
+/// A table of cases, each named like the function that it runs.
+macro_rules! cases {
+    ($($module:ident::$name:ident),* $(,)?) => {
+        &[$(IndexCase {
+            name: stringify!($name),
+            run: |driver| Box::pin($module::$name(driver)),
+        }),*]
+    };
+}
+
+/// The suite.
+pub const CASES: &[IndexCase] = cases![
+    erasure::g204_nothing_of_what_was_erased_is_left,
+    erasure::g204_erasing_goes_on_where_it_was_left,
+    order::g200_one_ranking_whatever_the_order_of_writes,
+    order::g202_what_is_not_allowed_changes_no_score,
+    order::g205_hidden_chunks_are_found_all_at_once,
+    order::a_term_that_is_only_begun_finds_the_first_64,
+    order::a_change_that_meets_another_is_refused,
+    random::g200_random_changes_rank_as_the_plain_model_does,
+];
+
+/// An index whose pages are read from the store each time, as by another node.
+fn index_of(driver: &Arc<dyn Driver>) -> SearchIndex {
+    SearchIndex::new(
+        driver.clone(),
+        Space::settings("t"),
+        PageCache::new(1 << 20),
+    )
+}

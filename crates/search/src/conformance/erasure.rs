@@ -1,0 +1,98 @@
+//! What is erased is gone from every value and every name.
+
+use super::index_of;
+use super::model::{IndexModel, Random, counts};
+use crate::terms::TermCounts;
+use ambit_storage::address::Space;
+use ambit_storage::driver::{Driver, ValuePages, ValuePart};
+use ambit_storage::pattern::Pattern;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use std::sync::Arc;
+
+/// All that the index has, names and pages, as bytes.
+async fn contents(driver: &Arc<dyn Driver>) -> Vec<u8> {
+    let space = Space::settings("t");
+    let mut pages = ValuePages::of(driver.as_ref(), &space, Pattern::all(), ValuePart::Whole);
+    let mut bytes = Vec::new();
+    while let Some(page) = pages.next().await.unwrap() {
+        for (name, entry) in page {
+            bytes.extend(name.into_bytes());
+            let text = entry.value.as_str();
+            match STANDARD_NO_PAD.decode(text.trim_matches('"')) {
+                Ok(page) => bytes.extend(page),
+                Err(_) => bytes.extend(text.bytes()),
+            }
+        }
+    }
+    bytes
+}
+
+fn has(bytes: &[u8], text: &str) -> bool {
+    bytes
+        .windows(text.len())
+        .any(|window| window == text.as_bytes())
+}
+
+/// A document with a term that sorts before, among and behind all others: first on a page, in it, and last.
+fn canary() -> Vec<TermCounts> {
+    vec![counts(&["a-canary", "w1", "wcanary", "zz-canary"]); 2]
+}
+
+pub(super) async fn g204_nothing_of_what_was_erased_is_left(driver: Arc<dyn Driver>) {
+    let mut random = Random(204);
+    let mut model = IndexModel::new(index_of(&driver));
+    for round in 0..12 {
+        let mut erased = Vec::new();
+        for label in 0..10 {
+            let chunks = (0..4).map(|_| random.chunk()).collect();
+            model.add(label, chunks).await;
+            if label == random.below(10) {
+                model.add(1000, canary()).await;
+                erased.push(*model.documents.keys().next_back().unwrap());
+            }
+            // A merge may be at any of its steps when something is erased.
+            for _ in 0..random.below(3) {
+                model.index.keep_up().await.unwrap();
+            }
+        }
+        let before = contents(&driver).await;
+        assert_eq!(has(&before, "canary"), !erased.is_empty(), "round {round}");
+        for first in erased {
+            model.remove(first).await;
+        }
+        assert!(!has(&contents(&driver).await, "canary"), "round {round}");
+    }
+    let labels: Vec<u32> = model.documents.keys().copied().collect();
+    for first in labels {
+        model.remove(first).await;
+    }
+    model.keep_up().await;
+    let left = contents(&driver).await;
+    assert!(!has(&left, "page/"), "{}", String::from_utf8_lossy(&left));
+}
+
+pub(super) async fn g204_erasing_goes_on_where_it_was_left(driver: Arc<dyn Driver>) {
+    let mut model = IndexModel::new(index_of(&driver));
+    // More pages than one step rewrites: terms of a page each.
+    let terms: Vec<String> = (0..400)
+        .map(|at| format!("{at:03}{}", "x".repeat(120)))
+        .collect();
+    let others: Vec<TermCounts> = (0..2_000)
+        .map(|at| counts(&[terms[at % 400].as_str(), "w1"]))
+        .collect();
+    model.add(1, others).await;
+    let all: Vec<&str> = terms.iter().map(String::as_str).collect();
+    model.add(2, vec![counts(&all), counts(&["canary"])]).await;
+    model.keep_up().await;
+    let first = *model.documents.keys().next_back().unwrap();
+    let erasure = model.documents[&first].erasure();
+    // Somebody who began before and stopped behind the first commit.
+    let mut change = model.index.change().await.unwrap();
+    change.hide(&erasure.range);
+    change.commit().await.unwrap();
+    model.remove(first).await;
+    assert!(!has(&contents(&driver).await, "canary"));
+    let totals = model.index.snapshot().await.unwrap().manifest.totals;
+    assert_eq!(totals.chunks, 2_000);
+}

@@ -1,0 +1,140 @@
+//! What a ranking depends on, and what not.
+
+use super::index_of;
+use super::model::{IndexModel, Random, counts, exact};
+use crate::allowed::AllowedChunks;
+use crate::ranking::{SearchScope, rank_words};
+use crate::terms::{QueryTerm, TermCounts};
+use ambit_storage::Error;
+use ambit_storage::address::Space;
+use ambit_storage::driver::Driver;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+fn documents() -> Vec<Vec<TermCounts>> {
+    let mut random = Random(7);
+    let document = |random: &mut Random| (0..3).map(|_| random.chunk()).collect();
+    (0..60).map(|_| document(&mut random)).collect()
+}
+
+pub(super) async fn g200_one_ranking_whatever_the_order_of_writes(driver: Arc<dyn Driver>) {
+    let query = exact(&["w6", "w12", "w30", "w77", "w240"]);
+    let mut rankings = Vec::new();
+    for order in 0..3 {
+        let cache = crate::page_cache::PageCache::new(1 << 20);
+        let space = Space::settings(&format!("t{order}"));
+        let index = crate::index::SearchIndex::new(driver.clone(), space, cache);
+        let mut model = IndexModel::new(index);
+        let mut all: Vec<_> = documents().into_iter().enumerate().collect();
+        if order == 1 {
+            all.reverse();
+        }
+        for (label, chunks) in all {
+            if order == 2 && label % 3 == 0 {
+                // Replaced: other content first.
+                model.add(1000, chunks[..1].to_vec()).await;
+                let first = *model.documents.keys().next_back().unwrap();
+                model.remove(first).await;
+            }
+            model.add(label, chunks).await;
+            if order == 2 {
+                model.keep_up().await;
+            }
+        }
+        rankings.push(model.found(&query, None).await);
+    }
+    assert_eq!(rankings[0].len(), 10);
+    assert!(
+        rankings.iter().all(|ranking| *ranking == rankings[0]),
+        "{rankings:?}"
+    );
+}
+
+pub(super) async fn g202_what_is_not_allowed_changes_no_score(driver: Arc<dyn Driver>) {
+    let query = exact(&["w6", "w12", "w30"]);
+    let (mut alone, mut among) = (
+        IndexModel::new(index_of(&driver)),
+        IndexModel::new(crate::index::SearchIndex::new(
+            driver.clone(),
+            Space::settings("other"),
+            crate::page_cache::PageCache::new(1 << 20),
+        )),
+    );
+    let allowed: BTreeSet<usize> = (0..60).filter(|label| label % 10 == 3).collect();
+    for (label, chunks) in documents().into_iter().enumerate() {
+        if allowed.contains(&label) {
+            alone.add(label, chunks.clone()).await;
+        }
+        among.add(label, chunks).await;
+    }
+    let found = among.found(&query, Some(&allowed)).await;
+    assert!(!found.is_empty());
+    assert_eq!(found, alone.found(&query, None).await);
+}
+
+pub(super) async fn g205_hidden_chunks_are_found_all_at_once(driver: Arc<dyn Driver>) {
+    let index = index_of(&driver);
+    let mut change = index.change().await.unwrap();
+    let shown = change.add(&[counts(&["old"])], false).unwrap();
+    let hidden = change
+        .add(&[counts(&["new"]), counts(&["new"])], true)
+        .unwrap();
+    change.commit().await.unwrap();
+    assert_eq!(found(&index, &["old", "new"]).await, [0]);
+    let mut change = index.change().await.unwrap();
+    change.show(&hidden);
+    change.hide(&shown);
+    change.commit().await.unwrap();
+    assert_eq!(found(&index, &["old", "new"]).await, [1, 2]);
+}
+
+pub(super) async fn a_term_that_is_only_begun_finds_the_first_64(driver: Arc<dyn Driver>) {
+    let index = index_of(&driver);
+    for at in 0..100 {
+        let mut change = index.change().await.unwrap();
+        let term = format!("pre{at:02}");
+        change.add(&[counts(&[term.as_str()])], at == 0).unwrap();
+        change.commit().await.unwrap();
+    }
+    while index.keep_up().await.unwrap() {}
+    let snapshot = index.snapshot().await.unwrap();
+    let allowed = AllowedChunks::all(&snapshot.manifest);
+    let scope = SearchScope {
+        index,
+        snapshot,
+        allowed,
+    };
+    let query = [QueryTerm::Prefix("pre".to_owned())];
+    let ranking = rank_words(&[scope], &query, 100).await.unwrap();
+    // The rarest 32 of the first 64 that may be found; what is hidden does not count.
+    let mut chunks: Vec<u32> = ranking.chunks.iter().map(|it| it.chunk).collect();
+    chunks.sort_unstable();
+    assert_eq!(chunks, (1..=32).collect::<Vec<u32>>());
+}
+
+pub(super) async fn a_change_that_meets_another_is_refused(driver: Arc<dyn Driver>) {
+    let index = index_of(&driver);
+    let mut one = index.change().await.unwrap();
+    let mut other = index.change().await.unwrap();
+    one.add(&[counts(&["one"])], false).unwrap();
+    other.add(&[counts(&["other"])], false).unwrap();
+    one.commit().await.unwrap();
+    let refused = other.commit().await.unwrap_err();
+    assert!(matches!(refused, Error::Conflict { .. }), "{refused}");
+    assert_eq!(found(&index, &["one", "other"]).await, [0]);
+}
+
+async fn found(index: &crate::index::SearchIndex, terms: &[&str]) -> Vec<u32> {
+    let snapshot = index.snapshot().await.unwrap();
+    let allowed = AllowedChunks::all(&snapshot.manifest);
+    let index = index.clone();
+    let scope = SearchScope {
+        index,
+        snapshot,
+        allowed,
+    };
+    let ranking = rank_words(&[scope], &exact(terms), 10).await.unwrap();
+    let mut chunks: Vec<u32> = ranking.chunks.iter().map(|it| it.chunk).collect();
+    chunks.sort_unstable();
+    chunks
+}
