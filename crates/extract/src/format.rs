@@ -1,0 +1,229 @@
+//! The formats that are read, and how a document's format is found out.
+
+mod csv;
+mod flow;
+mod html;
+mod json;
+mod markdown;
+mod text;
+
+use crate::document::ExtractedDocument;
+use crate::error::ExtractError;
+use crate::limits;
+
+/// A format that is read.
+#[derive(Debug)]
+pub struct DocumentFormat {
+    /// The name by which a document's owner says it, which is its usual extension.
+    pub name: &'static str,
+    /// The ends of file names, in lower case.
+    pub extensions: &'static [&'static str],
+    /// Its media types, in lower case.
+    pub media_types: &'static [&'static str],
+    /// Whether even small documents are read by the child process.
+    pub always_in_child: bool,
+    read: fn(&DocumentBytes<'_>) -> Result<ExtractedDocument, ExtractError>,
+}
+
+/// A document as it was received.
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentBytes<'a> {
+    /// The whole file.
+    pub bytes: &'a [u8],
+    /// The charset that its sender declares.
+    pub charset: Option<&'a str>,
+}
+
+/// What is known of a document before it is read.
+#[derive(Clone, Debug)]
+pub struct DetectedFormat {
+    /// How to read it.
+    pub format: &'static DocumentFormat,
+    /// The charset that its sender declares.
+    pub charset: Option<String>,
+}
+
+/// All formats. Adding one is a file and a row.
+pub const FORMATS: &[DocumentFormat] = &[
+    DocumentFormat {
+        name: "txt",
+        extensions: &["txt", "text", "log"],
+        media_types: &["text/plain"],
+        always_in_child: false,
+        read: text::read,
+    },
+    DocumentFormat {
+        name: "md",
+        extensions: &["md", "markdown", "mdx"],
+        media_types: &["text/markdown", "text/x-markdown"],
+        always_in_child: false,
+        read: markdown::read,
+    },
+    DocumentFormat {
+        name: "html",
+        extensions: &["html", "htm", "xhtml"],
+        media_types: &["text/html", "application/xhtml+xml"],
+        always_in_child: true,
+        read: html::read,
+    },
+    DocumentFormat {
+        name: "csv",
+        extensions: &["csv"],
+        media_types: &["text/csv", "application/csv"],
+        always_in_child: false,
+        read: csv::read,
+    },
+    DocumentFormat {
+        name: "jsonl",
+        extensions: &["jsonl", "ndjson"],
+        media_types: &[
+            "application/jsonl",
+            "application/x-ndjson",
+            "application/x-jsonlines",
+        ],
+        always_in_child: false,
+        read: json::read_lines,
+    },
+    DocumentFormat {
+        name: "json",
+        extensions: &["json"],
+        media_types: &["application/json", "text/json"],
+        always_in_child: false,
+        read: json::read,
+    },
+];
+
+impl DocumentFormat {
+    /// Finds a format by its name.
+    pub fn by_name(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.name == name)
+    }
+
+    /// Whether a document of this size is to be read by [`extract_in_child`](crate::extract_in_child).
+    pub fn needs_child(&self, bytes: usize) -> bool {
+        self.always_in_child || bytes > limits::IN_PROCESS_BYTES
+    }
+}
+
+/// What a sender says who does not know what it is.
+const UNKNOWN_TYPE: &str = "application/octet-stream";
+
+/// How files begin whose media type is worth naming, though nobody reads them here.
+const FIRST_BYTES: &[(&[u8], &str)] = &[
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"\xd0\xcf\x11\xe0", "application/msword"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"{\\rtf", "application/rtf"),
+];
+
+/// Finds out the format of a document: by its media type, else by the end of its name, else by its bytes, of which the
+/// beginning is enough but for office files.
+///
+/// Other `text/…` than the formats of the table is plain text. A declared media type that nobody reads is not second-guessed.
+pub fn detect(
+    name: Option<&str>,
+    media_type: Option<&str>,
+    bytes: &[u8],
+) -> Result<DetectedFormat, ExtractError> {
+    let mut parameters = media_type.unwrap_or_default().split(';');
+    let declared = parameters
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    let charset = parameters.find_map(|parameter| {
+        let (key, value) = parameter.split_once('=')?;
+        let value = value.trim().trim_matches('"');
+        (key.trim().eq_ignore_ascii_case("charset") && !value.is_empty()).then(|| value.to_owned())
+    });
+    let found = |format| {
+        Ok(DetectedFormat {
+            format,
+            charset: charset.clone(),
+        })
+    };
+    let extension = name
+        .and_then(|name| name.rsplit_once('.'))
+        .map(|(_, end)| end.to_ascii_lowercase());
+    let by_name = extension.and_then(|end| {
+        FORMATS
+            .iter()
+            .find(|format| format.extensions.contains(&end.as_str()))
+    });
+    // Senders name Markdown, CSV and lines of JSON plain text.
+    if declared == "text/plain" {
+        return found(
+            by_name
+                .filter(|format| !format.always_in_child)
+                .unwrap_or(&FORMATS[0]),
+        );
+    }
+    if !declared.is_empty() && declared != UNKNOWN_TYPE {
+        return match FORMATS
+            .iter()
+            .find(|format| format.media_types.contains(&declared.as_str()))
+        {
+            Some(format) => found(format),
+            None if declared.starts_with("text/") => found(&FORMATS[0]),
+            None => Err(ExtractError::Unsupported(declared)),
+        };
+    }
+    match by_name.or_else(|| by_bytes(bytes)) {
+        Some(format) => found(format),
+        None => {
+            let known = FIRST_BYTES
+                .iter()
+                .find(|(first, _)| bytes.starts_with(first));
+            Err(ExtractError::Unsupported(
+                known
+                    .map_or(UNKNOWN_TYPE, |(_, media_type)| media_type)
+                    .to_owned(),
+            ))
+        }
+    }
+}
+
+fn by_bytes(bytes: &[u8]) -> Option<&'static DocumentFormat> {
+    // Names of entries are not packed.
+    let holds = |part: &str| {
+        bytes
+            .windows(part.len())
+            .any(|window| window == part.as_bytes())
+    };
+    let name = if bytes.starts_with(b"%PDF-") {
+        "pdf"
+    } else if bytes.starts_with(b"PK\x03\x04") {
+        if holds("mimetypeapplication/vnd.oasis.opendocument.text") {
+            "odt"
+        } else if holds("word/document.xml") {
+            "docx"
+        } else if holds("ppt/presentation.xml") {
+            "pptx"
+        } else {
+            return None;
+        }
+    } else {
+        let start = bytes[..bytes.len().min(512)]
+            .trim_ascii_start()
+            .to_ascii_lowercase();
+        let is_html = start.starts_with(b"<!doctype html") || start.starts_with(b"<html");
+        return is_html.then(|| DocumentFormat::by_name("html")).flatten();
+    };
+    DocumentFormat::by_name(name)
+}
+
+/// Reads a document in this process. Whoever asks for documents of strangers asks [`DocumentFormat::needs_child`] first.
+pub fn extract(
+    format: &DocumentFormat,
+    source: &DocumentBytes<'_>,
+) -> Result<ExtractedDocument, ExtractError> {
+    if source.bytes.len() > limits::FILE_BYTES {
+        return Err(ExtractError::limited("a file of more than 64 MiB"));
+    }
+    if source.bytes.is_empty() {
+        return Err(ExtractError::NoText);
+    }
+    (format.read)(source)
+}
