@@ -1,11 +1,16 @@
 //! The formats that are read, and how a document's format is found out.
 
+mod archive;
 mod csv;
+mod docx;
 mod flow;
 mod html;
 mod json;
 mod markdown;
+mod odt;
+mod pptx;
 mod text;
+mod xml;
 
 use crate::document::ExtractedDocument;
 use crate::error::ExtractError;
@@ -90,6 +95,27 @@ pub const FORMATS: &[DocumentFormat] = &[
         media_types: &["application/json", "text/json"],
         always_in_child: false,
         read: json::read,
+    },
+    DocumentFormat {
+        name: "docx",
+        extensions: &["docx"],
+        media_types: &["application/vnd.openxmlformats-officedocument.wordprocessingml.document"],
+        always_in_child: true,
+        read: docx::read,
+    },
+    DocumentFormat {
+        name: "pptx",
+        extensions: &["pptx"],
+        media_types: &["application/vnd.openxmlformats-officedocument.presentationml.presentation"],
+        always_in_child: true,
+        read: pptx::read,
+    },
+    DocumentFormat {
+        name: "odt",
+        extensions: &["odt"],
+        media_types: &["application/vnd.oasis.opendocument.text"],
+        always_in_child: true,
+        read: odt::read,
     },
 ];
 
