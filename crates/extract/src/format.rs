@@ -8,6 +8,7 @@ mod html;
 mod json;
 mod markdown;
 mod odt;
+mod pdf;
 mod pptx;
 mod text;
 mod xml;
@@ -116,6 +117,13 @@ pub const FORMATS: &[DocumentFormat] = &[
         media_types: &["application/vnd.oasis.opendocument.text"],
         always_in_child: true,
         read: odt::read,
+    },
+    DocumentFormat {
+        name: "pdf",
+        extensions: &["pdf"],
+        media_types: &["application/pdf", "application/x-pdf"],
+        always_in_child: true,
+        read: pdf::read,
     },
 ];
 
@@ -252,4 +260,81 @@ pub fn extract(
         return Err(ExtractError::NoText);
     }
     (format.read)(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(file: &str, media_type: &str, bytes: &[u8]) -> String {
+        let given = |text| Some(text).filter(|text: &&str| !text.is_empty());
+        match detect(given(file), given(media_type), bytes) {
+            Ok(DetectedFormat {
+                format,
+                charset: Some(charset),
+            }) => format!("{} {charset}", format.name),
+            Ok(DetectedFormat {
+                format,
+                charset: None,
+            }) => format.name.to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn formats_are_found_by_type_name_and_bytes() {
+        assert_eq!(
+            name("x.pdf", "text/html; Charset=\"gb2312\"", b""),
+            "html gb2312"
+        );
+        assert_eq!(name("x.md", "text/plain; charset=utf-8", b""), "md utf-8");
+        assert_eq!(name("x.pdf", "text/plain", b""), "txt");
+        assert_eq!(name("x", "text/x-rust", b""), "txt");
+        assert_eq!(name("A.B.DOCX", "application/octet-stream", b""), "docx");
+        assert_eq!(name("", "", b"%PDF-1.7"), "pdf");
+        assert_eq!(name("", "", b" \n<!DOCTYPE HTML><p>"), "html");
+        assert_eq!(name("", "", b"PK\x03\x04....word/document.xml"), "docx");
+    }
+
+    #[test]
+    fn other_formats_are_refused_by_their_type() {
+        assert_eq!(
+            name("x.md", "image/png", b""),
+            "unsupported: image/png (set uses.extract)"
+        );
+        assert_eq!(
+            name("x.jpg", "", b"\xff\xd8\xff\xe0"),
+            "unsupported: image/jpeg (set uses.extract)"
+        );
+        assert_eq!(
+            name("x.bin", "", b"abc"),
+            "unsupported: application/octet-stream (set uses.extract)"
+        );
+    }
+
+    #[test]
+    fn names_and_types_are_of_one_format_each() {
+        let mut ways: Vec<_> = FORMATS
+            .iter()
+            .flat_map(|format| format.extensions.iter().chain(format.media_types))
+            .collect();
+        let count = ways.len();
+        ways.sort();
+        ways.dedup();
+        assert_eq!(ways.len(), count);
+    }
+
+    #[test]
+    fn g207_a_file_beyond_its_limit_is_not_looked_at() {
+        // Pages that nobody touches take no memory.
+        let gigabyte = vec![0; 1 << 30];
+        let source = DocumentBytes {
+            bytes: &gigabyte,
+            charset: None,
+        };
+        assert_eq!(
+            extract(&FORMATS[0], &source),
+            Err(ExtractError::limited("a file of more than 64 MiB"))
+        );
+    }
 }
