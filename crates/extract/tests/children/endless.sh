@@ -1,0 +1,3 @@
+#!/bin/sh
+# A child that never ends.
+while :; do :; done

@@ -1,0 +1,3 @@
+#!/bin/sh
+# A child that ends without an answer.
+exit 3

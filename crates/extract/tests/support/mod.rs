@@ -1,0 +1,4 @@
+//! Makes hostile files.
+
+pub mod pdf;
+pub mod zip;
