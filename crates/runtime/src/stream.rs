@@ -8,6 +8,7 @@ mod pace;
 mod reader;
 mod row;
 mod shared;
+mod staged;
 mod state;
 mod tail;
 mod writer;

@@ -195,13 +195,13 @@ impl SharedStream {
             writes.append(&mut taken.writes);
         }
         if writes.is_empty() {
-            self.state().stage_again(staged);
+            self.state().staged.put_back(staged);
         } else {
-            let beside = staged.iter().map(|(_, write)| write.clone());
+            let beside = staged.iter().cloned();
             let mut batch = Batch::of(beside.chain(writes));
             batch.checks.extend(self.place.check.clone());
             if let Err(error) = self.place.driver.commit(batch).await {
-                self.state().stage_again(staged);
+                self.state().staged.put_back(staged);
                 return Err(error.into());
             }
         }

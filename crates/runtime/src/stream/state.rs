@@ -2,9 +2,9 @@
 
 use super::pace::{StepKind, StoreDeadline, StorePace};
 use super::row::{StoredStream, StreamRow};
+use super::staged::StagedWrites;
 use super::{StreamEntry, StreamOptions};
 use crate::error::Error;
-use ambit_storage::batch::BatchWrite;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -58,10 +58,8 @@ pub(super) struct StreamState {
     unrowed_bytes: usize,
     /// Rows that were given to the store without its word that it has them.
     unconfirmed: VecDeque<StreamRow>,
-    /// What is to be written with the next step, numbered in the order in which it came.
-    pub staged: Vec<(u64, BatchWrite)>,
-    /// The number of the last that was staged.
-    pub last_staged: u64,
+    /// What is to be written with the next step.
+    pub staged: StagedWrites,
     has_last: bool,
     appended_bytes: usize,
     /// The newest of the stored entries; all those that are in no row are among them.
@@ -113,8 +111,7 @@ impl StreamState {
             has_tail: false,
             unrowed_bytes: 0,
             unconfirmed: VecDeque::new(),
-            staged: Vec::new(),
-            last_staged: 0,
+            staged: StagedWrites::default(),
             has_last: false,
             appended_bytes: 0,
             recent: VecDeque::new(),
@@ -188,23 +185,12 @@ impl StreamState {
         self.next - 1
     }
 
-    /// Has this written with the next step.
-    pub fn stage(&mut self, write: BatchWrite) {
-        self.last_staged += 1;
-        self.staged.push((self.last_staged, write));
-    }
-
     /// What is written with a step of this kind: nothing while the entries before it are held back with the last one.
-    pub fn take_staged(&mut self, kind: StepKind) -> Vec<(u64, BatchWrite)> {
+    pub fn take_staged(&mut self, kind: StepKind) -> StagedWrites {
         match self.holds_back(kind) {
-            true => Vec::new(),
-            false => std::mem::take(&mut self.staged),
+            true => StagedWrites::default(),
+            false => self.staged.take(),
         }
-    }
-
-    /// Has this written with the next step after all.
-    pub fn stage_again(&mut self, staged: Vec<(u64, BatchWrite)>) {
-        self.staged.splice(..0, staged);
     }
 
     fn holds_back(&self, kind: StepKind) -> bool {

@@ -110,18 +110,17 @@ impl StreamWriter {
 
     /// Has this written with the next step that is stored here, all or nothing.
     pub fn stage_write(&self, write: BatchWrite) {
-        self.0.shared.state().stage(write);
+        self.0.shared.state().staged.add(write);
     }
 
     /// The number of the last write that was staged beside the entries.
     pub fn last_staged(&self) -> u64 {
-        self.0.shared.state().last_staged
+        self.0.shared.state().staged.last()
     }
 
     /// What was staged beside the entries, up to this number, has been written elsewhere.
     pub fn clear_staged(&self, last: u64) {
-        let staged = &mut self.0.shared.state().staged;
-        staged.retain(|(number, _)| *number > last);
+        self.0.shared.state().staged.clear(last);
     }
 
     /// Stores all that is waiting now, and ends the log if its last entry is among it.
