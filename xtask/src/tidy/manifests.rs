@@ -13,6 +13,11 @@ const HTTP: &[&str] = &["axum*", "hyper*", "actix*", "tower-http"];
 const FORBIDDEN: &[(&str, &[&[&str]])] = &[
     ("quickjs-heap", &[OURS, ENGINE, HTTP]),
     ("storage", &[OURS, ENGINE, HTTP]),
+    ("extract", &[OURS, ENGINE, HTTP]),
+    (
+        "search",
+        &[&["ambit", "ambit-runtime*", "ambit-script*"], ENGINE, HTTP],
+    ),
     (
         "script",
         &[&["ambit", "ambit-runtime*", "ambit-storage*"], HTTP],
