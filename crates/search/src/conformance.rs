@@ -9,8 +9,8 @@ mod model;
 mod order;
 mod random;
 
+use crate::index::PageCache;
 use crate::index::SearchIndex;
-use crate::page_cache::PageCache;
 use ambit_storage::address::Space;
 use ambit_storage::driver::Driver;
 use futures::future::BoxFuture;

@@ -3,20 +3,22 @@
 mod change;
 mod directory;
 mod merge;
+mod page_cache;
 mod removal;
 
 pub use change::IndexChange;
 pub use directory::{IndexSnapshot, PagePosition};
+pub use page_cache::PageCache;
 pub use removal::ChunkErasure;
 
 use crate::manifest::Manifest;
 use crate::page::{PostingPage, PostingPosition};
-use crate::page_cache::{PageCache, PageId};
 use crate::terms::TERMS_VERSION;
 use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::{Error, Result};
 use directory::PartDirectory;
+use page_cache::PageId;
 use std::sync::Arc;
 
 /// The name of the manifest.

@@ -7,7 +7,6 @@ pub mod conformance;
 pub mod index;
 pub mod manifest;
 pub mod page;
-pub mod page_cache;
 pub mod postings;
 pub mod ranking;
 pub mod terms;

@@ -2,6 +2,7 @@
 //! that nobody has changed it meanwhile.
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Parts of a size class are merged when there are so many of them side by side.
@@ -121,8 +122,7 @@ impl Manifest {
         self.next_part - 1
     }
 
-    /// Begins a merge where one is due: of parts side by side of which each is of this size class or smaller, the smallest
-    /// class first. False where nothing is to be merged.
+    /// Begins a merge where one is due, the smallest size class first. False where nothing is to be merged.
     pub fn begin_merge(&mut self) -> bool {
         if self.merge.is_some() {
             return true;
@@ -136,13 +136,17 @@ impl Manifest {
         true
     }
 
+    /// From the first to the last of so many parts of a class, with no larger one between them.
     fn mergeable(&self, class: u32) -> Option<Range<usize>> {
-        let mut first = 0;
+        let mut found = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
-            if size_class(part.chunks) > class {
-                first = at + 1;
-            } else if at + 1 - first == MERGED_AT_ONCE {
-                return Some(first..at + 1);
+            match size_class(part.chunks).cmp(&class) {
+                Ordering::Less => {}
+                Ordering::Equal => found.push(at),
+                Ordering::Greater => found.clear(),
+            }
+            if found.len() == MERGED_AT_ONCE {
+                return Some(found[0]..at + 1);
             }
         }
         None
@@ -229,6 +233,7 @@ mod tests {
     #[test]
     fn eight_parts_of_a_class_are_merged_and_not_with_larger_ones() {
         assert!(!with_parts(&[1; 7]).begin_merge());
+        assert!(!with_parts(&[5000, 600, 600, 100, 100, 100, 1, 1, 1]).begin_merge());
         let mut manifest = with_parts(&[5000, 1, 2, 3, 4, 5, 6, 7, 1]);
         assert!(manifest.begin_merge());
         assert_eq!(
@@ -245,8 +250,9 @@ mod tests {
 
     #[test]
     fn a_small_part_between_larger_ones_goes_along_with_them() {
-        let mut manifest = with_parts(&[100, 100, 100, 1, 100, 100, 100, 100]);
+        let mut manifest = with_parts(&[1, 100, 100, 100, 1, 100, 100, 100, 100, 100, 1]);
         assert!(manifest.begin_merge());
-        assert_eq!(manifest.merge.unwrap().of.len(), 8);
+        let of: Vec<u32> = (2..=10).collect();
+        assert_eq!(manifest.merge.unwrap().of, of);
     }
 }

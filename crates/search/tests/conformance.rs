@@ -1,7 +1,6 @@
 //! Every case of the index's kit on every driver: `driver::case`.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
+#[expect(dead_code, reason = "fault points are for the tests of stores")]
 #[path = "../../storage/tests/support/stores.rs"]
 mod stores;
 #[path = "../../storage/examples/own_driver/snapshot.rs"]

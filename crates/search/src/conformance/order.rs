@@ -21,7 +21,7 @@ pub(super) async fn g200_one_ranking_whatever_the_order_of_writes(driver: Arc<dy
     let query = exact(&["w6", "w12", "w30", "w77", "w240"]);
     let mut rankings = Vec::new();
     for order in 0..3 {
-        let cache = crate::page_cache::PageCache::new(1 << 20);
+        let cache = crate::index::PageCache::new(1 << 20);
         let space = Space::settings(&format!("t{order}"));
         let index = crate::index::SearchIndex::new(driver.clone(), space, cache);
         let mut model = IndexModel::new(index);
@@ -57,7 +57,7 @@ pub(super) async fn g202_what_is_not_allowed_changes_no_score(driver: Arc<dyn Dr
         IndexModel::new(crate::index::SearchIndex::new(
             driver.clone(),
             Space::settings("other"),
-            crate::page_cache::PageCache::new(1 << 20),
+            crate::index::PageCache::new(1 << 20),
         )),
     );
     let allowed: BTreeSet<usize> = (0..60).filter(|label| label % 10 == 3).collect();

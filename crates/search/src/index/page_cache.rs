@@ -1,6 +1,6 @@
 //! The pages and directories of indexes that are in memory: the last ones used, up to a number of bytes.
 
-use crate::index::IndexSnapshot;
+use super::IndexSnapshot;
 use crate::page::{PostingPage, PostingPosition};
 use ambit_storage::address::Space;
 use quick_cache::Weighter;
