@@ -26,7 +26,7 @@ impl AllowedChunks {
         let mut next = 0;
         for range in hidden {
             ranges.push(next..range.start);
-            next = range.end;
+            next = next.max(range.end);
         }
         ranges.push(next..u32::MAX);
         ranges.retain(|range| !range.is_empty());
@@ -36,9 +36,12 @@ impl AllowedChunks {
         }
     }
 
-    /// Those of these ranges.
-    pub fn of(mut allowed: Vec<ChunkRange>) -> Self {
+    /// Those of these ranges, which are apart from each other, but for what is hidden.
+    pub fn of(manifest: &Manifest, mut allowed: Vec<ChunkRange>) -> Self {
+        let hidden = &manifest.hidden;
+        allowed.retain(|range| !hidden.iter().any(|hidden| hidden.meets(range)));
         allowed.sort_by_key(|range| range.first);
+        allowed.dedup();
         let mut ranges: Vec<Range<u32>> = Vec::new();
         for range in &allowed {
             let numbers = range.numbers();

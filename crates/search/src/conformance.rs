@@ -38,9 +38,13 @@ macro_rules! cases {
 pub const CASES: &[IndexCase] = cases![
     erasure::g204_nothing_of_what_was_erased_is_left,
     erasure::g204_erasing_goes_on_where_it_was_left,
+    erasure::g204_erasing_again_takes_nothing_of_others,
+    erasure::g204_what_stands_beside_an_erasure_keeps_its_conditions,
+    erasure::g204_an_index_made_anew_shows_nothing_of_the_one_before,
     order::g200_one_ranking_whatever_the_order_of_writes,
     order::g202_what_is_not_allowed_changes_no_score,
     order::g205_hidden_chunks_are_found_all_at_once,
+    order::a_word_that_another_begins_counts_as_itself,
     order::a_term_that_is_only_begun_finds_the_first_64,
     order::a_change_that_meets_another_is_refused,
     random::g200_random_changes_rank_as_the_plain_model_does,

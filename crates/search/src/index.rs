@@ -37,6 +37,7 @@ struct StoredManifest {
     manifest: Manifest,
     /// `None` where there is none yet.
     version: Option<u64>,
+    is_stale: bool,
 }
 
 impl SearchIndex {
@@ -62,10 +63,12 @@ impl SearchIndex {
             Some(entry) => StoredManifest {
                 manifest: entry.value.to()?,
                 version: Some(entry.version),
+                is_stale: entry.stale_possible,
             },
             None => StoredManifest {
                 manifest: Manifest::new(TERMS_VERSION),
                 version: None,
+                is_stale: false,
             },
         })
     }

@@ -11,6 +11,8 @@ pub const MERGED_AT_ONCE: usize = 8;
 /// The state of an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
+    /// By chance; that of an index that is made anew in the same place is another one.
+    pub incarnation: u64,
     /// How its terms were made.
     pub terms_version: u32,
     /// The number of the next part.
@@ -43,6 +45,8 @@ pub struct IndexPart {
     pub end: u32,
     /// How many chunks it has.
     pub chunks: u32,
+    /// How many pages it has: a reader that finds another number has not seen all of it.
+    pub pages: u32,
     /// How often something was erased from it.
     #[serde(default)]
     pub revision: u32,
@@ -53,6 +57,8 @@ pub struct IndexPart {
 pub struct MergeState {
     /// The part that is made.
     pub into: u32,
+    /// How many pages that has by now.
+    pub pages: u32,
     /// The parts that go into it, side by side.
     pub of: Vec<u32>,
 }
@@ -95,6 +101,12 @@ impl ChunkTotals {
 }
 
 impl ChunkRange {
+    /// Whether any chunk is in both.
+    pub fn meets(&self, other: &Self) -> bool {
+        let (one, other) = (self.numbers(), other.numbers());
+        one.start < other.end && other.start < one.end
+    }
+
     /// Their numbers.
     pub fn numbers(&self) -> Range<u32> {
         self.first..self.first + self.totals.chunks
@@ -105,6 +117,7 @@ impl Manifest {
     /// Of an index without content.
     pub fn new(terms_version: u32) -> Self {
         Self {
+            incarnation: rand::random(),
             terms_version,
             next_part: 1,
             next_chunk: 0,
@@ -132,7 +145,7 @@ impl Manifest {
         };
         let of = self.parts[run].iter().map(|part| part.id).collect();
         let into = self.take_part();
-        self.merge = Some(MergeState { into, of });
+        self.merge = Some(MergeState { into, pages: 0, of });
         true
     }
 
@@ -168,6 +181,7 @@ impl Manifest {
             first: old.first().map_or(0, |part| part.first),
             end: old.last().map_or(0, |part| part.end),
             chunks: old.iter().map(|part| part.chunks).sum(),
+            pages: merge.pages,
             revision: 0,
         };
         self.parts.insert(at, whole);
@@ -223,6 +237,7 @@ mod tests {
                 first: manifest.next_chunk,
                 end: manifest.next_chunk + size,
                 chunks: *size,
+                pages: 1,
                 revision: 0,
             });
             manifest.next_chunk += size;

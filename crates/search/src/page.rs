@@ -145,14 +145,15 @@ impl<'a> TermReader<'a> {
         let count = varint::take(&mut bytes)?;
         let length = varint::take(&mut bytes)? as usize;
         let (postings, bytes) = bytes.split_at_checked(length)?;
-        self.bytes = bytes;
         self.term.truncate(shared);
         self.term.extend_from_slice(rest);
+        let term = std::str::from_utf8(&self.term).ok()?;
+        self.bytes = bytes;
         let block = PostingBlock {
             count,
             bytes: postings,
         };
-        Some((std::str::from_utf8(&self.term).ok()?, block))
+        Some((term, block))
     }
 }
 

@@ -113,15 +113,23 @@ impl SearchIndex {
     ) -> Result<Vec<TermPostings>> {
         let mut found: BTreeMap<String, TermPostings> = BTreeMap::new();
         for term in query {
-            let terms = match term {
-                QueryTerm::Exact(term) => vec![self.find_term(snapshot, term).await?],
-                QueryTerm::Prefix(prefix) => self.find_prefix(snapshot, prefix).await?,
-            };
-            for postings in terms.into_iter().filter(|it| !it.pages.is_empty()) {
-                found.entry(postings.term.clone()).or_insert(postings);
+            match term {
+                QueryTerm::Exact(term) => {
+                    let postings = self.find_term(snapshot, term).await?;
+                    // It counts as itself, though another word of the query begins it.
+                    found.insert(term.clone(), postings);
+                }
+                QueryTerm::Prefix(prefix) => {
+                    for postings in self.find_prefix(snapshot, prefix).await? {
+                        found.entry(postings.term.clone()).or_insert(postings);
+                    }
+                }
             }
         }
-        Ok(found.into_values().collect())
+        let found = found.into_values();
+        Ok(found
+            .filter(|postings| !postings.pages.is_empty())
+            .collect())
     }
 
     async fn find_term(&self, snapshot: &IndexSnapshot, term: &str) -> Result<TermPostings> {

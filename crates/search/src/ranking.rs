@@ -28,6 +28,8 @@ pub struct SearchScope {
     pub index: SearchIndex,
     /// As of this moment.
     pub snapshot: Arc<IndexSnapshot>,
+    /// What is looked for, in the terms of this index.
+    pub query: Vec<QueryTerm>,
     /// What may be found.
     pub allowed: AllowedChunks,
 }
@@ -60,14 +62,10 @@ struct RankedTerm {
 }
 
 /// Ranks by words. Ties are left to the caller, who knows what the chunks are called.
-pub async fn rank_words(
-    scopes: &[SearchScope],
-    query: &[QueryTerm],
-    limit: usize,
-) -> Result<WordRanking> {
+pub async fn rank_words(scopes: &[SearchScope], limit: usize) -> Result<WordRanking> {
     let mut found: BTreeMap<String, Vec<TermPostings>> = BTreeMap::new();
     for (at, scope) in scopes.iter().enumerate() {
-        for postings in scope.index.find(&scope.snapshot, query).await? {
+        for postings in scope.index.find(&scope.snapshot, &scope.query).await? {
             let of_scopes = found.entry(postings.term.clone());
             let of_scopes =
                 of_scopes.or_insert_with(|| vec![TermPostings::default(); scopes.len()]);
@@ -113,27 +111,35 @@ fn rarest(
     let mut terms: Vec<RankedTerm> = Vec::new();
     let mut expansions: HashMap<Arc<str>, usize> = HashMap::new();
     for of_scopes in found.into_values() {
+        let mut begun = of_scopes
+            .iter()
+            .filter_map(|postings| postings.expanded_from.clone());
+        let mut expanded = begun
+            .next()
+            .map(|begun| expansions.entry(begun).or_default());
+        if expanded
+            .as_ref()
+            .is_some_and(|expanded| **expanded == EXPANSIONS)
+        {
+            continue;
+        }
         let counts = of_scopes.iter().zip(allowed);
         let count: u64 = counts
             .map(|(postings, allowed)| postings.count(allowed))
             .sum();
-        let mut begun = of_scopes
-            .iter()
-            .filter_map(|postings| postings.expanded_from.clone());
-        let is_one_too_many = begun.next().filter(|_| count > 0).is_some_and(|begun| {
-            let expanded = expansions.entry(begun).or_default();
-            *expanded += 1;
-            *expanded > EXPANSIONS
-        });
-        if count > 0 && !is_one_too_many {
-            let (n, all) = (count as f64, f64::from(totals.chunks));
-            let idf = (1.0 + (all - n + 0.5) / (n + 0.5)).ln();
-            terms.push(RankedTerm {
-                of_scopes,
-                count,
-                idf,
-            });
+        if count == 0 {
+            continue;
         }
+        if let Some(expanded) = &mut expanded {
+            **expanded += 1;
+        }
+        let (n, all) = (count as f64, f64::from(totals.chunks));
+        let idf = (1.0 + (all - n + 0.5) / (n + 0.5)).ln();
+        terms.push(RankedTerm {
+            of_scopes,
+            count,
+            idf,
+        });
     }
     if terms.len() > TERMS {
         // The map gave them in byte order, which the sort keeps among equals.
@@ -255,6 +261,9 @@ impl BestChunks {
     }
 
     fn finish(mut self) -> Vec<ScoredChunk> {
+        if self.limit == 0 {
+            return Vec::new();
+        }
         self.cut();
         self.chunks.sort_by(|one, other| {
             let by_place = (one.scope, one.chunk).cmp(&(other.scope, other.chunk));

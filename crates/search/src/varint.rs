@@ -15,9 +15,9 @@ pub fn take(bytes: &mut &[u8]) -> Option<u32> {
     for shift in (0..35).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
         *bytes = rest;
-        number |= u32::from(byte & 0x7f).checked_shl(shift)?;
+        number |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
-            return Some(number);
+            return u32::try_from(number).ok();
         }
     }
     None
@@ -36,5 +36,6 @@ mod tests {
         }
         assert_eq!(take(&mut [0x80].as_slice()), None);
         assert_eq!(take(&mut [0xff; 6].as_slice()), None);
+        assert_eq!(take(&mut [0xff, 0xff, 0xff, 0xff, 0x1f].as_slice()), None);
     }
 }

@@ -1,11 +1,17 @@
 //! What is erased is gone from every value and every name.
 
 use super::index_of;
-use super::model::{IndexModel, Random, counts};
+use super::model::{IndexModel, Random, counts, exact};
+use crate::allowed::AllowedChunks;
+use crate::index::SearchIndex;
+use crate::ranking::{SearchScope, rank_words};
 use crate::terms::TermCounts;
 use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
+use ambit_storage::{Error, Json};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use std::sync::Arc;
@@ -95,4 +101,84 @@ pub(super) async fn g204_erasing_goes_on_where_it_was_left(driver: Arc<dyn Drive
     assert!(!has(&contents(&driver).await, "canary"));
     let totals = model.index.snapshot().await.unwrap().manifest.totals;
     assert_eq!(totals.chunks, 2_000);
+}
+
+pub(super) async fn g204_erasing_again_takes_nothing_of_others(driver: Arc<dyn Driver>) {
+    let mut model = IndexModel::new(index_of(&driver));
+    let mut random = Random(1);
+    for label in 0..8 {
+        let chunks = (0..4).map(|_| random.chunk()).collect();
+        model.add(label, chunks).await;
+    }
+    model.keep_up().await;
+    let erasure = model.documents[&0].erasure();
+    model.remove(0).await;
+    for _ in 0..8 {
+        let again = model.index.erase(&erasure, &Batch::default()).await;
+        again.unwrap();
+    }
+    model.keep_up().await;
+    let manifest = model.index.snapshot().await.unwrap().manifest.clone();
+    assert_eq!((manifest.totals.chunks, manifest.parts[0].chunks), (28, 28));
+    let query = exact(&["w1", "w2", "w4", "w6", "w12"]);
+    assert_eq!(
+        model.found(&query, None).await,
+        model.expected(&query, None)
+    );
+}
+
+pub(super) async fn g204_what_stands_beside_an_erasure_keeps_its_conditions(
+    driver: Arc<dyn Driver>,
+) {
+    let mut model = IndexModel::new(index_of(&driver));
+    model.add(0, canary()).await;
+    let document = model.documents.remove(&0).unwrap();
+    model.hide(&document).await;
+    let record = Space::settings("t").key("record");
+    let set = Operation::Set(Json::of("theirs").unwrap().into());
+    let theirs = Batch::of([BatchWrite::apply(record.clone(), set, None)]);
+    driver.commit(theirs).await.unwrap();
+    let delete = BatchWrite::apply(record.clone(), Operation::Del, None);
+    let ours = Batch::of([delete]).checking(BatchCheck::version(record.clone(), None));
+    let refused = model.index.erase(&document.erasure(), &ours).await;
+    assert!(
+        matches!(refused, Err(Error::Conflict { .. })),
+        "{refused:?}"
+    );
+    let kept = driver
+        .get(&record, ValuePart::Whole)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(kept.value.as_str(), "\"theirs\"");
+}
+
+pub(super) async fn g204_an_index_made_anew_shows_nothing_of_the_one_before(
+    driver: Arc<dyn Driver>,
+) {
+    let (mut model, other) = (IndexModel::new(index_of(&driver)), index_of(&driver));
+    model.add(0, canary()).await;
+    let old = IndexModel::new(other.clone());
+    assert_eq!(found_by(&other, "zz-canary").await, 2);
+    let clear = BatchWrite::Clear {
+        space: Space::settings("t"),
+    };
+    driver.commit(Batch::of([clear])).await.unwrap();
+    let mut anew = IndexModel::new(index_of(&driver));
+    anew.add(1, vec![counts(&["w1"])]).await;
+    assert_eq!(found_by(&old.index, "zz-canary").await, 0);
+    assert_eq!(found_by(&old.index, "w1").await, 1);
+}
+
+async fn found_by(index: &SearchIndex, term: &str) -> usize {
+    let snapshot = index.snapshot().await.unwrap();
+    let allowed = AllowedChunks::all(&snapshot.manifest);
+    let (index, query) = (index.clone(), exact(&[term]));
+    let scope = SearchScope {
+        index,
+        snapshot,
+        query,
+        allowed,
+    };
+    rank_words(&[scope], 10).await.unwrap().chunks.len()
 }

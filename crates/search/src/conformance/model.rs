@@ -5,6 +5,7 @@ use crate::index::{ChunkErasure, SearchIndex};
 use crate::manifest::ChunkRange;
 use crate::ranking::{ScoredChunk, SearchScope, rank_words};
 use crate::terms::{QueryTerm, TermCounts};
+use ambit_storage::batch::Batch;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers that look random and are the same in each run.
@@ -67,7 +68,15 @@ impl IndexModel {
 
     pub async fn remove(&mut self, first: u32) {
         let document = self.documents.remove(&first).unwrap();
-        self.index.erase(&document.erasure(), &[]).await.unwrap();
+        self.hide(&document).await;
+        let erasure = document.erasure();
+        self.index.erase(&erasure, &Batch::default()).await.unwrap();
+    }
+
+    pub async fn hide(&self, document: &ModelDocument) {
+        let mut change = self.index.change().await.unwrap();
+        change.hide(&document.range);
+        change.commit().await.unwrap();
     }
 
     pub async fn keep_up(&self) {
@@ -86,16 +95,19 @@ impl IndexModel {
             Some(labels) => {
                 let documents = self.documents.values();
                 let allowed = documents.filter(|document| labels.contains(&document.label));
-                AllowedChunks::of(allowed.map(|document| document.range).collect())
+                let ranges = allowed.map(|document| document.range).collect();
+                AllowedChunks::of(&snapshot.manifest, ranges)
             }
         };
         let index = self.index.clone();
+        let query = query.to_vec();
         let scope = SearchScope {
             index,
             snapshot,
+            query,
             allowed,
         };
-        let ranking = rank_words(&[scope], query, 10).await.unwrap();
+        let ranking = rank_words(&[scope], 10).await.unwrap();
         let mut found: Vec<FoundChunk> = ranking.chunks.iter().map(|it| self.named(it)).collect();
         found.sort_by_key(|(label, place, score)| (-score, *label, *place));
         found.truncate(10);

@@ -99,17 +99,43 @@ pub(super) async fn a_term_that_is_only_begun_finds_the_first_64(driver: Arc<dyn
     while index.keep_up().await.unwrap() {}
     let snapshot = index.snapshot().await.unwrap();
     let allowed = AllowedChunks::all(&snapshot.manifest);
+    let query = vec![QueryTerm::Prefix("pre".to_owned())];
     let scope = SearchScope {
         index,
         snapshot,
+        query,
         allowed,
     };
-    let query = [QueryTerm::Prefix("pre".to_owned())];
-    let ranking = rank_words(&[scope], &query, 100).await.unwrap();
+    let ranking = rank_words(&[scope], 100).await.unwrap();
     // The rarest 32 of the first 64 that may be found; what is hidden does not count.
     let mut chunks: Vec<u32> = ranking.chunks.iter().map(|it| it.chunk).collect();
     chunks.sort_unstable();
     assert_eq!(chunks, (1..=32).collect::<Vec<u32>>());
+}
+
+pub(super) async fn a_word_that_another_begins_counts_as_itself(driver: Arc<dyn Driver>) {
+    let index = index_of(&driver);
+    let mut change = index.change().await.unwrap();
+    for at in 0..79 {
+        let term = format!("p{at:02}");
+        let chunk = counts(&[term.as_str()]);
+        change.add(&[chunk.clone(), chunk], false).unwrap();
+    }
+    let last = change.add(&[counts(&["p79"])], false).unwrap();
+    change.commit().await.unwrap();
+    let snapshot = index.snapshot().await.unwrap();
+    let allowed = AllowedChunks::all(&snapshot.manifest);
+    let exact = QueryTerm::Exact("p79".to_owned());
+    let query = vec![QueryTerm::Prefix("p".to_owned()), exact];
+    let scope = SearchScope {
+        index,
+        snapshot,
+        query,
+        allowed,
+    };
+    let ranking = rank_words(&[scope], 1).await.unwrap();
+    // Behind the first 64, and the rarest of all.
+    assert_eq!(ranking.chunks[0].chunk, last.first);
 }
 
 pub(super) async fn a_change_that_meets_another_is_refused(driver: Arc<dyn Driver>) {
@@ -128,12 +154,14 @@ async fn found(index: &crate::index::SearchIndex, terms: &[&str]) -> Vec<u32> {
     let snapshot = index.snapshot().await.unwrap();
     let allowed = AllowedChunks::all(&snapshot.manifest);
     let index = index.clone();
+    let query = exact(terms);
     let scope = SearchScope {
         index,
         snapshot,
+        query,
         allowed,
     };
-    let ranking = rank_words(&[scope], &exact(terms), 10).await.unwrap();
+    let ranking = rank_words(&[scope], 10).await.unwrap();
     let mut chunks: Vec<u32> = ranking.chunks.iter().map(|it| it.chunk).collect();
     chunks.sort_unstable();
     chunks

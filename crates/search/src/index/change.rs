@@ -3,10 +3,11 @@
 use super::{IndexSnapshot, MANIFEST, SearchIndex};
 use crate::manifest::{ChunkRange, ChunkTotals, IndexPart, Manifest};
 use crate::page::{PageWriter, Posting, PostingPosition, WrittenPage};
-use crate::terms::TermCounts;
+use crate::terms::{TERMS_VERSION, TermCounts};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Error, Json, Result};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Changes on the way to a commit. It fails with `Conflict` if somebody has changed the index meanwhile; then all is to be
@@ -23,6 +24,15 @@ impl SearchIndex {
     /// Begins a change of the index as it is now.
     pub async fn change(&self) -> Result<IndexChange> {
         let before = self.snapshot().await?;
+        if before.is_stale {
+            return Err(Error::Unavailable {
+                what: format!(
+                    "the index {}, whose newest state is not at hand,",
+                    self.space
+                ),
+                source: None,
+            });
+        }
         Ok(IndexChange {
             index: self.clone(),
             manifest: before.manifest.clone(),
@@ -35,7 +45,20 @@ impl SearchIndex {
 impl IndexChange {
     /// Adds chunks, given by their terms, as one part. Those hidden are not found until `show`.
     pub fn add(&mut self, chunks: &[TermCounts], is_hidden: bool) -> Result<ChunkRange> {
+        let version = self.manifest.terms_version;
+        if version != TERMS_VERSION {
+            let reason =
+                format!("has terms of version {version}, not {TERMS_VERSION}; make it anew");
+            return Err(Error::invalid(
+                format!("the index {}", self.index.space),
+                reason,
+            ));
+        }
         let first = self.manifest.next_chunk;
+        if chunks.is_empty() {
+            let totals = ChunkTotals::default();
+            return Ok(ChunkRange { first, totals });
+        }
         let count = u32::try_from(chunks.len()).ok();
         let end = count.and_then(|count| first.checked_add(count));
         let (Some(count), Some(end)) = (count, end) else {
@@ -59,24 +82,24 @@ impl IndexChange {
             self.manifest.hidden.push(range);
         }
         let id = self.manifest.take_part();
+        let pages = pages(chunks, first, &lengths);
         self.manifest.parts.push(IndexPart {
             id,
             first,
             end,
             chunks: count,
+            pages: pages.len() as u32,
             revision: 0,
         });
-        for page in pages(chunks, first, &lengths) {
-            self.put_page(id, &page)?;
+        for page in &pages {
+            self.put_page(id, page)?;
         }
         Ok(range)
     }
 
     /// Lets hidden chunks be found.
     pub fn show(&mut self, range: &ChunkRange) {
-        self.manifest
-            .hidden
-            .retain(|hidden| hidden.first != range.first);
+        self.manifest.hidden.retain(|hidden| hidden != range);
     }
 
     /// Lets chunks be found no more.
@@ -121,25 +144,23 @@ fn length_of(counts: &TermCounts) -> u32 {
 
 /// The pages of some chunks, of which the first has this number.
 fn pages(chunks: &[TermCounts], first: u32, lengths: &[u32]) -> Vec<WrittenPage> {
-    let mut postings: Vec<(&str, Posting)> = Vec::new();
+    let mut postings: HashMap<&str, Vec<Posting>> = HashMap::new();
     for ((chunk, counts), length) in (first..).zip(chunks).zip(lengths) {
-        let found = counts.iter().map(|(term, count)| {
+        for (term, count) in counts {
             let (count, length) = (*count, *length);
-            (
-                term.as_str(),
-                Posting {
-                    chunk,
-                    count,
-                    length,
-                },
-            )
-        });
-        postings.extend(found);
+            let posting = Posting {
+                chunk,
+                count,
+                length,
+            };
+            postings.entry(term).or_default().push(posting);
+        }
     }
-    postings.sort_by_key(|(term, posting)| (*term, posting.chunk));
+    let mut terms: Vec<&str> = postings.keys().copied().collect();
+    terms.sort_unstable();
     let mut writer = PageWriter::default();
-    for of_term in postings.chunk_by(|one, other| one.0 == other.0) {
-        writer.add(of_term[0].0, of_term.iter().map(|(_, posting)| *posting));
+    for term in terms {
+        writer.add(term, postings.remove(term).unwrap_or_default());
     }
     writer.finish()
 }

@@ -1,11 +1,14 @@
 //! Where the pages of an index are, as of one moment.
 
-use super::{SearchIndex, is_restless, page_prefix};
-use crate::manifest::{IndexPart, Manifest};
+use super::page_cache::PageId;
+use super::{SearchIndex, StoredManifest, is_restless, page_prefix};
+use crate::manifest::Manifest;
 use crate::page::{PostingPage, PostingPosition};
+use ambit_storage::address::Space;
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Error, Result};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,6 +21,8 @@ pub struct IndexSnapshot {
     pub manifest: Manifest,
     /// The manifest's version; `None` where there is none yet.
     pub(super) version: Option<u64>,
+    /// A secondary has answered for a store that is down: there may be something newer.
+    pub(super) is_stale: bool,
     /// The pages of each part, in the order of the parts.
     pub(super) directories: Vec<Arc<PartDirectory>>,
 }
@@ -46,6 +51,12 @@ pub struct PagePosition {
 }
 
 impl IndexSnapshot {
+    /// Whether each part has the pages that the manifest says.
+    fn is_whole(&self) -> bool {
+        let mut parts = self.manifest.parts.iter().zip(&self.directories);
+        parts.all(|(part, directory)| part.pages as usize == directory.pages.len())
+    }
+
     /// The pages on which a term may stand, in the order of the chunks.
     pub(crate) fn places(&self, term: &str) -> Vec<PagePosition> {
         self.places_by(|directory| directory.pages_of(term))
@@ -54,6 +65,30 @@ impl IndexSnapshot {
     /// The pages on which terms with this beginning may stand.
     pub(crate) fn places_of_prefix(&self, prefix: &str) -> Vec<PagePosition> {
         self.places_by(|directory| directory.pages_of_prefix(prefix))
+    }
+
+    /// The pages that a later snapshot does not have as they are here.
+    pub(super) fn pages_gone_in(&self, later: &Self, space: &Space) -> Vec<PageId> {
+        let mut gone = Vec::new();
+        for directory in &self.directories {
+            let is_it = |other: &&Arc<PartDirectory>| other.part == directory.part;
+            let now = later.directories.iter().find(is_it);
+            if now.is_some_and(|now| Arc::ptr_eq(now, directory)) {
+                continue;
+            }
+            let there: HashMap<&PostingPosition, u64> = now
+                .iter()
+                .flat_map(|now| now.pages.iter().map(|page| (&page.start, page.version)))
+                .collect();
+            let is_gone = |page: &&PagePlace| there.get(&page.start) != Some(&page.version);
+            gone.extend(directory.pages.iter().filter(is_gone).map(|page| PageId {
+                space: space.clone(),
+                part: directory.part,
+                start: page.start.clone(),
+                version: page.version,
+            }));
+        }
+        gone
     }
 
     fn places_by(&self, pages: impl Fn(&PartDirectory) -> Range<usize>) -> Vec<PagePosition> {
@@ -80,6 +115,16 @@ impl PartDirectory {
         self.first_page_of(term)..behind
     }
 
+    /// The pages on which a term may stand with one of these chunks.
+    pub fn pages_with(&self, term: &str, chunks: &Range<u32>) -> impl Iterator<Item = usize> {
+        self.pages_of(term).filter(move |at| {
+            let is_of_term = |at: usize| self.pages.get(at).filter(|page| page.start.term == term);
+            let is_before = is_of_term(at + 1).is_some_and(|next| next.start.chunk <= chunks.start);
+            let is_behind = is_of_term(*at).is_some_and(|page| page.start.chunk >= chunks.end);
+            !is_before && !is_behind
+        })
+    }
+
     /// The pages on which terms with this beginning may stand.
     pub fn pages_of_prefix(&self, prefix: &str) -> Range<usize> {
         let is_before = |page: &PagePlace| {
@@ -99,53 +144,61 @@ impl PartDirectory {
 impl SearchIndex {
     /// The index as it is now.
     pub async fn snapshot(&self) -> Result<Arc<IndexSnapshot>> {
-        let known = self.cache.snapshot(&self.space);
+        let kept = self.cache.snapshot(&self.space);
         let mut stored = self.stored_manifest().await?;
-        if let Some(known) = &known
-            && known.version == stored.version
-        {
-            return Ok(known.clone());
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.version == stored.version) {
+            return Ok(kept.clone());
         }
+        let mut known = kept.clone();
         for _ in 0..TRIES {
-            let mut directories = Vec::new();
-            for part in &stored.manifest.parts {
-                directories.push(self.directory(part, known.as_deref()).await?);
-            }
+            let read = self.read_directories(&stored, known.as_deref()).await?;
             // What was read belongs to the manifest if that is still the same.
             let now = self.stored_manifest().await?;
-            if now.version == stored.version {
-                let snapshot = Arc::new(IndexSnapshot {
-                    manifest: stored.manifest,
-                    version: stored.version,
-                    directories,
-                });
-                self.cache.keep_snapshot(&self.space, &snapshot);
+            let is_whole = read.is_whole();
+            let snapshot = Arc::new(read);
+            if is_whole && now.version == stored.version {
+                if !snapshot.is_stale {
+                    self.cache
+                        .keep_snapshot(&self.space, &snapshot, kept.as_deref());
+                }
                 return Ok(snapshot);
             }
+            // Parts that are the same in the next manifest need not be read again.
+            known = Some(snapshot).filter(|_| is_whole);
             stored = now;
         }
         Err(is_restless(&self.space))
     }
 
-    async fn directory(
+    async fn read_directories(
         &self,
-        part: &IndexPart,
+        stored: &StoredManifest,
         known: Option<&IndexSnapshot>,
-    ) -> Result<Arc<PartDirectory>> {
-        let is_it =
-            |known: &&Arc<PartDirectory>| (known.part, known.revision) == (part.id, part.revision);
-        let known = known.and_then(|known| known.directories.iter().find(is_it));
-        match known {
-            Some(known) => Ok(known.clone()),
-            None => {
-                let pages = self.pages_of_part(part.id).await?;
-                Ok(Arc::new(PartDirectory {
+    ) -> Result<IndexSnapshot> {
+        let is_same =
+            |known: &&IndexSnapshot| known.manifest.incarnation == stored.manifest.incarnation;
+        let known = known.filter(is_same);
+        let known = known.map_or(&[][..], |known| &known.directories);
+        let mut directories = Vec::new();
+        for part in &stored.manifest.parts {
+            let is_it = |known: &&Arc<PartDirectory>| {
+                (known.part, known.revision) == (part.id, part.revision)
+            };
+            directories.push(match known.iter().find(is_it) {
+                Some(known) => known.clone(),
+                None => Arc::new(PartDirectory {
                     part: part.id,
                     revision: part.revision,
-                    pages,
-                }))
-            }
+                    pages: self.pages_of_part(part.id).await?,
+                }),
+            });
         }
+        Ok(IndexSnapshot {
+            manifest: stored.manifest.clone(),
+            version: stored.version,
+            is_stale: stored.is_stale,
+            directories,
+        })
     }
 
     /// A page of a snapshot; `Conflict` where it is an old one by now.

@@ -89,8 +89,12 @@ impl IndexChange {
             .map(|directory| MergeSource::new(directory.clone(), after.clone()))
             .collect();
         let is_over = self.index.merge(&mut sources, &mut writer).await?;
-        for page in writer.finish() {
-            self.put_page(merge.into, &page)?;
+        let written = writer.finish();
+        for page in &written {
+            self.put_page(merge.into, page)?;
+        }
+        if let Some(merge) = &mut self.manifest.merge {
+            merge.pages += written.len() as u32;
         }
         if is_over {
             self.manifest.end_merge();

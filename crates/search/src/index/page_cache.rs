@@ -3,14 +3,15 @@
 use super::IndexSnapshot;
 use crate::page::{PostingPage, PostingPosition};
 use ambit_storage::address::Space;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{OptionsBuilder, Weighter};
+use std::hash::RandomState;
 use std::sync::Arc;
 
 /// What a page weighs besides its bytes.
 const OVERHEAD: u64 = 256;
 
-/// What is kept of all indexes of a node.
+/// What is kept of all indexes of a store. Another store needs one of its own.
 pub struct PageCache {
     pages: Cache<PageId, Arc<PostingPage>, PageWeight>,
     snapshots: Cache<Space, Arc<IndexSnapshot>, SnapshotWeight>,
@@ -47,6 +48,24 @@ impl Weighter<Space, Arc<IndexSnapshot>> for SnapshotWeight {
     }
 }
 
+/// One shard: a snapshot may take most of it.
+fn snapshot_cache(bytes: u64) -> Cache<Space, Arc<IndexSnapshot>, SnapshotWeight> {
+    let mut options = OptionsBuilder::new();
+    options
+        .shards(1)
+        .estimated_items_capacity(1024)
+        .weight_capacity(bytes);
+    match options.build() {
+        Ok(options) => Cache::with_options(
+            options,
+            SnapshotWeight,
+            RandomState::default(),
+            DefaultLifecycle::default(),
+        ),
+        Err(_) => Cache::with_weighter(1024, bytes, SnapshotWeight),
+    }
+}
+
 impl PageCache {
     /// Keeps so many bytes.
     pub fn new(bytes: u64) -> Arc<Self> {
@@ -54,7 +73,7 @@ impl PageCache {
         let items = |bytes: u64, each: u64| usize::try_from(bytes / each).unwrap_or(usize::MAX) + 1;
         Arc::new(Self {
             pages: Cache::with_weighter(items(pages, 4096), pages, PageWeight),
-            snapshots: Cache::with_weighter(items(snapshots, 65_536), snapshots, SnapshotWeight),
+            snapshots: snapshot_cache(snapshots),
         })
     }
 
@@ -70,7 +89,19 @@ impl PageCache {
         self.snapshots.get(space)
     }
 
-    pub(crate) fn keep_snapshot(&self, space: &Space, snapshot: &Arc<IndexSnapshot>) {
+    /// Keeps a snapshot in the place of an older one, and forgets the pages that it has no more.
+    pub(crate) fn keep_snapshot(
+        &self,
+        space: &Space,
+        snapshot: &Arc<IndexSnapshot>,
+        older: Option<&IndexSnapshot>,
+    ) {
         self.snapshots.insert(space.clone(), snapshot.clone());
+        let Some(older) = older else {
+            return;
+        };
+        for page in older.pages_gone_in(snapshot, space) {
+            self.pages.remove(&page);
+        }
     }
 }

@@ -4,7 +4,8 @@ use super::directory::{PartDirectory, TRIES};
 use super::{IndexChange, SearchIndex, is_restless, page_prefix};
 use crate::manifest::{ChunkRange, IndexPart};
 use crate::page::{PageWriter, Posting, PostingPage};
-use ambit_storage::batch::BatchWrite;
+use crate::terms::TERMS_VERSION;
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::driver::{ValuePart, ValueScan};
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
@@ -25,44 +26,59 @@ pub struct ChunkErasure {
 }
 
 impl SearchIndex {
-    /// Erases chunks: at once where few pages have them, else in steps, behind a first one that hides them. What is to be
-    /// written with the last step is given beside. Done again after a failure, it goes on.
-    pub async fn erase(&self, erasure: &ChunkErasure, beside: &[BatchWrite]) -> Result<()> {
+    /// Erases chunks that a change has hidden, in steps; `beside` is committed with the last one. Those that are not hidden
+    /// any more were erased before: nothing is done, so that it may be called again after any failure.
+    pub async fn erase(&self, erasure: &ChunkErasure, beside: &Batch) -> Result<()> {
         let mut conflicts = 0;
         loop {
-            match self.erase_step(erasure, beside).await {
-                Ok(true) => return Ok(()),
+            let change = self.change().await?;
+            let version = change.before.version;
+            match change.erase_step(erasure, beside).await {
                 Ok(false) => conflicts = 0,
-                Err(Error::Conflict { .. }) if conflicts < TRIES => conflicts += 1,
+                Ok(true) => break,
+                Err(error @ Error::Conflict { .. }) => {
+                    conflicts += 1;
+                    let now = self.stored_manifest().await?.version;
+                    // Where the index is as it was, what stands beside has met another change.
+                    if now == version || conflicts == TRIES {
+                        return Err(error);
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// One commit of an erasure; true where it was the last.
-    async fn erase_step(&self, erasure: &ChunkErasure, beside: &[BatchWrite]) -> Result<bool> {
-        let mut change = self.change().await?;
-        if change.sweep_obsolete().await? {
-            change.commit().await?;
-            return Ok(false);
-        }
-        let numbers = erasure.range.numbers();
-        let mut is_last = true;
-        for directory in change.directories_with(&numbers).await? {
-            is_last &= change.erase_from(&directory, erasure).await?;
-        }
-        if is_last {
-            change.forget(&erasure.range);
-            change.writes.extend(beside.iter().cloned());
-        } else {
-            change.hide(&erasure.range);
-        }
-        change.commit().await?;
-        Ok(is_last)
+        // So that what is kept in memory forgets them too.
+        self.snapshot().await.map(drop)
     }
 }
 
 impl IndexChange {
+    /// One commit of an erasure; true where it was the last.
+    async fn erase_step(mut self, erasure: &ChunkErasure, beside: &Batch) -> Result<bool> {
+        if !self.manifest.hidden.contains(&erasure.range) {
+            return Ok(true);
+        }
+        if self.sweep_obsolete().await? {
+            self.commit().await?;
+            return Ok(false);
+        }
+        let mut is_last = true;
+        for directory in self.directories_with(&erasure.range.numbers()).await? {
+            is_last &= self.erase_from(&directory, erasure).await?;
+        }
+        if is_last {
+            self.forget(&erasure.range);
+        }
+        let driver = self.index.driver.clone();
+        let mut batch = self.batch()?;
+        if is_last {
+            batch.checks.extend(beside.checks.iter().cloned());
+            batch.writes.extend(beside.writes.iter().cloned());
+        }
+        driver.commit(batch).await?;
+        Ok(is_last)
+    }
+
     /// The directories of the parts that may have such chunks, and of one that is being made.
     async fn directories_with(&self, numbers: &Range<u32>) -> Result<Vec<Arc<PartDirectory>>> {
         let mut found = Vec::new();
@@ -86,18 +102,23 @@ impl IndexChange {
         directory: &PartDirectory,
         erasure: &ChunkErasure,
     ) -> Result<bool> {
-        let pages = erasure
-            .terms
-            .iter()
-            .flat_map(|term| directory.pages_of(term));
-        let pages: BTreeSet<usize> = pages.collect();
+        let numbers = erasure.range.numbers();
+        let pages: BTreeSet<usize> = if self.manifest.terms_version == TERMS_VERSION {
+            let terms = erasure.terms.iter();
+            terms
+                .flat_map(|term| directory.pages_with(term, &numbers))
+                .collect()
+        } else {
+            // Nobody knows any more which terms they had.
+            (0..directory.pages.len()).collect()
+        };
         for at in pages {
             if self.writes.len() >= STEP {
                 return Ok(false);
             }
             let page = self.index.page(directory, at).await?;
             let page = page.ok_or_else(|| is_restless(&self.index.space))?;
-            self.erase_from_page(directory, at, &page, &erasure.range.numbers())?;
+            self.erase_from_page(directory, at, &page, &numbers)?;
         }
         Ok(true)
     }
@@ -129,12 +150,16 @@ impl IndexChange {
         if written.first().map(|page| &page.start) != Some(start) {
             self.delete_page(directory.part, start);
         }
-        for page in written {
-            self.put_page(directory.part, &page)?;
+        for page in &written {
+            self.put_page(directory.part, page)?;
         }
+        let pages = |before: u32| before - 1 + written.len() as u32;
         let is_it = |part: &&mut IndexPart| part.id == directory.part;
         if let Some(part) = self.manifest.parts.iter_mut().find(is_it) {
+            part.pages = pages(part.pages);
             part.revision = directory.revision + 1;
+        } else if let Some(merge) = &mut self.manifest.merge {
+            merge.pages = pages(merge.pages);
         }
         Ok(())
     }
@@ -144,9 +169,10 @@ impl IndexChange {
         self.show(range);
         let manifest = &mut self.manifest;
         manifest.totals = manifest.totals.minus(range.totals);
-        let has = |part: &&mut IndexPart| (part.first..part.end).contains(&range.first);
-        if let Some(part) = manifest.parts.iter_mut().find(has) {
-            part.chunks -= range.totals.chunks;
+        let numbers = range.numbers();
+        for part in &mut manifest.parts {
+            let (first, end) = (part.first.max(numbers.start), part.end.min(numbers.end));
+            part.chunks -= end.saturating_sub(first);
         }
         manifest.drop_empty_parts();
     }
