@@ -162,7 +162,15 @@ mod tests {
     fn every_crate_is_read() {
         let found = read(&root(), "crates", "toml").unwrap();
         let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
-        let expected = ["ambit", "quickjs-heap", "runtime", "script", "storage"];
+        let expected = [
+            "ambit",
+            "extract",
+            "quickjs-heap",
+            "runtime",
+            "script",
+            "search",
+            "storage",
+        ];
         assert_eq!(
             paths,
             expected.map(|name| format!("crates/{name}/Cargo.toml"))
