@@ -59,7 +59,10 @@ impl WebAnswerCache {
 /// Bytes of an answer, with what a result takes beside its texts.
 fn size(answer: &WebAnswer) -> usize {
     let items = answer.items.iter();
-    let items = items.map(|item| 256 + item.title.len() + item.url.len() + item.content.len());
+    let items = items.map(|item| {
+        let date = item.metadata.date.as_ref().map_or(0, String::len);
+        256 + item.title.len() + item.url.len() + item.content.len() + date
+    });
     let notes = answer.notes.iter().map(|note| 32 + note.len());
     128 + items.chain(notes).sum::<usize>()
 }
@@ -101,5 +104,9 @@ mod tests {
         assert_eq!(kept.collect::<Vec<_>>(), [2, 3, 4]);
         cache.put([5; 32], &answer(17 << 20), Duration::from_secs(60));
         assert_eq!(cache.get(&[5; 32]), None);
+        let mut dated = answer(1);
+        dated.items[0].metadata.date = Some("x".repeat(17 << 20));
+        cache.put([6; 32], &dated, Duration::from_secs(60));
+        assert_eq!(cache.get(&[6; 32]), None);
     }
 }

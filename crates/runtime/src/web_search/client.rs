@@ -17,7 +17,16 @@ use url::form_urlencoded::byte_serialize;
 const LIMIT: usize = 100;
 
 /// Headers whose values are known words rather than secrets.
-const HARMLESS: &[&str] = &["accept", "accept-language", "content-type", "user-agent"];
+const HARMLESS: &[&str] = &[
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "cache-control",
+    "content-type",
+    "origin",
+    "referer",
+    "user-agent",
+];
 
 /// Searches the web for a node: with its connections, and with the answers that it keeps.
 pub struct WebSearchClient {

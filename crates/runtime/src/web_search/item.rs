@@ -149,6 +149,8 @@ impl WebAnswer {
                 truncate(date, TEXT);
             }
         }
+        // What was nothing but tags is empty by now.
+        self.items.retain(WebItem::says_something);
         self
     }
 }
@@ -181,4 +183,24 @@ fn number(value: &Value) -> Option<f64> {
         other => other.as_f64(),
     };
     number.filter(|number| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nothing_but_tags_is_no_result() {
+        let item = |content: &str| WebItem {
+            content: content.to_owned(),
+            ..WebItem::default()
+        };
+        let answer = WebAnswer {
+            items: vec![item("<img src=x>"), item("<b>text</b>")],
+            ..WebAnswer::default()
+        };
+        let items = answer.in_one_form("http", 10, &Secrets::default()).items;
+        let contents: Vec<&str> = items.iter().map(|item| item.content.as_str()).collect();
+        assert_eq!(contents, ["text"]);
+    }
 }

@@ -107,15 +107,25 @@ impl WebSearchSettings {
             host,
             private,
             results,
+            // Who keeps answers for a short time does not want those of one who keeps them for long.
+            cache,
             // They change who pays, how many are wanted and how long is waited, and no answer.
             api_key_env: _,
             max_results: _,
             timeout: _,
-            cache: _,
             fetch: _,
         } = self;
         let results: Vec<Value> = results.iter().map(ScriptedSearch::fingerprint).collect();
-        json!([provider, engine, http.fingerprint(), host, private, results])
+        let cache = format!("{cache:?}");
+        json!([
+            provider,
+            engine,
+            http.fingerprint(),
+            host,
+            private,
+            results,
+            cache
+        ])
     }
 }
 
