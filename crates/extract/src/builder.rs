@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::clean::{Spacing, cleaned};
+use crate::clean::{Spacing, cleaned, shortened};
 use crate::document::{BlockKind, ExtractedDocument, Section, TextBlock};
 use crate::error::ExtractError;
 use crate::limits;
@@ -35,6 +35,7 @@ impl DocumentBuilder {
         if text.is_empty() {
             return Ok(());
         }
+        let level = level.min(limits::HEADING_LEVEL);
         let above = self.outline.last().map(|heading| heading.level);
         if above.is_some_and(|above| above < level) {
             // What a heading above others says is repeated with each of them.
@@ -42,7 +43,7 @@ impl DocumentBuilder {
         }
         self.close_section()?;
         self.outline.retain(|heading| heading.level < level);
-        let title = text.chars().take(limits::HEADING_CHARACTERS).collect();
+        let title = shortened(&text);
         self.outline.push(OutlineHeading { level, title });
         self.current.heading = self
             .outline
@@ -117,9 +118,9 @@ impl DocumentBuilder {
     }
 
     /// Says what could not be read.
-    pub(crate) fn warn(&mut self, warning: String) {
+    pub(crate) fn warn(&mut self, warning: &str) {
         if self.document.warnings.len() < limits::WARNINGS {
-            self.document.warnings.push(warning);
+            self.document.warnings.push(shortened(warning));
         } else {
             self.unnamed_warnings += 1;
         }
@@ -137,7 +138,7 @@ impl DocumentBuilder {
                 .push(format!("{} more warnings", self.unnamed_warnings));
         }
         let named = |text: Option<String>| {
-            text.map(|text| cleaned(&text, Spacing::Words))
+            text.map(|text| shortened(&cleaned(&text, Spacing::Words)))
                 .filter(|text| !text.is_empty())
         };
         self.document.title = named(self.document.title);
@@ -269,6 +270,33 @@ mod tests {
         assert_eq!(
             error,
             Some(ExtractError::limited("more than 16 MiB of text"))
+        );
+    }
+
+    #[test]
+    fn g207_headings_are_at_most_ten_levels_deep() {
+        let mut builder = DocumentBuilder::default();
+        for level in 1..=u8::MAX {
+            builder.heading(level, &level.to_string()).unwrap();
+        }
+        let document = builder.finish().unwrap();
+        let last = document.sections.last().unwrap();
+        assert_eq!(last.heading.join(" "), "1 2 3 4 5 6 7 8 9 255");
+    }
+
+    #[test]
+    fn g207_what_is_said_of_a_document_is_shortened() {
+        let long = "ä".repeat(1_000_000);
+        let short = "ä".repeat(limits::PHRASE_CHARACTERS);
+        let mut builder = DocumentBuilder::default();
+        builder.document.title = Some(long.clone());
+        builder.document.language = Some(long.clone());
+        builder.warn(&long);
+        builder.block(BlockKind::Paragraph, "text").unwrap();
+        let document = builder.finish().unwrap();
+        assert_eq!(
+            (document.title, document.language, document.warnings),
+            (Some(short.clone()), Some(short.clone()), vec![short])
         );
     }
 

@@ -11,7 +11,6 @@ mod confinement;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -116,9 +115,7 @@ fn send(request: &mut ChildRequest<'_>, mut stdin: ChildStdin) -> io::Result<()>
 /// Reads the answer as it comes, so that there is one copy of the text.
 fn receive(stdout: ChildStdout) -> io::Result<Result<ExtractedDocument, ExtractError>> {
     let mut stdout = BufReader::new(stdout);
-    let mut head =
-        serde_json::Deserializer::from_reader((&mut stdout).take(limits::ANSWER_HEAD_BYTES));
-    let (mut document, text_bytes) = match AnswerHead::deserialize(&mut head)? {
+    let (mut document, text_bytes) = match receive_head(&mut stdout)? {
         AnswerHead::Document {
             document,
             text_bytes,
@@ -139,6 +136,12 @@ fn receive(stdout: ChildStdout) -> io::Result<Result<ExtractedDocument, ExtractE
         return Err(broken());
     }
     Ok(Ok(*document))
+}
+
+/// Reads what comes before the text. What the parser has put aside ends here.
+fn receive_head(stdout: &mut BufReader<ChildStdout>) -> io::Result<AnswerHead> {
+    let mut head = serde_json::Deserializer::from_reader(stdout.take(limits::ANSWER_HEAD_BYTES));
+    Ok(AnswerHead::deserialize(&mut head)?)
 }
 
 /// Why a child has no answer. Rust aborts where memory ends, be it of the heap or of the stack.
@@ -166,12 +169,7 @@ pub fn run_child() -> ExitCode {
         let failure = ExtractError::Internal(format!("its process cannot be confined: {error}"));
         return answer(Err(failure));
     }
-    let panicked = |_| {
-        Err(ExtractError::Internal(
-            "its reader came upon what it does not expect".to_owned(),
-        ))
-    };
-    answer(catch_unwind(read_request).unwrap_or_else(panicked))
+    answer(read_request())
 }
 
 fn read_request() -> Result<ExtractedDocument, ExtractError> {

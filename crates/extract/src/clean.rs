@@ -1,5 +1,7 @@
 //! The characters of a text that are kept.
 
+use crate::limits;
+
 /// Which spaces and line breaks of a text mean something.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spacing {
@@ -43,6 +45,11 @@ pub(crate) fn cleaned(text: &str, spacing: Spacing) -> String {
         }
     }
     result
+}
+
+/// Returns the beginning of what is said of a document, which may be as long as the document.
+pub(crate) fn shortened(text: &str) -> String {
+    text.chars().take(limits::PHRASE_CHARACTERS).collect()
 }
 
 /// Soft hyphens and byte order marks are in the middle of words.

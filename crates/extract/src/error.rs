@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::clean::shortened;
+
 /// Why a document could not be read. The words are what its owner is told.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -26,10 +28,24 @@ pub enum ExtractError {
 
 impl ExtractError {
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::Invalid(message.into())
+        Self::Invalid(shortened(&message.into()))
     }
 
     pub(crate) fn limited(limit: impl Into<String>) -> Self {
         Self::Limited(limit.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g207_a_reason_of_the_documents_own_words_is_shortened() {
+        let long = "ä".repeat(1_000_000);
+        assert_eq!(
+            ExtractError::invalid(format!("no entity is named `{long}`")),
+            ExtractError::Invalid(format!("no entity is named `{}", "ä".repeat(280)))
+        );
     }
 }

@@ -13,6 +13,8 @@ mod pptx;
 mod text;
 mod xml;
 
+use std::panic::catch_unwind;
+
 use crate::document::ExtractedDocument;
 use crate::error::ExtractError;
 use crate::limits;
@@ -259,7 +261,12 @@ pub fn extract(
     if source.bytes.is_empty() {
         return Err(ExtractError::NoText);
     }
-    (format.read)(source)
+    let panicked = |_| {
+        Err(ExtractError::Internal(
+            "its reader came upon what it does not expect".to_owned(),
+        ))
+    };
+    catch_unwind(|| (format.read)(source)).unwrap_or_else(panicked)
 }
 
 #[cfg(test)]
@@ -322,6 +329,27 @@ mod tests {
         ways.sort();
         ways.dedup();
         assert_eq!(ways.len(), count);
+    }
+
+    #[test]
+    fn g207_a_reader_that_panics_is_a_failure_of_its_document() {
+        let format = DocumentFormat {
+            name: "panicking",
+            extensions: &[],
+            media_types: &[],
+            always_in_child: false,
+            read: |_| panic!("a defect of a parser"),
+        };
+        let source = DocumentBytes {
+            bytes: b"a",
+            charset: None,
+        };
+        assert_eq!(
+            extract(&format, &source),
+            Err(ExtractError::Internal(
+                "its reader came upon what it does not expect".to_owned()
+            ))
+        );
     }
 
     #[test]

@@ -20,8 +20,15 @@ pub const SECTIONS: usize = 20_000;
 /// The most blocks of text. What is known of each of them takes some 50 bytes of whoever asked.
 pub const BLOCKS: usize = 250_000;
 
-/// The most characters of a heading that are repeated with each section below it.
-pub const HEADING_CHARACTERS: usize = 300;
+/// The most characters of what is said of a document: a title, its language, a warning, the reason why it has no text, and a
+/// heading as it is repeated with each section below it.
+pub const PHRASE_CHARACTERS: usize = 300;
+
+/// The deepest level of a heading. Those below it are of this one, for each section repeats the headings above it.
+pub const HEADING_LEVEL: u8 = 10;
+
+/// The longest identifier of a record.
+pub const ID_BYTES: usize = 1024;
 
 /// The most warnings of a document.
 pub const WARNINGS: usize = 100;
@@ -31,6 +38,9 @@ pub const ELEMENT_DEPTH: usize = 10_000;
 
 /// The largest front matter of Markdown.
 pub const FRONT_MATTER_BYTES: usize = 64 * 1024;
+
+/// The most values of a front matter.
+pub const FRONT_MATTER_NODES: usize = 10_000;
 
 /// The largest document of plain text, Markdown, CSV or JSON that is read in the asking process: what a parser builds of it can
 /// be a hundred times as large. Larger ones are read by the child process, as all other formats are.

@@ -9,9 +9,13 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use ambit_extract::{
-    CHILD_TIME, ChildRequest, DocumentBytes, ExtractedDocument, Section, detect, extract,
-    extract_in_child,
+    BlockKind, CHILD_TIME, ChildRequest, DocumentBytes, DocumentFormat, ExtractError,
+    ExtractedDocument, Section, detect, extract, extract_in_child,
 };
+
+#[path = "support/zip.rs"]
+#[expect(dead_code, reason = "other tests need all of it")]
+mod zip;
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files");
 const CHILD: &str = env!("CARGO_BIN_EXE_extract-child");
@@ -157,7 +161,12 @@ impl Numbers {
     }
 }
 
-/// A panic fails the test. What a damaged document reads as is no matter.
+/// What a damaged document reads as is no matter.
+fn assert_no_panic(format: &DocumentFormat, bytes: &[u8], charset: Option<&str>) {
+    let read = extract(format, &DocumentBytes { bytes, charset });
+    assert!(!matches!(read, Err(ExtractError::Internal(_))), "{read:?}");
+}
+
 #[test]
 fn g207_cut_and_damaged_documents_end_in_text_or_a_reason() {
     let mut numbers = Numbers(1);
@@ -166,25 +175,53 @@ fn g207_cut_and_damaged_documents_end_in_text_or_a_reason() {
         let format = detect(path.to_str(), None, &bytes).unwrap().format;
         for _ in 0..40 {
             let cut = numbers.below(bytes.len());
-            let _ = extract(
-                format,
-                &DocumentBytes {
-                    bytes: &bytes[..cut],
-                    charset: None,
-                },
-            );
+            assert_no_panic(format, &bytes[..cut], None);
             let mut damaged = bytes.clone();
             for _ in 0..8 {
                 let place = numbers.below(damaged.len());
                 damaged[place] = numbers.below(256) as u8;
             }
-            let _ = extract(
-                format,
-                &DocumentBytes {
-                    bytes: &damaged,
-                    charset: Some("latin1"),
-                },
-            );
+            assert_no_panic(format, &damaged, Some("latin1"));
         }
     }
+}
+
+/// A style and a paragraph leave the list of the style that they are based on.
+#[test]
+fn the_list_0_of_docx_is_no_list() {
+    let styles = r#"<w:styles><w:style w:styleId="L"><w:numPr><w:numId w:val="3"/></w:numPr></w:style>
+        <w:style w:styleId="P"><w:basedOn w:val="L"/><w:numPr><w:numId w:val="0"/></w:numPr></w:style></w:styles>"#;
+    let paragraph = |properties: &str| {
+        format!("<w:p><w:pPr>{properties}</w:pPr><w:r><w:t>text</w:t></w:r></w:p>")
+    };
+    let text = [
+        r#"<w:pStyle w:val="L"/>"#,
+        r#"<w:pStyle w:val="P"/>"#,
+        r#"<w:pStyle w:val="L"/><w:numPr><w:numId w:val="0"/></w:numPr>"#,
+    ]
+    .map(paragraph)
+    .concat();
+    let text = format!("<w:document>{text}</w:document>");
+    let bytes = zip::zip(&[
+        ("word/document.xml", text.as_bytes()),
+        ("word/styles.xml", styles.as_bytes()),
+    ]);
+    let source = DocumentBytes {
+        bytes: &bytes,
+        charset: None,
+    };
+    let document = extract(DocumentFormat::by_name("docx").unwrap(), &source).unwrap();
+    let kinds: Vec<_> = document.sections[0]
+        .blocks
+        .iter()
+        .map(|block| block.kind)
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            BlockKind::ListItem,
+            BlockKind::Paragraph,
+            BlockKind::Paragraph
+        ]
+    );
 }

@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ambit_extract::{
-    CHILD_TIME, ChildRequest, DocumentFormat, ExtractError, ExtractedDocument, extract_in_child,
+    CHILD_TIME, ChildRequest, DocumentBytes, DocumentFormat, ExtractError, ExtractedDocument,
+    extract, extract_in_child,
 };
 use support::pdf::{PdfObject, pdf};
 use support::zip::{declare_size, zip, zlib};
@@ -134,7 +135,14 @@ fn g207_deep_nesting_is_refused() {
         read("json", &deep("{\"a\":")),
         invalid("not JSON: recursion limit exceeded at line 1 column 636")
     );
-    assert!(read("md", &deep("> ")).is_err());
+    let quotes = DocumentBytes {
+        bytes: &deep("> "),
+        charset: None,
+    };
+    assert_eq!(
+        extract(DocumentFormat::by_name("md").unwrap(), &quotes),
+        Err(ExtractError::NoText)
+    );
 }
 
 #[test]

@@ -6,6 +6,10 @@
 use std::fs;
 use std::path::Path;
 
+#[path = "support/zip.rs"]
+#[expect(dead_code, reason = "other tests need all of it")]
+mod zip;
+
 use ambit_extract::{CHILD_TIME, ChildRequest, DocumentFormat, extract_in_child};
 
 /// The most memory that this process has had, in kibibytes.
@@ -18,7 +22,15 @@ fn peak() -> usize {
     row.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// The largest answers: all text that there may be, and as many blocks.
+/// Headings of the deepest level below one of each other level.
+fn headings() -> Vec<u8> {
+    let heading = |level| format!("<text:h text:outline-level=\"{level}\">a</text:h>");
+    let above: String = (1..255).map(heading).collect();
+    let text = format!("<text>{above}{}</text>", heading(255).repeat(19_700));
+    zip::zip(&[("content.xml", text.as_bytes())])
+}
+
+/// The largest answers: all text that there may be, and as many blocks and sections.
 #[test]
 fn g207_a_document_costs_its_server_less_than_64_megabytes() {
     let long = format!("{}.\n\n", "a".repeat(1000)).repeat(16_500);
@@ -26,13 +38,18 @@ fn g207_a_document_costs_its_server_less_than_64_megabytes() {
         "<table><tr><th>a<th>b</tr>{}</table>",
         "<tr><td>c<td>d</tr>".repeat(249_000)
     );
+    let documents = [
+        ("txt", long.into_bytes()),
+        ("html", rows.into_bytes()),
+        ("odt", headings()),
+    ];
     let before = peak();
-    for (format, document) in [("txt", long), ("html", rows)] {
+    for (format, document) in documents {
         let format = DocumentFormat::by_name(format).unwrap();
         let request = ChildRequest {
             format,
             charset: None,
-            document: &mut document.as_bytes(),
+            document: &mut &document[..],
         };
         let read = extract_in_child(
             Path::new(env!("CARGO_BIN_EXE_extract-child")),

@@ -47,7 +47,7 @@ fn level_of(name: &str) -> Option<u8> {
 #[derive(Default)]
 struct ParagraphStyle {
     level: Option<u8>,
-    is_item: bool,
+    is_item: Option<bool>,
     parent: Option<String>,
 }
 
@@ -76,12 +76,18 @@ fn paragraph_styles(
             "name" => style.level = style.level.or_else(|| level_of(&value())),
             "basedOn" => style.parent = Some(value()),
             "outlineLvl" => style.level = style.level.or_else(|| outline_level(&value())),
-            "numPr" => style.is_item = true,
+            "numPr" => style.is_item = Some(true),
+            "numId" => style.is_item = Some(is_list(&value())),
             _ => {}
         }
         Ok(())
     })?;
     Ok(styles)
+}
+
+/// The list 0 takes a paragraph out of the list of its style.
+fn is_list(id: &str) -> bool {
+    id != "0"
 }
 
 /// 9 is the level of what is no heading.
@@ -101,7 +107,7 @@ struct DocxReader {
     title: Option<String>,
     in_text: bool,
     level: Option<u8>,
-    is_item: bool,
+    is_item: Option<bool>,
 }
 
 impl DocxReader {
@@ -129,7 +135,8 @@ impl DocxReader {
             "p" => self.end_paragraph()?,
             "pStyle" => self.apply_style(&value()),
             "outlineLvl" => self.level = outline_level(&value()),
-            "numPr" => self.is_item = true,
+            "numPr" => self.is_item = Some(true),
+            "numId" => self.is_item = Some(is_list(&value())),
             "tbl" => self.flow.start_table()?,
             "tc" => self.flow.start_cell()?,
             _ => {}
@@ -144,7 +151,7 @@ impl DocxReader {
         for _ in 0..STYLE_DEPTH {
             let Some(found) = style else { return };
             self.level = self.level.or(found.level);
-            self.is_item |= found.is_item;
+            self.is_item = self.is_item.or(found.is_item);
             style = found
                 .parent
                 .as_ref()
@@ -165,7 +172,7 @@ impl DocxReader {
     }
 
     fn end_paragraph(&mut self) -> Result<(), ExtractError> {
-        let is_item = std::mem::take(&mut self.is_item);
+        let is_item = self.is_item.take() == Some(true);
         if let Some(level) = self
             .level
             .take()

@@ -188,3 +188,24 @@ fn heading_level(name: &str) -> Option<u8> {
     let level = name.strip_prefix('h')?.parse().ok()?;
     (1..=6).contains(&level).then_some(level)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_in_place_of_something_is_passed_over() {
+        for name in ["noscript", "iframe", "noembed"] {
+            let html = format!("before<{name}><img src=x></{name}> after");
+            assert_eq!(text_of(&html), "before after", "{name}");
+        }
+    }
+
+    #[test]
+    fn what_stands_on_every_page_divides_the_text_around_it() {
+        for name in ["nav", "header", "footer"] {
+            let html = format!("Price<{name}>Home</{name}>Next");
+            assert_eq!(text_of(&html), "Price\n\nNext", "{name}");
+        }
+    }
+}

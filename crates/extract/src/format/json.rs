@@ -12,6 +12,7 @@ use crate::document::{BlockKind, ExtractedDocument};
 use crate::encoding::decode;
 use crate::error::ExtractError;
 use crate::format::DocumentBytes;
+use crate::limits;
 
 /// Reads one value: the elements of an array are the records, else it is one itself.
 pub(super) fn read(source: &DocumentBytes<'_>) -> Result<ExtractedDocument, ExtractError> {
@@ -101,7 +102,7 @@ impl RecordContent {
         match key {
             "_id" | "id" => {
                 let value: Value = map.next_value()?;
-                if (value.is_string() || value.is_number()) && (self.id.is_none() || key == "_id") {
+                if is_id(&value) && (self.id.is_none() || key == "_id") {
                     self.id = Some(value);
                 }
             }
@@ -121,6 +122,15 @@ impl RecordContent {
             })?,
         }
         Ok(())
+    }
+}
+
+/// Whether a value names its record, and is short enough to be repeated.
+fn is_id(value: &Value) -> bool {
+    match value {
+        Value::String(id) => id.len() <= limits::ID_BYTES,
+        Value::Number(_) => true,
+        _ => false,
     }
 }
 
@@ -255,4 +265,27 @@ impl<'de> Visitor<'de> for TextsSeed<'_> {
     }
 
     pass_over_scalars!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Section;
+
+    #[test]
+    fn g207_an_id_of_more_than_a_kibibyte_is_dropped() {
+        let lines = [limits::ID_BYTES, limits::ID_BYTES + 1]
+            .map(|bytes| format!("{{\"id\":\"{}\",\"text\":\"a\"}}\n", "i".repeat(bytes)))
+            .concat();
+        let source = DocumentBytes {
+            bytes: lines.as_bytes(),
+            charset: None,
+        };
+        let sections = read_lines(&source).unwrap().sections;
+        let has_id = |section: &Section| section.metadata.contains_key("id");
+        assert_eq!(
+            sections.iter().map(has_id).collect::<Vec<_>>(),
+            [true, false]
+        );
+    }
 }

@@ -14,11 +14,8 @@ pub(super) fn read(source: &DocumentBytes<'_>) -> Result<ExtractedDocument, Extr
     let text = decode(source.bytes, source.charset)?;
     let mut reader = MarkdownReader::default();
     let body = match FrontMatter::of(&text) {
-        Some(front) => {
-            reader.take_front_matter(front.yaml);
-            front.body
-        }
-        None => &text,
+        Some(front) if reader.take_front_matter(front.yaml) => front.body,
+        _ => &text,
     };
     // The parser takes any two lines of dashes for front matter, so that it is not asked for it.
     let options = Options::ENABLE_TABLES
@@ -72,6 +69,11 @@ fn take_text(values: &mut Map<String, Value>, key: &str) -> Option<String> {
     }
 }
 
+fn is_line_break(tag: &str) -> bool {
+    tag.get(..3)
+        .is_some_and(|start| start.eq_ignore_ascii_case("<br"))
+}
+
 #[derive(Default)]
 struct MarkdownReader {
     flow: TextFlow,
@@ -82,8 +84,18 @@ struct MarkdownReader {
 }
 
 impl MarkdownReader {
-    fn take_front_matter(&mut self, yaml: &str) {
-        let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
+    /// Takes what a front matter says, and returns whether it is one.
+    fn take_front_matter(&mut self, yaml: &str) -> bool {
+        // What aliases repeat counts as well.
+        let budget = serde_saphyr::budget! {
+            max_nodes: limits::FRONT_MATTER_NODES,
+            max_total_scalar_bytes: limits::FRONT_MATTER_BYTES,
+        };
+        let options = serde_saphyr::options! {
+            strict_booleans: true,
+            with_snippet: false,
+            budget: budget,
+        };
         let builder = &mut self.flow.builder;
         match serde_saphyr::from_str_with_options::<Map<String, Value>>(yaml, options) {
             Ok(mut values) => {
@@ -91,8 +103,12 @@ impl MarkdownReader {
                 builder.document.language =
                     take_text(&mut values, "lang").or_else(|| take_text(&mut values, "language"));
                 builder.document.metadata = values;
+                true
             }
-            Err(error) => builder.warn(format!("the front matter is left out: {error}")),
+            Err(error) => {
+                builder.warn(&format!("the front matter is read as text: {error}"));
+                false
+            }
         }
     }
 
@@ -103,6 +119,7 @@ impl MarkdownReader {
             Event::Text(text) | Event::Code(text) => self.flow.buffer.push_str(&text),
             Event::SoftBreak => self.flow.buffer.push(' '),
             Event::HardBreak => self.flow.buffer.push('\n'),
+            Event::InlineHtml(tag) if is_line_break(&tag) => self.flow.buffer.push('\n'),
             Event::Html(text) => self.html.push_str(&text),
             _ => {}
         }
@@ -164,5 +181,52 @@ impl MarkdownReader {
         } else {
             BlockKind::Paragraph
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(text: &str) -> ExtractedDocument {
+        read(&DocumentBytes {
+            bytes: text.as_bytes(),
+            charset: None,
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn html_line_breaks_divide_words() {
+        assert_eq!(document("one<br>two<BR />three").text, "one\ntwo\nthree");
+    }
+
+    #[test]
+    fn a_front_matter_that_is_no_yaml_is_text() {
+        let document = document("---\ntitle: [a\n---\n\nbody");
+        assert_eq!(document.text, "title: [a\n\nbody");
+        assert_eq!(document.warnings.len(), 1);
+        assert!(document.warnings[0].starts_with("the front matter is read as text: "));
+    }
+
+    #[test]
+    fn g207_aliases_of_a_front_matter_repeat_no_more_than_it_may_hold() {
+        let anchors: String = (0..50)
+            .map(|number| format!("a{number}: &a{number} {}\n", "a".repeat(1000)))
+            .collect();
+        let aliases: String = (0..400)
+            .map(|number| format!("b{number}: *a{}\n", number % 50))
+            .collect();
+        let document = document(&format!("---\n{anchors}{aliases}---\n\nbody"));
+        assert_eq!(document.metadata, Map::new());
+        assert_eq!(document.warnings.len(), 1);
+    }
+
+    #[test]
+    fn g207_a_front_matter_of_too_many_values_is_text() {
+        let values = "1,".repeat(limits::FRONT_MATTER_NODES);
+        let document = document(&format!("---\na: [{values}]\n---\n\nbody"));
+        assert_eq!(document.metadata, Map::new());
+        assert_eq!(document.warnings.len(), 1);
     }
 }

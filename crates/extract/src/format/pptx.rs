@@ -30,7 +30,7 @@ pub(super) fn read(source: &DocumentBytes<'_>) -> Result<ExtractedDocument, Extr
     for (number, slide) in (1..).zip(&slides) {
         let part = parts.get(slide).map(|relation| relation.target.as_str());
         let Some(part) = part.filter(|part| archive.holds(part)) else {
-            flow.builder.warn(format!("slide {number} is missing"));
+            flow.builder.warn(&format!("slide {number} is missing"));
             continue;
         };
         flow.builder.page(number)?;

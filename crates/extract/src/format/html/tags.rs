@@ -5,7 +5,9 @@ use std::convert::Infallible;
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 /// Elements whose content is no text of the document.
-pub(super) const SKIPPED: &[&str] = &["script", "style", "nav", "header", "footer", "template"];
+pub(super) const SKIPPED: &[&str] = &[
+    "script", "style", "nav", "header", "footer", "template", "noscript", "iframe", "noembed",
+];
 
 /// Elements that begin on a line of their own, and end it.
 pub(super) const BLOCKS: &[&str] = &[
@@ -24,11 +26,14 @@ pub(super) const BLOCKS: &[&str] = &[
     "fieldset",
     "figcaption",
     "figure",
+    "footer",
     "form",
+    "header",
     "hr",
     "legend",
     "li",
     "main",
+    "nav",
     "option",
     "p",
     "section",
