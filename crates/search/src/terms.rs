@@ -14,15 +14,12 @@ pub use snippet::{Snippet, snippet};
 
 use fold::{cut, folded, normalized, stemmed, unmarked};
 use script::language_of;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use stop_words::is_stop_word;
 use token::{Token, TokenKind, each_token};
 
 /// What an index says of the terms it holds. One with another version is made anew.
 pub const TERMS_VERSION: u32 = 1;
-
-/// Of so many words the terms are remembered.
-const KNOWN_WORDS: usize = 1 << 16;
 
 /// How many terms of a query count.
 const LONGEST_QUERY: usize = 128;
@@ -53,7 +50,15 @@ impl Analyzer {
 
     /// Adds the terms of a text, each occurrence as `weight`.
     pub fn count(&self, text: &str, weight: u32, counts: &mut TermCounts) {
-        TermCounter::new(*self).count(text, weight, counts);
+        each_token(&normalized(text), &mut |token| {
+            let term = self.term(token);
+            match counts.get_mut(&term) {
+                Some(count) => *count = count.saturating_add(weight),
+                None => {
+                    counts.insert(term, weight);
+                }
+            }
+        });
     }
 
     /// The terms that a query asks for, each once, in the order of the query. Stop words are among them only where there is
@@ -107,40 +112,6 @@ impl Analyzer {
             Language::Auto => language_of(word),
             set => set,
         }
-    }
-}
-
-/// Counts the terms of many texts: the term of a word is worked out once.
-pub struct TermCounter {
-    analyzer: Analyzer,
-    terms: HashMap<Box<str>, Box<str>>,
-}
-
-impl TermCounter {
-    /// Counts as this analyzer does.
-    pub fn new(analyzer: Analyzer) -> Self {
-        let terms = HashMap::new();
-        Self { analyzer, terms }
-    }
-
-    /// Adds the terms of a text, each occurrence as `weight`.
-    pub fn count(&mut self, text: &str, weight: u32, counts: &mut TermCounts) {
-        if self.terms.len() > KNOWN_WORDS {
-            self.terms.clear();
-        }
-        each_token(&normalized(text), &mut |token| {
-            if !self.terms.contains_key(token.text) {
-                let term = self.analyzer.term(token).into();
-                self.terms.insert(token.text.into(), term);
-            }
-            let term = &self.terms[token.text];
-            match counts.get_mut(&**term) {
-                Some(count) => *count = count.saturating_add(weight),
-                None => {
-                    counts.insert(term.to_string(), weight);
-                }
-            }
-        });
     }
 }
 
