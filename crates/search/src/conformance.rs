@@ -43,6 +43,7 @@ pub const CASES: &[IndexCase] = cases![
     erasure::g204_an_index_made_anew_shows_nothing_of_the_one_before,
     order::g200_one_ranking_whatever_the_order_of_writes,
     order::g202_what_is_not_allowed_changes_no_score,
+    order::g203_as_many_as_are_wanted_are_found_however_few_are_allowed,
     order::g205_hidden_chunks_are_found_all_at_once,
     order::a_word_that_another_begins_counts_as_itself,
     order::a_term_that_is_only_begun_finds_the_first_64,

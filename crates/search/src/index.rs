@@ -50,12 +50,6 @@ impl SearchIndex {
         }
     }
 
-    /// Whether its terms were made as they are made today; if not, it is to be made anew.
-    pub async fn is_current(&self) -> Result<bool> {
-        let stored = self.stored_manifest().await?;
-        Ok(stored.manifest.terms_version == TERMS_VERSION)
-    }
-
     async fn stored_manifest(&self) -> Result<StoredManifest> {
         let key = self.space.key(MANIFEST);
         let stored = self.driver.get(&key, ValuePart::Whole).await?;

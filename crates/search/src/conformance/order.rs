@@ -72,6 +72,28 @@ pub(super) async fn g202_what_is_not_allowed_changes_no_score(driver: Arc<dyn Dr
     assert_eq!(found, alone.found(&query, None).await);
 }
 
+pub(super) async fn g203_as_many_as_are_wanted_are_found_however_few_are_allowed(
+    driver: Arc<dyn Driver>,
+) {
+    let mut model = IndexModel::new(index_of(&driver));
+    // Those that are allowed are the longest, and so the last of all.
+    for label in 0..300 {
+        let words = if label % 25 == 7 { 40 } else { 1 };
+        let terms: Vec<String> = (0..words).map(|at| format!("x{label}-{at}")).collect();
+        let mut terms: Vec<&str> = terms.iter().map(String::as_str).collect();
+        terms.push("everywhere");
+        model.add(label, vec![counts(&terms)]).await;
+    }
+    model.keep_up().await;
+    let query = exact(&["everywhere"]);
+    let allowed: BTreeSet<usize> = (0..300).filter(|label| label % 25 == 7).collect();
+    let all = model.found(&query, None).await;
+    assert!(all.iter().all(|(label, ..)| !allowed.contains(label)));
+    let found = model.found(&query, Some(&allowed)).await;
+    assert_eq!((allowed.len(), found.len()), (12, 10));
+    assert!(found.iter().all(|(label, ..)| allowed.contains(label)));
+}
+
 pub(super) async fn g205_hidden_chunks_are_found_all_at_once(driver: Arc<dyn Driver>) {
     let index = index_of(&driver);
     let mut change = index.change().await.unwrap();
