@@ -26,17 +26,25 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Something that was asked for could not be done, and the rest was.
 const SOME_FAILED: u8 = 2;
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    // How the server reads documents of strangers. No thread may run before the child has confined itself.
+    if arguments.len() == 2 && arguments[1] == "extract" {
+        return ambit_extract::run_child();
+    }
     if arguments.len() <= 1 {
         arguments = vec!["ambit".into(), "serve".into()];
     }
+    run(&arguments)
+}
+
+#[tokio::main]
+async fn run(arguments: &[OsString]) -> ExitCode {
     // Ends with this function.
     let mut upkeep = JoinSet::new();
     upkeep.spawn(idle_memory::give_back());
-    let done = match Cli::try_parse_from(&arguments) {
-        Ok(cli) => match cli.stores.check_places(&arguments) {
+    let done = match Cli::try_parse_from(arguments) {
+        Ok(cli) => match cli.stores.check_places(arguments) {
             Ok(()) => cli::run(cli).await,
             Err(refused) => Err(refused),
         },

@@ -6,6 +6,7 @@ mod app;
 mod backup;
 mod doctor;
 mod erase;
+mod extract;
 mod health;
 mod image;
 mod pages;
