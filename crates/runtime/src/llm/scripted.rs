@@ -73,8 +73,11 @@ struct ScriptedProvider {
 #[async_trait]
 impl Provider for ScriptedProvider {
     async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
-        let conversation = ScriptedConversation::of(call);
+        let mut conversation = ScriptedConversation::of(call);
         let rule = self.rules.iter().find(|rule| rule.holds(&conversation));
+        conversation.system_match = rule
+            .map(|rule| rule.system_match(&conversation))
+            .unwrap_or_default();
         let rule = rule.map(|rule| &rule.settings);
         let ChunkDelay(delay) = rule.and_then(|rule| rule.delay).unwrap_or(self.delay);
         if let Some(error) = rule.and_then(|rule| rule.error.as_ref()) {

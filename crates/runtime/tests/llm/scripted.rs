@@ -111,6 +111,26 @@ async fn variables_of_a_reply_are_put_in_once() {
 }
 
 #[tokio::test]
+async fn a_reply_can_show_what_its_pattern_found_in_the_instructions() {
+    let rules = json!([
+        {"match": {"system": "tea: (\\w+)"}, "reply": "{{system_match}}!"},
+        {"match": {"system": "cof+ee"}, "reply": "{{system_match}}?"},
+    ]);
+    let model = open("scripted", json!({"rules": rules}));
+    for (system, said) in [("the tea: green", "green!"), ("cofffee", "cofffee?")] {
+        let messages = vec![
+            json!({"role": "system", "content": system}),
+            json!({"role": "user", "content": "{{system_match}}"}),
+        ];
+        let call = ModelCall {
+            messages: typed(messages.into()),
+            ..ModelCall::default()
+        };
+        assert_eq!(answer(&*model, &call).await.text, said);
+    }
+}
+
+#[tokio::test]
 async fn a_reply_can_show_the_request() {
     let model = open("scripted", json!({"rules": [{"reply": "{{request}}"}]}));
     let mut call = asking("hi");

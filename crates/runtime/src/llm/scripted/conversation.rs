@@ -12,6 +12,8 @@ pub struct ScriptedConversation<'a> {
     pub last_user: String,
     /// All instructions.
     pub system: String,
+    /// What the rule's pattern has found in them: its first group, else all of it.
+    pub system_match: String,
     /// The text of the last result of a tool.
     pub last_tool_result: String,
     /// Whether a tool has given a result since then.
@@ -40,6 +42,7 @@ impl<'a> ScriptedConversation<'a> {
             call,
             last_user: last_user.map(|at| text(&messages[at])).unwrap_or_default(),
             system: system.map(text).collect::<Vec<_>>().join("\n"),
+            system_match: String::new(),
             last_tool_result: last_result.map(text).unwrap_or_default(),
             has_tool_result: since.iter().any(is_result),
             round: since
@@ -90,6 +93,7 @@ impl<'a> ScriptedConversation<'a> {
         match name {
             "last_user" => Some(self.last_user.clone()),
             "last_tool_result" => Some(self.last_tool_result.clone()),
+            "system_match" => Some(self.system_match.clone()),
             "tool_names" => Some(self.tools.join(", ")),
             "message_count" => Some(self.call.messages.len().to_string()),
             "request" => Some(json!(self.call).to_string()),

@@ -14,7 +14,7 @@ config! {
         /// When the rule holds; all must be true.
         #[key = "match"]
         conditions: RuleConditions,
-        /// The text, with `{{last_user}}`, `{{last_tool_result}}`, `{{tool_names}}`, `{{message_count}}` and `{{request}}`.
+        /// The text, with `{{last_user}}`, `{{last_tool_result}}`, `{{system_match}}`, `{{tool_names}}`, `{{message_count}}` and `{{request}}`.
         reply: Option<String>,
         /// The thoughts.
         reasoning: Option<String>,
@@ -121,6 +121,14 @@ impl ScriptedRule {
             && when.round.is_none_or(|round| round == conversation.round)
             && when.tools.as_ref().is_none_or(offered);
         holds && self.take()
+    }
+
+    /// What the pattern `system` finds: its first group, else all of it.
+    pub fn system_match(&self, conversation: &ScriptedConversation<'_>) -> String {
+        let found = self.system.as_ref();
+        let found = found.and_then(|pattern| pattern.captures(&conversation.system));
+        let found = found.and_then(|found| found.get(1).or_else(|| found.get(0)));
+        found.map_or_else(String::new, |found| found.as_str().to_owned())
     }
 
     fn take(&self) -> bool {
