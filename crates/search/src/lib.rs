@@ -4,6 +4,7 @@ pub mod allowed;
 pub mod chunker;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod filter;
 pub mod index;
 pub mod manifest;
 pub mod page;
