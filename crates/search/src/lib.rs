@@ -12,3 +12,4 @@ pub mod postings;
 pub mod ranking;
 pub mod terms;
 mod varint;
+pub mod vectors;
