@@ -5,11 +5,14 @@ mod directory;
 mod merge;
 mod page_cache;
 mod removal;
+mod vector_directory;
+mod vectors;
 
 pub use change::IndexChange;
 pub use directory::{IndexSnapshot, PagePosition};
 pub use page_cache::PageCache;
 pub use removal::ChunkErasure;
+pub(crate) use vector_directory::CodePagePlace;
 
 use crate::manifest::Manifest;
 use crate::page::{PostingPage, PostingPosition};
@@ -18,7 +21,7 @@ use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::{Error, Result};
 use directory::PartDirectory;
-use page_cache::PageId;
+use page_cache::{CachedPage, PageId};
 use std::sync::Arc;
 
 /// The name of the manifest.
@@ -68,8 +71,7 @@ impl SearchIndex {
     }
 
     fn page_key(&self, part: u32, start: &PostingPosition) -> ValueKey {
-        self.space
-            .key(format!("{}{}", page_prefix(part), start.name()))
+        self.space.key(page_name(part, start))
     }
 
     /// A page; `None` where it has changed since its directory was read.
@@ -77,11 +79,10 @@ impl SearchIndex {
         let place = &directory.pages[at];
         let id = PageId {
             space: self.space.clone(),
-            part: directory.part,
-            start: place.start.clone(),
+            name: page_name(directory.part, &place.start),
             version: place.version,
         };
-        if let Some(page) = self.cache.page(&id) {
+        if let Some(CachedPage::Postings(page)) = self.cache.page(&id) {
             return Ok(Some(page));
         }
         let key = self.page_key(directory.part, &place.start);
@@ -90,7 +91,8 @@ impl SearchIndex {
             return Ok(None);
         };
         let page = Arc::new(PostingPage::of(&entry.value)?);
-        self.cache.keep_page(id, &page);
+        let cached = CachedPage::Postings(page.clone());
+        self.cache.keep_page(id, cached);
         Ok(Some(page))
     }
 }
@@ -98,6 +100,10 @@ impl SearchIndex {
 /// The beginning of the names of a part's pages.
 fn page_prefix(part: u32) -> String {
     format!("page/{part}/")
+}
+
+fn page_name(part: u32, start: &PostingPosition) -> String {
+    format!("{}{}", page_prefix(part), start.name())
 }
 
 /// Others have changed the index again and again while it was read.

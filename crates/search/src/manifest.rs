@@ -1,12 +1,15 @@
 //! What an index consists of. It is one value: whoever changes the index writes it with the same commit, under the condition
 //! that nobody has changed it meanwhile.
 
+use crate::vectors::{EmbeddingSpace, PAGE};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Parts of a size class are merged when there are so many of them side by side.
 pub const MERGED_AT_ONCE: usize = 8;
+/// So many pages of codes share one entry of the manifest.
+pub(crate) const GROUP: u32 = 256;
 
 /// The state of an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +35,36 @@ pub struct Manifest {
     pub hidden: Vec<ChunkRange>,
     /// All chunks, those that are hidden included.
     pub totals: ChunkTotals,
+    /// The vectors of its chunks, each embedding space for itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vectors: Vec<VectorSet>,
+    /// Sets of vectors that are in no use any more and still have values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub obsolete_vectors: Vec<u32>,
+}
+
+/// The vectors of one embedding space.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VectorSet {
+    /// Its number; none is given twice.
+    pub id: u32,
+    /// What its vectors are.
+    pub space: EmbeddingSpace,
+    /// How often it was changed.
+    pub revision: u32,
+    /// Ascending; those without pages are left out.
+    pub groups: Vec<VectorGroup>,
+}
+
+/// Pages of codes side by side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VectorGroup {
+    /// The number of its first page, divided by how many a group can have.
+    pub number: u32,
+    /// How many pages it has.
+    pub pages: u32,
+    /// The set's revision when it was changed last.
+    pub revision: u32,
 }
 
 /// An immutable run of terms and postings, but for what is erased from it.
@@ -126,6 +159,8 @@ impl Manifest {
             obsolete: Vec::new(),
             hidden: Vec::new(),
             totals: ChunkTotals::default(),
+            vectors: Vec::new(),
+            obsolete_vectors: Vec::new(),
         }
     }
 
@@ -133,6 +168,25 @@ impl Manifest {
     pub fn take_part(&mut self) -> u32 {
         self.next_part += 1;
         self.next_part - 1
+    }
+
+    /// The vectors of an embedding space; without any, a new set.
+    pub fn vectors_of(&mut self, space: &EmbeddingSpace) -> &mut VectorSet {
+        let is_it = |set: &VectorSet| set.space == *space;
+        let at = match self.vectors.iter().position(is_it) {
+            Some(at) => at,
+            None => {
+                let id = self.take_part();
+                self.vectors.push(VectorSet {
+                    id,
+                    space: space.clone(),
+                    revision: 0,
+                    groups: Vec::new(),
+                });
+                self.vectors.len() - 1
+            }
+        };
+        &mut self.vectors[at]
     }
 
     /// Begins a merge where one is due, the smallest size class first. False where nothing is to be merged.
@@ -216,6 +270,38 @@ impl Manifest {
         parts
             .chain(self.merge.as_ref().map(|merge| merge.into))
             .collect()
+    }
+}
+
+impl VectorSet {
+    /// Notes that a page was changed, which was there or not, and is there or not.
+    pub fn change_page(&mut self, page: u32, was_there: bool, is_there: bool) {
+        let number = page / GROUP;
+        let at = self.groups.partition_point(|it| it.number < number);
+        if self.groups.get(at).is_none_or(|it| it.number != number) {
+            let (pages, revision) = (0, 0);
+            let group = VectorGroup {
+                number,
+                pages,
+                revision,
+            };
+            self.groups.insert(at, group);
+        }
+        let group = &mut self.groups[at];
+        group.revision = self.revision;
+        group.pages = group.pages + u32::from(is_there) - u32::from(was_there);
+        if group.pages == 0 {
+            self.groups.remove(at);
+        }
+    }
+}
+
+impl VectorGroup {
+    /// The chunks whose vectors are in it.
+    pub fn chunks(&self) -> Range<u64> {
+        let all = u64::from(GROUP) * u64::from(PAGE);
+        let first = u64::from(self.number) * all;
+        first..first + all
     }
 }
 

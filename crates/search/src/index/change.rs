@@ -1,13 +1,15 @@
 //! A change of an index: what it adds goes into the caller's own batch, so that both are there or neither is.
 
+use super::vector_directory::CodePageKey;
 use super::{IndexSnapshot, MANIFEST, SearchIndex};
 use crate::manifest::{ChunkRange, ChunkTotals, IndexPart, Manifest};
 use crate::page::{PageWriter, Posting, PostingPosition, WrittenPage};
 use crate::terms::{TERMS_VERSION, TermCounts};
+use crate::vectors::CodePage;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Error, Json, Result};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Changes on the way to a commit. It fails with `Conflict` if somebody has changed the index meanwhile; then all is to be
@@ -18,6 +20,8 @@ pub struct IndexChange {
     /// What the index will consist of.
     pub manifest: Manifest,
     pub(super) writes: Vec<BatchWrite>,
+    /// The pages of codes as they will be.
+    pub(super) code_pages: BTreeMap<CodePageKey, CodePage>,
 }
 
 impl SearchIndex {
@@ -38,6 +42,7 @@ impl SearchIndex {
             manifest: before.manifest.clone(),
             before,
             writes: Vec::new(),
+            code_pages: BTreeMap::new(),
         })
     }
 }
@@ -122,7 +127,8 @@ impl IndexChange {
     }
 
     /// All of it, the manifest first; whoever adds to the batch puts it behind.
-    pub fn batch(self) -> Result<Batch> {
+    pub fn batch(mut self) -> Result<Batch> {
+        self.put_code_pages()?;
         let key = self.index.space.key(MANIFEST);
         let manifest = Operation::Set(Json::of(&self.manifest)?.into());
         let manifest = BatchWrite::apply(key.clone(), manifest, None);

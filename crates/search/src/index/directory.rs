@@ -1,7 +1,8 @@
 //! Where the pages of an index are, as of one moment.
 
 use super::page_cache::PageId;
-use super::{SearchIndex, StoredManifest, is_restless, page_prefix};
+use super::vector_directory::VectorDirectory;
+use super::{SearchIndex, StoredManifest, is_restless, page_name, page_prefix};
 use crate::manifest::Manifest;
 use crate::page::{PostingPage, PostingPosition};
 use ambit_storage::address::Space;
@@ -25,6 +26,8 @@ pub struct IndexSnapshot {
     pub(super) is_stale: bool,
     /// The pages of each part, in the order of the parts.
     pub(super) directories: Vec<Arc<PartDirectory>>,
+    /// The pages of each group of vectors, in the order of the sets and of their chunks.
+    pub(super) vectors: Vec<Arc<VectorDirectory>>,
 }
 
 /// The pages of a part, in order.
@@ -54,7 +57,10 @@ impl IndexSnapshot {
     /// Whether each part has the pages that the manifest says.
     fn is_whole(&self) -> bool {
         let mut parts = self.manifest.parts.iter().zip(&self.directories);
+        let groups = self.manifest.vectors.iter().flat_map(|set| &set.groups);
+        let mut groups = groups.zip(&self.vectors);
         parts.all(|(part, directory)| part.pages as usize == directory.pages.len())
+            && groups.all(|(group, directory)| group.pages as usize == directory.pages.len())
     }
 
     /// The pages on which a term may stand, in the order of the chunks.
@@ -83,11 +89,11 @@ impl IndexSnapshot {
             let is_gone = |page: &&PagePlace| there.get(&page.start) != Some(&page.version);
             gone.extend(directory.pages.iter().filter(is_gone).map(|page| PageId {
                 space: space.clone(),
-                part: directory.part,
-                start: page.start.clone(),
+                name: page_name(directory.part, &page.start),
                 version: page.version,
             }));
         }
+        gone.extend(self.vectors_gone_in(later, space));
         gone
     }
 
@@ -102,7 +108,8 @@ impl IndexSnapshot {
     /// How much memory it takes, about.
     pub fn bytes(&self) -> usize {
         let pages: usize = self.directories.iter().map(|it| it.pages.len()).sum();
-        pages * 64
+        let codes: usize = self.vectors.iter().map(|it| it.pages.len()).sum();
+        pages * 64 + codes * 16
     }
 }
 
@@ -178,6 +185,7 @@ impl SearchIndex {
         let is_same =
             |known: &&IndexSnapshot| known.manifest.incarnation == stored.manifest.incarnation;
         let known = known.filter(is_same);
+        let known_vectors = known.map_or(&[][..], |known| &known.vectors);
         let known = known.map_or(&[][..], |known| &known.directories);
         let mut directories = Vec::new();
         for part in &stored.manifest.parts {
@@ -193,7 +201,9 @@ impl SearchIndex {
                 }),
             });
         }
+        let vectors = self.read_vectors(&stored.manifest, known_vectors);
         Ok(IndexSnapshot {
+            vectors: vectors.await?,
             manifest: stored.manifest.clone(),
             version: stored.version,
             is_stale: stored.is_stale,

@@ -1,7 +1,8 @@
 //! The pages and directories of indexes that are in memory: the last ones used, up to a number of bytes.
 
 use super::IndexSnapshot;
-use crate::page::{PostingPage, PostingPosition};
+use crate::page::PostingPage;
+use crate::vectors::CodePage;
 use ambit_storage::address::Space;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
@@ -13,7 +14,7 @@ const OVERHEAD: u64 = 256;
 
 /// What is kept of all indexes of a store. Another store needs one of its own.
 pub struct PageCache {
-    pages: Cache<PageId, Arc<PostingPage>, PageWeight>,
+    pages: Cache<PageId, CachedPage, PageWeight>,
     snapshots: Cache<Space, Arc<IndexSnapshot>, SnapshotWeight>,
 }
 
@@ -22,20 +23,34 @@ pub struct PageCache {
 pub struct PageId {
     /// The space of its index.
     pub space: Space,
-    /// Its part.
-    pub part: u32,
-    /// Where it begins.
-    pub start: PostingPosition,
-    /// The version of its value.
+    /// The name of its value.
+    pub name: String,
+    /// The version of its value; of a vector, which never changes, the index's incarnation.
     pub version: u64,
+}
+
+/// What an index is read for.
+#[derive(Clone)]
+pub enum CachedPage {
+    /// Terms and where they stand.
+    Postings(Arc<PostingPage>),
+    /// Codes of vectors.
+    Codes(Arc<CodePage>),
+    /// A vector as it was given.
+    Vector(Arc<[f32]>),
 }
 
 #[derive(Clone)]
 struct PageWeight;
 
-impl Weighter<PageId, Arc<PostingPage>> for PageWeight {
-    fn weight(&self, _: &PageId, page: &Arc<PostingPage>) -> u64 {
-        page.len() as u64 + OVERHEAD
+impl Weighter<PageId, CachedPage> for PageWeight {
+    fn weight(&self, _: &PageId, page: &CachedPage) -> u64 {
+        let bytes = match page {
+            CachedPage::Postings(page) => page.len(),
+            CachedPage::Codes(page) => page.len(),
+            CachedPage::Vector(vector) => size_of_val(vector.as_ref()),
+        };
+        bytes as u64 + OVERHEAD
     }
 }
 
@@ -77,12 +92,12 @@ impl PageCache {
         })
     }
 
-    pub(crate) fn page(&self, id: &PageId) -> Option<Arc<PostingPage>> {
+    pub(crate) fn page(&self, id: &PageId) -> Option<CachedPage> {
         self.pages.get(id)
     }
 
-    pub(crate) fn keep_page(&self, id: PageId, page: &Arc<PostingPage>) {
-        self.pages.insert(id, page.clone());
+    pub(crate) fn keep_page(&self, id: PageId, page: CachedPage) {
+        self.pages.insert(id, page);
     }
 
     pub(crate) fn snapshot(&self, space: &Space) -> Option<Arc<IndexSnapshot>> {

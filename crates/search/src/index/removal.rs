@@ -1,6 +1,7 @@
 //! What is erased from an index leaves no term and no pointer behind: the pages that had them are written anew.
 
 use super::directory::{PartDirectory, TRIES};
+use super::vector_directory::vectors_prefix;
 use super::{IndexChange, SearchIndex, is_restless, page_prefix};
 use crate::manifest::{ChunkRange, IndexPart};
 use crate::page::{PageWriter, Posting, PostingPage};
@@ -15,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// So many pages are written by one commit.
-const STEP: usize = 256;
+pub(super) const STEP: usize = 256;
 
 /// Chunks to be erased.
 pub struct ChunkErasure {
@@ -66,6 +67,7 @@ impl IndexChange {
         for directory in self.directories_with(&erasure.range.numbers()).await? {
             is_last &= self.erase_from(&directory, erasure).await?;
         }
+        is_last = is_last && self.erase_vectors(&erasure.range.numbers()).await?;
         if is_last {
             self.forget(&erasure.range);
         }
@@ -177,21 +179,33 @@ impl IndexChange {
         manifest.drop_empty_parts();
     }
 
-    /// Deletes pages that are in no use any more; false where there are none.
+    /// Deletes values that are in no use any more; false where there are none.
     pub(super) async fn sweep_obsolete(&mut self) -> Result<bool> {
-        let Some(&part) = self.manifest.obsolete.first() else {
+        if let Some(&part) = self.manifest.obsolete.first() {
+            if self.sweep(&page_prefix(part)).await? {
+                self.manifest.obsolete.remove(0);
+            }
+            return Ok(true);
+        }
+        let Some(&set) = self.manifest.obsolete_vectors.first() else {
             return Ok(false);
         };
-        let pattern = Pattern::parse(&format!("{}*", page_prefix(part)));
-        let scan = ValueScan::first(pattern, STEP, ValuePart::Nothing);
-        let pages = self.index.driver.scan(&self.index.space, &scan).await?;
-        if pages.len() < STEP {
-            self.manifest.obsolete.remove(0);
+        if self.sweep(&vectors_prefix(set)).await? {
+            self.manifest.obsolete_vectors.remove(0);
         }
-        let deletions = pages
+        Ok(true)
+    }
+
+    /// Deletes values whose names begin so, as many as fit; true where none are left.
+    async fn sweep(&mut self, prefix: &str) -> Result<bool> {
+        let pattern = Pattern::parse(&format!("{prefix}*"));
+        let scan = ValueScan::first(pattern, STEP, ValuePart::Nothing);
+        let found = self.index.driver.scan(&self.index.space, &scan).await?;
+        let is_over = found.len() < STEP;
+        let deletions = found
             .into_iter()
             .map(|(name, _)| BatchWrite::apply(self.index.space.key(name), Operation::Del, None));
         self.writes.extend(deletions);
-        Ok(true)
+        Ok(is_over)
     }
 }

@@ -1,0 +1,171 @@
+//! Vectors in an index. They come behind their chunks, in any order, and some never; a change adds them to the caller's batch.
+
+use super::removal::STEP;
+use super::vector_directory::{CodePageKey, vector_name};
+use super::{IndexChange, IndexSnapshot, SearchIndex};
+use crate::manifest::{ChunkRange, VectorSet};
+use crate::vectors::{ChunkVector, CodePage, EmbeddingSpace, PAGE, VectorCode, vector_to_json};
+use ambit_storage::batch::BatchWrite;
+use ambit_storage::operation::Operation;
+use ambit_storage::{Error, Result};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl SearchIndex {
+    /// Those of some chunks that have no vector in an embedding space yet.
+    pub async fn chunks_without_vectors(
+        &self,
+        snapshot: &IndexSnapshot,
+        space: &EmbeddingSpace,
+        range: &ChunkRange,
+    ) -> Result<Vec<u32>> {
+        let mut without = Vec::new();
+        let mut page = None;
+        for chunk in range.numbers() {
+            if page.is_none() || chunk.is_multiple_of(PAGE) {
+                page = Some(self.code_page_with(snapshot, space, chunk).await?);
+            }
+            let place = (chunk % PAGE) as u8;
+            if page.as_ref().is_some_and(|page| !page.has(place)) {
+                without.push(chunk);
+            }
+        }
+        Ok(without)
+    }
+
+    /// The vector of a chunk as it was given, to be used again for another with the same text.
+    pub async fn vector_of_chunk(
+        &self,
+        snapshot: &IndexSnapshot,
+        space: &EmbeddingSpace,
+        chunk: u32,
+    ) -> Result<Option<Arc<[f32]>>> {
+        let Some(set) = snapshot.vector_set(space) else {
+            return Ok(None);
+        };
+        let page = self.code_page_with(snapshot, space, chunk).await?;
+        match page.has((chunk % PAGE) as u8) {
+            true => self.vector(snapshot, set, chunk).await.map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// The page for the vector of a chunk; an empty one where there is none.
+    async fn code_page_with(
+        &self,
+        snapshot: &IndexSnapshot,
+        space: &EmbeddingSpace,
+        chunk: u32,
+    ) -> Result<Arc<CodePage>> {
+        let set = snapshot.vector_set(space);
+        let place = set.and_then(|set| snapshot.code_page(CodePageKey::of(set.id, chunk)));
+        match place {
+            Some(place) => self.code_page(place, space.dimension).await,
+            None => Ok(Arc::default()),
+        }
+    }
+}
+
+impl IndexChange {
+    /// Adds vectors of chunks that are there. A chunk that has a vector in this space keeps it. The batch must hold under the
+    /// condition that the chunks are not erased meanwhile: that the record of their document is as it was read.
+    pub async fn add_vectors(
+        &mut self,
+        space: &EmbeddingSpace,
+        vectors: &[ChunkVector],
+    ) -> Result<()> {
+        for vector in vectors {
+            space.check(&vector.vector)?;
+            if vector.chunk >= self.manifest.next_chunk {
+                let reason = "is no chunk of the index";
+                return Err(Error::invalid(format!("chunk {}", vector.chunk), reason));
+            }
+        }
+        let set = self.manifest.vectors_of(space).id;
+        for vector in vectors {
+            let key = CodePageKey::of(set, vector.chunk);
+            let mut page = self.code_page(key, space).await?;
+            if page.add((vector.chunk % PAGE) as u8, &VectorCode::of(&vector.vector)) {
+                let name = vector_name(set, vector.chunk);
+                let put = Operation::Set(vector_to_json(&vector.vector)?.into());
+                self.write_value(name, put);
+                self.code_pages.insert(key, page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away all vectors of an embedding space; their bytes go with the next steps of `keep_up`.
+    pub fn drop_vectors(&mut self, space: &EmbeddingSpace) {
+        let is_it = |set: &mut VectorSet| set.space == *space;
+        let gone = self.manifest.vectors.extract_if(.., is_it);
+        let gone: Vec<u32> = gone.map(|set| set.id).collect();
+        self.code_pages.retain(|key, _| !gone.contains(&key.set));
+        self.manifest.obsolete_vectors.extend(gone);
+    }
+
+    /// Takes the vectors of chunks out, as many as fit into the step; false where some are left.
+    pub(super) async fn erase_vectors(&mut self, numbers: &Range<u32>) -> Result<bool> {
+        for set in self.before.manifest.vectors.clone() {
+            let last = numbers.end.saturating_sub(1) / PAGE;
+            for page in numbers.start / PAGE..=last {
+                if self.writes.len() >= STEP {
+                    return Ok(false);
+                }
+                let key = CodePageKey { set: set.id, page };
+                let mut page = self.code_page(key, &set.space).await?;
+                let removed = page.remove(&key.places_of(numbers));
+                if removed.is_empty() {
+                    continue;
+                }
+                self.code_pages.insert(key, page);
+                for place in removed {
+                    let name = vector_name(key.set, key.first() + u32::from(place));
+                    self.write_value(name, Operation::Del);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// A page as it will be so far.
+    async fn code_page(&self, key: CodePageKey, space: &EmbeddingSpace) -> Result<CodePage> {
+        if let Some(page) = self.code_pages.get(&key) {
+            return Ok(page.clone());
+        }
+        let Some(place) = self.before.code_page(key) else {
+            return Ok(CodePage::default());
+        };
+        let page = self.index.code_page(place, space.dimension).await?;
+        Ok(CodePage::clone(&page))
+    }
+
+    /// Writes the pages that were changed, and says so in the manifest.
+    pub(super) fn put_code_pages(&mut self) -> Result<()> {
+        let changed = std::mem::take(&mut self.code_pages);
+        for set in &mut self.manifest.vectors {
+            let id = set.id;
+            let mut pages = changed.iter().filter(|(key, _)| key.set == id).peekable();
+            if pages.peek().is_some() {
+                set.revision += 1;
+            }
+            for (key, page) in pages {
+                let was_there = self.before.code_page(*key).is_some();
+                set.change_page(key.page, was_there, !page.is_empty());
+            }
+        }
+        for (key, page) in changed {
+            let put = match page.is_empty() {
+                true => Operation::Del,
+                false => Operation::Set(page.to_json()?.into()),
+            };
+            self.write_value(key.name(), put);
+        }
+        Ok(())
+    }
+
+    fn write_value(&mut self, name: String, operation: Operation) {
+        let key = self.index.space.key(name);
+        self.writes.push(BatchWrite::apply(key, operation, None));
+    }
+}
