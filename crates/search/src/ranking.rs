@@ -2,14 +2,18 @@
 //! a score that it is there.
 
 use crate::allowed::AllowedChunks;
+use crate::best_chunks::BestChunks;
 use crate::index::{IndexSnapshot, SearchIndex};
 use crate::manifest::ChunkTotals;
 use crate::page::Posting;
 use crate::postings::{PostingCursor, TermPostings};
 use crate::terms::QueryTerm;
+use crate::vectors::QueryVector;
 use ambit_storage::{Error, Result};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+
+pub use crate::best_chunks::ScoredChunk;
 
 const K1: f64 = 1.5;
 const B: f64 = 0.75;
@@ -32,17 +36,21 @@ pub struct SearchScope {
     pub query: Vec<QueryTerm>,
     /// What may be found.
     pub allowed: AllowedChunks,
+    /// What is looked for among its vectors; `None` for words alone.
+    pub vector: Option<QueryVector>,
+    /// Of the chunks that count for more or less than others.
+    pub weights: HashMap<u32, ChunkWeight>,
 }
 
-/// A chunk and how well it fits.
+/// What people and apps think of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ScoredChunk {
-    /// Which of the scopes it is in.
-    pub scope: usize,
-    /// Its number.
-    pub chunk: u32,
-    /// Its BM25.
-    pub score: f64,
+pub struct ChunkWeight {
+    /// 1 is as any other; 0 hides the chunk.
+    pub weight: f64,
+    /// Votes for it.
+    pub positive: u64,
+    /// Votes against it.
+    pub negative: u64,
 }
 
 /// What words found.
@@ -52,6 +60,50 @@ pub struct WordRanking {
     pub chunks: Vec<ScoredChunk>,
     /// The most that a chunk can have.
     pub highest: f64,
+}
+
+impl ChunkWeight {
+    /// What the chunk's score is multiplied by.
+    pub fn factor(&self) -> f64 {
+        let (positive, negative) = (self.positive as f64, self.negative as f64);
+        self.weight * (1.0 + 0.2 * (positive - negative) / (positive + negative + 4.0))
+    }
+}
+
+/// What of a scope may be found.
+#[derive(Clone)]
+pub(crate) struct ScopeFilter {
+    pub allowed: AllowedChunks,
+    /// Chunks that count among the others and are not found.
+    pub hidden: HashSet<u32>,
+}
+
+impl SearchScope {
+    /// Words of an index, and nothing else.
+    pub fn of_words(
+        index: SearchIndex,
+        snapshot: Arc<IndexSnapshot>,
+        query: Vec<QueryTerm>,
+        allowed: AllowedChunks,
+    ) -> Self {
+        Self {
+            index,
+            snapshot,
+            query,
+            allowed,
+            vector: None,
+            weights: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn filter(&self) -> ScopeFilter {
+        let weights = self.weights.iter();
+        let hidden = weights.filter(|(_, weight)| weight.factor() <= 0.0);
+        ScopeFilter {
+            allowed: self.allowed.clone(),
+            hidden: hidden.map(|(chunk, _)| *chunk).collect(),
+        }
+    }
 }
 
 /// A term, where it stands in each scope, and its weight.
@@ -72,28 +124,28 @@ pub async fn rank_words(scopes: &[SearchScope], limit: usize) -> Result<WordRank
             of_scopes[at] = postings;
         }
     }
-    let allowed: Vec<AllowedChunks> = scopes.iter().map(|scope| scope.allowed.clone()).collect();
+    let filters: Vec<ScopeFilter> = scopes.iter().map(SearchScope::filter).collect();
     let bytes: usize = found.values().flatten().map(TermPostings::bytes).sum();
     if bytes < LARGE {
-        return Ok(rank(&allowed, found, limit));
+        return Ok(rank(&filters, found, limit));
     }
-    let ranking = tokio::task::spawn_blocking(move || rank(&allowed, found, limit));
+    let ranking = tokio::task::spawn_blocking(move || rank(&filters, found, limit));
     ranking
         .await
         .map_err(|error| Error::internal(format!("a ranking ended early: {error}")))
 }
 
 fn rank(
-    allowed: &[AllowedChunks],
+    filters: &[ScopeFilter],
     found: BTreeMap<String, Vec<TermPostings>>,
     limit: usize,
 ) -> WordRanking {
-    let totals = allowed.iter().map(|allowed| allowed.totals);
+    let totals = filters.iter().map(|filter| filter.allowed.totals);
     let totals = totals.fold(ChunkTotals::default(), ChunkTotals::plus);
-    let terms = rarest(allowed, found, totals);
+    let terms = rarest(filters, found, totals);
     let mut best = BestChunks::new(limit);
-    for (scope, allowed) in allowed.iter().enumerate() {
-        let mut scorer = ScopeScorer::new(scope, &terms, allowed, totals);
+    for (scope, filter) in filters.iter().enumerate() {
+        let mut scorer = ScopeScorer::new(scope, &terms, filter, totals);
         while scorer.score_window(&mut best) {}
     }
     WordRanking {
@@ -104,7 +156,7 @@ fn rank(
 
 /// The terms that count, in byte order.
 fn rarest(
-    allowed: &[AllowedChunks],
+    filters: &[ScopeFilter],
     found: BTreeMap<String, Vec<TermPostings>>,
     totals: ChunkTotals,
 ) -> Vec<RankedTerm> {
@@ -123,9 +175,9 @@ fn rarest(
         {
             continue;
         }
-        let counts = of_scopes.iter().zip(allowed);
+        let counts = of_scopes.iter().zip(filters);
         let count: u64 = counts
-            .map(|(postings, allowed)| postings.count(allowed))
+            .map(|(postings, filter)| postings.count(&filter.allowed))
             .sum();
         if count == 0 {
             continue;
@@ -159,24 +211,26 @@ struct ScopeScorer<'a> {
     idfs: Vec<f64>,
     mean_length: f64,
     scores: Vec<f64>,
+    hidden: &'a HashSet<u32>,
 }
 
 impl<'a> ScopeScorer<'a> {
     fn new(
         scope: usize,
         terms: &'a [RankedTerm],
-        allowed: &'a AllowedChunks,
+        filter: &'a ScopeFilter,
         totals: ChunkTotals,
     ) -> Self {
         let cursors = terms
             .iter()
-            .map(|term| term.of_scopes[scope].cursor(allowed));
+            .map(|term| term.of_scopes[scope].cursor(&filter.allowed));
         Self {
             scope,
             cursors: cursors.collect(),
             idfs: terms.iter().map(|term| term.idf).collect(),
             mean_length: totals.length as f64 / f64::from(totals.chunks.max(1)),
             scores: vec![0.0; WINDOW as usize],
+            hidden: &filter.hidden,
         }
     }
 
@@ -198,13 +252,14 @@ impl<'a> ScopeScorer<'a> {
             }
         }
         for (chunk, score) in (first..=last).zip(&mut self.scores) {
-            if *score > 0.0 {
+            let score = std::mem::take(score);
+            if score > 0.0 && best.wants(score) && !self.hidden.contains(&chunk) {
+                let scope = self.scope;
                 best.offer(ScoredChunk {
-                    scope: self.scope,
+                    scope,
                     chunk,
-                    score: *score,
+                    score,
                 });
-                *score = 0.0;
             }
         }
         true
@@ -215,60 +270,4 @@ fn saturation(posting: Posting, mean_length: f64) -> f64 {
     let count = f64::from(posting.count);
     let length = f64::from(posting.length) / mean_length;
     count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length))
-}
-
-/// The best chunks, with all that tie with the last of them.
-struct BestChunks {
-    limit: usize,
-    /// What is worse is not among the best.
-    least: f64,
-    chunks: Vec<ScoredChunk>,
-}
-
-impl BestChunks {
-    fn new(limit: usize) -> Self {
-        let (least, chunks) = (0.0, Vec::new());
-        Self {
-            limit,
-            least,
-            chunks,
-        }
-    }
-
-    fn offer(&mut self, chunk: ScoredChunk) {
-        if chunk.score < self.least {
-            return;
-        }
-        self.chunks.push(chunk);
-        if self.chunks.len() >= 2 * self.limit + 1024 && self.chunks.len().is_power_of_two() {
-            self.cut();
-        }
-    }
-
-    /// Drops what is worse than the last that is wanted.
-    fn cut(&mut self) {
-        if let Some(last) = self
-            .limit
-            .checked_sub(1)
-            .filter(|last| *last < self.chunks.len())
-        {
-            let by_score =
-                |one: &ScoredChunk, other: &ScoredChunk| other.score.total_cmp(&one.score);
-            let (_, nth, _) = self.chunks.select_nth_unstable_by(last, by_score);
-            self.least = nth.score;
-            self.chunks.retain(|chunk| chunk.score >= self.least);
-        }
-    }
-
-    fn finish(mut self) -> Vec<ScoredChunk> {
-        if self.limit == 0 {
-            return Vec::new();
-        }
-        self.cut();
-        self.chunks.sort_by(|one, other| {
-            let by_place = (one.scope, one.chunk).cmp(&(other.scope, other.chunk));
-            other.score.total_cmp(&one.score).then(by_place)
-        });
-        self.chunks
-    }
 }

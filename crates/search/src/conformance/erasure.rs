@@ -174,11 +174,6 @@ async fn found_by(index: &SearchIndex, term: &str) -> usize {
     let snapshot = index.snapshot().await.unwrap();
     let allowed = AllowedChunks::all(&snapshot.manifest);
     let (index, query) = (index.clone(), exact(&[term]));
-    let scope = SearchScope {
-        index,
-        snapshot,
-        query,
-        allowed,
-    };
+    let scope = SearchScope::of_words(index, snapshot, query, allowed);
     rank_words(&[scope], 10).await.unwrap().chunks.len()
 }

@@ -101,12 +101,7 @@ impl IndexModel {
         };
         let index = self.index.clone();
         let query = query.to_vec();
-        let scope = SearchScope {
-            index,
-            snapshot,
-            query,
-            allowed,
-        };
+        let scope = SearchScope::of_words(index, snapshot, query, allowed);
         let ranking = rank_words(&[scope], 10).await.unwrap();
         let mut found: Vec<FoundChunk> = ranking.chunks.iter().map(|it| self.named(it)).collect();
         found.sort_by_key(|(label, place, score)| (-score, *label, *place));

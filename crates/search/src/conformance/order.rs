@@ -122,12 +122,7 @@ pub(super) async fn a_term_that_is_only_begun_finds_the_first_64(driver: Arc<dyn
     let snapshot = index.snapshot().await.unwrap();
     let allowed = AllowedChunks::all(&snapshot.manifest);
     let query = vec![QueryTerm::Prefix("pre".to_owned())];
-    let scope = SearchScope {
-        index,
-        snapshot,
-        query,
-        allowed,
-    };
+    let scope = SearchScope::of_words(index, snapshot, query, allowed);
     let ranking = rank_words(&[scope], 100).await.unwrap();
     // The rarest 32 of the first 64 that may be found; what is hidden does not count.
     let mut chunks: Vec<u32> = ranking.chunks.iter().map(|it| it.chunk).collect();
@@ -149,12 +144,7 @@ pub(super) async fn a_word_that_another_begins_counts_as_itself(driver: Arc<dyn 
     let allowed = AllowedChunks::all(&snapshot.manifest);
     let exact = QueryTerm::Exact("p79".to_owned());
     let query = vec![QueryTerm::Prefix("p".to_owned()), exact];
-    let scope = SearchScope {
-        index,
-        snapshot,
-        query,
-        allowed,
-    };
+    let scope = SearchScope::of_words(index, snapshot, query, allowed);
     let ranking = rank_words(&[scope], 1).await.unwrap();
     // Behind the first 64, and the rarest of all.
     assert_eq!(ranking.chunks[0].chunk, last.first);
@@ -177,12 +167,7 @@ async fn found(index: &crate::index::SearchIndex, terms: &[&str]) -> Vec<u32> {
     let allowed = AllowedChunks::all(&snapshot.manifest);
     let index = index.clone();
     let query = exact(terms);
-    let scope = SearchScope {
-        index,
-        snapshot,
-        query,
-        allowed,
-    };
+    let scope = SearchScope::of_words(index, snapshot, query, allowed);
     let ranking = rank_words(&[scope], 10).await.unwrap();
     let mut chunks: Vec<u32> = ranking.chunks.iter().map(|it| it.chunk).collect();
     chunks.sort_unstable();
