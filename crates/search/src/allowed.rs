@@ -58,6 +58,22 @@ impl AllowedChunks {
         }
     }
 
+    /// Some chunks of a larger set, in which each is a range of its own.
+    pub(crate) fn chosen(mut chunks: Vec<u32>) -> Self {
+        chunks.sort_unstable();
+        Self {
+            ranges: chunks.into_iter().map(|chunk| chunk..chunk + 1).collect(),
+            totals: ChunkTotals::default(),
+        }
+    }
+
+    /// Whether any of these numbers is in it.
+    pub(crate) fn meets(&self, numbers: &Range<u32>) -> bool {
+        let passed = self.ranges.partition_point(|it| it.end <= numbers.start);
+        let next = self.ranges.get(passed);
+        next.is_some_and(|range| range.start < numbers.end)
+    }
+
     /// Whether every number is in it.
     pub fn is_everything(&self) -> bool {
         matches!(self.ranges.as_slice(), [all] if *all == (0..u32::MAX))

@@ -6,11 +6,13 @@ pub mod chunker;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod filter;
+pub mod fusion;
 pub mod index;
 pub mod manifest;
 pub mod page;
 pub mod postings;
 pub mod ranking;
+pub mod similarity;
 pub mod terms;
 mod varint;
 pub mod vectors;
