@@ -11,6 +11,7 @@ pub mod index;
 pub mod manifest;
 pub mod page;
 pub mod postings;
+pub mod quality;
 pub mod ranking;
 pub mod similarity;
 pub mod terms;
