@@ -27,6 +27,7 @@ mod tools;
 mod turn_journal;
 mod turn_parts;
 mod usage;
+mod uses_client;
 
 pub(crate) use close::CONCURRENT_TITLES;
 pub(crate) use open::open;

@@ -1,15 +1,15 @@
-//! `uses`: who does the steps beside the model, and asking them.
-
-mod client;
-
-pub(crate) use client::{UsesClient, UsesFailure, UsesRequest, words};
+//! `uses`: who does the steps beside the model, and what they are asked.
 
 use crate::app::App;
+use crate::chat::ChatMessage;
+use crate::error::Error;
 use ambit_storage::suggestion;
+use async_trait::async_trait;
+use serde_json::Value;
 
 /// What a value of `uses` means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum UsesTarget {
+pub enum UsesTarget {
     /// What Ambit has for it.
     Builtin,
     /// Nobody does it.
@@ -43,9 +43,48 @@ impl UsesTarget {
     }
 }
 
+/// Asks whoever does a step.
+#[async_trait]
+pub trait UsesAsker: Send + Sync {
+    /// What whoever is meant answers: of an agent `Next`'s data, else the completion as JSON, else its text. `Builtin` is the
+    /// model of the step's role, and `Disabled` nobody. Dropping the future ends the step.
+    async fn ask(&self, means: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure>;
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct UsesRequest {
+    /// The step, as `uses` names it.
+    pub key: &'static str,
+    /// What an agent or a model is to see.
+    pub messages: Vec<ChatMessage>,
+    /// What a tool gets.
+    pub arguments: Value,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum UsesFailure {
+    /// The value of `uses` names nothing: the step is skipped.
+    Unknown(String),
+    /// Whoever was asked has failed.
+    Failed(Error),
+}
+
+/// An answer in words, where words are wanted: an object may have them in `text` or `content`.
+pub(crate) fn words(answer: &Value) -> String {
+    let inner = answer.get("text").or_else(|| answer.get("content"));
+    match inner.filter(|inner| inner.is_string()).unwrap_or(answer) {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
     use std::sync::Arc;
 
     #[test]
@@ -67,6 +106,19 @@ mod tests {
             ),
         ] {
             assert_eq!(UsesTarget::read(&app, value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn answers_are_put_in_words() {
+        for (answer, expected) in [
+            (json!("a cat"), "a cat"),
+            (json!({"text": "a cat", "sure": 1}), "a cat"),
+            (json!({"content": "a cat"}), "a cat"),
+            (json!({"animal": "cat"}), "{\"animal\":\"cat\"}"),
+            (json!(null), ""),
+        ] {
+            assert_eq!(words(&answer), expected);
         }
     }
 }

@@ -5,6 +5,7 @@ mod arguments;
 use super::Turn;
 use super::agent_run::AgentRun;
 use super::create::ModelCallPlan;
+use super::uses_client::UsesClient;
 use crate::chat::{ChatMessage, ToolCall, ToolDefinition};
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::{BeforeToolExecution, ToolChanged};
@@ -14,7 +15,6 @@ use crate::process::ContextProcessRunner;
 use crate::schema::{self, SchemaError};
 use crate::tool::{ServerSelection, ServerTool, ToolCaller};
 use crate::trace::TraceNode;
-use crate::uses::UsesClient;
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ use crate::turn::request_context::{RequestContext, TurnSettings};
 use crate::turn::turn_journal::{StepLog, TurnJournal};
 use crate::turn::turn_parts::TurnParts;
 use crate::turn::usage::TurnUsage;
-use crate::uses::{UsesFailure, UsesRequest, UsesTarget, words};
+use crate::uses::{UsesAsker, UsesFailure, UsesRequest, UsesTarget, words};
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::StorageState;
 use serde_json::{Value, json};

@@ -1,6 +1,5 @@
 //! Asking an agent, a tool or a model for one step.
 
-use super::UsesTarget;
 use crate::app::App;
 use crate::chat::ChatMessage;
 use crate::ctx::ScriptContext;
@@ -8,11 +7,13 @@ use crate::ctx::{CalleeKind, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
 use crate::request::ScriptCallOptions;
 use crate::tool::{ServerSelection, ServerTool, ToolCaller, Toolbox, call_in_time};
+use crate::uses::{UsesAsker, UsesFailure, UsesRequest, UsesTarget};
+use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// For whom is asked, and what is reached.
-pub(crate) struct UsesClient {
+pub(super) struct UsesClient {
     /// The agent at work, traced below the step's node.
     pub scope: Arc<ScriptContext>,
     /// The tools that there are.
@@ -21,30 +22,9 @@ pub(crate) struct UsesClient {
     pub caller: ToolCaller,
 }
 
-/// What is asked for.
-#[derive(Clone, Debug)]
-pub(crate) struct UsesRequest {
-    /// The step, as `uses` names it.
-    pub key: &'static str,
-    /// What an agent or a model is to see.
-    pub messages: Vec<ChatMessage>,
-    /// What a tool gets.
-    pub arguments: Value,
-}
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub(crate) enum UsesFailure {
-    /// The value of `uses` names nothing: the step is skipped.
-    Unknown(String),
-    /// Whoever was asked has failed.
-    Failed(Error),
-}
-
-impl UsesClient {
-    /// What whoever is meant answers: of an agent `Next`'s data, else the completion as JSON, else its text. `Builtin` is the
-    /// model of the step's role, and `Disabled` nobody.
-    pub async fn ask(&self, means: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure> {
+#[async_trait]
+impl UsesAsker for UsesClient {
+    async fn ask(&self, means: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure> {
         match means {
             UsesTarget::Disabled => Err(UsesFailure::Unknown("the step is disabled".to_owned())),
             UsesTarget::Builtin => {
@@ -58,7 +38,9 @@ impl UsesClient {
             }
         }
     }
+}
 
+impl UsesClient {
     /// In a fork that is not shown, searches nothing, and knows no history.
     async fn nested(
         &self,
@@ -138,16 +120,6 @@ fn failed(code: ErrorCode, why: String) -> UsesFailure {
     UsesFailure::Failed(Error::new(code, why))
 }
 
-/// An answer in words, where words are wanted: an object may have them in `text` or `content`.
-pub(crate) fn words(answer: &Value) -> String {
-    let inner = answer.get("text").or_else(|| answer.get("content"));
-    match inner.filter(|inner| inner.is_string()).unwrap_or(answer) {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,19 +142,6 @@ mod tests {
             ("gone", ("gone", None)),
         ] {
             assert_eq!(split(&app, "hello", named), expected);
-        }
-    }
-
-    #[test]
-    fn answers_are_put_in_words() {
-        for (answer, expected) in [
-            (json!("a cat"), "a cat"),
-            (json!({"text": "a cat", "sure": 1}), "a cat"),
-            (json!({"content": "a cat"}), "a cat"),
-            (json!({"animal": "cat"}), "{\"animal\":\"cat\"}"),
-            (json!(null), ""),
-        ] {
-            assert_eq!(words(&answer), expected);
         }
     }
 }
