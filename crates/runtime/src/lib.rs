@@ -34,6 +34,7 @@ mod retention;
 mod runtime;
 mod runtime_core;
 mod schema;
+mod search;
 mod storage_agent;
 mod summariser;
 mod turn;

@@ -58,6 +58,13 @@ impl AgentOutbox {
         }
     }
 
+    /// Emits an event of the runtime for what this agent does; nothing where nobody sees the agent.
+    pub fn emit(&self, name: &str, data: Value) {
+        if !self.author.is_silent {
+            self.outbox.emit(name, data);
+        }
+    }
+
     /// `ctx.Send(message, block_id?)`.
     pub fn send(&self, arguments: &[Value]) -> Result<Value> {
         let id = self.start("Send", arguments)?;
