@@ -44,7 +44,10 @@ pub use package::{
     TruncationName, TruncationSettings,
 };
 pub use problem::{FileProblem, ItemsById, Severity};
-pub use search::{SearchOptions, SearchSettings};
+pub use search::{
+    CitationSettings, EffectiveSearch, KeywordSettings, KnowledgeSearch, QueryDslSettings,
+    RerankSettings, SearchOptions, SearchSettings, SearchWeights, TableSearch,
+};
 pub use store::{StoreFile, StoreKind, StoreOptions};
 pub(crate) use store::{address, is_internal};
 pub use variables::EnvVariables;
@@ -78,7 +81,7 @@ pub struct App {
     /// `agent/agent.yml`.
     pub defaults: AgentDefaults,
     /// `agent/search.yml`.
-    pub search: SearchSettings,
+    pub search: Overrides<SearchSettings>,
     /// The agents.
     pub agents: ItemsById<Arc<AppAgent>>,
     /// The connectors.

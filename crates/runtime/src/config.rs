@@ -9,6 +9,7 @@ pub use field_spec::{ConfigStruct, FieldSpec, FileKind, ValueKind};
 pub use values::{ByteSize, ExactNumber, RawText};
 
 use serde_json::{Map, Value};
+use std::fmt;
 use std::marker::PhantomData;
 
 /// What a value of a configuration file can be in Rust.
@@ -40,10 +41,17 @@ pub trait ConfigObject: Setting {
 }
 
 /// Keys of an object that stand over those of another one.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Overrides<T> {
     given: Map<String, Value>,
     object: PhantomData<T>,
+}
+
+/// Its values may be secrets.
+impl<T> fmt::Debug for Overrides<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_set().entries(self.given.keys()).finish()
+    }
 }
 
 impl<T: ConfigObject + Clone> Overrides<T> {
@@ -52,6 +60,40 @@ impl<T: ConfigObject + Clone> Overrides<T> {
         let mut whole = base.clone();
         whole.update(&mut self.given.clone());
         whole
+    }
+
+    /// These keys below those of a later level.
+    pub fn merge(&mut self, later: &Self) {
+        merge(&mut self.given, &later.given);
+    }
+
+    /// Whether a key is given, by the names that lead to it.
+    pub fn gives(&self, path: &[&str]) -> bool {
+        let Some((first, rest)) = path.split_first() else {
+            return false;
+        };
+        let value = self.given.get(*first);
+        let found = rest.iter().fold(value, |value, name| value?.get(name));
+        found.is_some_and(|value| !value.is_null())
+    }
+
+    /// The object with the keys that are given here, and the defaults of all others.
+    pub fn whole(&self) -> T {
+        self.over(&T::default())
+    }
+}
+
+/// Puts the values of a later level over those of an earlier one: objects merge, all else is replaced, and null says nothing.
+fn merge(base: &mut Map<String, Value>, later: &Map<String, Value>) {
+    for (key, value) in later {
+        match (base.get_mut(key), value) {
+            (_, Value::Null) => {}
+            (Some(Value::Object(base)), Value::Object(later)) => merge(base, later),
+            (Some(base), value) => base.clone_from(value),
+            (None, value) => {
+                base.insert(key.clone(), value.clone());
+            }
+        }
     }
 }
 

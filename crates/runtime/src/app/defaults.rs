@@ -7,6 +7,7 @@ use super::references;
 use super::search::SearchSettings;
 use super::{App, locales, prompts};
 use crate::config;
+use crate::config::Overrides;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -103,10 +104,10 @@ fn check_roles(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
 }
 
 /// The search settings of all agents.
-fn load_search(loader: &mut AppLoader) -> Result<SearchSettings, FileProblem> {
+fn load_search(loader: &mut AppLoader) -> Result<Overrides<SearchSettings>, FileProblem> {
     let file = "agent/search.yml";
     if !loader.has(file) {
-        return Ok(SearchSettings::default());
+        return Ok(Overrides::default());
     }
     let (search, node) = loader.read(file)?;
     references::web_provider(loader, file, "web.provider", &node);

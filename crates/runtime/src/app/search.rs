@@ -1,7 +1,13 @@
-//! The keys of search settings, in `agent/search.yml` and in packages.
+//! The keys of search settings, in `agent/search.yml` and in packages, and which of them count for a search.
 
+use super::problem::{FileProblem, ProblemReport};
+use super::read::{ConfigNode, ConfigReader};
+use super::{App, AppAgent, EnvVariables};
 use crate::config;
+use crate::config::{ByteSize, ConfigObject, Overrides, Setting, ValueKind};
 use crate::web_search::WebSearchSettings;
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::time::Duration;
 
 config! {
@@ -74,6 +80,7 @@ config! {
         auto_inject_prompt: bool = true,
         /// What the model is told instead.
         custom_prompt: Option<String>,
+        unused { style: " in Ambit" }
     }
 
     /// How much an item counts, by who looked for it.
@@ -94,5 +101,88 @@ config! {
         progress: bool = true,
         /// How long a search may take.
         timeout: Duration = "15s",
+        /// The most text of results that the model is shown.
+        max_context: ByteSize = "32KiB",
     }
+}
+
+/// The search settings that count for one search of an agent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EffectiveSearch {
+    /// The settings of all levels; their collections and models are all that are searched, each once.
+    pub settings: SearchSettings,
+    /// Whether any level says how results are put in order.
+    pub is_reranked: bool,
+    /// What is wrong with the levels above the app's files, and goes without effect.
+    pub faults: Vec<String>,
+}
+
+impl EffectiveSearch {
+    /// The settings of an app's agent below those that are said for one search, the later ones last. Keys that are none of search
+    /// settings are not looked at. What a client sends is no level: it chooses among what is configured, and sets nothing.
+    pub fn of(app: &App, agent: &AppAgent, levels: &[&Map<String, Value>]) -> Self {
+        let package = &agent.package;
+        let mut merged = app.search.clone();
+        merged.merge(&options_of_package(agent));
+        if let Some(search) = &package.search {
+            merged.merge(search);
+        }
+        let mut faults = Vec::new();
+        for level in levels {
+            merged.merge(&judged(level, &mut faults));
+        }
+        let mut settings = merged.whole();
+        let knowledge = package.kb.iter().flat_map(|kb| &kb.collections);
+        add_named(&mut settings.kb.collections, knowledge);
+        let tables = package.db.iter().flat_map(|db| &db.models);
+        add_named(&mut settings.db.models, tables);
+        Self {
+            settings,
+            is_reranked: merged.gives(&["rerank"]),
+            faults,
+        }
+    }
+}
+
+/// What a package says of results beside its `search`, which counts before it.
+fn options_of_package(agent: &AppAgent) -> Overrides<SearchSettings> {
+    let package = &agent.package;
+    let kb = package.kb.as_ref().map(|kb| &kb.options);
+    let db = package.db.as_ref().map(|db| &db.options);
+    let given = json!({
+        "kb": {
+            "max_results": kb.and_then(|options| options.top_k),
+            "threshold": kb.and_then(|options| options.score_threshold),
+        },
+        "db": {"max_results": db.and_then(|options| options.limit)},
+    });
+    Overrides::read(given).unwrap_or_default()
+}
+
+/// Adds what is not there yet, and leaves out what is there twice.
+fn add_named<'a>(names: &mut Vec<String>, others: impl Iterator<Item = &'a String>) {
+    names.extend(others.cloned());
+    let mut known = HashSet::new();
+    names.retain(|name| known.insert(name.clone()));
+}
+
+/// What is right of the settings that somebody says for one search. Variables are not replaced in them.
+fn judged(level: &Map<String, Value>, faults: &mut Vec<String>) -> Overrides<SearchSettings> {
+    const KIND: ValueKind = ValueKind::Verbatim(&SearchSettings::KIND);
+    let known = SearchSettings::keys();
+    let named = level
+        .iter()
+        .filter(|(key, _)| known.contains(&key.as_str()));
+    let named = named.map(|(key, value)| (key.clone(), value.clone()));
+    let node = ConfigNode::of(&Value::Object(named.collect()));
+    let mut report = ProblemReport::new("search");
+    let variables = &EnvVariables::default();
+    let mut reader = ConfigReader {
+        variables,
+        report: &mut report,
+    };
+    let read = reader.read(&node, &KIND).and_then(Overrides::read);
+    let told = report.problems.into_iter();
+    faults.extend(told.map(|FileProblem { message, .. }| message));
+    read.unwrap_or_default()
 }

@@ -122,7 +122,7 @@ fn defaults_are_those_of_the_agent_folder() {
         },
         ..SearchSettings::default()
     };
-    assert_eq!(app.search, search);
+    assert_eq!(app.search.whole(), search);
     assert_eq!(
         app.prompts[0].content,
         "You work for $ENV.COMPANY. {{ greeting }}"

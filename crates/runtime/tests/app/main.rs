@@ -16,6 +16,7 @@ mod mistakes;
 mod prompts;
 mod reload;
 mod schemas;
+mod search;
 mod secrets;
 mod support;
 mod visible;

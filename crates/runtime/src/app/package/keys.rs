@@ -57,7 +57,7 @@ config! {
         /// Whether they do them even where the model can.
         force_uses: Option<bool>,
         /// How is searched for it.
-        search: Overrides<SearchSettings>,
+        search: Option<Overrides<SearchSettings>>,
         /// Translations by language; they count before those of `locales/`.
         locales: Locales,
         /// The user who owns the agent.
@@ -218,9 +218,9 @@ config! {
     /// What is taken of collections.
     pub struct AgentKnowledgeOptions {
         /// The most results.
-        top_k: usize,
+        top_k: Option<usize>,
         /// How near a text must be, from 0 to 1.
-        score_threshold: f64,
+        score_threshold: Option<f64>,
     }
 
     /// Models that an agent's searches look into.
@@ -234,7 +234,7 @@ config! {
     /// What is taken of models.
     pub struct AgentTablesOptions {
         /// The most rows.
-        limit: usize,
+        limit: Option<usize>,
         unused { offset: " in Ambit" }
     }
 

@@ -65,6 +65,27 @@ impl ConfigNode {
         }
     }
 
+    /// A value that stands in no file.
+    pub fn of(value: &Value) -> Self {
+        let content = match value {
+            Value::Null => ConfigValue::Null,
+            Value::Bool(flag) => ConfigValue::Boolean(*flag),
+            Value::Number(number) => ConfigValue::Number(number.clone()),
+            Value::String(text) => ConfigValue::Text(text.clone()),
+            Value::Array(items) => ConfigValue::List(items.iter().map(Self::of).collect()),
+            Value::Object(members) => {
+                let members = members.iter().map(|(name, value)| {
+                    let at = FilePosition::default();
+                    let text = name.clone();
+                    (ConfigKey { at, text }, Self::of(value))
+                });
+                ConfigValue::Object(members.collect())
+            }
+        };
+        let at = FilePosition::default();
+        Self { at, content }
+    }
+
     /// What it is called in messages.
     pub fn name(&self) -> &'static str {
         match &self.content {
