@@ -116,15 +116,22 @@ async fn by_vectors(
     space: &EmbeddingSpace,
     chunks: Vec<ScoredChunk>,
 ) -> Result<Vec<ScoredChunk>> {
-    let compared = chunks.into_iter().map(async |mut chunk| {
-        let scope = &scopes[chunk.scope];
-        if let Some((query, set)) = wanted(scope, space) {
-            let vector = scope.index.vector(&scope.snapshot, set, chunk.chunk);
-            chunk.score = cosine(&query.vector, &vector.await?);
-        }
-        Ok(chunk)
-    });
+    let compared = chunks.into_iter();
+    let compared = compared.map(|chunk| by_vector(scopes, space, chunk));
     stream::iter(compared).buffered(AT_ONCE).try_collect().await
+}
+
+async fn by_vector(
+    scopes: &[SearchScope],
+    space: &EmbeddingSpace,
+    mut chunk: ScoredChunk,
+) -> Result<ScoredChunk> {
+    let scope = &scopes[chunk.scope];
+    if let Some((query, set)) = wanted(scope, space) {
+        let vector = scope.index.vector(&scope.snapshot, set, chunk.chunk);
+        chunk.score = cosine(&query.vector, &vector.await?);
+    }
+    Ok(chunk)
 }
 
 impl ScopeComparison<'_> {
@@ -139,7 +146,8 @@ impl ScopeComparison<'_> {
             .code_pages(self.set.id)
             .filter(is_allowed)
             .collect();
-        let pieces = places.chunks(PIECE).map(|piece| self.compare(piece));
+        let pieces = places.chunks(PIECE).map(<[_]>::to_vec);
+        let pieces = pieces.map(|piece| self.compare(piece));
         let mut pieces = stream::iter(pieces).buffered(PIECES);
         let mut has_vectors = false;
         while let Some(piece) = pieces.try_next().await? {
@@ -151,22 +159,26 @@ impl ScopeComparison<'_> {
         Ok(has_vectors)
     }
 
-    async fn compare(&self, places: &[CodePagePlace]) -> Result<NearestCodes> {
-        let dimension = self.set.space.dimension;
-        let pages = places.iter().map(async |place| {
-            let page = self.index.code_page(*place, dimension).await?;
-            Ok((place.key.first(), page))
-        });
+    async fn compare(&self, places: Vec<CodePagePlace>) -> Result<NearestCodes> {
+        let is_whole = places.len() == PIECE;
+        let pages = places.into_iter().map(|place| self.page(place));
         let pages = stream::iter(pages).buffered(AT_ONCE);
         let pages: Vec<(u32, Arc<CodePage>)> = pages.try_collect().await?;
         let work = self.work.clone();
-        if places.len() < PIECE {
+        if !is_whole {
             return Ok(work.nearest(&pages));
         }
         let nearest = tokio::task::spawn_blocking(move || work.nearest(&pages));
         nearest
             .await
             .map_err(|error| Error::internal(format!("a comparison ended early: {error}")))
+    }
+
+    /// A page and its first chunk.
+    async fn page(&self, place: CodePagePlace) -> Result<(u32, Arc<CodePage>)> {
+        let dimension = self.set.space.dimension;
+        let page = self.index.code_page(place, dimension).await?;
+        Ok((place.key.first(), page))
     }
 }
 
