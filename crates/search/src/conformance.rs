@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a case fails by panicking")]
 
 mod erasure;
+mod merge;
 mod model;
 mod order;
 mod random;
@@ -41,6 +42,9 @@ pub const CASES: &[IndexCase] = cases![
     erasure::g204_erasing_again_takes_nothing_of_others,
     erasure::g204_what_stands_beside_an_erasure_keeps_its_conditions,
     erasure::g204_an_index_made_anew_shows_nothing_of_the_one_before,
+    merge::a_merge_goes_on_while_others_write,
+    merge::a_merge_of_two_nodes_is_done_once,
+    merge::g204_a_merge_brings_nothing_back,
     order::g200_one_ranking_whatever_the_order_of_writes,
     order::g202_what_is_not_allowed_changes_no_score,
     order::g203_as_many_as_are_wanted_are_found_however_few_are_allowed,

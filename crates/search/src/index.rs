@@ -10,6 +10,8 @@ mod vectors;
 
 pub use change::IndexChange;
 pub use directory::{IndexSnapshot, PagePosition};
+#[cfg(feature = "conformance")]
+pub(crate) use merge::MergeStep;
 pub use page_cache::PageCache;
 pub use removal::ChunkErasure;
 pub(crate) use vector_directory::CodePagePlace;

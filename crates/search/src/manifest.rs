@@ -92,6 +92,9 @@ pub struct MergeState {
     pub into: u32,
     /// How many pages that has by now.
     pub pages: u32,
+    /// How often something was erased from it.
+    #[serde(default)]
+    pub revision: u32,
     /// The parts that go into it, side by side.
     pub of: Vec<u32>,
 }
@@ -199,7 +202,13 @@ impl Manifest {
         };
         let of = self.parts[run].iter().map(|part| part.id).collect();
         let into = self.take_part();
-        self.merge = Some(MergeState { into, pages: 0, of });
+        let (pages, revision) = (0, 0);
+        self.merge = Some(MergeState {
+            into,
+            pages,
+            revision,
+            of,
+        });
         true
     }
 
@@ -217,6 +226,15 @@ impl Manifest {
             }
         }
         None
+    }
+
+    /// The parts that go into a merge.
+    pub fn merged_parts(&self, merge: &MergeState) -> Vec<IndexPart> {
+        let parts = self.parts.iter();
+        parts
+            .filter(|part| merge.of.contains(&part.id))
+            .cloned()
+            .collect()
     }
 
     /// Puts the new part in the place of those that went into it.

@@ -17,7 +17,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use std::sync::Arc;
 
 /// All that the index has, names and pages, as bytes.
-async fn contents(driver: &Arc<dyn Driver>) -> Vec<u8> {
+pub(super) async fn contents(driver: &Arc<dyn Driver>) -> Vec<u8> {
     let space = Space::settings("t");
     let mut pages = ValuePages::of(driver.as_ref(), &space, Pattern::all(), ValuePart::Whole);
     let mut bytes = Vec::new();
@@ -34,7 +34,7 @@ async fn contents(driver: &Arc<dyn Driver>) -> Vec<u8> {
     bytes
 }
 
-fn has(bytes: &[u8], text: &str) -> bool {
+pub(super) fn has(bytes: &[u8], text: &str) -> bool {
     bytes
         .windows(text.len())
         .any(|window| window == text.as_bytes())

@@ -1,8 +1,9 @@
 //! Many small parts become a large one, step by step: each step is a commit of its own that adds pages to the new part, and
 //! the last one puts it in the place of the old ones.
 
-use super::directory::PartDirectory;
-use super::{IndexChange, SearchIndex};
+use super::directory::{PartDirectory, TRIES};
+use super::{IndexChange, SearchIndex, is_restless};
+use crate::manifest::{IndexPart, MergeState};
 use crate::page::{PageWriter, Posting, PostingPage, PostingPosition};
 use ambit_storage::{Error, Result};
 use std::collections::VecDeque;
@@ -28,23 +29,40 @@ struct TermRun {
     postings: Vec<Posting>,
 }
 
+/// Pages that are ready for the part that is being made. What others add to the index meanwhile does not matter to them.
+pub(crate) struct MergeStep {
+    change: IndexChange,
+    /// The merge, and the parts that go into it, as they were read.
+    merge: MergeState,
+    parts: Vec<IndexPart>,
+    incarnation: u64,
+    pages: u32,
+    is_over: bool,
+}
+
 impl SearchIndex {
-    /// Does one step of what keeps the index small and quick, if something is to be done. A step that meets another change is
-    /// done again by the next call.
+    /// Does one step of what keeps the index small and quick, if something is to be done. A step that meets another change of
+    /// the same parts is done again by the next call.
     pub async fn keep_up(&self) -> Result<bool> {
+        match self.upkeep_step().await {
+            Err(Error::Conflict { .. }) => Ok(true),
+            done => done,
+        }
+    }
+
+    async fn upkeep_step(&self) -> Result<bool> {
         let mut change = self.change().await?;
-        let done = match change.sweep_obsolete().await {
-            Ok(false) if change.manifest.begin_merge() => change.merge_step().await,
-            Ok(false) => return Ok(false),
-            swept => swept.map(drop),
-        };
-        let committed = match done {
-            Ok(()) => change.commit().await,
-            Err(error) => Err(error),
-        };
-        match committed {
-            Ok(()) | Err(Error::Conflict { .. }) => Ok(true),
-            Err(error) => Err(error),
+        if change.sweep_obsolete().await? {
+            return change.commit().await.map(|()| true);
+        }
+        if change.manifest.merge.is_some() {
+            let step = change.merge_step().await?;
+            return step.commit().await.map(|()| true);
+        }
+        // A commit of its own gives the new part its number, which writers then leave alone.
+        match change.manifest.begin_merge() {
+            true => change.commit().await.map(|()| true),
+            false => Ok(false),
         }
     }
 
@@ -61,7 +79,7 @@ impl SearchIndex {
             pages,
         };
         let page = self.page(&directory, at).await?;
-        let page = page.ok_or_else(|| super::is_restless(&self.space))?;
+        let page = page.ok_or_else(|| is_restless(&self.space))?;
         Ok(runs(&page).pop_back().and_then(|run| {
             let chunk = run.postings.last()?.chunk;
             Some(PostingPosition {
@@ -73,10 +91,10 @@ impl SearchIndex {
 }
 
 impl IndexChange {
-    /// Adds pages to the part that is being made; the last step ends the merge.
-    async fn merge_step(&mut self) -> Result<()> {
+    /// Makes the next pages of the part that is being made.
+    pub(crate) async fn merge_step(mut self) -> Result<MergeStep> {
         let Some(merge) = self.manifest.merge.clone() else {
-            return Ok(());
+            return Err(Error::internal("no merge is under way"));
         };
         let after = self.index.last_position(merge.into).await?;
         let mut writer = match &after {
@@ -93,13 +111,53 @@ impl IndexChange {
         for page in &written {
             self.put_page(merge.into, page)?;
         }
-        if let Some(merge) = &mut self.manifest.merge {
-            merge.pages += written.len() as u32;
+        Ok(MergeStep {
+            incarnation: self.manifest.incarnation,
+            parts: self.manifest.merged_parts(&merge),
+            change: self,
+            merge,
+            pages: written.len() as u32,
+            is_over,
+        })
+    }
+}
+
+impl MergeStep {
+    /// Commits it on the index as it is by now, so that writers in a row do not starve it. It fails with `Conflict` where
+    /// the parts that it was made of have changed.
+    pub(crate) async fn commit(mut self) -> Result<()> {
+        let index = self.change.index.clone();
+        let writes = self.change.writes.clone();
+        for _ in 0..TRIES {
+            self.apply();
+            match self.change.commit().await {
+                Err(Error::Conflict { .. }) => {}
+                done => return done,
+            }
+            self.change = index.change().await?;
+            self.change.writes.clone_from(&writes);
+            if !self.fits() {
+                break;
+            }
         }
-        if is_over {
-            self.manifest.end_merge();
+        Err(is_restless(&index.space))
+    }
+
+    fn fits(&self) -> bool {
+        let manifest = &self.change.manifest;
+        manifest.merge.as_ref() == Some(&self.merge)
+            && manifest.merged_parts(&self.merge) == self.parts
+            && manifest.incarnation == self.incarnation
+    }
+
+    fn apply(&mut self) {
+        let manifest = &mut self.change.manifest;
+        if let Some(merge) = &mut manifest.merge {
+            merge.pages += self.pages;
         }
-        Ok(())
+        if self.is_over {
+            manifest.end_merge();
+        }
     }
 }
 
@@ -145,7 +203,7 @@ impl MergeSource {
     async fn fill(&mut self, index: &SearchIndex) -> Result<()> {
         while self.terms.is_empty() && self.at < self.directory.pages.len() {
             let page = index.page(&self.directory, self.at).await?;
-            let page = page.ok_or_else(|| super::is_restless(&index.space))?;
+            let page = page.ok_or_else(|| is_restless(&index.space))?;
             self.at += 1;
             self.terms = runs(&page);
             if let Some(after) = &self.after {

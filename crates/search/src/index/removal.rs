@@ -162,6 +162,7 @@ impl IndexChange {
             part.revision = directory.revision + 1;
         } else if let Some(merge) = &mut self.manifest.merge {
             merge.pages = pages(merge.pages);
+            merge.revision += 1;
         }
         Ok(())
     }
