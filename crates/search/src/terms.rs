@@ -2,6 +2,7 @@
 //! and what reads a query go through the same steps, on every store.
 
 pub(crate) mod characters;
+mod counter;
 mod fold;
 mod language;
 mod script;
@@ -9,6 +10,7 @@ mod snippet;
 mod stop_words;
 mod token;
 
+pub use counter::TermCounter;
 pub use language::{Language, UnknownLanguage};
 pub use snippet::{Snippet, snippet};
 
@@ -48,17 +50,9 @@ impl Analyzer {
         Self { language }
     }
 
-    /// Adds the terms of a text, each occurrence as `weight`.
+    /// Adds the terms of a text, each occurrence as `weight`. Who counts many texts is quicker with one `TermCounter`.
     pub fn count(&self, text: &str, weight: u32, counts: &mut TermCounts) {
-        each_token(&normalized(text), &mut |token| {
-            let term = self.term(token);
-            match counts.get_mut(&term) {
-                Some(count) => *count = count.saturating_add(weight),
-                None => {
-                    counts.insert(term, weight);
-                }
-            }
-        });
+        TermCounter::new(*self).count(text, weight, counts);
     }
 
     /// The terms that a query asks for, each once, in the order of the query. Stop words are among them only where there is

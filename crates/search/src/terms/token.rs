@@ -77,6 +77,30 @@ fn each_pair(run: &str, at: usize, found: &mut impl FnMut(Token<'_>)) {
 }
 
 fn each_word(text: &str, at: usize, found: &mut impl FnMut(Token<'_>)) {
+    let mut start = 0;
+    while start < text.len() {
+        let end = end_of_stretch(text, start);
+        each_word_of_stretch(&text[start..end], at + start, found);
+        start = end;
+    }
+}
+
+/// Where a stretch ends that is ASCII, or a run without white space. No word goes over white space, and words of ASCII are found
+/// several times as quickly as others.
+fn end_of_stretch(text: &str, start: usize) -> usize {
+    let bytes = &text.as_bytes()[start..];
+    let Some(other) = bytes.iter().position(|byte| !byte.is_ascii()) else {
+        return text.len();
+    };
+    let (before, behind) = bytes.split_at(other);
+    if let Some(space) = before.iter().rposition(u8::is_ascii_whitespace) {
+        return start + space + 1;
+    }
+    let space = behind.iter().position(u8::is_ascii_whitespace);
+    space.map_or(text.len(), |space| start + other + space)
+}
+
+fn each_word_of_stretch(text: &str, at: usize, found: &mut impl FnMut(Token<'_>)) {
     for (place, word) in text.unicode_word_indices() {
         let at = at + place;
         found(Token {
@@ -114,8 +138,9 @@ enum SignClass {
 
 /// The parts of a word with an underscore, inner capitals or letters beside digits; none of other words.
 fn parts(word: &str) -> Vec<Range<usize>> {
-    let is_plain = |byte: &u8| byte.is_ascii_lowercase();
-    if word.as_bytes().iter().skip(1).all(is_plain) {
+    let bytes = word.as_bytes();
+    let is_number = bytes.iter().all(u8::is_ascii_digit);
+    if is_number || bytes.iter().skip(1).all(u8::is_ascii_lowercase) {
         return Vec::new();
     }
     let signs = signs(word);
@@ -183,6 +208,7 @@ fn signs(word: &str) -> Vec<WordSign> {
 #[cfg(test)]
 mod tests {
     use super::{Token, TokenKind, each_token};
+    use unicode_segmentation::UnicodeSegmentation;
 
     fn tokens(text: &str) -> Vec<String> {
         let mut tokens = Vec::new();
@@ -192,6 +218,34 @@ mod tests {
             tokens.push(token.text.to_owned());
         });
         tokens
+    }
+
+    #[test]
+    fn words_are_those_of_the_library_wherever_it_is_cut() {
+        let signs: Vec<char> =
+            "aZ09'.,:;_-\"/ \t\n\r\u{c}é\u{301}\u{200d}’·б\u{5d0}½\u{ad}\u{200b}\u{a0}🙂"
+                .chars()
+                .collect();
+        let mut state = 29_u64;
+        let mut next = |limit: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as usize % limit
+        };
+        for round in 0..20_000 {
+            let known = if round % 2 == 0 { 18 } else { signs.len() };
+            let text: String = (0..next(24)).map(|_| signs[next(known)]).collect();
+            let mut words = Vec::new();
+            super::each_word(&text, 7, &mut |token| {
+                if token.kind == TokenKind::Word {
+                    words.push((token.at - 7, token.text.to_owned()));
+                }
+            });
+            let expected = text.unicode_word_indices();
+            let expected: Vec<_> = expected.map(|(at, word)| (at, word.to_owned())).collect();
+            assert_eq!(words, expected, "{text:?}");
+        }
     }
 
     #[test]
