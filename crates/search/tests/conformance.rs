@@ -1,5 +1,9 @@
 //! Every case of the index's kit on every driver: `driver::case`.
 
+#![expect(clippy::unwrap_used, reason = "a case fails by panicking")]
+
+#[path = "conformance/quality.rs"]
+mod quality;
 #[expect(dead_code, reason = "fault points are for the tests of stores")]
 #[path = "../../storage/tests/support/stores.rs"]
 mod stores;
@@ -9,12 +13,16 @@ mod toy;
 use ambit_search::conformance::{CASES, IndexCase};
 use ambit_storage::conformance::DriverFixture;
 use libtest_mimic::{Arguments, Trial};
+use quality::QUALITY;
 use stores::{STORES, Store, wait_for};
 
 fn main() {
-    let trials = STORES
-        .iter()
-        .flat_map(|store| CASES.iter().map(move |case| proves(store, case)));
+    let trials = STORES.iter().flat_map(|store| {
+        CASES
+            .iter()
+            .chain(QUALITY)
+            .map(move |case| proves(store, case))
+    });
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 
