@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+use ambit_search::quality::{QualityReport, QualityScores, QuestionFile, questions};
 use ambit_search::terms::{Analyzer, Language, QueryTerm, TermCounts};
+use rusqlite::Connection;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 
@@ -29,7 +31,7 @@ fn passages() -> Vec<Passage> {
     read(include_str!("chinese/passages.jsonl"))
 }
 
-fn questions() -> Vec<Question> {
+fn question_lines() -> Vec<Question> {
     read(include_str!("chinese/questions.jsonl"))
 }
 
@@ -40,7 +42,7 @@ fn the_set_has_300_passages_and_50_questions() {
     let ids: HashSet<_> = passages.iter().map(|passage| &passage.id).collect();
     assert_eq!([texts.len(), ids.len()], [passages.len(); 2]);
     assert!(passages.len() >= 300, "{}", passages.len());
-    let questions = questions();
+    let questions = question_lines();
     let queries: HashSet<_> = questions.iter().map(|question| &question.query).collect();
     assert_eq!(queries.len(), questions.len());
     assert!(questions.len() >= 50, "{}", questions.len());
@@ -52,7 +54,7 @@ fn each_question_has_words_of_one_clause_of_one_passage() {
         .into_iter()
         .map(|passage| (passage.id, passage.text))
         .collect();
-    for question in questions() {
+    for question in question_lines() {
         let [id] = question.relevant.as_slice() else {
             panic!("{} has more than one answer", question.query);
         };
@@ -65,7 +67,7 @@ fn each_question_has_words_of_one_clause_of_one_passage() {
 }
 
 /// BM25 over all passages, each term counted by hand: what any index has to come to.
-fn ranked(query: &[QueryTerm], documents: &[TermCounts]) -> Vec<usize> {
+fn ranked_by_words(query: &[QueryTerm], documents: &[TermCounts]) -> Vec<usize> {
     let length = |counts: &TermCounts| f64::from(counts.values().sum::<u32>());
     let mean = documents.iter().map(length).sum::<f64>() / documents.len() as f64;
     let mut scores = vec![0.0; documents.len()];
@@ -93,32 +95,58 @@ fn ranked(query: &[QueryTerm], documents: &[TermCounts]) -> Vec<usize> {
     order
 }
 
-#[test]
-fn pairs_of_letters_find_the_answers() {
-    let analyzer = Analyzer::new(Language::Auto);
+/// The means of what a ranking of the passages finds.
+fn scores(k: usize, rank: impl Fn(&str) -> Vec<usize>) -> QualityScores {
     let passages = passages();
-    let documents: Vec<_> = passages
-        .iter()
-        .map(|passage| {
-            let mut counts = TermCounts::new();
-            analyzer.count(&passage.text, 1, &mut counts);
-            counts
-        })
-        .collect();
-    let questions = questions();
-    let (mut gain, mut among_five) = (0.0, 0.0);
-    for question in &questions {
-        let order = ranked(&analyzer.query(&question.query), &documents);
-        let is_answer = |place: &usize| passages[*place].id == question.relevant[0];
-        if let Some(place) = order.iter().take(10).position(is_answer) {
-            gain += 1.0 / (place as f64 + 2.0).log2();
-            among_five += f64::from(u8::from(place < 5));
-        }
-    }
-    let count = questions.len() as f64;
-    let [gain, recall] = [gain / count, among_five / count];
+    let text = include_str!("chinese/questions.jsonl");
+    let name = "questions.jsonl";
+    let questions = questions(QuestionFile { name, text }).unwrap();
+    let scores = questions.into_iter().map(|question| {
+        let ranked = rank(&question.query);
+        let ids: Vec<&str> = ranked.iter().map(|at| passages[*at].id.as_str()).collect();
+        let judged = QualityScores::of(&ids, &question.relevant, k);
+        (question.id, judged)
+    });
+    QualityReport::of(k, scores.collect()).mean
+}
+
+#[test]
+fn pairs_of_letters_find_twice_what_fts5_finds() {
+    let analyzer = Analyzer::new(Language::Auto);
+    let counted = passages().into_iter().map(|passage| {
+        let mut counts = TermCounts::new();
+        analyzer.count(&passage.text, 1, &mut counts);
+        counts
+    });
+    let documents: Vec<TermCounts> = counted.collect();
+    let rank = |query: &str| ranked_by_words(&analyzer.query(query), &documents);
+    let (ours, among_five) = (scores(10, rank), scores(5, rank));
     assert!(
-        gain >= 0.75 && recall >= 0.7,
-        "nDCG@10 {gain:.3}, recall@5 {recall:.3}"
+        ours.ndcg >= 0.75 && among_five.recall >= 0.7,
+        "{ours:?} {among_five:?}"
     );
+    let theirs = scores(10, ranked_by_fts5());
+    assert!(ours.ndcg >= 2.0 * theirs.ndcg, "{ours:?} {theirs:?}");
+}
+
+/// The passages that FTS5 finds by its own tokeniser, for any word of a query.
+fn ranked_by_fts5() -> impl Fn(&str) -> Vec<usize> {
+    let store = Connection::open_in_memory().unwrap();
+    store
+        .execute_batch("create virtual table passage using fts5(text)")
+        .unwrap();
+    for (place, passage) in passages().iter().enumerate() {
+        let row = (place as i64, &passage.text);
+        store
+            .execute("insert into passage(rowid, text) values (?1, ?2)", row)
+            .unwrap();
+    }
+    move |query| {
+        let words: Vec<String> = query.split(' ').map(|word| format!("\"{word}\"")).collect();
+        let ask =
+            "select rowid from passage where passage match ?1 order by bm25(passage) limit 10";
+        let mut found = store.prepare_cached(ask).unwrap();
+        let rows = found.query_map([words.join(" OR ")], |row| row.get::<_, i64>(0));
+        rows.unwrap().map(|row| row.unwrap() as usize).collect()
+    }
 }
