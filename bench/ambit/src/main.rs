@@ -129,9 +129,13 @@ async fn all(run: Run) -> Result<()> {
     } else {
         Sizes::full()
     };
-    if !run.quick && run.work.iter().any(|work| work == "W17") {
-        // So many take minutes to make.
+    // So many take minutes to make.
+    let is_named = |name: &str| !run.quick && run.work.iter().any(|work| work == name);
+    if is_named("W17") {
         sizes.entries = 10_000_000;
+    }
+    if is_named("W14") {
+        sizes.chunks = &[1_000, 100_000, 1_000_000];
     }
     let since = std::time::UNIX_EPOCH.elapsed()?;
     let bench = works::Bench {

@@ -30,6 +30,8 @@ pub struct Sizes {
     pub chats: usize,
     /// Entries of a store that has grown.
     pub entries: usize,
+    /// Chunks of the indexes that are searched.
+    pub chunks: &'static [usize],
 }
 
 /// Writers at once.
@@ -51,6 +53,7 @@ impl Sizes {
             tokens: 300,
             chats: 100_000,
             entries: 1_000_000,
+            chunks: &[1_000, 100_000],
         }
     }
 
@@ -73,6 +76,7 @@ impl Sizes {
             tokens: 50,
             chats: 1_000,
             entries: 100_000,
+            chunks: &[500, 2_000],
         }
     }
 }

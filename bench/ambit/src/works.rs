@@ -11,6 +11,7 @@ mod model;
 mod nodes;
 mod parallel;
 mod process;
+mod search;
 mod served;
 mod shared;
 mod stream;
@@ -43,6 +44,8 @@ pub const WORKS: &[(&str, Work)] = &[
     ("W10", |bench| Box::pin(process::run(bench))),
     ("W11", |bench| Box::pin(waiting::run(bench))),
     ("W12", |bench| Box::pin(model::run(bench))),
+    ("W13", |bench| Box::pin(search::index(bench))),
+    ("W14", |bench| Box::pin(search::query(bench))),
     ("W15", |bench| Box::pin(tokens::run(bench))),
     ("W17", |bench| Box::pin(growth::run(bench))),
     ("W18", |bench| Box::pin(cores::run(bench))),

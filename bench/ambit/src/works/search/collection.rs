@@ -1,0 +1,138 @@
+//! An index as a collection uses it.
+
+use crate::Result;
+use crate::works::Bench;
+use ambit_search::allowed::AllowedChunks;
+use ambit_search::index::{IndexSnapshot, PageCache, SearchIndex};
+use ambit_search::manifest::{ChunkRange, ChunkTotals};
+use ambit_search::ranking::{SearchScope, rank_words};
+use ambit_search::terms::{Analyzer, TermCounter, TermCounts};
+use ambit_storage::address::Space;
+use ambit_storage::driver::{Driver, ValuePages, ValuePart};
+use ambit_storage::pattern::Pattern;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What a node keeps of indexes in memory, by default.
+pub const MEMORY: u64 = 256 << 20;
+/// Of so many chunks one is allowed where there is a filter.
+const ONE_OF: u32 = 100;
+
+/// An index and what it is filled and asked with.
+pub struct Collection {
+    driver: Arc<dyn Driver>,
+    space: Space,
+    index: SearchIndex,
+    counter: TermCounter,
+    /// The length of each chunk.
+    lengths: Vec<u32>,
+    /// Bytes of all texts.
+    pub bytes: usize,
+}
+
+/// Asks an index.
+#[derive(Clone)]
+pub struct Searcher {
+    index: SearchIndex,
+    /// What a filter allows; `None` without one.
+    allowed: Option<Vec<ChunkRange>>,
+}
+
+impl Collection {
+    pub fn new(bench: &Bench, name: &str) -> Self {
+        let space = Space::settings(&bench.tenant(name));
+        let driver = bench.driver.clone();
+        Self {
+            index: SearchIndex::new(driver.clone(), space.clone(), PageCache::new(MEMORY)),
+            driver,
+            space,
+            counter: TermCounter::new(Analyzer::default()),
+            lengths: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Adds texts in one commit and merges what is to be merged; the seconds that it took.
+    pub async fn add(&mut self, texts: &[String]) -> Result<f64> {
+        let start = Instant::now();
+        let mut chunks = Vec::with_capacity(texts.len());
+        for text in texts {
+            let mut counts = TermCounts::new();
+            self.counter.count(text, 1, &mut counts);
+            chunks.push(counts);
+        }
+        let mut change = self.index.change().await?;
+        change.add(&chunks, false)?;
+        change.commit().await?;
+        while self.index.keep_up().await? {}
+        let seconds = start.elapsed().as_secs_f64();
+        let lengths = chunks.iter().map(|counts| counts.values().sum::<u32>());
+        self.lengths.extend(lengths);
+        self.bytes += texts.iter().map(String::len).sum::<usize>();
+        Ok(seconds)
+    }
+
+    /// Bytes of all that is stored of the index.
+    pub async fn stored(&self) -> Result<usize> {
+        let all = Pattern::all();
+        let mut pages = ValuePages::of(self.driver.as_ref(), &self.space, all, ValuePart::Whole);
+        let mut bytes = 0;
+        while let Some(page) = pages.next().await? {
+            let sizes = page
+                .iter()
+                .map(|(name, entry)| name.len() + entry.value.as_str().len());
+            bytes += sizes.sum::<usize>();
+        }
+        Ok(bytes)
+    }
+
+    /// Asks for all chunks.
+    pub fn searcher(&self) -> Searcher {
+        Searcher {
+            index: self.index.clone(),
+            allowed: None,
+        }
+    }
+
+    /// Asks for one chunk in a hundred.
+    pub fn filtered(&self) -> Searcher {
+        let allowed = (0..).zip(&self.lengths);
+        let allowed = allowed.filter(|(chunk, _)| chunk % ONE_OF == 7);
+        let allowed = allowed.map(|(first, length)| ChunkRange {
+            first,
+            totals: ChunkTotals {
+                chunks: 1,
+                length: u64::from(*length),
+            },
+        });
+        Searcher {
+            index: self.index.clone(),
+            allowed: Some(allowed.collect()),
+        }
+    }
+}
+
+impl Searcher {
+    /// Finds ten; the milliseconds that it took.
+    pub async fn find(&self, text: &str) -> Result<f64> {
+        let start = Instant::now();
+        let query = Analyzer::default().query(text);
+        let snapshot = self.index.snapshot().await?;
+        let scope = SearchScope {
+            index: self.index.clone(),
+            allowed: self.allowed(&snapshot),
+            snapshot,
+            query,
+        };
+        let ranking = rank_words(&[scope], 10).await?;
+        std::hint::black_box(ranking);
+        Ok(start.elapsed().as_secs_f64() * 1e3)
+    }
+
+    fn allowed(&self, snapshot: &IndexSnapshot) -> AllowedChunks {
+        match &self.allowed {
+            Some(allowed) => AllowedChunks::of(&snapshot.manifest, allowed.clone()),
+            None => AllowedChunks::all(&snapshot.manifest),
+        }
+    }
+}
