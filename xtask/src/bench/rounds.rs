@@ -20,7 +20,7 @@ pub struct Pass {
 }
 
 /// Works that take long and vary little.
-const ONCE: &[&str] = &["W3", "W9", "W10", "W11", "W17", "W18", "W19"];
+const ONCE: &[&str] = &["W3", "W9", "W10", "W11", "W13", "W14", "W17", "W18", "W19"];
 /// Works whose cost without the disk is wanted of every run with peers.
 const SOFTWARE: &str = "W1,W8";
 /// What a later round takes of the time of the first, in hundredths, where some works are measured once.
@@ -132,7 +132,7 @@ mod tests {
         let expected = [
             "1 disk all -",
             "1 tmpfs W1,W8 -",
-            "2 disk all -W3,W9,W10,W11,W17,W18,W19",
+            "2 disk all -W3,W9,W10,W11,W13,W14,W17,W18,W19",
         ];
         assert_eq!(plan("--peers --rounds 2"), expected);
     }

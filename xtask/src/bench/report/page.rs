@@ -50,6 +50,14 @@ const WORKS: &[(&str, &str)] = &[
         "a model's query from a hook, against the bare driver",
     ),
     (
+        "W13",
+        "indexing texts of 150 words, beside SQLite's own full-text search; the size is the chunks",
+    ),
+    (
+        "W14",
+        "searching by words; the size is the chunks. FTS5 is asked for any of the same words, ranked by its `bm25()`",
+    ),
+    (
         "W15",
         "a provider's token on its way to the client; the size is the streams",
     ),

@@ -115,6 +115,12 @@ const REASONS: &[Reason] = &[
         why: "0.1 ms are the way out of the script and back, and the rows as JSON",
     },
     Reason {
+        work: "W13 index by words",
+        store: "sqlite",
+        place: "",
+        why: "FTS5 makes no stems, and keeps of a chunk only that a word is in it",
+    },
+    Reason {
         work: "W15 token",
         store: "memory",
         place: "",

@@ -61,7 +61,8 @@ pub fn of(table: &Table, row: &Measured) -> Vec<Target> {
     });
     let mut targets: Vec<Target> = alone.into_iter().collect();
     targets.extend(growth(table, row));
-    targets.extend(above_driver(table, row));
+    targets.extend(million(table, row));
+    targets.extend(related(table, row));
     targets.extend(against(table, row));
     targets
 }
@@ -91,6 +92,12 @@ fn alone(line: &ResultLine) -> Option<Limit> {
         "W11 of the ideal" => Limit::AtLeast(80.0),
         "W11 threads beyond the cores" => Limit::AtMost(8.0),
         "W11 resident" => Limit::AtMost(300.0),
+        "W13 written" => Limit::AtMost(8.0),
+        "W13 parts" => Limit::AtMost(75.0),
+        "W13 one chunk more, written" => Limit::AtMost(64.0),
+        "W14 growth" => Limit::AtMost(5.0),
+        // The cache and 64 MB.
+        "W14 resident" => Limit::AtMost(320.0),
         "W15 token, p50" if line.p == 1 => Limit::AtMost(5.0),
         "W15 token, p99" if line.p == 1 => Limit::AtMost(20.0),
         "W15 token, p99" => Limit::AtMost(40.0),
@@ -116,7 +123,8 @@ fn turns(line: &ResultLine) -> Option<Limit> {
 /// The cost at the longest history against the cost at the shortest.
 fn growth(table: &Table, row: &Measured) -> Option<Target> {
     let line = &row.line;
-    if !may_not_grow(&line.work) || !DURABLE.contains(&store(&line.backend)) {
+    let most = growth_of(&line.work)?;
+    if !DURABLE.contains(&store(&line.backend)) {
         return None;
     }
     let same = |other: &&Measured| {
@@ -133,30 +141,128 @@ fn growth(table: &Table, row: &Measured) -> Option<Target> {
     Some(Target {
         against: format!("the same at {}", text::count(shortest.line.p)),
         value: row.median() / shortest.median(),
-        limit: Limit::AtMost(1.2),
+        limit: Limit::AtMost(most),
     })
 }
 
-/// Works whose cost must be the same whatever there is already.
-fn may_not_grow(work: &str) -> bool {
-    let is_large = ["W17 turn", "W17 first turn", "W17 list", "W17 start"];
-    work == "W1 append only" || is_large.iter().any(|large| work.starts_with(large))
+/// What a work may cost at its largest size, against its smallest, where it may not grow as it likes.
+fn growth_of(work: &str) -> Option<f64> {
+    let flat = [
+        "W1 append only",
+        "W13 one chunk more, written",
+        "W17 turn",
+        "W17 first turn",
+        "W17 list",
+        "W17 start",
+    ];
+    flat.iter()
+        .any(|flat| work.starts_with(flat))
+        .then_some(1.2)
 }
 
-/// A query from a hook against the same query by the bare driver.
-fn above_driver(table: &Table, row: &Measured) -> Option<Target> {
+/// A million chunks against a tenth of them.
+fn million(table: &Table, row: &Measured) -> Option<Target> {
     let line = &row.line;
-    let is_bare = |other: &&Measured| {
-        other.line.work == "W12 query by the bare driver"
+    let is_tenth = |other: &&Measured| {
+        other.is_ours()
+            && other.line.work == line.work
             && other.line.backend == line.backend
             && other.line.place == line.place
+            && other.line.p == 100_000
     };
-    let bare = table.0.iter().find(is_bare)?;
-    let is_hook = line.work == "W12 query from a hook";
-    is_hook.then(|| Target {
-        against: "the bare driver".to_owned(),
-        value: row.median() / bare.median(),
-        limit: Limit::AtMost(3.0),
+    let is_largest = matches!(line.work.as_str(), SHORT | LONG) && line.p == 1_000_000;
+    let tenth = table.0.iter().find(is_tenth).filter(|_| is_largest)?;
+    Some(Target {
+        against: "the same at 100,000".to_owned(),
+        value: row.median() / tenth.median(),
+        limit: Limit::AtMost(12.0),
+    })
+}
+
+/// What may take at most so many times what another result of Ambit's takes, of the same size at the same place.
+struct Relation {
+    work: &'static str,
+    /// Of these stores alone; empty for all.
+    store: &'static str,
+    to: &'static str,
+    /// The other one's store; empty for the same.
+    to_store: &'static str,
+    against: &'static str,
+    most: f64,
+}
+
+const fn relation(
+    work: &'static str,
+    to: &'static str,
+    against: &'static str,
+    most: f64,
+) -> Relation {
+    Relation {
+        work,
+        store: "",
+        to,
+        to_store: "",
+        against,
+        most,
+    }
+}
+
+const SHORT: &str = "W14 query of 3 words, p50";
+const LONG: &str = "W14 query of 25 words, p50";
+
+const RELATIONS: &[Relation] = &[
+    relation(
+        "W12 query from a hook",
+        "W12 query by the bare driver",
+        "the bare driver",
+        3.0,
+    ),
+    relation(
+        "W13 query p99, while indexing",
+        "W13 query p99, idle",
+        "idle",
+        2.0,
+    ),
+    relation("W14 query of 3 words, p99", SHORT, "p50", 4.0),
+    relation("W14 query of 25 words, p99", LONG, "p50", 4.0),
+    relation("W14 query of 3 words, 1 % allowed", SHORT, "no filter", 1.3),
+    relation("W14 query of 25 words, 1 % allowed", LONG, "no filter", 1.3),
+    Relation {
+        store: "postgres",
+        to_store: "sqlite",
+        ..relation(SHORT, SHORT, "sqlite", 3.0)
+    },
+    Relation {
+        store: "postgres",
+        to_store: "sqlite",
+        ..relation(LONG, LONG, "sqlite", 3.0)
+    },
+];
+
+/// Targets against other results of Ambit's.
+fn related<'a>(table: &'a Table, row: &'a Measured) -> impl Iterator<Item = Target> + 'a {
+    let line = &row.line;
+    let relations = RELATIONS.iter().filter(move |relation| {
+        relation.work == line.work && (relation.store.is_empty() || relation.store == line.backend)
+    });
+    relations.filter_map(move |relation| {
+        let store = match relation.to_store {
+            "" => line.backend.as_str(),
+            store => store,
+        };
+        let is_other = |other: &&Measured| {
+            other.is_ours()
+                && other.line.work == relation.to
+                && other.line.backend == store
+                && other.line.p == line.p
+                && other.line.place == line.place
+        };
+        let other = table.0.iter().find(is_other)?;
+        Some(Target {
+            against: relation.against.to_owned(),
+            value: row.median() / other.median(),
+            limit: Limit::AtMost(relation.most),
+        })
     })
 }
 
@@ -184,6 +290,8 @@ fn against(table: &Table, row: &Measured) -> Vec<Target> {
         "W4 set" | "W4 incr" | "W4 push" => at_least(3.0, all),
         "W5 same session" | "W6 different sessions" => at_least(8.0, all),
         "W7 hooks per CPU-second" => at_least(4.0, |peer| is_of(peer, "Node")),
+        "W13 index by words" => at_least(0.5, is_full_text),
+        SHORT | LONG if line.p == 100_000 => at_least(10.0, is_full_text),
         "W8 turns" => {
             at_least(5.0, |peer| is_of(peer, "LangGraph") && !is_server(peer));
             at_least(10.0, is_server);
@@ -195,6 +303,10 @@ fn against(table: &Table, row: &Measured) -> Vec<Target> {
 
 fn is_of(peer: &str, whose: &str) -> bool {
     peer.starts_with(whose)
+}
+
+fn is_full_text(peer: &str) -> bool {
+    is_of(peer, "SQLite FTS5")
 }
 
 fn is_server(peer: &str) -> bool {
@@ -291,6 +403,23 @@ mod tests {
         };
         assert_eq!(verdicts(&rows(3.0)), ["met"]);
         assert_eq!(verdicts(&rows(3.1)), ["missed"]);
+    }
+
+    #[test]
+    fn searches_are_judged_by_full_text_search_filters_and_other_stores() {
+        let long = "W14 query of 25 words, p50";
+        let some = "W14 query of 25 words, 1 % allowed";
+        let rows = |ours, filtered, postgres, million| {
+            [
+                ("ambit", "sqlite", long, 100_000, ours, "ms"),
+                ("ambit", "sqlite", long, 1_000_000, million, "ms"),
+                ("SQLite FTS5", "sqlite", long, 100_000, 10.0, "ms"),
+                ("ambit", "sqlite", some, 100_000, filtered, "ms"),
+                ("ambit", "postgres", long, 100_000, postgres, "ms"),
+            ]
+        };
+        assert_eq!(verdicts(&rows(1.0, 1.3, 3.0, 12.0)), ["met"; 4]);
+        assert_eq!(verdicts(&rows(1.1, 1.5, 3.4, 13.3)), ["missed"; 4]);
     }
 
     #[test]
