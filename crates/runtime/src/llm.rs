@@ -4,6 +4,7 @@ pub mod answer;
 mod anthropic;
 pub mod capabilities;
 pub mod connector;
+pub mod embedding;
 mod endpoint;
 mod failure;
 #[cfg(test)]

@@ -56,6 +56,9 @@ pub struct UsageRecord {
     /// The provider.
     #[serde(default)]
     pub provider_name: Option<String>,
+    /// What the call was for, where it did not answer the user: `search`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
     /// What it cost; unknown where there is no price.
     #[serde(default)]
     pub cost: Option<Cost>,

@@ -136,25 +136,35 @@ impl ModelEndpoint {
     }
 
     /// Sends a call and waits for the answer to begin.
-    pub async fn post(&self, mut body: Map<String, Value>) -> Result<Response, ModelFailure> {
+    pub async fn post(&self, body: Map<String, Value>) -> Result<Response, ModelFailure> {
+        let response = self.send(body).await?;
+        match response.status().is_success() {
+            true => Ok(response),
+            false => Err(self.status_failure(response).await),
+        }
+    }
+
+    /// Sends a call and waits for an answer to begin, whatever its status is.
+    pub async fn send(&self, mut body: Map<String, Value>) -> Result<Response, ModelFailure> {
         body.extend(self.extra.clone());
         let request = self.client.post(self.url.clone());
         let request = request.headers(self.headers.clone()).json(&body);
         let sent = timeout(self.silence, request.send()).await;
-        let response = match sent {
-            Err(_) => return Err(self.redacted_failure(silence_failure(self.silence))),
-            Ok(Err(error)) => return Err(self.redacted_failure(connection_failure(&error))),
-            Ok(Ok(response)) => response,
-        };
-        if response.status().is_success() {
-            return Ok(response);
+        match sent {
+            Err(_) => Err(self.redacted_failure(silence_failure(self.silence))),
+            Ok(Err(error)) => Err(self.redacted_failure(connection_failure(&error))),
+            Ok(Ok(response)) => Ok(response),
         }
+    }
+
+    /// What an answer means whose status is no success.
+    pub async fn status_failure(&self, response: Response) -> ModelFailure {
         let after = retry_after(response.headers());
         let status = response.status().as_u16();
         let body = timeout(self.silence, error_body(response)).await;
         let mut failure = ModelFailure::of_status(status, &body.unwrap_or_default());
         failure.retry_after = after.or(failure.retry_after);
-        Err(self.redacted_failure(failure))
+        self.redacted_failure(failure)
     }
 
     /// The failure as it may be told: by whom, and without secrets.

@@ -68,7 +68,11 @@ async fn begin(provider: &dyn Provider, call: &ModelCall) -> Result<AnswerStream
 }
 
 /// How long to wait before the next try; none if there is to be none.
-fn pause(attempt: u32, failure: &ModelFailure, deadline: Option<Instant>) -> Option<Duration> {
+pub(super) fn pause(
+    attempt: u32,
+    failure: &ModelFailure,
+    deadline: Option<Instant>,
+) -> Option<Duration> {
     if attempt >= TRIES || !failure.is_repeatable() {
         return None;
     }
