@@ -13,6 +13,7 @@
 mod anthropic;
 mod capabilities;
 mod connection;
+mod embedding;
 mod fake;
 mod gemini;
 mod openai;
