@@ -10,6 +10,8 @@ pub mod variables;
 pub mod watcher;
 
 mod app_file;
+mod app_search;
+mod collection;
 mod connector;
 mod defaults;
 mod files;
@@ -29,6 +31,10 @@ mod store;
 pub use app_file::{
     AppCapabilities, AppFile, AppSettings, DefaultVisibility, EventSettings, MemoryLife,
     MemorySettings, StreamSettings, TracingSettings,
+};
+pub use app_search::{AppSearch, RecallOptions, SearchLimits, ValueSearchOptions};
+pub use collection::{
+    ChunkSizes, CollectionFile, CollectionVectors, DocumentPattern, VectorOptions,
 };
 pub use defaults::{AgentDefaults, DefaultUses, HistorySettings, StepUses};
 pub use kinds::FILES;
@@ -88,6 +94,8 @@ pub struct App {
     pub connectors: ItemsById<Arc<Connector>>,
     /// The stores.
     pub stores: ItemsById<Arc<AppStore>>,
+    /// The collections whose documents are files.
+    pub collections: ItemsById<Arc<AppCollection>>,
     /// The tool servers, those of agents as `agents.<agent>.<name>`.
     pub servers: ItemsById<Arc<McpServerFile>>,
     /// The models, those of agents as `agents.<agent>.<name>`.
@@ -203,6 +211,15 @@ pub struct AppStore {
     pub is_lru: bool,
     /// What its file says.
     pub file: StoreFile,
+}
+
+/// A collection of knowledge, as its file describes it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AppCollection {
+    /// Dotted id.
+    pub id: String,
+    /// What its file says.
+    pub file: CollectionFile,
 }
 
 /// A tool server, as its file describes it.

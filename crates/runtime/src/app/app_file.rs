@@ -1,6 +1,7 @@
 //! `app.yao`: the app's name and Ambit's settings.
 
 use super::Visibility;
+use super::app_search::AppSearch;
 use super::limits::LimitSettings;
 use crate::config;
 use crate::net::AllowedHost;
@@ -34,6 +35,8 @@ config! {
         memory: MemorySettings,
         /// Traces of turns.
         trace: TracingSettings,
+        /// Searches.
+        search: AppSearch,
         /// Who sees agents that do not say it themselves: `private` unless the server runs without sign-in.
         visibility: Option<DefaultVisibility>,
     }

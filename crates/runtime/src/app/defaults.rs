@@ -111,5 +111,6 @@ fn load_search(loader: &mut AppLoader) -> Result<Overrides<SearchSettings>, File
     }
     let (search, node) = loader.read(file)?;
     references::web_provider(loader, file, "web.provider", &node);
+    references::searched(loader, file, "", &node);
     Ok(search)
 }

@@ -1,6 +1,7 @@
 //! The kinds of files that an app may have, but for those of `openapi/`.
 
 use super::app_file::AppFile;
+use super::collection::CollectionFile;
 use super::connector::ConnectorFile;
 use super::defaults::AgentDefaults;
 use super::mcp_mapping::{PromptFile, ResourceFile};
@@ -83,6 +84,12 @@ pub const FILES: &[FileKind] = &[
         doc: "A table of the app or of an agent. Its id is its path, with dots.",
         patterns: &["models/**/*.mod.yao", "assistants/**/models/**/*.mod.yao"],
         kind: ModelFile::KIND,
+    },
+    FileKind {
+        name: "collection",
+        doc: "A collection of knowledge whose documents are files of the app. Its id is its path, with dots.",
+        patterns: &["kb/**/*.kb.yao"],
+        kind: CollectionFile::KIND,
     },
     FileKind {
         name: "store",

@@ -3,7 +3,9 @@
 use super::loader::AppLoader;
 use super::problem::{FileProblem, Severity};
 use super::read::ValueKind;
-use super::{App, AppFile, connector, defaults, mcp_server, model, package, scripts, store};
+use super::{
+    App, AppFile, collection, connector, defaults, mcp_server, model, package, scripts, store,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -39,6 +41,7 @@ impl App {
         let agents = package::folders(&loader);
         app.connectors = connector::load(&mut loader);
         app.stores = store::load(&mut loader, &app);
+        app.collections = collection::load(&mut loader);
         app.servers = mcp_server::load(&mut loader, &agents);
         app.models = model::load(&mut loader, &agents);
         app.processes = scripts::processes(&mut loader, &agents);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const SETTINGS: &[&str] = &[".yao", ".yml", ".yaml", ".json", ".jsonc"];
 
 /// Parts of an app whose files other parts of Ambit look at.
-const LEFT: &[&str] = &["kb/", "mcps/mapping/", "tsconfig.json"];
+const LEFT: &[&str] = &["mcps/mapping/", "tsconfig.json"];
 
 /// An app's folder while it is being read.
 pub struct AppLoader {
@@ -95,6 +95,11 @@ impl AppLoader {
     pub fn unique(&mut self, found: Vec<(String, String)>) -> ItemsById<String> {
         self.used.extend(found.iter().map(|(_, file)| file.clone()));
         files::unique(found, &mut self.problems)
+    }
+
+    /// These files are read elsewhere, so that nothing is to be told of them.
+    pub fn leave_out(&mut self, files: Vec<String>) {
+        self.used.extend(files);
     }
 
     /// The text of a file.

@@ -49,7 +49,9 @@ pub fn load(loader: &mut AppLoader, id: &str, file: &str) -> Result<AppAgent, Fi
     check_connectors(loader, &node, file);
     if let Some(search) = node.get("search") {
         references::web_provider(loader, file, "search.web.provider", search);
+        references::searched(loader, file, "search.", search);
     }
+    references::searched(loader, file, "", &node);
     let servers = check_servers(loader, &node, file);
     let inline = std::mem::take(&mut package.prompts);
     let own = own.unwrap_or_else(|| {

@@ -1,9 +1,12 @@
 //! What files name of other files: what is not there is told.
 
+use super::files;
 use super::loader::AppLoader;
+use super::package;
 use super::problem::{FileProblem, Severity};
 use super::read::{ConfigNode, ConfigValue};
 use super::variables::EnvVariables;
+use crate::model::system;
 use crate::web_search;
 use ambit_storage::suggestion;
 
@@ -39,6 +42,49 @@ pub fn web_provider(loader: &mut AppLoader, file: &str, key: &str, search: &Conf
         let message = format!("\"{key}\": no provider \"{name}\" searches the web{hint}");
         warn(loader, file, named, message);
     }
+}
+
+/// Warns of collections and models that no file of the app describes; `search` are search settings, or a package with its
+/// lists beside them.
+pub fn searched(loader: &mut AppLoader, file: &str, key: &str, search: &ConfigNode) {
+    let collections = loader.within("kb", ".kb.yao");
+    let collections = collections.into_iter().map(|(id, _)| id);
+    let sources = [
+        ("kb", "collections", "collection", collections.collect()),
+        ("db", "models", "model", known_models(loader, file)),
+    ];
+    for (part, list, what, known) in sources {
+        let known: Vec<String> = known;
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let named = search.get(part).map_or(&[][..], |part| part.list(list));
+        for (at, named) in named.iter().enumerate() {
+            let ConfigValue::Text(name) = &named.content else {
+                continue;
+            };
+            let is_variable = EnvVariables::named(name).is_some();
+            if let Some(missing) = missing(name, &known).filter(|_| !is_variable) {
+                let message =
+                    format!("\"{key}{part}.{list}[{at}]\": the app has no {what} {missing}");
+                warn(loader, file, named, message);
+            }
+        }
+    }
+}
+
+/// The models of the app and of its agents by their ids, and those of the agent itself also by their short names.
+fn known_models(loader: &AppLoader, file: &str) -> Vec<String> {
+    let mut known: Vec<String> = system::all().into_iter().map(|model| model.id).collect();
+    let ids = |folder: &str| {
+        let models = loader.within(folder, ".mod.yao");
+        models.into_iter().map(|(id, _)| id)
+    };
+    known.extend(ids("models"));
+    known.extend(ids(&format!("{}/models", files::parent(file))));
+    for (agent, folder) in package::folders(loader) {
+        let own = ids(&format!("{folder}/models"));
+        known.extend(own.map(|id| format!("agents.{agent}.{id}")));
+    }
+    known
 }
 
 /// A name that is not among these, with the nearest one.

@@ -91,6 +91,7 @@ fn settings_are_those_of_app_yao() {
             retention: Duration::from_secs(172_800),
         },
         visibility: Some(DefaultVisibility::Public),
+        ..AppSettings::default()
     };
     assert_eq!(app.settings, expected);
 }

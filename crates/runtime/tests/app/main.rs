@@ -6,6 +6,7 @@
 )]
 
 mod check;
+mod collections;
 mod fallback;
 mod find;
 mod fixture_app;
