@@ -2,6 +2,7 @@
 //!
 //! Below scripts and turns: what agents and tools do for a search is asked through `UsesAsker`.
 
+pub mod answers;
 pub mod item;
 pub mod reference;
 pub mod references;
