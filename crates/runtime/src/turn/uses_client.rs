@@ -34,7 +34,8 @@ impl UsesAsker for UsesClient {
             UsesTarget::Agent(id) => self.nested(CalleeKind::Agent, id, wanted).await,
             UsesTarget::Tool(named) => {
                 let tool = self.tool(named, wanted.key).await?;
-                self.call(&tool, wanted.arguments).await
+                let arguments = fitting(&tool.parameters, wanted.arguments);
+                self.call(&tool, arguments).await
             }
         }
     }
@@ -90,13 +91,40 @@ impl UsesClient {
         if let (None, [only]) = (tool, listed.as_slice()) {
             return Ok(only.clone());
         }
-        // Where the server alone is named, the tool is called like the step.
-        let name = tool.unwrap_or(key);
+        let name = tool.unwrap_or_else(|| usual_tool(key));
         let mut tools = listed.into_iter();
         tools.find(|tool| tool.tool == name).ok_or_else(|| {
             UsesFailure::Unknown(format!("server \"{server}\" offers no tool \"{name}\""))
         })
     }
+}
+
+/// What the tool of a step is called on a server that has more than one.
+fn usual_tool(key: &str) -> &str {
+    match key {
+        "web" => "web_search",
+        "keyword" => "extract_keywords",
+        "querydsl" => "generate_querydsl",
+        key => key,
+    }
+}
+
+/// The arguments as far as the tool's schema allows them. One that takes `extra` and no `schema` gets the schema in there.
+fn fitting(parameters: &Value, mut arguments: Value) -> Value {
+    let named = parameters.get("properties").and_then(Value::as_object);
+    let (Some(named), Some(given)) = (named, arguments.as_object_mut()) else {
+        return arguments;
+    };
+    if named.contains_key("extra")
+        && !named.contains_key("schema")
+        && let Some(schema) = given.remove("schema")
+    {
+        given.insert("extra".to_owned(), json!({ "schema": schema }));
+    }
+    if parameters.get("additionalProperties") == Some(&Value::Bool(false)) {
+        given.retain(|name, _| named.contains_key(name));
+    }
+    arguments
 }
 
 /// Server and tool of `<server>.<tool>`. Both may have dots: the longest server that there is counts.
@@ -124,6 +152,20 @@ fn failed(code: ErrorCode, why: String) -> UsesFailure {
 mod tests {
     use super::*;
     use crate::app::McpServerFile;
+
+    #[test]
+    fn a_tool_gets_what_its_schema_allows() {
+        let given = json!({"query": "q", "schema": {"name": "user"}, "limit": 5});
+        let open = json!({"type": "object", "properties": {"query": {}}});
+        assert_eq!(fitting(&open, given.clone()), given);
+        assert_eq!(fitting(&json!({}), given.clone()), given);
+        let closed = json!({"properties": {"query": {}}, "additionalProperties": false});
+        assert_eq!(fitting(&closed, given.clone()), json!({"query": "q"}));
+        let extra =
+            json!({"properties": {"query": {}, "extra": {}}, "additionalProperties": false});
+        let expected = json!({"query": "q", "extra": {"schema": {"name": "user"}}});
+        assert_eq!(fitting(&extra, given), expected);
+    }
 
     #[test]
     fn servers_and_tools_with_dots_are_told_apart() {
