@@ -15,5 +15,6 @@ pub mod quality;
 pub mod ranking;
 pub mod similarity;
 pub mod terms;
+pub mod text_ranking;
 mod varint;
 pub mod vectors;

@@ -54,6 +54,11 @@ pub struct PagePosition {
 }
 
 impl IndexSnapshot {
+    /// Whether the index was begun.
+    pub fn is_stored(&self) -> bool {
+        self.version.is_some()
+    }
+
     /// Whether each part has the pages that the manifest says.
     fn is_whole(&self) -> bool {
         let mut parts = self.manifest.parts.iter().zip(&self.directories);
