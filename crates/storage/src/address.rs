@@ -106,6 +106,17 @@ impl Space {
         Self::new(tenant, format!("i:shares/{}", part('t', team_id)))
     }
 
+    /// The index of the words of an owner's conversations, as far as these drivers keep them: a person's all together, others
+    /// each by itself. Who it is about stands only in a digest.
+    pub fn recall(tenant: &str, identity: &SessionIdentity, drivers: &[String]) -> Self {
+        let owner = match identity.user_id() {
+            Some(user) => part('u', user),
+            None => identity.base().storage_key(),
+        };
+        let drivers = drivers.join(",");
+        Self::new(tenant, format!("i:recall/{}", digest(&[&drivers, &owner])))
+    }
+
     /// What a tenant's callers have asked under an idempotency key.
     pub fn repeats(tenant: &str) -> Self {
         Self::new(tenant, "i:repeats")

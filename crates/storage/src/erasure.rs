@@ -36,14 +36,16 @@ impl RemovalAction {
 pub(crate) struct Erasure<'a> {
     pub(crate) tenant: &'a str,
     pub(crate) identity: &'a SessionIdentity,
+    /// The drivers that hold it.
+    pub(crate) drivers: &'a [String],
     pub(crate) action: RemovalAction,
     /// What becomes of the sums of its usage.
     pub(crate) on_remove: OnRemove,
 }
 
 impl Erasure<'_> {
-    /// The writes that go with it: a history takes its memory along, and what is noted of turns that nobody runs any
-    /// more; usage its sums.
+    /// The writes that go with it: a history takes its memory along, its owner's index, and what is noted of turns that
+    /// nobody runs any more; usage its sums.
     pub(crate) async fn dependent_writes(&self, driver: &dyn Driver) -> Result<Vec<BatchWrite>> {
         let space = Space::of(self.tenant, self.identity);
         match self.identity.scope() {
@@ -51,12 +53,25 @@ impl Erasure<'_> {
                 let memory = self.identity.with_scope(memory::SCOPE)?;
                 let mut writes = open_turns(driver, &space).await?;
                 writes.push(self.action.on(Space::of(self.tenant, &memory)));
+                writes.push(forget_words(self.tenant, self.identity, self.drivers));
                 Ok(writes)
             }
             Some(USAGE) => carried_over(driver, &space, self.on_remove).await,
             _ => Ok(Vec::new()),
         }
     }
+}
+
+/// The write that goes with every other one by which stored messages are forgotten: it drops the index of their owner's
+/// conversations, which the next search begins anew. Whoever adds to an index holds on to the state it had before they read
+/// any message, so that none comes back behind this write.
+pub(crate) fn forget_words(
+    tenant: &str,
+    identity: &SessionIdentity,
+    drivers: &[String],
+) -> BatchWrite {
+    let space = Space::recall(tenant, identity, drivers);
+    BatchWrite::Remove { space }
 }
 
 /// The writes that forget the open turns of a history, and the requests that they are known by.

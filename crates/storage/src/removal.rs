@@ -123,6 +123,7 @@ fn erase<'a>(
         let erasure = Erasure {
             tenant: &row.tenant,
             identity: &row.identity,
+            drivers: placement.names(),
             action,
             on_remove: ambit.settings().usage.on_remove,
         };

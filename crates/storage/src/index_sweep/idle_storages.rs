@@ -82,6 +82,7 @@ impl IdleStorage<'_> {
         let erasure = Erasure {
             tenant: &self.row.tenant,
             identity,
+            drivers: placement.names(),
             action: RemovalAction::Remove,
             on_remove: self.ambit.settings().usage.on_remove,
         };

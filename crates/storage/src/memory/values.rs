@@ -101,6 +101,28 @@ impl Memory {
         }
     }
 
+    /// Live values that match with their names, by code point, behind this one; at most `limit`.
+    pub async fn entries(
+        &self,
+        pattern: Option<&str>,
+        after: Option<String>,
+        limit: usize,
+    ) -> Result<Vec<(String, Json)>> {
+        let Some(owner) = &self.owner else {
+            return Ok(Vec::new());
+        };
+        let scan = ValueScan {
+            after,
+            ..ValueScan::first(
+                pattern.map_or_else(Pattern::all, Pattern::parse),
+                limit,
+                ValuePart::Whole,
+            )
+        };
+        let found = self.driver.scan(&owner.space, &scan).await?.into_iter();
+        Ok(found.map(|(name, entry)| (name, entry.value)).collect())
+    }
+
     /// How many live values there are.
     pub async fn len(&self) -> Result<u64> {
         let (all, mut length, mut after) = (Pattern::all(), 0, None);

@@ -6,6 +6,7 @@ use crate::batch::{Batch, BatchCheck, BatchWrite, Head, LogEntry, NewEntry};
 use crate::directory::IndexRow;
 use crate::driver::chain::{compare, copy};
 use crate::driver::{Driver, LogPages, LogRange, ValuePages, ValuePart};
+use crate::erasure::forget_words;
 use crate::items::CHUNK;
 use crate::kind::StorageKind;
 use crate::lease::Lease;
@@ -25,6 +26,8 @@ const TRIES: usize = 8;
 /// Where things are, where they go, and what they are.
 pub(super) struct RelocationPlan {
     spaces: Vec<Space>,
+    /// What the old drivers must forget of a history besides, once the new ones have it.
+    words: Option<BatchWrite>,
     is_usage: bool,
     /// The old drivers together.
     old: Placement,
@@ -45,8 +48,9 @@ impl RelocationPlan {
         let stores = ambit.stores();
         let (old, new) = (stores.chain(&note.from)?, stores.chain(&note.to)?);
         let driver = |name: &String| stores.drivers()[name].clone();
-        let mut spaces = vec![row.space()];
+        let (mut spaces, mut words) = (vec![row.space()], None);
         if row.identity.scope() == Some(ChatHistoryStorage::PREFIX) {
+            words = Some(forget_words(&row.tenant, &row.identity, old.names()));
             let memory = row.identity.with_scope(memory::SCOPE)?;
             spaces.push(Space::of(&row.tenant, &memory));
         }
@@ -56,6 +60,7 @@ impl RelocationPlan {
         let dropped = from.iter().filter(|name| !to.contains(name));
         Ok(Self {
             spaces,
+            words,
             is_usage: row.identity.scope() == Some(UsageStorage::PREFIX),
             source: driver(&from[0]),
             copies: copies.collect(),
@@ -241,6 +246,10 @@ impl RelocationPlan {
                 batch.checks.push(lease.check());
             }
             driver.commit(batch).await?;
+        }
+        if let Some(words) = &self.words {
+            let forgotten = Batch::of([words.clone()]);
+            self.old.driver().commit(forgotten).await?;
         }
         Ok(())
     }

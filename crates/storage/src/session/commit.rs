@@ -261,6 +261,7 @@ async fn add_part(context: &Context, part: &DirtyStorage, batch: &mut Batch) -> 
         let erasure = Erasure {
             tenant: session.tenant(),
             identity: &part.cell.identity,
+            drivers: part.cell.placement.names(),
             action: RemovalAction::Clear,
             on_remove: context.ambit().settings().usage.on_remove,
         };

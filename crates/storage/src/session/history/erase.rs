@@ -4,6 +4,7 @@ use super::ChatHistoryStorage;
 use crate::address::{ERASURES, ITEMS, OVERLAYS};
 use crate::batch::{Batch, BatchCheck, BatchWrite, LogEntry};
 use crate::driver::LogPages;
+use crate::erasure::forget_words;
 use crate::items::{Overlay, ViewPiece, blob_name};
 use crate::json::Json;
 use crate::operation::Operation;
@@ -57,6 +58,11 @@ impl ChatHistoryStorage {
             space.key(ERASURES),
             Operation::Incr(1.into()),
             None,
+        ));
+        writes.push(forget_words(
+            session.tenant(),
+            self.identity(),
+            self.placement().names(),
         ));
         let batch = Batch::of(writes).checking(BatchCheck::head(space.log(ITEMS), head));
         driver.commit(batch).await?;
