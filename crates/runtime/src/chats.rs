@@ -12,13 +12,16 @@ mod update;
 
 pub use details::{ChatShare, ChatStatus, LastTurn, first_title, note, supersede};
 pub(crate) use details::{choose, retitle};
+pub(crate) use find::ReachableChat;
 pub use find::{ChatInfo, ChatName, get, row};
 pub(crate) use index_rows::first;
 pub(crate) use list::ChatRows;
 pub use list::{ChatFilter, ChatOrder, ListPart, PageWindow, list};
 pub use message_view::ChatMessageView;
+pub(crate) use message_view::position;
+pub(crate) use messages::{CHUNK, ChatMessageSearch};
 pub use messages::{ChatMessagePage, MessageFilter, messages};
 pub use open::open;
 pub(crate) use open::{is_nobodys, open_for};
-pub(crate) use update::{check_idle, finished};
+pub(crate) use update::{check_idle, finished, open_turns};
 pub use update::{remove, update};

@@ -45,11 +45,11 @@ pub struct ChatInfo {
 }
 
 /// A chat that the caller may use.
-pub(super) struct ReachableChat {
+pub(crate) struct ReachableChat {
     pub row: IndexRow,
     pub space: Space,
     pub driver: Arc<dyn Driver>,
-    pub about: ChatDetails,
+    pub(super) about: ChatDetails,
 }
 
 impl ReachableChat {

@@ -28,6 +28,8 @@ pub struct ChatFilter {
     pub from: Option<Millis>,
     /// Those active before.
     pub to: Option<Millis>,
+    /// Those of this person.
+    pub user_id: Option<String>,
     /// In which order.
     pub order: ChatOrder,
 }
@@ -82,6 +84,32 @@ impl ChatOrder {
     }
 }
 
+impl ChatFilter {
+    /// Refuses what nothing can match.
+    pub(crate) fn check(&self) -> Result<()> {
+        match (self.from, self.to) {
+            (Some(from), Some(to)) if to <= from => {
+                let message = format!("to is {to}, which leaves no time behind from, {from}");
+                Err(Error::invalid("to", message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether only what is kept of a chat says if it is wanted.
+    pub(crate) fn looks_inside(&self) -> bool {
+        self.status.is_some() || self.keywords.is_some()
+    }
+
+    /// Whether a chat is wanted by what is kept of it.
+    pub(crate) fn wants(&self, chat: &ChatInfo) -> bool {
+        let title = chat.title.to_lowercase();
+        let words = self.keywords.as_deref().unwrap_or_default().to_lowercase();
+        self.status.is_none_or(|status| status == chat.status)
+            && words.split_whitespace().all(|word| title.contains(word))
+    }
+}
+
 /// The caller's chats, and those that others share with them.
 pub async fn list(
     ambit: &Ambit,
@@ -89,16 +117,10 @@ pub async fn list(
     filter: &ChatFilter,
     window: PageWindow,
 ) -> Result<ListPart<ChatInfo>> {
-    if let (Some(from), Some(to)) = (filter.from, filter.to)
-        && to <= from
-    {
-        let message = format!("to is {to}, which leaves no time behind from, {from}");
-        return Err(Error::invalid("to", message));
-    }
+    filter.check()?;
     let access = DataAccess::of(who);
     let mut rows = ChatRows::of(ambit, &access, filter).await?;
-    let looks_inside = filter.status.is_some() || filter.keywords.is_some();
-    if filter.order == ChatOrder::Sort || looks_inside {
+    if filter.order == ChatOrder::Sort || filter.looks_inside() {
         return search(&mut rows, filter, window).await;
     }
     let total = rows.count().await?;
@@ -123,17 +145,7 @@ async fn search(
     filter: &ChatFilter,
     window: PageWindow,
 ) -> Result<ListPart<ChatInfo>> {
-    let words = filter
-        .keywords
-        .as_deref()
-        .unwrap_or_default()
-        .to_lowercase();
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let matches = |chat: &ChatInfo| {
-        let title = chat.title.to_lowercase();
-        filter.status.is_none_or(|status| status == chat.status)
-            && words.iter().all(|word| title.contains(word))
-    };
+    let matches = |chat: &ChatInfo| filter.wants(chat);
     let (mut matching, mut total) = (Vec::new(), 0_usize);
     while let Some(page) = rows.next().await? {
         let found = chats(rows.ambit, page).await?.into_iter();
@@ -183,6 +195,7 @@ impl<'a> ChatRows<'a> {
     pub async fn of(ambit: &'a Ambit, access: &DataAccess, filter: &ChatFilter) -> Result<Self> {
         let wanted = RowFilter {
             agent: filter.assistant_id.clone(),
+            user: filter.user_id.clone(),
             scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
             active_after: filter.from,
             active_before: filter.to,

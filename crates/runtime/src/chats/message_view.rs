@@ -52,7 +52,7 @@ pub(super) fn sequence(position: u64) -> u64 {
 }
 
 /// The position of the entry that shows this sequence.
-pub(super) fn position(sequence: u64) -> u64 {
+pub(crate) fn position(sequence: u64) -> u64 {
     sequence / PER_ENTRY
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 /// Entries read in one go.
-const CHUNK: u64 = 200;
+pub(crate) const CHUNK: u64 = 200;
 
 /// Which messages of a chat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub async fn messages(
     name: ChatName<'_>,
     filter: &MessageFilter,
 ) -> Result<ChatMessagePage> {
-    check(filter)?;
+    filter.check()?;
     let found = ReachableChat::at(ambit, find::row(ambit, who, name).await?).await?;
     let rights = DataAccess::of(who).ambit_for(ambit, &found.row);
     let stored = StorageSnapshot::archive(&rights, &found.row).await?;
@@ -60,24 +60,28 @@ pub async fn messages(
     }
 }
 
-fn check(filter: &MessageFilter) -> Result<()> {
-    if let (Some(after), Some(before)) = (filter.after, filter.before)
-        && before <= after
-    {
-        let message = format!("before is {before}, which leaves nothing behind after, {after}");
-        return Err(Error::invalid("before", message));
+impl MessageFilter {
+    /// Refuses what nothing can match.
+    pub(crate) fn check(&self) -> Result<()> {
+        if let (Some(after), Some(before)) = (self.after, self.before)
+            && before <= after
+        {
+            let message = format!("before is {before}, which leaves nothing behind after, {after}");
+            return Err(Error::invalid("before", message));
+        }
+        if let Some(role) = &self.role {
+            let roles = [("user", ()), ("assistant", ())];
+            super::details::choose("role", role, &roles)?;
+        }
+        Ok(())
     }
-    if let Some(role) = &filter.role {
-        let roles = [("user", ()), ("assistant", ())];
-        super::details::choose("role", role, &roles)?;
-    }
-    Ok(())
 }
 
-struct ChatMessageSearch<'a> {
-    found: &'a ReachableChat,
-    stored: &'a StorageSnapshot,
-    filter: &'a MessageFilter,
+/// Reads the messages of a chat that are wanted, as they are shown.
+pub(crate) struct ChatMessageSearch<'a> {
+    pub found: &'a ReachableChat,
+    pub stored: &'a StorageSnapshot,
+    pub filter: &'a MessageFilter,
 }
 
 /// A stored message, and which entry of the history it is, from 1.
@@ -132,8 +136,36 @@ impl ChatMessageSearch<'_> {
         before.map_or(count, |before| before.min(count))
     }
 
+    /// The message of this sequence, if it is there and wanted.
+    pub async fn at(&self, sequence: u64) -> Result<Option<ChatMessageView>> {
+        let position = message_view::position(sequence);
+        if position == 0 || position > self.stored.count() {
+            return Ok(None);
+        }
+        let shown = self.window(position - 1, position).await?;
+        Ok(shown.into_iter().find(|shown| shown.sequence == sequence))
+    }
+
+    /// How many of the entries are behind all that an open turn may still change; `open` are such turns.
+    pub async fn settled(&self, open: &[String], mut end: u64) -> Result<u64> {
+        let is_open = |message: &Option<Message>| {
+            let turn = message.as_ref().map(|message| message.turn_id.as_ref());
+            turn.flatten().is_none_or(|turn| open.contains(turn))
+        };
+        while !open.is_empty() && end > 0 {
+            let from = end.saturating_sub(CHUNK);
+            let before = self.read(from, end - from).await?;
+            let count = before.iter().rev().take_while(|one| is_open(one)).count();
+            end -= count as u64;
+            if end > from {
+                break;
+            }
+        }
+        Ok(end)
+    }
+
     /// What is wanted of the messages that begin behind the entry at `start`, up to the one at `end`.
-    async fn window(&self, start: u64, end: u64) -> Result<Vec<ChatMessageView>> {
+    pub async fn window(&self, start: u64, end: u64) -> Result<Vec<ChatMessageView>> {
         let identity = &self.found.row.identity;
         let mut fold = ChatHistoryFold {
             chat_id: identity.chat_name().unwrap_or_default(),

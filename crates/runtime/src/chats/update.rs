@@ -180,15 +180,24 @@ pub(crate) async fn check_idle(ambit: &Ambit, row: &IndexRow) -> Result<()> {
 
 /// The turn that is open in this conversation.
 async fn running(driver: &Arc<dyn Driver>, space: &Space) -> Result<Option<String>> {
+    Ok(open_turns(driver.as_ref(), space, 1).await?.pop())
+}
+
+/// The requests whose turns are open in this conversation, at most so many.
+pub(crate) async fn open_turns(
+    driver: &dyn Driver,
+    space: &Space,
+    limit: usize,
+) -> Result<Vec<String>> {
     let scan = ValueScan {
         pattern: Pattern::parse(&format!("{}/*", space.digest())),
         after: None,
-        limit: 1,
+        limit,
         part: ValuePart::Whole,
     };
-    let found = driver.scan(&Space::turns(), &scan).await?;
-    let open = found.first().map(|(_, entry)| entry.value.to::<OpenTurn>());
-    Ok(open.transpose()?.map(|open| open.request_id))
+    let found = driver.scan(&Space::turns(), &scan).await?.into_iter();
+    let open = found.map(|(_, entry)| Ok(entry.value.to::<OpenTurn>()?.request_id));
+    open.collect()
 }
 
 /// All rows of the conversation.
