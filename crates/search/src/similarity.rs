@@ -53,6 +53,12 @@ struct CodeComparison {
     limit: usize,
 }
 
+/// A page and its first chunk.
+struct NumberedPage {
+    first: u32,
+    page: Arc<CodePage>,
+}
+
 /// The nearest of some pages.
 struct NearestCodes {
     chunks: Vec<ScoredChunk>,
@@ -163,7 +169,7 @@ impl ScopeComparison<'_> {
         let is_whole = places.len() == PIECE;
         let pages = places.into_iter().map(|place| self.page(place));
         let pages = stream::iter(pages).buffered(AT_ONCE);
-        let pages: Vec<(u32, Arc<CodePage>)> = pages.try_collect().await?;
+        let pages: Vec<NumberedPage> = pages.try_collect().await?;
         let work = self.work.clone();
         if !is_whole {
             return Ok(work.nearest(&pages));
@@ -174,11 +180,11 @@ impl ScopeComparison<'_> {
             .map_err(|error| Error::internal(format!("a comparison ended early: {error}")))
     }
 
-    /// A page and its first chunk.
-    async fn page(&self, place: CodePagePlace) -> Result<(u32, Arc<CodePage>)> {
+    async fn page(&self, place: CodePagePlace) -> Result<NumberedPage> {
         let dimension = self.set.space.dimension;
         let page = self.index.code_page(place, dimension).await?;
-        Ok((place.key.first(), page))
+        let first = place.key.first();
+        Ok(NumberedPage { first, page })
     }
 }
 
@@ -195,11 +201,11 @@ impl CodeComparison {
     }
 
     /// The nearest on pages whose first chunks ascend.
-    fn nearest(&self, pages: &[(u32, Arc<CodePage>)]) -> NearestCodes {
+    fn nearest(&self, pages: &[NumberedPage]) -> NearestCodes {
         let mut best = BestChunks::new(self.limit);
         let mut allowed = self.filter.allowed.cursor();
         let mut has_vectors = false;
-        for (first, page) in pages {
+        for NumberedPage { first, page } in pages {
             for (place, scale, codes) in page.vectors() {
                 let chunk = first + u32::from(place);
                 if !allowed.has(chunk) {
