@@ -5,10 +5,12 @@
 #![expect(clippy::unwrap_used, reason = "a case fails by panicking")]
 
 mod erasure;
+mod hybrid;
 mod merge;
 mod model;
 mod order;
 mod random;
+mod vectors;
 
 use crate::index::PageCache;
 use crate::index::SearchIndex;
@@ -53,6 +55,16 @@ pub const CASES: &[IndexCase] = cases![
     order::a_term_that_is_only_begun_finds_the_first_64,
     order::a_change_that_meets_another_is_refused,
     random::g200_random_changes_rank_as_the_plain_model_does,
+    vectors::g200_vectors_rank_alike_whatever_the_order_of_writes,
+    vectors::g200_words_and_vectors_rank_as_the_plain_model_does,
+    vectors::g203_the_nearest_of_few_allowed_chunks_are_found,
+    vectors::g204_no_byte_of_an_erased_vector_is_left,
+    vectors::g204_vectors_that_are_dropped_are_swept,
+    vectors::g205_hidden_vectors_are_found_all_at_once,
+    vectors::g205_vectors_of_two_embedding_spaces_never_meet,
+    vectors::collections_reach_what_their_lists_allow,
+    vectors::too_many_vectors_are_compared_where_words_are_found,
+    vectors::vectors_of_chunks_far_apart_are_found,
 ];
 
 /// An index whose pages are read from the store each time, as by another node.

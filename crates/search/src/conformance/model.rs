@@ -110,10 +110,16 @@ impl IndexModel {
     }
 
     fn named(&self, chunk: &ScoredChunk) -> FoundChunk {
-        let (first, document) = self.documents.range(..=chunk.chunk).next_back().unwrap();
-        let place = (chunk.chunk - first) as usize;
-        assert!(place < document.chunks.len(), "{chunk:?} is in no document");
-        (document.label, place, billionths(chunk.score))
+        let (label, place) = self.name(chunk.chunk);
+        (label, place, billionths(chunk.score))
+    }
+
+    /// The document of a chunk, and its place in it.
+    pub fn name(&self, chunk: u32) -> (usize, usize) {
+        let (first, document) = self.documents.range(..=chunk).next_back().unwrap();
+        let place = (chunk - first) as usize;
+        assert!(place < document.chunks.len(), "{chunk} is in no document");
+        (document.label, place)
     }
 
     /// What is to be found.
@@ -184,7 +190,7 @@ impl ModelDocument {
     }
 }
 
-fn billionths(score: f64) -> i64 {
+pub(super) fn billionths(score: f64) -> i64 {
     (score * 1e9).round() as i64
 }
 
@@ -199,12 +205,12 @@ pub(super) fn counts(terms: &[&str]) -> TermCounts {
     terms.iter().map(|term| ((*term).to_owned(), 1)).collect()
 }
 
-fn text(term: &QueryTerm) -> &str {
+pub(super) fn text(term: &QueryTerm) -> &str {
     match term {
         QueryTerm::Exact(term) | QueryTerm::Prefix(term) => term,
     }
 }
 
-fn length_of(counts: &TermCounts) -> u32 {
+pub(super) fn length_of(counts: &TermCounts) -> u32 {
     counts.values().sum()
 }
