@@ -1,0 +1,288 @@
+//! The index of an owner's conversations in one store. Beside its pages it has a cursor for each conversation, which says how
+//! far the index has read it, and pointers from chunks to messages; a commit of the index moves them along.
+
+use super::unindexed::{MessagePointer, UnindexedMessage};
+use crate::error::{Result, StorageError};
+use ambit_search::index::{PageCache, SearchIndex};
+use ambit_search::manifest::{ChunkRange, ChunkTotals};
+use ambit_search::terms::{TERMS_VERSION, TermCounts};
+use ambit_storage::Json;
+use ambit_storage::address::{Space, ValueKey};
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, Head, WriteOutcome};
+use ambit_storage::directory::IndexRow;
+use ambit_storage::driver::{Driver, ValuePages, ValuePart};
+use ambit_storage::operation::Operation;
+use ambit_storage::pattern::Pattern;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// So many messages, and bytes of their text, are added by one commit.
+const MESSAGES: usize = 256;
+const BYTES: usize = 256 << 10;
+/// So many steps that keep the index small follow a commit.
+const STEPS: usize = 16;
+/// What is read for one search is kept for this long, so that nothing of it outlives an erasure.
+const CACHE: u64 = 8 << 20;
+
+/// How far the index has read a conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ChatCursor {
+    /// Of the index.
+    incarnation: u64,
+    /// Of the conversation's log.
+    generation: u64,
+    /// The last entry that was read.
+    pub seen: u64,
+    /// Whose messages are in the index.
+    roles: String,
+    /// The chunks of its messages. Each range has its pointers.
+    pub ranges: Vec<ChunkRange>,
+}
+
+struct StoredCursor {
+    cursor: ChatCursor,
+    version: u64,
+}
+
+/// An index as far as a search has brought it.
+pub(super) struct OwnerIndex {
+    pub index: SearchIndex,
+    driver: Arc<dyn Driver>,
+    space: Space,
+    roles: String,
+    /// By the ids of rows.
+    cursors: BTreeMap<String, StoredCursor>,
+    /// None where it was not begun.
+    pub incarnation: Option<u64>,
+}
+
+/// Messages for the next commit, in the order of the rows.
+#[derive(Default)]
+pub(super) struct PendingMessages {
+    pub messages: Vec<UnindexedMessage>,
+    bytes: usize,
+    /// How far each row is read with them, and the generation of its log.
+    seen: BTreeMap<usize, Head>,
+}
+
+impl PendingMessages {
+    /// Whether nothing was read.
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+
+    /// Whether a message has no place in this commit. What one entry shows stays together.
+    pub fn is_full_for(&self, next: &UnindexedMessage) -> bool {
+        let Some(last) = self.messages.last() else {
+            return false;
+        };
+        let is_same = (last.row, last.entry()) == (next.row, next.entry());
+        !is_same && (self.messages.len() >= MESSAGES || self.bytes + next.bytes > BYTES)
+    }
+
+    /// Adds a message of a log of this generation.
+    pub fn push(&mut self, message: UnindexedMessage, generation: u64) {
+        self.read(message.row, Head::new(generation, message.entry()));
+        self.bytes += message.bytes;
+        self.messages.push(message);
+    }
+
+    /// A row is read so far.
+    pub fn read(&mut self, row: usize, head: Head) {
+        self.seen.insert(row, head);
+    }
+}
+
+impl OwnerIndex {
+    /// The index in this space. One that was made for something else is dropped.
+    pub async fn open(driver: Arc<dyn Driver>, space: Space, roles: String) -> Result<Self> {
+        // Cursors are read before the manifest: chunks that come between count as not there yet.
+        let cursors = cursors(driver.as_ref(), &space).await?;
+        let index = SearchIndex::new(driver.clone(), space.clone(), PageCache::new(CACHE));
+        let snapshot = index.snapshot().await?;
+        let opened = Self {
+            index,
+            driver,
+            space,
+            roles,
+            cursors,
+            incarnation: snapshot
+                .is_stored()
+                .then_some(snapshot.manifest.incarnation),
+        };
+        let mut cursors = opened.cursors.values().map(|stored| &stored.cursor);
+        let is_of_now = snapshot.manifest.terms_version == TERMS_VERSION;
+        if !is_of_now || cursors.clone().any(|cursor| cursor.roles != opened.roles) {
+            return Err(opened.start_over().await);
+        }
+        let is_other = |cursor: &ChatCursor| Some(cursor.incarnation) != opened.incarnation;
+        if cursors.any(is_other) {
+            return Err(opened.has_changed());
+        }
+        Ok(opened)
+    }
+
+    /// How many entries of a log it has read; others may have let it read further than to this head.
+    pub async fn seen(&self, row: &IndexRow, head: Head) -> Result<u64> {
+        let Some(StoredCursor { cursor, .. }) = self.cursors.get(&row.id) else {
+            return Ok(0);
+        };
+        match cursor.generation.cmp(&head.generation) {
+            Ordering::Equal => Ok(cursor.seen),
+            Ordering::Greater => Err(self.has_changed()),
+            Ordering::Less => Err(self.start_over().await),
+        }
+    }
+
+    /// Drops the index; the answer is why the search has to begin again.
+    async fn start_over(&self) -> crate::error::Error {
+        let space = self.space.clone();
+        let dropped = Batch::of([BatchWrite::Remove { space }]);
+        match self.driver.commit(dropped).await {
+            Ok(_) => self.has_changed(),
+            Err(error) => error.into(),
+        }
+    }
+
+    /// Begins it where nobody has. From now on whoever has messages erased takes this beginning away, and with it what is
+    /// about to be added.
+    pub async fn begin(&mut self) -> Result<()> {
+        if self.incarnation.is_none() {
+            let change = self.index.change().await?;
+            self.incarnation = Some(change.manifest.incarnation);
+            change.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Adds messages of these rows.
+    pub async fn add(&mut self, rows: &[IndexRow], pending: PendingMessages) -> Result<()> {
+        let mut change = self.index.change().await?;
+        if Some(change.manifest.incarnation) != self.incarnation {
+            return Err(self.has_changed());
+        }
+        let terms = pending.messages.iter().map(|message| message.terms.clone());
+        let terms: Vec<TermCounts> = terms.collect();
+        let mut first = change.add(&terms, false)?.first;
+        let mut batch = change.batch()?;
+        let mut moved = Vec::new();
+        for (row, head) in &pending.seen {
+            let id = rows[*row].id.clone();
+            let messages = pending.messages.iter().filter(|it| it.row == *row);
+            let messages: Vec<&UnindexedMessage> = messages.collect();
+            let mut cursor = self.cursor(&id, *head);
+            if !messages.is_empty() {
+                let range = range_of(first, &messages);
+                let pointers = messages.iter().map(|message| &message.pointer);
+                let pointers: Vec<&MessagePointer> = pointers.collect();
+                batch.writes.push(set(self.pointers(first), &pointers)?);
+                cursor.ranges.push(range);
+                first += range.totals.chunks;
+            }
+            let (key, before) = (self.cursor_key(&id), self.cursors.get(&id));
+            let version = before.map(|stored| stored.version);
+            batch.checks.push(BatchCheck::version(key.clone(), version));
+            moved.push((batch.writes.len(), id, cursor.clone()));
+            batch.writes.push(set(key, &cursor)?);
+        }
+        let outcomes = self.driver.commit(batch).await?;
+        for (at, id, cursor) in moved {
+            if let Some(WriteOutcome::Applied { version, .. }) = outcomes.get(at) {
+                let version = version.unwrap_or_default();
+                self.cursors.insert(id, StoredCursor { cursor, version });
+            }
+        }
+        for _ in 0..STEPS {
+            if !self.index.keep_up().await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn cursor(&self, id: &str, head: Head) -> ChatCursor {
+        let before = self.cursors.get(id);
+        ChatCursor {
+            incarnation: self.incarnation.unwrap_or_default(),
+            generation: head.generation,
+            seen: head.last,
+            roles: self.roles.clone(),
+            ranges: before.map_or_else(Vec::new, |stored| stored.cursor.ranges.clone()),
+        }
+    }
+
+    /// The chunks of a row's messages.
+    pub fn ranges(&self, row: &IndexRow) -> &[ChunkRange] {
+        let stored = self.cursors.get(&row.id);
+        stored.map_or(&[], |stored| &stored.cursor.ranges)
+    }
+
+    /// The message of a chunk of this range.
+    pub async fn message(&self, range: &ChunkRange, chunk: u32) -> Result<MessagePointer> {
+        let key = self.pointers(range.first);
+        let found = self.driver.get(&key, ValuePart::Whole).await?;
+        let found = found.ok_or_else(|| self.has_changed())?;
+        let pointers: Vec<MessagePointer> = found.value.to()?;
+        let at = (chunk - range.first) as usize;
+        pointers
+            .into_iter()
+            .nth(at)
+            .ok_or_else(|| self.has_changed())
+    }
+
+    fn cursor_key(&self, id: &str) -> ValueKey {
+        self.space.key(format!("{CURSOR}{id}"))
+    }
+
+    fn pointers(&self, first: u32) -> ValueKey {
+        self.space.key(format!("at/{first:010}"))
+    }
+
+    /// Others have changed it during a search.
+    pub fn has_changed(&self) -> crate::error::Error {
+        let changed = StorageError::Conflict {
+            what: "the index of an owner's conversations".to_owned(),
+            expected: "what this search has seen".to_owned(),
+            found: "what others have made of it".to_owned(),
+        };
+        changed.into()
+    }
+}
+
+/// What the names of cursors begin with.
+const CURSOR: &str = "chat/";
+
+async fn cursors(driver: &dyn Driver, space: &Space) -> Result<BTreeMap<String, StoredCursor>> {
+    let pattern = Pattern::parse(&format!("{CURSOR}*"));
+    let mut pages = ValuePages::of(driver, space, pattern, ValuePart::Whole);
+    let mut cursors = BTreeMap::new();
+    while let Some(page) = pages.next().await? {
+        for (name, entry) in page {
+            let id = name[CURSOR.len()..].to_owned();
+            let stored = StoredCursor {
+                cursor: entry.value.to()?,
+                version: entry.version,
+            };
+            cursors.insert(id, stored);
+        }
+    }
+    Ok(cursors)
+}
+
+fn range_of(first: u32, messages: &[&UnindexedMessage]) -> ChunkRange {
+    let lengths = messages.iter().flat_map(|message| message.terms.values());
+    ChunkRange {
+        first,
+        totals: ChunkTotals {
+            chunks: messages.len() as u32,
+            length: lengths.map(|count| u64::from(*count)).sum(),
+        },
+    }
+}
+
+fn set<T: Serialize>(key: ValueKey, value: &T) -> Result<BatchWrite> {
+    let set = Operation::Set(Json::of(value)?.into());
+    Ok(BatchWrite::apply(key, set, None))
+}
