@@ -4,10 +4,14 @@
 mod history;
 mod messages;
 mod owner_index;
+mod sessions;
 mod settings;
 mod unindexed;
 
 pub use messages::{ChatMessageMatch, MessageSearch, search_messages};
+pub use sessions::{
+    ChatMatch, ChatMatches, MessageMatch, SearchedOwners, SessionSearch, search_sessions,
+};
 pub use settings::RecallSettings;
 
 use ambit_search::terms::{Analyzer, Snippet, TermCounts, snippet};

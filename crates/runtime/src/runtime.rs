@@ -18,6 +18,7 @@ use crate::maintenance;
 use crate::mcp;
 use crate::model;
 use crate::process::store::OpenStores;
+use crate::recall::RecallSettings;
 use crate::request::TurnRequest;
 use crate::runtime_core::{RuntimeCore, TemporaryTenants};
 use crate::tool::{ToolServer, Toolbox};
@@ -215,6 +216,11 @@ impl Runtime {
     /// The stored contexts as storage shows them to this caller of its own.
     pub fn contexts_of(&self, caller: &Caller) -> Ambit {
         self.0.loaded().acting_as(caller)
+    }
+
+    /// Whether and what conversations are searched for.
+    pub fn recall(&self) -> RecallSettings {
+        RecallSettings::default()
     }
 
     /// The memory that a request names, its values living as long as the app says.
