@@ -10,7 +10,7 @@ use ambit_storage::clock::Clock;
 use ambit_storage::driver::{self, Driver, DriverOptions, Durability};
 use ambit_storage::operation::Operation;
 use ambit_storage::storage::{Message, UsageRecord};
-use ambit_storage::{Agent, Ambit, Json, LiveAgent, Stores};
+use ambit_storage::{Agent, Ambit, AmbitSettings, Json, LiveAgent, Stores};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +38,7 @@ pub struct Bed {
     pub ambit: Ambit,
     pub driver: Arc<dyn Driver>,
     pub clock: Clock,
+    pub options: DriverOptions,
     _folder: Option<TempDir>,
 }
 
@@ -52,7 +53,8 @@ impl Bed {
         Self {
             ambit: over(driver.clone(), options.clone()),
             driver,
-            clock: options.clock,
+            clock: options.clock.clone(),
+            options,
             _folder: folder,
         }
     }
@@ -148,8 +150,18 @@ impl Bed {
 
 /// An installation over this driver.
 pub fn over(driver: Arc<dyn Driver>, options: DriverOptions) -> Ambit {
+    over_with(driver, options, AmbitSettings::default())
+}
+
+/// The same with these settings.
+pub fn over_with(
+    driver: Arc<dyn Driver>,
+    options: DriverOptions,
+    settings: AmbitSettings,
+) -> Ambit {
     let stores = Stores::builder(options).driver("main", driver);
     Ambit::builder(stores.build().unwrap())
+        .settings(settings)
         .agent(Plain("support"))
         .agent(Plain("sales"))
         .build()

@@ -6,14 +6,15 @@ use ambit_storage::batch::{Batch, ValueEntry, WriteOutcome};
 use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
 use ambit_storage::driver::{Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
 use async_trait::async_trait;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 pub struct Counting {
     behind: Arc<dyn Driver>,
     reads: AtomicU64,
     pages: AtomicU64,
     scans: AtomicU64,
+    written: Mutex<Vec<String>>,
 }
 
 impl Counting {
@@ -23,6 +24,7 @@ impl Counting {
             reads: AtomicU64::new(0),
             pages: AtomicU64::new(0),
             scans: AtomicU64::new(0),
+            written: Mutex::new(Vec::new()),
         }
     }
 
@@ -31,11 +33,18 @@ impl Counting {
         let load = |count: &AtomicU64| count.load(Ordering::SeqCst);
         (load(&self.reads), load(&self.pages), load(&self.scans))
     }
+
+    /// What was written since this was asked last.
+    pub fn written(&self) -> Vec<String> {
+        std::mem::take(&mut *self.written.lock().unwrap())
+    }
 }
 
 #[async_trait]
 impl Driver for Counting {
     async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
+        let writes = batch.writes.iter().map(|write| format!("{write:?}"));
+        self.written.lock().unwrap().extend(writes);
         self.behind.commit(batch).await
     }
 

@@ -15,6 +15,8 @@ mod memory;
 mod messages;
 mod names;
 mod pages;
+mod recall;
+mod recall_erasure;
 mod sight;
 mod spent;
 #[path = "../support/stores.rs"]
@@ -35,6 +37,8 @@ fn main() {
         messages::CASES,
         names::CASES,
         pages::CASES,
+        recall::CASES,
+        recall_erasure::CASES,
         sight::CASES,
         spent::CASES,
     ];
