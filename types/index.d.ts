@@ -92,6 +92,25 @@ export interface TraceNodeOption {
   autoCompleteParent?: boolean;
 }
 
+/** What narrows a search of a memory. */
+export interface MemorySearchOptions {
+  /** At most so many values, up to 100; 10 if not said. */
+  limit?: number;
+  /** What the values must be like: paths into them, and a value, a list of values or operators such as `$gt`. */
+  filter?: Record<string, any>;
+  /** Only keys that match; `*` stands for any text. */
+  pattern?: string;
+}
+
+/** A value that a search of a memory found. */
+export interface MemoryMatch {
+  key: string;
+  value: any;
+  /** From 0 to 1; `null` where no words were asked for. */
+  score: number | null;
+  snippet: string;
+}
+
 /** What `new Context` takes. */
 export interface ContextOptions {
   assistant_id?: string;
@@ -556,6 +575,8 @@ export interface MemoryNamespace {
   ArrayPage(key: string, page: number, size: number): any[];
   /** All items. */
   ArrayAll(key: string): any[];
+  /** The values whose key or texts have any of these words, the best first; with the text `""` all, by key. */
+  Search(text: string, options?: MemorySearchOptions): MemoryMatch[];
 }
 
 /** Deprecated: the same values as `ctx.memory.context`. */

@@ -2,12 +2,14 @@
 //! logs when it is searched; what it does not have yet is read and ranked with it, so that an answer is complete.
 
 mod history;
+mod memory;
 mod messages;
 mod owner_index;
 mod sessions;
 mod settings;
 mod unindexed;
 
+pub use memory::{MemoryMatch, MemorySearch};
 pub use messages::{ChatMessageMatch, MessageSearch, search_messages};
 pub use sessions::{
     ChatMatch, ChatMatches, MessageMatch, SearchedOwners, SessionSearch, search_sessions,

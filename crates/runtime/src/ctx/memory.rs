@@ -2,6 +2,7 @@
 
 use super::{ContextHandle, ScriptCall, ScriptClass, ScriptMethod};
 use crate::error::{Error, Result};
+use crate::recall::MemorySearch;
 use ambit_script::{HostObject, HostValue};
 use ambit_storage::Json;
 use ambit_storage::memory::{Memory, Ttl};
@@ -17,7 +18,7 @@ pub const NAMESPACE: ScriptClass = ScriptClass {
         ("id: string", "The owner's id; empty if there is none."),
         ("space: string", "The namespace's name."),
     ],
-    methods: &[GET_AND_SET, VALUES, NUMBERS, LISTS, ARRAYS],
+    methods: &[GET_AND_SET, VALUES, NUMBERS, LISTS, ARRAYS, SEARCH],
     is_lenient: false,
 };
 
@@ -89,6 +90,11 @@ pub const ARRAYS: &[ScriptMethod] = rows! {
     "ArrayPage(key: string, page: number, size: number): any[]", Some((3, "key, page, and size arguments")), array_page:
         "One page of items; pages count from 1.",
     "ArrayAll(key: string): any[]", KEY, array_all: "All items.",
+};
+
+const SEARCH: &[ScriptMethod] = rows! {
+    "Search(text: string, options?: MemorySearchOptions): MemoryMatch[]", Some((1, "a text argument")), search:
+        "The values whose key or texts have any of these words, the best first; with the text `\"\"` all, by key.",
 };
 
 /// The object of a namespace.
@@ -245,6 +251,39 @@ async fn array_page(call: &ScriptCall<'_>) -> Result<HostValue> {
 
 async fn array_all(call: &ScriptCall<'_>) -> Result<HostValue> {
     many(&memory(call).array_all(key(call)?).await?)
+}
+
+async fn search(call: &ScriptCall<'_>) -> Result<HostValue> {
+    let mut search = MemorySearch::new(call.text(0, "text", "must be a string")?);
+    match call.given(1) {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(options)) => {
+            for (name, value) in options.iter().filter(|(_, value)| !value.is_null()) {
+                search = option(search, name, value)?;
+            }
+        }
+        Some(_) => return Err(Error::invalid("options", "options must be an object")),
+    }
+    let found = search.of(&memory(call)).await?;
+    Ok(Json::of(&found)?.to::<Value>()?.into())
+}
+
+/// One more condition of a search; what is unknown is not read.
+fn option(search: MemorySearch, name: &str, value: &Value) -> Result<MemorySearch> {
+    match name {
+        "limit" => {
+            let limit = value.as_i64();
+            let limit = limit.ok_or_else(|| Error::invalid("limit", "limit must be an integer"))?;
+            search.limit(limit)
+        }
+        "filter" => search.filter(value),
+        "pattern" => {
+            let pattern = value.as_str();
+            let refused = || Error::invalid("pattern", "pattern must be a string");
+            Ok(search.pattern(pattern.ok_or_else(refused)?))
+        }
+        _ => Ok(search),
+    }
 }
 
 /// A value as scripts get it.

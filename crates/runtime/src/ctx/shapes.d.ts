@@ -90,6 +90,25 @@ export interface TraceNodeOption {
   autoCompleteParent?: boolean;
 }
 
+/** What narrows a search of a memory. */
+export interface MemorySearchOptions {
+  /** At most so many values, up to 100; 10 if not said. */
+  limit?: number;
+  /** What the values must be like: paths into them, and a value, a list of values or operators such as `$gt`. */
+  filter?: Record<string, any>;
+  /** Only keys that match; `*` stands for any text. */
+  pattern?: string;
+}
+
+/** A value that a search of a memory found. */
+export interface MemoryMatch {
+  key: string;
+  value: any;
+  /** From 0 to 1; `null` where no words were asked for. */
+  score: number | null;
+  snippet: string;
+}
+
 /** What `new Context` takes. */
 export interface ContextOptions {
   assistant_id?: string;

@@ -14,6 +14,7 @@ mod generated;
 mod globals;
 mod logging;
 mod memory;
+mod memory_search;
 mod messages;
 mod processes;
 mod returned;
