@@ -9,6 +9,7 @@ mod assistants;
 mod authorization;
 mod body;
 pub mod chat;
+mod chat_search;
 mod chats;
 mod connection;
 mod contexts;
@@ -18,6 +19,7 @@ mod health;
 mod http_metrics;
 mod input;
 mod memory;
+mod memory_search;
 mod middleware;
 mod models;
 mod openapi;
@@ -143,6 +145,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::of(RouteAccess::Ruled, contexts::routes),
     RouteGroup::of(RouteAccess::Ruled, events::routes),
     RouteGroup::of(RouteAccess::Ruled, memory::routes),
+    RouteGroup::of(RouteAccess::Ruled, memory_search::routes),
     RouteGroup::of(RouteAccess::Ruled, models::routes),
     RouteGroup::of(RouteAccess::Ruled, traces::routes),
     RouteGroup::of(RouteAccess::Ruled, turn::routes),

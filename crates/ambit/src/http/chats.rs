@@ -1,14 +1,15 @@
 //! Chats and their messages.
 
+use super::chat_search::{self, ChatListResponse, MessageListResponse};
 use super::input::{
     BodyFields, Id, JsonBody, NoQuery, PagedQuery, Path, PathId, Query, Text, Time, filter,
 };
 use super::paging::{self, PageParameters, PageResponse, PageSize};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::chats::{
-    self, ChatFilter, ChatInfo, ChatMessagePage, ChatName, ChatOrder, ChatShare, ChatStatus,
-    MessageFilter,
+    self, ChatFilter, ChatInfo, ChatName, ChatOrder, ChatShare, ChatStatus, MessageFilter,
 };
+use ambit_runtime::recall::{MessageSearch, SessionSearch};
 use ambit_runtime::{Error, turn_location};
 use axum::Json;
 use axum::http::StatusCode;
@@ -45,25 +46,63 @@ struct ChatQuery {
     from: Option<Time>,
     /// Those active before.
     to: Option<Time>,
-    /// What comes first: `last_message_at`, `updated_at`, `created_at` or `sort`.
+    /// What comes first: `last_message_at`, `updated_at`, `created_at` or `sort`; with `q` it is `score`.
     order_by: Option<Text>,
+    /// Those in which one of these words was said, the best first.
+    q: Option<Text>,
+    /// With `q`: only those of this person, for callers without constraints.
+    user_id: Option<Id>,
 }
 
 /// The caller's chats, and those that others share with them.
 #[utoipa::path(get, path = "/chat/sessions", tag = "chats", params(ChatQuery, PageParameters),
-    responses((status = 200, description = "A page of chats", body = PageResponse<ChatInfo>), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "A page of chats", body = ChatListResponse), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn list_chats(
     ApiCaller { server, who }: ApiCaller,
     listed: PagedQuery<ChatQuery>,
-) -> Result<Json<PageResponse<ChatInfo>>, HttpError> {
+) -> Result<Json<ChatListResponse>, HttpError> {
     let PagedQuery { query, paging } = listed;
-    let order = query.order_by.as_ref();
-    let filter = filter!(ChatFilter from query: assistant_id keywords from to;
-        order: order.map_or(Ok(ChatOrder::default()), |name| ChatOrder::parse(&name.0))?,
+    let order = chat_order(&query)?;
+    let text = query.q;
+    let filter = filter!(ChatFilter from query: assistant_id keywords from to user_id;
+        order: order,
         status: query.status);
+    let window = paging.window();
+    if let Some(Text(text)) = &text {
+        let filter = &filter;
+        let search = SessionSearch {
+            text,
+            filter,
+            window,
+        };
+        let found = chat_search::chats(&server, &who, search, paging).await?;
+        return Ok(Json(found));
+    }
     let ambit = server.runtime.contexts(&who);
-    let part = chats::list(&ambit, &who, &filter, paging.window()).await?;
-    Ok(Json(paging.listing(part)))
+    let part = chats::list(&ambit, &who, &filter, window).await?;
+    Ok(Json(ChatListResponse::listed(part, paging)))
+}
+
+/// The order that is asked for. What was searched for comes by its score.
+fn chat_order(query: &ChatQuery) -> Result<ChatOrder, Error> {
+    let name = query.order_by.as_ref().map(|name| name.0.as_str());
+    match (name, &query.q) {
+        (None | Some("score"), Some(_)) => Ok(ChatOrder::default()),
+        (Some(name), Some(_)) => {
+            let message = format!("order_by cannot be {name:?} with q, whose order is score");
+            Err(Error::invalid("order_by", message))
+        }
+        (Some("score"), None) => {
+            let message = "order_by cannot be \"score\" without q, the words to look for";
+            Err(Error::invalid("order_by", message))
+        }
+        (_, None) if query.user_id.is_some() => {
+            let message = "user_id needs q, the words to look for in this person's chats";
+            Err(Error::invalid("user_id", message))
+        }
+        (Some(name), None) => ChatOrder::parse(name),
+        (None, None) => Ok(ChatOrder::default()),
+    }
 }
 
 /// Which of the chats with one name.
@@ -162,17 +201,19 @@ struct MessageQuery {
     kind: Option<Text>,
     /// Only those of this turn.
     request_id: Option<Id>,
+    /// Only those that have one of these words, the best first.
+    q: Option<Text>,
 }
 
 /// The messages of a chat, oldest first: the last ones, or those before or behind a `sequence`.
 #[utoipa::path(get, path = "/chat/sessions/{chat_id}/messages", tag = "chats", params(("chat_id" = Id, Path), MessageQuery),
-    responses((status = 200, description = "The messages, and where those behind them are", body = ChatMessagePage),
+    responses((status = 200, description = "The messages, and where those behind them are", body = MessageListResponse),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn list_chat_messages(
     ApiCaller { server, who }: ApiCaller,
     PathId(chat_id): PathId,
     Query(query): Query<MessageQuery>,
-) -> Result<Json<ChatMessagePage>, HttpError> {
+) -> Result<Json<MessageListResponse>, HttpError> {
     let filter = MessageFilter {
         before: query.before,
         after: query.after,
@@ -181,10 +222,18 @@ async fn list_chat_messages(
         kind: query.kind.map(|kind| kind.0),
         request_id: query.request_id.map(|id| id.0),
     };
-    let ambit = server.runtime.contexts(&who);
     let name = name(&chat_id, query.assistant_id.as_ref());
+    if let Some(Text(text)) = &query.q {
+        let search = MessageSearch {
+            chat: name,
+            text,
+            filter: &filter,
+        };
+        return Ok(Json(chat_search::messages(&server, &who, search).await?));
+    }
+    let ambit = server.runtime.contexts(&who);
     let found = chats::messages(&ambit, &who, name, &filter).await?;
-    Ok(Json(found))
+    Ok(Json(found.into()))
 }
 
 /// The references of a turn.

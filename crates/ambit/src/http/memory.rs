@@ -52,18 +52,18 @@ impl BodyFields for NewValue {}
 
 /// The caller's own memory, or their team's.
 #[derive(Deserialize, IntoParams)]
-struct OwnSpace {
+pub(super) struct OwnSpace {
     /// `user` or `team`.
-    space: String,
+    pub space: String,
 }
 
 /// Somebody's memory.
 #[derive(Deserialize, IntoParams)]
-struct OwnedSpace {
+pub(super) struct OwnedSpace {
     /// `user`, `team` or `chat`.
-    space: String,
+    pub space: String,
     /// The user, the team or the chat.
-    owner: Id,
+    pub owner: Id,
 }
 
 /// A value of the caller's own memory.

@@ -25,10 +25,12 @@ POST /agents/:assistant_id/chat/completions | /agents/anns/chat/completions | ow
 
 GET /chat/sessions | /chat/sessions?pagesize=100 | caller | shows
 GET /chat/sessions | /chat/sessions?keywords=canar&order_by=sort | caller | shows
+GET /chat/sessions | /chat/sessions?q=canar* | caller | shows
 GET /chat/sessions/:chat_id | /chat/sessions/{chat} | guest 200 | shows
 PUT /chat/sessions/:chat_id | /chat/sessions/{chat} | guest 200 | sort
 DELETE /chat/sessions/:chat_id | /chat/sessions/{chat} | guest 204
 GET /chat/sessions/:chat_id/messages | /chat/sessions/{chat}/messages | guest 200 | shows
+GET /chat/sessions/:chat_id/messages | /chat/sessions/{chat}/messages?q=canar* | guest 200 | shows
 GET /chat/references/:request_id | /chat/references/{request} | guest 200
 GET /chat/references/:request_id/:index | /chat/references/{request}/1 | nobody
 GET /chat/requests/:request_id | /chat/requests/{request} | guest 200 | shows
@@ -53,6 +55,9 @@ GET /memory/:space | /memory/team | caller
 GET /memory/:space/:owner | /memory/chat/{chat} | guest 200 | shows
 GET /memory/:space/:owner | /memory/user/ann | namesake | shows
 GET /memory/:space/:owner | /memory/team/red | team
+GET /memory/:space/search | /memory/user/search | caller
+GET /memory/:space/:owner/search | /memory/chat/{chat}/search | guest 200 | shows
+GET /memory/:space/:owner/search | /memory/user/ann/search?q=canar* | owner 200 | shows
 GET /memory/:space/keys/:key | /memory/user/keys/never | nobody
 PUT /memory/:space/keys/:key | /memory/user/keys/mine | caller | value
 DELETE /memory/:space/keys/:key | /memory/user/keys/mine | caller
