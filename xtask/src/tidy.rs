@@ -165,6 +165,7 @@ mod tests {
         let expected = [
             "ambit",
             "extract",
+            "knowledge",
             "quickjs-heap",
             "runtime",
             "script",

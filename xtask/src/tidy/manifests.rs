@@ -19,6 +19,10 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         &[&["ambit", "ambit-runtime*", "ambit-script*"], ENGINE, HTTP],
     ),
     (
+        "knowledge",
+        &[&["ambit", "ambit-runtime*", "ambit-script*"], ENGINE, HTTP],
+    ),
+    (
         "script",
         &[&["ambit", "ambit-runtime*", "ambit-storage*"], HTTP],
     ),
