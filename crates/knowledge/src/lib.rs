@@ -3,9 +3,14 @@
 mod chunk;
 mod collection;
 mod document;
+mod embedder;
 mod error;
+mod files;
 mod job;
+mod query;
 mod reach;
+mod settings;
+mod sources;
 
 pub use chunk::{ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};
 pub use collection::{
@@ -17,6 +22,11 @@ pub use document::{
     AcceptedDocument, Document, DocumentAccess, DocumentStatus, DocumentUpdate, NewContent,
     NewDocument,
 };
+pub use embedder::{Embedder, EmbeddingFailure, EmbeddingPayer, EmbeddingRequest, Embeddings};
 pub use error::{KnowledgeError, Result, Size};
+pub use files::{CollectionFiles, FileEntry, SyncReport};
 pub use job::{Job, JobKind, JobStatus};
+pub use query::{KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
 pub use reach::KnowledgeReach;
+pub use settings::{KnowledgeLimits, KnowledgeSettings};
+pub use sources::{FetchedPage, ForeignExtractor, ForeignFile, PageFetcher};

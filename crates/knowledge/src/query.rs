@@ -1,0 +1,76 @@
+//! What is searched for, and what is found.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A search over collections.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnowledgeQuery {
+    /// What is looked for.
+    pub query: String,
+    /// The ids of the collections that are searched.
+    pub collections: Vec<String>,
+    /// Only in this document.
+    pub document_id: Option<String>,
+    /// A filter on metadata.
+    pub metadata: Option<Value>,
+    /// Vectors less similar than this find nothing, 0 to 1.
+    pub threshold: f64,
+    /// At most so many items.
+    pub limit: usize,
+    /// Whether a query counts towards the tenant's queries of a second. Those of a turn are bounded by it.
+    pub is_counted: bool,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct KnowledgeAnswer {
+    /// The best first.
+    pub items: Vec<KnowledgeItem>,
+    /// What did not fail and differs.
+    pub notes: Vec<String>,
+    /// Why nothing could be searched.
+    pub error: Option<String>,
+}
+
+/// A chunk that was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KnowledgeItem {
+    /// Its document.
+    pub document_id: String,
+    /// Its collection.
+    pub collection: String,
+    /// The chunk.
+    pub chunk_id: String,
+    /// The headings above it.
+    pub heading: Vec<String>,
+    /// The page on which it begins.
+    pub page: Option<u32>,
+    /// Its characters in the document's text.
+    pub range: [u64; 2],
+    /// How well it fits, 0 to 1.
+    pub score: f64,
+    /// The title of its document.
+    pub title: String,
+    /// Its text.
+    pub content: String,
+    /// Where its document was fetched, or nothing.
+    pub url: String,
+    /// The chunk's metadata, and `ranking`.
+    pub metadata: Map<String, Value>,
+}
+
+impl KnowledgeQuery {
+    /// Looks for this in some collections, with all else as it is by default.
+    pub fn new(query: impl Into<String>, collections: &[&str]) -> Self {
+        Self {
+            query: query.into(),
+            collections: collections.iter().map(|&id| id.to_owned()).collect(),
+            document_id: None,
+            metadata: None,
+            threshold: 0.7,
+            limit: 10,
+            is_counted: true,
+        }
+    }
+}
