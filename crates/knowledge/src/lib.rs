@@ -7,10 +7,14 @@ mod embedder;
 mod error;
 mod files;
 mod job;
+mod names;
+mod opinion;
 mod query;
 mod reach;
+mod records;
 mod settings;
 mod sources;
+mod stored;
 
 pub use chunk::{ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};
 pub use collection::{

@@ -132,6 +132,38 @@ impl Space {
         Self::new(DEFAULT_TENANT, "i:keys")
     }
 
+    /// The collections of a tenant, and which documents they have; without a tenant those that are files of the app.
+    pub fn collections(tenant: Option<&str>) -> Self {
+        Self::knowledge(tenant, "collections")
+    }
+
+    /// What one collection keeps of its documents, by a key that no other collection ever has.
+    pub fn collection(tenant: Option<&str>, key: &str) -> Self {
+        Self::knowledge(tenant, &format!("collection/{}", part('n', key)))
+    }
+
+    /// One of the indexes of a collection.
+    pub fn collection_index(tenant: Option<&str>, key: &str, version: u32) -> Self {
+        Self::knowledge(tenant, &format!("index/{version}/{}", part('n', key)))
+    }
+
+    /// The jobs of a tenant's collections.
+    pub fn knowledge_jobs(tenant: Option<&str>) -> Self {
+        Self::knowledge(tenant, "jobs")
+    }
+
+    /// The collections of all tenants that have something to be done.
+    pub fn knowledge_work() -> Self {
+        Self::new(DEFAULT_TENANT, "i:knowledge")
+    }
+
+    fn knowledge(tenant: Option<&str>, path: &str) -> Self {
+        match tenant {
+            Some(tenant) => Self::new(tenant, format!("k:{path}")),
+            None => Self::new(DEFAULT_TENANT, format!("k:app/{path}")),
+        }
+    }
+
     /// Which storages are on their way from one driver to another, by the id of their index rows.
     pub(crate) fn moves() -> Self {
         Self::new(DEFAULT_TENANT, "i:moves")

@@ -1,0 +1,172 @@
+//! What the values of a collection are called. Ids of documents are in no name: a name is a digest where it must be found by
+//! an id, and else a number or an id that says nothing.
+
+use ambit_storage::address::{Space, ValueKey, digest};
+use serde::{Deserialize, Serialize};
+
+/// Where one collection keeps everything. A collection that is made anew under an old id has another key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct CollectionPlace {
+    /// Its tenant; none where it is a file of the app.
+    pub tenant: Option<String>,
+    /// Its id.
+    pub id: String,
+    /// By chance.
+    pub key: String,
+}
+
+/// The name of a document within its collection: what its id is hashed to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct DocumentKey(String);
+
+pub(crate) const DOCUMENTS: &str = "document/";
+pub(crate) const ERASURES: &str = "erase/";
+pub(crate) const OPINIONS: &str = "opinions/";
+pub(crate) const VECTORS: &str = "vectors/";
+pub(crate) const QUEUE: &str = "queue/";
+
+impl DocumentKey {
+    /// Of a document with this id.
+    pub fn of(id: &str) -> Self {
+        let mut name = digest(&[id]);
+        name.truncate(32);
+        Self(name)
+    }
+
+    /// Of what follows [`DOCUMENTS`] or the like.
+    pub fn named(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What is known of a collection, by its id.
+pub(crate) fn collection(tenant: Option<&str>, id: &str) -> ValueKey {
+    Space::collections(tenant).key(format!("{COLLECTIONS}{id}"))
+}
+
+pub(crate) const COLLECTIONS: &str = "collection/";
+
+/// Which collection has a document, by the document's id.
+pub(crate) fn document_place(tenant: Option<&str>, id: &str) -> ValueKey {
+    Space::collections(tenant).key(format!("{DOCUMENTS}{}", DocumentKey::of(id).as_str()))
+}
+
+/// The sums of what a tenant has.
+pub(crate) fn tenant_sums(tenant: Option<&str>) -> ValueKey {
+    Space::collections(tenant).key("sums")
+}
+
+impl CollectionPlace {
+    fn space(&self) -> Space {
+        Space::collection(self.tenant.as_deref(), &self.key)
+    }
+
+    /// Whose holder works on the collection.
+    pub fn lease(&self) -> ValueKey {
+        self.space().lease()
+    }
+
+    /// Whose holder compares the collection with its files.
+    pub fn files_lease(&self) -> ValueKey {
+        Space::collection(self.tenant.as_deref(), &format!("{}.files", self.key)).lease()
+    }
+
+    /// All but its indexes.
+    pub fn values(&self) -> Space {
+        self.space()
+    }
+
+    pub fn index(&self, version: u32) -> Space {
+        Space::collection_index(self.tenant.as_deref(), &self.key, version)
+    }
+
+    /// That there is something to be done.
+    pub fn work(&self) -> ValueKey {
+        Space::knowledge_work().key(&self.key)
+    }
+
+    pub fn job(&self, id: &str) -> ValueKey {
+        Space::knowledge_jobs(self.tenant.as_deref()).key(id)
+    }
+
+    /// Counts the changes of what can be found, and by whom.
+    pub fn changes(&self) -> ValueKey {
+        self.space().key("changes")
+    }
+
+    /// The sums of what the collection has.
+    pub fn sums(&self) -> ValueKey {
+        self.space().key("sums")
+    }
+
+    pub fn document(&self, document: &DocumentKey) -> ValueKey {
+        self.space()
+            .key(format!("{DOCUMENTS}{}", document.as_str()))
+    }
+
+    /// Where the chunks of a document are in an index.
+    pub fn content(&self, version: u32, document: &DocumentKey) -> ValueKey {
+        let name = format!("{}{}", content_prefix(version), document.as_str());
+        self.space().key(name)
+    }
+
+    /// A chunk by its number in an index.
+    pub fn chunk(&self, version: u32, number: u32) -> ValueKey {
+        self.space().key(format!("chunk/{version}/{number:08x}"))
+    }
+
+    /// A stretch of what was read of a document.
+    pub fn text(&self, text: &str, block: u32) -> ValueKey {
+        self.space().key(format!("text/{text}/{block:04x}"))
+    }
+
+    /// A stretch of an upload.
+    pub fn source(&self, job: &str, block: u32) -> ValueKey {
+        self.space().key(format!("source/{job}/{block:04x}"))
+    }
+
+    /// What a job has put aside for a document and not shown yet.
+    pub fn staged(&self, job: &str) -> ValueKey {
+        self.space().key(format!("staged/{job}"))
+    }
+
+    pub fn queued(&self, job: &str) -> ValueKey {
+        self.space().key(format!("{QUEUE}{job}"))
+    }
+
+    pub fn erasure(&self, id: &str) -> ValueKey {
+        self.space().key(format!("{ERASURES}{id}"))
+    }
+
+    /// That the vectors of a document are to be made.
+    pub fn vector_task(&self, document: &DocumentKey) -> ValueKey {
+        self.space().key(format!("{VECTORS}{}", document.as_str()))
+    }
+
+    /// What is thought of the chunks of a document, where that is anything.
+    pub fn opinions(&self, document: &DocumentKey) -> ValueKey {
+        self.space().key(format!("{OPINIONS}{}", document.as_str()))
+    }
+
+    /// The vote of a user on a chunk.
+    pub fn vote(&self, document: &DocumentKey, chunk: &str, user: &str) -> ValueKey {
+        let prefix = votes_prefix(document, Some(chunk));
+        self.space().key(format!("{prefix}{}", digest(&[user])))
+    }
+}
+
+/// The beginning of the names of what documents have in an index.
+pub(crate) fn content_prefix(version: u32) -> String {
+    format!("content/{version}/")
+}
+
+/// The beginning of the names of the votes on a chunk, or on all chunks of a document.
+pub(crate) fn votes_prefix(document: &DocumentKey, chunk: Option<&str>) -> String {
+    let all = format!("vote/{}/", document.as_str());
+    chunk.map_or(all.clone(), |chunk| format!("{all}{chunk}/"))
+}

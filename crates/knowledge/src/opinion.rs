@@ -1,0 +1,44 @@
+//! What is stored of what people and apps think of chunks.
+
+use crate::chunk::ChunkVote;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What is thought of the chunks of a document, by their ids. Those of which nothing is thought are left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct OpinionsRecord {
+    pub chunks: BTreeMap<String, ChunkOpinion>,
+}
+
+/// What is thought of a chunk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ChunkOpinion {
+    pub weight: f64,
+    pub positive: u64,
+    pub negative: u64,
+    pub hit: u64,
+    pub score: Option<f64>,
+    pub dimensions: Map<String, Value>,
+}
+
+impl Default for ChunkOpinion {
+    fn default() -> Self {
+        Self {
+            weight: 1.0,
+            positive: 0,
+            negative: 0,
+            hit: 0,
+            score: None,
+            dimensions: Map::new(),
+        }
+    }
+}
+
+/// A vote and whose it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct VoteRecord {
+    pub user: String,
+    pub vote: ChunkVote,
+}

@@ -1,0 +1,105 @@
+//! Values as they are stored, and the writes that change them.
+
+use ambit_storage::address::ValueKey;
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
+use ambit_storage::driver::{Driver, ValuePart};
+use ambit_storage::operation::{Operation, SumsRow};
+use ambit_storage::{Json, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+/// A value with the version by which a change finds out that somebody else was there first.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredRecord<T> {
+    pub key: ValueKey,
+    pub value: T,
+    pub version: u64,
+}
+
+impl<T: Serialize> StoredRecord<T> {
+    /// Holds as long as nobody has changed the value.
+    pub fn check(&self) -> BatchCheck {
+        BatchCheck::version(self.key.clone(), Some(self.version))
+    }
+
+    /// Writes the value as it is now.
+    pub fn put(&self) -> Result<BatchWrite> {
+        put(self.key.clone(), &self.value)
+    }
+}
+
+/// Reads a value.
+pub(crate) async fn get<T: DeserializeOwned>(
+    driver: &dyn Driver,
+    key: ValueKey,
+) -> Result<Option<StoredRecord<T>>> {
+    let Some(entry) = driver.get(&key, ValuePart::Whole).await? else {
+        return Ok(None);
+    };
+    Ok(Some(StoredRecord {
+        value: entry.value.to()?,
+        version: entry.version,
+        key,
+    }))
+}
+
+/// Sets a value.
+pub(crate) fn put<T: Serialize + ?Sized>(key: ValueKey, value: &T) -> Result<BatchWrite> {
+    let set = Operation::Set(Json::of(value)?.into());
+    Ok(BatchWrite::apply(key, set, None))
+}
+
+/// Deletes a value.
+pub(crate) fn delete(key: ValueKey) -> BatchWrite {
+    BatchWrite::apply(key, Operation::Del, None)
+}
+
+/// Whole numbers by name, which are added to without being read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sums {
+    /// Of their value; `None` where nothing has been added yet.
+    pub version: Option<u64>,
+    sums: BTreeMap<String, i64>,
+}
+
+impl Sums {
+    pub async fn read(driver: &dyn Driver, key: ValueKey) -> Result<Self> {
+        let stored = get::<SumsRow>(driver, key).await?;
+        Ok(stored.map_or_else(Self::default, |stored| Self {
+            version: Some(stored.version),
+            sums: stored.value.sums,
+        }))
+    }
+
+    pub fn get(&self, name: &str) -> u64 {
+        let sum = self.sums.get(name).copied().unwrap_or_default();
+        u64::try_from(sum).unwrap_or_default()
+    }
+}
+
+/// Adds to sums.
+pub(crate) fn add_to_sums(key: ValueKey, add: &[(&str, i64)]) -> Result<BatchWrite> {
+    let mut sums = BTreeMap::new();
+    for (name, by) in add {
+        *sums.entry((*name).to_owned()).or_default() += by;
+    }
+    let labels = Json::of(&())?;
+    let tally = Operation::Tally { labels, add: sums };
+    Ok(BatchWrite::apply(key, tally, None))
+}
+
+/// Counts one more.
+pub(crate) fn count_one(key: ValueKey) -> BatchWrite {
+    BatchWrite::apply(key, Operation::Incr(1.into()), None)
+}
+
+/// A batch with these conditions.
+pub(crate) fn checked(
+    checks: impl IntoIterator<Item = BatchCheck>,
+    writes: impl IntoIterator<Item = BatchWrite>,
+) -> Batch {
+    let mut batch = Batch::of(writes);
+    batch.checks.extend(checks);
+    batch
+}
