@@ -1,5 +1,6 @@
 //! Collections of documents: read, cut into chunks, indexed and searched, over any store.
 
+mod base;
 mod chunk;
 mod collection;
 mod document;
@@ -16,6 +17,7 @@ mod settings;
 mod sources;
 mod stored;
 
+pub use base::KnowledgeBase;
 pub use chunk::{ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};
 pub use collection::{
     ChunkLengths, Collection, CollectionEmbedding, CollectionShare, CollectionSource,

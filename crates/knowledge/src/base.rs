@@ -1,0 +1,124 @@
+//! The knowledge base: collections, documents, search and jobs over one store.
+
+mod lookup;
+mod query_rate;
+mod query_vectors;
+mod table;
+
+
+use crate::error::KnowledgeError;
+use crate::names::CollectionPlace;
+use crate::settings::KnowledgeSettings;
+use ambit_search::index::{PageCache, SearchIndex};
+use ambit_storage::Error;
+use ambit_storage::driver::Driver;
+use query_rate::QueryRate;
+use query_vectors::QueryVectors;
+use std::sync::Arc;
+use std::time::Duration;
+use table::TableCache;
+use tokio::sync::{Mutex, Notify};
+
+/// How often a change that meets others is done again.
+const TRIES: u32 = 64;
+
+/// Collections of documents over one store. Clones are the same one.
+#[derive(Clone)]
+pub struct KnowledgeBase {
+    pub(crate) shared: Arc<KnowledgeShared>,
+}
+
+/// What the clones of a knowledge base share.
+pub(crate) struct KnowledgeShared {
+    pub settings: KnowledgeSettings,
+    /// Something is to be done.
+    pub wake: Notify,
+    pages: Arc<PageCache>,
+    tables: TableCache,
+    rate: QueryRate,
+    query_vectors: QueryVectors,
+    /// Uploads of this process go one by one, so that they do not meet each other at the sums of their tenant.
+    intake: Mutex<()>,
+}
+
+impl KnowledgeBase {
+    /// Works over a store. Documents are read and erased where [`start`](Self::start) was called, on this node or another.
+    pub fn open(settings: KnowledgeSettings) -> Self {
+        let (tables, pages) = (settings.memory / 4, settings.memory - settings.memory / 4);
+        let shared = KnowledgeShared {
+            pages: PageCache::new(pages),
+            tables: TableCache::new(tables),
+            rate: QueryRate::default(),
+            query_vectors: QueryVectors::default(),
+            wake: Notify::new(),
+            intake: Mutex::new(()),
+            settings,
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    pub(crate) fn driver(&self) -> &dyn Driver {
+        self.shared.settings.driver.as_ref()
+    }
+
+    /// What it works with.
+    pub fn settings(&self) -> &KnowledgeSettings {
+        &self.shared.settings
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        self.settings().clock.now()
+    }
+
+    pub(crate) fn index(&self, place: &CollectionPlace, version: u32) -> SearchIndex {
+        SearchIndex::new(
+            self.settings().driver.clone(),
+            place.index(version),
+            self.shared.pages.clone(),
+        )
+    }
+}
+
+/// Whether something else was written first, so that it is to be done again from its beginning.
+pub(crate) fn is_race(error: &KnowledgeError) -> bool {
+    matches!(error, KnowledgeError::Store(Error::Conflict { .. }))
+}
+
+/// Does a change, given as an `async` block, again as long as it meets others. A function that takes an async closure would do,
+/// but for its future, which no compiler yet knows to be `Send`.
+macro_rules! retried {
+    ($change:expr) => {{
+        let mut race = $crate::base::RaceRetry::default();
+        loop {
+            let done: $crate::error::Result<_> = $change.await;
+            match done {
+                Err(error) if race.is_lost(&error) => race.pause().await,
+                done => break done,
+            }
+        }
+    }};
+}
+pub(crate) use retried;
+
+/// How often a change has met others.
+#[derive(Default)]
+pub(crate) struct RaceRetry {
+    tries: u32,
+}
+
+impl RaceRetry {
+    /// Whether somebody else was first, so that it is to be done again.
+    pub fn is_lost(&mut self, error: &KnowledgeError) -> bool {
+        self.tries += 1;
+        is_race(error) && self.tries <= TRIES
+    }
+
+    /// Waits for a moment, longer each time, by chance: those who have met must not meet again.
+    pub async fn pause(&self) {
+        let most = 1 << self.tries.min(6);
+        let pause = rand::random_range(0..=most);
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+    }
+}

@@ -1,0 +1,257 @@
+//! What of a collection can be found: its documents, as of one moment, kept in memory until something has changed.
+
+use super::KnowledgeBase;
+use crate::error::Result;
+use crate::names::{CollectionPlace, DOCUMENTS, OPINIONS, content_prefix};
+use crate::opinion::OpinionsRecord;
+use crate::records::{ContentRecord, DocumentRecord};
+use ambit_storage::Error;
+use ambit_storage::driver::{ValuePages, ValuePart};
+use ambit_storage::pattern::Pattern;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How often a reader begins again because others write.
+const TRIES: usize = 64;
+/// Where more has changed, all is read anew.
+const SINGLE_READS: usize = 64;
+
+/// The documents of a collection that can be found, by one of its indexes.
+#[derive(Default)]
+pub(super) struct DocumentTable {
+    /// How often the collection had changed.
+    pub changes: Option<u64>,
+    pub entries: Vec<TableEntry>,
+    /// Ascending by their first chunks.
+    ranges: Vec<TableRange>,
+    documents: HashMap<String, Versioned<DocumentRecord>>,
+    contents: HashMap<String, Versioned<ContentRecord>>,
+    opinions: HashMap<String, Versioned<OpinionsRecord>>,
+    bytes: u64,
+}
+
+/// A document that can be found.
+pub(super) struct TableEntry {
+    pub record: Arc<DocumentRecord>,
+    pub content: Arc<ContentRecord>,
+    /// What is thought of its chunks, where that is anything.
+    pub opinions: Option<Arc<OpinionsRecord>>,
+}
+
+/// Chunks of a document side by side.
+struct TableRange {
+    first: u32,
+    count: u32,
+    entry: usize,
+    /// The place of the first of them in the document.
+    place: u32,
+}
+
+/// A chunk of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChunkPlace {
+    pub entry: usize,
+    /// Its place in its document.
+    pub place: u32,
+}
+
+/// A value as it was read.
+struct Versioned<T> {
+    version: u64,
+    value: Arc<T>,
+}
+
+/// The tables of the collections that were used last, up to a number of bytes.
+pub(super) struct TableCache(Cache<TableId, Arc<DocumentTable>, TableWeight>);
+
+type TableId = (CollectionPlace, u32);
+
+#[derive(Clone)]
+struct TableWeight;
+
+impl Weighter<TableId, Arc<DocumentTable>> for TableWeight {
+    fn weight(&self, _: &TableId, table: &Arc<DocumentTable>) -> u64 {
+        table.bytes + 256
+    }
+}
+
+impl TableCache {
+    pub fn new(bytes: u64) -> Self {
+        Self(Cache::with_weighter(1024, bytes, TableWeight))
+    }
+}
+
+impl KnowledgeBase {
+    /// What can be found of a collection now.
+    pub(super) async fn table(
+        &self,
+        place: &CollectionPlace,
+        version: u32,
+    ) -> Result<Arc<DocumentTable>> {
+        let id = (place.clone(), version);
+        let mut known = self.shared.tables.0.get(&id);
+        for _ in 0..TRIES {
+            let changes = self.changes(place).await?;
+            if let Some(known) = known.as_ref().filter(|known| known.changes == changes) {
+                return Ok(known.clone());
+            }
+            let read = self.read_table(place, version, known.as_deref()).await?;
+            let table = Arc::new(DocumentTable { changes, ..read });
+            if self.changes(place).await? == changes {
+                self.shared.tables.0.insert(id, table.clone());
+                return Ok(table);
+            }
+            // What was read is not of one moment, but most of it is there.
+            known = Some(table);
+        }
+        Err(Error::Busy {
+            what: format!("collection \"{}\"", place.id),
+            reason: "it changes faster than it can be read".to_owned(),
+        }
+        .into())
+    }
+
+    /// The number of changes of what can be found in a collection.
+    pub(super) async fn changes(&self, place: &CollectionPlace) -> Result<Option<u64>> {
+        let key = place.changes();
+        let entry = self.driver().get(&key, ValuePart::Nothing).await?;
+        Ok(entry.map(|entry| entry.version))
+    }
+
+    async fn read_table(
+        &self,
+        place: &CollectionPlace,
+        version: u32,
+        known: Option<&DocumentTable>,
+    ) -> Result<DocumentTable> {
+        let nothing = DocumentTable::default();
+        let known = known.unwrap_or(&nothing);
+        let prefix = content_prefix(version);
+        let contents = self.newest(place, &prefix, &known.contents).await?;
+        let documents = self.newest(place, DOCUMENTS, &known.documents).await?;
+        let opinions = self.newest(place, OPINIONS, &known.opinions).await?;
+        let mut table = DocumentTable {
+            documents,
+            contents,
+            opinions,
+            ..DocumentTable::default()
+        };
+        table.join();
+        Ok(table)
+    }
+
+    /// The values whose names begin so; those that have not changed are not read again.
+    async fn newest<T: DeserializeOwned>(
+        &self,
+        place: &CollectionPlace,
+        prefix: &str,
+        known: &HashMap<String, Versioned<T>>,
+    ) -> Result<HashMap<String, Versioned<T>>> {
+        let mut newest = HashMap::new();
+        let mut missing = Vec::new();
+        if !known.is_empty() {
+            for (name, entry) in self.values(place, prefix, ValuePart::Nothing).await? {
+                match known
+                    .get(&name)
+                    .filter(|known| known.version == entry.version)
+                {
+                    Some(same) => {
+                        newest.insert(name, same.clone());
+                    }
+                    None => missing.push(name),
+                }
+            }
+        }
+        if known.is_empty() || missing.len() > SINGLE_READS {
+            for (name, entry) in self.values(place, prefix, ValuePart::Whole).await? {
+                newest.insert(name, Versioned::of(&entry)?);
+            }
+            return Ok(newest);
+        }
+        for name in missing {
+            let key = place.values().key(format!("{prefix}{name}"));
+            if let Some(entry) = self.driver().get(&key, ValuePart::Whole).await? {
+                newest.insert(name, Versioned::of(&entry)?);
+            }
+        }
+        Ok(newest)
+    }
+
+    async fn values(
+        &self,
+        place: &CollectionPlace,
+        prefix: &str,
+        part: ValuePart,
+    ) -> Result<Vec<(String, ambit_storage::batch::ValueEntry)>> {
+        let space = place.values();
+        let pattern = Pattern::parse(&format!("{prefix}*"));
+        let mut pages = ValuePages::of(self.driver(), &space, pattern, part);
+        let mut values = Vec::new();
+        while let Some(page) = pages.next().await? {
+            let named = page.into_iter();
+            values.extend(named.map(|(name, entry)| (name[prefix.len()..].to_owned(), entry)));
+        }
+        Ok(values)
+    }
+}
+
+impl<T: DeserializeOwned> Versioned<T> {
+    fn of(entry: &ambit_storage::batch::ValueEntry) -> Result<Self> {
+        Ok(Self {
+            version: entry.version,
+            value: Arc::new(entry.value.to()?),
+        })
+    }
+}
+
+impl<T> Clone for Versioned<T> {
+    fn clone(&self) -> Self {
+        Self {
+            version: self.version,
+            value: self.value.clone(),
+        }
+    }
+}
+
+impl DocumentTable {
+    /// Makes the entries of what was read.
+    fn join(&mut self) {
+        for (name, content) in &self.contents {
+            let Some(record) = self.documents.get(name) else {
+                continue;
+            };
+            let (mut place, entry) = (0, self.entries.len());
+            for range in &content.value.ranges {
+                self.ranges.push(TableRange {
+                    first: range.first,
+                    count: range.totals.chunks,
+                    entry,
+                    place,
+                });
+                place += range.totals.chunks;
+            }
+            self.bytes += 1024 + 32 * u64::from(place);
+            let opinions = self.opinions.get(name);
+            self.entries.push(TableEntry {
+                record: record.value.clone(),
+                content: content.value.clone(),
+                opinions: opinions.map(|opinions| opinions.value.clone()),
+            });
+        }
+        self.ranges.sort_unstable_by_key(|range| range.first);
+    }
+
+    /// Where a chunk with this number is.
+    pub fn find(&self, number: u32) -> Option<ChunkPlace> {
+        let passed = self.ranges.partition_point(|range| range.first <= number);
+        let range = self.ranges.get(passed.checked_sub(1)?)?;
+        let at = number - range.first;
+        (at < range.count).then_some(ChunkPlace {
+            entry: range.entry,
+            place: range.place + at,
+        })
+    }
+}
