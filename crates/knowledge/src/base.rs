@@ -1,10 +1,17 @@
 //! The knowledge base: collections, documents, search and jobs over one store.
 
+mod collections;
+mod documents;
+mod jobs;
 mod lookup;
 mod query_rate;
 mod query_vectors;
+mod removal;
 mod table;
 
+pub use collections::CollectionFilter;
+pub use documents::DocumentFilter;
+pub use jobs::JobFilter;
 
 use crate::error::KnowledgeError;
 use crate::names::CollectionPlace;

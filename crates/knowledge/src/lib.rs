@@ -17,7 +17,7 @@ mod settings;
 mod sources;
 mod stored;
 
-pub use base::KnowledgeBase;
+pub use base::{CollectionFilter, DocumentFilter, JobFilter, KnowledgeBase};
 pub use chunk::{ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};
 pub use collection::{
     ChunkLengths, Collection, CollectionEmbedding, CollectionShare, CollectionSource,

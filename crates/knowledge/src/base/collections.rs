@@ -1,0 +1,257 @@
+//! Collections are made, shown, changed and removed.
+
+use super::lookup::AccessKind;
+use super::{KnowledgeBase, retried};
+use crate::collection::{
+    Collection, CollectionStatus, CollectionUpdate, NewCollection, check_collection_id,
+};
+use crate::error::{KnowledgeError, Result};
+use crate::job::JobKind;
+use crate::names::{self, CollectionPlace};
+use crate::reach::KnowledgeReach;
+use crate::records::{CollectionRecord, RemovalRecord, WorkRecord};
+use crate::stored::{self, StoredRecord, Sums, add_to_sums, checked, count_one, delete, put};
+use ambit_storage::address::Space;
+use ambit_storage::batch::BatchCheck;
+use ambit_storage::driver::{ValuePages, ValuePart};
+use ambit_storage::ids;
+use ambit_storage::pattern::Pattern;
+
+/// Which collections are listed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CollectionFilter {
+    /// Texts that id, name and description have among them, whatever their case.
+    pub keywords: Option<String>,
+    /// What they are doing.
+    pub status: Option<CollectionStatus>,
+}
+
+impl KnowledgeBase {
+    /// Makes a collection, which belongs to the caller.
+    pub async fn create_collection(
+        &self,
+        reach: &dyn KnowledgeReach,
+        new: NewCollection,
+    ) -> Result<Collection> {
+        check_collection_id(&new.id)?;
+        let tenant = Some(reach.tenant());
+        let place = CollectionPlace {
+            tenant: tenant.map(str::to_owned),
+            id: new.id.clone(),
+            key: ids::unguessable(),
+        };
+        let mut record = CollectionRecord::new(place, new, self.now())?;
+        record.created_by = reach.user().map(str::to_owned);
+        record.team_id = reach.team().map(str::to_owned);
+        let _turn = self.shared.intake.lock().await;
+        retried!(async {
+            let sums = self.free_place_for_collection(tenant).await?;
+            self.check_is_free(&record.place).await?;
+            self.store_new(&record, &sums).await
+        })?;
+        Ok(record.shown(&Sums::default()))
+    }
+
+    async fn free_place_for_collection(&self, tenant: Option<&str>) -> Result<Sums> {
+        let sums = Sums::read(self.driver(), names::tenant_sums(tenant)).await?;
+        let limit = self.settings().limits.collections;
+        if sums.get("collections") >= limit {
+            return Err(KnowledgeError::LimitExceeded {
+                what: "collections of the tenant".to_owned(),
+                limit,
+                setting: "collections",
+            });
+        }
+        Ok(sums)
+    }
+
+    /// Ids of the app's files are taken too.
+    async fn check_is_free(&self, place: &CollectionPlace) -> Result<()> {
+        for tenant in [place.tenant.as_deref(), None] {
+            if self.collection_record(tenant, &place.id).await?.is_some() {
+                let reason = format!("collection \"{}\" is taken, choose another id", place.id);
+                return Err(KnowledgeError::Conflict { reason });
+            }
+        }
+        Ok(())
+    }
+
+    async fn store_new(&self, record: &CollectionRecord, sums: &Sums) -> Result<()> {
+        let tenant = record.place.tenant.as_deref();
+        let key = names::collection(tenant, &record.place.id);
+        let counted = names::tenant_sums(tenant);
+        let batch = checked(
+            [
+                BatchCheck::version(key.clone(), None),
+                BatchCheck::version(counted.clone(), sums.version),
+            ],
+            [
+                put(key, record)?,
+                add_to_sums(counted, &[("collections", 1)])?,
+            ],
+        );
+        self.driver().commit(batch).await?;
+        Ok(())
+    }
+
+    /// A collection that the caller may use.
+    pub async fn collection(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<Collection> {
+        let found = self.find_collection(reach, id, AccessKind::Read).await?;
+        self.shown(&found.value).await
+    }
+
+    async fn shown(&self, record: &CollectionRecord) -> Result<Collection> {
+        let sums = Sums::read(self.driver(), record.place.sums()).await?;
+        Ok(record.shown(&sums))
+    }
+
+    /// The collections that the caller may use, by id.
+    pub async fn collections(
+        &self,
+        reach: &dyn KnowledgeReach,
+        filter: &CollectionFilter,
+    ) -> Result<Vec<Collection>> {
+        let mut found = Vec::new();
+        for tenant in [Some(reach.tenant()), None] {
+            for record in self.collection_records(tenant).await? {
+                if record.is_usable(reach) {
+                    found.push(self.shown(&record).await?);
+                }
+            }
+        }
+        found.retain(|collection| filter.matches(collection));
+        found.sort_by(|one, other| one.collection_id.cmp(&other.collection_id));
+        // A tenant's own is found in the place of one of the app's files, and stands before it.
+        found.dedup_by(|one, other| one.collection_id == other.collection_id);
+        Ok(found)
+    }
+
+    pub(crate) async fn collection_records(
+        &self,
+        tenant: Option<&str>,
+    ) -> Result<Vec<CollectionRecord>> {
+        let space = Space::collections(tenant);
+        let pattern = Pattern::parse(&format!("{}*", names::COLLECTIONS));
+        let mut pages = ValuePages::of(self.driver(), &space, pattern, ValuePart::Whole);
+        let mut records = Vec::new();
+        while let Some(page) = pages.next().await? {
+            for (_, entry) in page {
+                records.push(entry.value.to::<CollectionRecord>()?);
+            }
+        }
+        Ok(records)
+    }
+
+    /// Changes what is said of a collection.
+    pub async fn update_collection(
+        &self,
+        reach: &dyn KnowledgeReach,
+        id: &str,
+        update: &CollectionUpdate,
+    ) -> Result<Collection> {
+        let changed = retried!(async {
+            let mut found = self.find_collection(reach, id, AccessKind::Change).await?;
+            let record = &mut found.value;
+            update.apply_to(record);
+            record.updated_at = self.now();
+            let batch = checked([found.check()], [found.put()?]);
+            self.driver().commit(batch).await?;
+            Ok(found.value)
+        });
+        self.shown(&changed?).await
+    }
+
+    /// Removes a collection: from now on it is not found. The job erases what it had; it is not shown to others.
+    pub async fn remove_collection(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<String> {
+        let job_id = ids::ordered(&self.settings().clock);
+        retried!(async {
+            let found = self.find_collection(reach, id, AccessKind::Change).await?;
+            self.drop_collection(&found, &job_id).await
+        })?;
+        self.shared.wake.notify_waiters();
+        Ok(job_id)
+    }
+
+    /// The commit behind which a collection is not found any more.
+    pub(crate) async fn drop_collection(
+        &self,
+        found: &StoredRecord<CollectionRecord>,
+        job_id: &str,
+    ) -> Result<()> {
+        let place = &found.value.place;
+        let work = WorkRecord {
+            place: place.clone(),
+            removal: Some(RemovalRecord {
+                job_id: job_id.to_owned(),
+                version: found.value.index.version + 1,
+            }),
+        };
+        let mut job = self.new_job(job_id, JobKind::Remove, &place.id);
+        job.step = Some("erasing".to_owned());
+        let sums = Sums::read(self.driver(), place.sums()).await?;
+        let counted = i64::try_from(sums.get("bytes")).unwrap_or(i64::MAX);
+        let waiting = i64::try_from(sums.get("waiting")).unwrap_or(i64::MAX);
+        let gone = [("collections", -1), ("bytes", -counted), ("jobs", -waiting)];
+        let batch = checked(
+            [
+                found.check(),
+                BatchCheck::version(place.sums(), sums.version),
+            ],
+            [
+                delete(found.key.clone()),
+                delete(place.sums()),
+                count_one(place.changes()),
+                put(place.work(), &work)?,
+                put(place.job(job_id), &job)?,
+                add_to_sums(names::tenant_sums(place.tenant.as_deref()), &gone)?,
+            ],
+        );
+        self.driver().commit(batch).await?;
+        Ok(())
+    }
+
+    /// That a collection has something to be done.
+    pub(crate) async fn work_record(
+        &self,
+        place: &CollectionPlace,
+    ) -> Result<Option<StoredRecord<WorkRecord>>> {
+        Ok(stored::get(self.driver(), place.work()).await?)
+    }
+}
+
+impl CollectionFilter {
+    fn matches(&self, collection: &Collection) -> bool {
+        let texts = [
+            &collection.collection_id,
+            &collection.name,
+            &collection.description,
+        ];
+        let has = |words: &String| contains(&texts, words);
+        self.keywords.as_ref().is_none_or(has)
+            && self.status.is_none_or(|status| collection.status == status)
+    }
+}
+
+/// Whether one of the texts has these words in it, whatever their case.
+pub(super) fn contains(texts: &[&String], words: &str) -> bool {
+    let words = words.to_lowercase();
+    texts
+        .iter()
+        .any(|text| text.to_lowercase().contains(&words))
+}
+
+impl CollectionUpdate {
+    fn apply_to(&self, record: &mut CollectionRecord) {
+        if let Some(name) = &self.name {
+            record.name.clone_from(name);
+        }
+        if let Some(description) = &self.description {
+            record.description.clone_from(description);
+        }
+        record.public = self.public.unwrap_or(record.public);
+        record.share = self.share.unwrap_or(record.share);
+        if let Some(metadata) = &self.metadata {
+            record.metadata.clone_from(metadata);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Documents are removed, and their jobs called off.
+
+use super::lookup::{AccessKind, FoundDocument};
+use super::{KnowledgeBase, retried};
+use crate::document::DocumentStatus;
+use crate::error::Result;
+use crate::job::{Job, JobKind, JobStatus};
+use crate::names::{self, CollectionPlace, DocumentKey};
+use crate::reach::KnowledgeReach;
+use crate::records::{DocumentRecord, ErasureRecord, RemovedDocument, WorkRecord};
+use crate::stored::{self, StoredRecord, add_to_sums, count_one, delete, put};
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::ids;
+
+impl KnowledgeBase {
+    /// Removes a document: from now on it is not found. The job, whose id this is, erases what it had.
+    pub async fn remove_document(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<String> {
+        let job_id = ids::ordered(&self.settings().clock);
+        retried!(async {
+            let found = self.find_document(reach, id, AccessKind::Change).await?;
+            self.drop_document(&found, &job_id).await
+        })?;
+        self.shared.wake.notify_waiters();
+        Ok(job_id)
+    }
+
+    /// The commit behind which a document is not found any more.
+    pub(crate) async fn drop_document(&self, found: &FoundDocument, job_id: &str) -> Result<()> {
+        let collection = &found.collection.value;
+        let place = &collection.place;
+        let record = &found.document.value;
+        let mut batch = self.superseded(place, &found.key, record).await?;
+        batch
+            .checks
+            .extend([found.collection.check(), found.document.check()]);
+        let version = collection.index.version;
+        let content = self.content(place, version, &found.key).await?;
+        let chunks = content.as_ref().map_or(0, |content| content.value.chunks());
+        if let Some(content) = &content {
+            batch.checks.push(content.check());
+            batch.writes.push(delete(content.key.clone()));
+        }
+        let erasure = ErasureRecord {
+            version,
+            ranges: content
+                .map(|content| content.value.ranges)
+                .unwrap_or_default(),
+            text: record.text.clone(),
+            sources: record.file.iter().cloned().collect(),
+            gone: None,
+            not_before: 0,
+            document: Some(RemovedDocument {
+                key: found.key.clone(),
+                job_id: job_id.to_owned(),
+            }),
+        };
+        batch.writes.push(put(place.erasure(job_id), &erasure)?);
+        batch
+            .writes
+            .extend(self.removal_writes(found, job_id, chunks)?);
+        self.driver().commit(batch).await?;
+        Ok(())
+    }
+
+    /// What is known of a document goes, and a job is there for the rest.
+    fn removal_writes(
+        &self,
+        found: &FoundDocument,
+        job_id: &str,
+        chunks: u32,
+    ) -> Result<Vec<BatchWrite>> {
+        let place = &found.collection.value.place;
+        let record = &found.document.value;
+        let tenant = place.tenant.as_deref();
+        let failed = i64::from(record.document.status == DocumentStatus::Failed);
+        let counted = i64::try_from(record.counted).unwrap_or(i64::MAX);
+        let job = self.new_job(job_id, JobKind::Remove, &place.id);
+        let work = WorkRecord {
+            place: place.clone(),
+            removal: None,
+        };
+        let less = [
+            ("documents", -1),
+            ("chunks", -i64::from(chunks)),
+            ("bytes", -counted),
+            ("failed", -failed),
+        ];
+        Ok(vec![
+            delete(found.document.key.clone()),
+            delete(place.vector_task(&found.key)),
+            count_one(place.changes()),
+            delete(names::document_place(tenant, &record.document.document_id)),
+            put(place.job(job_id), &job)?,
+            put(place.work(), &work)?,
+            add_to_sums(names::tenant_sums(tenant), &[("bytes", -counted)])?,
+            add_to_sums(place.sums(), &less)?,
+        ])
+    }
+
+    /// What goes where a document's job is called off, or its last one forgotten.
+    pub(crate) async fn superseded(
+        &self,
+        place: &CollectionPlace,
+        document: &DocumentKey,
+        record: &DocumentRecord,
+    ) -> Result<Batch> {
+        let mut batch = Batch::default();
+        if let Some(old) = &record.document.job_id {
+            batch.writes.push(delete(place.job(old)));
+        }
+        let Some(pending) = &record.pending else {
+            return Ok(batch);
+        };
+        let staged = place.staged(&pending.job_id);
+        let staged = stored::get::<ErasureRecord>(self.driver(), staged).await?;
+        let mut erasure = ErasureRecord::default();
+        if let Some(staged) = &staged {
+            batch.checks.push(staged.check());
+            batch.writes.push(delete(staged.key.clone()));
+            erasure = staged.value.clone();
+        }
+        erasure.sources.push(pending.source());
+        let less = -i64::try_from(pending.bytes).unwrap_or(i64::MAX);
+        let tenant = names::tenant_sums(place.tenant.as_deref());
+        tracing::debug!(document.key = document.as_str(), "a job is called off");
+        batch.writes.extend([
+            delete(place.queued(&pending.job_id)),
+            put(place.erasure(&pending.job_id), &erasure)?,
+            add_to_sums(tenant, &[("jobs", -1), ("bytes", less)])?,
+            add_to_sums(place.sums(), &[("waiting", -1), ("bytes", less)])?,
+        ]);
+        Ok(batch)
+    }
+
+    /// Calls off the job of a document, which stays as it was before.
+    pub(crate) async fn cancel_document_job(
+        &self,
+        mut found: FoundDocument,
+        mut job: StoredRecord<Job>,
+    ) -> Result<Job> {
+        let place = &found.collection.value.place;
+        let mut batch = self
+            .superseded(place, &found.key, &found.document.value)
+            .await?;
+        batch.checks.extend([found.document.check(), job.check()]);
+        let record = &mut found.document.value;
+        record.pending = None;
+        (record.document.status, record.document.error) = match record.text {
+            Some(_) => (DocumentStatus::Ready, None),
+            None => (DocumentStatus::Failed, Some("cancelled".to_owned())),
+        };
+        job.value.status = JobStatus::Cancelled;
+        job.value.updated_at = self.now();
+        let failed = i64::from(record.text.is_none());
+        batch.writes.extend([
+            found.document.put()?,
+            job.put()?,
+            add_to_sums(place.sums(), &[("failed", failed)])?,
+        ]);
+        self.driver().commit(batch).await?;
+        Ok(job.value)
+    }
+}
