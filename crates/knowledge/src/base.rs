@@ -2,12 +2,14 @@
 
 mod collections;
 mod documents;
+mod intake;
 mod jobs;
 mod lookup;
 mod query_rate;
 mod query_vectors;
 mod removal;
 mod table;
+mod upload;
 
 pub use collections::CollectionFilter;
 pub use documents::DocumentFilter;

@@ -1,0 +1,350 @@
+//! Content comes in: limits are judged before anything is stored, then document, job and upload are one commit.
+
+use super::lookup::{AccessKind, FoundDocument};
+use super::upload::Upload;
+use super::{KnowledgeBase, retried};
+use crate::document::{AcceptedDocument, Document, DocumentStatus, DocumentUpdate, NewDocument};
+use crate::error::{KnowledgeError, Result};
+use crate::job::{Job, JobKind};
+use crate::names::{self, DocumentKey};
+use crate::reach::KnowledgeReach;
+use crate::records::{
+    CollectionRecord, DocumentRecord, FileStamp, PendingContent, QueueRecord, WorkRecord,
+};
+use crate::stored::{StoredRecord, Sums, add_to_sums, checked, count_one, put};
+use ambit_storage::batch::{Batch, BatchCheck};
+use ambit_storage::ids;
+use serde_json::Map;
+
+/// The longest id of a document, in bytes.
+const LONGEST_ID: usize = 1024;
+
+/// Who brings content in.
+pub(super) struct Contributor<'a> {
+    pub reach: &'a dyn KnowledgeReach,
+    pub access: AccessKind,
+    /// The file that it comes from, where it is one of the app's.
+    pub stamp: Option<FileStamp>,
+}
+
+/// What was free when it was looked for: what is written holds only as long as it is.
+struct FreePlace {
+    collection: StoredRecord<CollectionRecord>,
+    sums: Sums,
+    tenant_sums: Sums,
+}
+
+impl KnowledgeBase {
+    /// Adds a document. It is found once its job is done.
+    pub async fn add_document(
+        &self,
+        reach: &dyn KnowledgeReach,
+        collection: &str,
+        new: NewDocument,
+    ) -> Result<AcceptedDocument> {
+        let by = Contributor {
+            reach,
+            access: AccessKind::Change,
+            stamp: None,
+        };
+        self.add(&by, collection, new).await
+    }
+
+    pub(super) async fn add(
+        &self,
+        by: &Contributor<'_>,
+        collection: &str,
+        new: NewDocument,
+    ) -> Result<AcceptedDocument> {
+        let id = new
+            .id
+            .unwrap_or_else(|| ids::ordered(&self.settings().clock));
+        check_document_id(&id)?;
+        let upload = self.upload(new.content)?;
+        let record = DocumentRecord {
+            document: self.new_document(&id, collection, by.reach, &upload.pending),
+            order: ids::ordered(&self.settings().clock),
+            given: new.metadata,
+            text: None,
+            file: None,
+            counted: 0,
+            pending: None,
+            stamp: by.stamp,
+        };
+        let record = with_access(record, new.access);
+        let _turn = self.shared.intake.lock().await;
+        let stored: Result<()> = retried!(async {
+            let free = self.free_place(by, collection, &upload.pending, 1).await?;
+            let tenant = free.collection.value.place.tenant.as_deref();
+            if self.document_of(tenant, &id).await?.is_some() {
+                let reason = format!("document \"{id}\" is there already, replace it by PUT");
+                return Err(KnowledgeError::Conflict { reason });
+            }
+            let place = &free.collection.value.place;
+            let before = self.document_place(tenant, &id).await?;
+            let source = self.store_source(&free.collection, &upload).await?;
+            let mut batch = self.queued(&free, record.clone(), &upload)?;
+            batch.writes.extend(source);
+            let key = names::document_place(tenant, &id);
+            let version = before.map(|before| before.version);
+            batch.checks.push(BatchCheck::version(key.clone(), version));
+            batch.writes.push(put(key, place)?);
+            let sums = add_to_sums(place.sums(), &[("documents", 1), ("waiting", 1)])?;
+            batch.writes.push(sums);
+            self.driver().commit(batch).await?;
+            Ok(())
+        });
+        stored?;
+        self.shared.wake.notify_waiters();
+        Ok(AcceptedDocument {
+            document_id: id,
+            job_id: Some(upload.pending.job_id),
+        })
+    }
+
+    /// Changes a document. With new content it is searched as it was until the new one is there as a whole; equal content
+    /// changes nothing.
+    pub async fn update_document(
+        &self,
+        reach: &dyn KnowledgeReach,
+        id: &str,
+        update: DocumentUpdate,
+    ) -> Result<AcceptedDocument> {
+        let by = Contributor {
+            reach,
+            access: AccessKind::Change,
+            stamp: None,
+        };
+        self.update(&by, id, update).await
+    }
+
+    pub(super) async fn update(
+        &self,
+        by: &Contributor<'_>,
+        id: &str,
+        update: DocumentUpdate,
+    ) -> Result<AcceptedDocument> {
+        let upload = update.content.clone().map(|content| self.upload(content));
+        let upload = upload.transpose()?;
+        let _turn = self.shared.intake.lock().await;
+        retried!(async {
+            let mut found = self.find_document(by.reach, id, by.access).await?;
+            apply(&update, &mut found.document.value);
+            found.document.value.stamp = by.stamp;
+            found.document.value.document.updated_at = self.now();
+            let job_id = match &upload {
+                Some(upload) if !is_same(&found.document.value, upload) => {
+                    self.replace(by, &found, upload).await?;
+                    Some(upload.pending.job_id.clone())
+                }
+                _ => {
+                    let place = &found.collection.value.place;
+                    let checks = [found.collection.check(), found.document.check()];
+                    let writes = [found.document.put()?, count_one(place.changes())];
+                    let batch = checked(checks, writes);
+                    self.driver().commit(batch).await?;
+                    None
+                }
+            };
+            Ok(AcceptedDocument {
+                document_id: id.to_owned(),
+                job_id,
+            })
+        })
+        .inspect(|_| self.shared.wake.notify_waiters())
+    }
+
+    /// The new content waits beside the old one.
+    async fn replace(
+        &self,
+        by: &Contributor<'_>,
+        found: &FoundDocument,
+        upload: &Upload,
+    ) -> Result<()> {
+        let collection = &found.collection.value.place.id;
+        let free = self.free_place(by, collection, &upload.pending, 0).await?;
+        let place = &free.collection.value.place;
+        let source = self.store_source(&free.collection, upload).await?;
+        let mut record = found.document.value.clone();
+        let before = self.superseded(place, &found.key, &record).await?;
+        record.document.status = DocumentStatus::Queued;
+        record.document.error = None;
+        record.document.job_id = Some(upload.pending.job_id.clone());
+        let mut batch = self.queued(&free, record, upload)?;
+        batch.checks.push(found.document.check());
+        batch.writes.extend(before.writes);
+        batch.writes.extend(source);
+        let failed = i64::from(found.document.value.document.status == DocumentStatus::Failed);
+        let sums = add_to_sums(place.sums(), &[("waiting", 1), ("failed", -failed)])?;
+        batch.writes.extend([sums, count_one(place.changes())]);
+        self.driver().commit(batch).await?;
+        Ok(())
+    }
+
+    /// The document and its job, as they are stored with whatever else goes with them.
+    fn queued(
+        &self,
+        free: &FreePlace,
+        mut record: DocumentRecord,
+        upload: &Upload,
+    ) -> Result<Batch> {
+        let place = &free.collection.value.place;
+        let tenant = names::tenant_sums(place.tenant.as_deref());
+        let pending = upload.pending.clone();
+        let (job_id, reserved) = (pending.job_id.clone(), pending.bytes);
+        let document = DocumentKey::of(&record.document.document_id);
+        let queued = QueueRecord {
+            document_id: record.document.document_id.clone(),
+            attempts: 0,
+        };
+        let job = Job {
+            document_id: Some(queued.document_id.clone()),
+            ..self.new_job(&job_id, JobKind::Document, &place.id)
+        };
+        let more = i64::try_from(reserved).unwrap_or(i64::MAX);
+        record.pending = Some(pending);
+        let checks = [
+            free.collection.check(),
+            BatchCheck::version(place.sums(), free.sums.version),
+            BatchCheck::version(tenant.clone(), free.tenant_sums.version),
+        ];
+        let work = WorkRecord {
+            place: place.clone(),
+            removal: None,
+        };
+        let writes = [
+            put(place.document(&document), &record)?,
+            put(place.queued(&job_id), &queued)?,
+            put(place.job(&job_id), &job)?,
+            put(place.work(), &work)?,
+            add_to_sums(tenant, &[("jobs", 1), ("bytes", more)])?,
+            add_to_sums(place.sums(), &[("bytes", more)])?,
+        ];
+        Ok(checked(checks, writes))
+    }
+
+    /// Refuses what there is no room for.
+    async fn free_place(
+        &self,
+        by: &Contributor<'_>,
+        collection: &str,
+        pending: &PendingContent,
+        documents: u64,
+    ) -> Result<FreePlace> {
+        let collection = self
+            .find_collection(by.reach, collection, by.access)
+            .await?;
+        let place = &collection.value.place;
+        let tenant = names::tenant_sums(place.tenant.as_deref());
+        let tenant_sums = Sums::read(self.driver(), tenant).await?;
+        let sums = Sums::read(self.driver(), place.sums()).await?;
+        let limits = &self.settings().limits;
+        let whole = "of the tenant";
+        let of_it = format!("of collection \"{}\"", place.id);
+        let wanted = [
+            (
+                "documents",
+                &sums,
+                documents,
+                limits.documents,
+                of_it.as_str(),
+            ),
+            ("jobs", &tenant_sums, 1, limits.jobs, whole),
+            ("bytes", &tenant_sums, pending.bytes, limits.bytes, whole),
+        ];
+        for (setting, sums, more, limit, whose) in wanted {
+            // The app's files are no tenant's.
+            let is_judged = by.access != AccessKind::AppFiles || whose != whole;
+            if is_judged && sums.get(setting).saturating_add(more) > limit {
+                let what = format!("{setting} {whose}");
+                return Err(KnowledgeError::LimitExceeded {
+                    what,
+                    limit,
+                    setting,
+                });
+            }
+        }
+        Ok(FreePlace {
+            collection,
+            sums,
+            tenant_sums,
+        })
+    }
+
+    fn new_document(
+        &self,
+        id: &str,
+        collection: &str,
+        reach: &dyn KnowledgeReach,
+        pending: &PendingContent,
+    ) -> Document {
+        let now = self.now();
+        Document {
+            document_id: id.to_owned(),
+            collection_id: collection.to_owned(),
+            name: pending.name.clone(),
+            title: pending.name.clone(),
+            format: None,
+            media_type: pending.media_type.clone(),
+            bytes: pending.bytes,
+            hash: pending.hash.clone(),
+            status: DocumentStatus::Queued,
+            error: None,
+            warnings: Vec::new(),
+            job_id: Some(pending.job_id.clone()),
+            done: 0,
+            total: 0,
+            chunks: 0,
+            pages: None,
+            language: None,
+            url: pending.url.clone(),
+            metadata: Map::new(),
+            access: None,
+            created_by: reach.user().map(str::to_owned),
+            created_at: now,
+            updated_at: now,
+            indexed_at: None,
+        }
+    }
+}
+
+fn with_access(
+    mut record: DocumentRecord,
+    access: Option<crate::document::DocumentAccess>,
+) -> DocumentRecord {
+    record.document.metadata.clone_from(&record.given);
+    record.document.access = access;
+    record
+}
+
+/// Whether a document has this content already.
+fn is_same(record: &DocumentRecord, upload: &Upload) -> bool {
+    let (document, pending) = (&record.document, &upload.pending);
+    let is_there = document.status == DocumentStatus::Ready && record.pending.is_none();
+    is_there && pending.url.is_none() && document.hash == pending.hash
+}
+
+fn apply(update: &DocumentUpdate, record: &mut DocumentRecord) {
+    if let Some(name) = &update.name {
+        record.document.name.clone_from(name);
+    }
+    if let Some(given) = &update.metadata {
+        for key in record.given.keys() {
+            record.document.metadata.remove(key);
+        }
+        record.given.clone_from(given);
+        record.document.metadata.extend(given.clone());
+    }
+    if let Some(access) = &update.access {
+        record.document.access.clone_from(access);
+    }
+}
+
+fn check_document_id(id: &str) -> Result<()> {
+    let is_plain = !id.is_empty() && id.len() <= LONGEST_ID && !id.contains(char::is_control);
+    if is_plain {
+        return Ok(());
+    }
+    let reason = format!("must be 1 to {LONGEST_ID} bytes without control characters");
+    Err(KnowledgeError::invalid("document id", reason))
+}
