@@ -16,6 +16,7 @@ mod records;
 mod settings;
 mod sources;
 mod stored;
+mod work;
 
 pub use base::{CollectionFilter, DocumentFilter, JobFilter, KnowledgeBase};
 pub use chunk::{ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};

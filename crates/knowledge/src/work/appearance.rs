@@ -1,0 +1,158 @@
+//! The commit by which the new content of a document is found, and what it was before is not.
+
+use super::document_job::PreparedDocument;
+use super::place::WorkPlace;
+use crate::collection::KeptContent;
+use crate::document::DocumentStatus;
+use crate::error::Result;
+use crate::job::{Job, JobStatus};
+use crate::names;
+use crate::records::{
+    ContentRecord, DocumentRecord, ErasureRecord, GoneChunks, TextRecord, VectorTask,
+};
+use crate::stored::{add_to_sums, count_one, delete, put};
+use ambit_storage::batch::Batch;
+use std::collections::HashSet;
+
+impl WorkPlace<'_> {
+    /// What makes a document's new content the one that is found, and ends its job.
+    pub(super) async fn add_appearance(
+        &self,
+        prepared: &PreparedDocument,
+        content: ContentRecord,
+        text: TextRecord,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let place = self.place();
+        let version = self.collection.value.index.version;
+        let old = self.base.content(place, version, &prepared.key).await?;
+        let old = old.map(|old| old.value).unwrap_or_default();
+        let mut document = prepared.document.clone();
+        let record = &mut document.value;
+        let bytes = delta(
+            prepared.text.len() as u64,
+            record.counted + prepared.pending.bytes,
+        );
+        let more = delta(u64::from(content.chunks()), u64::from(old.chunks()));
+        let mut erasure = self.erasure_of(prepared, old, &content);
+        erasure.text = record.text.replace(text);
+        erasure.sources = self.left_sources(prepared, record);
+        let job = self.ended_job(prepared, record, u64::from(content.chunks()));
+        if job.status == JobStatus::Running {
+            let task = VectorTask::new(&job.job_id, self.base.now());
+            let task = put(place.vector_task(&prepared.key), &task)?;
+            batch.writes.push(task);
+        }
+        let job_id = &prepared.pending.job_id;
+        let tenant = names::tenant_sums(place.tenant.as_deref());
+        batch.checks.push(document.check());
+        batch.writes.extend([
+            document.put()?,
+            put(place.content(version, &prepared.key), &content)?,
+            put(place.job(job_id), &job)?,
+            put(place.erasure(job_id), &erasure)?,
+            delete(place.queued(job_id)),
+            delete(place.staged(job_id)),
+            count_one(place.changes()),
+            add_to_sums(tenant, &[("jobs", -1), ("bytes", bytes)])?,
+            add_to_sums(
+                place.sums(),
+                &[("waiting", -1), ("chunks", more), ("bytes", bytes)],
+            )?,
+        ]);
+        Ok(())
+    }
+
+    /// The chunks that are to be erased now.
+    fn erasure_of(
+        &self,
+        prepared: &PreparedDocument,
+        old: ContentRecord,
+        new: &ContentRecord,
+    ) -> ErasureRecord {
+        let there: HashSet<&String> = new.ids.iter().collect();
+        let gone = old.ids.into_iter().filter(|id| !there.contains(id));
+        ErasureRecord {
+            version: self.collection.value.index.version,
+            ranges: old.ranges,
+            gone: Some(GoneChunks {
+                document: prepared.key.clone(),
+                ids: gone.collect(),
+            }),
+            ..ErasureRecord::default()
+        }
+    }
+
+    /// The uploads that are not needed any more.
+    fn left_sources(
+        &self,
+        prepared: &PreparedDocument,
+        record: &mut DocumentRecord,
+    ) -> Vec<TextRecord> {
+        let source = prepared.pending.source();
+        match self.collection.value.keep {
+            KeptContent::File if source.blocks > 0 => Vec::from_iter(record.file.replace(source)),
+            KeptContent::File | KeptContent::Text => {
+                let left = record.file.take().into_iter();
+                left.chain([source]).collect()
+            }
+        }
+    }
+
+    /// The document and its job behind the commit; the job goes on where vectors are to be made.
+    fn ended_job(
+        &self,
+        prepared: &PreparedDocument,
+        record: &mut DocumentRecord,
+        chunks: u64,
+    ) -> Job {
+        let now = self.base.now();
+        let gets_vectors = self.collection.value.index.embedding.is_some();
+        record.counted = prepared.text.len() as u64;
+        record.pending = None;
+        let document = &mut record.document;
+        document.error = None;
+        document.updated_at = now;
+        document.indexed_at = Some(now);
+        document.done = 0;
+        let job = Job {
+            updated_at: now,
+            total: chunks,
+            ..prepared.job.clone()
+        };
+        if gets_vectors {
+            document.status = DocumentStatus::Embedding;
+            document.total = chunks;
+            return Job {
+                step: Some("embedding".to_owned()),
+                done: 0,
+                ..job
+            };
+        }
+        document.status = DocumentStatus::Ready;
+        document.total = 0;
+        Job {
+            status: JobStatus::Done,
+            step: None,
+            done: chunks,
+            ..job
+        }
+    }
+}
+
+impl VectorTask {
+    fn new(job_id: &str, now: i64) -> Self {
+        Self {
+            job_id: job_id.to_owned(),
+            since: now,
+            attempts: 0,
+            not_before: 0,
+            refused: Vec::new(),
+        }
+    }
+}
+
+fn delta(new: u64, old: u64) -> i64 {
+    let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
+    number(new) - number(old)
+}

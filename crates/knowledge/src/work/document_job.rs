@@ -1,0 +1,314 @@
+//! The job of one document up to its chunks: begun, read, cut.
+
+use super::place::{WaitingItem, WorkPlace};
+use super::reading::ReadFile;
+use crate::document::DocumentStatus;
+use crate::error::Result;
+use crate::job::{Job, JobStatus};
+use crate::names::{self, DocumentKey};
+use crate::records::{ChunkRecord, DocumentRecord, ErasureRecord, PendingContent, QueueRecord};
+use crate::sources::ForeignFile;
+use crate::stored::{self, StoredRecord, add_to_sums, checked, delete, put};
+use ambit_extract::ExtractedDocument;
+use ambit_search::chunker::{BlockKind, Section, TextBlock, chunks};
+use ambit_storage::Error;
+use ambit_storage::address::hex;
+use ambit_storage::batch::WriteOutcome;
+use sha2::{Digest, Sha256};
+
+/// A job whose node died so often is given up.
+const ATTEMPTS: u32 = 3;
+
+/// A document that has been read and is to be indexed.
+pub(super) struct PreparedDocument {
+    pub key: DocumentKey,
+    /// As it will be.
+    pub document: StoredRecord<DocumentRecord>,
+    pub pending: PendingContent,
+    pub job: Job,
+    /// What was read of it, as it is stored.
+    pub text: String,
+    pub chunks: Vec<ChunkRecord>,
+}
+
+/// A document whose job has begun.
+struct BegunDocument {
+    key: DocumentKey,
+    document: StoredRecord<DocumentRecord>,
+    pending: PendingContent,
+    job: Job,
+}
+
+impl WorkPlace<'_> {
+    /// Reads a document and cuts it into chunks. Nothing where it has no such job any more, or cannot be read; then that is
+    /// written down.
+    pub(super) async fn prepare(
+        &self,
+        waiting: WaitingItem<QueueRecord>,
+    ) -> Result<Option<PreparedDocument>> {
+        let attempts = waiting.value.attempts;
+        let Some(begun) = self.begin(&waiting).await? else {
+            return Ok(None);
+        };
+        let read = if attempts >= ATTEMPTS {
+            let reason = format!("given up: whoever read it died {ATTEMPTS} times");
+            Err(reason)
+        } else {
+            self.read(&begun).await?
+        };
+        let prepared = match read {
+            Ok((file, hash, bytes)) => self.cut(&begun, file, hash, bytes).await?,
+            Err(reason) => Err(reason),
+        };
+        match prepared {
+            Ok(prepared) => Ok(Some(prepared)),
+            Err(reason) => {
+                self.fail(begun, &reason).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn begin(&self, waiting: &WaitingItem<QueueRecord>) -> Result<Option<BegunDocument>> {
+        let (base, place) = (self.base, self.place());
+        let key = DocumentKey::of(&waiting.value.document_id);
+        let stored = stored::get::<DocumentRecord>(base.driver(), place.document(&key)).await?;
+        let job = stored::get::<Job>(base.driver(), place.job(&waiting.id)).await?;
+        let (Some(mut document), Some(job)) = (stored, job) else {
+            return Ok(None);
+        };
+        let pending = document.value.pending.clone();
+        let Some(pending) = pending.filter(|pending| pending.job_id == waiting.id) else {
+            return Ok(None);
+        };
+        document.value.document.status = DocumentStatus::Extracting;
+        let job = Job {
+            status: JobStatus::Running,
+            step: Some("extracting".to_owned()),
+            attempts: waiting.value.attempts + 1,
+            updated_at: base.now(),
+            ..job.value
+        };
+        let queued = QueueRecord {
+            attempts: job.attempts,
+            ..waiting.value.clone()
+        };
+        let batch = checked(
+            [document.check(), self.lease.check()],
+            [
+                document.put()?,
+                put(place.queued(&waiting.id), &queued)?,
+                put(place.job(&waiting.id), &job)?,
+            ],
+        );
+        let outcomes = match base.driver().commit(batch).await {
+            Ok(outcomes) => outcomes,
+            // It was replaced or removed just now.
+            Err(Error::Conflict { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(WriteOutcome::Applied { version, .. }) = outcomes.first() {
+            document.version = version.unwrap_or_default();
+        }
+        Ok(Some(BegunDocument {
+            key,
+            document,
+            pending,
+            job,
+        }))
+    }
+
+    /// What its file holds, with the hash and the size of the file; or why it cannot be read.
+    async fn read(
+        &self,
+        begun: &BegunDocument,
+    ) -> Result<std::result::Result<(ReadFile, String, u64), String>> {
+        let pending = &begun.pending;
+        let (bytes, media_type) = match &pending.url {
+            None => {
+                let bytes = self.base.source(self.place(), &pending.source()).await?;
+                (bytes, pending.media_type.clone())
+            }
+            Some(url) => match self.fetch(url).await {
+                Ok(page) => page,
+                Err(reason) => return Ok(Err(reason)),
+            },
+        };
+        let (hash, size) = (hex(&Sha256::digest(&bytes)), bytes.len() as u64);
+        let file = ForeignFile {
+            name: pending.name.clone(),
+            media_type,
+            bytes,
+        };
+        let read = self.base.read(file).await;
+        Ok(read.map(|file| (file, hash, size)))
+    }
+
+    async fn fetch(&self, url: &str) -> std::result::Result<(Vec<u8>, Option<String>), String> {
+        let Some(fetcher) = &self.base.settings().fetcher else {
+            return Err(format!(
+                "{url} cannot be fetched: there is no fetcher (set uses.fetch)"
+            ));
+        };
+        let page = fetcher.fetch(url).await?;
+        let limit = self.base.settings().limits.file;
+        if page.bytes.len() as u64 > limit {
+            return Err(format!("{url} has more than {limit} bytes"));
+        }
+        Ok((page.bytes, page.media_type))
+    }
+
+    /// The chunks of a document, and the document as it will be; or why it cannot be indexed.
+    async fn cut(
+        &self,
+        begun: &BegunDocument,
+        file: ReadFile,
+        hash: String,
+        bytes: u64,
+    ) -> Result<std::result::Result<PreparedDocument, String>> {
+        let extracted = file.extracted;
+        let mut document = begun.document.clone();
+        let shown = &mut document.value.document;
+        shown.title = extracted
+            .title
+            .clone()
+            .unwrap_or_else(|| begun.pending.name.clone());
+        shown.name.clone_from(&begun.pending.name);
+        shown.media_type.clone_from(&begun.pending.media_type);
+        shown.url.clone_from(&begun.pending.url);
+        shown.format = file.format.map(str::to_owned);
+        shown.language.clone_from(&extracted.language);
+        shown.pages = extracted.pages;
+        shown.warnings.clone_from(&extracted.warnings);
+        shown.metadata.clone_from(&extracted.metadata);
+        shown.metadata.extend(document.value.given.clone());
+        (shown.hash, shown.bytes) = (hash, bytes);
+        let title = shown.title.clone();
+        let id = shown.document_id.clone();
+        let settings = self.collection.value.index.chunk.settings()?;
+        let now = self.base.now();
+        let cutting = tokio::task::spawn_blocking(move || {
+            let chunks = chunk_records(&id, &extracted, settings, &title, now);
+            let text = serde_json::to_string(&extracted);
+            (chunks, text)
+        });
+        let ended =
+            |error| Error::internal(format!("the cutting of a document ended early: {error}"));
+        let (chunks, text) = cutting.await.map_err(ended)?;
+        let text = text.map_err(|error| Error::internal(error.to_string()))?;
+        if let Some(reason) = self.too_many(chunks.len() as u64).await? {
+            return Ok(Err(reason));
+        }
+        document.value.document.chunks = chunks.len() as u64;
+        Ok(Ok(PreparedDocument {
+            key: begun.key.clone(),
+            document,
+            pending: begun.pending.clone(),
+            job: begun.job.clone(),
+            text,
+            chunks,
+        }))
+    }
+
+    async fn too_many(&self, chunks: u64) -> Result<Option<String>> {
+        let limits = &self.base.settings().limits;
+        let most = limits.document_chunks;
+        if chunks > most {
+            return Ok(Some(format!(
+                "it has {chunks} chunks, at most {most} are accepted"
+            )));
+        }
+        let sums = stored::Sums::read(self.base.driver(), self.place().sums()).await?;
+        let most = limits.chunks;
+        let is_full = sums.get("chunks") + chunks > most;
+        let reason =
+            || format!("the collection has room for {most} chunks (ambit.search.limits.chunks)");
+        Ok(is_full.then(reason))
+    }
+
+    /// Writes down that a document cannot be read. What it was before stays.
+    async fn fail(&self, begun: BegunDocument, reason: &str) -> Result<()> {
+        let place = self.place();
+        let BegunDocument {
+            mut document,
+            pending,
+            job,
+            ..
+        } = begun;
+        let record = &mut document.value;
+        record.pending = None;
+        record.document.status = DocumentStatus::Failed;
+        record.document.error = Some(reason.to_owned());
+        record.document.updated_at = self.base.now();
+        let job = Job {
+            status: JobStatus::Failed,
+            error: Some(reason.to_owned()),
+            updated_at: self.base.now(),
+            ..job
+        };
+        let staged = place.staged(&pending.job_id);
+        let staged = stored::get::<ErasureRecord>(self.base.driver(), staged).await?;
+        let mut erasure = staged.map(|staged| staged.value).unwrap_or_default();
+        erasure.sources.push(pending.source());
+        let less = -i64::try_from(pending.bytes).unwrap_or(i64::MAX);
+        let tenant = names::tenant_sums(place.tenant.as_deref());
+        let batch = checked(
+            [document.check(), self.lease.check()],
+            [
+                document.put()?,
+                put(place.job(&job.job_id), &job)?,
+                put(place.erasure(&pending.job_id), &erasure)?,
+                delete(place.staged(&pending.job_id)),
+                delete(place.queued(&pending.job_id)),
+                add_to_sums(tenant, &[("jobs", -1), ("bytes", less)])?,
+                add_to_sums(
+                    place.sums(),
+                    &[("waiting", -1), ("failed", 1), ("bytes", less)],
+                )?,
+            ],
+        );
+        match self.base.driver().commit(batch).await {
+            Ok(_) | Err(Error::Conflict { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The chunks of what was read, as they are stored.
+fn chunk_records(
+    id: &str,
+    extracted: &ExtractedDocument,
+    settings: ambit_search::chunker::ChunkSettings,
+    title: &str,
+    now: i64,
+) -> Vec<ChunkRecord> {
+    let sections: Vec<Section> = extracted.sections.iter().map(section).collect();
+    let chunks = chunks(id, &extracted.text, &sections, settings);
+    let records = chunks.into_iter().map(|chunk| ChunkRecord {
+        title: title.to_owned(),
+        metadata: extracted.sections[chunk.section].metadata.clone(),
+        created_at: now,
+        chunk,
+    });
+    records.collect()
+}
+
+/// A section as the chunker knows it.
+fn section(section: &ambit_extract::Section) -> Section {
+    let blocks = section.blocks.iter().map(|block| TextBlock {
+        kind: match block.kind {
+            ambit_extract::BlockKind::Paragraph | ambit_extract::BlockKind::ListItem => {
+                BlockKind::Paragraph
+            }
+            ambit_extract::BlockKind::Code => BlockKind::Code,
+            ambit_extract::BlockKind::TableRow => BlockKind::TableRow,
+        },
+        range: block.range.clone(),
+        header: block.header.clone(),
+    });
+    Section {
+        heading: section.heading.clone(),
+        page: section.page,
+        blocks: blocks.collect(),
+    }
+}

@@ -1,0 +1,309 @@
+//! Chunks come into the index: small documents many at a time, large ones step by step, and each appears by one commit.
+
+use super::document_job::PreparedDocument;
+use super::place::{SHARED_CHUNKS, WorkPlace};
+use crate::error::Result;
+use crate::job::Job;
+use crate::records::{ChunkRecord, ContentRecord, ErasureRecord, SectionMetadata, TextRecord};
+use crate::stored::{self, checked, put};
+use ambit_search::index::{IndexChange, SearchIndex};
+use ambit_search::manifest::{ChunkRange, ChunkTotals};
+use ambit_search::terms::TermCounts;
+use ambit_search::vectors::ChunkVector;
+use ambit_storage::Error;
+use ambit_storage::batch::BatchWrite;
+use std::collections::HashMap;
+
+/// Bytes of text in one value.
+const BLOCK: usize = 1 << 20;
+
+/// Terms of chunks, and how long the chunks are.
+struct AnalyzedChunks {
+    terms: Vec<TermCounts>,
+    lengths: Vec<u32>,
+}
+
+impl WorkPlace<'_> {
+    /// The index that is searched.
+    pub(super) fn index(&self) -> SearchIndex {
+        let version = self.collection.value.index.version;
+        self.base.index(self.place(), version)
+    }
+
+    /// Indexes small documents by one commit; one after the other where one of them was changed meanwhile.
+    pub(super) async fn index_together(&self, group: Vec<PreparedDocument>) -> Result<()> {
+        let whole: Vec<&PreparedDocument> = group.iter().collect();
+        match self.commit_together(&whole).await {
+            Err(error) if is_superseded(&error) && group.len() > 1 => {
+                for document in whole {
+                    forgiving(self.commit_together(&[document]).await)?;
+                }
+                Ok(())
+            }
+            done => forgiving(done),
+        }
+    }
+
+    async fn commit_together(&self, group: &[&PreparedDocument]) -> Result<()> {
+        if group.is_empty() {
+            return Ok(());
+        }
+        let chunks = group.iter().flat_map(|it| it.chunks.iter().cloned());
+        let analyzed = self.analyzed(chunks.collect()).await?;
+        let mut change = self.index().change().await?;
+        let mut first = change.add(&analyzed.terms, false)?.first;
+        let mut lengths = analyzed.lengths.as_slice();
+        let mut contents = Vec::with_capacity(group.len());
+        for prepared in group {
+            let (own, rest) = lengths.split_at(prepared.chunks.len());
+            lengths = rest;
+            let ranges = Vec::from_iter(range(first, own));
+            self.reuse_vectors(&mut change, prepared, &prepared.chunks, first)
+                .await?;
+            first += own.len() as u32;
+            contents.push(content(&prepared.chunks, ranges, own.to_vec()));
+        }
+        let mut batch = change.batch()?;
+        batch.checks.push(self.lease.check());
+        for (prepared, content) in group.iter().zip(contents) {
+            batch
+                .writes
+                .extend(self.chunk_writes(&content, &prepared.chunks, 0)?);
+            let (text, blocks) = text_blocks(&prepared.pending.job_id, &prepared.text);
+            for (block, part) in (0..).zip(blocks) {
+                batch
+                    .writes
+                    .push(put(self.place().text(&text.id, block), part)?);
+            }
+            self.add_appearance(prepared, content, text, &mut batch)
+                .await?;
+        }
+        self.base.driver().commit(batch).await?;
+        Ok(())
+    }
+
+    /// Puts a large document aside step by step, then shows it. What an earlier attempt has put aside is gone on with.
+    pub(super) async fn index_alone(&self, prepared: PreparedDocument) -> Result<()> {
+        forgiving(self.stage_and_show(&prepared).await)
+    }
+
+    async fn stage_and_show(&self, prepared: &PreparedDocument) -> Result<()> {
+        let text = self.stage_text(prepared).await?;
+        let place = self.place();
+        let (mut lengths, mut staged_chunks) = (Vec::new(), 0);
+        let job_id = &prepared.pending.job_id;
+        for step in prepared.chunks.chunks(SHARED_CHUNKS) {
+            let analyzed = self.analyzed(step.to_vec()).await?;
+            let found = stored::get::<ErasureRecord>(self.base.driver(), place.staged(job_id));
+            let Some(mut staged) = found.await? else {
+                return Err(superseded(job_id));
+            };
+            let ranges = staged.value.ranges.iter();
+            let there: u32 = ranges.map(|range| range.totals.chunks).sum();
+            let first = staged_chunks;
+            staged_chunks += step.len() as u32;
+            lengths.extend(&analyzed.lengths);
+            if there >= staged_chunks {
+                continue;
+            }
+            let mut change = self.index().change().await?;
+            staged
+                .value
+                .ranges
+                .push(change.add(&analyzed.terms, false)?);
+            let content = content(&[], staged.value.ranges.clone(), lengths.clone());
+            let number = staged.value.ranges.last().map_or(0, |range| range.first);
+            self.reuse_vectors(&mut change, prepared, step, number)
+                .await?;
+            let mut batch = change.batch()?;
+            let checks = [
+                staged.check(),
+                prepared.document.check(),
+                self.lease.check(),
+            ];
+            batch.checks.extend(checks);
+            batch
+                .writes
+                .extend(self.chunk_writes(&content, step, first)?);
+            let job = self.progress(prepared, staged_chunks);
+            batch
+                .writes
+                .extend([staged.put()?, put(place.job(job_id), &job)?]);
+            self.base.driver().commit(batch).await?;
+        }
+        let found = stored::get::<ErasureRecord>(self.base.driver(), place.staged(job_id)).await?;
+        let Some(staged) = found else {
+            return Err(superseded(job_id));
+        };
+        let mut batch = checked([staged.check(), self.lease.check()], []);
+        let content = content(&prepared.chunks, staged.value.ranges, lengths);
+        self.add_appearance(prepared, content, text, &mut batch)
+            .await?;
+        self.base.driver().commit(batch).await?;
+        Ok(())
+    }
+
+    /// Chunks whose text the document had before keep their vectors; the first of them has this number.
+    async fn reuse_vectors(
+        &self,
+        change: &mut IndexChange,
+        prepared: &PreparedDocument,
+        chunks: &[ChunkRecord],
+        first: u32,
+    ) -> Result<()> {
+        let record = &self.collection.value.index;
+        let old = self
+            .base
+            .content(self.place(), record.version, &prepared.key)
+            .await?;
+        let (Some(space), Some(old)) = (record.space(), old) else {
+            return Ok(());
+        };
+        let old = old.value;
+        let places: HashMap<&String, u32> = old.ids.iter().zip(0..).collect();
+        let index = self.index();
+        let snapshot = index.snapshot().await?;
+        let mut vectors = Vec::new();
+        for (chunk, record) in (first..).zip(chunks) {
+            let place = places.get(&record.chunk.id);
+            let Some(number) = place.and_then(|place| old.number(*place)) else {
+                continue;
+            };
+            if let Some(vector) = index.vector_of_chunk(&snapshot, &space, number).await? {
+                let vector = vector.to_vec();
+                vectors.push(ChunkVector { chunk, vector });
+            }
+        }
+        if !vectors.is_empty() {
+            change.add_vectors(&space, &vectors).await?;
+        }
+        Ok(())
+    }
+
+    fn progress(&self, prepared: &PreparedDocument, done: u32) -> Job {
+        Job {
+            step: Some("chunking".to_owned()),
+            done: u64::from(done),
+            total: prepared.chunks.len() as u64,
+            updated_at: self.base.now(),
+            ..prepared.job.clone()
+        }
+    }
+
+    /// Stores what was read, in steps; from the first one on it is known what is to be erased if the job ends here.
+    async fn stage_text(&self, prepared: &PreparedDocument) -> Result<TextRecord> {
+        let place = self.place();
+        let job_id = &prepared.pending.job_id;
+        let (text, blocks) = text_blocks(job_id, &prepared.text);
+        let key = place.staged(job_id);
+        let found = stored::get::<ErasureRecord>(self.base.driver(), key.clone()).await?;
+        let staged = ErasureRecord {
+            version: self.collection.value.index.version,
+            text: Some(text.clone()),
+            ..found.map(|found| found.value).unwrap_or_default()
+        };
+        let checks = || [prepared.document.check(), self.lease.check()];
+        let begun = checked(checks(), [put(key, &staged)?]);
+        self.base.driver().commit(begun).await?;
+        for (block, part) in (0..).zip(blocks) {
+            let step = checked(checks(), [put(place.text(&text.id, block), part)?]);
+            self.base.driver().commit(step).await?;
+        }
+        Ok(text)
+    }
+
+    async fn analyzed(&self, chunks: Vec<ChunkRecord>) -> Result<AnalyzedChunks> {
+        let analyzer = self.collection.value.index.analyzer();
+        let analysis = tokio::task::spawn_blocking(move || {
+            let terms: Vec<TermCounts> = chunks.iter().map(|it| it.terms(analyzer)).collect();
+            let lengths = terms.iter().map(|counts| counts.values().sum()).collect();
+            AnalyzedChunks { terms, lengths }
+        });
+        let ended = |error| Error::internal(format!("the terms of chunks ended early: {error}"));
+        Ok(analysis.await.map_err(ended)?)
+    }
+
+    /// Chunks as values; the first of them has this place in its document.
+    fn chunk_writes(
+        &self,
+        content: &ContentRecord,
+        chunks: &[ChunkRecord],
+        first: u32,
+    ) -> Result<Vec<BatchWrite>> {
+        let version = self.collection.value.index.version;
+        let mut writes = Vec::with_capacity(chunks.len());
+        for (place, chunk) in (first..).zip(chunks) {
+            let number = content.number(place);
+            let number = number.ok_or_else(|| Error::internal("a chunk has no number"))?;
+            writes.push(put(self.place().chunk(version, number), chunk)?);
+        }
+        Ok(writes)
+    }
+}
+
+/// Chunks side by side, as a range; nothing where there are none.
+fn range(first: u32, lengths: &[u32]) -> Option<ChunkRange> {
+    let totals = ChunkTotals {
+        chunks: lengths.len() as u32,
+        length: lengths.iter().map(|length| u64::from(*length)).sum(),
+    };
+    (totals.chunks > 0).then_some(ChunkRange { first, totals })
+}
+
+/// What a document has in the index.
+fn content(chunks: &[ChunkRecord], ranges: Vec<ChunkRange>, lengths: Vec<u32>) -> ContentRecord {
+    let mut sections: Vec<SectionMetadata> = Vec::new();
+    for (from, chunk) in (0..).zip(chunks) {
+        let last = sections.last().map(|section| &section.metadata);
+        if last.map_or(!chunk.metadata.is_empty(), |last| *last != chunk.metadata) {
+            let metadata = chunk.metadata.clone();
+            sections.push(SectionMetadata { from, metadata });
+        }
+    }
+    ContentRecord {
+        ranges,
+        lengths,
+        ids: chunks.iter().map(|it| it.chunk.id.clone()).collect(),
+        sections,
+    }
+}
+
+/// A text in blocks, none of which cuts a character.
+fn text_blocks<'a>(id: &str, text: &'a str) -> (TextRecord, Vec<&'a str>) {
+    let (mut blocks, mut rest) = (Vec::new(), text);
+    while !rest.is_empty() {
+        let (block, others) = rest.split_at(rest.floor_char_boundary(BLOCK));
+        blocks.push(block);
+        rest = others;
+    }
+    let record = TextRecord {
+        id: id.to_owned(),
+        blocks: blocks.len() as u32,
+    };
+    (record, blocks)
+}
+
+/// The document was replaced or removed meanwhile: this job is not wanted any more.
+fn superseded(job_id: &str) -> crate::error::KnowledgeError {
+    let conflict = Error::Conflict {
+        what: format!("job {job_id}"),
+        expected: "what it has put aside".to_owned(),
+        found: "nothing".to_owned(),
+    };
+    conflict.into()
+}
+
+fn is_superseded(error: &crate::error::KnowledgeError) -> bool {
+    matches!(
+        error,
+        crate::error::KnowledgeError::Store(Error::Conflict { .. })
+    )
+}
+
+/// What others have changed meanwhile is looked at again by the next round.
+fn forgiving(done: Result<()>) -> Result<()> {
+    match done {
+        Err(error) if is_superseded(&error) => Ok(()),
+        done => done,
+    }
+}

@@ -1,0 +1,57 @@
+//! A collection on which this node works, and what waits there.
+
+use crate::base::KnowledgeBase;
+use crate::error::Result;
+use crate::names::CollectionPlace;
+use crate::records::CollectionRecord;
+use crate::stored::StoredRecord;
+use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::lease::Lease;
+use ambit_storage::pattern::Pattern;
+use serde::de::DeserializeOwned;
+
+/// So much of what waits is looked at together.
+const TOGETHER: usize = 64;
+/// Small documents share a commit as long as they have at most so many chunks together.
+pub(super) const SHARED_CHUNKS: usize = 250;
+/// And their texts at most so many bytes.
+pub(super) const SHARED_BYTES: usize = 2 << 20;
+
+/// A collection on which this node works.
+pub(super) struct WorkPlace<'a> {
+    pub base: &'a KnowledgeBase,
+    pub collection: &'a StoredRecord<CollectionRecord>,
+    pub lease: &'a Lease,
+}
+
+/// Something that waits, by its name.
+pub(super) struct WaitingItem<T> {
+    pub id: String,
+    pub value: T,
+}
+
+impl WorkPlace<'_> {
+    pub fn place(&self) -> &CollectionPlace {
+        &self.collection.value.place
+    }
+}
+
+impl KnowledgeBase {
+    /// What waits under a name that begins so, as far as it is looked at together.
+    pub(super) async fn waiting<T: DeserializeOwned>(
+        &self,
+        place: &CollectionPlace,
+        prefix: &str,
+    ) -> Result<Vec<WaitingItem<T>>> {
+        let pattern = Pattern::parse(&format!("{prefix}*"));
+        let scan = ValueScan::first(pattern, TOGETHER, ValuePart::Whole);
+        let found = self.driver().scan(&place.values(), &scan).await?;
+        let items = found.into_iter().map(|(name, entry)| {
+            Ok(WaitingItem {
+                id: name[prefix.len()..].to_owned(),
+                value: entry.value.to()?,
+            })
+        });
+        items.collect()
+    }
+}

@@ -1,0 +1,68 @@
+//! A file becomes text: by a reader of ours, those of strangers in a child process, or by somebody else.
+
+use crate::base::KnowledgeBase;
+use crate::sources::ForeignFile;
+use ambit_extract::{
+    ChildRequest, DetectedFormat, DocumentBytes, ExtractError, ExtractedDocument, detect, extract,
+    extract_in_child,
+};
+use std::sync::Arc;
+
+/// What was read of a file.
+pub(super) struct ReadFile {
+    pub extracted: ExtractedDocument,
+    /// The name of its format, where it has a reader here.
+    pub format: Option<&'static str>,
+}
+
+impl KnowledgeBase {
+    /// The text of a file, or the reason why there is none.
+    pub(super) async fn read(&self, file: ForeignFile) -> Result<ReadFile, String> {
+        let detected = detect(Some(&file.name), file.media_type.as_deref(), &file.bytes);
+        let format = detected.as_ref().ok().map(|it| it.format.name);
+        let extractor = self.settings().extractor.as_ref();
+        let extracted = match (extractor.filter(|it| it.reads(format)), detected) {
+            (Some(extractor), _) => extractor.extract(&file).await?,
+            (None, Ok(detected)) => {
+                let read = self.read_here(detected, file.bytes).await;
+                read.map_err(|error| error.to_string())?
+            }
+            (None, Err(error)) => return Err(error.to_string()),
+        };
+        if extracted.text.trim().is_empty() {
+            return Err(ExtractError::NoText.to_string());
+        }
+        Ok(ReadFile { extracted, format })
+    }
+
+    async fn read_here(
+        &self,
+        detected: DetectedFormat,
+        bytes: Vec<u8>,
+    ) -> Result<ExtractedDocument, ExtractError> {
+        let settings = self.settings();
+        let program = settings.extract_program.clone();
+        let time = settings.extract_time;
+        let bytes = Arc::new(bytes);
+        let reading = tokio::task::spawn_blocking(move || {
+            let charset = detected.charset.as_deref();
+            if !detected.format.needs_child(bytes.len()) {
+                let bytes = &bytes;
+                return extract(detected.format, &DocumentBytes { bytes, charset });
+            }
+            let Some(program) = program else {
+                let name = detected.format.name;
+                let reason = format!("{name} is read by a program of its own, and none is set");
+                return Err(ExtractError::Internal(reason));
+            };
+            let request = ChildRequest {
+                format: detected.format,
+                charset,
+                document: &mut bytes.as_slice(),
+            };
+            extract_in_child(&program, request, time)
+        });
+        let ended = |error| ExtractError::Internal(format!("its reader ended early: {error}"));
+        reading.await.map_err(ended)?
+    }
+}
