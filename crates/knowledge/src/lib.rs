@@ -1,4 +1,7 @@
 //! Collections of documents: read, cut into chunks, indexed and searched, over any store.
+//!
+//! [`KnowledgeBase`] is where everything begins. Who may see and change what is told by a [`KnowledgeReach`] with each call; what
+//! it does not allow does not exist for the caller.
 
 mod base;
 mod chunk;
@@ -37,3 +40,4 @@ pub use query::{KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
 pub use reach::KnowledgeReach;
 pub use settings::{KnowledgeLimits, KnowledgeSettings};
 pub use sources::{FetchedPage, ForeignExtractor, ForeignFile, PageFetcher};
+pub use work::KnowledgeWorker;

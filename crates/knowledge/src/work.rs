@@ -2,6 +2,119 @@
 
 mod appearance;
 mod document_job;
+mod embedding;
+mod erasure;
 mod indexing;
 mod place;
 mod reading;
+mod round;
+
+use crate::base::KnowledgeBase;
+use crate::error::Result;
+use crate::names::CollectionPlace;
+use crate::records::WorkRecord;
+use ambit_storage::Error;
+use ambit_storage::address::Space;
+use ambit_storage::driver::{ValuePages, ValuePart};
+use ambit_storage::lease::{Lease, OnBusy};
+use ambit_storage::pattern::Pattern;
+use futures::StreamExt;
+use futures::stream;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// From one look for work that others have left to the next.
+const LOOK: Duration = Duration::from_secs(1);
+/// So many collections are worked on at once.
+const COLLECTIONS: usize = 4;
+
+/// Does the work of a knowledge base until it is dropped.
+#[derive(Debug)]
+pub struct KnowledgeWorker {
+    task: JoinHandle<()>,
+}
+
+impl Drop for KnowledgeWorker {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl KnowledgeBase {
+    /// Begins to do what is to be done, until what this returns is dropped. What is left then is done by another node, or later.
+    pub fn start(&self) -> KnowledgeWorker {
+        let base = self.clone();
+        let task = tokio::spawn(async move {
+            loop {
+                let woken = base.shared.wake.notified();
+                if let Err(error) = base.work().await {
+                    tracing::warn!(error.message = %error, "work on collections failed; it is tried again");
+                }
+                // What is added meanwhile wakes it, and what another node has left is looked for now and then.
+                let _ = tokio::time::timeout(LOOK, woken).await;
+            }
+        });
+        KnowledgeWorker { task }
+    }
+
+    /// Does all that is to be done now and that nobody else does.
+    pub async fn work(&self) -> Result<()> {
+        loop {
+            let work = self.work_records().await?;
+            let rounds = stream::iter(work).map(|work| async move { self.try_round(&work).await });
+            let mut rounds = rounds.buffer_unordered(COLLECTIONS);
+            let (mut has_done, mut failure) = (false, None);
+            while let Some(round) = rounds.next().await {
+                match round {
+                    Ok(done) => has_done |= done,
+                    Err(error) => failure = Some(error),
+                }
+            }
+            match failure {
+                Some(error) => return Err(error),
+                None if has_done => {}
+                None => return Ok(()),
+            }
+        }
+    }
+
+    async fn work_records(&self) -> Result<Vec<WorkRecord>> {
+        let space = Space::knowledge_work();
+        let (all, whole) = (Pattern::all(), ValuePart::Whole);
+        let mut pages = ValuePages::of(self.driver(), &space, all, whole);
+        let mut work = Vec::new();
+        while let Some(page) = pages.next().await? {
+            for (_, entry) in page {
+                work.push(entry.value.to::<WorkRecord>()?);
+            }
+        }
+        Ok(work)
+    }
+
+    /// Works on a collection, if nobody else does. False where nothing was to be done.
+    async fn try_round(&self, work: &WorkRecord) -> Result<bool> {
+        let Some(lease) = self.take_lease(&work.place).await? else {
+            return Ok(false);
+        };
+        let done = tokio::select! {
+            done = self.round(&work.place, &lease) => done,
+            _ = lease.ended() => Ok(false),
+        };
+        match lease.release().await {
+            Ok(()) | Err(Error::Fenced { .. }) => {}
+            Err(error) => {
+                tracing::warn!(error.message = %error, "the lease of a collection ends by itself");
+            }
+        }
+        done
+    }
+
+    async fn take_lease(&self, place: &CollectionPlace) -> Result<Option<Lease>> {
+        let driver = self.settings().driver.clone();
+        match Lease::take(driver, place.lease(), OnBusy::Reject).await {
+            Ok(lease) => Ok(Some(lease)),
+            Err(Error::Busy { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Vectors follow the words of a document. An embedder that is down delays them and nothing else.
+
+use super::place::{WaitingItem, WorkPlace};
+use crate::document::DocumentStatus;
+use crate::embedder::{EmbeddingFailure, EmbeddingPayer, EmbeddingRequest};
+use crate::error::Result;
+use crate::job::{Job, JobStatus};
+use crate::names::{DocumentKey, VECTORS};
+use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, IndexRecord, VectorTask};
+use crate::stored::{self, StoredRecord, checked, delete};
+use ambit_search::vectors::{ChunkVector, EmbeddingSpace};
+use ambit_storage::batch::Batch;
+use ambit_storage::clock::{backoff, to_millis};
+use std::time::Duration;
+
+/// So many texts go into a batch.
+const TEXTS: usize = 64;
+/// And so many tokens.
+const TOKENS: u64 = 32_000;
+/// From one try to the next, while the embedder is down; and at most.
+const RETRY: Duration = Duration::from_secs(60);
+const LONGEST_RETRY: Duration = Duration::from_secs(60 * 60);
+/// For so long it is tried.
+const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+/// A text that is refused is cut in half so often.
+const HALVINGS: u32 = 2;
+
+/// A document whose vectors are made.
+struct VectorlessDocument {
+    task: StoredRecord<VectorTask>,
+    document: StoredRecord<DocumentRecord>,
+    content: ContentRecord,
+}
+
+/// Texts of chunks whose vectors are made together.
+struct EmbeddingBatch {
+    numbers: Vec<u32>,
+    texts: Vec<String>,
+}
+
+/// The vectors of a batch; none for texts that were refused, with the reason.
+struct EmbeddedBatch {
+    model: String,
+    vectors: Vec<std::result::Result<Vec<f32>, String>>,
+}
+
+impl WorkPlace<'_> {
+    /// Makes vectors that are due. False where there are none.
+    pub(super) async fn embed_some(&self) -> Result<bool> {
+        let index = &self.collection.value.index;
+        if index.embedding.is_none() || self.base.settings().embedder.is_none() {
+            return Ok(false);
+        }
+        let tasks = self
+            .base
+            .waiting::<VectorTask>(self.place(), VECTORS)
+            .await?;
+        let now = self.base.now();
+        let mut due = tasks
+            .into_iter()
+            .filter(|task| task.value.not_before <= now);
+        let Some(task) = due.next() else {
+            return Ok(false);
+        };
+        self.embed_batch_of(&task).await?;
+        Ok(true)
+    }
+
+    /// Makes the vectors of the next chunks of a document; behind the last ones it is ready.
+    async fn embed_batch_of(&self, task: &WaitingItem<VectorTask>) -> Result<()> {
+        let Some(found) = self.vectorless(&task.id).await? else {
+            let key = self.place().vector_task(&DocumentKey::named(&task.id));
+            let batch = checked([self.lease.check()], [delete(key)]);
+            self.base.driver().commit(batch).await?;
+            return Ok(());
+        };
+        let batch = self.next_texts(&found).await?;
+        if batch.numbers.is_empty() {
+            return self.end_embedding(found, None).await;
+        }
+        match self.embedded(batch.texts).await {
+            Ok(embedded) => self.store_vectors(found, &batch.numbers, embedded).await,
+            Err(EmbeddingFailure::Permanent(reason)) => {
+                self.end_embedding(found, Some(reason)).await
+            }
+            Err(EmbeddingFailure::Unavailable(reason) | EmbeddingFailure::Refused(reason)) => {
+                self.postpone(found, &reason).await
+            }
+        }
+    }
+
+    async fn vectorless(&self, name: &str) -> Result<Option<VectorlessDocument>> {
+        let (place, driver) = (self.place(), self.base.driver());
+        let key = DocumentKey::named(name);
+        let version = self.collection.value.index.version;
+        let task = stored::get::<VectorTask>(driver, place.vector_task(&key)).await?;
+        let document = stored::get::<DocumentRecord>(driver, place.document(&key)).await?;
+        let content = self.base.content(place, version, &key).await?;
+        let (Some(task), Some(document), Some(content)) = (task, document, content) else {
+            return Ok(None);
+        };
+        Ok(Some(VectorlessDocument {
+            task,
+            document,
+            content: content.value,
+        }))
+    }
+
+    /// The next texts without vectors.
+    async fn next_texts(&self, found: &VectorlessDocument) -> Result<EmbeddingBatch> {
+        let record = &self.collection.value.index;
+        let index = self.index();
+        let snapshot = index.snapshot().await?;
+        let space = record.space();
+        let settings = record.embedding.as_ref();
+        let prefix = settings.map_or("", |settings| settings.document_prefix.as_str());
+        let (mut batch, mut tokens) = (
+            EmbeddingBatch {
+                numbers: Vec::new(),
+                texts: Vec::new(),
+            },
+            0,
+        );
+        for range in &found.content.ranges {
+            let numbers = match &space {
+                Some(space) => {
+                    index
+                        .chunks_without_vectors(&snapshot, space, range)
+                        .await?
+                }
+                None => range.numbers().collect(),
+            };
+            for number in numbers {
+                if batch.numbers.len() == TEXTS || tokens >= TOKENS {
+                    return Ok(batch);
+                }
+                let key = self.place().chunk(record.version, number);
+                let stored = stored::get::<ChunkRecord>(self.base.driver(), key).await?;
+                let chunk = stored.map(|stored| stored.value.chunk);
+                let is_refused = |id: &String| found.task.value.refused.contains(id);
+                let Some(chunk) = chunk.filter(|chunk| !is_refused(&chunk.id)) else {
+                    continue;
+                };
+                tokens += chunk.tokens;
+                batch.numbers.push(number);
+                batch.texts.push(format!("{prefix}{}", chunk.text));
+            }
+        }
+        Ok(batch)
+    }
+
+    /// The vectors of texts. Where one of them is refused each is asked for alone.
+    async fn embedded(
+        &self,
+        texts: Vec<String>,
+    ) -> std::result::Result<EmbeddedBatch, EmbeddingFailure> {
+        match self.ask(texts.clone()).await {
+            Err(EmbeddingFailure::Refused(_)) => {}
+            answered => return answered,
+        }
+        let (mut model, mut vectors) = (String::new(), Vec::new());
+        for text in texts {
+            match self.embedded_alone(text).await {
+                Ok(mut one) => {
+                    model = one.model;
+                    vectors.append(&mut one.vectors);
+                }
+                Err(EmbeddingFailure::Refused(reason)) => vectors.push(Err(reason)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(EmbeddedBatch { model, vectors })
+    }
+
+    /// The vector of one text, or of its beginning where the whole of it is refused.
+    async fn embedded_alone(
+        &self,
+        text: String,
+    ) -> std::result::Result<EmbeddedBatch, EmbeddingFailure> {
+        let mut text = text;
+        for _ in 0..HALVINGS {
+            match self.ask(vec![text.clone()]).await {
+                Err(EmbeddingFailure::Refused(_)) => {
+                    text.truncate(text.floor_char_boundary(text.len() / 2));
+                }
+                answered => return answered,
+            }
+        }
+        self.ask(vec![text]).await
+    }
+
+    async fn ask(
+        &self,
+        texts: Vec<String>,
+    ) -> std::result::Result<EmbeddedBatch, EmbeddingFailure> {
+        let record = &self.collection.value;
+        let unset = || EmbeddingFailure::Permanent("the collection has no embedding".to_owned());
+        let settings = record.index.embedding.as_ref().ok_or_else(unset)?;
+        let embedder = self.base.settings().embedder.as_ref().ok_or_else(unset)?;
+        let wanted = texts.len();
+        let request = EmbeddingRequest {
+            connector: settings.connector.clone(),
+            dimensions: settings.dimensions,
+            texts,
+            payer: EmbeddingPayer::Collection {
+                tenant: record.place.tenant.clone(),
+                user: record.created_by.clone(),
+            },
+        };
+        let answer = embedder.embed(&request).await?;
+        let nonsense = |what: String| Err(EmbeddingFailure::Unavailable(what));
+        if answer.vectors.len() != wanted {
+            let count = answer.vectors.len();
+            return nonsense(format!("{count} vectors were answered for {wanted} texts"));
+        }
+        let dimension = answer.vectors.first().map_or(0, Vec::len);
+        let space = EmbeddingSpace {
+            connector: settings.connector.clone(),
+            model: answer.model.clone(),
+            dimension: dimension as u32,
+        };
+        for vector in &answer.vectors {
+            if let Err(error) = space.check(vector) {
+                return nonsense(error.to_string());
+            }
+        }
+        record.index.check_space(&record.place.id, &space)?;
+        Ok(EmbeddedBatch {
+            model: answer.model,
+            vectors: answer.vectors.into_iter().map(Ok).collect(),
+        })
+    }
+
+    async fn store_vectors(
+        &self,
+        mut found: VectorlessDocument,
+        numbers: &[u32],
+        embedded: EmbeddedBatch,
+    ) -> Result<()> {
+        let mut change = self.index().change().await?;
+        let (mut vectors, mut refused) = (Vec::new(), Vec::new());
+        for (chunk, vector) in numbers.iter().zip(embedded.vectors) {
+            match vector {
+                Ok(vector) => vectors.push(ChunkVector {
+                    chunk: *chunk,
+                    vector,
+                }),
+                Err(reason) => refused.push((*chunk, reason)),
+            }
+        }
+        let mut collection = self.collection.clone();
+        let record = &mut collection.value.index;
+        if let Some(first) = vectors.first() {
+            record.model = Some(embedded.model);
+            record.dimension = Some(first.vector.len() as u32);
+        }
+        if let Some(space) = record.space() {
+            change.add_vectors(&space, &vectors).await?;
+        }
+        let mut batch = change.batch()?;
+        if collection.value != self.collection.value {
+            batch.writes.push(collection.put()?);
+        }
+        batch.checks.push(collection.check());
+        found.document.value.document.done += vectors.len() as u64;
+        for (chunk, reason) in refused {
+            found.refuse(chunk, &reason);
+        }
+        found.task.value.attempts = 0;
+        batch.writes.push(found.task.put()?);
+        self.commit_with(&found, batch).await
+    }
+
+    /// The batch, as long as the document is as it was.
+    async fn commit_with(&self, found: &VectorlessDocument, mut batch: Batch) -> Result<()> {
+        let place = self.place();
+        let checks = [
+            found.document.check(),
+            found.task.check(),
+            self.lease.check(),
+        ];
+        batch.checks.extend(checks);
+        batch.writes.push(found.document.put()?);
+        let job = place.job(&found.task.value.job_id);
+        if let Some(mut job) = stored::get::<Job>(self.base.driver(), job).await? {
+            let document = &found.document.value.document;
+            job.value.step = Some("embedding".to_owned());
+            (job.value.done, job.value.total) = (document.done, document.total);
+            job.value.updated_at = self.base.now();
+            job.value.error.clone_from(&document.error);
+            match document.status {
+                DocumentStatus::Ready => job.value.status = JobStatus::Done,
+                DocumentStatus::Failed => job.value.status = JobStatus::Failed,
+                _ => {}
+            }
+            batch.writes.push(job.put()?);
+        }
+        self.base.driver().commit(batch).await?;
+        Ok(())
+    }
+
+    /// All vectors are there, or it is known why there will be none.
+    async fn end_embedding(
+        &self,
+        mut found: VectorlessDocument,
+        failure: Option<String>,
+    ) -> Result<()> {
+        let document = &mut found.document.value.document;
+        document.status = match failure {
+            None => DocumentStatus::Ready,
+            Some(_) => DocumentStatus::Failed,
+        };
+        if failure.is_none() {
+            document.done = document.total;
+        }
+        document.error = failure;
+        document.updated_at = self.base.now();
+        let failed = i64::from(document.status == DocumentStatus::Failed);
+        let sums = stored::add_to_sums(self.place().sums(), &[("failed", failed)])?;
+        let batch = Batch::of([delete(found.task.key.clone()), sums]);
+        self.commit_with(&found, batch).await
+    }
+
+    /// It is tried again later, for a day. Words find the document meanwhile.
+    async fn postpone(&self, mut found: VectorlessDocument, reason: &str) -> Result<()> {
+        let now = self.base.now();
+        let task = &mut found.task.value;
+        if now - task.since > to_millis(PATIENCE) {
+            let warning = format!("found by words alone: {reason}");
+            found.document.value.document.warnings.push(warning);
+            return self.end_embedding(found, None).await;
+        }
+        task.attempts += 1;
+        task.not_before = now + to_millis(backoff(RETRY, LONGEST_RETRY, task.attempts));
+        let batch = Batch::of([found.task.put()?]);
+        self.commit_with(&found, batch).await
+    }
+}
+
+impl VectorlessDocument {
+    /// A chunk stays without a vector.
+    fn refuse(&mut self, chunk: u32, reason: &str) {
+        let places = 0..self.content.chunks();
+        let mut places = places.filter(|place| self.content.number(*place) == Some(chunk));
+        let Some(place) = places.next() else {
+            return;
+        };
+        let warning = format!("chunk {place} has no vector: {reason}");
+        self.document.value.document.warnings.push(warning);
+        self.task
+            .value
+            .refused
+            .push(self.content.ids[place as usize].clone());
+    }
+}
+
+impl IndexRecord {
+    /// What its vectors are, once there are any.
+    pub fn space(&self) -> Option<EmbeddingSpace> {
+        Some(EmbeddingSpace {
+            connector: self.embedding.as_ref()?.connector.clone(),
+            model: self.model.clone()?,
+            dimension: self.dimension?,
+        })
+    }
+
+    /// Refuses vectors that cannot be compared with those that are there.
+    pub fn check_space(
+        &self,
+        collection: &str,
+        space: &EmbeddingSpace,
+    ) -> std::result::Result<(), EmbeddingFailure> {
+        let Some(own) = self.space().filter(|own| own != space) else {
+            return Ok(());
+        };
+        let (found, wanted) = (space.dimension, own.dimension);
+        Err(EmbeddingFailure::Permanent(if found == wanted {
+            let (found, wanted) = (&space.model, &own.model);
+            format!(
+                "embedding is of model {found}, collection \"{collection}\" of {wanted}: reindex"
+            )
+        } else {
+            format!(
+                "embedding has {found} dimensions, collection \"{collection}\" {wanted}: reindex"
+            )
+        }))
+    }
+}

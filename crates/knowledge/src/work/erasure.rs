@@ -1,0 +1,222 @@
+//! What was removed or replaced is erased, byte by byte.
+
+use super::place::{WaitingItem, WorkPlace};
+use crate::base::KnowledgeBase;
+use crate::error::Result;
+use crate::job::{Job, JobKind, JobStatus};
+use crate::names::{self, CollectionPlace, DocumentKey, votes_prefix};
+use crate::opinion::OpinionsRecord;
+use crate::records::{
+    ChunkRecord, DocumentRecord, ErasureRecord, GoneChunks, IndexRecord, RemovalRecord, TextRecord,
+    WorkRecord,
+};
+use crate::stored::{self, StoredRecord, checked, delete};
+use ambit_search::index::ChunkErasure;
+use ambit_search::manifest::ChunkRange;
+use ambit_storage::Json;
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::lease::Lease;
+use ambit_storage::operation::Operation;
+use ambit_storage::pattern::Pattern;
+use std::collections::BTreeSet;
+
+/// So many values are deleted by one commit.
+const STEP: usize = 500;
+/// A removal that is done is known for so long.
+const KNOWN: i64 = 60 * 60 * 1000;
+
+impl WorkPlace<'_> {
+    /// Erases what a task names. It can be gone on with from wherever it was left.
+    pub(super) async fn erase(&self, task: &WaitingItem<ErasureRecord>) -> Result<()> {
+        let place = self.place();
+        let key = place.erasure(&task.id);
+        while let Some(mut stored) =
+            stored::get::<ErasureRecord>(self.base.driver(), key.clone()).await?
+        {
+            if let Some(range) = stored.value.ranges.pop() {
+                self.erase_chunks(&range, &stored).await?;
+                continue;
+            }
+            if let Some(gone) = &stored.value.gone {
+                self.erase_opinions(gone).await?;
+            }
+            if let Some(document) = &stored.value.document {
+                self.erase_votes(&document.key, None).await?;
+            }
+            let batch = self.last_step(&task.id, &stored)?;
+            self.base.driver().commit(batch).await?;
+        }
+        Ok(())
+    }
+
+    /// Erases chunks; the task without them is part of the commit that erases the last of them.
+    async fn erase_chunks(
+        &self,
+        range: &ChunkRange,
+        task: &StoredRecord<ErasureRecord>,
+    ) -> Result<()> {
+        let (place, version) = (self.place(), task.value.version);
+        let index = self.base.index(place, version);
+        let mut change = index.change().await?;
+        change.hide(range);
+        let mut hiding = change.batch()?;
+        hiding.checks.push(self.lease.check());
+        self.base.driver().commit(hiding).await?;
+        let terms = self.terms_of(range, version).await?;
+        let deletions = range
+            .numbers()
+            .map(|number| delete(place.chunk(version, number)));
+        let mut beside = checked([task.check(), self.lease.check()], deletions);
+        beside.writes.push(task.put()?);
+        let erasure = ChunkErasure {
+            range: *range,
+            terms,
+        };
+        index.erase(&erasure, &beside).await?;
+        Ok(())
+    }
+
+    /// What is thought of chunks that are gone goes with them.
+    async fn erase_opinions(&self, gone: &GoneChunks) -> Result<()> {
+        let key = self.place().opinions(&gone.document);
+        let found = stored::get::<OpinionsRecord>(self.base.driver(), key).await?;
+        let Some(mut opinions) = found else {
+            return Ok(());
+        };
+        let mut has_changed = false;
+        for id in &gone.ids {
+            if opinions.value.chunks.remove(id).is_some() {
+                has_changed = true;
+                self.erase_votes(&gone.document, Some(id)).await?;
+            }
+        }
+        if has_changed {
+            let checks = [opinions.check(), self.lease.check()];
+            let batch = checked(checks, [opinions.put()?]);
+            self.base.driver().commit(batch).await?;
+        }
+        Ok(())
+    }
+
+    async fn erase_votes(&self, document: &DocumentKey, chunk: Option<&str>) -> Result<()> {
+        let pattern = Pattern::parse(&format!("{}*", votes_prefix(document, chunk)));
+        let space = self.place().values();
+        let wipe = BatchWrite::Wipe { space, pattern };
+        let batch = checked([self.lease.check()], [wipe]);
+        self.base.driver().commit(batch).await?;
+        Ok(())
+    }
+
+    /// All terms of some chunks.
+    async fn terms_of(&self, range: &ChunkRange, version: u32) -> Result<BTreeSet<String>> {
+        let analyzer = self.analyzer_of(version).analyzer();
+        let mut terms = BTreeSet::new();
+        for number in range.numbers() {
+            let key = self.place().chunk(version, number);
+            if let Some(chunk) = stored::get::<ChunkRecord>(self.base.driver(), key).await? {
+                terms.extend(chunk.value.terms(analyzer).into_keys());
+            }
+        }
+        Ok(terms)
+    }
+
+    fn analyzer_of(&self, _version: u32) -> &IndexRecord {
+        &self.collection.value.index
+    }
+
+    /// Texts and uploads go, and with them the task.
+    fn last_step(&self, id: &str, task: &StoredRecord<ErasureRecord>) -> Result<Batch> {
+        let place = self.place();
+        let record = &task.value;
+        let mut writes = Vec::new();
+        writes.extend(blocks(record.text.iter(), |id, block| {
+            place.text(id, block)
+        }));
+        writes.extend(blocks(record.sources.iter(), |id, block| {
+            place.source(id, block)
+        }));
+        if let Some(document) = &record.document {
+            writes.push(delete(place.opinions(&document.key)));
+            writes.push(self.base.removal_done(place, &document.job_id)?);
+        }
+        writes.push(delete(place.erasure(id)));
+        Ok(checked([task.check(), self.lease.check()], writes))
+    }
+}
+
+fn blocks<'a>(
+    texts: impl Iterator<Item = &'a TextRecord>,
+    key: impl Fn(&str, u32) -> ambit_storage::address::ValueKey,
+) -> Vec<BatchWrite> {
+    let keys = texts.flat_map(|text| (0..text.blocks).map(move |block| (text, block)));
+    keys.map(|(text, block)| delete(key(&text.id, block)))
+        .collect()
+}
+
+impl KnowledgeBase {
+    /// The job of a removal as it is known when it is over: it names nothing of what is gone.
+    fn removal_done(&self, place: &CollectionPlace, job_id: &str) -> Result<BatchWrite> {
+        let job = Job {
+            status: JobStatus::Done,
+            ..self.new_job(job_id, JobKind::Remove, &place.id)
+        };
+        let set = Operation::Set(Json::of(&job)?.into());
+        Ok(BatchWrite::apply(place.job(job_id), set, Some(KNOWN)))
+    }
+
+    /// Erases all of a collection that was removed, in steps.
+    pub(super) async fn erase_collection(
+        &self,
+        work: &StoredRecord<WorkRecord>,
+        removal: &RemovalRecord,
+        lease: &Lease,
+    ) -> Result<()> {
+        let place = &work.value.place;
+        let tenant = place.tenant.as_deref();
+        for record in self.document_records(place).await? {
+            let DocumentRecord { document, .. } = record;
+            let id = &document.document_id;
+            let mut gone = checked(
+                [lease.check()],
+                [delete(place.document(&names::DocumentKey::of(id)))],
+            );
+            // The id may be in use again.
+            let known =
+                stored::get::<CollectionPlace>(self.driver(), names::document_place(tenant, id));
+            if let Some(known) = known.await?.filter(|known| known.value == *place) {
+                gone.checks.push(known.check());
+                gone.writes.push(delete(known.key));
+            }
+            gone.writes
+                .extend(document.job_id.map(|job| delete(place.job(&job))));
+            self.driver().commit(gone).await?;
+        }
+        let indexes = (1..=removal.version).map(|version| place.index(version));
+        for space in indexes.chain([place.values()]) {
+            let scan = ValueScan::first(Pattern::all(), STEP, ValuePart::Nothing);
+            loop {
+                let found = self.driver().scan(&space, &scan).await?;
+                let is_over = found.len() < STEP;
+                let names = found.into_iter().map(|(name, _)| delete(space.key(name)));
+                self.driver()
+                    .commit(checked([lease.check()], names))
+                    .await?;
+                if is_over {
+                    break;
+                }
+            }
+            let whole = BatchWrite::Remove { space };
+            self.driver()
+                .commit(checked([lease.check()], [whole]))
+                .await?;
+        }
+        let done = self.removal_done(place, &removal.job_id)?;
+        let batch = checked(
+            [work.check(), lease.check()],
+            [delete(work.key.clone()), done],
+        );
+        self.driver().commit(batch).await?;
+        Ok(())
+    }
+}
