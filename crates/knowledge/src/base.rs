@@ -8,6 +8,7 @@ mod lookup;
 mod query_rate;
 mod query_vectors;
 mod removal;
+mod search;
 mod table;
 mod upload;
 

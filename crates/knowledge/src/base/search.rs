@@ -1,0 +1,294 @@
+//! Search: what the caller may find of each collection becomes a scope, and one ranking goes over all of them.
+
+use super::lookup::AccessKind;
+use super::table::{DocumentTable, TableEntry};
+use super::{KnowledgeBase, is_race};
+use crate::error::{KnowledgeError, Result};
+use crate::query::{KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
+use crate::reach::KnowledgeReach;
+use crate::records::{ChunkRecord, CollectionRecord, merged_metadata};
+use crate::stored;
+use ambit_search::allowed::AllowedChunks;
+use ambit_search::filter::MetadataFilter;
+use ambit_search::fusion::{FusedRanking, RankRequest, RankedChunk, rank};
+use ambit_search::manifest::{ChunkRange, ChunkTotals, Manifest};
+use ambit_search::ranking::{ChunkWeight, SearchScope};
+use ambit_storage::Error;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How often a search begins again because what it found was replaced.
+const TRIES: usize = 16;
+/// The most items of a search.
+const MOST: usize = 100;
+
+/// A collection as it is searched.
+struct SearchedCollection {
+    record: CollectionRecord,
+    table: Arc<DocumentTable>,
+}
+
+/// A chunk that is to be shown.
+struct FoundChunk<'a> {
+    ranked: &'a RankedChunk,
+    collection: &'a SearchedCollection,
+    entry: &'a TableEntry,
+    /// Its place in its document.
+    place: u32,
+}
+
+/// Who searches, and for what.
+struct ReadQuery<'a> {
+    reach: &'a dyn KnowledgeReach,
+    asked: &'a KnowledgeQuery,
+    filter: MetadataFilter,
+}
+
+impl KnowledgeBase {
+    /// Finds the chunks that fit a query best, among those that the caller may see.
+    pub async fn search(
+        &self,
+        reach: &dyn KnowledgeReach,
+        query: &KnowledgeQuery,
+    ) -> Result<KnowledgeAnswer> {
+        if !(1..=MOST).contains(&query.limit) {
+            let reason = format!("must be 1 to {MOST}");
+            return Err(KnowledgeError::invalid("limit", reason));
+        }
+        let limit = self.settings().limits.queries;
+        let rate = &self.shared.rate;
+        if query.is_counted && !rate.take(reach.tenant(), limit, Instant::now()) {
+            return Err(KnowledgeError::LimitExceeded {
+                what: "queries of the tenant in a second".to_owned(),
+                limit: u64::from(limit),
+                setting: "queries",
+            });
+        }
+        let filter = query.metadata.as_ref().map(MetadataFilter::parse);
+        let invalid = |error: ambit_search::filter::InvalidFilter| {
+            KnowledgeError::invalid("metadata:", error.to_string())
+        };
+        let read = ReadQuery {
+            reach,
+            asked: query,
+            filter: filter.transpose().map_err(invalid)?.unwrap_or_default(),
+        };
+        let mut tries = 0;
+        loop {
+            match self.search_once(&read).await {
+                Err(error) if is_race(&error) && tries < TRIES => tries += 1,
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn search_once(&self, query: &ReadQuery<'_>) -> Result<KnowledgeAnswer> {
+        let mut answer = KnowledgeAnswer::default();
+        let (mut collections, mut scopes) = (Vec::new(), Vec::new());
+        for id in &query.asked.collections {
+            match self
+                .find_collection(query.reach, id, AccessKind::Read)
+                .await
+            {
+                Ok(found) => {
+                    let vector = self.query_vector(&found.value, &query.asked.query).await;
+                    let (collection, mut scope) = self.scope(query, found).await?;
+                    match vector {
+                        Ok(vector) => scope.vector = vector,
+                        Err(note) if answer.notes.contains(&note) => {}
+                        Err(note) => answer.notes.push(note),
+                    }
+                    collections.push(collection);
+                    scopes.push(scope);
+                }
+                Err(error @ KnowledgeError::NotFound { .. }) => {
+                    answer.notes.push(error.to_string());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if scopes.is_empty() {
+            let none = || "no collection to search".to_owned();
+            answer.error = Some(answer.notes.drain(..).next().unwrap_or_else(none));
+            return Ok(answer);
+        }
+        let request = RankRequest {
+            limit: query.asked.limit,
+            threshold: query.asked.threshold,
+        };
+        let ranking = rank(&scopes, &request).await?;
+        if ranking.has_partial_vectors {
+            answer.notes.push("vectors: partial".to_owned());
+        }
+        for chunk in first(&collections, &ranking, query.asked.limit)? {
+            answer.items.push(self.item(&chunk).await?);
+        }
+        Ok(answer)
+    }
+
+    /// What a search may find of a collection, all of one moment.
+    async fn scope(
+        &self,
+        query: &ReadQuery<'_>,
+        found: stored::StoredRecord<CollectionRecord>,
+    ) -> Result<(SearchedCollection, SearchScope)> {
+        let record = &found.value;
+        let (place, version) = (&record.place, record.index.version);
+        let index = self.index(place, version);
+        let table = self.table(place, version).await?;
+        let snapshot = index.snapshot().await?;
+        // What was replaced since may have left the index.
+        let now = stored::get::<CollectionRecord>(self.driver(), found.key.clone()).await?;
+        let is_same = now.is_some_and(|now| now.version == found.version);
+        if !is_same || self.changes(place).await? != table.changes {
+            return Err(changed(&place.id));
+        }
+        let allowed = allowed(&table, &snapshot.manifest, query);
+        let scope = SearchScope {
+            index,
+            snapshot,
+            query: record.index.analyzer().query(&query.asked.query),
+            allowed,
+            vector: None,
+            weights: weights(&table),
+        };
+        let record = found.value;
+        Ok((SearchedCollection { record, table }, scope))
+    }
+
+    async fn item(&self, found: &FoundChunk<'_>) -> Result<KnowledgeItem> {
+        let record = &found.collection.record;
+        let key = record.place.chunk(record.index.version, found.ranked.chunk);
+        let stored = stored::get::<ChunkRecord>(self.driver(), key).await?;
+        let stored = stored.ok_or_else(|| changed(&record.place.id))?.value;
+        let document = &found.entry.record.document;
+        let section = Some(&stored.metadata);
+        let mut metadata: Map<String, Value> = merged_metadata(&document.metadata, section);
+        let ranking = serde_json::to_value(found.ranked.ranking);
+        let ranking = ranking.map_err(|error| Error::internal(error.to_string()))?;
+        metadata.insert("ranking".to_owned(), ranking);
+        Ok(KnowledgeItem {
+            document_id: document.document_id.clone(),
+            collection: record.place.id.clone(),
+            chunk_id: stored.chunk.id,
+            heading: stored.chunk.heading,
+            page: stored.chunk.page,
+            range: stored.chunk.range.map(|at| at as u64),
+            score: found.ranked.score,
+            title: document.title.clone(),
+            content: stored.chunk.text,
+            url: document.url.clone().unwrap_or_default(),
+            metadata,
+        })
+    }
+}
+
+/// The chunks that a search may find.
+fn allowed(table: &DocumentTable, manifest: &Manifest, query: &ReadQuery<'_>) -> AllowedChunks {
+    let mut ranges: Vec<ChunkRange> = Vec::new();
+    for entry in &table.entries {
+        let document = &entry.record.document;
+        let wanted = query.asked.document_id.as_ref();
+        if wanted.is_none_or(|id| document.document_id == *id) && query.reach.may_read(document) {
+            ranges.extend(query.filtered(entry));
+        }
+    }
+    let totals = ranges.iter().map(|range| range.totals);
+    let totals = totals.fold(ChunkTotals::default(), ChunkTotals::plus);
+    // Nothing is staged, being erased or forbidden.
+    if totals == manifest.totals && manifest.hidden.is_empty() {
+        return AllowedChunks::all(manifest);
+    }
+    AllowedChunks::of(manifest, ranges)
+}
+
+impl ReadQuery<'_> {
+    /// The chunks of a document whose metadata is as the filter says.
+    fn filtered(&self, entry: &TableEntry) -> Vec<ChunkRange> {
+        let content = &entry.content;
+        let passes = |section: Option<&Map<String, Value>>| {
+            let of_document = &entry.record.document.metadata;
+            let metadata = Value::Object(merged_metadata(of_document, section));
+            self.filter.matches(&metadata)
+        };
+        if self.filter.is_empty() {
+            return content.ranges.clone();
+        }
+        if content.sections.is_empty() {
+            return if passes(None) {
+                content.ranges.clone()
+            } else {
+                Vec::new()
+            };
+        }
+        let places = (0..content.chunks()).filter(|place| passes(content.section(*place)));
+        places.filter_map(|place| content.range_of(place)).collect()
+    }
+}
+
+/// Of the chunks of which something is thought.
+fn weights(table: &DocumentTable) -> HashMap<u32, ChunkWeight> {
+    let mut weights = HashMap::new();
+    for entry in &table.entries {
+        let Some(opinions) = &entry.opinions else {
+            continue;
+        };
+        for (place, id) in (0..).zip(&entry.content.ids) {
+            let number = entry.content.number(place);
+            if let (Some(opinion), Some(number)) = (opinions.chunks.get(id), number) {
+                let weight = ChunkWeight {
+                    weight: opinion.weight,
+                    positive: opinion.positive,
+                    negative: opinion.negative,
+                };
+                weights.insert(number, weight);
+            }
+        }
+    }
+    weights
+}
+
+/// The first chunks of a ranking; of equal ones those whose names come first.
+fn first<'a>(
+    collections: &'a [SearchedCollection],
+    ranking: &'a FusedRanking,
+    limit: usize,
+) -> Result<Vec<FoundChunk<'a>>> {
+    let mut chunks = Vec::new();
+    for ranked in &ranking.chunks {
+        let collection = &collections[ranked.scope];
+        let found = collection.table.find(ranked.chunk);
+        let found = found.ok_or_else(|| changed(&collection.record.place.id))?;
+        chunks.push(FoundChunk {
+            ranked,
+            collection,
+            entry: &collection.table.entries[found.entry],
+            place: found.place,
+        });
+    }
+    chunks.sort_by(|one, other| {
+        let by_score = other.ranked.score.total_cmp(&one.ranked.score);
+        by_score.then_with(|| one.name().cmp(&other.name()))
+    });
+    chunks.truncate(limit);
+    Ok(chunks)
+}
+
+impl FoundChunk<'_> {
+    /// The ids of collection and document, and the chunk's place there.
+    fn name(&self) -> (&str, &str, u32) {
+        let document = &self.entry.record.document.document_id;
+        (&self.collection.record.place.id, document, self.place)
+    }
+}
+
+/// What a search has begun with is not there any more.
+fn changed(collection: &str) -> KnowledgeError {
+    KnowledgeError::Store(Error::Conflict {
+        what: format!("collection \"{collection}\""),
+        expected: "what the search began with".to_owned(),
+        found: "newer content".to_owned(),
+    })
+}

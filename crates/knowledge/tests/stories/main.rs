@@ -1,0 +1,67 @@
+//! What collections promise, on every driver: `driver::story`.
+
+#![expect(clippy::unwrap_used, reason = "a story fails by panicking")]
+
+mod documents;
+mod permission;
+mod person;
+#[path = "../../../storage/tests/support/stores.rs"]
+#[expect(dead_code, reason = "some of it is for the tests of stores")]
+mod stores;
+#[path = "../../../storage/examples/own_driver/snapshot.rs"]
+mod toy;
+mod world;
+
+use futures::future::BoxFuture;
+use libtest_mimic::{Arguments, Trial};
+use std::process::ExitCode;
+use stores::{STORES, Store, wait_for};
+use world::World;
+
+/// A behaviour of a knowledge base.
+struct Story {
+    name: &'static str,
+    run: fn(World) -> BoxFuture<'static, ()>,
+}
+
+/// A table of stories, each named like the function that it runs.
+macro_rules! stories {
+    ($($module:ident::$name:ident),* $(,)?) => {
+        &[$(Story {
+            name: stringify!($name),
+            run: |world| Box::pin($module::$name(world)),
+        }),*]
+    };
+}
+
+const STORIES: &[Story] = stories![
+    documents::a_text_is_found_when_its_job_is_done,
+    documents::g205_a_replacement_is_found_as_a_whole,
+    documents::equal_content_is_ready_at_once,
+    documents::what_cannot_be_read_says_why_and_leaves_what_was_there,
+    documents::a_page_is_read_by_a_process_of_its_own,
+    documents::a_large_document_comes_in_steps_and_appears_at_once,
+    permission::access_that_is_narrowed_counts_at_once_on_every_node,
+    permission::g202_a_collection_of_others_is_as_if_there_were_none,
+    permission::g202_what_is_not_visible_changes_nothing,
+    permission::g203_filters_allow_and_as_many_as_are_wanted_are_found,
+];
+
+fn main() -> ExitCode {
+    // Documents of strangers are read by this program too.
+    if std::env::args().nth(1).as_deref() == Some("extract") {
+        return ambit_extract::run_child();
+    }
+    let trials = STORES.iter().flat_map(|store| {
+        STORIES.iter().map(move |story| tells(store, story))
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+}
+
+fn tells(store: &'static Store, story: &'static Story) -> Trial {
+    let trial = Trial::test(format!("{}::{}", store.name, story.name), move || {
+        wait_for(async move { (story.run)(World::new(store).await).await });
+        Ok(())
+    });
+    trial.with_ignored_flag(store.is_missing())
+}

@@ -1,0 +1,157 @@
+//! What a caller may not see is not there.
+
+use crate::person::Person;
+use crate::world::World;
+use ambit_knowledge::{
+    CollectionFilter, CollectionShare, CollectionUpdate, DocumentAccess, DocumentFilter,
+    DocumentUpdate, KnowledgeAnswer, KnowledgeError, KnowledgeQuery, NewDocument,
+};
+use serde_json::json;
+
+/// Adds a document that some may read.
+async fn add_for(world: &World, id: &str, text: &str, access: DocumentAccess) {
+    let new = NewDocument {
+        id: Some(id.to_owned()),
+        access: Some(access),
+        ..NewDocument::text(format!("{id}.md"), text)
+    };
+    world.base.add_document(&world.ann, "c", new).await.unwrap();
+    world.base.work().await.unwrap();
+}
+
+async fn publish(world: &World) {
+    let update = CollectionUpdate {
+        public: Some(true),
+        ..CollectionUpdate::default()
+    };
+    world
+        .base
+        .update_collection(&world.ann, "c", &update)
+        .await
+        .unwrap();
+}
+
+pub async fn g202_what_is_not_visible_changes_nothing(world: World) {
+    world.collection("c").await;
+    publish(&world).await;
+    for at in 0..4 {
+        let text = format!("The heron number {at} stands beside the river.");
+        world.add("c", &format!("d{at}"), &text).await;
+    }
+    let bob = Person::named("bob");
+    let query = KnowledgeQuery::new("heron river canary", &["c"]);
+    let before = world.ask(&bob, &query).await;
+    assert_eq!(before.items.len(), 4);
+    for at in 0..6 {
+        let text = "canary heron heron river and many other words that make it long";
+        let access = DocumentAccess {
+            users: vec!["carl".to_owned()],
+            ..DocumentAccess::default()
+        };
+        add_for(&world, &format!("secret{at}"), text, access).await;
+    }
+    assert_eq!(world.ask(&bob, &query).await, before);
+    assert_eq!(
+        world.ask(&Person::named("carl"), &query).await.items.len(),
+        10
+    );
+    assert_eq!(world.ask(&world.ann, &query).await.items.len(), 10);
+    let listed = world
+        .base
+        .documents(&bob, &DocumentFilter::default())
+        .await
+        .unwrap();
+    assert_eq!(listed.len(), 4);
+    let refused = world.base.document(&bob, "secret1").await.unwrap_err();
+    assert_eq!(refused.to_string(), "document \"secret1\" not found");
+}
+
+pub async fn g202_a_collection_of_others_is_as_if_there_were_none(world: World) {
+    world.collection("c").await;
+    world.add("c", "d", "A heron.").await;
+    let team = Person::named("ann").of_team("red");
+    let (bob, carl) = (Person::named("bob"), Person::named("carl").of_team("red"));
+    let mut elsewhere = Person::operator("other");
+    elsewhere.user = Some("ann".to_owned());
+    for stranger in [&bob, &carl, &elsewhere] {
+        let answer = world
+            .ask(stranger, &KnowledgeQuery::new("heron", &["c"]))
+            .await;
+        let expected = KnowledgeAnswer {
+            error: Some("collection \"c\" not found".to_owned()),
+            ..KnowledgeAnswer::default()
+        };
+        assert_eq!(answer, expected);
+        let all = CollectionFilter::default();
+        assert_eq!(world.base.collections(stranger, &all).await.unwrap(), []);
+        let refused = world.base.document(stranger, "d").await.unwrap_err();
+        assert!(matches!(refused, KnowledgeError::NotFound { .. }));
+    }
+    let new = ambit_knowledge::NewCollection {
+        id: "teams".to_owned(),
+        share: CollectionShare::Team,
+        ..ambit_knowledge::NewCollection::default()
+    };
+    world.base.create_collection(&team, new).await.unwrap();
+    assert!(world.base.collection(&carl, "teams").await.is_ok());
+    assert!(world.base.collection(&bob, "teams").await.is_err());
+    let refused = world
+        .base
+        .add_document(&carl, "teams", NewDocument::text("x", "y"))
+        .await;
+    let refused = refused.unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "denied: collection \"teams\" belongs to somebody else"
+    );
+    let query = KnowledgeQuery::new("heron", &["teams", "nowhere"]);
+    let answer = world.ask(&carl, &query).await;
+    assert_eq!(answer.notes, ["collection \"nowhere\" not found"]);
+    assert_eq!(answer.error, None);
+}
+
+pub async fn access_that_is_narrowed_counts_at_once_on_every_node(world: World) {
+    world.collection("c").await;
+    publish(&world).await;
+    world.add("c", "d", "A heron.").await;
+    let (bob, other) = (Person::named("bob"), world.other_node().await);
+    let query = KnowledgeQuery::new("heron", &["c"]);
+    assert_eq!(other.search(&bob, &query).await.unwrap().items.len(), 1);
+    let update = DocumentUpdate {
+        access: Some(Some(DocumentAccess::default())),
+        ..DocumentUpdate::default()
+    };
+    world
+        .base
+        .update_document(&world.ann, "d", update)
+        .await
+        .unwrap();
+    assert_eq!(other.search(&bob, &query).await.unwrap().items, []);
+}
+
+pub async fn g203_filters_allow_and_as_many_as_are_wanted_are_found(world: World) {
+    world.collection("c").await;
+    let lines = (0..90).map(|at| {
+        let (kind, id) = (if at % 30 == 0 { "rare" } else { "common" }, at);
+        json!({"id": id, "title": format!("Row {at}"), "text": format!("heron of the {kind} sort")})
+    });
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    let new = NewDocument {
+        metadata: json!({"year": 2024}).as_object().unwrap().clone(),
+        ..NewDocument::text("rows.jsonl", text)
+    };
+    world.base.add_document(&world.ann, "c", new).await.unwrap();
+    world.base.work().await.unwrap();
+    let mut query = KnowledgeQuery::new("heron", &["c"]);
+    query.metadata = Some(json!({"year": {"$gte": 2024}, "id": [0, 30, 60]}));
+    let found = world.ask(&world.ann, &query).await;
+    assert_eq!(found.items.len(), 3);
+    query.metadata = Some(json!({"year": 2023}));
+    assert_eq!(world.ask(&world.ann, &query).await.items, []);
+    query.metadata = Some(json!({"year": {"$near": 1}}));
+    let refused = world.base.search(&world.ann, &query).await.unwrap_err();
+    assert!(
+        matches!(refused, KnowledgeError::Invalid { .. }),
+        "{refused}"
+    );
+}
