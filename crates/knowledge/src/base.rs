@@ -2,9 +2,12 @@
 
 mod collections;
 mod documents;
+mod file_sync;
 mod intake;
 mod jobs;
 mod lookup;
+mod opinions;
+mod persons;
 mod query_rate;
 mod query_vectors;
 mod removal;

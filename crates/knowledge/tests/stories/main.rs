@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a story fails by panicking")]
 
 mod documents;
+mod erasure;
 mod permission;
 mod person;
 #[path = "../../../storage/tests/support/stores.rs"]
@@ -41,6 +42,11 @@ const STORIES: &[Story] = stories![
     documents::what_cannot_be_read_says_why_and_leaves_what_was_there,
     documents::a_page_is_read_by_a_process_of_its_own,
     documents::a_large_document_comes_in_steps_and_appears_at_once,
+    erasure::g204_a_removed_collection_is_gone_and_its_ids_are_free,
+    erasure::g204_of_a_removed_document_no_byte_is_left,
+    erasure::g204_of_an_erased_person_nothing_is_left,
+    erasure::g204_what_was_replaced_is_erased_and_what_stays_keeps_its_votes,
+    erasure::weights_and_votes_rank,
     permission::access_that_is_narrowed_counts_at_once_on_every_node,
     permission::g202_a_collection_of_others_is_as_if_there_were_none,
     permission::g202_what_is_not_visible_changes_nothing,

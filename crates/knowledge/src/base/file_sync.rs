@@ -1,0 +1,228 @@
+//! Collections of the app's files: made as their definitions say, and their documents equal to the files.
+
+use super::intake::Contributor;
+use super::lookup::AccessKind;
+use super::{KnowledgeBase, retried};
+use crate::collection::{Collection, NewCollection, check_collection_id};
+use crate::document::{Document, DocumentUpdate, NewContent, NewDocument};
+use crate::error::{KnowledgeError, Result};
+use crate::files::{CollectionFiles, FileEntry, SyncReport};
+use crate::names::{self, CollectionPlace};
+use crate::reach::KnowledgeReach;
+use crate::records::{CollectionRecord, DocumentRecord, FileStamp};
+use crate::stored::{StoredRecord, checked, put};
+use ambit_storage::batch::BatchCheck;
+use ambit_storage::lease::{Lease, OnBusy};
+use ambit_storage::{Error, ids};
+use std::collections::HashMap;
+
+/// The app itself, which keeps its own files.
+struct AppReach;
+
+impl KnowledgeReach for AppReach {
+    fn tenant(&self) -> &str {
+        ""
+    }
+
+    fn user(&self) -> Option<&str> {
+        None
+    }
+
+    fn team(&self) -> Option<&str> {
+        None
+    }
+
+    fn may_use(&self, _: &Collection) -> bool {
+        true
+    }
+
+    fn may_change(&self, _: &Collection) -> bool {
+        true
+    }
+
+    fn may_read(&self, _: &Document) -> bool {
+        true
+    }
+}
+
+impl KnowledgeBase {
+    /// Makes a collection of the app as its file says, and its documents equal to its files: new and changed ones are read, those that
+    /// are gone are removed, all others stay untouched. Nothing is done where another node is at it.
+    pub async fn sync(
+        &self,
+        definition: &NewCollection,
+        files: &dyn CollectionFiles,
+    ) -> Result<Option<SyncReport>> {
+        let record = self.defined(definition).await?;
+        let place = &record.place;
+        let driver = self.settings().driver.clone();
+        let lease = match Lease::take(driver, place.files_lease(), OnBusy::Reject).await {
+            Ok(lease) => lease,
+            Err(Error::Busy { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let report = self.compare(place, files).await;
+        match lease.release().await {
+            Ok(()) | Err(Error::Fenced { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.shared.wake.notify_waiters();
+        report.map(Some)
+    }
+
+    /// Removes the collections of the app that no file defines any more.
+    pub async fn keep_file_collections(&self, ids: &[&str]) -> Result<()> {
+        for record in self.collection_records(None).await? {
+            let id = record.place.id.as_str();
+            if ids.contains(&id) {
+                continue;
+            }
+            let job_id = ids::ordered(&self.settings().clock);
+            retried!(async {
+                match self.collection_record(None, id).await? {
+                    Some(found) => self.drop_collection(&found, &job_id).await,
+                    None => Ok(()),
+                }
+            })?;
+        }
+        self.shared.wake.notify_waiters();
+        Ok(())
+    }
+
+    /// The collection of a definition, made or changed where it is not as that says.
+    async fn defined(&self, definition: &NewCollection) -> Result<CollectionRecord> {
+        check_collection_id(&definition.id)?;
+        retried!(async {
+            let known = self.collection_record(None, &definition.id).await?;
+            let place = CollectionPlace {
+                tenant: None,
+                id: definition.id.clone(),
+                key: ids::unguessable(),
+            };
+            let place = known
+                .as_ref()
+                .map_or(place, |known| known.value.place.clone());
+            let mut record = CollectionRecord::new(place, definition.clone(), self.now())?;
+            if let Some(known) = &known {
+                record.created_at = known.value.created_at;
+                record.updated_at = known.value.updated_at;
+                record.index.clone_from(&known.value.index);
+                record.reindex.clone_from(&known.value.reindex);
+                if record == known.value {
+                    return Ok(record);
+                }
+                record.updated_at = self.now();
+            }
+            let key = names::collection(None, &definition.id);
+            let version = known.map(|known: StoredRecord<_>| known.version);
+            let check = BatchCheck::version(key.clone(), version);
+            self.driver()
+                .commit(checked([check], [put(key, &record)?]))
+                .await?;
+            Ok(record)
+        })
+    }
+
+    async fn compare(
+        &self,
+        place: &CollectionPlace,
+        files: &dyn CollectionFiles,
+    ) -> Result<SyncReport> {
+        let records = self.document_records(place).await?.into_iter();
+        let mut known: HashMap<String, DocumentRecord> = records
+            .map(|record| (record.document.document_id.clone(), record))
+            .collect();
+        let listed = files
+            .list()
+            .await
+            .map_err(|error| unreadable(&place.id, &error))?;
+        let mut report = SyncReport::default();
+        for file in listed {
+            let id = format!("{}:{}", place.id, file.path);
+            let before = known.remove(&id);
+            match self.take_in(&id, &file, before.as_ref(), files).await {
+                Ok(FileChange::New) => report.added += 1,
+                Ok(FileChange::Changed) => report.changed += 1,
+                Ok(FileChange::Same) => report.unchanged += 1,
+                Err(error @ KnowledgeError::Store(_)) => return Err(error),
+                Err(error) => report.failed.push((file.path, error.to_string())),
+            }
+        }
+        for id in known.into_keys() {
+            self.drop_file(&id).await?;
+            report.removed += 1;
+        }
+        Ok(report)
+    }
+}
+
+impl KnowledgeBase {
+    /// Reads a file, if it may have changed, and takes in what it holds, if that is something else.
+    async fn take_in(
+        &self,
+        id: &str,
+        file: &FileEntry,
+        before: Option<&DocumentRecord>,
+        files: &dyn CollectionFiles,
+    ) -> Result<FileChange> {
+        let stamp = Some(FileStamp {
+            size: file.size,
+            modified: file.modified,
+        });
+        if before.is_some_and(|before| before.stamp == stamp) {
+            return Ok(FileChange::Same);
+        }
+        let bytes = files.read(&file.path).await;
+        let bytes = bytes.map_err(|error| unreadable(&file.path, &error))?;
+        let by = Contributor {
+            reach: &AppReach,
+            access: AccessKind::AppFiles,
+            stamp,
+        };
+        let content = NewContent::File {
+            name: file.path.clone(),
+            media_type: None,
+            bytes,
+        };
+        let Some(before) = before else {
+            let new = NewDocument {
+                id: Some(id.to_owned()),
+                ..NewDocument::of(content)
+            };
+            let collection = id.split_once(':').map_or(id, |(collection, _)| collection);
+            self.add(&by, collection, new).await?;
+            return Ok(FileChange::New);
+        };
+        let update = DocumentUpdate {
+            content: Some(content),
+            ..DocumentUpdate::default()
+        };
+        let id = &before.document.document_id;
+        let accepted = self.update(&by, id, update).await?;
+        Ok(match accepted.job_id {
+            Some(_) => FileChange::Changed,
+            None => FileChange::Same,
+        })
+    }
+
+    async fn drop_file(&self, id: &str) -> Result<()> {
+        let job_id = ids::ordered(&self.settings().clock);
+        retried!(async {
+            match self.document_of(None, id).await? {
+                Some(found) => self.drop_document(&found, &job_id).await,
+                None => Ok(()),
+            }
+        })
+    }
+}
+
+/// What has become of a file.
+enum FileChange {
+    New,
+    Changed,
+    Same,
+}
+
+fn unreadable(what: &str, error: &std::io::Error) -> KnowledgeError {
+    KnowledgeError::invalid(what, format!("cannot be read: {error}"))
+}

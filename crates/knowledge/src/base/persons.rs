@@ -1,0 +1,59 @@
+//! A person is erased: the documents that they added and their votes go, in every collection.
+
+use super::lookup::FoundDocument;
+use super::{KnowledgeBase, retried};
+use crate::error::Result;
+use crate::records::CollectionRecord;
+use ambit_storage::ids;
+
+impl KnowledgeBase {
+    /// Removes what a person has added to the collections of a tenant, and their votes in all that they could use. Nothing of it is
+    /// found when this returns; the jobs, whose ids are returned, erase it.
+    pub async fn erase_person(&self, tenant: &str, user: &str) -> Result<Vec<String>> {
+        let mut jobs = Vec::new();
+        for owner in [Some(tenant), None] {
+            for collection in self.collection_records(owner).await? {
+                jobs.extend(self.erase_person_from(&collection, user).await?);
+            }
+        }
+        self.shared.wake.notify_waiters();
+        Ok(jobs)
+    }
+
+    async fn erase_person_from(
+        &self,
+        collection: &CollectionRecord,
+        user: &str,
+    ) -> Result<Vec<String>> {
+        let tenant = collection.place.tenant.as_deref();
+        let mut jobs = Vec::new();
+        for record in self.document_records(&collection.place).await? {
+            let id = &record.document.document_id;
+            let is_own = tenant.is_some() && record.document.created_by.as_deref() == Some(user);
+            let job_id = ids::ordered(&self.settings().clock);
+            let has_job = retried!(async {
+                let Some(found) = self.document_of(tenant, id).await? else {
+                    return Ok(false);
+                };
+                self.erase_person_from_document(found, user, is_own.then_some(&job_id))
+                    .await
+            });
+            if has_job? {
+                jobs.push(job_id);
+            }
+        }
+        Ok(jobs)
+    }
+
+    async fn erase_person_from_document(
+        &self,
+        found: FoundDocument,
+        user: &str,
+        job_id: Option<&String>,
+    ) -> Result<bool> {
+        match job_id {
+            Some(job_id) => self.drop_document(&found, job_id).await.map(|()| true),
+            None => self.forget_votes_of(found, user).await.map(|_| false),
+        }
+    }
+}

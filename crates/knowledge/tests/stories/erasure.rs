@@ -1,0 +1,276 @@
+//! What is removed leaves no byte behind.
+
+use crate::person::Person;
+use crate::world::{World, file};
+use ambit_knowledge::{
+    ChunkVote, CollectionUpdate, DocumentUpdate, JobStatus, NewDocument, VoteKind, WeightChange,
+};
+use ambit_storage::address::Space;
+use ambit_storage::driver::{Driver, ValuePages, ValuePart};
+use ambit_storage::pattern::Pattern;
+
+/// Names and texts of all that a tenant's collections keep, but for their jobs.
+async fn everything(driver: &dyn Driver, key: &str) -> Vec<String> {
+    let tenant = Some("t");
+    let spaces = [
+        Space::collections(tenant),
+        Space::collection(tenant, key),
+        Space::collection_index(tenant, key, 1),
+        Space::knowledge_jobs(tenant),
+        Space::knowledge_work(),
+    ];
+    let mut values = Vec::new();
+    for space in spaces {
+        let mut pages = ValuePages::of(driver, &space, Pattern::all(), ValuePart::Whole);
+        while let Some(page) = pages.next().await.unwrap() {
+            values.extend(
+                page.into_iter()
+                    .map(|(name, entry)| format!("{name} {}", entry.value)),
+            );
+        }
+    }
+    values
+}
+
+/// By what a collection's space is named.
+async fn key_of(driver: &dyn Driver, id: &str) -> String {
+    let key = Space::collections(Some("t")).key(format!("collection/{id}"));
+    let entry = driver.get(&key, ValuePart::Whole).await.unwrap().unwrap();
+    let record: serde_json::Value = entry.value.to().unwrap();
+    record["place"]["key"].as_str().unwrap().to_owned()
+}
+
+fn vote(chunk: &str) -> ChunkVote {
+    ChunkVote {
+        id: chunk.to_owned(),
+        vote_id: String::new(),
+        vote: VoteKind::Positive,
+        hit_id: None,
+        source: None,
+        scenario: None,
+        query: Some("zebracanary".to_owned()),
+        candidate: None,
+        context: None,
+    }
+}
+
+pub async fn g204_of_a_removed_document_no_byte_is_left(world: World) {
+    world.collection("c").await;
+    let key = key_of(world.driver.as_ref(), "c").await;
+    world.add("c", "stays", "A heron stands there.").await;
+    let before = everything(world.driver.as_ref(), &key).await.len();
+    let text = "# Zebracanary\n\nThe zebracanary sings.";
+    world.add("c", "zebracanary", text).await;
+    let chunks = world
+        .base
+        .document_chunks(&world.ann, "zebracanary", 0..1)
+        .await
+        .unwrap();
+    let chunk = chunks[0].id.clone();
+    world
+        .base
+        .vote(&world.ann, "zebracanary", &vote(&chunk))
+        .await
+        .unwrap();
+    world.base.work().await.unwrap();
+    let job = world
+        .base
+        .remove_document(&world.ann, "zebracanary")
+        .await
+        .unwrap();
+    assert_eq!(world.found("c", "zebracanary sings").await, []);
+    assert!(
+        world
+            .base
+            .document(&world.ann, "zebracanary")
+            .await
+            .is_err()
+    );
+    world.base.work().await.unwrap();
+    let job = world.base.job(&world.ann, &job).await.unwrap();
+    assert_eq!((job.status, job.document_id), (JobStatus::Done, None));
+    let left = everything(world.driver.as_ref(), &key).await;
+    let holds = |value: &&String| {
+        let value = value.to_lowercase();
+        value.contains("zebra") || value.contains("sing ") || value.contains(&chunk)
+    };
+    assert_eq!(
+        left.iter().filter(holds).collect::<Vec<_>>(),
+        Vec::<&String>::new()
+    );
+    // The job of the removal, and the number of changes, are all that is new.
+    assert!(left.len() <= before + 2, "{left:#?}");
+    assert_eq!(world.found("c", "heron").await.len(), 1);
+    let collection = world.base.collection(&world.ann, "c").await.unwrap();
+    assert_eq!((collection.documents, collection.chunks), (1, 1));
+}
+
+pub async fn g204_what_was_replaced_is_erased_and_what_stays_keeps_its_votes(world: World) {
+    world.collection("c").await;
+    let key = key_of(world.driver.as_ref(), "c").await;
+    world
+        .add("c", "d", "# A\n\nThe heron stands.\n\n# B\n\nZebracanary.")
+        .await;
+    let chunks = world
+        .base
+        .document_chunks(&world.ann, "d", 0..9)
+        .await
+        .unwrap();
+    for chunk in &chunks {
+        world
+            .base
+            .vote(&world.ann, "d", &vote(&chunk.id))
+            .await
+            .unwrap();
+    }
+    let weight = WeightChange {
+        id: chunks[0].id.clone(),
+        weight: 2.0,
+    };
+    assert_eq!(
+        world
+            .base
+            .set_weights(&world.ann, "d", &[weight])
+            .await
+            .unwrap(),
+        1
+    );
+    let update = DocumentUpdate {
+        content: Some(file("d.md", b"# New\n\nFirst.\n\n# A\n\nThe heron stands.")),
+        ..DocumentUpdate::default()
+    };
+    world
+        .base
+        .update_document(&world.ann, "d", update)
+        .await
+        .unwrap();
+    world.base.work().await.unwrap();
+    let now = world
+        .base
+        .document_chunks(&world.ann, "d", 0..9)
+        .await
+        .unwrap();
+    assert_eq!(
+        (now[1].id.as_str(), now[1].weight, now[1].positive),
+        (chunks[0].id.as_str(), 2.0, 1)
+    );
+    let votes = world
+        .base
+        .votes(&world.ann, "d", &chunks[0].id)
+        .await
+        .unwrap();
+    assert_eq!(votes.len(), 1);
+    let left = everything(world.driver.as_ref(), &key).await;
+    let gone = |value: &&String| value.contains("Zebracanary.") || value.contains(&chunks[1].id);
+    assert_eq!(left.iter().find(gone), None);
+    // Of the vote on what stays the query stays too.
+    assert_eq!(
+        left.iter()
+            .filter(|value| value.contains("zebracanary"))
+            .count(),
+        1
+    );
+}
+
+pub async fn g204_a_removed_collection_is_gone_and_its_ids_are_free(world: World) {
+    world.collection("c").await;
+    let key = key_of(world.driver.as_ref(), "c").await;
+    world.add("c", "d", "A heron.").await;
+    world
+        .base
+        .add_document(&world.ann, "c", NewDocument::text("waits", "A stork."))
+        .await
+        .unwrap();
+    let job = world.base.remove_collection(&world.ann, "c").await.unwrap();
+    assert!(world.base.collection(&world.ann, "c").await.is_err());
+    // Before all of it is erased, its ids are free.
+    world.collection("c").await;
+    world.add("c", "d", "A crane.").await;
+    world.base.work().await.unwrap();
+    let job = world.base.job(&world.ann, &job).await.unwrap();
+    assert_eq!(job.status, JobStatus::Done);
+    let left = everything(world.driver.as_ref(), &key).await;
+    assert!(
+        !left
+            .iter()
+            .any(|value| value.contains("heron") || value.contains("stork"))
+    );
+    assert_eq!(world.found("c", "crane").await.len(), 1);
+}
+
+pub async fn g204_of_an_erased_person_nothing_is_left(world: World) {
+    world.collection("c").await;
+    let update = CollectionUpdate {
+        public: Some(true),
+        ..CollectionUpdate::default()
+    };
+    world
+        .base
+        .update_collection(&world.ann, "c", &update)
+        .await
+        .unwrap();
+    let key = key_of(world.driver.as_ref(), "c").await;
+    world.add("c", "d", "A heron.").await;
+    let chunk = world
+        .base
+        .document_chunks(&world.ann, "d", 0..1)
+        .await
+        .unwrap()[0]
+        .id
+        .clone();
+    let bob = Person::named("bob");
+    world.base.vote(&bob, "d", &vote(&chunk)).await.unwrap();
+    let operator = Person {
+        user: Some("bob".to_owned()),
+        ..Person::operator("t")
+    };
+    let new = NewDocument::text("bobs", "A zebracanary.");
+    world.base.add_document(&operator, "c", new).await.unwrap();
+    world.base.work().await.unwrap();
+    let jobs = world.base.erase_person("t", "bob").await.unwrap();
+    assert_eq!(jobs.len(), 1);
+    world.base.work().await.unwrap();
+    let left = everything(world.driver.as_ref(), &key).await;
+    let is_his = |value: &&String| value.contains("bob") || value.contains("zebracanary");
+    assert_eq!(left.iter().find(is_his), None);
+    let chunks = world
+        .base
+        .document_chunks(&world.ann, "d", 0..1)
+        .await
+        .unwrap();
+    assert_eq!(chunks[0].positive, 0);
+}
+
+pub async fn weights_and_votes_rank(world: World) {
+    world.collection("c").await;
+    for id in ["a", "b"] {
+        world.add("c", id, "A heron stands.").await;
+    }
+    let first = |found: Vec<(String, String)>| -> Vec<String> {
+        found.into_iter().map(|(id, _)| id).collect()
+    };
+    assert_eq!(first(world.found("c", "heron").await), ["a", "b"]);
+    let chunk = world
+        .base
+        .document_chunks(&world.ann, "b", 0..1)
+        .await
+        .unwrap()[0]
+        .id
+        .clone();
+    world
+        .base
+        .vote(&world.ann, "b", &vote(&chunk))
+        .await
+        .unwrap();
+    assert_eq!(first(world.found("c", "heron").await), ["b", "a"]);
+    let hidden = WeightChange {
+        id: chunk,
+        weight: 0.0,
+    };
+    world
+        .base
+        .set_weights(&world.ann, "b", &[hidden])
+        .await
+        .unwrap();
+    assert_eq!(first(world.found("c", "heron").await), ["a"]);
+}
