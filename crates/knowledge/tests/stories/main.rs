@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a story fails by panicking")]
 
+mod crashes;
 mod documents;
 mod erasure;
+mod files;
+mod limits;
 mod permission;
 mod person;
 #[path = "../../../storage/tests/support/stores.rs"]
@@ -11,6 +14,7 @@ mod person;
 mod stores;
 #[path = "../../../storage/examples/own_driver/snapshot.rs"]
 mod toy;
+mod vectors;
 mod world;
 
 use futures::future::BoxFuture;
@@ -47,10 +51,22 @@ const STORIES: &[Story] = stories![
     erasure::g204_of_an_erased_person_nothing_is_left,
     erasure::g204_what_was_replaced_is_erased_and_what_stays_keeps_its_votes,
     erasure::weights_and_votes_rank,
+    files::g217_documents_equal_the_files_whatever_becomes_of_them,
+    limits::g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in,
+    limits::g212_sizes_and_sums_are_refused_by_name,
     permission::access_that_is_narrowed_counts_at_once_on_every_node,
     permission::g202_a_collection_of_others_is_as_if_there_were_none,
     permission::g202_what_is_not_visible_changes_nothing,
     permission::g203_filters_allow_and_as_many_as_are_wanted_are_found,
+    vectors::a_refused_text_is_a_warning_and_another_dimension_a_failure,
+    vectors::g206_what_stays_of_a_text_is_not_embedded_again,
+    vectors::g206_words_find_while_the_embedder_is_down_and_vectors_follow,
+];
+
+/// Stories that are too long for stores that promise little.
+const LONG_STORIES: &[Story] = stories![
+    crashes::g201_killed_at_any_write_all_of_a_document_is_there_or_nothing,
+    crashes::g207_a_document_that_kills_its_reader_three_times_is_given_up,
 ];
 
 fn main() -> ExitCode {
@@ -59,7 +75,9 @@ fn main() -> ExitCode {
         return ambit_extract::run_child();
     }
     let trials = STORES.iter().flat_map(|store| {
-        STORIES.iter().map(move |story| tells(store, story))
+        let long = if store.is_small { &[] } else { LONG_STORIES };
+        let stories = STORIES.iter().chain(long);
+        stories.map(move |story| tells(store, story))
     });
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
 }

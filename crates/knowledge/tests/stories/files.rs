@@ -1,0 +1,127 @@
+//! Collections of the app's files.
+
+use crate::person::Person;
+use crate::world::World;
+use ambit_knowledge::{
+    CollectionFiles, FileEntry, KnowledgeQuery, NewCollection, NewDocument, SyncReport,
+};
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Mutex;
+
+/// A folder; it notes which files were read.
+#[derive(Default)]
+struct Folder {
+    files: BTreeMap<String, (i64, String)>,
+    read: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl CollectionFiles for Folder {
+    async fn list(&self) -> io::Result<Vec<FileEntry>> {
+        let files = self.files.iter().map(|(path, (modified, text))| FileEntry {
+            path: path.clone(),
+            size: text.len() as u64,
+            modified: *modified,
+        });
+        Ok(files.collect())
+    }
+
+    async fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.read.lock().unwrap().push(path.to_owned());
+        Ok(self.files[path].1.clone().into_bytes())
+    }
+}
+
+impl Folder {
+    fn write(&mut self, path: &str, modified: i64, text: &str) {
+        self.files
+            .insert(path.to_owned(), (modified, text.to_owned()));
+    }
+
+    fn take_read(&self) -> Vec<String> {
+        std::mem::take(&mut self.read.lock().unwrap())
+    }
+}
+
+/// The documents that anybody finds in the handbook.
+async fn found(world: &World, words: &str) -> Vec<String> {
+    let query = KnowledgeQuery::new(words, &["handbook"]);
+    let items = world.ask(&Person::named("bob"), &query).await.items;
+    items.into_iter().map(|item| item.document_id).collect()
+}
+
+pub async fn g217_documents_equal_the_files_whatever_becomes_of_them(world: World) {
+    let definition = NewCollection {
+        id: "handbook".to_owned(),
+        public: true,
+        ..NewCollection::default()
+    };
+    let mut folder = Folder::default();
+    folder.write("docs/a.md", 1, "The heron.");
+    folder.write("docs/b.md", 1, "The stork.");
+    let report = world
+        .base
+        .sync(&definition, &folder)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((report.added, report.removed), (2, 0));
+    world.base.work().await.unwrap();
+    folder.take_read();
+    assert_eq!(found(&world, "heron").await, ["handbook:docs/a.md"]);
+    // Another node, which has seen none of it, reads nothing again.
+    let other = world.other_node().await;
+    let unchanged = SyncReport {
+        unchanged: 2,
+        ..SyncReport::default()
+    };
+    assert_eq!(
+        other.sync(&definition, &folder).await.unwrap(),
+        Some(unchanged)
+    );
+    assert_eq!(folder.take_read(), Vec::<String>::new());
+    // Touched, edited, renamed.
+    folder.write("docs/a.md", 2, "The heron.");
+    folder.files.remove("docs/b.md");
+    folder.write("docs/c.md", 1, "The stork.");
+    let report = world
+        .base
+        .sync(&definition, &folder)
+        .await
+        .unwrap()
+        .unwrap();
+    let expected = SyncReport {
+        added: 1,
+        removed: 1,
+        unchanged: 1,
+        ..SyncReport::default()
+    };
+    assert_eq!(report, expected);
+    world.base.work().await.unwrap();
+    assert_eq!(found(&world, "stork").await, ["handbook:docs/c.md"]);
+    folder.write("docs/a.md", 3, "The crane.");
+    world.base.sync(&definition, &folder).await.unwrap();
+    world.base.work().await.unwrap();
+    assert_eq!(found(&world, "crane").await, ["handbook:docs/a.md"]);
+    assert_eq!(found(&world, "heron").await, Vec::<String>::new());
+    let new = NewDocument::text("x", "y");
+    let refused = world
+        .base
+        .add_document(&Person::operator("t"), "handbook", new)
+        .await;
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "denied: collection \"handbook\" is a file of the app, change kb/handbook.kb.yao"
+    );
+    world.base.keep_file_collections(&[]).await.unwrap();
+    world.base.work().await.unwrap();
+    assert!(
+        world
+            .base
+            .collection(&Person::named("bob"), "handbook")
+            .await
+            .is_err()
+    );
+}
