@@ -363,12 +363,9 @@ async fn whole(bed: Bed) {
 }
 
 /// A turn writes the same before the first search and once there is an index.
-async fn free(bed: Bed) {
+async fn free(mut bed: Bed) {
     let counting = Arc::new(Counting::new(bed.driver.clone()));
-    let bed = Bed {
-        ambit: over(counting.clone(), DriverOptions::default()),
-        ..bed
-    };
+    bed.ambit = over(counting.clone(), DriverOptions::default());
     let live = long_chat(&bed, &ann(), "c", "lamp").await;
     bed.turn(&live, "r-0", "x0").await;
     let bytes = |written: Vec<String>| -> Vec<usize> {
