@@ -52,6 +52,8 @@ pub mod ctx;
 #[doc(hidden)]
 pub mod hook;
 #[doc(hidden)]
+pub mod knowledge;
+#[doc(hidden)]
 pub mod limits;
 #[doc(hidden)]
 pub mod mcp;

@@ -23,7 +23,8 @@ use crate::request::TurnRequest;
 use crate::runtime_core::{RuntimeCore, TemporaryTenants};
 use crate::tool::{ToolServer, Toolbox};
 use crate::turn_info::{StartedTurn, TurnStopReason};
-use crate::{retention, turn};
+use crate::{knowledge, retention, turn};
+use ambit_knowledge::KnowledgeBase;
 use ambit_script::Engine;
 use ambit_storage::event::EventBus;
 use ambit_storage::upkeep::{Sweeper, SweeperOptions};
@@ -59,6 +60,9 @@ pub struct RuntimeSettings {
     pub tool_servers: Vec<ToolServer>,
     /// Agents of the program, in the place of the app's where one has the same name.
     pub agents: Vec<Arc<dyn Agent>>,
+    /// The program that reads documents of strangers when it is called with `extract`, such as the server itself. Without one only
+    /// plain texts become documents.
+    pub extract_program: Option<PathBuf>,
 }
 
 impl RuntimeSettings {
@@ -76,6 +80,7 @@ impl RuntimeSettings {
             tool_servers: Vec::new(),
             listeners: EventBus::default(),
             agents: Vec::new(),
+            extract_program: None,
         }
     }
 }
@@ -126,9 +131,13 @@ impl Runtime {
                 tasks: Mutex::default(),
                 temporary: TemporaryTenants::default(),
                 titles: Arc::new(Semaphore::new(turn::CONCURRENT_TITLES)),
+                knowledge: OnceLock::new(),
+                knowledge_worker: Mutex::default(),
+                reloaded: Arc::default(),
                 sweepers: Mutex::default(),
                 is_closing: Mutex::new(false),
             });
+            start_knowledge(&core, settings.extract_program)?;
             core.spawn(maintenance::recover(Arc::downgrade(&core)));
             core.spawn(maintenance::tidy(Arc::downgrade(&core)));
             core.spawn(core.making.feed.clone().run());
@@ -252,6 +261,12 @@ impl Runtime {
         })
     }
 
+    /// The collections of knowledge.
+    pub fn knowledge(&self) -> Result<KnowledgeBase> {
+        let open = self.0.knowledge.get().cloned();
+        open.ok_or_else(|| Error::internal("collections are not open"))
+    }
+
     /// The stores.
     pub fn stores(&self) -> &Arc<Stores> {
         &self.0.stores
@@ -277,6 +292,7 @@ impl Runtime {
                 futures::future::join_all(left.iter().map(|live| live.ended())).await;
             }
             self.0.making.feed.close().await;
+            drop(lock(&self.0.knowledge_worker).take());
             let mut tasks = std::mem::take(&mut *lock(&self.0.tasks));
             tasks.shutdown().await;
             let sweepers = std::mem::take(&mut *lock(&self.0.sweepers));
@@ -287,6 +303,15 @@ impl Runtime {
             self.0.making.opened.close().await
         })
     }
+}
+
+/// Opens the collections, begins to work on them, and brings those that are files to what the files say.
+fn start_knowledge(core: &Arc<RuntimeCore>, extract_program: Option<PathBuf>) -> Result<()> {
+    let base = knowledge::open(core, extract_program)?;
+    let base = core.knowledge.get_or_init(|| base);
+    *lock(&core.knowledge_worker) = Some(base.start());
+    core.spawn(knowledge::follow_files(Arc::downgrade(core), base.clone()));
+    Ok(())
 }
 
 fn stopping() -> Error {

@@ -7,12 +7,13 @@ use crate::llm::ProviderCache;
 use crate::loaded_app::{LoadOptions, LoadedApp, broken};
 use crate::lock::lock;
 use crate::tool::Toolbox;
+use ambit_knowledge::{KnowledgeBase, KnowledgeWorker};
 use ambit_storage::Stores;
 use ambit_storage::upkeep::Sweeper;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 /// What all turns share.
@@ -31,6 +32,12 @@ pub(crate) struct RuntimeCore {
     pub temporary: TemporaryTenants,
     /// Agents that write titles of chats, as many as may at once.
     pub titles: Arc<Semaphore>,
+    /// Collections of knowledge, once they are open.
+    pub knowledge: OnceLock<KnowledgeBase>,
+    /// It works on them.
+    pub knowledge_worker: Mutex<Option<KnowledgeWorker>>,
+    /// Another version of the app is loaded.
+    pub reloaded: Arc<Notify>,
     /// They erase expired values of the stores.
     pub sweepers: Mutex<Vec<Sweeper>>,
     pub is_closing: Mutex<bool>,
@@ -104,6 +111,7 @@ impl RuntimeCore {
             take_effect();
         }
         *present = Arc::new(loaded);
+        self.reloaded.notify_one();
         Ok(problems)
     }
 }

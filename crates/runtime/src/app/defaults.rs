@@ -40,6 +40,8 @@ config! {
         default: String,
         /// The agent that writes the titles of chats.
         title: String,
+        /// Reads documents of collections that are no plain text: an agent or `mcp:<server>.<tool>`.
+        extract: String,
         include { steps: StepUses }
         unused { prompt: " in Ambit" }
     }

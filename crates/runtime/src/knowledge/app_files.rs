@@ -1,0 +1,162 @@
+//! The documents of a collection that is a file of the app: the files that its patterns mean.
+
+use crate::app::AppCollection;
+use ambit_knowledge::{CollectionFiles, FileEntry};
+use async_trait::async_trait;
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata};
+use std::io::{self, Error, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+/// So deep may folders be nested.
+const DEPTH: usize = 32;
+
+/// The files of a collection.
+pub struct AppFiles {
+    /// The app's folder.
+    pub root: PathBuf,
+    /// The collection.
+    pub collection: Arc<AppCollection>,
+    /// Bytes of the largest file that is read.
+    pub largest: u64,
+}
+
+#[async_trait]
+impl CollectionFiles for AppFiles {
+    async fn list(&self) -> io::Result<Vec<FileEntry>> {
+        let (root, collection) = (self.root.clone(), self.collection.clone());
+        let listed = tokio::task::spawn_blocking(move || list(&root, &collection));
+        listed.await.map_err(Error::other)?
+    }
+
+    async fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        let (file, largest) = (self.root.join(path), self.largest);
+        let read = tokio::task::spawn_blocking(move || read(&file, largest));
+        read.await.map_err(Error::other)?
+    }
+}
+
+/// All files that a pattern means, in order. Links, hidden files and installed packages are nobody's documents.
+fn list(root: &Path, collection: &AppCollection) -> io::Result<Vec<FileEntry>> {
+    let patterns = &collection.file.documents;
+    let folders: BTreeSet<String> = patterns.iter().map(|pattern| pattern.folder()).collect();
+    let mut found = BTreeSet::new();
+    let mut waiting: Vec<String> = folders.into_iter().collect();
+    let mut seen = BTreeSet::new();
+    let mut files = Vec::new();
+    while let Some(folder) = waiting.pop() {
+        let is_deep = folder.split('/').count() > DEPTH;
+        if is_deep || !seen.insert(folder.clone()) || !is_plain_folder(root, &folder) {
+            continue;
+        }
+        for entry in fs::read_dir(root.join(&folder))? {
+            let entry = entry?;
+            let Some(path) = path_of(&folder, entry.file_name().to_str()) else {
+                continue;
+            };
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                waiting.push(path);
+            } else if kind.is_file() && collection.has(&path) && found.insert(path.clone()) {
+                files.push(file_entry(path, &entry.metadata()?));
+            }
+        }
+    }
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(files)
+}
+
+/// Whether a folder is there, and no link leads to it.
+fn is_plain_folder(root: &Path, folder: &str) -> bool {
+    let mut place = root.to_owned();
+    folder
+        .split('/')
+        .filter(|name| !name.is_empty())
+        .all(|name| {
+            place.push(name);
+            fs::symlink_metadata(&place).is_ok_and(|metadata| metadata.is_dir())
+        })
+}
+
+fn path_of(folder: &str, name: Option<&str>) -> Option<String> {
+    let name = name.filter(|name| !name.starts_with('.') && *name != "node_modules")?;
+    Some(match folder {
+        "" => name.to_owned(),
+        folder => format!("{folder}/{name}"),
+    })
+}
+
+fn file_entry(path: String, metadata: &Metadata) -> FileEntry {
+    let modified = metadata.modified().ok();
+    let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+    let millis = since.map(|since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+    FileEntry {
+        path,
+        size: metadata.len(),
+        modified: millis.unwrap_or_default(),
+    }
+}
+
+fn read(file: &Path, largest: u64) -> io::Result<Vec<u8>> {
+    let metadata = fs::symlink_metadata(file)?;
+    if !metadata.is_file() {
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            "it is no file any more",
+        ));
+    }
+    if metadata.len() > largest {
+        let bytes = metadata.len();
+        let why = format!(
+            "it has {bytes} bytes, at most {largest} are accepted (ambit.search.limits.file)"
+        );
+        return Err(Error::new(ErrorKind::FileTooLarge, why));
+    }
+    fs::read(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::list;
+    use crate::app::{AppCollection, CollectionFile, DocumentPattern};
+    use std::fs;
+
+    #[test]
+    fn files_are_found_by_patterns_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("app");
+        let write = |path: &str| {
+            let file = root.join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "text").unwrap();
+        };
+        for path in [
+            "docs/a.md",
+            "docs/x/b.md",
+            "docs/.c.md",
+            "docs/d.txt",
+            "e.md",
+            "../out/f.md",
+        ] {
+            write(path);
+        }
+        std::os::unix::fs::symlink(folder.path().join("out"), root.join("docs/out")).unwrap();
+        std::os::unix::fs::symlink(root.join("e.md"), root.join("docs/e.md")).unwrap();
+        let pattern = |text: &str| DocumentPattern::parse(text).unwrap();
+        let documents = ["docs/**/*.md", "docs/x/*", "docs/out/*.md", "none/*.md"].map(pattern);
+        let collection = AppCollection {
+            id: "x".to_owned(),
+            file: CollectionFile {
+                documents: documents.to_vec(),
+                ..CollectionFile::default()
+            },
+        };
+        let files = list(&root, &collection).unwrap();
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["docs/a.md", "docs/x/b.md"]);
+        assert_eq!(files[0].size, 4);
+        assert!(files[0].modified > 0);
+    }
+}

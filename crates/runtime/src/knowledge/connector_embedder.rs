@@ -1,0 +1,99 @@
+//! Vectors for collections, by the connectors of the app as it is loaded at that moment.
+
+use super::embedding_usage;
+use crate::app::App;
+use crate::llm::embedding::{
+    EmbeddingAnswer, EmbeddingCall, EmbeddingClient, EmbeddingError, EmbeddingErrorKind,
+};
+use crate::loaded_app::LoadedApp;
+use crate::runtime_core::RuntimeCore;
+use ambit_knowledge::{Embedder, EmbeddingFailure, EmbeddingPayer, EmbeddingRequest, Embeddings};
+use async_trait::async_trait;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long the vector of a query may take.
+const QUERY_TIME: Duration = Duration::from_secs(2);
+/// How long those of a batch of texts may take.
+const BATCH_TIME: Duration = Duration::from_secs(5 * 60);
+
+/// Asks the app's connectors.
+pub struct ConnectorEmbedder {
+    core: Weak<RuntimeCore>,
+    client: EmbeddingClient,
+}
+
+impl ConnectorEmbedder {
+    /// For this runtime.
+    pub fn of(core: &Arc<RuntimeCore>) -> Self {
+        Self {
+            core: Arc::downgrade(core),
+            client: EmbeddingClient::default(),
+        }
+    }
+
+    async fn ask(
+        &self,
+        app: &App,
+        request: &EmbeddingRequest,
+    ) -> Result<EmbeddingAnswer, EmbeddingFailure> {
+        let connector = app.model(&request.connector);
+        let connector = connector.map_err(|error| EmbeddingFailure::Permanent(error.message))?;
+        let is_query = request.payer == EmbeddingPayer::Caller && request.texts.len() == 1;
+        let time = match is_query {
+            true => QUERY_TIME,
+            false => BATCH_TIME,
+        };
+        let call = EmbeddingCall {
+            connector: &connector,
+            dimensions: request.dimensions,
+            texts: &request.texts,
+            deadline: Instant::now() + time,
+        };
+        let answer = match is_query {
+            // A vector says nothing of who has asked for it.
+            true => self.client.embed_query("", &call).await,
+            false => self.client.embed(&call).await,
+        };
+        answer.map_err(failure)
+    }
+}
+
+#[async_trait]
+impl Embedder for ConnectorEmbedder {
+    async fn embed(&self, request: &EmbeddingRequest) -> Result<Embeddings, EmbeddingFailure> {
+        let Some(core) = self.core.upgrade() else {
+            let why = "the server is being stopped".to_owned();
+            return Err(EmbeddingFailure::Unavailable(why));
+        };
+        let loaded: Arc<LoadedApp> = core.loaded();
+        let answer = self.ask(&loaded.app, request).await?;
+        if let Some(record) = answer.record(&request.connector)
+            && let EmbeddingPayer::Collection { tenant, user } = &request.payer
+        {
+            let payer = embedding_usage::UsagePayer {
+                tenant: tenant.as_deref(),
+                user: user.as_deref(),
+            };
+            let settings = loaded.ambit.settings();
+            let booked = embedding_usage::book(&core.stores, settings, &payer, record).await;
+            if let Err(error) = booked {
+                tracing::warn!(%error, "what the embeddings of a collection have used is not booked");
+            }
+        }
+        let vectors = answer.vectors.iter().map(|vector| vector.to_vec());
+        Ok(Embeddings {
+            vectors: vectors.collect(),
+            model: answer.model,
+        })
+    }
+}
+
+fn failure(error: EmbeddingError) -> EmbeddingFailure {
+    match error.kind {
+        EmbeddingErrorKind::Refused => EmbeddingFailure::Refused(error.message),
+        EmbeddingErrorKind::Unavailable => EmbeddingFailure::Unavailable(error.message),
+        EmbeddingErrorKind::Permanent => EmbeddingFailure::Permanent(error.message),
+    }
+}

@@ -1,0 +1,150 @@
+//! Collections that are files of the app become what the files say: when the app is loaded, and while it is developed each minute.
+
+use super::app_files::AppFiles;
+use crate::app::{AgentShare, App, AppCollection, Visibility};
+use crate::error::{Error, Result};
+use crate::loaded_app::LoadedApp;
+use crate::runtime_core::RuntimeCore;
+use ambit_knowledge::{
+    ChunkLengths, CollectionShare, EmbeddingSettings, KeptContent, KnowledgeBase, NewCollection,
+    SyncReport,
+};
+use futures::future::BoxFuture;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// From one look to the next while the app is developed, and until what failed is tried again.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// Keeps the collections as the files say, for as long as the runtime is there.
+pub(crate) async fn follow_files(core: Weak<RuntimeCore>, base: KnowledgeBase) {
+    while let Some(now) = core.upgrade() {
+        let loaded = now.loaded();
+        let (is_development, reloaded) = (now.is_development, now.reloaded.clone());
+        drop(now);
+        let is_done = sync_all(&loaded, &base, is_development).await;
+        drop(loaded);
+        if is_done && !is_development {
+            reloaded.notified().await;
+        } else {
+            // Who does not come in time is looked for again.
+            let _ = tokio::time::timeout(LOOK, reloaded.notified()).await;
+        }
+    }
+}
+
+/// Brings all of them to what the files say. False where something is left.
+fn sync_all<'a>(
+    loaded: &'a LoadedApp,
+    base: &'a KnowledgeBase,
+    is_development: bool,
+) -> BoxFuture<'a, bool> {
+    let app = &loaded.app;
+    let usable = app.collections.values().flatten();
+    let usable: Vec<Arc<AppCollection>> = usable.cloned().collect();
+    Box::pin(async move {
+        // A collection whose file is broken stays as it was.
+        let ids: Vec<&str> = app.collections.keys().map(String::as_str).collect();
+        let mut is_done = match base.keep_file_collections(&ids).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(%error, "collections whose files are gone could not be looked for");
+                false
+            }
+        };
+        for collection in usable {
+            match sync(app, base, &collection, is_development).await {
+                Ok(Some(report)) => tell(&collection.id, &report),
+                // Another node is at it, which may have begun before the last change.
+                Ok(None) => is_done = false,
+                Err(error) => {
+                    is_done = false;
+                    let id = &collection.id;
+                    tracing::warn!(collection.id = id, %error, "a collection could not be compared with its files");
+                }
+            }
+        }
+        is_done
+    })
+}
+
+fn sync<'a>(
+    app: &'a App,
+    base: &'a KnowledgeBase,
+    collection: &'a Arc<AppCollection>,
+    is_development: bool,
+) -> BoxFuture<'a, Result<Option<SyncReport>>> {
+    Box::pin(async move {
+        let files = AppFiles {
+            root: app.root.clone(),
+            collection: collection.clone(),
+            largest: super::bytes(app.settings.search.limits.file),
+        };
+        let definition = definition(app, collection, is_development)?;
+        Ok(base.sync(&definition, &files).await?)
+    })
+}
+
+fn tell(collection: &str, report: &SyncReport) {
+    let SyncReport {
+        added,
+        changed,
+        removed,
+        failed,
+        ..
+    } = report;
+    if added + changed + removed > 0 {
+        tracing::info!(
+            collection.id = collection,
+            added,
+            changed,
+            removed,
+            "a collection follows its files"
+        );
+    }
+    for (file, reason) in failed {
+        tracing::warn!(
+            collection.id = collection,
+            file,
+            reason,
+            "a file is no document"
+        );
+    }
+}
+
+/// The collection as its file says. One that does not say who sees it is seen as the app's agents are.
+fn definition(
+    app: &App,
+    collection: &AppCollection,
+    is_development: bool,
+) -> Result<NewCollection> {
+    let file = &collection.file;
+    let usual = app.settings.visibility.map(Visibility::from);
+    let usual = usual.map_or(is_development, |usual| usual == Visibility::Public);
+    let is_silent = file.public.is_none() && file.share.is_none();
+    let language = file.language.parse();
+    let embedding = file.embedding.as_ref().map(|vectors| &vectors.0);
+    Ok(NewCollection {
+        id: collection.id.clone(),
+        name: file.name.clone(),
+        description: file.description.clone(),
+        public: file.public.unwrap_or(is_silent && usual),
+        share: match file.share {
+            Some(AgentShare::Team) => CollectionShare::Team,
+            Some(AgentShare::Private) | None => CollectionShare::Private,
+        },
+        language: language.map_err(|_| Error::internal("a language without a name"))?,
+        chunk: ChunkLengths {
+            size: file.chunk.size,
+            overlap: file.chunk.overlap,
+        },
+        embedding: embedding.map(|options| EmbeddingSettings {
+            connector: options.connector.clone(),
+            dimensions: options.dimensions,
+            query_prefix: options.query_prefix.clone(),
+            document_prefix: options.document_prefix.clone(),
+        }),
+        keep: KeptContent::Text,
+        metadata: file.metadata.clone(),
+    })
+}

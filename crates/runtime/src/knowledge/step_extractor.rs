@@ -1,0 +1,126 @@
+//! Documents that have no reader here: the agent or tool of `uses.extract` says their text.
+
+use super::step_asker::StepAsker;
+use crate::uses::{UsesTarget, words};
+use ambit_extract::{BlockKind, ExtractedDocument, Section, TextBlock};
+use ambit_knowledge::{ForeignExtractor, ForeignFile};
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+/// Formats that are plain text: nobody reads them better.
+const PLAIN: &[&str] = &["txt", "md", "csv", "json", "jsonl"];
+
+/// Asks for the texts of documents.
+pub struct StepExtractor(pub StepAsker);
+
+#[async_trait]
+impl ForeignExtractor for StepExtractor {
+    fn reads(&self, format: Option<&str>) -> bool {
+        let is_plain = format.is_some_and(|format| PLAIN.contains(&format));
+        let target = self.0.target("extract");
+        // One that names nobody is told where a document needs it.
+        let is_set = !matches!(target, Ok(UsesTarget::Builtin | UsesTarget::Disabled));
+        is_set && !is_plain
+    }
+
+    async fn extract(&self, file: &ForeignFile) -> Result<ExtractedDocument, String> {
+        let target = self.0.target("extract").map_err(|error| error.message)?;
+        let mut request = json!({"name": file.name, "data": STANDARD.encode(&file.bytes)});
+        if let Some(media_type) = &file.media_type {
+            request["media_type"] = media_type.as_str().into();
+        }
+        let answer = self.0.ask("extract", &target, request).await;
+        document(&answer.map_err(|error| error.message)?)
+    }
+}
+
+/// The document of an answer: a text, or `{text, title, pages: [{page, text}]}`.
+fn document(answer: &Value) -> Result<ExtractedDocument, String> {
+    let answer = answer
+        .get("data")
+        .filter(|data| data.is_object())
+        .unwrap_or(answer);
+    if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
+        return Err(format!("uses.extract: {}", words(error)));
+    }
+    let mut document = ExtractedDocument {
+        title: answer
+            .get("title")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        ..ExtractedDocument::default()
+    };
+    let pages = answer.get("pages").and_then(Value::as_array);
+    for page in pages.into_iter().flatten() {
+        let number = page.get("page").and_then(Value::as_u64);
+        let number = number.and_then(|number| u32::try_from(number).ok());
+        add(&mut document, &words(page), number);
+    }
+    document.pages = pages.map(|pages| u32::try_from(pages.len()).unwrap_or(u32::MAX));
+    if document.sections.is_empty() {
+        let text = answer.as_str().or_else(|| answer.get("text")?.as_str());
+        add(&mut document, text.unwrap_or_default(), None);
+    }
+    match document.sections.is_empty() {
+        true => Err("no text found".to_owned()),
+        false => Ok(document),
+    }
+}
+
+/// Adds a page, whose paragraphs empty lines divide.
+fn add(document: &mut ExtractedDocument, text: &str, page: Option<u32>) {
+    let mut section = Section {
+        page,
+        ..Section::default()
+    };
+    for paragraph in text
+        .split("\n\n")
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+    {
+        if !document.text.is_empty() {
+            document.text.push('\n');
+        }
+        let start = document.text.len();
+        document.text.push_str(paragraph);
+        section.blocks.push(TextBlock {
+            kind: BlockKind::Paragraph,
+            range: start..document.text.len(),
+            header: None,
+        });
+    }
+    if !section.blocks.is_empty() {
+        document.sections.push(section);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::document;
+    use serde_json::json;
+
+    #[test]
+    fn texts_and_pages_become_documents() {
+        let plain = document(&json!("one\n\ntwo")).unwrap();
+        assert_eq!(plain.text, "one\ntwo");
+        assert_eq!(plain.sections.len(), 1);
+        let paged = json!({"data": {"title": "T", "text": "all", "pages": [{"page": 2, "text": "two"}, {"page": 3, "text": ""}]}});
+        let paged = document(&paged).unwrap();
+        assert_eq!(
+            (paged.title.as_deref(), paged.text.as_str()),
+            (Some("T"), "two")
+        );
+        assert_eq!(paged.sections[0].page, Some(2));
+        assert_eq!(paged.pages, Some(2));
+        assert_eq!(
+            document(&json!({"error": "blurred"})).unwrap_err(),
+            "uses.extract: blurred"
+        );
+        assert_eq!(
+            document(&json!({"text": " "})).unwrap_err(),
+            "no text found"
+        );
+    }
+}

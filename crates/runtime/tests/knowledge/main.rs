@@ -1,0 +1,152 @@
+//! Collections of an app: their files become documents, and each caller finds what they may see.
+#![expect(
+    clippy::unwrap_used,
+    reason = "the functions beside the tests fail as the tests do"
+)]
+
+use ambit_knowledge::{KnowledgeAnswer, KnowledgeQuery};
+use ambit_runtime::access::Authorized;
+use ambit_runtime::knowledge::CallerReach;
+use ambit_runtime::{Runtime, RuntimeSettings};
+use ambit_storage::Stores;
+use ambit_storage::driver::DriverOptions;
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+/// Long enough for whatever becomes true at all.
+const LONG: Duration = Duration::from_secs(60);
+
+struct Place {
+    app: TempDir,
+    runtime: Runtime,
+}
+
+fn write(app: &Path, file: &str, text: &str) {
+    let file = app.join(file);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+fn caller(who: serde_json::Value) -> Authorized {
+    serde_json::from_value(who).unwrap()
+}
+
+/// A runtime with an app of these files in the process's memory.
+async fn place(files: &[(&str, &str)]) -> Place {
+    let app = tempfile::tempdir().unwrap();
+    write(app.path(), "app.yao", r#"{"name": "test"}"#);
+    for (file, text) in files {
+        write(app.path(), file, text);
+    }
+    let stores = Stores::builder(DriverOptions::default()).build().unwrap();
+    let settings = RuntimeSettings::new(app.path(), stores);
+    let runtime = Runtime::open(settings).await.unwrap();
+    Place { app, runtime }
+}
+
+impl Place {
+    async fn search(&self, who: &Authorized, words: &str) -> KnowledgeAnswer {
+        let query = KnowledgeQuery {
+            is_counted: false,
+            ..KnowledgeQuery::new(words, &["rules"])
+        };
+        let base = self.runtime.knowledge().unwrap();
+        base.search(&CallerReach::of(who), &query).await.unwrap()
+    }
+
+    /// Waits until the documents that have these words are these.
+    async fn finds(&self, who: &Authorized, words: &str, expected: &[&str]) {
+        let found = async {
+            loop {
+                let answer = self.search(who, words).await;
+                let mut ids: Vec<&str> = answer
+                    .items
+                    .iter()
+                    .map(|item| item.document_id.as_str())
+                    .collect();
+                ids.sort_unstable();
+                ids.dedup();
+                if ids == expected {
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let found = timeout(LONG, found).await;
+        assert!(found.is_ok(), "{words} does not find {expected:?}");
+    }
+}
+
+const RULES: &str = r#"{"documents": ["docs/**/*.md"], "public": true}"#;
+
+#[tokio::test]
+async fn g204_a_collection_has_the_documents_that_its_files_are() {
+    let place = place(&[
+        ("kb/rules.kb.yao", RULES),
+        ("docs/a.md", "# Holidays\n\nThirty days of vacation."),
+        ("docs/b/c.md", "# Travel\n\nTrains are preferred."),
+        ("docs/d.txt", "Vacation that is no document."),
+    ])
+    .await;
+    let ann = &caller(json!({"user_id": "ann"}));
+    place.finds(ann, "vacation", &["rules:docs/a.md"]).await;
+    place.finds(ann, "trains", &["rules:docs/b/c.md"]).await;
+
+    write(
+        place.app.path(),
+        "docs/b/c.md",
+        "# Travel\n\nAeroplanes are preferred now.",
+    );
+    write(place.app.path(), "docs/e.md", "More vacation.");
+    fs::remove_file(place.app.path().join("docs/a.md")).unwrap();
+    place.runtime.reload().await.unwrap();
+    place.finds(ann, "aeroplanes", &["rules:docs/b/c.md"]).await;
+    place.finds(ann, "trains", &[]).await;
+    place.finds(ann, "vacation", &["rules:docs/e.md"]).await;
+
+    fs::remove_file(place.app.path().join("kb/rules.kb.yao")).unwrap();
+    place.runtime.reload().await.unwrap();
+    place.finds(ann, "vacation", &[]).await;
+    place.runtime.close(LONG).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_collection_that_does_not_say_who_sees_it_is_for_callers_without_constraints() {
+    let place = place(&[
+        ("kb/rules.kb.yao", r#"{"documents": ["docs/*.md"]}"#),
+        ("docs/a.md", "Thirty days of vacation."),
+    ])
+    .await;
+    let whole = &caller(json!({"user_id": "root"}));
+    place.finds(whole, "vacation", &["rules:docs/a.md"]).await;
+    let limited = caller(json!({"user_id": "ann", "constraints": {"owner_only": true}}));
+    let answer = place.search(&limited, "vacation").await;
+    assert_eq!(answer.items, []);
+    assert_eq!(
+        answer.error.as_deref(),
+        Some("collection \"rules\" not found")
+    );
+    place.runtime.close(LONG).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_store_that_is_not_there_is_told_where_it_is_named() {
+    let app = tempfile::tempdir().unwrap();
+    write(
+        app.path(),
+        "app.yao",
+        r#"{"name": "test", "ambit": {"search": {"store": "nowhere"}}}"#,
+    );
+    let stores = Stores::builder(DriverOptions::default()).build().unwrap();
+    let opened = Runtime::open(RuntimeSettings::new(app.path(), stores)).await;
+    let message = opened.err().unwrap().message;
+    let expected = "app.yao: \"ambit.search.store\": ";
+    assert!(
+        message.starts_with(expected) && message.contains("nowhere"),
+        "{message}"
+    );
+}
