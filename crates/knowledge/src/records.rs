@@ -12,6 +12,7 @@ use crate::stored::Sums;
 use ambit_search::chunker::Chunk;
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
 use ambit_search::terms::{Analyzer, Language, TermCounts};
+use ambit_search::vectors::EmbeddingSpace;
 use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -218,6 +219,15 @@ impl PendingContent {
 }
 
 impl IndexRecord {
+    /// What its vectors are, once there are any.
+    pub fn space(&self) -> Option<EmbeddingSpace> {
+        Some(EmbeddingSpace {
+            connector: self.embedding.as_ref()?.connector.clone(),
+            model: self.model.clone()?,
+            dimension: self.dimension?,
+        })
+    }
+
     pub fn analyzer(&self) -> Analyzer {
         Analyzer::new(self.language.parse::<Language>().unwrap_or_default())
     }

@@ -355,15 +355,6 @@ impl VectorlessDocument {
 }
 
 impl IndexRecord {
-    /// What its vectors are, once there are any.
-    pub fn space(&self) -> Option<EmbeddingSpace> {
-        Some(EmbeddingSpace {
-            connector: self.embedding.as_ref()?.connector.clone(),
-            model: self.model.clone()?,
-            dimension: self.dimension?,
-        })
-    }
-
     /// Refuses vectors that cannot be compared with those that are there.
     pub fn check_space(
         &self,

@@ -4,6 +4,8 @@ use crate::world::{World, file};
 use ambit_knowledge::{
     DocumentStatus, DocumentUpdate, JobStatus, KnowledgeQuery, NewContent, NewDocument,
 };
+use futures::StreamExt;
+use std::sync::Arc;
 
 pub async fn a_text_is_found_when_its_job_is_done(world: World) {
     world.collection("manuals").await;
@@ -39,47 +41,50 @@ pub async fn a_text_is_found_when_its_job_is_done(world: World) {
     assert_eq!(item.metadata["ranking"]["words"]["rank"], 1);
     let collection = world.base.collection(&world.ann, "manuals").await.unwrap();
     assert_eq!((collection.documents, collection.chunks), (2, 2));
-    let text = world
-        .base
-        .document_text(&world.ann, "kettle", 5..9)
-        .await
-        .unwrap();
+    let other = world.other_node().await;
+    let query = KnowledgeQuery::new("boiling water", &["manuals"]);
+    assert_eq!(other.search(&world.ann, &query).await.unwrap(), answer);
+}
+
+pub async fn what_was_read_is_shown_as_text_and_chunks(world: World) {
+    let (base, ann) = (&world.base, &world.ann);
+    world.collection("manuals").await;
+    world
+        .add("manuals", "kettle", "# Use\n\nBoil water twice.")
+        .await;
+    let text = base.document_text(ann, "kettle", 5..9).await.unwrap();
     assert_eq!(text, "Boil");
-    let chunks = world
-        .base
-        .document_chunks(&world.ann, "kettle", 0..9)
+    let chunks = base.document_chunks(ann, "kettle", 0..9).await.unwrap();
+    assert_eq!(chunks.len(), 1);
+    assert_eq!(
+        (chunks[0].text.as_str(), chunks[0].weight),
+        ("Boil water twice.", 1.0)
+    );
+    let chunk = base
+        .document_chunk(ann, "kettle", &chunks[0].id)
         .await
         .unwrap();
-    assert_eq!(
-        (chunks.len(), chunks[0].id.as_str()),
-        (1, item.chunk_id.as_str())
-    );
-    assert_eq!(
-        world
-            .other_node()
-            .await
-            .search(
-                &world.ann,
-                &KnowledgeQuery::new("boiling water", &["manuals"]),
-            )
-            .await
-            .unwrap(),
-        answer
-    );
+    assert_eq!(chunk, chunks[0]);
+    let missing = base.document_chunk(ann, "kettle", "0").await.unwrap_err();
+    assert_eq!(missing.to_string(), "segment \"0\" not found");
+}
+
+pub async fn a_job_is_followed_to_its_end(world: World) {
+    world.collection("c").await;
+    let new = NewDocument::text("d.md", "A heron.");
+    let accepted = world.base.add_document(&world.ann, "c", new).await.unwrap();
+    let _worker = world.base.start();
+    let job_id = accepted.job_id.unwrap();
+    let watch = world.base.watch_job(Arc::new(world.ann.clone()), &job_id);
+    let seen: Vec<JobStatus> = watch.map(|job| job.unwrap().status).collect().await;
+    assert_eq!(seen.last(), Some(&JobStatus::Done));
+    assert_eq!(seen.iter().filter(|status| status.is_final()).count(), 1);
 }
 
 pub async fn g205_a_replacement_is_found_as_a_whole(world: World) {
     world.collection("c").await;
     world.add("c", "d", "The old heron stands.").await;
-    let update = DocumentUpdate {
-        content: Some(file("d.md", b"The new heron flies.")),
-        ..DocumentUpdate::default()
-    };
-    world
-        .base
-        .update_document(&world.ann, "d", update)
-        .await
-        .unwrap();
+    world.replace("d", "The new heron flies.").await;
     let old = [("d".to_owned(), "The old heron stands.".to_owned())];
     assert_eq!(world.found("c", "heron").await, old);
     world.base.work().await.unwrap();
@@ -94,15 +99,7 @@ pub async fn equal_content_is_ready_at_once(world: World) {
     world.collection("c").await;
     world.add("c", "d", "A heron.").await;
     let before = world.document("d").await;
-    let update = DocumentUpdate {
-        content: Some(file("d.md", b"A heron.")),
-        ..DocumentUpdate::default()
-    };
-    let accepted = world
-        .base
-        .update_document(&world.ann, "d", update)
-        .await
-        .unwrap();
+    let accepted = world.replace("d", "A heron.").await;
     assert_eq!(accepted.job_id, None);
     let after = world.document("d").await;
     assert_eq!(
@@ -139,15 +136,7 @@ pub async fn what_cannot_be_read_says_why_and_leaves_what_was_there(world: World
     assert_eq!(world.found("c", "heron").await.len(), 1);
     let collection = world.base.collection(&world.ann, "c").await.unwrap();
     assert_eq!((collection.documents, collection.failed), (1, 1));
-    let update = DocumentUpdate {
-        content: Some(file("d.md", b"A stork.")),
-        ..DocumentUpdate::default()
-    };
-    world
-        .base
-        .update_document(&world.ann, "d", update)
-        .await
-        .unwrap();
+    world.replace("d", "A stork.").await;
     world.base.work().await.unwrap();
     let collection = world.base.collection(&world.ann, "c").await.unwrap();
     assert_eq!((collection.failed, collection.chunks), (0, 1));

@@ -1,9 +1,9 @@
 //! What is removed leaves no byte behind.
 
 use crate::person::Person;
-use crate::world::{World, file};
+use crate::world::World;
 use ambit_knowledge::{
-    ChunkVote, CollectionUpdate, DocumentUpdate, JobStatus, NewDocument, VoteKind, WeightChange,
+    ChunkVote, CollectionUpdate, JobStatus, NewDocument, VoteKind, WeightChange,
 };
 use ambit_storage::address::Space;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
@@ -135,15 +135,9 @@ pub async fn g204_what_was_replaced_is_erased_and_what_stays_keeps_its_votes(wor
             .unwrap(),
         1
     );
-    let update = DocumentUpdate {
-        content: Some(file("d.md", b"# New\n\nFirst.\n\n# A\n\nThe heron stands.")),
-        ..DocumentUpdate::default()
-    };
     world
-        .base
-        .update_document(&world.ann, "d", update)
-        .await
-        .unwrap();
+        .replace("d", "# New\n\nFirst.\n\n# A\n\nThe heron stands.")
+        .await;
     world.base.work().await.unwrap();
     let now = world
         .base

@@ -45,6 +45,14 @@ impl Folder {
     }
 }
 
+fn handbook() -> NewCollection {
+    NewCollection {
+        id: "handbook".to_owned(),
+        public: true,
+        ..NewCollection::default()
+    }
+}
+
 /// The documents that anybody finds in the handbook.
 async fn found(world: &World, words: &str) -> Vec<String> {
     let query = KnowledgeQuery::new(words, &["handbook"]);
@@ -53,11 +61,7 @@ async fn found(world: &World, words: &str) -> Vec<String> {
 }
 
 pub async fn g217_documents_equal_the_files_whatever_becomes_of_them(world: World) {
-    let definition = NewCollection {
-        id: "handbook".to_owned(),
-        public: true,
-        ..NewCollection::default()
-    };
+    let definition = handbook();
     let mut folder = Folder::default();
     folder.write("docs/a.md", 1, "The heron.");
     folder.write("docs/b.md", 1, "The stork.");
@@ -106,6 +110,14 @@ pub async fn g217_documents_equal_the_files_whatever_becomes_of_them(world: Worl
     world.base.work().await.unwrap();
     assert_eq!(found(&world, "crane").await, ["handbook:docs/a.md"]);
     assert_eq!(found(&world, "heron").await, Vec::<String>::new());
+}
+
+pub async fn a_collection_of_files_is_read_only_and_goes_with_its_file(world: World) {
+    let definition = handbook();
+    let mut folder = Folder::default();
+    folder.write("docs/a.md", 1, "The heron.");
+    world.base.sync(&definition, &folder).await.unwrap();
+    world.base.work().await.unwrap();
     let new = NewDocument::text("x", "y");
     let refused = world
         .base

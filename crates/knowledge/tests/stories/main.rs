@@ -40,17 +40,20 @@ macro_rules! stories {
 }
 
 const STORIES: &[Story] = stories![
+    documents::a_job_is_followed_to_its_end,
     documents::a_text_is_found_when_its_job_is_done,
     documents::g205_a_replacement_is_found_as_a_whole,
     documents::equal_content_is_ready_at_once,
     documents::what_cannot_be_read_says_why_and_leaves_what_was_there,
     documents::a_page_is_read_by_a_process_of_its_own,
     documents::a_large_document_comes_in_steps_and_appears_at_once,
+    documents::what_was_read_is_shown_as_text_and_chunks,
     erasure::g204_a_removed_collection_is_gone_and_its_ids_are_free,
     erasure::g204_of_a_removed_document_no_byte_is_left,
     erasure::g204_of_an_erased_person_nothing_is_left,
     erasure::g204_what_was_replaced_is_erased_and_what_stays_keeps_its_votes,
     erasure::weights_and_votes_rank,
+    files::a_collection_of_files_is_read_only_and_goes_with_its_file,
     files::g217_documents_equal_the_files_whatever_becomes_of_them,
     limits::g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in,
     limits::g212_sizes_and_sums_are_refused_by_name,

@@ -3,8 +3,8 @@
 use crate::person::Person;
 use crate::stores::{Fresh, Store};
 use ambit_knowledge::{
-    AcceptedDocument, Document, KnowledgeAnswer, KnowledgeBase, KnowledgeQuery, KnowledgeReach,
-    KnowledgeSettings, NewCollection, NewContent, NewDocument,
+    AcceptedDocument, Document, DocumentUpdate, KnowledgeAnswer, KnowledgeBase, KnowledgeQuery,
+    KnowledgeReach, KnowledgeSettings, NewCollection, NewContent, NewDocument,
 };
 use ambit_storage::conformance::DriverFixture;
 use ambit_storage::driver::Driver;
@@ -57,6 +57,16 @@ impl World {
             .unwrap();
         self.base.work().await.unwrap();
         accepted
+    }
+
+    /// Puts another text into a document of Ann's.
+    pub async fn replace(&self, id: &str, text: &str) -> AcceptedDocument {
+        let update = DocumentUpdate {
+            content: Some(file(&format!("{id}.md"), text.as_bytes())),
+            ..DocumentUpdate::default()
+        };
+        let accepted = self.base.update_document(&self.ann, id, update).await;
+        accepted.unwrap()
     }
 
     pub async fn document(&self, id: &str) -> Document {
