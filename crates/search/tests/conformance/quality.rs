@@ -156,12 +156,9 @@ impl TwoNodes {
     /// The documents by their best chunks; of equal ones the first.
     async fn ranked(&self, node: &SearchIndex, query: &str) -> Vec<&str> {
         let snapshot = node.snapshot().await.unwrap();
-        let scope = SearchScope {
-            index: node.clone(),
-            query: Analyzer::default().query(query),
-            allowed: AllowedChunks::all(&snapshot.manifest),
-            snapshot,
-        };
+        let terms = Analyzer::default().query(query);
+        let allowed = AllowedChunks::all(&snapshot.manifest);
+        let scope = SearchScope::of_words(node.clone(), snapshot, terms, allowed);
         let mut limit = K;
         loop {
             let ranking = rank_words(std::slice::from_ref(&scope), limit)
