@@ -1,0 +1,280 @@
+//! What documents are sent as: files of a form, a text, or an address.
+
+use super::super::error::too_large;
+use super::super::input::{BodyFields, Id, JsonBody, Text};
+use super::super::{HttpError, SharedState};
+use ambit_knowledge::{DocumentAccess, DocumentUpdate, NewContent, NewDocument};
+use ambit_runtime::{Error, ErrorCode, Result};
+use axum::extract::multipart::{Field, MultipartError};
+use axum::extract::{FromRequest, Multipart, Request};
+use axum::http::header::CONTENT_TYPE;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+/// At most so many files come at once.
+const FILES: usize = 32;
+/// At most so many bytes has a field that is no file.
+const FIELD: usize = 1 << 20;
+/// Fields of Yao's clients that have no effect here.
+const IGNORED: [&str; 7] = [
+    "chunking",
+    "embedding",
+    "extraction",
+    "fetcher",
+    "converter",
+    "locale",
+    "job",
+];
+
+/// A document as JSON: a text with its name, or an address.
+#[derive(Default, Deserialize, ToSchema)]
+pub struct DocumentFields {
+    /// The text.
+    text: Option<String>,
+    /// What the document is called; its end says the format, Markdown where it has none.
+    name: Option<Text>,
+    /// The address of a page, instead of a text.
+    url: Option<Text>,
+    /// The document's id; one is made where there is none.
+    doc_id: Option<Id>,
+    /// Whatever is to be known of it.
+    metadata: Option<Map<String, Value>>,
+    /// Who may read it: `users`, `teams`, `roles`; `null` lifts what there is.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<Object>)]
+    access: Option<Option<DocumentAccess>>,
+    /// Yao's id of an uploaded file, which Ambit has not.
+    file_id: Option<Value>,
+    /// Settings of Yao's, which have no effect.
+    chunking: Option<Value>,
+    /// The same.
+    embedding: Option<Value>,
+    /// The same.
+    extraction: Option<Value>,
+    /// The same.
+    fetcher: Option<Value>,
+    /// The same.
+    converter: Option<Value>,
+    /// The same.
+    locale: Option<Value>,
+    /// The same.
+    job: Option<Value>,
+}
+
+impl BodyFields for DocumentFields {}
+
+/// A field that is there, be it `null`.
+fn present<'de, D, T>(reader: D) -> Result<Option<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(reader).map(Some)
+}
+
+/// What was sent of documents.
+#[derive(Default)]
+pub struct SentDocuments {
+    /// The contents, in their order. None where only what is known of a document is sent.
+    pub contents: Vec<NewContent>,
+    /// The document's id.
+    pub doc_id: Option<String>,
+    /// What it is called.
+    pub name: Option<String>,
+    /// What is to be known of it.
+    pub metadata: Option<Map<String, Value>>,
+    /// Who may read it.
+    pub access: Option<Option<DocumentAccess>>,
+    /// Fields that have no effect.
+    pub ignored: Vec<String>,
+}
+
+impl SentDocuments {
+    /// All of it as new documents.
+    pub fn new_documents(self) -> Result<Vec<NewDocument>> {
+        let rule = "the body must have a file, a text or a url";
+        if self.contents.is_empty() {
+            return Err(Error::invalid("body", rule));
+        }
+        if self.doc_id.is_some() && self.contents.len() > 1 {
+            return Err(Error::invalid(
+                "doc_id",
+                "doc_id can name one document; send one file with it",
+            ));
+        }
+        let new = |content| NewDocument {
+            id: self.doc_id.clone(),
+            content,
+            metadata: self.metadata.clone().unwrap_or_default(),
+            access: self.access.clone().flatten(),
+        };
+        Ok(self.contents.into_iter().map(new).collect())
+    }
+
+    /// All of it as one new document.
+    pub fn new_document(self) -> Result<NewDocument> {
+        let mut all = self.new_documents()?;
+        match (all.pop(), all.is_empty()) {
+            (Some(only), true) => Ok(only),
+            _ => Err(Error::invalid("body", "the body must have one document")),
+        }
+    }
+
+    /// All of it as changes of a document.
+    pub fn update(mut self) -> Result<DocumentUpdate> {
+        if self.contents.len() > 1 {
+            return Err(Error::invalid(
+                "body",
+                "the body must have one document at most",
+            ));
+        }
+        Ok(DocumentUpdate {
+            content: self.contents.pop(),
+            name: self.name,
+            metadata: self.metadata,
+            access: self.access,
+        })
+    }
+
+    fn of_fields(fields: DocumentFields) -> Result<Self> {
+        if fields.file_id.is_some() {
+            let mut error =
+                Error::invalid("file_id", "file_id is not supported; send the file itself");
+            error.code = ErrorCode::Unsupported;
+            error.status = Some(422);
+            return Err(error);
+        }
+        let name = fields.name.map(|name| name.0);
+        let content = match (fields.text, fields.url) {
+            (Some(_), Some(_)) => {
+                return Err(Error::invalid(
+                    "url",
+                    "either a text or a url can be a document",
+                ));
+            }
+            (Some(text), None) => {
+                let name = name.clone().unwrap_or_else(|| "text".to_owned());
+                Some(NewDocument::text(name, text).content)
+            }
+            (None, Some(url)) => Some(NewContent::Url(url.0)),
+            (None, None) => None,
+        };
+        let given = [
+            fields.chunking,
+            fields.embedding,
+            fields.extraction,
+            fields.fetcher,
+            fields.converter,
+            fields.locale,
+            fields.job,
+        ];
+        let ignored = IGNORED
+            .iter()
+            .zip(given)
+            .filter(|(_, value)| value.is_some());
+        Ok(Self {
+            contents: content.into_iter().collect(),
+            doc_id: fields.doc_id.map(|id| id.0),
+            name,
+            metadata: fields.metadata,
+            access: fields.access,
+            ignored: ignored.map(|(name, _)| (*name).to_owned()).collect(),
+        })
+    }
+
+    async fn of_form(mut form: Multipart, largest: u64) -> Result<Self> {
+        let mut sent = Self::default();
+        while let Some(field) = form.next_field().await.map_err(|error| broken(&error))? {
+            sent.take(field, largest).await?;
+        }
+        Ok(sent)
+    }
+
+    async fn take(&mut self, field: Field<'_>, largest: u64) -> Result<()> {
+        let name = field.name().unwrap_or_default().to_owned();
+        if name == "file" {
+            if self.contents.len() == FILES {
+                let message = format!("at most {FILES} files can be sent at once");
+                return Err(Error::new(ErrorCode::LimitExceeded, message));
+            }
+            self.contents.push(file(field, largest).await?);
+            return Ok(());
+        }
+        let bytes = limited(field, FIELD as u64).await?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Error::invalid(name.clone(), format!("{name} must be UTF-8")))?;
+        match name.as_str() {
+            "doc_id" => self.doc_id = Some(text),
+            "name" => self.name = Some(text),
+            "metadata" => self.metadata = Some(json(&name, &text)?),
+            "access" => self.access = Some(json(&name, &text)?),
+            known if IGNORED.contains(&known) => self.ignored.push(name),
+            _ => {
+                let known = "file, doc_id, metadata and access";
+                let message = format!("\"{name}\" is no field of this form; it has {known}");
+                return Err(Error::invalid(name, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromRequest<SharedState> for SentDocuments {
+    type Rejection = HttpError;
+
+    async fn from_request(request: Request, server: &SharedState) -> Result<Self, HttpError> {
+        let kind = request.headers().get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if !kind.starts_with("multipart/form-data") {
+            let body = JsonBody::<DocumentFields>::from_request(request, server).await?;
+            return Ok(Self::of_fields(body.value)?);
+        }
+        let largest = server.runtime.knowledge()?.settings().limits.file;
+        let form = Multipart::from_request(request, server).await;
+        let form = form.map_err(|refused| Error::invalid("body", refused.body_text()))?;
+        let reading = Self::of_form(form, largest);
+        let read = timeout(server.settings.body_time, reading).await;
+        let late = || {
+            let mut error = Error::new(ErrorCode::Timeout, "the body took too long to arrive");
+            error.status = Some(408);
+            error
+        };
+        Ok(read.map_err(|_| late())??)
+    }
+}
+
+async fn file(field: Field<'_>, largest: u64) -> Result<NewContent> {
+    let name = field.file_name().unwrap_or("file").to_owned();
+    let media_type = field.content_type().map(str::to_owned);
+    let bytes = limited(field, largest).await?;
+    Ok(NewContent::File {
+        name,
+        media_type,
+        bytes,
+    })
+}
+
+/// The bytes of a field, as far as they are allowed.
+async fn limited(mut field: Field<'_>, largest: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
+        if (bytes.len() + piece.len()) as u64 > largest {
+            return Err(too_large(usize::try_from(largest).unwrap_or(usize::MAX)));
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+fn broken(error: &MultipartError) -> Error {
+    Error::invalid("body", format!("the form broke off: {}", error.body_text()))
+}
+
+fn json<T: DeserializeOwned>(name: &str, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| {
+        Error::invalid(name, format!("{name} is not the JSON it must be: {error}"))
+    })
+}

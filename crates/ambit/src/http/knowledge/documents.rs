@@ -1,0 +1,350 @@
+//! Documents: added, shown, replaced and removed.
+
+use super::super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text};
+use super::super::paging::{PageParameters, PageResponse};
+use super::super::{ErrorBody, HttpError, SharedState};
+use super::document_body::{DocumentFields, SentDocuments};
+use super::{KnowledgeCaller, window};
+use ambit_knowledge::{AcceptedDocument, Document, DocumentFilter, DocumentStatus};
+use ambit_runtime::{Error, ErrorCode, Result};
+use axum::Json;
+use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<SharedState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_documents, add_documents))
+        .routes(routes!(list_all_documents, remove_documents))
+        .routes(routes!(add_file))
+        .routes(routes!(add_text))
+        .routes(routes!(add_url))
+        .routes(routes!(begin_file))
+        .routes(routes!(begin_text))
+        .routes(routes!(begin_url))
+        .routes(routes!(show_document, change_document, remove_document))
+        .routes(routes!(remove_document_of_collection))
+        // Bodies are read piece by piece, each file within the limit of files.
+        .layer(DefaultBodyLimit::disable())
+}
+
+/// Which documents of a collection.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct DocumentQuery {
+    /// Those whose id, name and title have all of these words among them, whatever their case.
+    keywords: Option<Text>,
+    /// Those with this among their `metadata.tags`.
+    tag: Option<Text>,
+    /// Those of this status: `queued`, `extracting`, `chunking`, `embedding`, `ready` or `failed`.
+    #[param(value_type = Option<String>)]
+    status: Option<DocumentStatus>,
+}
+
+/// Which documents.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct AnyDocumentQuery {
+    /// Those of this collection.
+    collection_id: Option<Id>,
+    /// Those whose id, name and title have all of these words among them, whatever their case.
+    keywords: Option<Text>,
+    /// Those with this among their `metadata.tags`.
+    tag: Option<Text>,
+    /// Those of this status: `queued`, `extracting`, `chunking`, `embedding`, `ready` or `failed`.
+    #[param(value_type = Option<String>)]
+    status: Option<DocumentStatus>,
+}
+
+/// The documents to be removed.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct DocumentsToRemove {
+    /// Their ids, with commas between them.
+    document_ids: Text,
+}
+
+/// A document of a collection.
+#[derive(Deserialize, IntoParams)]
+struct DocumentPath {
+    /// The collection.
+    collection_id: Id,
+    /// The document.
+    document_id: Id,
+}
+
+/// Documents that were accepted; each is found once its job is done.
+#[derive(Serialize, ToSchema)]
+struct AcceptedDocuments {
+    /// One for each, in the order in which they were sent.
+    #[schema(value_type = Vec<Object>)]
+    documents: Vec<AcceptedDocument>,
+    /// Fields that have no effect.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ignored: Vec<String>,
+}
+
+/// How many documents were removed.
+#[derive(Serialize, ToSchema)]
+struct RemovedDocuments {
+    /// How many of them were there.
+    deleted_count: usize,
+    /// How many were named.
+    requested_count: usize,
+}
+
+impl KnowledgeCaller {
+    async fn documents(
+        &self,
+        filter: DocumentFilter,
+        paging: PageParameters,
+    ) -> Result<Json<PageResponse<Document>>, HttpError> {
+        let all = self.base.documents(&*self.reach, &filter).await;
+        let all = all.map_err(Error::from)?;
+        Ok(Json(paging.listing(window(all, paging.window()))))
+    }
+
+    /// Adds one document, as Yao's clients do it, and waits until it is found.
+    async fn add_one(
+        &self,
+        collection: &str,
+        mut sent: SentDocuments,
+    ) -> Result<(StatusCode, Json<Value>), HttpError> {
+        let ignored = std::mem::take(&mut sent.ignored);
+        let added = self.begin(collection, sent).await?;
+        let job = match &added.job_id {
+            Some(id) => self.finished(id).await?,
+            None => None,
+        };
+        let is_late = job.is_none() && added.job_id.is_some();
+        let (status, message) = match job {
+            _ if is_late => (
+                StatusCode::ACCEPTED,
+                "the document is being read".to_owned(),
+            ),
+            Some(job) if job.error.is_some() => {
+                let why = job.error.unwrap_or_default();
+                let mut error = Error::new(ErrorCode::InvalidArgument, why);
+                error.status = Some(StatusCode::UNPROCESSABLE_ENTITY.as_u16());
+                error.details = Some(Box::new(json!({"doc_id": added.document_id})));
+                return Err(error.into());
+            }
+            _ => (StatusCode::OK, "the document was added".to_owned()),
+        };
+        let mut answer =
+            json!({"message": message, "collection_id": collection, "doc_id": added.document_id});
+        with_ignored(&mut answer, ignored);
+        Ok((status, Json(answer)))
+    }
+
+    /// Adds one document, as Yao's clients do it, and does not wait.
+    async fn begin_one(
+        &self,
+        collection: &str,
+        mut sent: SentDocuments,
+    ) -> Result<(StatusCode, Json<Value>), HttpError> {
+        let ignored = std::mem::take(&mut sent.ignored);
+        let added = self.begin(collection, sent).await?;
+        let mut answer = json!({"doc_id": added.document_id, "job_id": added.job_id});
+        with_ignored(&mut answer, ignored);
+        Ok((StatusCode::ACCEPTED, Json(answer)))
+    }
+
+    async fn begin(&self, collection: &str, sent: SentDocuments) -> Result<AcceptedDocument> {
+        let new = sent.new_document()?;
+        Ok(self
+            .base
+            .add_document(&*self.reach, collection, new)
+            .await?)
+    }
+}
+
+fn with_ignored(answer: &mut Value, ignored: Vec<String>) {
+    if !ignored.is_empty() {
+        answer["ignored"] = ignored.into();
+    }
+}
+
+/// The documents of a collection that the caller may read, the newest first.
+#[utoipa::path(get, path = "/kb/collections/{collection_id}/documents", tag = "knowledge", params(("collection_id" = Id, Path), DocumentQuery, PageParameters),
+    responses((status = 200, description = "A page of documents", body = PageResponse<Value>), (status = 404, body = ErrorBody)))]
+async fn list_documents(
+    caller: KnowledgeCaller,
+    PathId(collection): PathId,
+    PagedQuery { query, paging }: PagedQuery<DocumentQuery>,
+) -> Result<Json<PageResponse<Document>>, HttpError> {
+    let filter = DocumentFilter {
+        collection_id: Some(collection.0),
+        keywords: query.keywords.map(|words| words.0),
+        tag: query.tag.map(|tag| tag.0),
+        status: query.status,
+    };
+    caller.documents(filter, paging).await
+}
+
+/// The documents of all collections that the caller may read, the newest first.
+#[utoipa::path(get, path = "/kb/documents", tag = "knowledge", params(AnyDocumentQuery, PageParameters),
+    responses((status = 200, description = "A page of documents", body = PageResponse<Value>)))]
+async fn list_all_documents(
+    caller: KnowledgeCaller,
+    PagedQuery { query, paging }: PagedQuery<AnyDocumentQuery>,
+) -> Result<Json<PageResponse<Document>>, HttpError> {
+    let filter = DocumentFilter {
+        collection_id: query.collection_id.map(|id| id.0),
+        keywords: query.keywords.map(|words| words.0),
+        tag: query.tag.map(|tag| tag.0),
+        status: query.status,
+    };
+    caller.documents(filter, paging).await
+}
+
+/// Adds documents: files of a form, or a text or an address as JSON.
+#[utoipa::path(post, path = "/kb/collections/{collection_id}/documents", tag = "knowledge", params(("collection_id" = Id, Path)), request_body = DocumentFields,
+    responses((status = 202, description = "The documents and their jobs", body = AcceptedDocuments), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn add_documents(
+    caller: KnowledgeCaller,
+    PathId(collection): PathId,
+    _: NoQuery,
+    mut sent: SentDocuments,
+) -> Result<(StatusCode, Json<AcceptedDocuments>), HttpError> {
+    let ignored = std::mem::take(&mut sent.ignored);
+    let mut documents = Vec::new();
+    for new in sent.new_documents()? {
+        let added = caller
+            .base
+            .add_document(&*caller.reach, &collection.0, new)
+            .await;
+        documents.push(added.map_err(Error::from)?);
+    }
+    let answer = AcceptedDocuments { documents, ignored };
+    Ok((StatusCode::ACCEPTED, Json(answer)))
+}
+
+macro_rules! one_document {
+    ($($(#[$doc:meta])+ $name:ident, $path:literal, $how:ident;)+) => {$(
+        $(#[$doc])+
+        #[utoipa::path(post, path = $path, tag = "knowledge", params(("collection_id" = Id, Path)), request_body = DocumentFields,
+            responses((status = 200, description = "It is found", body = Value), (status = 202, description = "It is being read", body = Value),
+                (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+        async fn $name(
+            caller: KnowledgeCaller,
+            PathId(collection): PathId,
+            _: NoQuery,
+            sent: SentDocuments,
+        ) -> Result<(StatusCode, Json<Value>), HttpError> {
+            caller.$how(&collection.0, sent).await
+        }
+    )+};
+}
+
+one_document! {
+    /// Adds a file of a form and waits until it is found.
+    add_file, "/kb/collections/{collection_id}/documents/file", add_one;
+    /// Adds a text and waits until it is found.
+    add_text, "/kb/collections/{collection_id}/documents/text", add_one;
+    /// Adds the page of an address and waits until it is found.
+    add_url, "/kb/collections/{collection_id}/documents/url", add_one;
+    /// Adds a file of a form.
+    begin_file, "/kb/collections/{collection_id}/documents/file/async", begin_one;
+    /// Adds a text.
+    begin_text, "/kb/collections/{collection_id}/documents/text/async", begin_one;
+    /// Adds the page of an address.
+    begin_url, "/kb/collections/{collection_id}/documents/url/async", begin_one;
+}
+
+/// A document.
+#[utoipa::path(get, path = "/kb/documents/{document_id}", tag = "knowledge", params(("document_id" = Id, Path)),
+    responses((status = 200, description = "The document", body = Value), (status = 404, body = ErrorBody)))]
+async fn show_document(
+    caller: KnowledgeCaller,
+    PathId(id): PathId,
+    _: NoQuery,
+) -> Result<Json<Document>, HttpError> {
+    let found = caller.base.document(&*caller.reach, &id.0).await;
+    Ok(Json(found.map_err(Error::from)?))
+}
+
+/// Replaces a document's content, or changes what is known of it.
+#[utoipa::path(put, path = "/kb/documents/{document_id}", tag = "knowledge", params(("document_id" = Id, Path)), request_body = DocumentFields,
+    responses((status = 202, description = "The document and its job", body = AcceptedDocuments), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn change_document(
+    caller: KnowledgeCaller,
+    PathId(id): PathId,
+    _: NoQuery,
+    mut sent: SentDocuments,
+) -> Result<(StatusCode, Json<AcceptedDocuments>), HttpError> {
+    let ignored = std::mem::take(&mut sent.ignored);
+    let update = sent.update()?;
+    let changed = caller
+        .base
+        .update_document(&*caller.reach, &id.0, update)
+        .await;
+    let documents = vec![changed.map_err(Error::from)?];
+    let answer = AcceptedDocuments { documents, ignored };
+    Ok((StatusCode::ACCEPTED, Json(answer)))
+}
+
+/// Removes a document with all that is of it.
+#[utoipa::path(delete, path = "/kb/documents/{document_id}", tag = "knowledge", params(("document_id" = Id, Path)),
+    responses((status = 204, description = "Nothing of it is left"), (status = 202, description = "It is found no more; the job erases what is left", body = Value), (status = 404, body = ErrorBody)))]
+async fn remove_document(
+    caller: KnowledgeCaller,
+    PathId(id): PathId,
+    _: NoQuery,
+) -> Result<Response, HttpError> {
+    let job = caller.base.remove_document(&*caller.reach, &id.0).await;
+    Ok(caller.removed(&job.map_err(Error::from)?).await?)
+}
+
+/// Removes a document of a collection with all that is of it.
+#[utoipa::path(delete, path = "/kb/collections/{collection_id}/documents/{document_id}", tag = "knowledge", params(DocumentPath),
+    responses((status = 204, description = "Nothing of it is left"), (status = 202, description = "It is found no more; the job erases what is left", body = Value), (status = 404, body = ErrorBody)))]
+async fn remove_document_of_collection(
+    caller: KnowledgeCaller,
+    Path(path): Path<DocumentPath>,
+    _: NoQuery,
+) -> Result<Response, HttpError> {
+    let found = caller
+        .base
+        .document(&*caller.reach, &path.document_id.0)
+        .await;
+    if found.map_err(Error::from)?.collection_id != path.collection_id.0 {
+        return Err(Error::not_found("document", &path.document_id.0).into());
+    }
+    let job = caller
+        .base
+        .remove_document(&*caller.reach, &path.document_id.0)
+        .await;
+    Ok(caller.removed(&job.map_err(Error::from)?).await?)
+}
+
+/// Removes several documents; those that the caller has not are left out.
+#[utoipa::path(delete, path = "/kb/documents", tag = "knowledge", params(DocumentsToRemove),
+    responses((status = 200, description = "How many were removed", body = RemovedDocuments), (status = 400, body = ErrorBody)))]
+async fn remove_documents(
+    caller: KnowledgeCaller,
+    Query(query): Query<DocumentsToRemove>,
+) -> Result<Json<RemovedDocuments>, HttpError> {
+    let ids: Vec<&str> = query.document_ids.0.split(',').map(str::trim).collect();
+    let mut jobs = Vec::new();
+    for id in &ids {
+        match caller.base.remove_document(&*caller.reach, id).await {
+            Ok(job) => jobs.push(job),
+            Err(ambit_knowledge::KnowledgeError::NotFound { .. }) => {}
+            Err(error) => return Err(Error::from(error).into()),
+        }
+    }
+    for job in &jobs {
+        caller.finished(job).await?;
+    }
+    Ok(Json(RemovedDocuments {
+        deleted_count: jobs.len(),
+        requested_count: ids.len(),
+    }))
+}
