@@ -18,6 +18,7 @@ mod events;
 mod health;
 mod http_metrics;
 mod input;
+mod knowledge;
 mod memory;
 mod memory_search;
 mod middleware;
@@ -144,6 +145,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::of(RouteAccess::Ruled, chats::routes),
     RouteGroup::of(RouteAccess::Ruled, contexts::routes),
     RouteGroup::of(RouteAccess::Ruled, events::routes),
+    RouteGroup::of(RouteAccess::Ruled, knowledge::routes),
     RouteGroup::of(RouteAccess::Ruled, memory::routes),
     RouteGroup::of(RouteAccess::Ruled, memory_search::routes),
     RouteGroup::of(RouteAccess::Ruled, models::routes),

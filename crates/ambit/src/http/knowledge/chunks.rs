@@ -1,0 +1,119 @@
+//! What was read of a document: its text, and the chunks by which it is found.
+
+use super::super::input::{Id, PathId, Query, Text, Whole};
+use super::super::paging::PageSize;
+use super::super::{ErrorBody, HttpError, SharedState};
+use super::KnowledgeCaller;
+use ambit_knowledge::DocumentChunk;
+use ambit_runtime::Error;
+use axum::Json;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Chunks that come at once, where nobody says.
+const CHUNKS: u64 = 20;
+/// Characters that come at once, where nobody says.
+const CHARACTERS: u64 = 100_000;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<SharedState> {
+    OpenApiRouter::new()
+        .routes(routes!(show_text))
+        .routes(routes!(list_chunks))
+}
+
+/// Which characters.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct TextQuery {
+    /// From this one on, the first where nobody says.
+    from: Option<Whole<0, { u32::MAX as u64 }>>,
+    /// Before this one, 100,000 later where nobody says.
+    to: Option<Whole<0, { u32::MAX as u64 }>>,
+}
+
+/// A part of a document's text.
+#[derive(Serialize, ToSchema)]
+struct DocumentText {
+    /// The characters.
+    text: String,
+    /// From which to which they are.
+    range: [u64; 2],
+}
+
+/// Which chunks.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ChunkQuery {
+    /// How many; 20 where nobody says.
+    limit: Option<PageSize>,
+    /// Where the part before has ended.
+    scroll_id: Option<Text>,
+}
+
+/// Some chunks of a document.
+#[derive(Serialize, ToSchema)]
+struct ChunkPage {
+    /// The chunks, in the order of the text.
+    #[schema(value_type = Vec<Object>)]
+    segments: Vec<DocumentChunk>,
+    /// Where they have ended, if more follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scroll_id: Option<String>,
+    /// Whether more follow.
+    has_more: bool,
+}
+
+/// What was read of a document.
+#[utoipa::path(get, path = "/kb/documents/{document_id}/text", tag = "knowledge", params(("document_id" = Id, Path), TextQuery),
+    responses((status = 200, description = "The characters", body = DocumentText), (status = 404, body = ErrorBody)))]
+async fn show_text(
+    caller: KnowledgeCaller,
+    PathId(id): PathId,
+    Query(query): Query<TextQuery>,
+) -> Result<Json<DocumentText>, HttpError> {
+    let from = query.from.map_or(0, |from| from.0);
+    let to = query.to.map_or(from + CHARACTERS, |to| to.0);
+    if to < from {
+        return Err(Error::invalid("to", "to must not be less than from").into());
+    }
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+    let text = caller
+        .base
+        .document_text(&*caller.reach, &id.0, place(from)..place(to))
+        .await;
+    let text = text.map_err(Error::from)?;
+    let range = [from, from + text.chars().count() as u64];
+    Ok(Json(DocumentText { text, range }))
+}
+
+/// The chunks by which a document is found.
+#[utoipa::path(get, path = "/kb/documents/{document_id}/segments", tag = "knowledge", params(("document_id" = Id, Path), ChunkQuery),
+    responses((status = 200, description = "Some chunks", body = ChunkPage), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn list_chunks(
+    caller: KnowledgeCaller,
+    PathId(id): PathId,
+    Query(query): Query<ChunkQuery>,
+) -> Result<Json<ChunkPage>, HttpError> {
+    let from = match &query.scroll_id {
+        None => 0,
+        Some(place) => place.0.parse::<u32>().map_err(|_| {
+            Error::invalid("scroll_id", "scroll_id must be that of the answer before")
+        })?,
+    };
+    let limit = query.limit.map_or(CHUNKS, |limit| limit.0);
+    let end = from.saturating_add(u32::try_from(limit).unwrap_or(u32::MAX));
+    let read = caller
+        .base
+        .document_chunks(&*caller.reach, &id.0, from..end.saturating_add(1));
+    let mut segments = read.await.map_err(Error::from)?;
+    let has_more = segments.len() as u64 > limit;
+    segments.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(Json(ChunkPage {
+        segments,
+        scroll_id: has_more.then(|| end.to_string()),
+        has_more,
+    }))
+}

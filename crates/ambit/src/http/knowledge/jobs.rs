@@ -1,0 +1,146 @@
+//! Jobs: shown, followed and called off.
+
+use super::super::input::{Id, NoQuery, PagedQuery, PathId};
+use super::super::paging::{PageParameters, PageResponse};
+use super::super::sse::PING;
+use super::super::sse_source::{self, SseSource};
+use super::super::{ErrorBody, HttpError, SharedState};
+use super::{KnowledgeCaller, window};
+use ambit_knowledge::{Job, JobFilter, JobStatus};
+use ambit_runtime::{Error, Result};
+use axum::Json;
+use axum::body::Bytes;
+use axum::response::Response;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use serde::Deserialize;
+use serde_json::Value;
+use std::time::Duration;
+use tokio::time::timeout;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<SharedState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_jobs))
+        .routes(routes!(show_job, cancel_job))
+        .routes(routes!(stream_job))
+        .routes(routes!(stream_collection))
+}
+
+/// Which jobs.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct JobQuery {
+    /// Those of this collection.
+    collection_id: Option<Id>,
+    /// Those of this status: `queued`, `running`, `done`, `failed` or `cancelled`.
+    #[param(value_type = Option<String>)]
+    status: Option<JobStatus>,
+}
+
+/// The jobs of collections that the caller may use, the oldest first.
+#[utoipa::path(get, path = "/kb/jobs", tag = "knowledge", params(JobQuery, PageParameters),
+    responses((status = 200, description = "A page of jobs", body = PageResponse<Value>), (status = 400, body = ErrorBody)))]
+async fn list_jobs(
+    caller: KnowledgeCaller,
+    PagedQuery { query, paging }: PagedQuery<JobQuery>,
+) -> Result<Json<PageResponse<Job>>, HttpError> {
+    let filter = JobFilter {
+        collection_id: query.collection_id.map(|id| id.0),
+        status: query.status,
+    };
+    let all = caller
+        .base
+        .jobs(&*caller.reach, &filter)
+        .await
+        .map_err(Error::from)?;
+    Ok(Json(paging.listing(window(all, paging.window()))))
+}
+
+/// A job.
+#[utoipa::path(get, path = "/kb/jobs/{job_id}", tag = "knowledge", params(("job_id" = Id, Path)),
+    responses((status = 200, description = "The job", body = Value), (status = 404, body = ErrorBody)))]
+async fn show_job(
+    caller: KnowledgeCaller,
+    PathId(id): PathId,
+    _: NoQuery,
+) -> Result<Json<Job>, HttpError> {
+    let found = caller.base.job(&*caller.reach, &id.0).await;
+    Ok(Json(found.map_err(Error::from)?))
+}
+
+/// Calls a job off; one that is over stays as it is.
+#[utoipa::path(delete, path = "/kb/jobs/{job_id}", tag = "knowledge", params(("job_id" = Id, Path)),
+    responses((status = 200, description = "The job", body = Value), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn cancel_job(
+    caller: KnowledgeCaller,
+    PathId(id): PathId,
+    _: NoQuery,
+) -> Result<Json<Job>, HttpError> {
+    let job = caller.base.cancel_job(&*caller.reach, &id.0).await;
+    Ok(Json(job.map_err(Error::from)?))
+}
+
+/// A job at each change, until it is over.
+#[utoipa::path(get, path = "/kb/jobs/{job_id}/events", tag = "knowledge", params(("job_id" = Id, Path)),
+    responses((status = 200, description = "The events; their `data` is the job", body = Value, content_type = "text/event-stream"), (status = 404, body = ErrorBody)))]
+async fn stream_job(
+    caller: KnowledgeCaller,
+    PathId(id): PathId,
+    _: NoQuery,
+) -> Result<Response, HttpError> {
+    // Refused before the answer begins.
+    caller
+        .base
+        .job(&*caller.reach, &id.0)
+        .await
+        .map_err(Error::from)?;
+    let jobs = caller.base.watch_job(caller.reach.clone(), &id.0).boxed();
+    Ok(sse_source::answer(JobSource { jobs, sent: 0 }))
+}
+
+/// Each job of a collection at each change.
+#[utoipa::path(get, path = "/kb/collections/{collection_id}/events", tag = "knowledge", params(("collection_id" = Id, Path)),
+    responses((status = 200, description = "The events; their `data` is a job", body = Value, content_type = "text/event-stream"), (status = 404, body = ErrorBody)))]
+async fn stream_collection(
+    caller: KnowledgeCaller,
+    PathId(id): PathId,
+    _: NoQuery,
+) -> Result<Response, HttpError> {
+    caller
+        .base
+        .collection(&*caller.reach, &id.0)
+        .await
+        .map_err(Error::from)?;
+    let jobs = caller
+        .base
+        .watch_collection(caller.reach.clone(), &id.0)
+        .boxed();
+    Ok(sse_source::answer(JobSource { jobs, sent: 0 }))
+}
+
+/// One reader of jobs.
+struct JobSource {
+    jobs: BoxStream<'static, ambit_knowledge::Result<Job>>,
+    sent: u64,
+}
+
+impl SseSource for JobSource {
+    const WHAT: &'static str = "the events of a job";
+
+    async fn next(&mut self) -> Result<Option<(Bytes, bool)>> {
+        const QUIET: Duration = Duration::from_secs(15);
+        let job = match timeout(QUIET, self.jobs.next()).await {
+            Err(_) => return Ok(Some((PING, false))),
+            Ok(None) => return Ok(None),
+            Ok(Some(job)) => job?,
+        };
+        self.sent += 1;
+        let data = serde_json::to_string(&job).unwrap_or_default();
+        let text = format!("id: {}\nevent: job\ndata: {data}\n\n", self.sent);
+        Ok(Some((text.into(), false)))
+    }
+}

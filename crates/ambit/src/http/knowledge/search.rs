@@ -1,0 +1,155 @@
+//! Searching collections.
+
+use super::super::input::{BodyFields, Id, JsonBody, NoQuery, Whole};
+use super::super::{ErrorBody, HttpError, SharedState};
+use super::KnowledgeCaller;
+use ambit_knowledge::{CollectionFilter, KnowledgeItem, KnowledgeQuery};
+use ambit_runtime::{Error, Result};
+use axum::Json;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::time::Instant;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// At most so many collections are searched at once.
+const COLLECTIONS: usize = 100;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<SharedState> {
+    OpenApiRouter::new().routes(routes!(search_collections))
+}
+
+/// What is looked for, and where.
+#[derive(Deserialize, ToSchema)]
+struct SearchBody {
+    /// What is looked for.
+    query: String,
+    /// Ids of collections; all that the caller may use where nobody says.
+    collections: Option<Vec<Id>>,
+    /// In this document alone.
+    document_id: Option<Id>,
+    /// At most so many items, 10 where nobody says.
+    limit: Option<Whole<1, 100>>,
+    /// Texts whose meaning is farther from the query are found by their words alone; 0.7 where nobody says.
+    threshold: Option<f64>,
+    /// A filter on metadata.
+    metadata: Option<Value>,
+}
+
+impl BodyFields for SearchBody {
+    fn check(&self) -> Result<()> {
+        if self.query.trim().is_empty() {
+            return Err(Error::invalid("query", "query is required"));
+        }
+        let is_wrong = self.threshold.is_some_and(|it| !(0.0..=1.0).contains(&it));
+        if is_wrong {
+            return Err(Error::invalid("threshold", "threshold must be 0 to 1"));
+        }
+        Ok(())
+    }
+}
+
+/// What was found.
+#[derive(Serialize, ToSchema)]
+struct SearchAnswer {
+    /// `kb`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// What was looked for.
+    query: String,
+    /// `user`.
+    source: &'static str,
+    /// The items, the best first.
+    items: Vec<FoundItem>,
+    /// How many they are.
+    total: usize,
+    /// How long it took.
+    duration_ms: u64,
+    /// Why nothing could be searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// What did not fail and differs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+/// A chunk that was found.
+#[derive(Serialize, ToSchema)]
+struct FoundItem {
+    /// `kb`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// `user`.
+    source: &'static str,
+    /// How much items that a person looked for count.
+    weight: f64,
+    /// The chunk.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    item: KnowledgeItem,
+}
+
+/// Finds what fits a query best, among what the caller may read.
+#[utoipa::path(post, path = "/kb/search", tag = "knowledge", request_body = SearchBody,
+    responses((status = 200, description = "What was found", body = SearchAnswer), (status = 400, body = ErrorBody), (status = 429, body = ErrorBody)))]
+async fn search_collections(
+    caller: KnowledgeCaller,
+    _: NoQuery,
+    JsonBody { value, .. }: JsonBody<SearchBody>,
+) -> Result<Json<SearchAnswer>, HttpError> {
+    let began = Instant::now();
+    let collections = match value.collections {
+        Some(ids) => ids.into_iter().map(|id| id.0).collect(),
+        None => {
+            let all = caller
+                .base
+                .collections(&*caller.reach, &CollectionFilter::default())
+                .await;
+            let all = all.map_err(Error::from)?;
+            all.into_iter()
+                .map(|collection| collection.collection_id)
+                .collect::<Vec<_>>()
+        }
+    };
+    if collections.len() > COLLECTIONS {
+        let rule = format!("at most {COLLECTIONS} collections are searched at once; name them");
+        return Err(Error::invalid("collections", rule).into());
+    }
+    let mut query = KnowledgeQuery::new(value.query, &[]);
+    query.collections = collections;
+    query.document_id = value.document_id.map(|id| id.0);
+    query.metadata = value.metadata;
+    query.threshold = value.threshold.unwrap_or(query.threshold);
+    query.limit = value.limit.map_or(query.limit, |limit| {
+        usize::try_from(limit.0).unwrap_or(query.limit)
+    });
+    let found = caller
+        .base
+        .search(&*caller.reach, &query)
+        .await
+        .map_err(Error::from)?;
+    let items: Vec<FoundItem> = found.items.into_iter().map(FoundItem::of).collect();
+    Ok(Json(SearchAnswer {
+        kind: "kb",
+        query: query.query,
+        source: "user",
+        total: items.len(),
+        items,
+        duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        error: found.error,
+        notes: found.notes,
+    }))
+}
+
+impl FoundItem {
+    fn of(item: KnowledgeItem) -> Self {
+        Self {
+            kind: "kb",
+            source: "user",
+            weight: 1.0,
+            item,
+        }
+    }
+}
