@@ -8,11 +8,13 @@ mod embedding_usage;
 mod failure;
 mod file_sync;
 mod page_fetcher;
+mod settle;
 mod step_asker;
 mod step_extractor;
 
 pub use caller_reach::CallerReach;
 pub(crate) use file_sync::follow_files;
+pub(crate) use settle::settle;
 
 use crate::app::{AppSearch, SearchLimits};
 use crate::config::ByteSize;

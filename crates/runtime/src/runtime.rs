@@ -261,6 +261,11 @@ impl Runtime {
         })
     }
 
+    /// Waits until the collections that are files of the app are as the files say.
+    pub async fn settle_collections(&self) -> Result<()> {
+        knowledge::settle(&self.0, &self.knowledge()?).await
+    }
+
     /// The collections of knowledge.
     pub fn knowledge(&self) -> Result<KnowledgeBase> {
         let open = self.0.knowledge.get().cloned();

@@ -34,7 +34,7 @@ pub(crate) async fn follow_files(core: Weak<RuntimeCore>, base: KnowledgeBase) {
 }
 
 /// Brings all of them to what the files say. False where something is left.
-fn sync_all<'a>(
+pub(super) fn sync_all<'a>(
     loaded: &'a LoadedApp,
     base: &'a KnowledgeBase,
     is_development: bool,

@@ -1,0 +1,49 @@
+//! Waiting until what the app's files say of collections is found.
+
+use super::CallerReach;
+use super::file_sync::sync_all;
+use crate::access::Authorized;
+use crate::error::{Error, ErrorCode, Result};
+use crate::runtime_core::RuntimeCore;
+use ambit_knowledge::{CollectionFilter, CollectionStatus, KnowledgeBase};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// At most so long.
+const WAIT: Duration = Duration::from_secs(600);
+/// From one look to the next.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Brings the collections of files to what their files say, and waits until nothing is left to be read.
+pub(crate) async fn settle(core: &RuntimeCore, base: &KnowledgeBase) -> Result<()> {
+    let loaded = core.loaded();
+    if loaded.app.collections.is_empty() {
+        return Ok(());
+    }
+    let reach = CallerReach::of(&Authorized {
+        user_id: Some("dev".to_owned()),
+        ..Authorized::default()
+    });
+    let settled = async {
+        while !sync_all(&loaded, base, core.is_development).await {
+            sleep(LOOK).await;
+        }
+        let busy = CollectionFilter {
+            status: Some(CollectionStatus::Indexing),
+            ..CollectionFilter::default()
+        };
+        loop {
+            base.work().await?;
+            if base.collections(&reach, &busy).await?.is_empty() {
+                return Ok(());
+            }
+            sleep(LOOK).await;
+        }
+    };
+    let late = || {
+        let message =
+            "the documents of the app's collections are not all read yet; try again later";
+        Error::new(ErrorCode::Timeout, message)
+    };
+    timeout(WAIT, settled).await.map_err(|_| late())?
+}
