@@ -1,8 +1,8 @@
 //! The commands and their arguments, and which command runs what.
 
 use crate::command::{
-    CommandOutcome, access, backup, chat, check, doctor, erase, health, keys, list, messages, new,
-    relocate, schema, serve, show, types, usage,
+    CommandOutcome, access, backup, chat, check, doctor, erase, health, kb, keys, list, messages,
+    new, relocate, schema, serve, show, types, usage,
 };
 use crate::command_error::Result;
 use crate::settings::StoreOptions;
@@ -45,6 +45,9 @@ pub enum CliCommand {
     Schema(schema::SchemaArguments),
     /// Talks to an agent in the terminal; exits with 2 where a turn failed
     Chat(chat::ChatArguments),
+    /// Collections of documents
+    #[command(subcommand)]
+    Kb(kb::KnowledgeCommand),
     /// What is stored of conversations
     #[command(subcommand)]
     Context(ContextCommand),
@@ -99,6 +102,7 @@ async fn run_command(cli: Cli) -> Result<CommandOutcome> {
             .map(|()| CommandOutcome::Done)
             .map_err(Into::into),
         CliCommand::Access(access) => access::run(stores, access, &mut out).await,
+        CliCommand::Kb(command) => kb::run(command, stores, &mut out).await,
         CliCommand::Keys(keys) => about_keys(stores, keys, &mut out).await,
         CliCommand::Context(context) => {
             let ambit = stores.open().await?;

@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod erase;
 pub mod health;
 mod http_client;
+pub mod kb;
 pub mod keys;
 pub mod list;
 pub mod messages;

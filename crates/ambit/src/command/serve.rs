@@ -6,6 +6,7 @@ use crate::command_error::{CommandError, Result};
 use crate::settings::StoreOptions;
 use crate::settings::serve::{LogFormat, ServeArguments, ServeSettings};
 use ambit::auth::{AuthConfig, Authenticator};
+use ambit::environment::extract_program;
 use ambit::http::{self, HttpMetrics, ServerState};
 use ambit_runtime::app::{App, FileProblem};
 use ambit_runtime::{Authorized, DataConstraints, Runtime, RuntimeSettings};
@@ -54,6 +55,7 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
     let runtime = Runtime::open(RuntimeSettings {
         models: stores.models(&data)?,
         environment: serving.environment,
+        extract_program: Some(extract_program()),
         is_development,
         restore_runtimes: serving.restore_runtimes,
         ..RuntimeSettings::new(folder, opened)

@@ -35,6 +35,8 @@ const ACTIONS: &[(&str, &[&str])] = &[
         &["POST /contexts/*", "DELETE /contexts/*"],
     ),
     ("document:read", &["GET /openapi.json"]),
+    ("kb:read", &["GET /kb/*", "POST /kb/search"]),
+    ("kb:write", &["POST /kb/*", "PUT /kb/*", "DELETE /kb/*"]),
     ("memory:read", &["GET /memory/*"]),
     ("memory:write", &["PUT /memory/*", "DELETE /memory/*"]),
     ("traces:read", &["GET /trace/*"]),
@@ -44,8 +46,11 @@ const ACTIONS: &[(&str, &[&str])] = &[
 const OPERATION: &[(&str, &[&str])] = &[("measures:read", &["GET /metrics"])];
 /// The levels at which each of `ACTIONS` is granted. `default` is the caller's team, or without one the caller alone.
 const LEVELS: [&str; 4] = ["own", "team", "default", "all"];
-/// The roles and what they grant.
-const ROLES: [(&str, &str); 2] = [("user", "*:*:default"), ("admin", EVERYTHING)];
+/// The roles, what they grant, and what of it they do not.
+const ROLES: [(&str, &str, &[&str]); 2] = [
+    ("user", "*:*:default", &["kb:write:*"]),
+    ("admin", EVERYTHING, &[]),
+];
 
 /// Where messages say that these rules are.
 const SOURCE: &str = "built in";
@@ -68,9 +73,10 @@ pub fn rules() -> AccessRules {
 }
 
 fn roles() -> BTreeMap<String, RoleDefinition> {
-    let roles = ROLES.iter().map(|(name, scope)| {
+    let roles = ROLES.iter().map(|(name, scope, restricted)| {
         let role = RoleDefinition {
             scopes: vec![(*scope).to_owned()],
+            restricted: restricted.iter().map(|&name| name.to_owned()).collect(),
             ..RoleDefinition::default()
         };
         ((*name).to_owned(), role)

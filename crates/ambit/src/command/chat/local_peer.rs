@@ -3,7 +3,7 @@
 use super::{ChatAnswer, ChatArguments};
 use crate::command_error::Result;
 use crate::settings::StoreOptions;
-use ambit::environment::environment;
+use ambit::environment::{environment, extract_program};
 use ambit::format::{self, Format, FormatOptions};
 use ambit_runtime::RequestOrigin;
 use ambit_runtime::RuntimeSettings;
@@ -30,6 +30,7 @@ impl LocalPeer {
             models: stores.models(&arguments.app)?,
             environment: environment(),
             is_development: true,
+            extract_program: Some(extract_program()),
             ..RuntimeSettings::new(&arguments.app, stores.open_for(&arguments.app).await?)
         });
         let who = Authorized {
@@ -41,6 +42,8 @@ impl LocalPeer {
             runtime.close(GRACE).await?;
             return Err(unknown.into());
         }
+        // What is asked first is to find them.
+        runtime.settle_collections().await?;
         Ok(Self {
             runtime,
             who,

@@ -1,0 +1,214 @@
+//! `ambit kb eval`
+
+use super::{AppArguments, OpenCollections, refused};
+use crate::command::CommandOutcome;
+use crate::command_error::{CommandError, Result};
+use crate::output::{Output, json_line, one_line};
+use ambit_knowledge::{DocumentFilter, KnowledgeQuery};
+use ambit_search::quality::{
+    JudgedQuestion, QualityReport, QualityScores, QuestionFile, beir_questions, questions,
+};
+use clap::Args;
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// At most so many chunks are looked at: a document ranks by its best one.
+const CHUNKS: usize = 100;
+
+#[derive(Args, Debug)]
+pub struct EvalArguments {
+    /// The collection
+    collection: String,
+    /// Questions, one JSON object a line: {"query", "relevant": ["id" or {"id", "grade"}]}, or the queries of BEIR
+    questions: PathBuf,
+    /// The judgements of BEIR, a table of query, document and grade
+    #[arg(long, value_name = "FILE")]
+    qrels: Option<PathBuf>,
+    /// How many documents of each ranking count
+    #[arg(long, default_value_t = 10)]
+    k: usize,
+    /// Writes the figures of all questions
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Compares with figures that were written before
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) app: AppArguments,
+}
+
+pub(super) async fn run(
+    open: &OpenCollections,
+    arguments: &EvalArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    if !(1..=CHUNKS).contains(&arguments.k) {
+        return Err(CommandError::option(
+            "--k",
+            format!("must be 1 to {CHUNKS}"),
+        ));
+    }
+    let asked = asked(arguments)?;
+    let baseline = arguments.baseline.as_deref().map(baseline).transpose()?;
+    open.settle().await?;
+    let names = names(open, &arguments.collection).await?;
+    let mut scores = BTreeMap::new();
+    for question in &asked {
+        let ranked = ranked(open, &arguments.collection, &question.query).await?;
+        let ranked: Vec<&str> = ranked
+            .iter()
+            .map(|id| match names.get(id) {
+                Some(name) if question.relevant.contains_key(name) => name.as_str(),
+                _ => id.as_str(),
+            })
+            .collect();
+        let score = QualityScores::of(&ranked, &question.relevant, arguments.k);
+        scores.insert(question.id.clone(), score);
+    }
+    let report = QualityReport::of(arguments.k, scores);
+    if let Some(path) = &arguments.save {
+        let text = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
+        fs::write(path, text + "\n").map_err(|error| unreadable("write", path, &error))?;
+    }
+    print(&report, open.is_json, out)?;
+    match baseline {
+        Some(baseline) => compare(&report, &baseline, out),
+        None => Ok(CommandOutcome::Done),
+    }
+}
+
+fn unreadable(what: &str, path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::Refused(format!("cannot {what} {}: {error}", path.display()))
+}
+
+fn text(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| unreadable("read", path, &error))
+}
+
+fn asked(arguments: &EvalArguments) -> Result<Vec<JudgedQuestion>> {
+    let (name, content) = (
+        arguments.questions.display().to_string(),
+        text(&arguments.questions)?,
+    );
+    let file = QuestionFile {
+        name: &name,
+        text: &content,
+    };
+    let read = match &arguments.qrels {
+        None => questions(file),
+        Some(path) => {
+            let (name, content) = (path.display().to_string(), text(path)?);
+            let qrels = QuestionFile {
+                name: &name,
+                text: &content,
+            };
+            beir_questions(file, qrels)
+        }
+    };
+    let read = read.map_err(|error| CommandError::Refused(error.to_string()))?;
+    if read.is_empty() {
+        return Err(CommandError::Refused(format!("{name} holds no questions")));
+    }
+    Ok(read)
+}
+
+fn baseline(path: &Path) -> Result<QualityReport> {
+    let (name, content) = (path.display().to_string(), text(path)?);
+    let file = QuestionFile {
+        name: &name,
+        text: &content,
+    };
+    QualityReport::read(file).map_err(|error| CommandError::Refused(error.to_string()))
+}
+
+/// What the documents of a collection call themselves: their `metadata.id`.
+async fn names(open: &OpenCollections, collection: &str) -> Result<HashMap<String, String>> {
+    let filter = DocumentFilter {
+        collection_id: Some(collection.to_owned()),
+        ..DocumentFilter::default()
+    };
+    let all = open
+        .base
+        .documents(&open.reach, &filter)
+        .await
+        .map_err(refused)?;
+    let name = |document: ambit_knowledge::Document| {
+        let name = document.metadata.get("id")?.as_str()?.to_owned();
+        Some((document.document_id, name))
+    };
+    Ok(all.into_iter().filter_map(name).collect())
+}
+
+/// The documents that a query finds, the best first.
+async fn ranked(open: &OpenCollections, collection: &str, query: &str) -> Result<Vec<String>> {
+    let mut query = KnowledgeQuery::new(query, &[collection]);
+    query.limit = CHUNKS;
+    query.is_counted = false;
+    let found = open
+        .base
+        .search(&open.reach, &query)
+        .await
+        .map_err(refused)?;
+    if let Some(error) = found.error {
+        return Err(CommandError::Refused(error));
+    }
+    let mut documents: Vec<String> = Vec::new();
+    for item in found.items {
+        // A section of a file of records has an id of its own.
+        let own = item
+            .metadata
+            .get("id")
+            .and_then(|id| id.as_str())
+            .map(str::to_owned);
+        let id = own.unwrap_or(item.document_id);
+        if !documents.contains(&id) {
+            documents.push(id);
+        }
+    }
+    Ok(documents)
+}
+
+fn print(report: &QualityReport, is_json: bool, out: &mut Output) -> Result<()> {
+    let mean = &report.mean;
+    if is_json {
+        json_line(out, report)?;
+        return Ok(());
+    }
+    let k = report.k;
+    writeln!(out, "{} questions", report.questions.len())?;
+    writeln!(out, "nDCG@{k}    {:.4}", mean.ndcg)?;
+    writeln!(out, "recall@{k}  {:.4}", mean.recall)?;
+    writeln!(out, "MRR@{k}     {:.4}", mean.mrr)?;
+    Ok(())
+}
+
+fn compare(
+    report: &QualityReport,
+    baseline: &QualityReport,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    let compared = report.compare(baseline);
+    let compared = compared.map_err(|error| CommandError::Refused(error.to_string()))?;
+    writeln!(
+        out,
+        "nDCG {:+.4} against the baseline",
+        compared.change.ndcg
+    )?;
+    for question in &compared.worse {
+        writeln!(
+            out,
+            "worse: {} ({:.4}, was {:.4})",
+            one_line(&question.id),
+            question.after,
+            question.before
+        )?;
+    }
+    match compared.is_failure() {
+        true => Err(CommandError::Refused(
+            "the ranking got worse than the baseline".to_owned(),
+        )),
+        false => Ok(CommandOutcome::Done),
+    }
+}

@@ -1,0 +1,158 @@
+//! `ambit kb ls` and `search`
+
+use super::{AppArguments, OpenCollections, refused};
+use crate::command::CommandOutcome;
+use crate::command_error::{CommandError, Result};
+use crate::output::{Output, Table, json_line, one_line};
+use ambit_knowledge::{CollectionFilter, DocumentFilter, KnowledgeQuery};
+use clap::Args;
+use serde_json::Value;
+use std::io::Write;
+
+#[derive(Args, Debug)]
+pub struct ListArguments {
+    /// The collection whose documents are listed; without it the collections
+    collection: Option<String>,
+    #[command(flatten)]
+    pub(super) app: AppArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct SearchArguments {
+    /// The collection
+    collection: String,
+    /// What is looked for
+    query: String,
+    /// At most so many results
+    #[arg(long, default_value_t = 10)]
+    limit: usize,
+    /// A filter on metadata, as in {"year": {"$gte": 2020}}
+    #[arg(long, value_name = "JSON")]
+    filter: Option<String>,
+    /// Shows how each result was ranked
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    pub(super) app: AppArguments,
+}
+
+pub(super) async fn list(
+    open: &OpenCollections,
+    arguments: &ListArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    match &arguments.collection {
+        Some(collection) => list_documents(open, collection, out).await?,
+        None => list_collections(open, out).await?,
+    }
+    Ok(CommandOutcome::Done)
+}
+
+async fn list_collections(open: &OpenCollections, out: &mut Output) -> Result<()> {
+    let all = open
+        .base
+        .collections(&open.reach, &CollectionFilter::default())
+        .await;
+    let all = all.map_err(refused)?;
+    if open.is_json {
+        all.iter()
+            .try_for_each(|collection| json_line(out, collection))?;
+        return Ok(());
+    }
+    let rows: Vec<[String; 4]> = all
+        .iter()
+        .map(|collection| {
+            [
+                collection.collection_id.clone(),
+                collection.documents.to_string(),
+                collection.chunks.to_string(),
+                one_line(&collection.name),
+            ]
+        })
+        .collect();
+    Table::new(["COLLECTION", "DOCUMENTS", "CHUNKS", "NAME"]).print(out, &rows)?;
+    Ok(())
+}
+
+async fn list_documents(open: &OpenCollections, collection: &str, out: &mut Output) -> Result<()> {
+    let filter = DocumentFilter {
+        collection_id: Some(collection.to_owned()),
+        ..DocumentFilter::default()
+    };
+    let all = open
+        .base
+        .documents(&open.reach, &filter)
+        .await
+        .map_err(refused)?;
+    if open.is_json {
+        all.iter()
+            .try_for_each(|document| json_line(out, document))?;
+        return Ok(());
+    }
+    let rows: Vec<[String; 4]> = all
+        .iter()
+        .map(|document| {
+            let status = serde_json::to_value(document.status).unwrap_or_default();
+            [
+                one_line(&document.document_id),
+                status.as_str().unwrap_or_default().to_owned(),
+                document.chunks.to_string(),
+                one_line(document.error.as_deref().unwrap_or(&document.title)),
+            ]
+        })
+        .collect();
+    Table::new(["DOCUMENT", "STATUS", "CHUNKS", "TITLE"]).print(out, &rows)?;
+    Ok(())
+}
+
+pub(super) async fn search(
+    open: &OpenCollections,
+    arguments: &SearchArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    open.settle().await?;
+    let mut query = KnowledgeQuery::new(&arguments.query, &[&arguments.collection]);
+    query.limit = arguments.limit;
+    query.metadata = arguments.filter.as_deref().map(filter).transpose()?;
+    let found = open
+        .base
+        .search(&open.reach, &query)
+        .await
+        .map_err(refused)?;
+    if let Some(error) = found.error {
+        return Err(CommandError::Refused(error));
+    }
+    for note in &found.notes {
+        eprintln!("ambit: {}", one_line(note));
+    }
+    for item in &found.items {
+        if open.is_json {
+            json_line(out, item)?;
+            continue;
+        }
+        let place = item.heading.join(" > ");
+        writeln!(
+            out,
+            "{:.3}  {}  {}",
+            item.score,
+            one_line(&item.document_id),
+            one_line(&place)
+        )?;
+        if arguments.explain {
+            writeln!(
+                out,
+                "       {}",
+                item.metadata.get("ranking").unwrap_or(&Value::Null)
+            )?;
+        }
+        let text: String = one_line(&item.content).chars().take(200).collect();
+        writeln!(out, "       {text}")?;
+    }
+    Ok(CommandOutcome::Done)
+}
+
+fn filter(text: &str) -> Result<Value> {
+    serde_json::from_str(text).map_err(|error| {
+        CommandError::option("--filter", format!("must be a JSON object: {error}"))
+    })
+}
