@@ -66,6 +66,43 @@ GET /memory/:space/:owner/keys/:key | /memory/user/ann/keys/{key} | owner 200 | 
 PUT /memory/:space/:owner/keys/:key | /memory/chat/{chat}/keys/mine | guest 204 | value
 DELETE /memory/:space/:owner/keys/:key | /memory/chat/{chat}/keys/mine | guest 204
 
+GET /kb/collections | /kb/collections?pagesize=100 | caller | shows
+POST /kb/collections | /kb/collections | refused 400 | nameless
+GET /kb/collections/:collection_id | /kb/collections/anns-kb | owner 200 | shows
+PUT /kb/collections/:collection_id | /kb/collections/anns-kb | owner 200 | described
+DELETE /kb/collections/:collection_id | /kb/collections/anns-kb | owner 204
+GET /kb/collections/:collection_id/exists | /kb/collections/anns-kb/exists | caller
+PUT /kb/collections/:collection_id/metadata | /kb/collections/anns-kb/metadata | owner 200 | metadata
+GET /kb/collections/:collection_id/documents | /kb/collections/anns-kb/documents | owner 200 | shows
+POST /kb/collections/:collection_id/documents | /kb/collections/anns-kb/documents | owner 202 | text
+POST /kb/collections/:collection_id/documents/file | /kb/collections/anns-kb/documents/file | owner 200 | text
+POST /kb/collections/:collection_id/documents/text | /kb/collections/anns-kb/documents/text | owner 200 | text
+POST /kb/collections/:collection_id/documents/url | /kb/collections/anns-kb/documents/url | owner 422 | page
+POST /kb/collections/:collection_id/documents/file/async | /kb/collections/anns-kb/documents/file/async | owner 202 | text
+POST /kb/collections/:collection_id/documents/text/async | /kb/collections/anns-kb/documents/text/async | owner 202 | text
+POST /kb/collections/:collection_id/documents/url/async | /kb/collections/anns-kb/documents/url/async | owner 202 | page
+GET /kb/collections/:collection_id/events | /kb/collections/anns-kb/events | owner 200 | endless
+DELETE /kb/collections/:collection_id/documents/:document_id | /kb/collections/anns-kb/documents/anns-doc | owner 204
+GET /kb/documents | /kb/documents | caller | shows
+DELETE /kb/documents | /kb/documents?document_ids=none | caller
+GET /kb/documents/:document_id | /kb/documents/anns-doc | owner 200 | shows
+PUT /kb/documents/:document_id | /kb/documents/anns-doc | owner 202 | metadata
+DELETE /kb/documents/:document_id | /kb/documents/anns-doc | owner 204
+GET /kb/documents/:document_id/text | /kb/documents/anns-doc/text | owner 200 | shows
+GET /kb/documents/:document_id/segments | /kb/documents/anns-doc/segments | owner 200 | shows
+GET /kb/documents/:document_id/segments/:segment_id | /kb/documents/anns-doc/segments/{chunk} | owner 200 | shows
+PUT /kb/documents/:document_id/segments/weights | /kb/documents/anns-doc/segments/weights | owner 200 | weights
+PUT /kb/documents/:document_id/segments/scores | /kb/documents/anns-doc/segments/scores | owner 200 | scores
+GET /kb/documents/:document_id/segments/:segment_id/votes | /kb/documents/anns-doc/segments/{chunk}/votes | owner 200
+POST /kb/documents/:document_id/segments/:segment_id/votes | /kb/documents/anns-doc/segments/{chunk}/votes | owner 200 | votes
+DELETE /kb/documents/:document_id/segments/:segment_id/votes | /kb/documents/anns-doc/segments/{chunk}/votes?vote_ids=x | owner 200
+POST /kb/documents/:document_id/segments/:segment_id/hits | /kb/documents/anns-doc/segments/{chunk}/hits | owner 200 | empty
+POST /kb/search | /kb/search | caller | looked
+GET /kb/jobs | /kb/jobs | caller
+GET /kb/jobs/:job_id | /kb/jobs/{job} | owner 200
+DELETE /kb/jobs/:job_id | /kb/jobs/{job} | owner 200
+GET /kb/jobs/:job_id/events | /kb/jobs/{job}/events | owner 200
+
 GET /trace/traces | /trace/traces?pagesize=100 | caller
 GET /trace/traces | /trace/traces?chat_id={chat} | caller
 GET /trace/traces/:id/info | /trace/traces/{made}/info | guest 200
@@ -97,6 +134,8 @@ pub enum For {
     Nobody,
     /// Operators.
     Operator,
+    /// Nobody: it is refused with this status.
+    Refused(u16),
 }
 
 /// A request.
@@ -142,6 +181,7 @@ fn whose(text: &str) -> For {
         "team" => For::Team,
         "nobody" => For::Nobody,
         "operator" => For::Operator,
+        "refused" => For::Refused(status),
         other => panic!("{other}"),
     }
 }
@@ -159,6 +199,16 @@ fn body(name: &str) -> Option<Value> {
         "stop" => json!({"type": "force"}),
         "dry" => json!({"dry_run": true}),
         "value" => json!({"value": 1}),
+        "nameless" => json!({"name": "x"}),
+        "described" => json!({"description": "x"}),
+        "metadata" => json!({"metadata": {"x": 1}}),
+        "text" => json!({"name": "new.md", "text": "x"}),
+        "page" => json!({"url": "http://127.0.0.1:1/x"}),
+        "weights" => json!({"weights": []}),
+        "scores" => json!({"scores": []}),
+        "votes" => json!({"segments": []}),
+        "empty" => json!({}),
+        "looked" => json!({"query": "canary"}),
         other => panic!("{other}"),
     })
 }

@@ -68,6 +68,16 @@ impl Words {
             let shared = bed.send(ANN, Method::PUT, "/chat/sessions/anns-chat", &share);
             assert_eq!(shared.await.status, 200);
         }
+        let collection = json!({"id": "anns-kb", "name": "canary"});
+        let made = bed.send(ANN, Method::POST, "/kb/collections", &collection);
+        assert_eq!(made.await.status, 201);
+        let document = json!({"doc_id": "anns-doc", "name": "canary.md", "text": "a canary"});
+        let path = "/kb/collections/anns-kb/documents/text";
+        let added = bed.send(ANN, Method::POST, path, &document).await;
+        assert_eq!(added.status, 200, "{}", added.text);
+        let document = bed.get(ANN, "/kb/documents/anns-doc").await.json();
+        let chunks = bed.get(ANN, "/kb/documents/anns-doc/segments").await.json();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
         let header = |name: &str| turn.header(name).unwrap().to_owned();
         let names = vec![
             ("{chat}", "anns-chat".to_owned()),
@@ -76,6 +86,8 @@ impl Words {
             ("{context}", header("x-ambit-context")),
             ("{made}", "r-canary".to_owned()),
             ("{key}", "key-canary".to_owned()),
+            ("{job}", text(&document["job_id"])),
+            ("{chunk}", text(&chunks["segments"][0]["id"])),
         ];
         Self {
             bed,
@@ -115,6 +127,7 @@ impl Words {
                 (given(is_given, 200), is_given && tenant == "t1")
             }
             For::Nobody => (404, false),
+            For::Refused(status) => (status, false),
             For::Operator => (if limits == "whole" { 200 } else { 403 }, false),
         }
     }
