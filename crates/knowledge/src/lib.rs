@@ -3,6 +3,8 @@
 //! [`KnowledgeBase`] is where everything begins. Who may see and change what is told by a [`KnowledgeReach`] with each call; what
 //! it does not allow does not exist for the caller.
 
+pub use ambit_search::filter::{InvalidFilter, MetadataFilter};
+
 mod base;
 mod chunk;
 mod collection;

@@ -1,5 +1,6 @@
 //! What is searched for, and what is found.
 
+use ambit_search::filter::MetadataFilter;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -13,7 +14,7 @@ pub struct KnowledgeQuery {
     /// Only in this document.
     pub document_id: Option<String>,
     /// A filter on metadata.
-    pub metadata: Option<Value>,
+    pub metadata: Option<MetadataFilter>,
     /// Vectors less similar than this find nothing, 0 to 1.
     pub threshold: f64,
     /// At most so many items.

@@ -66,14 +66,10 @@ impl KnowledgeBase {
                 setting: "queries",
             });
         }
-        let filter = query.metadata.as_ref().map(MetadataFilter::parse);
-        let invalid = |error: ambit_search::filter::InvalidFilter| {
-            KnowledgeError::invalid("metadata:", error.to_string())
-        };
         let read = ReadQuery {
             reach,
             asked: query,
-            filter: filter.transpose().map_err(invalid)?.unwrap_or_default(),
+            filter: query.metadata.clone().unwrap_or_default(),
         };
         let mut tries = 0;
         loop {

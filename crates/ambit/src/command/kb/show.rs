@@ -4,7 +4,7 @@ use super::{AppArguments, OpenCollections, refused};
 use crate::command::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, Table, json_line, one_line};
-use ambit_knowledge::{CollectionFilter, DocumentFilter, KnowledgeQuery};
+use ambit_knowledge::{CollectionFilter, DocumentFilter, KnowledgeQuery, MetadataFilter};
 use clap::Args;
 use serde_json::Value;
 use std::io::Write;
@@ -151,8 +151,10 @@ pub(super) async fn search(
     Ok(CommandOutcome::Done)
 }
 
-fn filter(text: &str) -> Result<Value> {
-    serde_json::from_str(text).map_err(|error| {
+fn filter(text: &str) -> Result<MetadataFilter> {
+    let given: Value = serde_json::from_str(text).map_err(|error| {
         CommandError::option("--filter", format!("must be a JSON object: {error}"))
-    })
+    })?;
+    MetadataFilter::parse(&given)
+        .map_err(|fault| CommandError::option("--filter", fault.to_string()))
 }

@@ -3,7 +3,9 @@
 use super::super::input::{BodyFields, Id, JsonBody, NoQuery, Whole};
 use super::super::{ErrorBody, HttpError, SharedState};
 use super::KnowledgeCaller;
-use ambit_knowledge::{CollectionFilter, KnowledgeItem, KnowledgeQuery};
+use ambit_knowledge::{
+    CollectionFilter, InvalidFilter, KnowledgeItem, KnowledgeQuery, MetadataFilter,
+};
 use ambit_runtime::{Error, Result};
 use axum::Json;
 use serde::{Deserialize, Serialize};
@@ -120,7 +122,9 @@ async fn search_collections(
     let mut query = KnowledgeQuery::new(value.query, &[]);
     query.collections = collections;
     query.document_id = value.document_id.map(|id| id.0);
-    query.metadata = value.metadata;
+    let filter = value.metadata.as_ref().map(MetadataFilter::parse);
+    let invalid = |fault: InvalidFilter| Error::invalid("metadata", format!("metadata: {fault}"));
+    query.metadata = filter.transpose().map_err(invalid)?;
     query.threshold = value.threshold.unwrap_or(query.threshold);
     query.limit = value.limit.map_or(query.limit, |limit| {
         usize::try_from(limit.0).unwrap_or(query.limit)
