@@ -85,6 +85,23 @@ impl Analyzer {
         if terms.is_empty() { stop_words } else { terms }
     }
 
+    /// The words of a query as they are written, each once and in their order; of letters that are paired, the pairs. Stop words
+    /// are among them only where there is nothing else.
+    pub fn words(&self, text: &str) -> Vec<String> {
+        let (mut words, mut stop_words) = (Vec::new(), Vec::new());
+        each_token(&normalized(text), &mut |token| {
+            let list: &mut Vec<String> = match token.kind {
+                TokenKind::Part => return,
+                _ if self.is_stop_word(token) => &mut stop_words,
+                _ => &mut words,
+            };
+            if !list.iter().any(|word| word == token.text) {
+                list.push(token.text.to_owned());
+            }
+        });
+        if words.is_empty() { stop_words } else { words }
+    }
+
     fn term(&self, token: Token<'_>) -> String {
         let folded = folded(token.text);
         match token.kind {

@@ -17,6 +17,7 @@ mod statement;
 mod wheres;
 
 pub use dsl::{QueryDsl, QueryRequest};
+pub use fault::QueryFault;
 pub use load::count;
 pub use object::{MOST_ROWS, whole};
 pub use query_param::QueryParam;

@@ -7,6 +7,7 @@ mod function;
 mod groups;
 mod json_path;
 mod query;
+mod reach;
 mod reader;
 mod resolve;
 mod run;
@@ -41,6 +42,20 @@ impl QueryRequest<'_> {
         match (dsl, faults.into_iter().next()) {
             (Some(dsl), None) => Ok(dsl),
             (_, fault) => Err(fault.unwrap_or_else(missing).error("Query")),
+        }
+    }
+
+    /// The query; or all that is wrong with it.
+    pub fn check(&self) -> Result<QueryDsl, Vec<QueryFault>> {
+        let (dsl, mut faults) = self.parse();
+        match dsl {
+            Some(dsl) if faults.is_empty() => Ok(dsl),
+            _ => {
+                if faults.is_empty() {
+                    faults.push(QueryFault::form("", "the query", "cannot be read"));
+                }
+                Err(faults)
+            }
         }
     }
 

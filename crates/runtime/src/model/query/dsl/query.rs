@@ -2,6 +2,7 @@
 
 use super::super::chain::ConditionChain;
 use super::super::operator::{ComparisonOperator, Operand};
+use super::super::query_param::QueryParam;
 use super::field::JsonPathStep;
 use super::field_type::FieldType;
 use super::function::QueryFunction;
@@ -54,6 +55,8 @@ pub struct QuerySource {
     pub rows: SourceRows,
     /// How it is joined; not for the first.
     pub join: Option<SourceJoin>,
+    /// What rows of a model must meet beside being there for the caller.
+    pub narrowed: Option<Arc<QueryParam>>,
 }
 
 /// Rows of a source.

@@ -165,6 +165,7 @@ impl<'m> DslReader<'m> {
             alias,
             rows: SourceRows::Query(Box::new(dsl)),
             join: None,
+            narrowed: None,
         })
     }
 
@@ -177,6 +178,7 @@ impl<'m> DslReader<'m> {
             alias: alias.map_or_else(|| model.table.clone(), str::to_owned),
             rows: SourceRows::Model(model),
             join: None,
+            narrowed: None,
         })
     }
 

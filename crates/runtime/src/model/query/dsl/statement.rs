@@ -136,7 +136,7 @@ impl QueryDsl {
 impl QuerySource {
     fn add(&self, rows: &mut SelectStatement, reading: &mut ReadContext<'_>) {
         let own = match &self.rows {
-            SourceRows::Model(model) => visible(model, reading),
+            SourceRows::Model(model) => self.visible(model, reading),
             SourceRows::Query(dsl) => dsl.within(reading, None),
         };
         let alias = Alias::new(&self.alias);
@@ -148,18 +148,22 @@ impl QuerySource {
             }
         };
     }
-}
 
-/// The rows of a model that are there for the caller.
-fn visible(model: &TableModel, reading: &mut ReadContext<'_>) -> SelectStatement {
-    let table = reading.name();
-    let mut rows = Query::select();
-    for one in &model.columns {
-        rows.expr(column(&table, &one.name));
+    /// The rows of a model that are there for the caller, and that meet what narrows them.
+    fn visible(&self, model: &TableModel, reading: &mut ReadContext<'_>) -> SelectStatement {
+        let table = reading.name();
+        let mut rows = Query::select();
+        for one in &model.columns {
+            rows.expr(column(&table, &one.name));
+        }
+        let condition = match &self.narrowed {
+            Some(narrowed) => narrowed.condition(reading, &table),
+            None => reading.visible(model, &table),
+        };
+        rows.from_as(Alias::new(&model.table), Alias::new(&table))
+            .cond_where(condition);
+        rows
     }
-    rows.from_as(Alias::new(&model.table), Alias::new(&table))
-        .cond_where(reading.visible(model, &table));
-    rows
 }
 
 impl QueryField {
