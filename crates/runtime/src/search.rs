@@ -3,10 +3,20 @@
 //! Below scripts and turns: what agents and tools do for a search is asked through `UsesAsker`.
 
 pub mod answers;
+pub mod context;
+mod db;
 pub mod item;
+pub mod kb;
 pub mod reference;
 pub mod references;
+pub mod request;
+mod rerank;
+pub mod searcher;
+mod web;
 
+pub use context::{SearchContext, TurnSearches};
 pub use item::{ItemSource, KnowledgeFields, RecordFields, SearchItem, SearchKind, SearchResult};
 pub use reference::{SearchReference, announce};
 pub use references::TurnReferences;
+pub use request::{SearchRequest, SearchTarget};
+pub use searcher::Searcher;
