@@ -27,10 +27,10 @@ mod memory;
 mod message;
 mod run_host;
 mod script_context;
+mod search;
 mod store;
 mod trace;
 mod turn_host;
-mod unavailable;
 
 pub use context::object;
 pub use generate::{declarations, reference};
@@ -138,7 +138,7 @@ pub const CLASSES: &[&ScriptClass] = &[
     &trace::NODE,
     &trace::BOARD,
     &mcp::MCP,
-    &unavailable::SEARCH,
+    &search::SEARCH,
     &agent_calls::AGENTS,
     &agent_calls::MODELS,
     &globals::QUERY,

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::limits::AgentLimits;
 use crate::outbox::MessageAuthor;
 use crate::runtime_core::RuntimeCore;
+use crate::search::SearchContext;
 use crate::trace::Trace;
 use ambit_storage::memory::Memory;
 use ambit_storage::{LiveAgent, ids};
@@ -100,6 +101,10 @@ impl RuntimeCore {
             servers: Arc::new(agent.package.mcp.servers.clone()),
             agent,
             mcp: loaded.mcp.clone(),
+            search: SearchContext {
+                levels: Vec::new(),
+                ..caller.search.clone()
+            },
             turn_host: caller.turn_host.clone(),
         }))
     }

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::hook::{CreateResult, Delegate};
 use crate::llm::{ModelAnswer, TokenUsage};
 use crate::request::TurnRequest;
+use crate::search::SearchItem;
 use crate::stream::time_of;
 use ambit_storage::address::{LogKey, Space};
 use ambit_storage::batch::{BatchWrite, NewEntry};
@@ -29,6 +30,16 @@ pub(crate) struct TurnIds {
     pub context_id: String,
     /// The chat's name.
     pub chat_id: String,
+}
+
+/// A step as it is stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct JournalEntry {
+    #[serde(flatten)]
+    pub step: JournalStep,
+    /// What was found since the step before: a step that is done once more finds it once more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<SearchItem>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -299,7 +310,7 @@ pub(crate) fn worded_key(space: &Space, part: &str) -> ambit_storage::address::V
 }
 
 /// The write that adds a step. The number makes it happen once, however often it is repeated.
-pub(crate) fn write(log: &LogKey, number: usize, step: &JournalStep) -> Result<BatchWrite> {
+pub(crate) fn write(log: &LogKey, number: usize, step: &impl Serialize) -> Result<BatchWrite> {
     let entry = NewEntry {
         id: format!("{}{number:08}", time_of(log)),
         body: Json::of(step)?,
@@ -338,8 +349,8 @@ pub(crate) async fn read<T: DeserializeOwned>(driver: &dyn Driver, log: &LogKey)
 }
 
 /// How often in a row the turn was taken up without getting further. What was used meanwhile is nothing to go on behind.
-pub(crate) fn idle_attempts(steps: &[JournalStep]) -> usize {
-    let steps = steps.iter().rev();
+pub(crate) fn idle_attempts(entries: &[JournalEntry]) -> usize {
+    let steps = entries.iter().rev().map(|entry| &entry.step);
     let steps = steps.filter(|step| !matches!(step, JournalStep::Used(_)));
     let is_attempt = |step: &&JournalStep| matches!(step, JournalStep::Attempt);
     steps.take_while(is_attempt).count()

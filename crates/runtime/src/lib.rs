@@ -35,12 +35,10 @@ mod retention;
 mod runtime;
 mod runtime_core;
 mod schema;
-mod search;
 mod storage_agent;
 mod summariser;
 mod turn;
 mod turn_info;
-mod uses;
 mod uuid;
 mod value_text;
 
@@ -66,7 +64,11 @@ pub mod outbox;
 #[doc(hidden)]
 pub mod process;
 #[doc(hidden)]
+pub mod search;
+#[doc(hidden)]
 pub mod turn_location;
+#[doc(hidden)]
+pub mod uses;
 #[doc(hidden)]
 pub mod web_search;
 

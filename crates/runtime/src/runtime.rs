@@ -23,6 +23,7 @@ use crate::request::TurnRequest;
 use crate::runtime_core::{RuntimeCore, TemporaryTenants};
 use crate::tool::{ToolServer, Toolbox};
 use crate::turn_info::{StartedTurn, TurnStopReason};
+use crate::web_search::WebSearchClient;
 use crate::{knowledge, retention, turn};
 use ambit_knowledge::KnowledgeBase;
 use ambit_script::Engine;
@@ -134,6 +135,7 @@ impl Runtime {
                 knowledge: OnceLock::new(),
                 knowledge_worker: Mutex::default(),
                 reloaded: Arc::default(),
+                web: Arc::new(WebSearchClient::new()?),
                 sweepers: Mutex::default(),
                 is_closing: Mutex::new(false),
             });

@@ -7,6 +7,7 @@ use crate::llm::ProviderCache;
 use crate::loaded_app::{LoadOptions, LoadedApp, broken};
 use crate::lock::lock;
 use crate::tool::Toolbox;
+use crate::web_search::WebSearchClient;
 use ambit_knowledge::{KnowledgeBase, KnowledgeWorker};
 use ambit_storage::Stores;
 use ambit_storage::upkeep::Sweeper;
@@ -38,6 +39,8 @@ pub(crate) struct RuntimeCore {
     pub knowledge_worker: Mutex<Option<KnowledgeWorker>>,
     /// Another version of the app is loaded.
     pub reloaded: Arc<Notify>,
+    /// What speaks to services that search the web.
+    pub web: Arc<WebSearchClient>,
     /// They erase expired values of the stores.
     pub sweepers: Mutex<Vec<Sweeper>>,
     pub is_closing: Mutex<bool>,

@@ -1,8 +1,8 @@
 //! `ctx` itself: its properties, and `new Context`.
 
 use super::{
-    ContextHandle, ScriptCall, ScriptClass, ScriptMethod, agent_calls, mcp, memory, message, trace,
-    unavailable,
+    ContextHandle, ScriptCall, ScriptClass, ScriptMethod, agent_calls, mcp, memory, message,
+    search, trace,
 };
 use crate::ctx::DetachedContextOptions;
 use crate::error::{Error, Result};
@@ -91,10 +91,9 @@ pub fn object(reach: &ContextHandle) -> HostValue {
     members.push(("trace".to_owned(), trace::object(reach)));
     members.push(("space".to_owned(), part(reach, &memory::SPACE)));
     members.extend(
-        unavailable::PARTS
+        [("search", &search::SEARCH), ("mcp", &mcp::MCP)]
             .iter()
             .chain(agent_calls::PARTS)
-            .chain([&("mcp", &mcp::MCP)])
             .map(|(name, class)| ((*name).to_owned(), part(reach, class))),
     );
     HostValue::Object(HostObject {

@@ -9,6 +9,7 @@ use crate::net;
 use crate::outbox::AgentOutbox;
 use crate::process::ProcessRegistry;
 use crate::request::RequestOrigin;
+use crate::search::SearchContext;
 use crate::tool::ServerSelection;
 use crate::trace::TraceNode;
 use ambit_storage::SessionIdentity;
@@ -39,6 +40,8 @@ pub struct ScriptContext {
     pub mcp: Arc<mcp::McpServers>,
     /// Those that the agent names and what it wants of them, as its package or `Create` says.
     pub servers: Arc<Vec<ServerSelection>>,
+    /// What its searches are made with.
+    pub search: SearchContext,
     /// Who is asked for what only a runtime can do.
     pub turn_host: Arc<dyn TurnHost>,
 }

@@ -4,6 +4,8 @@ use crate::chat::ChatMessage;
 use crate::ctx::ScriptContext;
 use crate::error::{Error, ErrorCode, Result};
 use crate::request::ScriptCallOptions;
+use crate::trace::TraceNode;
+use crate::uses::{UsesAsker, UsesFailure, UsesRequest, UsesTarget};
 use ambit_script::HostError;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -25,6 +27,9 @@ pub trait TurnHost: Send + Sync {
     /// wrong with the call is part of the answer; an error is what a function of the script threw. Dropping the future
     /// cancels the call.
     async fn call(&self, caller: &ScriptContext, nested: NestedCall) -> Result<Value, HostError>;
+
+    /// Who asks agents, tools and models for steps beside the model, traced below a node.
+    fn asker(&self, caller: &ScriptContext, node: TraceNode) -> Arc<dyn UsesAsker>;
 }
 
 /// What is called from inside a turn.
@@ -99,5 +104,20 @@ impl TurnHost for NoTurnHost {
     async fn call(&self, _: &ScriptContext, _: NestedCall) -> Result<Value, HostError> {
         let what = "agents and models cannot be called here: no runtime is running";
         Err(Error::new(ErrorCode::Unsupported, what).into())
+    }
+
+    fn asker(&self, _: &ScriptContext, _: TraceNode) -> Arc<dyn UsesAsker> {
+        Arc::new(Self)
+    }
+}
+
+#[async_trait]
+impl UsesAsker for NoTurnHost {
+    async fn ask(&self, _: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure> {
+        let what = format!(
+            "uses.{} cannot be asked here: no runtime is running",
+            wanted.key
+        );
+        Err(UsesFailure::Unknown(what))
     }
 }

@@ -11,6 +11,7 @@ use crate::journal::JournalStep;
 use crate::llm::ModelCapabilities;
 use crate::request::CallOptions;
 use crate::tool::ServerSelection;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl AgentRun {
@@ -79,6 +80,26 @@ impl ModelCallPlan {
     pub fn servers(&self) -> &[ServerSelection] {
         self.call.mcp_servers.as_deref().unwrap_or_default()
     }
+}
+
+/// Who does which step beside the model for an agent: the same levels, as far as `Create` has returned.
+pub(super) fn uses(
+    context: &RequestContext,
+    run: &AgentRun,
+    created: Option<&CreateResult>,
+) -> BTreeMap<String, String> {
+    let created = created.map(|created| created.call.uses.clone());
+    let levels = [
+        context.loaded.app.defaults.uses.clone(),
+        run.agent.package.uses.clone(),
+        run.call.uses.clone(),
+        created.unwrap_or_default(),
+    ];
+    let levels = levels.into_iter().map(|uses| CallOptions {
+        uses,
+        ..CallOptions::default()
+    });
+    levels.fold(CallOptions::default(), CallOptions::merge).uses
 }
 
 fn of_app(app: &App) -> CallOptions {

@@ -58,6 +58,7 @@ impl Turn {
     async fn take_restart(&mut self) -> Result<bool> {
         self.context.live.clear_stop();
         self.journal.usage.wait_for_calls().await;
+        self.journal.searches.references.drop_new();
         if let Some(calls) = &mut self.journal.nested_calls
             && calls.is_used()
         {

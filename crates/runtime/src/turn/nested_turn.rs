@@ -16,6 +16,7 @@ use super::request_context::TurnSettings;
 use super::turn_journal::{StepLog, TurnJournal};
 use super::turn_parts::TurnParts;
 use super::usage::TurnUsage;
+use super::uses_client::UsesClient;
 use crate::app::AppAgent;
 use crate::chat::{self, ChatMessage};
 use crate::ctx::ScriptContext;
@@ -24,10 +25,13 @@ use crate::error::Result;
 use crate::journal::{TurnIds, TurnKeys};
 use crate::loaded_app::LoadedApp;
 use crate::outbox::{AgentOutbox, MessageAuthor};
+use crate::process::ContextProcessRunner;
 use crate::request::{CallOptions, RequestOrigin, ScriptCallOptions, SkipOptions, TurnRequest};
 use crate::runtime_core::RuntimeCore;
 use crate::stream::{StreamOptions, StreamTarget, StreamWriter};
+use crate::tool::ToolCaller;
 use crate::trace::{NodeOptions, Trace, TraceNode};
+use crate::uses::UsesAsker;
 use ambit_script::HostError;
 use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
@@ -159,6 +163,30 @@ impl TurnHost for AgentTurnHost {
         answer["content"] = content.into();
         answer["error"] = error.into();
         Ok(answer)
+    }
+
+    fn asker(&self, caller: &ScriptContext, node: TraceNode) -> Arc<dyn UsesAsker> {
+        let scope = Arc::new(ScriptContext {
+            trace: node.clone(),
+            ..caller.clone()
+        });
+        let properties = &scope.properties;
+        let caller = ToolCaller {
+            authorized: properties.authorized.clone(),
+            agent: scope.agent.id.clone(),
+            servers: scope.servers.clone(),
+            request_id: properties.request_id.clone(),
+            timeout: scope.agent.package.mcp.options.timeout,
+            processes: Arc::new(ContextProcessRunner::Outside {
+                scope: scope.clone(),
+                node,
+            }),
+        };
+        Arc::new(UsesClient {
+            scope,
+            toolbox: self.core.tools(&self.loaded),
+            caller,
+        })
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::Turn;
 use super::agent_run::AgentRun;
+use super::create::uses;
 use super::request_context::RequestContext;
 use crate::ctx::{ContextProperties, MemoryNamespaces, ScriptContext};
 use crate::error::Result;
 use crate::outbox::{AgentOutbox, MessageAuthor};
-use crate::request::RequestOrigin;
+use crate::request::{RequestOrigin, SearchChoice};
+use crate::search::SearchContext;
 use crate::tool::ServerSelection;
 use crate::trace::{NodeOptions, Trace, TraceNode};
 use ambit_storage::memory::{Memory, SCOPE};
@@ -65,8 +67,30 @@ impl Turn {
             http: loaded.http.clone(),
             mcp: loaded.mcp.clone(),
             servers: self.context.servers(run),
+            search: self.search_context(run),
             turn_host: Arc::new(self.turn_host(run, step)),
         }))
+    }
+
+    /// What its searches are made with. Of what a client says about searches nothing is a setting.
+    pub(super) fn search_context(&self, run: &AgentRun) -> SearchContext {
+        let context = &self.context;
+        let created = self.journal.replay.created(run.index).flatten();
+        let is_of_client = run.index == 0 && !context.is_nested();
+        let called = run.call.search.as_ref().filter(|_| !is_of_client);
+        let created_search = created.and_then(|created| created.call.search.as_ref());
+        let levels = called.into_iter().chain(created_search);
+        let levels = levels.filter_map(|choice| match choice {
+            SearchChoice::Intent(level) => Some(level.clone()),
+            SearchChoice::Flag(_) => None,
+        });
+        SearchContext {
+            levels: levels.collect(),
+            uses: uses(context, run, created),
+            web: context.core.web.clone(),
+            knowledge: context.core.knowledge.get().cloned(),
+            turn: self.journal.searches.clone(),
+        }
     }
 
     fn memories(&self, run: &AgentRun) -> Result<MemoryNamespaces> {

@@ -3,7 +3,7 @@
 
 mod replay;
 
-pub(super) use replay::JournalReplay;
+use replay::JournalReplay;
 
 use super::Turn;
 use super::nested_turn::{NestedCallJournal, NestedCallRecord, NestedCallStep};
@@ -11,7 +11,8 @@ use super::tool_round::RunningToolCalls;
 use super::usage::TurnUsage;
 use crate::error::{Error, ErrorCode, Result, StorageError};
 use crate::event::AfterSend;
-use crate::journal::{self, JournalStep, RoundPosition};
+use crate::journal::{self, JournalEntry, JournalStep, RoundPosition};
+use crate::search::{TurnReferences, TurnSearches};
 use crate::stream::StreamWriter;
 use ambit_storage::LiveAgent;
 use ambit_storage::address::LogKey;
@@ -40,6 +41,8 @@ pub(super) struct TurnJournal {
     pub usage: Arc<TurnUsage>,
     /// What agents called from inside the turn have done, if that is kept.
     pub nested_calls: Option<Arc<NestedCallJournal>>,
+    /// What its searches share, and have found.
+    pub searches: Arc<TurnSearches>,
     log: StepLog,
 }
 
@@ -70,33 +73,51 @@ impl TurnJournal {
             tool_calls: RunningToolCalls::default(),
             usage,
             nested_calls,
+            searches: Arc::default(),
             log,
         }
     }
 
     /// Notes a step that becomes durable with the next one, or with what is shown next. A step that is lost before that is done
     /// once more.
+    ///
+    /// What was found since the step before is stored with it.
     pub fn note(&mut self, step: JournalStep) -> Result<()> {
+        let entry = JournalEntry {
+            references: self.searches.references.take_new(),
+            step,
+        };
         match &self.log {
             StepLog::Turn {
                 key,
                 session,
                 stream,
             } => {
-                let write = journal::write(key, self.replay.count(), &step)?;
-                if !step.claims_history() {
+                let write = journal::write(key, self.replay.count(), &entry)?;
+                if !entry.step.claims_history() {
                     // Staged in both, it goes along with whichever is stored first: a step of one number is written once.
                     stream.stage_write(write.clone());
                 }
                 session.context().stage_with_history([write]);
             }
             StepLog::NestedCall(record) => {
-                record.note(NestedCallStep::Step(Box::new(step.clone())))?;
+                record.note(NestedCallStep::Step(Box::new(entry.clone())))?;
             }
             StepLog::None => {}
         }
-        self.replay.add(step);
+        self.replay.add(entry.step);
         Ok(())
+    }
+
+    /// Goes on behind what an earlier attempt has done.
+    pub fn resume(&mut self, entries: impl IntoIterator<Item = JournalEntry>) {
+        let mut found = Vec::new();
+        for JournalEntry { step, references } in entries {
+            self.replay.add(step);
+            found.extend(references);
+        }
+        let references = TurnReferences::resume(found);
+        self.searches = Arc::new(TurnSearches::resume(references));
     }
 
     /// Makes durable what a call from inside a turn has done.

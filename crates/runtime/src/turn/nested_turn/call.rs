@@ -6,7 +6,7 @@ use super::script_model_call::ScriptModelCall;
 use crate::ctx::ChunkCallback;
 use crate::error::Result;
 use crate::frame::MessageStatus;
-use crate::journal::JournalStep;
+use crate::journal::JournalEntry;
 use crate::llm::ModelCompletion;
 use crate::outbox::AgentOutbox;
 use crate::trace::{TraceNode, TraceStatus};
@@ -140,7 +140,7 @@ impl Turn {
         let (mut steps, mut ended) = (Vec::new(), None);
         for done in before {
             match done {
-                NestedCallStep::Step(step) => steps.push(JournalStep::clone(step)),
+                NestedCallStep::Step(step) => steps.push(JournalEntry::clone(step)),
                 NestedCallStep::Ended { response, content } => {
                     ended = Some(NestedAnswer {
                         response: response.clone(),
@@ -150,9 +150,7 @@ impl Turn {
                 NestedCallStep::Unknown(_) => {}
             }
         }
-        for step in steps {
-            self.journal.replay.add(step);
-        }
+        self.journal.resume(steps);
         ended
     }
 

@@ -2,7 +2,7 @@
 //! calls is not done once more. Why, and how a call is known again, is in decision 0017.
 
 use crate::error::{Error, ErrorCode, Result};
-use crate::journal::{self, JournalStep};
+use crate::journal::{self, JournalEntry};
 use crate::lock::lock;
 use crate::stream::StreamTarget;
 use crate::turn::usage::TurnUsage;
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 #[serde(rename_all = "snake_case")]
 pub(in crate::turn) enum NestedCallStep {
     /// A step, as in the journal of a turn.
-    Step(Box<JournalStep>),
+    Step(Box<JournalEntry>),
     /// The call has ended with this.
     Ended {
         /// What it gives to scripts.

@@ -3,7 +3,7 @@
 use crate::chat::ChatMessage;
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::MessageStatus;
-use crate::journal::{self, ATTEMPTS, JournalStep, OpenTurn, TurnIds};
+use crate::journal::{self, ATTEMPTS, JournalEntry, JournalStep, OpenTurn, TurnIds};
 use crate::outbox::Outbox;
 use crate::request::TurnRequest;
 use crate::runtime_core::RuntimeCore;
@@ -13,7 +13,7 @@ use crate::turn::conversation::history_size;
 use crate::turn::nested_turn::NestedCallJournal;
 use crate::turn::next::TurnResponse;
 use crate::turn::output::TurnOutput;
-use crate::turn::turn_journal::{JournalReplay, StepLog, TurnJournal};
+use crate::turn::turn_journal::{StepLog, TurnJournal};
 use crate::turn::turn_parts::TurnParts;
 use crate::turn::usage::TurnUsage;
 use crate::turn::{Turn, TurnEnd};
@@ -33,20 +33,20 @@ pub(super) struct OrphanedTurn {
     ids: TurnIds,
     started_at: i64,
     instructions: Option<Vec<ChatMessage>>,
-    steps: Vec<JournalStep>,
+    entries: Vec<JournalEntry>,
 }
 
 impl OrphanedTurn {
     /// Reads its journal; `None` where it was never begun, whose note is removed.
     pub async fn read(driver: &Arc<dyn Driver>, open: &OpenTurn) -> Result<Option<Self>> {
         let keys = journal::TurnKeys::new(open.space.clone(), &open.request_id);
-        let steps: Vec<JournalStep> = journal::read(driver.as_ref(), &keys.journal()).await?;
+        let entries: Vec<JournalEntry> = journal::read(driver.as_ref(), &keys.journal()).await?;
         let Some(JournalStep::Begin {
             request,
             ids,
             started_at,
             instructions,
-        }) = steps.first().cloned()
+        }) = entries.first().map(|entry| entry.step.clone())
         else {
             let forget = BatchWrite::Apply {
                 key: open.key(),
@@ -61,13 +61,13 @@ impl OrphanedTurn {
             ids: *ids,
             started_at,
             instructions,
-            steps,
+            entries,
         }))
     }
 
     /// Whether it was taken up too often without getting any further.
     pub fn is_hopeless(&self) -> bool {
-        journal::idle_attempts(&self.steps) >= ATTEMPTS
+        journal::idle_attempts(&self.entries) >= ATTEMPTS
     }
 
     /// Its conversation, opened as its caller did.
@@ -93,7 +93,7 @@ impl OrphanedTurn {
         };
         let mut turn = resumed_turn(parts).await?;
         turn.context.settings.instructions = self.instructions;
-        turn.journal.replay = JournalReplay::of(self.steps);
+        turn.journal.resume(self.entries);
         turn.restore_conversation(size).await?;
         turn.restore_answers()?;
         Ok(turn)

@@ -17,10 +17,6 @@ pub(in crate::turn) struct JournalReplay {
 }
 
 impl JournalReplay {
-    pub fn of(steps: Vec<JournalStep>) -> Self {
-        Self { steps }
-    }
-
     /// How many steps there are: the number of the next one.
     pub fn count(&self) -> usize {
         self.steps.len()
