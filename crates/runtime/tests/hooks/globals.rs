@@ -3,7 +3,8 @@
 use crate::support::Stage;
 use ambit_runtime::ctx::ScriptContext;
 use ambit_runtime::ctx::{DetachedContextOptions, NestedCall, NoTurnHost, TurnHost};
-use ambit_runtime::trace::{LogLevel, TraceStatus};
+use ambit_runtime::trace::{LogLevel, TraceNode, TraceStatus};
+use ambit_runtime::uses::UsesAsker;
 use ambit_runtime::{Error, Result};
 use ambit_script::HostError;
 use async_trait::async_trait;
@@ -137,7 +138,6 @@ async fn imports_of_the_built_in_modules_are_the_globals() {
 async fn what_is_not_there_yet_says_so() {
     let stage = Stage::new();
     for (call, message) in [
-        ("ctx.search.Web('x')", "ctx.search.Web is not available yet"),
         (
             "ctx.agent.Call('x', [])",
             "agents and models cannot be called here: no runtime is running",
@@ -185,6 +185,10 @@ impl TurnHost for Opener {
 
     async fn call(&self, caller: &ScriptContext, nested: NestedCall) -> Result<Value, HostError> {
         NoTurnHost.call(caller, nested).await
+    }
+
+    fn asker(&self, caller: &ScriptContext, node: TraceNode) -> Arc<dyn UsesAsker> {
+        NoTurnHost.asker(caller, node)
     }
 }
 

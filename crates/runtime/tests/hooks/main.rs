@@ -18,5 +18,6 @@ mod memory_search;
 mod messages;
 mod processes;
 mod returned;
+mod searching;
 mod support;
 mod tracing;

@@ -3,9 +3,10 @@
 use crate::globals::Opener;
 use crate::support::Stage;
 use ambit_runtime::ctx::ScriptContext;
-use ambit_runtime::ctx::{DetachedContextOptions, NestedCall, TurnHost};
+use ambit_runtime::ctx::{DetachedContextOptions, NestedCall, NoTurnHost, TurnHost};
 use ambit_runtime::process::ContextProcessRunner;
-use ambit_runtime::trace::{NodeOptions, TraceStatus};
+use ambit_runtime::trace::{NodeOptions, TraceNode, TraceStatus};
+use ambit_runtime::uses::UsesAsker;
 use ambit_runtime::{Error, ErrorCode, Result};
 use ambit_script::HostError;
 use async_trait::async_trait;
@@ -34,6 +35,10 @@ impl TurnHost for Agents {
         let asked = json!([call.name, call.messages, call.options, call.is_silent]);
         self.0.lock().unwrap().push((who, asked));
         Ok(json!({"agent_id": "x", "content": "hi", "response": null, "error": null}))
+    }
+
+    fn asker(&self, caller: &ScriptContext, node: TraceNode) -> Arc<dyn UsesAsker> {
+        NoTurnHost.asker(caller, node)
     }
 }
 

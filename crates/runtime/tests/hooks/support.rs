@@ -12,6 +12,7 @@ use ambit_runtime::net;
 use ambit_runtime::outbox::{self, MessageAuthor, Outbox};
 use ambit_runtime::process::ProcessRegistry;
 use ambit_runtime::process::store::OpenStores;
+use ambit_runtime::search::SearchContext;
 use ambit_runtime::stream::{self, StreamTarget, StreamWriter};
 use ambit_runtime::trace::{self, Trace, TraceTree};
 use ambit_runtime::{Authorized, Error};
@@ -194,6 +195,7 @@ impl Stage {
             http: net::HttpClient::new(&net::AllowList::default()).unwrap(),
             servers: Arc::default(),
             mcp: Arc::new(McpServerPool::new().unwrap().servers(&self.loaded())),
+            search: SearchContext::bare().unwrap(),
             turn_host: Arc::clone(&self.turn_host),
         })
     }

@@ -5,9 +5,9 @@
 )]
 
 use ambit_knowledge::{KnowledgeAnswer, KnowledgeQuery};
-use ambit_runtime::access::Authorized;
+
 use ambit_runtime::knowledge::CallerReach;
-use ambit_runtime::{Runtime, RuntimeSettings};
+use ambit_runtime::{Authorized, Runtime, RuntimeSettings};
 use ambit_storage::Stores;
 use ambit_storage::driver::DriverOptions;
 use serde_json::json;

@@ -33,6 +33,7 @@ mod plain;
 mod reloads;
 mod retention;
 mod scripts;
+mod searched;
 #[expect(dead_code, reason = "the tests of providers use all of it")]
 #[path = "../llm/server.rs"]
 mod server;
