@@ -72,6 +72,7 @@ async fn one(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
         name,
         messages,
         is_silent: options.skip.output == Some(true),
+        purpose: None,
         options,
         on_chunk,
     };
@@ -125,6 +126,7 @@ fn read_request(
         name: name.to_owned(),
         messages: messages(&format!("{path}.messages"), request.get("messages"))?,
         is_silent: options.skip.output != Some(false),
+        purpose: None,
         options,
         on_chunk: listener.map(|listener| chunk_callback(listener, vec![name.into(), at.into()])),
     })

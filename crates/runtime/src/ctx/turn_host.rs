@@ -53,6 +53,8 @@ pub struct NestedCall {
     pub options: ScriptCallOptions,
     /// The client does not see it.
     pub is_silent: bool,
+    /// What it is for, where it is a step beside the answer: so its usage is marked.
+    pub purpose: Option<&'static str>,
     /// Who gets each frame as it comes.
     pub on_chunk: Option<ChunkCallback>,
 }

@@ -56,6 +56,7 @@ fn read(given: Option<&Value>) -> Result<(NestedCall, f64)> {
             .to_owned(),
         messages: messages?.clone(),
         is_silent: options.skip.output != Some(false),
+        purpose: None,
         options,
         on_chunk: None,
     };

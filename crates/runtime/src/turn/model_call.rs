@@ -221,7 +221,7 @@ impl FallbackChain {
     ) -> ModelCallResult {
         let provider = &self.connector.kind;
         let mut writer = AnswerWriter::new(turn.agent_outbox(run), turn.context.is_nested());
-        let mut meter = UsageMeter::start(&turn.journal.usage, call, provider);
+        let mut meter = UsageMeter::start(turn, call, provider);
         let failure = loop {
             let shown = match pieces.next().await {
                 Some(Ok(piece)) => {
@@ -238,7 +238,10 @@ impl FallbackChain {
         let mut answer = meter.finish();
         reasoning_parts::mark(&mut answer, &self.connector.id);
         // Before the answer is noted: what is gone on with behind a call is not there without what it has used.
-        let booked = turn.journal.usage.book(&answer, provider);
+        let booked = turn
+            .journal
+            .usage
+            .book(&answer, provider, turn.context.purpose);
         let noted = match failure {
             None => booked.and_then(|()| turn.note_answer(run, &answer, writer.shown())),
             Some(_) => booked,

@@ -55,6 +55,8 @@ pub(super) struct AgentTurnHost {
     /// What its calls have done, if that is kept.
     calls: Option<Arc<NestedCallJournal>>,
     origin: CallOrigin,
+    /// What the asking turn is for.
+    purpose: Option<&'static str>,
 }
 
 /// From where a call is made.
@@ -97,6 +99,7 @@ impl Turn {
             usage: self.journal.usage.clone(),
             settings: context.settings.clone(),
             chain: run.chain.clone(),
+            purpose: context.purpose,
             calls: self.journal.nested_calls.clone(),
             origin: CallOrigin {
                 call,
@@ -204,6 +207,7 @@ impl AgentTurnHost {
             callee,
             name,
             options,
+            purpose,
             ..
         } = nested;
         let node = match options.skip.trace == Some(true) {
@@ -223,6 +227,7 @@ impl AgentTurnHost {
         };
         let output_of_turn = self.output(caller, &output.outbox, node.clone());
         let mut turn = self.turn(request, ids, record, output_of_turn)?;
+        turn.context.purpose = purpose.or(self.purpose);
         let ended = turn.resume_call();
         let work = match callee {
             CalleeKind::Agent => NestedWork::Agent,
@@ -254,7 +259,6 @@ impl AgentTurnHost {
             authorized: caller.properties.authorized.clone(),
             chat: Some(self.ids.chat_id.clone()),
             call: CallOptions {
-                search: None,
                 disable_global_prompts: None,
                 ..options.call.clone()
             },
@@ -380,6 +384,7 @@ mod tests {
             messages: messages.as_array().unwrap().clone(),
             options: ScriptCallOptions::default(),
             is_silent: false,
+            purpose: None,
             on_chunk: None,
         };
         let expected = json!([[null, 1, "Next"], "inner", messages, {}]);

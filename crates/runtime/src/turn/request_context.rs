@@ -43,6 +43,8 @@ pub(super) struct RequestContext {
     /// What the outside sees of the turn and sends to it.
     pub live: Arc<LiveTurn>,
     pub started_at: i64,
+    /// What it is for, where it is a step of another turn beside that one's answer.
+    pub purpose: Option<&'static str>,
     /// When the turn ends in any case; what was before a restart does not count.
     pub deadline: Option<Instant>,
 }

@@ -106,6 +106,7 @@ impl TurnParts {
                 identity,
                 live: Arc::new(live),
                 started_at: self.started_at,
+                purpose: None,
                 // A limit of centuries is none.
                 deadline: Instant::now().checked_add(self.limits.turn),
             },

@@ -1,7 +1,7 @@
 //! What calls of models use: it is counted to the turn and booked with the conversation, even where nobody waits for a call's
 //! end. It is noted in the turn's journal too, so that it counts once at whatever moment the process dies.
 
-use super::model_input;
+use super::{Turn, model_input};
 use crate::error::Result;
 use crate::journal::{self, ModelCallUsage, TurnKeys};
 use crate::llm::{ModelAnswer, ModelCall, TokenUsage};
@@ -56,11 +56,12 @@ impl TurnUsage {
     }
 
     /// Counts and books what a call has used, and notes it: that becomes durable with whatever is made durable next.
-    pub fn book(&self, answer: &ModelAnswer, provider: &str) -> Result<()> {
+    pub fn book(&self, answer: &ModelAnswer, provider: &str, purpose: Option<&str>) -> Result<()> {
         let Some(mut record) = answer.record(provider) else {
             return Ok(());
         };
         record.turn_id = Some(self.keys.request_id.clone());
+        record.purpose = purpose.map(str::to_owned);
         self.lock().usage.add(&answer.usage);
         let context = self.session.context();
         let used = ModelCallUsage {
@@ -123,18 +124,20 @@ pub(super) struct UsageMeter<'a> {
     pub answer: ModelAnswer,
     call: &'a ModelCall,
     provider: &'a str,
+    purpose: Option<&'static str>,
     usage: Arc<TurnUsage>,
     is_finished: bool,
 }
 
 impl<'a> UsageMeter<'a> {
     /// For a call that the provider has begun to answer.
-    pub fn start(usage: &Arc<TurnUsage>, call: &'a ModelCall, provider: &'a str) -> Self {
+    pub fn start(turn: &Turn, call: &'a ModelCall, provider: &'a str) -> Self {
         Self {
             answer: ModelAnswer::default(),
             call,
             provider,
-            usage: usage.clone(),
+            purpose: turn.context.purpose,
+            usage: turn.journal.usage.clone(),
             is_finished: false,
         }
     }
@@ -152,7 +155,7 @@ impl Drop for UsageMeter<'_> {
             return;
         }
         self.answer.usage = estimated(self.call, &self.answer);
-        if let Err(error) = self.usage.book(&self.answer, self.provider) {
+        if let Err(error) = self.usage.book(&self.answer, self.provider, self.purpose) {
             let id = &self.usage.keys.request_id;
             tracing::warn!(turn.id = id, %error, "what a cancelled call has used is not booked");
         }

@@ -12,6 +12,9 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
+/// The steps of a search, whose usage is marked as that.
+const SEARCH_STEPS: [&str; 5] = ["search", "web", "keyword", "querydsl", "rerank"];
+
 /// For whom is asked, and what is reached.
 pub(super) struct UsesClient {
     /// The agent at work, traced below the step's node.
@@ -56,6 +59,7 @@ impl UsesClient {
             messages: wanted.messages.iter().map(ChatMessage::to_json).collect(),
             options: ScriptCallOptions::from(Map::from_iter([("skip".to_owned(), skip)])),
             is_silent: true,
+            purpose: SEARCH_STEPS.contains(&wanted.key).then_some("search"),
             on_chunk: None,
         };
         let answer = self.scope.turn_host.call(&self.scope, nested).await;
