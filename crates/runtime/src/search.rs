@@ -5,6 +5,7 @@
 pub mod answers;
 pub mod context;
 mod db;
+pub mod injection;
 pub mod item;
 pub mod kb;
 pub mod reference;
