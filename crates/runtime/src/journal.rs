@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::hook::{CreateResult, Delegate};
 use crate::llm::{ModelAnswer, TokenUsage};
 use crate::request::TurnRequest;
-use crate::search::SearchItem;
+use crate::search::{AutomaticSearch, SearchItem};
 use crate::stream::time_of;
 use ambit_storage::address::{LogKey, Space};
 use ambit_storage::batch::{BatchWrite, NewEntry};
@@ -109,6 +109,14 @@ pub(crate) enum JournalStep {
         part: String,
         /// The words.
         text: String,
+    },
+    /// What was searched for before the call of an agent's model.
+    Searched {
+        /// The agent run.
+        #[serde(rename = "leg")]
+        run: usize,
+        /// What was found.
+        search: Box<AutomaticSearch>,
     },
     /// A model was called for this, by the turn or from inside it. It stands before what is gone on with behind the call.
     Used(Box<ModelCallUsage>),
@@ -269,6 +277,12 @@ impl TurnKeys {
     /// What was added to the running turn from outside.
     pub fn inbox(&self) -> LogKey {
         self.space.log(format!("turn/{}/inbox", self.request_id))
+    }
+
+    /// What its searches have found: `StoredReferences`.
+    pub fn references(&self) -> ambit_storage::address::ValueKey {
+        self.space
+            .key(format!("turn/{}/references", self.request_id))
     }
 
     /// What is known of the turn: a `TurnInfo`.

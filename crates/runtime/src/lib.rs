@@ -84,4 +84,5 @@ pub use request::{
     SkipOptions, TurnRequest,
 };
 pub use runtime::{ReloadCheck, Runtime, RuntimeSettings};
+pub use search::stored::{ReferenceList, ReferenceView};
 pub use turn_info::{InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus};

@@ -1,6 +1,7 @@
 //! The runtime: one app over its stores, and every way into it.
 
 mod turn_access;
+mod turn_references;
 
 pub use crate::runtime_core::ReloadCheck;
 

@@ -3,8 +3,9 @@
 //! Below scripts and turns: what agents and tools do for a search is asked through `UsesAsker`.
 
 pub mod answers;
+pub mod automatic;
 pub mod context;
-mod db;
+pub mod db;
 pub mod injection;
 pub mod item;
 pub mod kb;
@@ -13,8 +14,10 @@ pub mod references;
 pub mod request;
 mod rerank;
 pub mod searcher;
+pub mod stored;
 mod web;
 
+pub use automatic::AutomaticSearch;
 pub use context::{SearchContext, TurnSearches};
 pub use item::{ItemSource, KnowledgeFields, RecordFields, SearchItem, SearchKind, SearchResult};
 pub use reference::{SearchReference, announce};

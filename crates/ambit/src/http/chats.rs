@@ -10,7 +10,7 @@ use ambit_runtime::chats::{
     self, ChatFilter, ChatInfo, ChatName, ChatOrder, ChatShare, ChatStatus, MessageFilter,
 };
 use ambit_runtime::recall::{MessageSearch, SessionSearch};
-use ambit_runtime::{Error, turn_location};
+use ambit_runtime::{Error, ReferenceList, ReferenceView, turn_location};
 use axum::Json;
 use axum::http::StatusCode;
 use serde::Deserialize;
@@ -236,21 +236,15 @@ async fn list_chat_messages(
     Ok(Json(found.into()))
 }
 
-/// The references of a turn.
-#[utoipa::path(get, path = "/chat/references/{request_id}", tag = "chats", params(("request_id" = Id, Path), PageParameters),
-    responses((status = 200, description = "A page of references", body = PageResponse<Value>), (status = 404, body = ErrorBody)))]
+/// What the searches of a turn have found, as the caller may see it now.
+#[utoipa::path(get, path = "/chat/references/{request_id}", tag = "chats", params(("request_id" = Id, Path)),
+    responses((status = 200, description = "The references", body = ReferenceList), (status = 404, body = ErrorBody)))]
 async fn list_references(
     ApiCaller { server, who }: ApiCaller,
     PathId(request_id): PathId,
-    Query(paging): Query<PageParameters>,
-) -> Result<Json<PageResponse<Value>>, HttpError> {
-    let ambit = server.runtime.contexts(&who);
-    turn_location::find(&ambit, &who, &request_id.0).await?;
-    let none = chats::ListPart {
-        items: Vec::new(),
-        total: 0,
-    };
-    Ok(Json(paging.listing(none)))
+    _: NoQuery,
+) -> Result<Json<ReferenceList>, HttpError> {
+    Ok(Json(server.runtime.references(&who, &request_id.0).await?))
 }
 
 /// A reference of a turn.
@@ -264,13 +258,13 @@ struct ReferencePath {
 
 /// One reference of a turn, by its citation's id.
 #[utoipa::path(get, path = "/chat/references/{request_id}/{index}", tag = "chats", params(ReferencePath),
-    responses((status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The reference", body = ReferenceView), (status = 404, body = ErrorBody)))]
 async fn show_reference(
     ApiCaller { server, who }: ApiCaller,
     Path(path): Path<ReferencePath>,
     _: NoQuery,
-) -> Result<Json<Value>, HttpError> {
-    let ambit = server.runtime.contexts(&who);
-    turn_location::find(&ambit, &who, &path.request_id.0).await?;
-    Err(Error::not_found("reference", &path.index.0).into())
+) -> Result<Json<ReferenceView>, HttpError> {
+    let ReferencePath { request_id, index } = path;
+    let reference = server.runtime.reference(&who, &request_id.0, &index.0);
+    Ok(Json(reference.await?))
 }

@@ -49,6 +49,11 @@ const FREE: &[(&str, &str)] = &[
         "TokenUsage.completion_tokens_details.*",
         "each provider counts by its own names",
     ),
+    ("ReferenceView.*", "each type of reference has its own"),
+    (
+        "ReferenceView.metadata.*",
+        "who searches says what it likes",
+    ),
     (
         "TokenUsage.prompt_tokens_details.*",
         "each provider counts by its own names",
@@ -58,7 +63,6 @@ const FREE: &[(&str, &str)] = &[
     ("TraceLogEntry.data", "scripts trace what they like"),
     ("TurnInfo.response", "a hook chooses it"),
     ("TurnNames.next", "a hook chooses it"),
-    ("Value", "no turn has references"),
     ("get /openapi.json", "the OpenAPI standard says what it is"),
 ];
 

@@ -1,7 +1,7 @@
 //! Searching tables of the app: by words, or with a query that an agent or a tool makes.
 
 mod generated;
-mod record;
+pub mod record;
 mod words;
 
 use super::request::TableTarget;

@@ -8,6 +8,7 @@ use crate::journal::{
     UnstoredAnswer,
 };
 use crate::llm::ModelAnswer;
+use crate::search::AutomaticSearch;
 use crate::turn::answers::AnswerRecord;
 
 /// The steps of a turn, those of an earlier attempt included.
@@ -127,6 +128,25 @@ impl JournalReplay {
     pub fn worded(&self, digest: &str) -> Option<&str> {
         self.steps.iter().find_map(|step| match step {
             JournalStep::Worded { part, text } if part == digest => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// What was found before the call of a run's model, if that was searched for.
+    pub fn searched(&self, of: usize) -> Option<&AutomaticSearch> {
+        self.steps.iter().find_map(|step| match step {
+            JournalStep::Searched { run, search } if *run == of => Some(search.as_ref()),
+            _ => None,
+        })
+    }
+
+    /// The last search that has come to something.
+    pub fn last_search(&self) -> Option<&AutomaticSearch> {
+        let mut steps = self.steps.iter().rev();
+        steps.find_map(|step| match step {
+            JournalStep::Searched { search, .. } if !search.types.is_empty() => {
+                Some(search.as_ref())
+            }
             _ => None,
         })
     }
