@@ -6,6 +6,7 @@
 
 mod agent_run;
 mod answers;
+mod automatic_search;
 mod close;
 mod conversation;
 mod converse;
