@@ -21,6 +21,16 @@ pub enum UsesTarget {
 }
 
 impl UsesTarget {
+    /// Its value, as traces show it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Builtin => "builtin".to_owned(),
+            Self::Disabled => "disabled".to_owned(),
+            Self::Agent(id) => format!("agent:{id}"),
+            Self::Tool(tool) => format!("mcp:{tool}"),
+        }
+    }
+
     /// Reads a value; `Err` says why it is unknown.
     pub fn read(app: &App, value: &str) -> Result<Self, String> {
         match value {

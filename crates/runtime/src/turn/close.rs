@@ -222,6 +222,7 @@ impl Turn {
             },
             self.last_turn_note()?,
         ];
+        writes.extend(self.references_write()?);
         writes.extend(self.retention_writes(ended_at).await?);
         let mut stream = self.output.stream.take_waiting().await;
         let mut trace = self.output.trace_log.take_waiting().await;

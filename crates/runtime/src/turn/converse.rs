@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::hook::CreateResult;
 use crate::journal::RoundPosition;
 use crate::llm::{ModelAnswer, ModelCompletion};
+use crate::search::AutomaticSearch;
 
 /// What came of the model's part.
 #[derive(Default)]
@@ -22,6 +23,8 @@ pub(super) struct Transcript {
     pub instructions: usize,
     /// The last answer, as `payload.completion`.
     pub completion: Option<ModelCompletion>,
+    /// What was searched for before the call, as `payload.search`.
+    pub search: Option<Box<AutomaticSearch>>,
 }
 
 /// A failure that `Next` may turn around.
@@ -58,6 +61,7 @@ impl Turn {
         };
         let chain = FallbackChain::of(&self.context, &setup.plan);
         let mut chain = chain.map_err(StageFailure::at("build"))?;
+        self.search_before_model(run, &setup.plan, transcript).await;
         self.output.answers.is_structured = setup.plan.call.generation.is_structured();
         let mut input = ModelCallInput {
             run,

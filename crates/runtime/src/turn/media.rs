@@ -204,7 +204,7 @@ fn conversion(
         return Err(Error::new(ErrorCode::ConfigError, message));
     }
     let path = part.path();
-    let input = json!({"part": path, "type": content.kind(), "by": by(&part.means)});
+    let input = json!({"part": path, "type": content.kind(), "by": part.means.name()});
     let node = turn.node(run, "step", key, input);
     Ok(MediaConversion {
         wanted: wanted(part, message, &content),
@@ -213,15 +213,6 @@ fn conversion(
         content,
         node,
     })
-}
-
-fn by(means: &UsesTarget) -> String {
-    match means {
-        UsesTarget::Builtin => "builtin".to_owned(),
-        UsesTarget::Disabled => "disabled".to_owned(),
-        UsesTarget::Agent(id) => format!("agent:{id}"),
-        UsesTarget::Tool(tool) => format!("mcp:{tool}"),
-    }
 }
 
 fn wanted(part: &MediaReplacement, message: &ChatMessage, content: &ContentPart) -> UsesRequest {

@@ -3,12 +3,12 @@
 use super::Turn;
 use super::agent_run::{AgentRun, AgentRunOutcome};
 use super::converse::{StageFailure, Transcript};
-use crate::chat::ChatMessage;
 use crate::error::Result;
 use crate::event::BeforeStructuredOutput;
 use crate::hook::{CreateResult, NextOutcome, NextResult};
 use crate::journal::{ToolCallReport, TurnIds};
 use crate::llm::ModelCompletion;
+use crate::search::AutomaticSearch;
 use serde_json::{Map, Value, json};
 
 /// What a turn answers.
@@ -67,7 +67,7 @@ impl Turn {
         {
             response.completion = None;
         }
-        let decided = self.call_next(run, &response, &transcript.messages, failure.as_ref());
+        let decided = self.call_next(run, &response, &transcript, failure.as_ref());
         let decided = decided.await?;
         if let Some(failed) = failure {
             if !decided.as_ref().is_some_and(|next| next.outcome.recovers()) {
@@ -98,13 +98,13 @@ impl Turn {
         &self,
         run: &AgentRun,
         response: &TurnResponse,
-        messages: &[ChatMessage],
+        transcript: &Transcript,
         failure: Option<&StageFailure>,
     ) -> Result<Option<NextResult>> {
         if !run.hooks.has("Next") {
             return Ok(None);
         }
-        let payload = payload(response, messages, failure);
+        let payload = payload(response, transcript, failure);
         let script = self.script_context(run, "Next")?;
         let options = run.hook_options(&self.context.settings.metadata);
         run.hooks.next(&script, payload, options).await
@@ -143,15 +143,19 @@ impl Turn {
 /// What `Next` is called with.
 fn payload(
     response: &TurnResponse,
-    messages: &[ChatMessage],
+    transcript: &Transcript,
     failure: Option<&StageFailure>,
 ) -> Value {
+    let search = transcript.search.as_deref();
+    let searched = search.map(AutomaticSearch::tool_report);
+    let called = response.tools.iter().map(|report| json!(report));
+    let tools: Vec<Value> = searched.into_iter().chain(called).collect();
     let mut payload = json!({
-        "messages": messages,
+        "messages": transcript.messages,
         "completion": response.completion.as_ref().map(ModelCompletion::to_json),
-        "tools": response.tools,
+        "tools": tools,
         "error": failure.map(|failed| failed.error.message.as_str()),
-        "search": null,
+        "search": search.map(AutomaticSearch::payload),
     });
     if let Some(failed) = failure {
         payload["error_code"] = failed.error.code.as_str().into();
