@@ -27,6 +27,7 @@ crate::cases![
     g016_an_answer_that_next_has_seen_is_not_asked_for_again,
     a_whole_answer_stands_when_the_next_request_comes_before_its_turn_is_taken_up,
     g016_a_picture_that_was_put_in_words_is_not_looked_at_again,
+    g016_a_search_that_has_ended_is_not_made_again,
     g016_what_lies_elsewhere_and_was_put_in_words_is_not_looked_at_again,
     g035_killed_when_the_clients_result_was_taken_on,
     g035_killed_before_the_answer_to_the_clients_result_is_stored,
@@ -206,6 +207,26 @@ async fn g016_a_picture_that_was_put_in_words_is_not_looked_at_again(fresh: Fres
 
 async fn g016_what_lies_elsewhere_and_was_put_in_words_is_not_looked_at_again(fresh: Fresh) {
     looked_at(fresh, "https://far.test/live.png").await;
+}
+
+async fn g016_a_search_that_has_ended_is_not_made_again(fresh: Fresh) {
+    let asking = TurnRequest {
+        agent: "finder".to_owned(),
+        ..request("chat", "What is it?")
+    };
+    let job = Job::Ask(Box::new(asking));
+    let request_id = killed(Order::new(&fresh, job).dying_at("turn.searched", 1)).await;
+    let node = later(&fresh).await;
+    let entries = stream(&node, &request_id[0], 0).await;
+    assert_eq!(end(&entries)["status"], "completed");
+    assert_eq!(marks(&fresh.marks()), ["a cat"]);
+    // Those who follow the turn were told once.
+    let told = entries
+        .iter()
+        .filter(|entry| entry.text.contains("\"references\""));
+    assert_eq!(told.count(), 1);
+    let open = node.references(&ann(), &request_id[0]).await.unwrap();
+    assert_eq!(open.references.len(), 1);
 }
 
 /// A turn is killed behind the words for a picture.

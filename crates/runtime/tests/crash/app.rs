@@ -19,6 +19,15 @@ use crate::tools::{Gate, Tools};
 const FILES: &[(&str, &str)] = &[
     ("app.yao", r#"{"name": "Test", "version": "1.0.0"}"#),
     (
+        "assistants/finder/package.yao",
+        r#"{"name": "Finder", "connector": "blind", "uses": {"keyword": "mcp:box.see"},
+            "search": {"web": {"provider": "scripted", "results": [{"items": [{"title": "Cats", "url": "https://cats.test"}]}]}}}"#,
+    ),
+    (
+        "assistants/finder/prompts.yml",
+        "- role: system\n  content: Be kind.\n",
+    ),
+    (
         "assistants/hello/package.yao",
         r#"{"name": "Hello", "connector": "plan", "mcp": {"servers": ["box"], "options": {"max_turn": 12}}}"#,
     ),

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod anew;
+mod automatic_search;
 mod basics;
 mod boxed;
 mod broken_off;
@@ -33,6 +34,7 @@ mod plain;
 mod reloads;
 mod retention;
 mod scripts;
+mod search_assistants;
 mod searched;
 #[expect(dead_code, reason = "the tests of providers use all of it")]
 #[path = "../llm/server.rs"]
