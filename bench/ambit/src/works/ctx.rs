@@ -17,6 +17,7 @@ use ambit_runtime::net;
 use ambit_runtime::outbox::{self, MessageAuthor, Outbox};
 use ambit_runtime::process::ProcessRegistry;
 use ambit_runtime::process::store::OpenStores;
+use ambit_runtime::search::SearchContext;
 use ambit_runtime::stream::{self, StreamTarget, StreamWriter};
 use ambit_runtime::trace::{self, Trace};
 use ambit_script::{Engine, EngineSettings};
@@ -84,6 +85,7 @@ struct Stage {
     agent: Arc<AppAgent>,
     limits: AgentLimits,
     http: net::HttpClient,
+    search: SearchContext,
     driver: Arc<dyn Driver>,
     clock: Clock,
     tenant: String,
@@ -113,6 +115,7 @@ impl Stage {
             hooks,
             limits: AgentLimits::of(&app, &agent),
             http: net::HttpClient::new(&net::AllowList::default())?,
+            search: SearchContext::bare()?,
             mcp: Arc::new(McpServerPool::new()?.servers(&app)),
             app,
             processes,
@@ -185,6 +188,7 @@ impl Stage {
             agent: Arc::clone(&self.agent),
             limits: self.limits,
             http: self.http.clone(),
+            search: self.search.clone(),
             mcp: Arc::clone(&self.mcp),
             servers: Arc::default(),
             turn_host: Arc::new(NoTurnHost),

@@ -4,13 +4,13 @@ use super::chat_search::{self, ChatListResponse, MessageListResponse};
 use super::input::{
     BodyFields, Id, JsonBody, NoQuery, PagedQuery, Path, PathId, Query, Text, Time, filter,
 };
-use super::paging::{self, PageParameters, PageResponse, PageSize};
+use super::paging::{self, PageParameters, PageSize};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::chats::{
     self, ChatFilter, ChatInfo, ChatName, ChatOrder, ChatShare, ChatStatus, MessageFilter,
 };
 use ambit_runtime::recall::{MessageSearch, SessionSearch};
-use ambit_runtime::{Error, ReferenceList, ReferenceView, turn_location};
+use ambit_runtime::{Error, ReferenceList, ReferenceView};
 use axum::Json;
 use axum::http::StatusCode;
 use serde::Deserialize;
