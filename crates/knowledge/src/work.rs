@@ -1,11 +1,11 @@
 //! What is done in the background: documents are read and indexed, and what was removed is erased.
 
 mod appearance;
+mod collection_work;
 mod document_job;
 mod embedding;
 mod erasure;
 mod indexing;
-mod place;
 mod reading;
 mod round;
 

@@ -1,7 +1,9 @@
 //! Who is calling, as scripts see it in `ctx.authorized` and as storage is told.
 
+mod caller_reach;
 mod data_access;
 
+pub use caller_reach::CallerReach;
 pub use data_access::{DataAccess, ResourceOwnership};
 
 use ambit_storage::Caller;

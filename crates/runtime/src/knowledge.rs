@@ -2,7 +2,6 @@
 //! collections that are files of the app.
 
 mod app_files;
-mod caller_reach;
 mod connector_embedder;
 mod embedding_usage;
 mod failure;
@@ -12,7 +11,6 @@ mod settle;
 mod step_asker;
 mod step_extractor;
 
-pub use caller_reach::CallerReach;
 pub(crate) use file_sync::follow_files;
 pub(crate) use settle::settle;
 

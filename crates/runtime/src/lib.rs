@@ -37,6 +37,7 @@ mod runtime_core;
 mod schema;
 mod storage_agent;
 mod summariser;
+mod text_terms;
 mod turn;
 mod turn_info;
 mod uuid;
@@ -56,6 +57,8 @@ pub mod limits;
 #[doc(hidden)]
 pub mod mcp;
 #[doc(hidden)]
+pub mod memory_search;
+#[doc(hidden)]
 pub mod model;
 #[doc(hidden)]
 pub mod net;
@@ -72,7 +75,7 @@ pub mod uses;
 #[doc(hidden)]
 pub mod web_search;
 
-pub use access::{Authorized, DataAccess, DataConstraints};
+pub use access::{Authorized, CallerReach, DataAccess, DataConstraints};
 pub use check::check;
 pub use error::{Error, ErrorCode, PublicError, Result, StorageError};
 pub use feed::{EventFilter, FeedCursor, FeedItem, FeedReader};

@@ -10,7 +10,7 @@ use crate::output::Output;
 use crate::settings::StoreOptions;
 use ambit::environment::{environment, extract_program};
 use ambit_knowledge::{Job, JobStatus, KnowledgeBase};
-use ambit_runtime::knowledge::CallerReach;
+use ambit_runtime::CallerReach;
 use ambit_runtime::{Authorized, Runtime, RuntimeSettings};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub enum KnowledgeCommand {
     /// Adds files, folders and pages to a collection, which is made if there is none; exits with 2 where some failed
     Add(add::AddArguments),
     /// Lists collections, or the documents of one
-    Ls(show::ListArguments),
+    Ls(show::CollectionListArguments),
     /// Looks for something in a collection
     Search(show::SearchArguments),
     /// Measures how well questions find what answers them; exits with 1 where it is worse than the baseline
@@ -78,7 +78,7 @@ impl OpenCollections {
 
     /// Does what is to be done before an answer counts.
     async fn settle(&self) -> Result<()> {
-        self.base.work().await.map_err(refused)
+        self.base.work().await.map_err(CommandError::from)
     }
 
     async fn finished(&self, job_id: &str) -> Result<Job> {
@@ -86,7 +86,7 @@ impl OpenCollections {
         self.base
             .finished_job(&self.reach, job_id)
             .await
-            .map_err(refused)
+            .map_err(CommandError::from)
     }
 }
 
@@ -120,8 +120,10 @@ impl KnowledgeCommand {
     }
 }
 
-fn refused(error: ambit_knowledge::KnowledgeError) -> CommandError {
-    CommandError::Refused(error.to_string())
+impl From<ambit_knowledge::KnowledgeError> for CommandError {
+    fn from(error: ambit_knowledge::KnowledgeError) -> Self {
+        Self::Refused(error.to_string())
+    }
 }
 
 /// Why a job did not do what it was to.

@@ -10,9 +10,9 @@ mod search;
 
 use super::{ApiCaller, HttpError, SharedState};
 use ambit_knowledge::{Job, KnowledgeBase, KnowledgeReach};
+use ambit_runtime::CallerReach;
 use ambit_runtime::Result;
 use ambit_runtime::chats::{ListPart, PageWindow};
-use ambit_runtime::knowledge::CallerReach;
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;

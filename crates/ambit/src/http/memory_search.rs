@@ -6,7 +6,7 @@ use super::paging::PageSize;
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::Error;
 use ambit_runtime::inspect::memory::MemorySelector;
-use ambit_runtime::recall::{MemoryMatch, MemorySearch};
+use ambit_runtime::memory_search::{MemoryMatch, MemorySearch};
 use axum::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

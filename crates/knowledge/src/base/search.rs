@@ -106,8 +106,10 @@ impl KnowledgeBase {
             }
         }
         if scopes.is_empty() {
-            let none = || "no collection to search".to_owned();
-            answer.error = Some(answer.notes.drain(..).next().unwrap_or_else(none));
+            answer.error = Some(match answer.notes.is_empty() {
+                true => "no collection to search".to_owned(),
+                false => std::mem::take(&mut answer.notes).join(", "),
+            });
             return Ok(answer);
         }
         let request = RankRequest {

@@ -1,7 +1,7 @@
 //! The commit by which the new content of a document is found, and what it was before is not.
 
+use super::collection_work::WorkPlace;
 use super::document_job::PreparedDocument;
-use super::place::WorkPlace;
 use crate::collection::KeptContent;
 use crate::document::DocumentStatus;
 use crate::error::Result;

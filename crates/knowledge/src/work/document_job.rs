@@ -1,6 +1,6 @@
 //! The job of one document up to its chunks: begun, read, cut.
 
-use super::place::{WaitingItem, WorkPlace};
+use super::collection_work::{WaitingItem, WorkPlace};
 use super::reading::ReadFile;
 use crate::document::DocumentStatus;
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! Vectors follow the words of a document. An embedder that is down delays them and nothing else.
 
-use super::place::{WaitingItem, WorkPlace};
+use super::collection_work::{WaitingItem, WorkPlace};
 use crate::document::DocumentStatus;
 use crate::embedder::{EmbeddingFailure, EmbeddingPayer, EmbeddingRequest};
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! What was removed or replaced is erased, byte by byte.
 
-use super::place::{WaitingItem, WorkPlace};
+use super::collection_work::{WaitingItem, WorkPlace};
 use crate::base::KnowledgeBase;
 use crate::error::Result;
 use crate::job::{Job, JobKind, JobStatus};

@@ -1,7 +1,7 @@
 //! Chunks come into the index: small documents many at a time, large ones step by step, and each appears by one commit.
 
+use super::collection_work::{SHARED_CHUNKS, WorkPlace};
 use super::document_job::PreparedDocument;
-use super::place::{SHARED_CHUNKS, WorkPlace};
 use crate::error::Result;
 use crate::job::Job;
 use crate::records::{ChunkRecord, ContentRecord, ErasureRecord, SectionMetadata, TextRecord};

@@ -1,7 +1,7 @@
 //! One holder's work on a collection: what is to be erased, then what waits to be read.
 
+use super::collection_work::{SHARED_BYTES, SHARED_CHUNKS, WaitingItem, WorkPlace};
 use super::document_job::PreparedDocument;
-use super::place::{SHARED_BYTES, SHARED_CHUNKS, WaitingItem, WorkPlace};
 use crate::base::KnowledgeBase;
 use crate::error::Result;
 use crate::names::{CollectionPlace, ERASURES, QUEUE, VECTORS};

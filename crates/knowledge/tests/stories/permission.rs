@@ -143,13 +143,13 @@ pub async fn g203_filters_allow_and_as_many_as_are_wanted_are_found(world: World
     world.base.add_document(&world.ann, "c", new).await.unwrap();
     world.base.work().await.unwrap();
     let mut query = KnowledgeQuery::new("heron", &["c"]);
-    query.metadata = Some(filter(json!({"year": {"$gte": 2024}, "id": [0, 30, 60]})));
+    query.metadata = Some(filter(&json!({"year": {"$gte": 2024}, "id": [0, 30, 60]})));
     let found = world.ask(&world.ann, &query).await;
     assert_eq!(found.items.len(), 3);
-    query.metadata = Some(filter(json!({"year": 2023})));
+    query.metadata = Some(filter(&json!({"year": 2023})));
     assert_eq!(world.ask(&world.ann, &query).await.items, []);
 }
 
-fn filter(given: Value) -> MetadataFilter {
-    MetadataFilter::parse(&given).unwrap()
+fn filter(given: &Value) -> MetadataFilter {
+    MetadataFilter::parse(given).unwrap()
 }

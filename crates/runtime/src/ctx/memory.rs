@@ -2,7 +2,7 @@
 
 use super::{ContextHandle, ScriptCall, ScriptClass, ScriptMethod};
 use crate::error::{Error, Result};
-use crate::recall::MemorySearch;
+use crate::memory_search::MemorySearch;
 use ambit_script::{HostObject, HostValue};
 use ambit_storage::Json;
 use ambit_storage::memory::{Memory, Ttl};

@@ -1,8 +1,7 @@
 //! Waiting until what the app's files say of collections is found.
 
-use super::CallerReach;
 use super::file_sync::sync_all;
-use crate::access::Authorized;
+use crate::access::{Authorized, CallerReach};
 use crate::error::{Error, ErrorCode, Result};
 use crate::runtime_core::RuntimeCore;
 use ambit_knowledge::{CollectionFilter, CollectionStatus, KnowledgeBase};

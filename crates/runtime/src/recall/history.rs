@@ -2,10 +2,10 @@
 
 use super::owner_index::{OwnerIndex, PendingMessages};
 use super::settings::RecallSettings;
-use super::snippet_of;
 use super::unindexed::{MessagePointer, UnindexedMessage, UnreadMessages};
 use crate::chats::{ChatInfo, ChatMessageSearch, ChatMessageView, MessageFilter, ReachableChat};
 use crate::error::{Error, ErrorCode, Result};
+use crate::text_terms::snippet_of;
 use ambit_search::allowed::AllowedChunks;
 use ambit_search::manifest::ChunkRange;
 use ambit_search::ranking::{SearchScope, rank_words};
@@ -153,17 +153,13 @@ impl HistorySearch<'_> {
                     continue;
                 }
                 for message in messages {
-                    if pending.is_full_for(&message) {
-                        index.add(rows, std::mem::take(&mut pending)).await?;
-                    }
-                    pending.push(message, seen.generation);
+                    let full = pending.push(message, seen.generation);
+                    index.add(rows, full).await?;
                 }
                 pending.read(at, Head::new(seen.generation, unread.position()));
             }
         }
-        if !pending.is_empty() {
-            index.add(rows, pending).await?;
-        }
+        index.add(rows, pending).await?;
         Ok(index)
     }
 

@@ -68,13 +68,8 @@ pub(super) struct PendingMessages {
 }
 
 impl PendingMessages {
-    /// Whether nothing was read.
-    pub fn is_empty(&self) -> bool {
-        self.seen.is_empty()
-    }
-
     /// Whether a message has no place in this commit. What one entry shows stays together.
-    pub fn is_full_for(&self, next: &UnindexedMessage) -> bool {
+    fn is_full_for(&self, next: &UnindexedMessage) -> bool {
         let Some(last) = self.messages.last() else {
             return false;
         };
@@ -82,11 +77,17 @@ impl PendingMessages {
         !is_same && (self.messages.len() >= MESSAGES || self.bytes + next.bytes > BYTES)
     }
 
-    /// Adds a message of a log of this generation.
-    pub fn push(&mut self, message: UnindexedMessage, generation: u64) {
+    /// Adds a message of a log of this generation. What has no place beside it is given back: another commit takes that.
+    #[must_use]
+    pub fn push(&mut self, message: UnindexedMessage, generation: u64) -> Self {
+        let full = match self.is_full_for(&message) {
+            true => std::mem::take(self),
+            false => Self::default(),
+        };
         self.read(message.row, Head::new(generation, message.entry()));
         self.bytes += message.bytes;
         self.messages.push(message);
+        full
     }
 
     /// A row is read so far.
@@ -159,6 +160,9 @@ impl OwnerIndex {
 
     /// Adds messages of these rows.
     pub async fn add(&mut self, rows: &[IndexRow], pending: PendingMessages) -> Result<()> {
+        if pending.seen.is_empty() {
+            return Ok(());
+        }
         let mut change = self.index.change().await?;
         if Some(change.manifest.incarnation) != self.incarnation {
             return Err(self.has_changed());

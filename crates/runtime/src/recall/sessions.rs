@@ -1,6 +1,5 @@
 //! Conversations found by what was said in them.
 
-use super::analyzer;
 use super::history::{FoundMessage, HistorySearch, RankedHistory, WantedHits, is_to_repeat};
 use super::settings::RecallSettings;
 use crate::access::{Authorized, DataAccess};
@@ -8,6 +7,7 @@ use crate::chats::{
     ChatFilter, ChatInfo, ChatOrder, ChatRows, MessageFilter, PageWindow, ReachableChat,
 };
 use crate::error::{Error, Result};
+use crate::text_terms::analyzer;
 use ambit_storage::Ambit;
 use ambit_storage::clock::Millis;
 use ambit_storage::directory::IndexRow;

@@ -1,11 +1,11 @@
 //! Messages on their way into an index, or ranked beside it: their terms and where they stand, without their text.
 
 use super::settings::RecallSettings;
-use super::terms_of;
 use crate::chats::{
     CHUNK, ChatMessageSearch, ChatMessageView, MessageFilter, ReachableChat, open_turns, position,
 };
 use crate::error::Result;
+use crate::text_terms::terms_of;
 use ambit_search::terms::TermCounts;
 use ambit_storage::Ambit;
 use ambit_storage::address::digest;

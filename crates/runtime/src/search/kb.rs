@@ -2,7 +2,7 @@
 
 use super::request::KnowledgeTarget;
 use super::{KnowledgeFields, SearchItem, SearchRequest, SearchResult, Searcher};
-use crate::knowledge::CallerReach;
+use crate::access::CallerReach;
 use ambit_knowledge::{KnowledgeItem, KnowledgeQuery};
 
 impl Searcher {

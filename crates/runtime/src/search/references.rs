@@ -9,10 +9,10 @@ const MOST: usize = 200;
 
 /// The references of one turn. Whoever searches for the turn adds to the same list; a call of an agent has a list of its own.
 #[derive(Debug, Default)]
-pub struct TurnReferences(Mutex<ReferenceList>);
+pub struct TurnReferences(Mutex<NumberedItems>);
 
 #[derive(Debug, Default)]
-struct ReferenceList {
+struct NumberedItems {
     items: Vec<SearchItem>,
     /// So many of them are in the turn's journal.
     journaled: usize,
@@ -22,7 +22,7 @@ impl TurnReferences {
     /// Those that the journal of a turn holds.
     pub fn resume(items: Vec<SearchItem>) -> Self {
         let journaled = items.len();
-        Self(Mutex::new(ReferenceList { items, journaled }))
+        Self(Mutex::new(NumberedItems { items, journaled }))
     }
 
     /// Makes references of what finished searches found: the items get their ids in the order of the results. A search with more

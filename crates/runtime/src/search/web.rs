@@ -18,7 +18,7 @@ pub(super) struct WebFindings {
 
 /// Who searches the web.
 enum WebSearcher {
-    Provider(WebSearchSettings),
+    Provider(Box<WebSearchSettings>),
     Named(UsesTarget),
 }
 
@@ -64,17 +64,17 @@ impl Searcher {
         let settings = &self.settings.web;
         let value = self.context.uses("web").unwrap_or("builtin");
         if WEB_SEARCH_PROVIDERS.iter().any(|row| row.name == value) {
-            return Ok(WebSearcher::Provider(WebSearchSettings {
+            return Ok(WebSearcher::Provider(Box::new(WebSearchSettings {
                 provider: value.to_owned(),
                 ..settings.clone()
-            }));
+            })));
         }
         match UsesTarget::read(&self.app, value) {
             Ok(UsesTarget::Disabled) => Err("uses.web is disabled".to_owned()),
             Ok(UsesTarget::Builtin) if settings.provider.is_empty() => {
                 Err("no provider searches the web: set search.web.provider or uses.web".to_owned())
             }
-            Ok(UsesTarget::Builtin) => Ok(WebSearcher::Provider(settings.clone())),
+            Ok(UsesTarget::Builtin) => Ok(WebSearcher::Provider(Box::new(settings.clone()))),
             Ok(named) => Ok(WebSearcher::Named(named)),
             Err(why) => Err(format!("uses.web: {why}")),
         }

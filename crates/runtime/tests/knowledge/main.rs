@@ -6,7 +6,7 @@
 
 use ambit_knowledge::{KnowledgeAnswer, KnowledgeQuery};
 
-use ambit_runtime::knowledge::CallerReach;
+use ambit_runtime::CallerReach;
 use ambit_runtime::{Authorized, Runtime, RuntimeSettings};
 use ambit_storage::Stores;
 use ambit_storage::driver::DriverOptions;

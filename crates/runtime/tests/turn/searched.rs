@@ -98,13 +98,9 @@ async fn a_hook_searches_the_web_and_what_it_finds_are_references() {
     }
 }
 
-#[tokio::test]
-async fn a_search_that_fails_says_why_and_throws_nothing() {
-    let model = (
-        "models/note.mod.yao".to_owned(),
-        json!({"name": "Note", "columns": [{"name": "id", "type": "ID"}]}).to_string(),
-    );
-    for (settings, expression, expected) in [
+/// Settings, a search, and why it fails.
+fn failures() -> Vec<(Value, &'static str, &'static str)> {
+    vec![
         (
             json!({}),
             "Web('x')",
@@ -155,7 +151,16 @@ async fn a_search_that_fails_says_why_and_throws_nothing() {
             "Web('x')",
             "tavily: TAVILY_API_KEY is not set",
         ),
-    ] {
+    ]
+}
+
+#[tokio::test]
+async fn a_search_that_fails_says_why_and_throws_nothing() {
+    let model = (
+        "models/note.mod.yao".to_owned(),
+        json!({"name": "Note", "columns": [{"name": "id", "type": "ID"}]}).to_string(),
+    );
+    for (settings, expression, expected) in failures() {
         let place = place_of(
             &settings,
             &format!("ctx.search.{expression}"),

@@ -1,6 +1,6 @@
 //! `ambit kb add`
 
-use super::{AppArguments, OpenCollections, failure, refused};
+use super::{AppArguments, OpenCollections, failure};
 use crate::command::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, json_line, one_line};
@@ -60,7 +60,7 @@ pub(super) async fn run(
             .base
             .add_document(&open.reach, &arguments.collection, new)
             .await;
-        let added = added.map_err(refused)?;
+        let added = added?;
         let job = match (&added.job_id, arguments.wait) {
             (Some(id), true) => Some(open.finished(id).await?),
             _ => None,
@@ -85,16 +85,13 @@ async fn make_collection(open: &OpenCollections, id: &str) -> Result<()> {
     match open.base.collection(&open.reach, id).await {
         Ok(_) => return Ok(()),
         Err(KnowledgeError::NotFound { .. }) => {}
-        Err(error) => return Err(refused(error)),
+        Err(error) => return Err(error.into()),
     }
     let new = NewCollection {
         id: id.to_owned(),
         ..NewCollection::default()
     };
-    open.base
-        .create_collection(&open.reach, new)
-        .await
-        .map_err(refused)?;
+    open.base.create_collection(&open.reach, new).await?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! `ambit kb eval`
 
-use super::{AppArguments, OpenCollections, refused};
+use super::{AppArguments, OpenCollections};
 use crate::command::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, json_line, one_line};
@@ -129,11 +129,7 @@ async fn names(open: &OpenCollections, collection: &str) -> Result<HashMap<Strin
         collection_id: Some(collection.to_owned()),
         ..DocumentFilter::default()
     };
-    let all = open
-        .base
-        .documents(&open.reach, &filter)
-        .await
-        .map_err(refused)?;
+    let all = open.base.documents(&open.reach, &filter).await?;
     let name = |document: ambit_knowledge::Document| {
         let name = document.metadata.get("id")?.as_str()?.to_owned();
         Some((document.document_id, name))
@@ -146,11 +142,7 @@ async fn ranked(open: &OpenCollections, collection: &str, query: &str) -> Result
     let mut query = KnowledgeQuery::new(query, &[collection]);
     query.limit = CHUNKS;
     query.is_counted = false;
-    let found = open
-        .base
-        .search(&open.reach, &query)
-        .await
-        .map_err(refused)?;
+    let found = open.base.search(&open.reach, &query).await?;
     if let Some(error) = found.error {
         return Err(CommandError::Refused(error));
     }

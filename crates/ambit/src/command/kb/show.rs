@@ -1,6 +1,6 @@
 //! `ambit kb ls` and `search`
 
-use super::{AppArguments, OpenCollections, refused};
+use super::{AppArguments, OpenCollections};
 use crate::command::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, Table, json_line, one_line};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::io::Write;
 
 #[derive(Args, Debug)]
-pub struct ListArguments {
+pub struct CollectionListArguments {
     /// The collection whose documents are listed; without it the collections
     collection: Option<String>,
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub struct SearchArguments {
 
 pub(super) async fn list(
     open: &OpenCollections,
-    arguments: &ListArguments,
+    arguments: &CollectionListArguments,
     out: &mut Output,
 ) -> Result<CommandOutcome> {
     match &arguments.collection {
@@ -53,7 +53,7 @@ async fn list_collections(open: &OpenCollections, out: &mut Output) -> Result<()
         .base
         .collections(&open.reach, &CollectionFilter::default())
         .await;
-    let all = all.map_err(refused)?;
+    let all = all?;
     if open.is_json {
         all.iter()
             .try_for_each(|collection| json_line(out, collection))?;
@@ -79,11 +79,7 @@ async fn list_documents(open: &OpenCollections, collection: &str, out: &mut Outp
         collection_id: Some(collection.to_owned()),
         ..DocumentFilter::default()
     };
-    let all = open
-        .base
-        .documents(&open.reach, &filter)
-        .await
-        .map_err(refused)?;
+    let all = open.base.documents(&open.reach, &filter).await?;
     if open.is_json {
         all.iter()
             .try_for_each(|document| json_line(out, document))?;
@@ -114,11 +110,7 @@ pub(super) async fn search(
     let mut query = KnowledgeQuery::new(&arguments.query, &[&arguments.collection]);
     query.limit = arguments.limit;
     query.metadata = arguments.filter.as_deref().map(filter).transpose()?;
-    let found = open
-        .base
-        .search(&open.reach, &query)
-        .await
-        .map_err(refused)?;
+    let found = open.base.search(&open.reach, &query).await?;
     if let Some(error) = found.error {
         return Err(CommandError::Refused(error));
     }

@@ -58,19 +58,19 @@ impl SearchProgress {
     /// Shows the next stage.
     pub fn enter(&mut self, stage: SearchStage) {
         let text = stage.text(&self.app, &self.agent, &self.locale);
-        self.put(json!({ "message": text }));
+        self.put(&json!({ "message": text }));
     }
 
     /// Shows how the search has ended.
     pub fn finish(&mut self, stage: SearchStage) {
         let text = stage.text(&self.app, &self.agent, &self.locale);
-        self.put(json!({"message": text, "done": true}));
+        self.put(&json!({"message": text, "done": true}));
         if let Some(id) = self.message.take() {
             self.outbox.finish(&id, MessageStatus::Completed);
         }
     }
 
-    fn put(&mut self, props: Value) {
+    fn put(&mut self, props: &Value) {
         if !self.is_shown {
             return;
         }

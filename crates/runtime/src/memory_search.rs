@@ -1,7 +1,7 @@
 //! Values of a memory, found by their words.
 
-use super::{analyzer, snippet_of, terms_of};
 use crate::error::{Error, ErrorCode, Result};
+use crate::text_terms::{analyzer, snippet_of, terms_of};
 use ambit_search::filter::MetadataFilter;
 use ambit_search::terms::TermCounts;
 use ambit_search::text_ranking::rank_texts;

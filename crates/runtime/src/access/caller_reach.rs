@@ -101,7 +101,7 @@ mod tests {
         serde_json::from_value(fields).unwrap()
     }
 
-    fn document(access: Value) -> Document {
+    fn document(access: &Value) -> Document {
         let fields = json!({
             "document_id": "d", "collection_id": "c", "name": "d", "title": "d", "type": null, "media_type": null,
             "bytes": 0, "hash": "", "status": "ready", "error": null, "warnings": [], "job_id": null, "done": 0,
@@ -199,7 +199,7 @@ mod tests {
                 [true, false, false, true, false, true],
             ),
         ] {
-            let document = document(access.clone());
+            let document = document(&access);
             assert_eq!(
                 callers.each_ref().map(|it| it.may_read(&document)),
                 expected,
