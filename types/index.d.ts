@@ -396,6 +396,81 @@ export interface MCPAnswer {
   error: string | null;
 }
 
+/** How the web is searched; `limit` is 1 to 100. */
+export interface WebSearchOptions {
+  limit?: number;
+  sites?: string[];
+  time_range?: "hour" | "day" | "week" | "month" | "year";
+  /** Puts the results in order once more, by whom `uses.rerank` names. */
+  rerank?: { top_n?: number } | boolean;
+}
+
+/** How collections are searched; `metadata` is a filter, `graph` has no effect. */
+export interface KBSearchOptions {
+  collections?: string[];
+  threshold?: number;
+  limit?: number;
+  graph?: boolean;
+  metadata?: Record<string, any>;
+  document_id?: string;
+  rerank?: { top_n?: number } | boolean;
+}
+
+/** How tables are searched; `wheres` and `orders` are those of a QueryParam. */
+export interface DBSearchOptions {
+  models?: string[];
+  wheres?: Record<string, any>[];
+  orders?: { column: string; option?: "asc" | "desc"; [key: string]: any }[];
+  select?: string[];
+  limit?: number;
+  scenario?: "filter" | "aggregation" | "join" | "complex";
+  rerank?: { top_n?: number } | boolean;
+}
+
+/** One search of `All`, `Any` and `Race`. */
+export type SearchRequest =
+  | ({ type: "web"; query: string } & WebSearchOptions)
+  | ({ type: "kb"; query: string } & KBSearchOptions)
+  | ({ type: "db"; query: string } & DBSearchOptions);
+
+/** What came of a search; with an `error` there are no items. */
+export interface SearchResult {
+  type: "web" | "kb" | "db";
+  query: string;
+  source: "hook" | "auto" | "user";
+  items: SearchItem[];
+  total: number;
+  duration_ms: number;
+  error?: string;
+  notes?: string[];
+  dsl?: any;
+  graph_nodes?: any[];
+}
+
+/** A result: a reference of the turn, cited by its `citation_id`. */
+export interface SearchItem {
+  citation_id: string;
+  type: "web" | "kb" | "db";
+  source: "user" | "hook" | "auto";
+  weight: number;
+  score: number;
+  title: string;
+  content: string;
+  url: string;
+  metadata: Record<string, any>;
+  /** Of knowledge. */
+  document_id?: string;
+  collection?: string;
+  chunk_id?: string;
+  heading?: string[];
+  page?: number;
+  range?: [number, number];
+  /** Of tables. */
+  model?: string;
+  record_id?: any;
+  data?: Record<string, any>;
+}
+
 /** One process of `All`, `Any` and `Race`; `timeout` is seconds, 30 if not said otherwise. */
 export interface ProcessRequest {
   process: string;
@@ -751,20 +826,20 @@ export interface MCP {
   Race(requests: MCPRequest[]): (MCPAnswer | null)[];
 }
 
-/** Searches. Not available yet. */
+/** Searches the web, collections of knowledge and tables of the app, as the caller: what they may not see does not exist. A search that fails does not throw: its `error` says why. What is found are references of the turn, cited by `citation_id`. */
 export interface Search {
   /** Searches the web. */
-  Web(query: string, options?: any): any;
-  /** Searches the knowledge base. */
-  KB(query: string, options?: any): any;
-  /** Searches the app's data. */
-  DB(query: string, options?: any): any;
+  Web(query: string, options?: WebSearchOptions): SearchResult;
+  /** Searches collections of knowledge. */
+  KB(query: string, options?: KBSearchOptions): SearchResult;
+  /** Searches tables of the app. */
+  DB(query: string, options?: DBSearchOptions): SearchResult;
   /** Searches at once and waits for all. */
-  All(requests: any[]): any[];
-  /** Searches at once and waits for the first that finds something. */
-  Any(requests: any[]): any[];
-  /** Searches at once and waits for the first that ends. */
-  Race(requests: any[]): any[];
+  All(requests: SearchRequest[]): (SearchResult | null)[];
+  /** Searches at once and waits for the first that finds something; the others are cancelled. */
+  Any(requests: SearchRequest[]): (SearchResult | null)[];
+  /** Searches at once and waits for the first that ends; the others are cancelled. */
+  Race(requests: SearchRequest[]): (SearchResult | null)[];
 }
 
 /** Calls of other agents, each in a context of its own. What goes wrong is in `error`; nothing throws. */
