@@ -47,12 +47,14 @@ impl Turn {
             run: run.index,
             search: Box::new(found.clone()),
         };
+        search::announce(&self.agent_outbox(run), &found.items());
         let noted = self.journal.note(step);
         self.stage_references();
-        search::announce(&self.agent_outbox(run), &found.items());
+        // A turn that goes on from the note tells nobody again.
+        let told = self.output.stream.flush().await;
         // What is searched for again may be found and paid for again.
         let persisted = self.persist().await;
-        if let Err(error) = noted.and(persisted) {
+        if let Err(error) = noted.and(told).and(persisted) {
             let warning = format!("search: it is not kept: {error}");
             self.output.warn(&warning);
         }
