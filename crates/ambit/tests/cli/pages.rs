@@ -101,6 +101,11 @@ fn what_the_page_about_uses_shows_happens() {
 }
 
 #[test]
+fn what_the_page_about_search_shows_happens() {
+    follow("search.md");
+}
+
+#[test]
 fn files_and_commands_are_found_and_nothing_else_may_stand_between() {
     let page = "Text with `code`.\n\n`a/b.ts`\n\n```ts\n1\n\n2\n```\n\n```console\n$ x\ny\n```\n";
     let file = Shown::File {
