@@ -68,6 +68,12 @@ impl ChunkWeight {
         let (positive, negative) = (self.positive as f64, self.negative as f64);
         self.weight * (1.0 + 0.2 * (positive - negative) / (positive + negative + 4.0))
     }
+
+    /// Whether the chunk is not to be found; so it is where the weight is no number.
+    fn hides(&self) -> bool {
+        let factor = self.factor();
+        factor.is_nan() || factor <= 0.0
+    }
 }
 
 /// What of a scope may be found.
@@ -98,7 +104,7 @@ impl SearchScope {
 
     pub(crate) fn filter(&self) -> ScopeFilter {
         let weights = self.weights.iter();
-        let hidden = weights.filter(|(_, weight)| weight.factor() <= 0.0);
+        let hidden = weights.filter(|(_, weight)| weight.hides());
         ScopeFilter {
             allowed: self.allowed.clone(),
             hidden: hidden.map(|(chunk, _)| *chunk).collect(),

@@ -80,7 +80,7 @@ async fn change(random: &mut Random, model: &mut HybridModel, step: usize) {
         9 if model.model.documents.len() > 1 => {
             let chunks = model.chunks();
             let weight = ChunkWeight {
-                weight: [0.0, 0.5, 1.0, 3.0][random.below(4)],
+                weight: [0.0, 0.5, 1.0, 3.0, f64::NAN][random.below(5)],
                 positive: random.below(5) as u64,
                 negative: random.below(5) as u64,
             };
