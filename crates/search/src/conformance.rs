@@ -62,6 +62,7 @@ pub const CASES: &[IndexCase] = cases![
     vectors::g204_vectors_that_are_dropped_are_swept,
     vectors::g205_hidden_vectors_are_found_all_at_once,
     vectors::g205_vectors_of_two_embedding_spaces_never_meet,
+    vectors::g206_a_query_with_a_wrong_vector_is_answered_by_words,
     vectors::collections_reach_what_their_lists_allow,
     vectors::too_many_vectors_are_compared_where_words_are_found,
     vectors::vectors_of_chunks_far_apart_are_found,

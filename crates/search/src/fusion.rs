@@ -28,6 +28,8 @@ pub struct FusedRanking {
     pub chunks: Vec<RankedChunk>,
     /// There were too many vectors: only those of the first chunks by words were compared.
     pub has_partial_vectors: bool,
+    /// Why a query's vector was compared with none; each reason once. Its scopes were searched by words alone.
+    pub refused_vectors: Vec<String>,
 }
 
 /// A chunk, how well it fits from 0 to 1, and why.
@@ -121,7 +123,15 @@ pub(crate) async fn rank_within(
     Ok(FusedRanking {
         chunks: fusion.finish(request.limit),
         has_partial_vectors,
+        refused_vectors: refused_vectors(scopes),
     })
+}
+
+fn refused_vectors(scopes: &[SearchScope]) -> Vec<String> {
+    let queries = scopes.iter().filter_map(|scope| scope.vector.as_ref());
+    let refused = queries.filter_map(|query| query.space.check(&query.vector).err());
+    let reasons: BTreeSet<String> = refused.map(|error| error.to_string()).collect();
+    reasons.into_iter().collect()
 }
 
 /// A list for each embedding space that a scope asks for.

@@ -65,7 +65,8 @@ struct NearestCodes {
     has_vectors: bool,
 }
 
-/// The nearest chunks of the scopes that ask for vectors of this space. `only` names those that are compared, by scopes.
+/// The nearest chunks of the scopes that ask for vectors of this space; a scope whose vector is none of it is left out. `only`
+/// names those that are compared, by scopes.
 pub async fn rank_vectors(
     scopes: &[SearchScope],
     space: &EmbeddingSpace,
@@ -78,7 +79,9 @@ pub async fn rank_vectors(
         let Some((query, set)) = wanted(scope, space) else {
             continue;
         };
-        space.check(&query.vector)?;
+        if space.check(&query.vector).is_err() {
+            continue;
+        }
         let mut filter = scope.filter();
         if let Some(only) = only {
             filter.allowed = AllowedChunks::chosen(only[at].clone());

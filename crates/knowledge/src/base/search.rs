@@ -120,6 +120,9 @@ impl KnowledgeBase {
         if ranking.has_partial_vectors {
             answer.notes.push("vectors: partial".to_owned());
         }
+        let refused = ranking.refused_vectors.iter();
+        let refused = refused.map(|reason| format!("vectors: {reason}"));
+        answer.notes.extend(refused);
         for chunk in first(&collections, &ranking, query.asked.limit)? {
             answer.items.push(self.item(&chunk).await?);
         }

@@ -267,6 +267,26 @@ async fn first(model: &HybridModel) -> Vec<u32> {
     ranking.chunks.iter().map(|it| it.chunk).collect()
 }
 
+pub(super) async fn g206_a_query_with_a_wrong_vector_is_answered_by_words(driver: Arc<dyn Driver>) {
+    let mut model = HybridModel::new(index_of(&driver), 2);
+    let chunks = vec![counts(&["w"]), counts(&["x"])];
+    model.model.add(0, chunks).await;
+    let vectors = vec![vector(0, &[1.0, 0.0]), vector(1, &[1.0, 0.0])];
+    model.embed(vectors).await;
+    let mut query = HybridQuery {
+        words: exact(&["w"]),
+        vector: None,
+        threshold: 0.0,
+    };
+    let by_words = model.ranking(&query, None).await;
+    for wrong in [vec![1.0], vec![f32::NAN, 1.0], vec![0.0, 0.0]] {
+        query.vector = Some(wrong.clone());
+        let answer = model.ranking(&query, None).await;
+        assert_eq!(answer.chunks, by_words.chunks, "{wrong:?}");
+        assert_eq!(answer.refused_vectors.len(), 1, "{wrong:?}");
+    }
+}
+
 pub(super) async fn collections_reach_what_their_lists_allow(driver: Arc<dyn Driver>) {
     let mut with = HybridModel::new(index_of(&driver), 2);
     let space = Space::settings("without");
