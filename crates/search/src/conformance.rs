@@ -46,6 +46,7 @@ pub const CASES: &[IndexCase] = cases![
     erasure::g204_an_index_made_anew_shows_nothing_of_the_one_before,
     merge::a_merge_goes_on_while_others_write,
     merge::a_merge_of_two_nodes_is_done_once,
+    merge::a_lost_page_is_an_error_and_not_tried_for_ever,
     merge::g204_a_merge_brings_nothing_back,
     order::g200_one_ranking_whatever_the_order_of_writes,
     order::g202_what_is_not_allowed_changes_no_score,

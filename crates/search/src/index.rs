@@ -108,6 +108,12 @@ fn page_name(part: u32, start: &PostingPosition) -> String {
     format!("{}{}", page_prefix(part), start.name())
 }
 
+/// What the manifest names is not there, though nobody has changed the index.
+fn is_damaged(space: &Space) -> Error {
+    let reason = "lacks pages that its manifest names; make it anew or restore it";
+    Error::corrupt(format!("the index {space}"), reason)
+}
+
 /// Others have changed the index again and again while it was read.
 fn is_restless(space: &Space) -> Error {
     Error::Conflict {

@@ -5,7 +5,10 @@ use super::index_of;
 use super::model::{IndexModel, Random, counts, exact};
 use crate::index::MergeStep;
 use ambit_storage::Error;
+use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::driver::Driver;
+use ambit_storage::pattern::Pattern;
 use std::sync::Arc;
 
 /// Eight small documents whose merge has begun, and a step of it that is not committed yet.
@@ -41,6 +44,27 @@ pub(super) async fn a_merge_goes_on_while_others_write(driver: Arc<dyn Driver>) 
         model.found(&query, None).await,
         model.expected(&query, None)
     );
+}
+
+pub(super) async fn a_lost_page_is_an_error_and_not_tried_for_ever(driver: Arc<dyn Driver>) {
+    let mut model = IndexModel::new(index_of(&driver));
+    for label in 0..8 {
+        model.add(label, vec![counts(&["w"])]).await;
+    }
+    assert!(model.index.keep_up().await.unwrap());
+    let space = Space::settings("t");
+    let pattern = Pattern::parse("page/1/*");
+    let lost = Batch::of([BatchWrite::Wipe { space, pattern }]);
+    driver.commit(lost).await.unwrap();
+    // One node knows the directory from before, the other does not.
+    let errors = [
+        model.index.keep_up().await.unwrap_err(),
+        index_of(&driver).keep_up().await.unwrap_err(),
+        index_of(&driver).snapshot().await.err().unwrap(),
+    ];
+    for error in errors {
+        assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+    }
 }
 
 pub(super) async fn g204_a_merge_brings_nothing_back(driver: Arc<dyn Driver>) {

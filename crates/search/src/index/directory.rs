@@ -2,7 +2,7 @@
 
 use super::page_cache::PageId;
 use super::vector_directory::VectorDirectory;
-use super::{SearchIndex, StoredManifest, is_restless, page_name, page_prefix};
+use super::{SearchIndex, StoredManifest, is_damaged, is_restless, page_name, page_prefix};
 use crate::manifest::Manifest;
 use crate::page::{PostingPage, PostingPosition};
 use ambit_storage::address::Space;
@@ -174,6 +174,9 @@ impl SearchIndex {
                         .keep_snapshot(&self.space, &snapshot, kept.as_deref());
                 }
                 return Ok(snapshot);
+            }
+            if !is_whole && !snapshot.is_stale && now.version == stored.version {
+                return Err(is_damaged(&self.space));
             }
             // Parts that are the same in the next manifest need not be read again.
             known = Some(snapshot).filter(|_| is_whole);

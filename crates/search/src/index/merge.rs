@@ -2,7 +2,7 @@
 //! the last one puts it in the place of the old ones.
 
 use super::directory::{PartDirectory, TRIES};
-use super::{IndexChange, SearchIndex, is_restless};
+use super::{IndexChange, SearchIndex, is_damaged, is_restless};
 use crate::manifest::{IndexPart, MergeState};
 use crate::page::{PageWriter, Posting, PostingPage, PostingPosition};
 use ambit_storage::{Error, Result};
@@ -44,25 +44,18 @@ impl SearchIndex {
     /// Does one step of what keeps the index small and quick, if something is to be done. A step that meets another change of
     /// the same parts is done again by the next call.
     pub async fn keep_up(&self) -> Result<bool> {
-        match self.upkeep_step().await {
-            Err(Error::Conflict { .. }) => Ok(true),
+        let change = match self.change().await {
+            Err(Error::Conflict { .. }) => return Ok(true),
+            change => change?,
+        };
+        let version = change.before.version;
+        match change.upkeep_step().await {
+            // Where nobody has changed it, the next call would end alike.
+            Err(Error::Conflict { .. }) => match self.stored_manifest().await?.version == version {
+                true => Err(is_damaged(&self.space)),
+                false => Ok(true),
+            },
             done => done,
-        }
-    }
-
-    async fn upkeep_step(&self) -> Result<bool> {
-        let mut change = self.change().await?;
-        if change.sweep_obsolete().await? {
-            return change.commit().await.map(|()| true);
-        }
-        if change.manifest.merge.is_some() {
-            let step = change.merge_step().await?;
-            return step.commit().await.map(|()| true);
-        }
-        // A commit of its own gives the new part its number, which writers then leave alone.
-        match change.manifest.begin_merge() {
-            true => change.commit().await.map(|()| true),
-            false => Ok(false),
         }
     }
 
@@ -91,6 +84,21 @@ impl SearchIndex {
 }
 
 impl IndexChange {
+    async fn upkeep_step(mut self) -> Result<bool> {
+        if self.sweep_obsolete().await? {
+            return self.commit().await.map(|()| true);
+        }
+        if self.manifest.merge.is_some() {
+            let step = self.merge_step().await?;
+            return step.commit().await.map(|()| true);
+        }
+        // A commit of its own gives the new part its number, which writers then leave alone.
+        match self.manifest.begin_merge() {
+            true => self.commit().await.map(|()| true),
+            false => Ok(false),
+        }
+    }
+
     /// Makes the next pages of the part that is being made.
     pub(crate) async fn merge_step(mut self) -> Result<MergeStep> {
         let Some(merge) = self.manifest.merge.clone() else {
