@@ -61,7 +61,7 @@ impl WorkPlace<'_> {
         let mut change = index.change().await?;
         change.hide(range);
         let mut hiding = change.batch()?;
-        hiding.checks.push(self.lease.check());
+        hiding.checks.extend([task.check(), self.lease.check()]);
         self.base.driver().commit(hiding).await?;
         let terms = self.terms_of(range, version).await?;
         let deletions = range

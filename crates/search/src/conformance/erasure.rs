@@ -127,6 +127,25 @@ pub(super) async fn g204_erasing_again_takes_nothing_of_others(driver: Arc<dyn D
     );
 }
 
+pub(super) async fn g204_erased_chunks_that_are_hidden_again_are_named(driver: Arc<dyn Driver>) {
+    let mut model = IndexModel::new(index_of(&driver));
+    model.add(0, canary()).await;
+    model.add(1, canary()).await;
+    let document = model.documents.remove(&0).unwrap();
+    let erasure = document.erasure();
+    model.hide(&document).await;
+    model
+        .index
+        .erase(&erasure, &Batch::default())
+        .await
+        .unwrap();
+    model.hide(&document).await;
+    let again = model.index.erase(&erasure, &Batch::default()).await;
+    assert!(matches!(again, Err(Error::Corrupt { .. })), "{again:?}");
+    let totals = model.index.snapshot().await.unwrap().manifest.totals;
+    assert_eq!(totals.chunks, 2);
+}
+
 pub(super) async fn g204_what_stands_beside_an_erasure_keeps_its_conditions(
     driver: Arc<dyn Driver>,
 ) {

@@ -107,7 +107,7 @@ impl IndexChange {
         self.manifest.hidden.retain(|hidden| hidden != range);
     }
 
-    /// Lets chunks be found no more.
+    /// Lets chunks be found no more. The batch must hold under the condition that they are not erased meanwhile, as for vectors.
     pub fn hide(&mut self, range: &ChunkRange) {
         self.show(range);
         self.manifest.hidden.push(*range);

@@ -69,7 +69,13 @@ impl IndexChange {
         }
         is_last = is_last && self.erase_vectors(&erasure.range.numbers()).await?;
         if is_last {
-            self.forget(&erasure.range);
+            let forgotten = self.forget(&erasure.range);
+            forgotten.ok_or_else(|| {
+                let what = format!("the index {}", self.index.space);
+                let chunks = erasure.range.numbers();
+                let reason = format!("chunks {chunks:?} were erased before and hidden again");
+                Error::corrupt(what, reason)
+            })?;
         }
         let driver = self.index.driver.clone();
         let mut batch = self.batch()?;
@@ -167,17 +173,20 @@ impl IndexChange {
         Ok(())
     }
 
-    /// The chunks are erased: what they counted for goes.
-    fn forget(&mut self, range: &ChunkRange) {
+    /// The chunks are erased: what they counted for goes. `None` where that is more than there is.
+    fn forget(&mut self, range: &ChunkRange) -> Option<()> {
         self.show(range);
         let manifest = &mut self.manifest;
-        manifest.totals = manifest.totals.minus(range.totals);
-        let numbers = range.numbers();
+        let (numbers, mut left) = (range.numbers(), range.totals.chunks);
         for part in &mut manifest.parts {
             let (first, end) = (part.first.max(numbers.start), part.end.min(numbers.end));
-            part.chunks -= end.saturating_sub(first);
+            let erased = end.saturating_sub(first);
+            part.chunks = part.chunks.checked_sub(erased)?;
+            left = left.checked_sub(erased)?;
         }
+        manifest.totals = manifest.totals.minus(range.totals);
         manifest.drop_empty_parts();
+        (left == 0).then_some(())
     }
 
     /// Deletes values that are in no use any more; false where there are none.
