@@ -183,6 +183,9 @@ impl SearchIndex {
             for source in &mut *sources {
                 while let Some(run) = source.terms.pop_front_if(|run| run.term == term) {
                     writer.add(&run.term, run.postings);
+                    if writer.full_pages() >= STEP {
+                        return Ok(false);
+                    }
                     // The term may go on on the next page.
                     source.fill(self).await?;
                 }
@@ -246,4 +249,39 @@ fn runs(page: &PostingPage) -> VecDeque<TermRun> {
         });
     }
     runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::STEP;
+    use crate::index::{PageCache, SearchIndex};
+    use crate::terms::TermCounts;
+    use ambit_storage::address::Space;
+    use ambit_storage::driver::DriverOptions;
+    use ambit_storage::driver::memory::MemoryDriver;
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn a_step_ends_in_the_midst_of_a_frequent_term() {
+        let driver = Arc::new(MemoryDriver::new(DriverOptions::default()));
+        let cache = PageCache::new(1 << 20);
+        let index = SearchIndex::new(driver, Space::settings("t"), cache);
+        // Counts that take many bytes, so that few chunks fill a page.
+        let chunk = TermCounts::from([("the".to_owned(), 1 << 30)]);
+        let parts = vec![chunk; 9_000];
+        for _ in 0..8 {
+            let mut change = index.change().await.unwrap();
+            change.add(&parts, false).unwrap();
+            change.commit().await.unwrap();
+        }
+        assert!(index.keep_up().await.unwrap());
+        let (mut steps, mut pages) = (0, 0);
+        while let Some(merge) = &index.snapshot().await.unwrap().manifest.merge {
+            assert!(merge.pages - pages <= STEP as u32 + 2, "{merge:?}");
+            pages = merge.pages;
+            index.keep_up().await.unwrap();
+            steps += 1;
+        }
+        assert!(steps > 1);
+    }
 }
