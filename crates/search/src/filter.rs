@@ -7,6 +7,8 @@ use std::cmp::Ordering;
 const CONDITIONS: usize = 32;
 /// Paths into metadata go no deeper.
 const DEPTH: usize = 8;
+/// Longer lists of values are refused.
+const VALUES: usize = 1_000;
 const OPERATORS: &str = "$eq, $ne, $gt, $gte, $lt, $lte, $in or $exists";
 
 /// What metadata must be like. All conditions must hold; without any, everything matches.
@@ -28,8 +30,8 @@ pub struct InvalidFilter {
 /// What one field must be like.
 #[derive(Clone, Debug, PartialEq)]
 struct FilterCondition {
-    /// The keys that lead to the field.
-    path: Vec<String>,
+    /// The keys that lead to the field, with dots between them, or one key that has the dots.
+    path: String,
     test: FieldTest,
 }
 
@@ -52,9 +54,9 @@ impl MetadataFilter {
         };
         let mut conditions = Vec::new();
         for (name, wanted) in fields {
-            let path = parse_path(name)?;
+            check_path(name)?;
             for test in parse_tests(name, wanted)? {
-                let path = path.clone();
+                let path = name.clone();
                 conditions.push(FilterCondition { path, test });
             }
             if conditions.len() > CONDITIONS {
@@ -77,9 +79,11 @@ impl MetadataFilter {
     }
 }
 
-fn field<'a>(metadata: &'a Value, path: &[String]) -> Option<&'a Value> {
-    let mut keys = path.iter();
-    keys.try_fold(metadata, |value, key| value.as_object()?.get(key))
+/// The field whose key is the whole path, else the one that its keys lead to.
+fn field<'a>(metadata: &'a Value, path: &str) -> Option<&'a Value> {
+    let mut keys = path.split('.');
+    let whole = metadata.get(path);
+    whole.or_else(|| keys.try_fold(metadata, |value, key| value.as_object()?.get(key)))
 }
 
 impl FieldTest {
@@ -125,20 +129,33 @@ fn order(one: &Value, other: &Value) -> Option<Ordering> {
 fn number_order(one: &Number, other: &Number) -> Option<Ordering> {
     match (one.as_i128(), other.as_i128()) {
         (Some(one), Some(other)) => Some(one.cmp(&other)),
-        _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
+        (Some(one), None) => whole_order(one, other.as_f64()?),
+        (None, Some(other)) => whole_order(other, one.as_f64()?).map(Ordering::reverse),
+        (None, None) => one.as_f64()?.partial_cmp(&other.as_f64()?),
     }
 }
 
-fn parse_path(name: &str) -> Result<Vec<String>, InvalidFilter> {
-    let path: Vec<String> = name.split('.').map(str::to_owned).collect();
-    if path.iter().any(String::is_empty) {
+/// A whole number and one that may be none; large ones as exactly as small ones.
+fn whole_order(one: i128, other: f64) -> Option<Ordering> {
+    let whole = one.cmp(&(other.trunc() as i128));
+    let rest = 0.0_f64.partial_cmp(&other.fract())?;
+    Some(whole.then(rest))
+}
+
+fn check_path(name: &str) -> Result<(), InvalidFilter> {
+    if name.starts_with('$') {
+        let reason = "is no path; all conditions must hold, and operators stand behind a path";
+        return Err(invalid(name, reason));
+    }
+    if name.split('.').any(str::is_empty) {
         return Err(invalid(name, "must be keys with single dots between them"));
     }
-    if path.len() > DEPTH {
-        let reason = format!("goes {} keys deep, at most {DEPTH} are read", path.len());
+    let depth = name.split('.').count();
+    if depth > DEPTH {
+        let reason = format!("goes {depth} keys deep, at most {DEPTH} are read");
         return Err(invalid(name, &reason));
     }
-    Ok(path)
+    Ok(())
 }
 
 fn parse_tests(name: &str, wanted: &Value) -> Result<Vec<FieldTest>, InvalidFilter> {
@@ -186,6 +203,10 @@ fn parse_operator(path: &str, operator: &str, value: &Value) -> Result<FieldTest
 }
 
 fn plain_values(path: &str, values: &[Value]) -> Result<Vec<Value>, InvalidFilter> {
+    if values.len() > VALUES {
+        let reason = format!("has {} values, at most {VALUES} are read", values.len());
+        return Err(invalid(path, &reason));
+    }
     let values = values.iter().enumerate();
     values
         .map(|(at, value)| plain(&format!("{path}[{at}]"), value))

@@ -68,6 +68,26 @@ fn large_whole_numbers_are_not_rounded() {
     let metadata = json!({"n": u64::MAX});
     assert!(matches(&json!({"n": {"$gt": u64::MAX - 1}}), &metadata));
     assert!(!matches(&json!({"n": u64::MAX - 1}), &metadata));
+    let metadata = json!({"n": 9_007_199_254_740_993_u64, "half": 2.5});
+    assert!(matches(
+        &json!({"n": {"$gt": 9_007_199_254_740_992.0}}),
+        &metadata
+    ));
+    assert!(!matches(&json!({"n": 9_007_199_254_740_992.0}), &metadata));
+    assert!(matches(
+        &json!({"n": {"$gt": -1e300, "$lt": 1e300}}),
+        &metadata
+    ));
+    assert!(matches(&json!({"half": {"$gt": 2, "$lt": 3}}), &metadata));
+    let metadata = json!({"n": -2.5});
+    assert!(matches(&json!({"n": {"$gt": -3, "$lt": -2}}), &metadata));
+}
+
+#[test]
+fn a_key_with_dots_comes_before_the_keys_that_it_could_mean() {
+    let metadata = json!({"a.b": 1, "a": {"b": 2, "c": 3}});
+    assert!(matches(&json!({"a.b": 1, "a.c": 3}), &metadata));
+    assert!(!matches(&json!({"a.b": 2}), &metadata));
 }
 
 #[test]
@@ -80,6 +100,10 @@ fn a_filter_that_cannot_be_read_names_the_path() {
         (json!({"a": {"b": 1}}), "a.b"),
         (json!({"a": {}}), "a"),
         (json!({"a..b": 1}), "a..b"),
+        (json!({"$or": [1]}), "$or"),
+        (json!({"$gt": 1}), "$gt"),
+        (json!({"a": vec![1; 1001]}), "a"),
+        (json!({"a": {"$in": vec![1; 1001]}}), "a.$in"),
         (json!({"a.b.c.d.e.f.g.h.i": 1}), "a.b.c.d.e.f.g.h.i"),
         (json!({"a": [1, [2]]}), "a[1]"),
         (json!({"a": {"$in": 1}}), "a.$in"),
@@ -94,4 +118,5 @@ fn a_filter_that_cannot_be_read_names_the_path() {
         assert!(refused.to_string().contains(path), "{refused}");
     }
     assert!(MetadataFilter::parse(&json!({"a.b.c.d.e.f.g.h": 1})).is_ok());
+    assert!(MetadataFilter::parse(&json!({"a": vec![1; 1000]})).is_ok());
 }
