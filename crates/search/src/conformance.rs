@@ -67,6 +67,7 @@ pub const CASES: &[IndexCase] = cases![
     vectors::g206_a_query_with_a_wrong_vector_is_answered_by_words,
     vectors::collections_reach_what_their_lists_allow,
     vectors::too_many_vectors_are_compared_where_words_are_found,
+    vectors::g202_vectors_that_are_not_allowed_are_not_too_many,
     vectors::vectors_of_chunks_far_apart_are_found,
 ];
 

@@ -1,8 +1,7 @@
 //! One ranking of what words and vectors find: Reciprocal Rank Fusion, then what people and apps think of the chunks.
 
-use crate::manifest::ChunkTotals;
 use crate::ranking::{ScoredChunk, SearchScope, WordRanking, rank_words};
-use crate::similarity::{NearestOptions, VectorRanking, rank_vectors};
+use crate::similarity::{NearestOptions, VectorRanking, has_more_vectors, rank_vectors};
 use crate::vectors::EmbeddingSpace;
 use ambit_storage::Result;
 use serde::{Deserialize, Serialize};
@@ -77,7 +76,7 @@ pub struct VectorRank {
 /// Up to which number all vectors are compared, and what is done above it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VectorLimits {
-    /// So many chunks may have vectors.
+    /// So many allowed chunks may have vectors.
     pub chunks: u32,
     /// Where they are more, the vectors of so many are compared, the first by words.
     pub by_words: usize,
@@ -104,7 +103,7 @@ pub(crate) async fn rank_within(
         limit,
         threshold: request.threshold,
     };
-    let has_partial_vectors = has_too_many(scopes, limits.chunks);
+    let has_partial_vectors = has_more_vectors(scopes, limits.chunks).await?;
     let (words, vectors) = if has_partial_vectors {
         let words = rank_words(scopes, limit.max(limits.by_words)).await?;
         let only = by_scopes(first_of(&words.chunks, limits.by_words), scopes.len());
@@ -147,18 +146,6 @@ async fn rank_spaces(
         rankings.push(rank_vectors(scopes, space, options, only).await?);
     }
     Ok(rankings)
-}
-
-fn has_too_many(scopes: &[SearchScope], most: u32) -> bool {
-    let with_vectors = scopes.iter().filter(|scope| {
-        let query = scope.vector.as_ref();
-        query.is_some_and(|query| scope.snapshot.vector_set(&query.space).is_some())
-    });
-    let totals = with_vectors.map(|scope| scope.allowed.totals);
-    totals
-        .fold(ChunkTotals::default(), ChunkTotals::plus)
-        .chunks
-        > most
 }
 
 /// Those of a list whose rank is not above a limit.

@@ -107,6 +107,58 @@ pub async fn rank_vectors(
     })
 }
 
+/// Whether more vectors of allowed chunks are to be compared than so many. Vectors of other chunks count for nothing.
+pub(crate) async fn has_more_vectors(scopes: &[SearchScope], most: u32) -> Result<bool> {
+    let wanted = scopes.iter().filter_map(|scope| {
+        let query = scope.vector.as_ref()?;
+        query.space.check(&query.vector).ok()?;
+        Some((scope, wanted(scope, &query.space)?.1))
+    });
+    let wanted: Vec<(&SearchScope, &VectorSet)> = wanted.collect();
+    let chunks = wanted.iter().map(|(scope, _)| scope.allowed.totals.chunks);
+    if chunks.map(u64::from).sum::<u64>() <= u64::from(most) {
+        return Ok(false);
+    }
+    let mut count = 0;
+    for (scope, set) in wanted {
+        let places = allowed_pages(&scope.snapshot, set, &scope.allowed);
+        let pages = places
+            .into_iter()
+            .map(|place| scope.index.numbered_page(place, set));
+        let mut pages = stream::iter(pages).buffered(AT_ONCE);
+        let mut allowed = scope.allowed.cursor();
+        while let Some(NumberedPage { first, page }) = pages.try_next().await? {
+            let chunks = page.places().iter().map(|place| first + u32::from(*place));
+            count += chunks.filter(|chunk| allowed.has(*chunk)).count();
+            if count > most as usize {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The pages of a set on which allowed chunks may have vectors.
+fn allowed_pages(
+    snapshot: &IndexSnapshot,
+    set: &VectorSet,
+    allowed: &AllowedChunks,
+) -> Vec<CodePagePlace> {
+    let is_allowed = |place: &CodePagePlace| {
+        let first = place.key.first();
+        allowed.meets(&(first..first.saturating_add(PAGE)))
+    };
+    snapshot.code_pages(set.id).filter(is_allowed).collect()
+}
+
+impl SearchIndex {
+    async fn numbered_page(&self, place: CodePagePlace, set: &VectorSet) -> Result<NumberedPage> {
+        let page = self.code_page(place, set.space.dimension).await?;
+        let first = place.key.first();
+        Ok(NumberedPage { first, page })
+    }
+}
+
 /// What a scope looks for in a space, and the vectors that it has there.
 fn wanted<'a>(
     scope: &'a SearchScope,
@@ -146,15 +198,7 @@ async fn by_vector(
 impl ScopeComparison<'_> {
     /// True where an allowed chunk has a vector.
     async fn run(&self, snapshot: &IndexSnapshot, best: &mut BestChunks) -> Result<bool> {
-        let allowed = &self.work.filter.allowed;
-        let is_allowed = |place: &CodePagePlace| {
-            let first = place.key.first();
-            allowed.meets(&(first..first.saturating_add(PAGE)))
-        };
-        let places: Vec<CodePagePlace> = snapshot
-            .code_pages(self.set.id)
-            .filter(is_allowed)
-            .collect();
+        let places = allowed_pages(snapshot, self.set, &self.work.filter.allowed);
         let pieces = places.chunks(PIECE).map(<[_]>::to_vec);
         let pieces = pieces.map(|piece| self.compare(piece));
         let mut pieces = stream::iter(pieces).buffered(PIECES);
@@ -170,7 +214,8 @@ impl ScopeComparison<'_> {
 
     async fn compare(&self, places: Vec<CodePagePlace>) -> Result<NearestCodes> {
         let is_whole = places.len() == PIECE;
-        let pages = places.into_iter().map(|place| self.page(place));
+        let pages = places.into_iter();
+        let pages = pages.map(|place| self.index.numbered_page(place, self.set));
         let pages = stream::iter(pages).buffered(AT_ONCE);
         let pages: Vec<NumberedPage> = pages.try_collect().await?;
         let work = self.work.clone();
@@ -181,13 +226,6 @@ impl ScopeComparison<'_> {
         nearest
             .await
             .map_err(|error| Error::internal(format!("a comparison ended early: {error}")))
-    }
-
-    async fn page(&self, place: CodePagePlace) -> Result<NumberedPage> {
-        let dimension = self.set.space.dimension;
-        let page = self.index.code_page(place, dimension).await?;
-        let first = place.key.first();
-        Ok(NumberedPage { first, page })
     }
 }
 

@@ -358,6 +358,28 @@ pub(super) async fn too_many_vectors_are_compared_where_words_are_found(driver: 
     }
 }
 
+pub(super) async fn g202_vectors_that_are_not_allowed_are_not_too_many(driver: Arc<dyn Driver>) {
+    let mut model = HybridModel::new(index_of(&driver), 2);
+    model.model.add(0, vec![counts(&["w"]); 3]).await;
+    model.model.add(1, vec![counts(&["w"]); 3]).await;
+    let theirs = (3..6).map(|chunk| vector(chunk, &[1.0, 0.0])).collect();
+    let labels = BTreeSet::from([0]);
+    let limits = VectorLimits {
+        chunks: 1,
+        by_words: 1,
+    };
+    let (limit, threshold) = (LIMIT, 0.0);
+    let request = RankRequest { limit, threshold };
+    // Three chunks are allowed; none, one and two of them have a vector.
+    let ours = |chunk: u32| vec![vector(chunk, &[0.0, 1.0])];
+    for (vectors, is_partial) in [(theirs, false), (ours(0), false), (ours(1), true)] {
+        model.embed(vectors).await;
+        let scope = model.scope(&nearest_to(&[1.0, 0.0]), Some(&labels)).await;
+        let ranking = rank_within(&[scope], &request, limits).await.unwrap();
+        assert_eq!(ranking.has_partial_vectors, is_partial);
+    }
+}
+
 pub(super) async fn vectors_of_chunks_far_apart_are_found(driver: Arc<dyn Driver>) {
     let mut model = HybridModel::new(index_of(&driver), 2);
     model.model.add(0, vec![counts(&["w"]); 40_000]).await;
