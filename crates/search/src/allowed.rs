@@ -38,8 +38,8 @@ impl AllowedChunks {
 
     /// Those of these ranges, which are apart from each other, but for what is hidden.
     pub fn of(manifest: &Manifest, mut allowed: Vec<ChunkRange>) -> Self {
-        let hidden = &manifest.hidden;
-        allowed.retain(|range| !hidden.iter().any(|hidden| hidden.meets(range)));
+        let shown = Self::all(manifest);
+        allowed.retain(|range| shown.covers(&range.numbers()));
         allowed.sort_by_key(|range| range.first);
         allowed.dedup();
         let mut ranges: Vec<Range<u32>> = Vec::new();
@@ -69,9 +69,20 @@ impl AllowedChunks {
 
     /// Whether any of these numbers is in it.
     pub(crate) fn meets(&self, numbers: &Range<u32>) -> bool {
-        let passed = self.ranges.partition_point(|it| it.end <= numbers.start);
-        let next = self.ranges.get(passed);
+        let next = self.range_from(numbers.start);
         next.is_some_and(|range| range.start < numbers.end)
+    }
+
+    /// Whether all of these numbers are in it.
+    fn covers(&self, numbers: &Range<u32>) -> bool {
+        let next = self.range_from(numbers.start);
+        next.is_some_and(|range| range.start <= numbers.start && numbers.end <= range.end)
+    }
+
+    /// The first range that does not end before a number.
+    fn range_from(&self, number: u32) -> Option<&Range<u32>> {
+        let passed = self.ranges.partition_point(|it| it.end <= number);
+        self.ranges.get(passed)
     }
 
     /// Whether every number is in it.
@@ -97,5 +108,27 @@ impl AllowedCursor<'_> {
         self.ranges
             .first()
             .is_some_and(|range| range.start <= chunk)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(first: u32, chunks: u32) -> ChunkRange {
+        let length = u64::from(chunks);
+        let totals = ChunkTotals { chunks, length };
+        ChunkRange { first, totals }
+    }
+
+    #[test]
+    fn ranges_that_meet_a_hidden_one_are_left_out() {
+        let mut manifest = Manifest::new(1);
+        manifest.hidden = vec![range(20, 5), range(10, 5), range(12, 3)];
+        let ranges = [(30, 2), (20, 1), (15, 5), (8, 3), (5, 3), (0, 5), (24, 6)];
+        let ranges = ranges.map(|(first, chunks)| range(first, chunks));
+        let allowed = AllowedChunks::of(&manifest, ranges.to_vec());
+        assert_eq!(allowed.ranges, [0..8, 15..20, 30..32]);
+        assert_eq!(allowed.totals.chunks, 15);
     }
 }

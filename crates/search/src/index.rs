@@ -20,6 +20,7 @@ use crate::manifest::Manifest;
 use crate::page::{PostingPage, PostingPosition};
 use crate::terms::TERMS_VERSION;
 use ambit_storage::address::{Space, ValueKey};
+use ambit_storage::batch::ValueEntry;
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::{Error, Result};
 use directory::PartDirectory;
@@ -45,6 +46,23 @@ struct StoredManifest {
     is_stale: bool,
 }
 
+impl StoredManifest {
+    fn of(entry: Option<ValueEntry>) -> Result<Self> {
+        Ok(match entry {
+            Some(entry) => Self {
+                manifest: entry.value.to()?,
+                version: Some(entry.version),
+                is_stale: entry.stale_possible,
+            },
+            None => Self {
+                manifest: Manifest::new(TERMS_VERSION),
+                version: None,
+                is_stale: false,
+            },
+        })
+    }
+}
+
 impl SearchIndex {
     /// The index of a space, whose pages are kept in memory as far as they fit.
     pub fn new(driver: Arc<dyn Driver>, space: Space, cache: Arc<PageCache>) -> Self {
@@ -56,20 +74,13 @@ impl SearchIndex {
     }
 
     async fn stored_manifest(&self) -> Result<StoredManifest> {
+        StoredManifest::of(self.manifest_entry().await?)
+    }
+
+    /// For `StoredManifest::of`, which parses all of it; its version alone costs less.
+    async fn manifest_entry(&self) -> Result<Option<ValueEntry>> {
         let key = self.space.key(MANIFEST);
-        let stored = self.driver.get(&key, ValuePart::Whole).await?;
-        Ok(match stored {
-            Some(entry) => StoredManifest {
-                manifest: entry.value.to()?,
-                version: Some(entry.version),
-                is_stale: entry.stale_possible,
-            },
-            None => StoredManifest {
-                manifest: Manifest::new(TERMS_VERSION),
-                version: None,
-                is_stale: false,
-            },
-        })
+        self.driver.get(&key, ValuePart::Whole).await
     }
 
     fn page_key(&self, part: u32, start: &PostingPosition) -> ValueKey {

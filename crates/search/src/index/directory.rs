@@ -157,10 +157,12 @@ impl SearchIndex {
     /// The index as it is now.
     pub async fn snapshot(&self) -> Result<Arc<IndexSnapshot>> {
         let kept = self.cache.snapshot(&self.space);
-        let mut stored = self.stored_manifest().await?;
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.version == stored.version) {
+        let entry = self.manifest_entry().await?;
+        let version = entry.as_ref().map(|entry| entry.version);
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.version == version) {
             return Ok(kept.clone());
         }
+        let mut stored = StoredManifest::of(entry)?;
         let mut known = kept.clone();
         for _ in 0..TRIES {
             let read = self.read_directories(&stored, known.as_deref()).await?;
