@@ -12,6 +12,7 @@ pub use change::IndexChange;
 pub use directory::{IndexSnapshot, PagePosition};
 #[cfg(feature = "conformance")]
 pub(crate) use merge::MergeStep;
+pub(crate) use page_cache::CachedPage;
 pub use page_cache::PageCache;
 pub use removal::ChunkErasure;
 pub(crate) use vector_directory::CodePagePlace;
@@ -24,7 +25,7 @@ use ambit_storage::batch::ValueEntry;
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::{Error, Result};
 use directory::PartDirectory;
-use page_cache::{CachedPage, PageId};
+use page_cache::PageId;
 use std::sync::Arc;
 
 /// The name of the manifest.
@@ -105,7 +106,8 @@ impl SearchIndex {
         };
         let page = Arc::new(PostingPage::of(&entry.value)?);
         let cached = CachedPage::Postings(page.clone());
-        self.cache.keep_page(id, cached);
+        let has_it = |kept: &IndexSnapshot| kept.has_page(directory.part, place);
+        self.cache.keep_page(id, cached, has_it);
         Ok(Some(page))
     }
 }

@@ -3,7 +3,7 @@
 use super::index_of;
 use super::model::{IndexModel, Random, counts, exact};
 use crate::allowed::AllowedChunks;
-use crate::index::SearchIndex;
+use crate::index::{CachedPage, PageCache, SearchIndex};
 use crate::ranking::{SearchScope, rank_words};
 use crate::terms::TermCounts;
 use ambit_storage::address::Space;
@@ -144,6 +144,42 @@ pub(super) async fn g204_erased_chunks_that_are_hidden_again_are_named(driver: A
     assert!(matches!(again, Err(Error::Corrupt { .. })), "{again:?}");
     let totals = model.index.snapshot().await.unwrap().manifest.totals;
     assert_eq!(totals.chunks, 2);
+}
+
+/// Whether a term with this in it is in memory.
+fn is_cached(cache: &PageCache, text: &str) -> bool {
+    let has_it = |page: CachedPage| {
+        let CachedPage::Postings(page) = page else {
+            return false;
+        };
+        let mut terms = page.terms();
+        std::iter::from_fn(|| terms.next_term().map(|(term, _)| term.contains(text))).any(|it| it)
+    };
+    cache.pages().into_iter().any(has_it)
+}
+
+pub(super) async fn g204_what_is_in_memory_is_erased_too(driver: Arc<dyn Driver>) {
+    let (cache, space) = (PageCache::new(64 << 20), Space::settings("t"));
+    let mut model = IndexModel::new(SearchIndex::new(driver, space.clone(), cache.clone()));
+    // So many terms that a merge takes several steps, and those of the canary are on all pages.
+    for label in 0..8 {
+        let name = if label == 0 { "canary" } else { "other" };
+        let term = |at: usize| (format!("{at:04}-{name}-{label}"), 1);
+        model.add(label, vec![(0..10_000).map(term).collect()]).await;
+    }
+    for _ in 0..3 {
+        assert!(model.index.keep_up().await.unwrap());
+    }
+    let before = model.index.snapshot().await.unwrap();
+    assert!(before.manifest.merge.is_some() && is_cached(&cache, "canary"));
+    model.remove(0).await;
+    assert!(!is_cached(&cache, "canary") && is_cached(&cache, "other"));
+    // Somebody who has read it before comes late.
+    cache.keep_snapshot(&space, &before);
+    let found = found_by(&model.index, "0000-canary-0").await;
+    assert!(found == 0 && !is_cached(&cache, "canary"));
+    let now = cache.snapshot(&space).unwrap();
+    assert!(now.manifest.hidden.is_empty() && now.manifest.totals.chunks == 7);
 }
 
 pub(super) async fn g204_what_stands_beside_an_erasure_keeps_its_conditions(

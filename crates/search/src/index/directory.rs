@@ -59,6 +59,20 @@ impl IndexSnapshot {
         self.version.is_some()
     }
 
+    /// Whether it comes after another one of the same index.
+    pub(super) fn is_behind(&self, other: &Self) -> bool {
+        self.manifest.incarnation == other.manifest.incarnation && self.version > other.version
+    }
+
+    /// Whether it has a page of a part as it is there.
+    pub(super) fn has_page(&self, part: u32, page: &PagePlace) -> bool {
+        let directory = self.directories.iter().find(|it| it.part == part);
+        directory.is_some_and(|it| {
+            let at = it.pages.binary_search_by(|it| it.start.cmp(&page.start));
+            at.is_ok_and(|at| it.pages[at].version == page.version)
+        })
+    }
+
     /// Whether each part has the pages that the manifest says.
     fn is_whole(&self) -> bool {
         let mut parts = self.manifest.parts.iter().zip(&self.directories);
@@ -163,7 +177,7 @@ impl SearchIndex {
             return Ok(kept.clone());
         }
         let mut stored = StoredManifest::of(entry)?;
-        let mut known = kept.clone();
+        let mut known = kept;
         for _ in 0..TRIES {
             let read = self.read_directories(&stored, known.as_deref()).await?;
             // What was read belongs to the manifest if that is still the same.
@@ -172,8 +186,7 @@ impl SearchIndex {
             let snapshot = Arc::new(read);
             if is_whole && now.version == stored.version {
                 if !snapshot.is_stale {
-                    self.cache
-                        .keep_snapshot(&self.space, &snapshot, kept.as_deref());
+                    self.cache.keep_snapshot(&self.space, &snapshot);
                 }
                 return Ok(snapshot);
             }

@@ -4,6 +4,7 @@ use super::IndexSnapshot;
 use crate::page::PostingPage;
 use crate::vectors::CodePage;
 use ambit_storage::address::Space;
+use parking_lot::Mutex;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
 use std::hash::RandomState;
@@ -16,6 +17,8 @@ const OVERHEAD: u64 = 256;
 pub struct PageCache {
     pages: Cache<PageId, CachedPage, PageWeight>,
     snapshots: Cache<Space, Arc<IndexSnapshot>, SnapshotWeight>,
+    /// Held while one snapshot takes the place of another.
+    replacing: Mutex<()>,
 }
 
 /// A page as it was at one time.
@@ -89,6 +92,7 @@ impl PageCache {
         Arc::new(Self {
             pages: Cache::with_weighter(items(pages, 4096), pages, PageWeight),
             snapshots: snapshot_cache(snapshots),
+            replacing: Mutex::default(),
         })
     }
 
@@ -96,8 +100,18 @@ impl PageCache {
         self.pages.get(id)
     }
 
-    pub(crate) fn keep_page(&self, id: PageId, page: CachedPage) {
-        self.pages.insert(id, page);
+    /// Keeps a page, unless the newest snapshot does not have it: what was erased meanwhile does not come back.
+    pub(crate) fn keep_page(
+        &self,
+        id: PageId,
+        page: CachedPage,
+        has_it: impl Fn(&IndexSnapshot) -> bool,
+    ) {
+        self.pages.insert(id.clone(), page);
+        // Behind the insertion: a snapshot that comes later forgets the page itself.
+        if !self.snapshot(&id.space).is_some_and(|kept| has_it(&kept)) {
+            self.pages.remove(&id);
+        }
     }
 
     pub(crate) fn snapshot(&self, space: &Space) -> Option<Arc<IndexSnapshot>> {
@@ -105,18 +119,36 @@ impl PageCache {
     }
 
     /// Keeps a snapshot in the place of an older one, and forgets the pages that it has no more.
-    pub(crate) fn keep_snapshot(
-        &self,
-        space: &Space,
-        snapshot: &Arc<IndexSnapshot>,
-        older: Option<&IndexSnapshot>,
-    ) {
-        self.snapshots.insert(space.clone(), snapshot.clone());
-        let Some(older) = older else {
+    pub(crate) fn keep_snapshot(&self, space: &Space, snapshot: &Arc<IndexSnapshot>) {
+        let replacing = self.replacing.lock();
+        let older = self.snapshots.get(space);
+        if older.as_ref().is_some_and(|kept| kept.is_behind(snapshot)) {
             return;
+        }
+        self.snapshots.insert(space.clone(), snapshot.clone());
+        drop(replacing);
+        let Some(older) = older else {
+            // Pages may have outlived their snapshot.
+            return self.forget_pages(space);
         };
         for page in older.pages_gone_in(snapshot, space) {
             self.pages.remove(&page);
         }
+    }
+
+    /// Forgets all of an index.
+    pub(crate) fn forget(&self, space: &Space) {
+        self.snapshots.remove(space);
+        self.forget_pages(space);
+    }
+
+    fn forget_pages(&self, space: &Space) {
+        self.pages.retain(|id, _| id.space != *space);
+    }
+
+    /// All pages that are in memory.
+    #[cfg(feature = "conformance")]
+    pub(crate) fn pages(&self) -> Vec<CachedPage> {
+        self.pages.iter().map(|(_, page)| page).collect()
     }
 }

@@ -49,7 +49,10 @@ impl SearchIndex {
             }
         }
         // So that what is kept in memory forgets them too.
-        self.snapshot().await.map(drop)
+        if !self.snapshot().await.is_ok_and(|now| !now.is_stale) {
+            self.cache.forget(&self.space);
+        }
+        Ok(())
     }
 }
 

@@ -183,7 +183,12 @@ impl SearchIndex {
         let stored = stored.filter(|entry| entry.version == place.version);
         let entry = stored.ok_or_else(|| is_restless(&self.space))?;
         let page = Arc::new(CodePage::of(&entry.value, dimension)?);
-        self.cache.keep_page(id, CachedPage::Codes(page.clone()));
+        let has_it = |kept: &IndexSnapshot| {
+            let kept = kept.code_page(place.key);
+            kept.is_some_and(|kept| kept.version == place.version)
+        };
+        let cached = CachedPage::Codes(page.clone());
+        self.cache.keep_page(id, cached, has_it);
         Ok(page)
     }
 
@@ -206,7 +211,11 @@ impl SearchIndex {
         let stored = self.driver.get(&key, ValuePart::Whole).await?;
         let entry = stored.ok_or_else(|| is_restless(&self.space))?;
         let vector: Arc<[f32]> = vector_of(&entry.value, set.space.dimension)?.into();
-        self.cache.keep_page(id, CachedPage::Vector(vector.clone()));
+        let key = CodePageKey::of(set.id, chunk);
+        let version = |snapshot: &IndexSnapshot| snapshot.code_page(key).map(|it| it.version);
+        let has_it = |kept: &IndexSnapshot| version(kept) == version(snapshot);
+        let cached = CachedPage::Vector(vector.clone());
+        self.cache.keep_page(id, cached, has_it);
         Ok(vector)
     }
 }
