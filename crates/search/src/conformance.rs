@@ -43,6 +43,7 @@ pub const CASES: &[IndexCase] = cases![
     erasure::g204_erasing_goes_on_where_it_was_left,
     erasure::g204_erasing_again_takes_nothing_of_others,
     erasure::g204_erased_chunks_that_are_hidden_again_are_named,
+    erasure::g204_an_erasure_goes_on_while_others_write,
     erasure::g204_what_is_in_memory_is_erased_too,
     erasure::g204_what_stands_beside_an_erasure_keeps_its_conditions,
     erasure::g204_an_index_made_anew_shows_nothing_of_the_one_before,

@@ -281,10 +281,15 @@ impl Manifest {
             .minus(hidden.fold(ChunkTotals::default(), ChunkTotals::plus))
     }
 
-    /// The parts with chunks of this range, the one that is being made among them.
+    /// The parts that may have chunks of this range.
+    pub fn parts_of(&self, range: &Range<u32>) -> impl Iterator<Item = &IndexPart> {
+        let has = move |part: &&IndexPart| part.first < range.end && range.start < part.end;
+        self.parts.iter().filter(has)
+    }
+
+    /// The same, the one that is being made among them.
     pub fn parts_with(&self, range: &Range<u32>) -> Vec<u32> {
-        let has = |part: &&IndexPart| part.first < range.end && range.start < part.end;
-        let parts = self.parts.iter().filter(has).map(|part| part.id);
+        let parts = self.parts_of(range).map(|part| part.id);
         parts
             .chain(self.merge.as_ref().map(|merge| merge.into))
             .collect()

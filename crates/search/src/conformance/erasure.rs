@@ -146,6 +146,39 @@ pub(super) async fn g204_erased_chunks_that_are_hidden_again_are_named(driver: A
     assert_eq!(totals.chunks, 2);
 }
 
+pub(super) async fn g204_an_erasure_goes_on_while_others_write(driver: Arc<dyn Driver>) {
+    let mut model = IndexModel::new(index_of(&driver));
+    for label in 0..7 {
+        model.add(label, canary()).await;
+    }
+    for (first, has_merge) in [(0, false), (2, true)] {
+        let document = model.documents.remove(&first).unwrap();
+        let erasure = document.erasure();
+        model.hide(&document).await;
+        let change = model.index.change().await.unwrap();
+        let step = change.erasure_step(&erasure).await.unwrap();
+        model.add(7, vec![counts(&["w1"])]).await;
+        if has_merge {
+            // Now the chunks are on other pages too.
+            model.keep_up().await;
+        }
+        let done = step.commit(&Batch::default()).await;
+        assert_eq!(done.is_err(), has_merge, "{done:?}");
+        model
+            .index
+            .erase(&erasure, &Batch::default())
+            .await
+            .unwrap();
+        let query = exact(&["a-canary", "w1"]);
+        assert_eq!(
+            model.found(&query, None).await,
+            model.expected(&query, None)
+        );
+    }
+    let totals = model.index.snapshot().await.unwrap().manifest.totals;
+    assert_eq!(totals.chunks, 12);
+}
+
 /// Whether a term with this in it is in memory.
 fn is_cached(cache: &PageCache, text: &str) -> bool {
     let has_it = |page: CachedPage| {

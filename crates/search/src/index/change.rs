@@ -1,7 +1,8 @@
 //! A change of an index: what it adds goes into the caller's own batch, so that both are there or neither is.
 
+use super::directory::TRIES;
 use super::vector_directory::CodePageKey;
-use super::{IndexSnapshot, MANIFEST, SearchIndex};
+use super::{IndexSnapshot, MANIFEST, SearchIndex, is_restless};
 use crate::manifest::{ChunkRange, ChunkTotals, IndexPart, Manifest};
 use crate::page::{PageWriter, Posting, PostingPosition, WrittenPage};
 use crate::terms::{TERMS_VERSION, TermCounts};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 /// Changes on the way to a commit. It fails with `Conflict` if somebody has changed the index meanwhile; then all is to be
 /// done again.
+#[derive(Clone)]
 pub struct IndexChange {
     pub(super) index: SearchIndex,
     pub(super) before: Arc<IndexSnapshot>,
@@ -140,6 +142,39 @@ impl IndexChange {
     pub async fn commit(self) -> Result<()> {
         let driver = self.index.driver.clone();
         driver.commit(self.batch()?).await.map(drop)
+    }
+}
+
+impl IndexChange {
+    /// Commits what was prepared on the index as it is by now, and something beside it, so that writers in a row do not starve
+    /// it. `apply` does the rest to the manifest; where it says that the prepared does not fit, it fails with `Conflict`.
+    pub(super) async fn commit_rebased(
+        &self,
+        beside: &Batch,
+        apply: impl Fn(&mut Self) -> Result<bool> + Send + Sync,
+    ) -> Result<()> {
+        let mut next = self.clone();
+        for _ in 0..TRIES {
+            if !apply(&mut next)? {
+                break;
+            }
+            let version = next.before.version;
+            let mut batch = next.batch()?;
+            batch.checks.extend(beside.checks.iter().cloned());
+            batch.writes.extend(beside.writes.iter().cloned());
+            let conflict = match self.index.driver.commit(batch).await {
+                Err(error @ Error::Conflict { .. }) => error,
+                done => return done.map(drop),
+            };
+            next = self.index.change().await?;
+            // Where the index is as it was, what stands beside has met another change.
+            if next.before.version == version {
+                return Err(conflict);
+            }
+            next.writes.clone_from(&self.writes);
+            next.code_pages.clone_from(&self.code_pages);
+        }
+        Err(is_restless(&self.index.space))
     }
 }
 

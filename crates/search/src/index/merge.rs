@@ -1,10 +1,11 @@
 //! Many small parts become a large one, step by step: each step is a commit of its own that adds pages to the new part, and
 //! the last one puts it in the place of the old ones.
 
-use super::directory::{PartDirectory, TRIES};
+use super::directory::PartDirectory;
 use super::{IndexChange, SearchIndex, is_damaged, is_restless};
-use crate::manifest::{IndexPart, MergeState};
+use crate::manifest::Manifest;
 use crate::page::{PageWriter, Posting, PostingPage, PostingPosition};
+use ambit_storage::batch::Batch;
 use ambit_storage::{Error, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,10 +33,6 @@ struct TermRun {
 /// Pages that are ready for the part that is being made. What others add to the index meanwhile does not matter to them.
 pub(crate) struct MergeStep {
     change: IndexChange,
-    /// The merge, and the parts that go into it, as they were read.
-    merge: MergeState,
-    parts: Vec<IndexPart>,
-    incarnation: u64,
     pages: u32,
     is_over: bool,
 }
@@ -86,7 +83,7 @@ impl SearchIndex {
 impl IndexChange {
     async fn upkeep_step(mut self) -> Result<bool> {
         if self.sweep_obsolete().await? {
-            return self.commit().await.map(|()| true);
+            return Ok(true);
         }
         if self.manifest.merge.is_some() {
             let step = self.merge_step().await?;
@@ -120,10 +117,7 @@ impl IndexChange {
             self.put_page(merge.into, page)?;
         }
         Ok(MergeStep {
-            incarnation: self.manifest.incarnation,
-            parts: self.manifest.merged_parts(&merge),
             change: self,
-            merge,
             pages: written.len() as u32,
             is_over,
         })
@@ -131,35 +125,23 @@ impl IndexChange {
 }
 
 impl MergeStep {
-    /// Commits it on the index as it is by now, so that writers in a row do not starve it. It fails with `Conflict` where
-    /// the parts that it was made of have changed.
-    pub(crate) async fn commit(mut self) -> Result<()> {
-        let index = self.change.index.clone();
-        let writes = self.change.writes.clone();
-        for _ in 0..TRIES {
-            self.apply();
-            match self.change.commit().await {
-                Err(Error::Conflict { .. }) => {}
-                done => return done,
-            }
-            self.change = index.change().await?;
-            self.change.writes.clone_from(&writes);
-            if !self.fits() {
-                break;
-            }
-        }
-        Err(is_restless(&index.space))
+    /// Commits it on the index as it is by now. It fails with `Conflict` where the parts that it was made of have changed.
+    pub(crate) async fn commit(self) -> Result<()> {
+        let apply = |next: &mut IndexChange| {
+            let fits = self.fits(&next.manifest);
+            self.apply(&mut next.manifest);
+            Ok(fits)
+        };
+        self.change.commit_rebased(&Batch::default(), apply).await
     }
 
-    fn fits(&self) -> bool {
-        let manifest = &self.change.manifest;
-        manifest.merge.as_ref() == Some(&self.merge)
-            && manifest.merged_parts(&self.merge) == self.parts
-            && manifest.incarnation == self.incarnation
+    fn fits(&self, now: &Manifest) -> bool {
+        let then = &self.change.manifest;
+        let parts = |of: &Manifest| then.merge.as_ref().map(|merge| of.merged_parts(merge));
+        then.incarnation == now.incarnation && then.merge == now.merge && parts(then) == parts(now)
     }
 
-    fn apply(&mut self) {
-        let manifest = &mut self.change.manifest;
+    fn apply(&self, manifest: &mut Manifest) {
         if let Some(merge) = &mut manifest.merge {
             merge.pages += self.pages;
         }

@@ -2,8 +2,8 @@
 
 use super::directory::{PartDirectory, TRIES};
 use super::vector_directory::vectors_prefix;
-use super::{IndexChange, SearchIndex, is_restless, page_prefix};
-use crate::manifest::{ChunkRange, IndexPart};
+use super::{IndexChange, IndexSnapshot, SearchIndex, is_restless, page_prefix};
+use crate::manifest::{ChunkRange, IndexPart, Manifest};
 use crate::page::{PageWriter, Posting, PostingPage};
 use crate::terms::TERMS_VERSION;
 use ambit_storage::batch::{Batch, BatchWrite};
@@ -17,6 +17,13 @@ use std::sync::Arc;
 
 /// So many pages are written by one commit.
 pub(super) const STEP: usize = 256;
+
+/// Pages without the chunks. What others change elsewhere meanwhile does not matter to them.
+pub(crate) struct ErasureStep {
+    change: IndexChange,
+    range: ChunkRange,
+    is_last: bool,
+}
 
 /// Chunks to be erased.
 pub struct ChunkErasure {
@@ -34,9 +41,11 @@ impl SearchIndex {
         loop {
             let change = self.change().await?;
             let version = change.before.version;
+            if !change.manifest.hidden.contains(&erasure.range) {
+                break;
+            }
             match change.erase_step(erasure, beside).await {
-                Ok(false) => conflicts = 0,
-                Ok(true) => break,
+                Ok(()) => conflicts = 0,
                 Err(error @ Error::Conflict { .. }) => {
                     conflicts += 1;
                     let now = self.stored_manifest().await?.version;
@@ -56,38 +65,78 @@ impl SearchIndex {
     }
 }
 
+impl ErasureStep {
+    /// Commits it on the index as it is by now, with what stands beside where it is the last. It fails with `Conflict` where
+    /// something has changed where the chunks are.
+    pub(crate) async fn commit(self, beside: &Batch) -> Result<()> {
+        let nothing = Batch::default();
+        let beside = if self.is_last { beside } else { &nothing };
+        let apply = |next: &mut IndexChange| {
+            let fits = self.fits(&next.before);
+            if fits {
+                self.apply(next)?;
+            }
+            Ok(fits)
+        };
+        self.change.commit_rebased(beside, apply).await
+    }
+
+    fn fits(&self, now: &IndexSnapshot) -> bool {
+        let (then, numbers) = (&self.change.before, self.range.numbers());
+        let parts = |of: &Manifest| of.parts_of(&numbers).cloned().collect::<Vec<IndexPart>>();
+        now.manifest.incarnation == then.manifest.incarnation
+            && now.manifest.hidden.contains(&self.range)
+            && now.manifest.merge == then.manifest.merge
+            && parts(&now.manifest) == parts(&then.manifest)
+            && now.code_pages_with(&numbers) == then.code_pages_with(&numbers)
+    }
+
+    /// Says in the manifest what was done to the parts.
+    fn apply(&self, next: &mut IndexChange) -> Result<()> {
+        let ours = &self.change.manifest;
+        for part in &mut next.manifest.parts {
+            if let Some(ours) = ours
+                .parts_of(&self.range.numbers())
+                .find(|it| it.id == part.id)
+            {
+                part.clone_from(ours);
+            }
+        }
+        next.manifest.merge.clone_from(&ours.merge);
+        if !self.is_last {
+            return Ok(());
+        }
+        next.forget(&self.range).ok_or_else(|| {
+            let chunks = self.range.numbers();
+            let reason = format!("chunks {chunks:?} were erased before and hidden again");
+            Error::corrupt(format!("the index {}", next.index.space), reason)
+        })
+    }
+}
+
 impl IndexChange {
-    /// One commit of an erasure; true where it was the last.
-    async fn erase_step(mut self, erasure: &ChunkErasure, beside: &Batch) -> Result<bool> {
-        if !self.manifest.hidden.contains(&erasure.range) {
-            return Ok(true);
-        }
+    /// One commit of an erasure.
+    async fn erase_step(self, erasure: &ChunkErasure, beside: &Batch) -> Result<()> {
+        // What is in no use any more may have the chunks too.
         if self.sweep_obsolete().await? {
-            self.commit().await?;
-            return Ok(false);
+            return Ok(());
         }
+        self.erasure_step(erasure).await?.commit(beside).await
+    }
+
+    /// The pages that one commit of an erasure writes anew.
+    pub(crate) async fn erasure_step(mut self, erasure: &ChunkErasure) -> Result<ErasureStep> {
+        let range = erasure.range;
         let mut is_last = true;
-        for directory in self.directories_with(&erasure.range.numbers()).await? {
+        for directory in self.directories_with(&range.numbers()).await? {
             is_last &= self.erase_from(&directory, erasure).await?;
         }
-        is_last = is_last && self.erase_vectors(&erasure.range.numbers()).await?;
-        if is_last {
-            let forgotten = self.forget(&erasure.range);
-            forgotten.ok_or_else(|| {
-                let what = format!("the index {}", self.index.space);
-                let chunks = erasure.range.numbers();
-                let reason = format!("chunks {chunks:?} were erased before and hidden again");
-                Error::corrupt(what, reason)
-            })?;
-        }
-        let driver = self.index.driver.clone();
-        let mut batch = self.batch()?;
-        if is_last {
-            batch.checks.extend(beside.checks.iter().cloned());
-            batch.writes.extend(beside.writes.iter().cloned());
-        }
-        driver.commit(batch).await?;
-        Ok(is_last)
+        is_last = is_last && self.erase_vectors(&range.numbers()).await?;
+        Ok(ErasureStep {
+            change: self,
+            range,
+            is_last,
+        })
     }
 
     /// The directories of the parts that may have such chunks, and of one that is being made.
@@ -192,21 +241,31 @@ impl IndexChange {
         (left == 0).then_some(())
     }
 
-    /// Deletes values that are in no use any more; false where there are none.
-    pub(super) async fn sweep_obsolete(&mut self) -> Result<bool> {
-        if let Some(&part) = self.manifest.obsolete.first() {
-            if self.sweep(&page_prefix(part)).await? {
-                self.manifest.obsolete.remove(0);
-            }
-            return Ok(true);
-        }
-        let Some(&set) = self.manifest.obsolete_vectors.first() else {
+    /// Deletes values that are in no use any more, by a commit of its own; false where there are none.
+    pub(super) async fn sweep_obsolete(&self) -> Result<bool> {
+        let Manifest {
+            obsolete,
+            obsolete_vectors,
+            ..
+        } = &self.manifest;
+        let part = obsolete.first().map(|part| (*part, page_prefix(*part)));
+        let set = obsolete_vectors.first();
+        let set = set.map(|set| (*set, vectors_prefix(*set)));
+        let Some((number, prefix)) = part.or(set) else {
             return Ok(false);
         };
-        if self.sweep(&vectors_prefix(set)).await? {
-            self.manifest.obsolete_vectors.remove(0);
-        }
-        Ok(true)
+        let mut sweep = self.clone();
+        let is_over = sweep.sweep(&prefix).await?;
+        let apply = |next: &mut Self| {
+            if is_over {
+                // No number is given to both.
+                next.manifest.obsolete.retain(|it| *it != number);
+                next.manifest.obsolete_vectors.retain(|it| *it != number);
+            }
+            Ok(next.manifest.incarnation == self.manifest.incarnation)
+        };
+        let done = sweep.commit_rebased(&Batch::default(), apply).await;
+        done.map(|()| true)
     }
 
     /// Deletes values whose names begin so, as many as fit; true where none are left.

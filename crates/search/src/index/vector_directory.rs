@@ -22,7 +22,7 @@ pub(super) struct VectorDirectory {
 }
 
 /// A page of codes as of one moment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CodePagePlace {
     pub key: CodePageKey,
     /// Of its value.
@@ -78,6 +78,13 @@ impl IndexSnapshot {
     pub(crate) fn code_pages(&self, set: u32) -> impl Iterator<Item = CodePagePlace> {
         let directories = self.vectors.iter().filter(move |it| it.set == set);
         directories.flat_map(|directory| directory.pages.iter().copied())
+    }
+
+    /// The pages of all sets on which some chunks may have vectors.
+    pub(super) fn code_pages_with(&self, chunks: &Range<u32>) -> Vec<CodePagePlace> {
+        let numbers = chunks.start / PAGE..chunks.end.div_ceil(PAGE);
+        let pages = self.vectors.iter().flat_map(|it| it.pages.iter().copied());
+        pages.filter(|it| numbers.contains(&it.key.page)).collect()
     }
 
     /// A page, if it is there.
