@@ -281,6 +281,18 @@ impl Manifest {
             .minus(hidden.fold(ChunkTotals::default(), ChunkTotals::plus))
     }
 
+    /// Whether each part and each group of vectors of an older state is still there as it was.
+    pub fn has_all_of(&self, older: &Self) -> bool {
+        let has_group = |older: &VectorSet, group: &VectorGroup| {
+            let set = self.vectors.iter().find(|set| set.id == older.id);
+            set.is_some_and(|set| set.groups.contains(group))
+        };
+        let has_set = |set: &VectorSet| set.groups.iter().all(|group| has_group(set, group));
+        self.incarnation == older.incarnation
+            && older.parts.iter().all(|part| self.parts.contains(part))
+            && older.vectors.iter().all(has_set)
+    }
+
     /// The parts that may have chunks of this range.
     pub fn parts_of(&self, range: &Range<u32>) -> impl Iterator<Item = &IndexPart> {
         let has = move |part: &&IndexPart| part.first < range.end && range.start < part.end;
@@ -378,5 +390,30 @@ mod tests {
         assert!(manifest.begin_merge());
         let of: Vec<u32> = (2..=10).collect();
         assert_eq!(manifest.merge.unwrap().of, of);
+    }
+
+    #[test]
+    fn what_is_added_leaves_an_older_state_whole() {
+        let older = with_parts(&[1, 2]);
+        let mut newer = older.clone();
+        newer.parts.push(IndexPart {
+            id: 9,
+            ..older.parts[0].clone()
+        });
+        assert!(newer.has_all_of(&older) && !older.has_all_of(&newer));
+        newer.parts[0].revision += 1;
+        assert!(!newer.has_all_of(&older));
+        let mut with_vectors = older.clone();
+        let space = EmbeddingSpace {
+            connector: "e5".to_owned(),
+            model: "m".to_owned(),
+            dimension: 2,
+        };
+        with_vectors.vectors_of(&space).change_page(0, false, true);
+        let mut changed = with_vectors.clone();
+        assert!(changed.has_all_of(&with_vectors) && changed.has_all_of(&older));
+        changed.vectors_of(&space).revision += 1;
+        changed.vectors_of(&space).change_page(1, false, true);
+        assert!(!changed.has_all_of(&with_vectors));
     }
 }

@@ -180,21 +180,24 @@ impl SearchIndex {
         let mut known = kept;
         for _ in 0..TRIES {
             let read = self.read_directories(&stored, known.as_deref()).await?;
-            // What was read belongs to the manifest if that is still the same.
+            // What was read belongs to the manifest if that is still the same, or lost nothing since.
             let now = self.stored_manifest().await?;
             let is_whole = read.is_whole();
             let snapshot = Arc::new(read);
-            if is_whole && now.version == stored.version {
+            let is_same = now.version == stored.version;
+            if is_whole && (is_same || now.manifest.has_all_of(&stored.manifest)) {
                 if !snapshot.is_stale {
                     self.cache.keep_snapshot(&self.space, &snapshot);
                 }
                 return Ok(snapshot);
             }
-            if !is_whole && !snapshot.is_stale && now.version == stored.version {
+            if !is_whole && !snapshot.is_stale && is_same {
                 return Err(is_damaged(&self.space));
             }
             // Parts that are the same in the next manifest need not be read again.
-            known = Some(snapshot).filter(|_| is_whole);
+            if is_whole {
+                known = Some(snapshot);
+            }
             stored = now;
         }
         Err(is_restless(&self.space))
