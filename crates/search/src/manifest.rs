@@ -1,6 +1,7 @@
 //! What an index consists of. It is one value: whoever changes the index writes it with the same commit, under the condition
 //! that nobody has changed it meanwhile.
 
+use crate::page::PostingPosition;
 use crate::vectors::{EmbeddingSpace, PAGE};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -95,6 +96,9 @@ pub struct MergeState {
     /// How often something was erased from it.
     #[serde(default)]
     pub revision: u32,
+    /// The last posting in it, unless something was erased from it since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<PostingPosition>,
     /// The parts that go into it, side by side.
     pub of: Vec<u32>,
 }
@@ -207,6 +211,7 @@ impl Manifest {
             into,
             pages,
             revision,
+            after: None,
             of,
         });
         true
@@ -303,8 +308,15 @@ impl Manifest {
     pub fn parts_with(&self, range: &Range<u32>) -> Vec<u32> {
         let parts = self.parts_of(range).map(|part| part.id);
         parts
-            .chain(self.merge.as_ref().map(|merge| merge.into))
+            .chain(self.merge_of(range).map(|merge| merge.into))
             .collect()
+    }
+
+    /// The merge under way, if parts with chunks of this range go into it.
+    pub fn merge_of(&self, range: &Range<u32>) -> Option<&MergeState> {
+        let merge = self.merge.as_ref()?;
+        let is_merged = |part: &IndexPart| merge.of.contains(&part.id);
+        self.parts_of(range).any(is_merged).then_some(merge)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::varint;
 use ambit_storage::{Error, Json, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use serde::{Deserialize, Serialize};
 
 /// A page is ended behind so many bytes.
 const PAGE: usize = 8 << 10;
@@ -24,7 +25,7 @@ pub struct Posting {
 }
 
 /// A place among the postings of an index, which are in the order of their terms, and those of a term by chunk.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PostingPosition {
     /// The term.
     pub term: String,

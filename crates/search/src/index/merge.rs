@@ -34,6 +34,7 @@ struct TermRun {
 pub(crate) struct MergeStep {
     change: IndexChange,
     pages: u32,
+    last: Option<PostingPosition>,
     is_over: bool,
 }
 
@@ -70,13 +71,7 @@ impl SearchIndex {
         };
         let page = self.page(&directory, at).await?;
         let page = page.ok_or_else(|| is_restless(&self.space))?;
-        Ok(runs(&page).pop_back().and_then(|run| {
-            let chunk = run.postings.last()?.chunk;
-            Some(PostingPosition {
-                term: run.term,
-                chunk,
-            })
-        }))
+        Ok(last_of(&page))
     }
 }
 
@@ -101,7 +96,10 @@ impl IndexChange {
         let Some(merge) = self.manifest.merge.clone() else {
             return Err(Error::internal("no merge is under way"));
         };
-        let after = self.index.last_position(merge.into).await?;
+        let after = match merge.after {
+            None if merge.pages > 0 => self.index.last_position(merge.into).await?,
+            after => after,
+        };
         let mut writer = match &after {
             Some(position) => PageWriter::behind(position.term.clone()),
             None => PageWriter::default(),
@@ -119,6 +117,7 @@ impl IndexChange {
         Ok(MergeStep {
             change: self,
             pages: written.len() as u32,
+            last: written.last().and_then(|page| last_of(&page.page)),
             is_over,
         })
     }
@@ -144,6 +143,7 @@ impl MergeStep {
     fn apply(&self, manifest: &mut Manifest) {
         if let Some(merge) = &mut manifest.merge {
             merge.pages += self.pages;
+            merge.after.clone_from(&self.last);
         }
         if self.is_over {
             manifest.end_merge();
@@ -221,6 +221,13 @@ impl TermRun {
     }
 }
 
+fn last_of(page: &PostingPage) -> Option<PostingPosition> {
+    let run = runs(page).pop_back()?;
+    let chunk = run.postings.last()?.chunk;
+    let term = run.term;
+    Some(PostingPosition { term, chunk })
+}
+
 fn runs(page: &PostingPage) -> VecDeque<TermRun> {
     let mut runs = VecDeque::new();
     let mut terms = page.terms();
@@ -260,6 +267,8 @@ mod tests {
         let (mut steps, mut pages) = (0, 0);
         while let Some(merge) = &index.snapshot().await.unwrap().manifest.merge {
             assert!(merge.pages - pages <= STEP as u32 + 2, "{merge:?}");
+            let last = index.last_position(merge.into).await.unwrap();
+            assert_eq!(merge.after, last);
             pages = merge.pages;
             index.keep_up().await.unwrap();
             steps += 1;

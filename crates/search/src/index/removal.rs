@@ -86,29 +86,27 @@ impl ErasureStep {
         let parts = |of: &Manifest| of.parts_of(&numbers).cloned().collect::<Vec<IndexPart>>();
         now.manifest.incarnation == then.manifest.incarnation
             && now.manifest.hidden.contains(&self.range)
-            && now.manifest.merge == then.manifest.merge
+            && now.manifest.merge_of(&numbers) == then.manifest.merge_of(&numbers)
             && parts(&now.manifest) == parts(&then.manifest)
             && now.code_pages_with(&numbers) == then.code_pages_with(&numbers)
     }
 
     /// Says in the manifest what was done to the parts.
     fn apply(&self, next: &mut IndexChange) -> Result<()> {
-        let ours = &self.change.manifest;
+        let (ours, numbers) = (&self.change.manifest, self.range.numbers());
         for part in &mut next.manifest.parts {
-            if let Some(ours) = ours
-                .parts_of(&self.range.numbers())
-                .find(|it| it.id == part.id)
-            {
+            if let Some(ours) = ours.parts_of(&numbers).find(|it| it.id == part.id) {
                 part.clone_from(ours);
             }
         }
-        next.manifest.merge.clone_from(&ours.merge);
+        if ours.merge_of(&numbers).is_some() {
+            next.manifest.merge.clone_from(&ours.merge);
+        }
         if !self.is_last {
             return Ok(());
         }
         next.forget(&self.range).ok_or_else(|| {
-            let chunks = self.range.numbers();
-            let reason = format!("chunks {chunks:?} were erased before and hidden again");
+            let reason = format!("chunks {numbers:?} were erased before and hidden again");
             Error::corrupt(format!("the index {}", next.index.space), reason)
         })
     }
@@ -221,6 +219,7 @@ impl IndexChange {
         } else if let Some(merge) = &mut self.manifest.merge {
             merge.pages = pages(merge.pages);
             merge.revision += 1;
+            merge.after = None;
         }
         Ok(())
     }
