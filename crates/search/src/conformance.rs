@@ -57,6 +57,7 @@ pub const CASES: &[IndexCase] = cases![
     order::g205_hidden_chunks_are_found_all_at_once,
     order::a_word_that_another_begins_counts_as_itself,
     order::a_term_that_is_only_begun_finds_the_first_64,
+    order::a_term_that_is_only_begun_reads_few_pages,
     order::a_change_that_meets_another_is_refused,
     random::g200_random_changes_rank_as_the_plain_model_does,
     vectors::g200_vectors_rank_alike_whatever_the_order_of_writes,

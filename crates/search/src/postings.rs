@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// So many pages are fetched at once.
 const AT_ONCE: usize = 16;
+/// At most so many terms count for one that is only begun.
+pub(crate) const EXPANSIONS: usize = 64;
 
 /// The pages on which a term stands.
 #[derive(Clone, Debug, Default)]
@@ -104,12 +106,62 @@ impl PostingCursor<'_> {
     }
 }
 
+/// The first terms with a beginning that stand in allowed chunks.
+struct TermExpansion<'a> {
+    prefix: Arc<str>,
+    /// So many are enough.
+    most: usize,
+    allowed: &'a AllowedChunks,
+    /// The pages of terms that may stand on further ones.
+    open: BTreeMap<String, BTreeMap<PagePosition, Arc<PostingPage>>>,
+    found: Vec<TermPostings>,
+}
+
+impl<'a> TermExpansion<'a> {
+    fn new(prefix: &str, most: usize, allowed: &'a AllowedChunks) -> Self {
+        Self {
+            prefix: prefix.into(),
+            most,
+            allowed,
+            open: BTreeMap::new(),
+            found: Vec::new(),
+        }
+    }
+
+    fn read(&mut self, place: PagePosition, page: &Arc<PostingPage>) {
+        let mut terms = page.terms();
+        while let Some((term, _)) = terms.next_term() {
+            if term.starts_with(&*self.prefix) {
+                let pages = self.open.entry(term.to_owned()).or_default();
+                pages.insert(place, page.clone());
+            }
+        }
+    }
+
+    /// Whether enough terms come before the first of the next page; without one there are no more.
+    fn is_full_before(&mut self, next: Option<&String>) -> bool {
+        let open = next.map_or_else(BTreeMap::new, |next| self.open.split_off(next));
+        for (term, pages) in std::mem::replace(&mut self.open, open) {
+            let postings = TermPostings {
+                term,
+                expanded_from: Some(self.prefix.clone()),
+                pages: pages.into_values().collect(),
+            };
+            if self.found.len() < self.most && postings.cursor(self.allowed).chunk().is_some() {
+                self.found.push(postings);
+            }
+        }
+        self.found.len() == self.most
+    }
+}
+
 impl SearchIndex {
-    /// The terms of a query that the index has.
+    /// The terms of a query that the index has; of those that are only begun the first that allowed chunks have.
     pub async fn find(
         &self,
         snapshot: &IndexSnapshot,
         query: &[QueryTerm],
+        allowed: &AllowedChunks,
     ) -> Result<Vec<TermPostings>> {
         let mut found: BTreeMap<String, TermPostings> = BTreeMap::new();
         for term in query {
@@ -120,7 +172,11 @@ impl SearchIndex {
                     found.insert(term.clone(), postings);
                 }
                 QueryTerm::Prefix(prefix) => {
-                    for postings in self.find_prefix(snapshot, prefix).await? {
+                    // Those that are asked for as themselves do not count.
+                    let most = EXPANSIONS + query.len();
+                    let mut begun = TermExpansion::new(prefix, most, allowed);
+                    self.expand(snapshot, &mut begun).await?;
+                    for postings in begun.found {
                         found.entry(postings.term.clone()).or_insert(postings);
                     }
                 }
@@ -142,33 +198,27 @@ impl SearchIndex {
         })
     }
 
-    /// The terms with this beginning.
-    async fn find_prefix(
+    /// Finds terms with a beginning, in their order over all parts, until they are as many as are wanted.
+    async fn expand(
         &self,
         snapshot: &IndexSnapshot,
-        prefix: &str,
-    ) -> Result<Vec<TermPostings>> {
-        let begun: Arc<str> = prefix.into();
-        let mut found: BTreeMap<String, TermPostings> = BTreeMap::new();
-        for page in self
-            .pages(snapshot, snapshot.places_of_prefix(prefix))
-            .await?
-        {
-            let mut terms = page.terms();
-            while let Some((term, _)) = terms.next_term() {
-                if !term.starts_with(prefix) {
-                    continue;
-                }
-                let postings = found.entry(term.to_owned());
-                let postings = postings.or_insert_with(|| TermPostings {
-                    term: term.to_owned(),
-                    expanded_from: Some(begun.clone()),
-                    pages: Vec::new(),
-                });
-                postings.pages.push(page.clone());
+        expansion: &mut TermExpansion<'_>,
+    ) -> Result<()> {
+        let mut places = snapshot.places_of_prefix(&expansion.prefix);
+        places.sort_by_key(|place| snapshot.start(*place));
+        let mut rest = places.as_slice();
+        while let Some((some, others)) = rest.split_at_checked(AT_ONCE.min(rest.len())) {
+            let pages = self.pages(snapshot, some.to_vec()).await?;
+            for (place, page) in some.iter().zip(pages) {
+                expansion.read(*place, &page);
             }
+            let next = others.first().map(|place| &snapshot.start(*place).term);
+            if expansion.is_full_before(next) || others.is_empty() {
+                break;
+            }
+            rest = others;
         }
-        Ok(found.into_values().collect())
+        Ok(())
     }
 
     async fn pages(

@@ -6,7 +6,7 @@ use crate::best_chunks::BestChunks;
 use crate::index::{IndexSnapshot, SearchIndex};
 use crate::manifest::ChunkTotals;
 use crate::page::Posting;
-use crate::postings::{PostingCursor, TermPostings};
+use crate::postings::{EXPANSIONS, PostingCursor, TermPostings};
 use crate::terms::QueryTerm;
 use crate::vectors::QueryVector;
 use ambit_storage::{Error, Result};
@@ -19,8 +19,6 @@ const K1: f64 = 1.5;
 const B: f64 = 0.75;
 /// Of more terms only the rarest count.
 const TERMS: usize = 32;
-/// At most so many terms count for one that is only begun.
-const EXPANSIONS: usize = 64;
 /// Where there are more bytes to look at, others need not wait for it.
 const LARGE: usize = 256 << 10;
 /// So many chunks are scored at once.
@@ -123,7 +121,10 @@ struct RankedTerm {
 pub async fn rank_words(scopes: &[SearchScope], limit: usize) -> Result<WordRanking> {
     let mut found: BTreeMap<String, Vec<TermPostings>> = BTreeMap::new();
     for (at, scope) in scopes.iter().enumerate() {
-        for postings in scope.index.find(&scope.snapshot, &scope.query).await? {
+        let found_here = scope
+            .index
+            .find(&scope.snapshot, &scope.query, &scope.allowed);
+        for postings in found_here.await? {
             let of_scopes = found.entry(postings.term.clone());
             let of_scopes =
                 of_scopes.or_insert_with(|| vec![TermPostings::default(); scopes.len()]);

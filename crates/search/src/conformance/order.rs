@@ -130,6 +130,28 @@ pub(super) async fn a_term_that_is_only_begun_finds_the_first_64(driver: Arc<dyn
     assert_eq!(chunks, (1..=32).collect::<Vec<u32>>());
 }
 
+pub(super) async fn a_term_that_is_only_begun_reads_few_pages(driver: Arc<dyn Driver>) {
+    let cache = crate::index::PageCache::new(16 << 20);
+    let index = crate::index::SearchIndex::new(driver, Space::settings("t"), cache.clone());
+    for part in 0..3 {
+        let term = |at: usize| (format!("p{at:05}-{part}"), 1);
+        let mut change = index.change().await.unwrap();
+        let terms = (0..20_000).map(term).collect();
+        change.add(&[terms], false).unwrap();
+        change.commit().await.unwrap();
+    }
+    let snapshot = index.snapshot().await.unwrap();
+    let allowed = AllowedChunks::all(&snapshot.manifest);
+    let query = [QueryTerm::Prefix("p".to_owned())];
+    let found = index.find(&snapshot, &query, &allowed).await.unwrap();
+    let found = found.iter().take(64).map(|it| it.term.clone());
+    let first = (0..22).flat_map(|at| (0..3).map(move |part| format!("p{at:05}-{part}")));
+    assert!(found.eq(first.take(64)));
+    let pages: u32 = snapshot.manifest.parts.iter().map(|part| part.pages).sum();
+    let read = cache.pages().len();
+    assert!(pages > 40 && read <= 16, "{read} of {pages}");
+}
+
 pub(super) async fn a_word_that_another_begins_counts_as_itself(driver: Arc<dyn Driver>) {
     let index = index_of(&driver);
     let mut change = index.change().await.unwrap();

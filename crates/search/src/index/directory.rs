@@ -46,8 +46,8 @@ pub(super) struct PagePlace {
     pub version: u64,
 }
 
-/// A page of a snapshot.
-#[derive(Clone, Copy, Debug)]
+/// A page of a snapshot; those with lower numbers have the lower chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PagePosition {
     part: usize,
     page: usize,
@@ -90,6 +90,11 @@ impl IndexSnapshot {
     /// The pages on which terms with this beginning may stand.
     pub(crate) fn places_of_prefix(&self, prefix: &str) -> Vec<PagePosition> {
         self.places_by(|directory| directory.pages_of_prefix(prefix))
+    }
+
+    /// The first posting that a page may have.
+    pub(crate) fn start(&self, place: PagePosition) -> &PostingPosition {
+        &self.directories[place.part].pages[place.page].start
     }
 
     /// The pages that a later snapshot does not have as they are here.
