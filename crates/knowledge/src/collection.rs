@@ -198,6 +198,23 @@ pub struct ReindexRequest {
     pub embedding: Option<EmbeddingSettings>,
 }
 
+impl EmbeddingSettings {
+    /// A connector's id, or all that is set about vectors.
+    pub fn read(given: &Value) -> Result<Self> {
+        if let Some(connector) = given.as_str() {
+            return Ok(Self {
+                connector: connector.to_owned(),
+                ..Self::default()
+            });
+        }
+        let wrong = |_| {
+            let rule = "must be a connector's id, or {connector, dimensions, query_prefix, document_prefix}";
+            KnowledgeError::invalid("embedding", rule)
+        };
+        serde_json::from_value(given.clone()).map_err(wrong)
+    }
+}
+
 impl Default for ChunkLengths {
     fn default() -> Self {
         let settings = ChunkSettings::default();
@@ -214,6 +231,28 @@ impl ChunkLengths {
         ChunkSettings::new(self.size, self.overlap)
             .map_err(|error| KnowledgeError::invalid("chunk:", error.to_string()))
     }
+}
+
+/// Sorts collections by `id`, `name`, `created_at` or `updated_at`; with `-` before it the other way round.
+pub fn sort_collections(collections: &mut [Collection], by: &str) -> Result<()> {
+    let (key, is_reversed) = match by.strip_prefix('-') {
+        Some(key) => (key, true),
+        None => (by, false),
+    };
+    match key {
+        "id" => collections.sort_by(|one, other| one.collection_id.cmp(&other.collection_id)),
+        "name" => collections.sort_by(|one, other| one.name.cmp(&other.name)),
+        "created_at" => collections.sort_by_key(|collection| collection.created_at),
+        "updated_at" => collections.sort_by_key(|collection| collection.updated_at),
+        _ => {
+            let rule = "must be id, name, created_at or updated_at, with - before it for the other way round";
+            return Err(KnowledgeError::invalid("sort", rule));
+        }
+    }
+    if is_reversed {
+        collections.reverse();
+    }
+    Ok(())
 }
 
 /// Whether a text can be the id of a collection.

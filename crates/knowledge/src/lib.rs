@@ -28,7 +28,7 @@ pub use chunk::{ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};
 pub use collection::{
     ChunkLengths, Collection, CollectionEmbedding, CollectionShare, CollectionSource,
     CollectionStatus, CollectionUpdate, EmbeddingSettings, KeptContent, NewCollection,
-    ReindexProgress, ReindexRequest, check_collection_id,
+    ReindexProgress, ReindexRequest, check_collection_id, sort_collections,
 };
 pub use document::{
     AcceptedDocument, Document, DocumentAccess, DocumentStatus, DocumentUpdate, NewContent,

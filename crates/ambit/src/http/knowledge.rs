@@ -13,18 +13,14 @@ use ambit_knowledge::{Job, KnowledgeBase, KnowledgeReach};
 use ambit_runtime::CallerReach;
 use ambit_runtime::Result;
 use ambit_runtime::chats::{ListPart, PageWindow};
+use ambit_runtime::knowledge::finished_in_time;
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::time::timeout;
 use utoipa_axum::router::OpenApiRouter;
-
-/// How long a request waits for its job.
-const WAIT: Duration = Duration::from_secs(60);
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
@@ -53,8 +49,7 @@ impl KnowledgeCaller {
 
     /// Waits for a job; none where it takes too long.
     async fn finished(&self, job_id: &str) -> Result<Option<Job>> {
-        let ended = timeout(WAIT, self.base.finished_job(&*self.reach, job_id)).await;
-        Ok(ended.ok().transpose()?)
+        finished_in_time(&self.base, &*self.reach, job_id).await
     }
 
     /// What a removal answers: nothing once the last byte is gone, else its job.

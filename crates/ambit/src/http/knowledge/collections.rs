@@ -6,7 +6,7 @@ use super::super::{ErrorBody, HttpError, SharedState};
 use super::{KnowledgeCaller, window};
 use ambit_knowledge::{
     ChunkLengths, Collection, CollectionFilter, CollectionShare, CollectionStatus,
-    CollectionUpdate, EmbeddingSettings, KeptContent, NewCollection,
+    CollectionUpdate, EmbeddingSettings, KeptContent, NewCollection, sort_collections,
 };
 use ambit_runtime::{Error, Result};
 use axum::Json;
@@ -123,25 +123,6 @@ struct CollectionExists {
     exists: bool,
 }
 
-/// A connector's id, or all that is set about vectors.
-fn embedding(given: Option<Value>) -> Result<Option<EmbeddingSettings>> {
-    let wrong = || {
-        let rule =
-            "must be a connector's id, or {connector, dimensions, query_prefix, document_prefix}";
-        Error::invalid("embedding", format!("embedding {rule}"))
-    };
-    match given {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(connector)) => Ok(Some(EmbeddingSettings {
-            connector,
-            ..EmbeddingSettings::default()
-        })),
-        Some(object) => serde_json::from_value(object)
-            .map(Some)
-            .map_err(|_| wrong()),
-    }
-}
-
 fn language(given: Option<&Text>) -> Result<Option<ambit_search::terms::Language>> {
     let parse = |text: &Text| {
         text.0
@@ -149,27 +130,6 @@ fn language(given: Option<&Text>) -> Result<Option<ambit_search::terms::Language
             .map_err(|error| Error::invalid("language", format!("language: {error}")))
     };
     given.map(parse).transpose()
-}
-
-fn sort(collections: &mut [Collection], by: &str) -> Result<()> {
-    let (key, is_reversed) = match by.strip_prefix('-') {
-        Some(key) => (key, true),
-        None => (by, false),
-    };
-    match key {
-        "id" => collections.sort_by(|one, other| one.collection_id.cmp(&other.collection_id)),
-        "name" => collections.sort_by(|one, other| one.name.cmp(&other.name)),
-        "created_at" => collections.sort_by_key(|collection| collection.created_at),
-        "updated_at" => collections.sort_by_key(|collection| collection.updated_at),
-        _ => {
-            let rule = "sort must be id, name, created_at or updated_at, with - before it for the other way round";
-            return Err(Error::invalid("sort", rule));
-        }
-    }
-    if is_reversed {
-        collections.reverse();
-    }
-    Ok(())
 }
 
 /// The collections that the caller may use.
@@ -189,10 +149,8 @@ async fn list_collections(
         .collections(&*caller.reach, &filter)
         .await
         .map_err(Error::from)?;
-    sort(
-        &mut all,
-        query.sort.as_ref().map_or("id", |by| by.0.as_str()),
-    )?;
+    let by = query.sort.as_ref().map_or("id", |by| by.0.as_str());
+    sort_collections(&mut all, by).map_err(Error::from)?;
     Ok(Json(paging.listing(window(all, paging.window()))))
 }
 
@@ -205,9 +163,11 @@ async fn create_collection(
     JsonBody { value, .. }: JsonBody<CollectionBody>,
 ) -> Result<(StatusCode, Json<CollectionAnswer>), HttpError> {
     let text = |text: Option<Text>| text.map(|text| text.0).unwrap_or_default();
+    let embedding = value.embedding.as_ref().filter(|given| !given.is_null());
+    let embedding = embedding.map(EmbeddingSettings::read);
     let new = NewCollection {
         language: language(value.language.as_ref())?.unwrap_or_default(),
-        embedding: embedding(value.embedding)?,
+        embedding: embedding.transpose().map_err(Error::from)?,
         id: value.id.0,
         name: text(value.name),
         description: text(value.description),

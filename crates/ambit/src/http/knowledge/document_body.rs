@@ -4,6 +4,7 @@ use super::super::error::too_large;
 use super::super::input::{BodyFields, Id, JsonBody, Text};
 use super::super::{HttpError, SharedState};
 use ambit_knowledge::{DocumentAccess, DocumentUpdate, NewContent, NewDocument};
+use ambit_runtime::knowledge::IGNORED_FIELDS;
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
@@ -18,17 +19,6 @@ use utoipa::ToSchema;
 const FILES: usize = 32;
 /// At most so many bytes has a field that is no file.
 const FIELD: usize = 1 << 20;
-/// Fields of Yao's clients that have no effect here.
-const IGNORED: [&str; 7] = [
-    "chunking",
-    "embedding",
-    "extraction",
-    "fetcher",
-    "converter",
-    "locale",
-    "job",
-];
-
 /// A document as JSON: a text with its name, or an address.
 #[derive(Default, Deserialize, ToSchema)]
 pub struct DocumentFields {
@@ -171,7 +161,7 @@ impl SentDocuments {
             fields.locale,
             fields.job,
         ];
-        let ignored = IGNORED
+        let ignored = IGNORED_FIELDS
             .iter()
             .zip(given)
             .filter(|(_, value)| value.is_some());
@@ -211,7 +201,7 @@ impl SentDocuments {
             "name" => self.name = Some(text),
             "metadata" => self.metadata = Some(json(&name, &text)?),
             "access" => self.access = Some(json(&name, &text)?),
-            known if IGNORED.contains(&known) => self.ignored.push(name),
+            known if IGNORED_FIELDS.contains(&known) => self.ignored.push(name),
             _ => {
                 let known = "file, doc_id, metadata and access";
                 let message = format!("\"{name}\" is no field of this form; it has {known}");

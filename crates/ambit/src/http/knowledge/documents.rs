@@ -6,7 +6,8 @@ use super::super::{ErrorBody, HttpError, SharedState};
 use super::document_body::{DocumentFields, SentDocuments};
 use super::{KnowledgeCaller, window};
 use ambit_knowledge::{AcceptedDocument, Document, DocumentFilter, DocumentStatus};
-use ambit_runtime::{Error, ErrorCode, Result};
+use ambit_runtime::Error;
+use ambit_runtime::knowledge::add_and_wait;
 use axum::Json;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
@@ -117,28 +118,13 @@ impl KnowledgeCaller {
         mut sent: SentDocuments,
     ) -> Result<(StatusCode, Json<Value>), HttpError> {
         let ignored = std::mem::take(&mut sent.ignored);
-        let added = self.begin(collection, sent).await?;
-        let job = match &added.job_id {
-            Some(id) => self.finished(id).await?,
-            None => None,
+        let new = sent.new_document()?;
+        let added = add_and_wait(&self.base, &*self.reach, collection, new).await?;
+        let status = match added.is_late {
+            true => StatusCode::ACCEPTED,
+            false => StatusCode::OK,
         };
-        let is_late = job.is_none() && added.job_id.is_some();
-        let (status, message) = match job {
-            _ if is_late => (
-                StatusCode::ACCEPTED,
-                "the document is being read".to_owned(),
-            ),
-            Some(job) if job.error.is_some() => {
-                let why = job.error.unwrap_or_default();
-                let mut error = Error::new(ErrorCode::InvalidArgument, why);
-                error.status = Some(StatusCode::UNPROCESSABLE_ENTITY.as_u16());
-                error.details = Some(Box::new(json!({"doc_id": added.document_id})));
-                return Err(error.into());
-            }
-            _ => (StatusCode::OK, "the document was added".to_owned()),
-        };
-        let mut answer =
-            json!({"message": message, "collection_id": collection, "doc_id": added.document_id});
+        let mut answer = json!(added);
         with_ignored(&mut answer, ignored);
         Ok((status, Json(answer)))
     }
@@ -150,18 +136,12 @@ impl KnowledgeCaller {
         mut sent: SentDocuments,
     ) -> Result<(StatusCode, Json<Value>), HttpError> {
         let ignored = std::mem::take(&mut sent.ignored);
-        let added = self.begin(collection, sent).await?;
+        let new = sent.new_document()?;
+        let added = self.base.add_document(&*self.reach, collection, new).await;
+        let added = added.map_err(Error::from)?;
         let mut answer = json!({"doc_id": added.document_id, "job_id": added.job_id});
         with_ignored(&mut answer, ignored);
         Ok((StatusCode::ACCEPTED, Json(answer)))
-    }
-
-    async fn begin(&self, collection: &str, sent: SentDocuments) -> Result<AcceptedDocument> {
-        let new = sent.new_document()?;
-        Ok(self
-            .base
-            .add_document(&*self.reach, collection, new)
-            .await?)
     }
 }
 
