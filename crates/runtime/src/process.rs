@@ -4,6 +4,7 @@ mod agent;
 pub mod concurrent;
 mod context_process_runner;
 mod crypto;
+mod kb;
 mod models;
 mod registry;
 mod run_resources;
@@ -46,6 +47,7 @@ pub const FAMILIES: &[ProcessFamily] = &[
     agent::AGENT,
     utils::UTILS,
     crypto::CRYPTO,
+    kb::KB,
 ];
 
 pub struct ProcessCall<'a> {

@@ -46,7 +46,7 @@ config! {
         /// The hosts that scripts and messages may reach: `api.example.com`, `*.example.com`, `https://host:port`, or an object.
         http: Vec<AllowedHost>,
         /// The processes that scripts may call; `*` stands for any characters.
-        process: Vec<String> = ["models.*", "scripts.*", "agents.*", "stores.*", "utils.*", "agent.Call"],
+        process: Vec<String> = ["models.*", "scripts.*", "agents.*", "stores.*", "utils.*", "agent.Call", "kb.*"],
         /// The variables that prompts may show.
         prompt_env: Vec<String>,
     }

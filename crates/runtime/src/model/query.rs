@@ -20,6 +20,7 @@ pub use dsl::{QueryDsl, QueryRequest};
 pub use fault::QueryFault;
 pub use load::count;
 pub use object::{MOST_ROWS, whole};
+pub(crate) use page::RowPage;
 pub use query_param::QueryParam;
 pub use read_context::ReadContext;
 pub use statement::{RowWindow, counting};

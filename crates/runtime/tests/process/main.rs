@@ -7,6 +7,7 @@
 
 mod fixed;
 mod globals;
+mod knowledge;
 mod later;
 mod many;
 mod modules;
