@@ -43,6 +43,8 @@ pub struct Embeddings {
     pub model: String,
     /// One for each text.
     pub vectors: Vec<Vec<f32>>,
+    /// How many tokens that took; none where the vectors were known.
+    pub tokens: u64,
 }
 
 /// Why there are no vectors.

@@ -38,7 +38,7 @@ pub use embedder::{Embedder, EmbeddingFailure, EmbeddingPayer, EmbeddingRequest,
 pub use error::{KnowledgeError, Result, Size};
 pub use files::{CollectionFiles, FileEntry, SyncReport};
 pub use job::{Job, JobKind, JobStatus};
-pub use query::{KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
+pub use query::{EmbeddingTokens, KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
 pub use reach::KnowledgeReach;
 pub use settings::{KnowledgeLimits, KnowledgeSettings};
 pub use sources::{FetchedPage, ForeignExtractor, ForeignFile, PageFetcher};

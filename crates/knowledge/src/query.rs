@@ -32,6 +32,20 @@ pub struct KnowledgeAnswer {
     pub notes: Vec<String>,
     /// Why nothing could be searched.
     pub error: Option<String>,
+    /// What the vectors of the query took, one for each that was asked for.
+    #[serde(skip)]
+    pub used: Vec<EmbeddingTokens>,
+}
+
+/// What the vector of a query took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmbeddingTokens {
+    /// The connector's id.
+    pub connector: String,
+    /// Its model.
+    pub model: String,
+    /// How many.
+    pub tokens: u64,
 }
 
 /// A chunk that was found.

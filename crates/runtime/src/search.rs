@@ -18,7 +18,7 @@ pub mod stored;
 mod web;
 
 pub use automatic::AutomaticSearch;
-pub use context::{SearchContext, TurnSearches};
+pub use context::{SearchContext, TurnSearches, UsageBooking};
 pub use item::{ItemSource, KnowledgeFields, RecordFields, SearchItem, SearchKind, SearchResult};
 pub use reference::{SearchReference, announce};
 pub use references::TurnReferences;

@@ -2,6 +2,7 @@
 
 use super::KnowledgeBase;
 use crate::embedder::{EmbeddingPayer, EmbeddingRequest};
+use crate::query::EmbeddingTokens;
 use crate::records::CollectionRecord;
 use ambit_search::vectors::{EmbeddingSpace, QueryVector};
 use quick_cache::sync::Cache;
@@ -36,6 +37,7 @@ impl KnowledgeBase {
         &self,
         collection: &CollectionRecord,
         query: &str,
+        used: &mut Vec<EmbeddingTokens>,
     ) -> Result<Option<QueryVector>, String> {
         let index = &collection.index;
         let (Some(settings), Some(space)) = (&index.embedding, index.space()) else {
@@ -65,6 +67,13 @@ impl KnowledgeBase {
         let Ok(Ok(answer)) = answer else {
             return Err(note("is unavailable"));
         };
+        if answer.tokens > 0 {
+            used.push(EmbeddingTokens {
+                connector: connector.clone(),
+                model: answer.model.clone(),
+                tokens: answer.tokens,
+            });
+        }
         let vector = answer.vectors.into_iter().next().unwrap_or_default();
         if answer.model != space.model || space.check(&vector).is_err() {
             return Err(note(

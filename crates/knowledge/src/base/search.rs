@@ -4,7 +4,7 @@ use super::lookup::AccessKind;
 use super::table::{DocumentTable, TableEntry};
 use super::{KnowledgeBase, is_race};
 use crate::error::{KnowledgeError, Result};
-use crate::query::{KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
+use crate::query::{EmbeddingTokens, KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
 use crate::reach::KnowledgeReach;
 use crate::records::{ChunkRecord, CollectionRecord, merged_metadata};
 use crate::stored;
@@ -71,16 +71,22 @@ impl KnowledgeBase {
             asked: query,
             filter: query.metadata.clone().unwrap_or_default(),
         };
-        let mut tries = 0;
-        loop {
-            match self.search_once(&read).await {
+        let (mut tries, mut used) = (0, Vec::new());
+        let mut answer = loop {
+            match self.search_once(&read, &mut used).await {
                 Err(error) if is_race(&error) && tries < TRIES => tries += 1,
-                answer => return answer,
+                answer => break answer?,
             }
-        }
+        };
+        answer.used = used;
+        Ok(answer)
     }
 
-    async fn search_once(&self, query: &ReadQuery<'_>) -> Result<KnowledgeAnswer> {
+    async fn search_once(
+        &self,
+        query: &ReadQuery<'_>,
+        used: &mut Vec<EmbeddingTokens>,
+    ) -> Result<KnowledgeAnswer> {
         let mut answer = KnowledgeAnswer::default();
         let (mut collections, mut scopes) = (Vec::new(), Vec::new());
         for id in &query.asked.collections {
@@ -89,7 +95,8 @@ impl KnowledgeBase {
                 .await
             {
                 Ok(found) => {
-                    let vector = self.query_vector(&found.value, &query.asked.query).await;
+                    let text = &query.asked.query;
+                    let vector = self.query_vector(&found.value, text, used).await;
                     let (collection, mut scope) = self.scope(query, found).await?;
                     match vector {
                         Ok(vector) => scope.vector = vector,

@@ -43,6 +43,7 @@ impl Embedder for ScriptedEmbedder {
         Ok(Embeddings {
             model: "m".to_owned(),
             vectors: request.texts.iter().map(vector).collect(),
+            tokens: 0,
         })
     }
 }

@@ -86,6 +86,7 @@ impl Embedder for ConnectorEmbedder {
         Ok(Embeddings {
             vectors: vectors.collect(),
             model: answer.model,
+            tokens: u64::try_from(answer.usage.total_tokens).unwrap_or(0),
         })
     }
 }

@@ -234,15 +234,20 @@ impl EmbeddingCall<'_> {
 impl EmbeddingAnswer {
     /// What was used, to be booked; nothing where the vectors were known.
     pub fn record(&self, connector: &str) -> Option<UsageRecord> {
-        let usage = &self.usage;
-        (*usage != TokenUsage::default()).then(|| UsageRecord {
-            prompt_tokens: usage.prompt_tokens,
-            total_tokens: Some(usage.total_tokens),
-            model_name: Some(self.model.clone()).filter(|model| !model.is_empty()),
-            provider_name: Some(connector.to_owned()),
-            purpose: Some("search".to_owned()),
-            ..UsageRecord::default()
-        })
+        let is_new = self.usage != TokenUsage::default();
+        is_new.then(|| usage_record(connector, &self.model, &self.usage))
+    }
+}
+
+/// What a connector has used for vectors, to be booked.
+pub fn usage_record(connector: &str, model: &str, usage: &TokenUsage) -> UsageRecord {
+    UsageRecord {
+        prompt_tokens: usage.prompt_tokens,
+        total_tokens: Some(usage.total_tokens),
+        model_name: Some(model.to_owned()).filter(|model| !model.is_empty()),
+        provider_name: Some(connector.to_owned()),
+        purpose: Some("search".to_owned()),
+        ..UsageRecord::default()
     }
 }
 

@@ -3,9 +3,11 @@
 use super::TurnReferences;
 use super::web::WebFindings;
 use crate::error::Result;
+use crate::llm::TokenUsage;
 use crate::lock::lock;
 use crate::web_search::WebSearchClient;
 use ambit_knowledge::KnowledgeBase;
+use ambit_storage::storage::UsageRecord;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -24,7 +26,12 @@ pub struct SearchContext {
     pub knowledge: Option<KnowledgeBase>,
     /// What all searches of the turn share.
     pub turn: Arc<TurnSearches>,
+    /// Counts what a search has used beside what agents and models do for it.
+    pub book: UsageBooking,
 }
+
+/// Counts what was used to whoever pays.
+pub type UsageBooking = Arc<dyn Fn(TokenUsage, UsageRecord) + Send + Sync>;
 
 /// What all searches of a turn share.
 #[derive(Default)]
@@ -44,6 +51,7 @@ impl SearchContext {
             web: Arc::new(WebSearchClient::new()?),
             knowledge: None,
             turn: Arc::default(),
+            book: Arc::new(|_, _| {}),
         })
     }
 

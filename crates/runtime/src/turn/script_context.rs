@@ -90,6 +90,7 @@ impl Turn {
             web: context.core.web.clone(),
             knowledge: context.core.knowledge.get().cloned(),
             turn: self.journal.searches.clone(),
+            book: self.journal.usage.booking(),
         }
     }
 

@@ -6,9 +6,11 @@ use crate::error::Result;
 use crate::journal::{self, ModelCallUsage, TurnKeys};
 use crate::llm::{ModelAnswer, ModelCall, TokenUsage};
 use crate::lock::lock;
+use crate::search::UsageBooking;
 use crate::stream::StreamWriter;
 use ambit_storage::LiveAgent;
 use ambit_storage::batch::BatchWrite;
+use ambit_storage::storage::UsageRecord;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -60,12 +62,17 @@ impl TurnUsage {
         let Some(mut record) = answer.record(provider) else {
             return Ok(());
         };
-        record.turn_id = Some(self.keys.request_id.clone());
         record.purpose = purpose.map(str::to_owned);
-        self.lock().usage.add(&answer.usage);
+        self.book_record(answer.usage.clone(), record)
+    }
+
+    /// The same for what is no model's answer.
+    pub fn book_record(&self, usage: TokenUsage, mut record: UsageRecord) -> Result<()> {
+        record.turn_id = Some(self.keys.request_id.clone());
+        self.lock().usage.add(&usage);
         let context = self.session.context();
         let used = ModelCallUsage {
-            usage: answer.usage.clone(),
+            usage,
             record: context.usage().record(record)?,
         };
         let Some(stream) = &self.stream else {
@@ -79,6 +86,17 @@ impl TurnUsage {
         let last = counted.last;
         counted.notes.push((last, note));
         Ok(())
+    }
+
+    /// What searches count with.
+    pub fn booking(self: &Arc<Self>) -> UsageBooking {
+        let own = self.clone();
+        Arc::new(move |usage, record| {
+            if let Err(error) = own.book_record(usage, record) {
+                let id = &own.keys.request_id;
+                tracing::warn!(turn.id = id, %error, "what a search has used is not booked");
+            }
+        })
     }
 
     /// The notes that may not be durable yet, for a batch apart from the turn's, and the number of the last.

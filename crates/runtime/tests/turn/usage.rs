@@ -1,7 +1,7 @@
 //! What turns have used.
 
 use crate::events::listened;
-use crate::place::{agent, ask, borrowed, end, model, place_of_tools, request, session};
+use crate::place::{agent, ask, borrowed, end, model, place, place_of_tools, request, session};
 use crate::toolbox::Tools;
 use ambit_storage::event::{ChatHistorySaving, EventBus, MessageAdding, Verdict};
 use ambit_storage::{Json, Usage};
@@ -96,4 +96,36 @@ async fn what_a_turn_has_used_is_booked_though_its_history_is_refused() {
         let totals: Vec<_> = records.iter().map(|it| it.total_tokens).collect();
         assert_eq!(totals, [end["usage"]["total_tokens"].as_i64()]);
     }
+}
+
+#[tokio::test]
+async fn the_vector_of_a_query_counts_to_the_turn_that_searches() {
+    let hooks = r#"export function Create(ctx) {
+        Process("kb.collection.create", {id: "c", embedding: "vectors"});
+        Process("kb.documents.addtext", {collection_id: "c", text: "Trains are preferred.", wait: true});
+        const search = () => ctx.search.KB("which trains", {collections: ["c"]});
+        return { metadata: { found: [search(), search()].map((it: any) => it.total) } };
+    }
+    export function Next(ctx) { return { data: ctx.metadata.found }; }"#;
+    let mut files = agent(&json!({}), hooks);
+    files.push(model("vectors", &json!([])));
+    let place = place(&borrowed(&files)).await;
+    let frames = ask(&place, request("hello", "hi")).await;
+    assert_eq!(end(&frames)["next"], json!([1, 1]));
+    let session = session(&place, "hello").await;
+    let records = session.context().usage().records().await.unwrap();
+    let of_search: Vec<_> = records
+        .iter()
+        .filter(|record| record.purpose.is_some())
+        .map(|record| {
+            let names = (record.purpose.as_deref(), record.provider_name.as_deref());
+            (names, record.prompt_tokens, record.turn_id.is_some())
+        })
+        .collect();
+    assert_eq!(of_search, [((Some("search"), Some("vectors")), 2, true)]);
+    let totals = records.iter().filter_map(|record| record.total_tokens);
+    assert_eq!(
+        end(&frames)["usage"]["total_tokens"].as_i64(),
+        Some(totals.sum())
+    );
 }
