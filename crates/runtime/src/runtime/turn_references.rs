@@ -2,7 +2,7 @@
 
 use super::Runtime;
 use crate::access::Authorized;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::journal::TurnKeys;
 use crate::loaded_app::LoadedApp;
 use crate::model::database::AccessMode;
@@ -61,14 +61,18 @@ impl Runtime {
     }
 }
 
-/// An item as the caller may see it now.
+/// An item as the caller may see it now. What can no longer be read, whatever has changed, is gone; a store that is away is not.
 async fn view(loaded: &LoadedApp, who: &Authorized, item: &SearchItem) -> Result<ReferenceView> {
     if !item.is_pointer() {
         return Ok(ReferenceView::of(item, false));
     }
     let row = match &item.record {
-        Some(record) => row(loaded, who, record).await?,
-        None => None,
+        Some(record) => row(loaded, who, record).await,
+        None => Ok(None),
+    };
+    let row = match row {
+        Err(error) if error.code == ErrorCode::Unavailable => return Err(error),
+        row => row.unwrap_or_default(),
     };
     Ok(match row {
         Some(row) => {
@@ -98,11 +102,15 @@ async fn row(
     let (Some(key), Some(id)) = (model.key(), &pointer.record_id) else {
         return Ok(None);
     };
-    let columns = pointer
-        .data
-        .keys()
-        .filter(|name| model.readable().any(|column| column.name == **name));
-    let columns: Vec<&String> = columns.collect();
+    let is_shown = |name: &&String| {
+        let column = model.column(name);
+        column.is_some_and(|column| column.crypt.is_none())
+    };
+    let columns: Vec<&String> = pointer.data.keys().filter(is_shown).collect();
+    if columns.is_empty() {
+        // No column would mean all of them.
+        return Ok(None);
+    }
     let wheres = [json!({"column": key.name, "value": id})];
     let param = json!({"select": columns, "wheres": wheres, "limit": 1});
     let param = QueryParam::parse(models, &model, &param)?;

@@ -88,6 +88,9 @@ pub struct SearchItem {
     pub url: String,
     /// What else is known of it.
     pub metadata: Map<String, Value>,
+    /// Whether an agent or a tool says where it lies: nothing is read there for that.
+    #[serde(rename = "foreign", skip_serializing_if = "std::ops::Not::not")]
+    pub is_foreign: bool,
     /// What only knowledge has.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub knowledge: Option<KnowledgeFields>,

@@ -46,9 +46,11 @@ fn stored(item: &SearchItem) -> SearchItem {
 }
 
 impl SearchItem {
-    /// Whether the item lies in a collection or a table, where it may change or go.
+    /// Whether the item was found in a collection or a table, where it may change or go. What an agent or a tool says to lie there
+    /// is none: it would show whoever reads it any row.
     pub fn is_pointer(&self) -> bool {
-        self.kind != SearchKind::Web && (self.knowledge.is_some() || self.record.is_some())
+        let is_placed = self.knowledge.is_some() || self.record.is_some();
+        self.kind != SearchKind::Web && is_placed && !self.is_foreign
     }
 
     /// Leaves nothing of it but where it lies.
@@ -185,8 +187,8 @@ mod tests {
             "{text}"
         );
         assert_eq!(stored.types, [SearchKind::Db]);
-        // What an agent has answered with lies nowhere.
-        row.record = None;
+        // What an agent has answered with lies nowhere, whatever it says.
+        row.is_foreign = true;
         assert_eq!(StoredReferences::of(&[row.clone()], None).items, [row]);
     }
 

@@ -364,6 +364,32 @@ async fn answers_of_an_agent_can_be_the_results() {
 }
 
 #[tokio::test]
+async fn no_answer_makes_a_reference_show_a_row() {
+    let hooks = "export function Create() { Process('models.role.Create', { name: 'CANARY' }); }
+        export function Next() { return { data: { items: [
+        { title: 'x', type: 'db', model: 'role', record_id: 1, data: {} },
+        { title: 'y', type: 'db', model: 'role', record_id: 1, data: { name: '' } }] } }; }";
+    let mut more = named("finder", &json!({"connector": "quiet"}), hooks);
+    more.push(model("quiet", &json!([{"reply": "x"}])));
+    let columns = json!([{"name": "id", "type": "ID"}, {"name": "name", "type": "string"}]);
+    let role = json!({"name": "Role", "columns": columns}).to_string();
+    more.push(("models/role.mod.yao".to_owned(), role));
+    let capable = json!({"name": "Test", "version": "1.0.0", "ambit": {"capabilities": {"process": ["models.*"]}}});
+    more.push(("app.yao".to_owned(), capable.to_string()));
+    let package = json!({"uses": {"search": "finder"}});
+    let place = place(&borrowed(&app(&package, KEEP, more))).await;
+    let frames = ask(&place, request("hello", "Who may what?")).await;
+    let id = end(&frames)["request_id"].as_str().unwrap().to_owned();
+    let list = json!(place.runtime.references(&ann(), &id).await.unwrap());
+    let titles = (
+        &list["references"][0]["title"],
+        &list["references"][1]["title"],
+    );
+    assert_eq!(titles, (&json!("x"), &json!("y")), "{list}");
+    assert!(!list.to_string().contains("CANARY"), "{list}");
+}
+
+#[tokio::test]
 async fn the_light_model_says_what_is_searched_and_its_tokens_are_marked() {
     let defaults = "system:\n  light: small\n";
     let small = model(

@@ -44,6 +44,8 @@ fn item_of(given: &Map<String, Value>, position: usize) -> SearchItem {
     let kind = named("type").and_then(|kind| SearchKind::named(&kind));
     let kind = kind.unwrap_or_default();
     let metadata = given.get("metadata").and_then(Value::as_object);
+    let knowledge = fields::<KnowledgeFields>(given).filter(|_| kind == SearchKind::Kb);
+    let record = fields::<RecordFields>(given).filter(|_| kind == SearchKind::Db);
     SearchItem {
         kind,
         source: match named("source").as_deref() {
@@ -59,8 +61,9 @@ fn item_of(given: &Map<String, Value>, position: usize) -> SearchItem {
         content: text(&["content", "snippet", "text"]),
         url: text(&["url", "link"]),
         metadata: metadata.cloned().unwrap_or_default(),
-        knowledge: fields::<KnowledgeFields>(given).filter(|_| kind == SearchKind::Kb),
-        record: fields::<RecordFields>(given).filter(|_| kind == SearchKind::Db),
+        is_foreign: knowledge.is_some() || record.is_some(),
+        knowledge,
+        record,
         ..SearchItem::default()
     }
 }
