@@ -7,7 +7,7 @@ mod words;
 use super::request::TableTarget;
 use super::{SearchItem, SearchRequest, SearchResult, Searcher};
 use crate::error::ErrorCode;
-use crate::model::TableModel;
+use crate::model::{TableColumn, TableModel};
 use crate::uses::UsesTarget;
 use serde_json::Value;
 use std::sync::Arc;
@@ -112,4 +112,11 @@ impl Searcher {
             }
         }
     }
+}
+
+/// The columns that rows have where none are named, and that makers of queries are told of: none that is encrypted, and none that
+/// Ambit keeps beside those of the app.
+fn plain_columns(model: &TableModel) -> impl Iterator<Item = &TableColumn> {
+    let columns = model.columns.iter();
+    columns.filter(|column| column.crypt.is_none() && !column.name.starts_with("__"))
 }

@@ -271,6 +271,7 @@ fn notes() -> Vec<(String, String)> {
     let columns = json!([
         {"name": "id", "type": "ID"}, {"name": "title", "type": "string"}, {"name": "body", "type": "text", "nullable": true},
         {"name": "secret", "type": "string", "nullable": true, "crypt": "PASSWORD"},
+        {"name": "card", "type": "text", "nullable": true, "crypt": "AES"},
     ]);
     let model = json!({"name": "Note", "columns": columns, "option": {"permission": true, "soft_deletes": true}});
     let other = json!({"name": "Other", "columns": [{"name": "id", "type": "ID"}, {"name": "title", "type": "string"}]});
@@ -490,4 +491,23 @@ async fn faults_of_a_query_go_back_to_its_maker() {
             .unwrap()
             .starts_with("[unreadable] ")
     );
+}
+
+#[tokio::test]
+async fn encrypted_columns_and_those_of_ambit_are_in_no_result() {
+    let package = json!({"db": {"models": ["note"]}});
+    let secret = json!([{"title": "boats", "card": "CANARY"}]);
+    let place = place_of_notes(&package, "ctx.search.DB('boats')", &[]).await;
+    let frames = ask(&place, with_note("ann", &secret)).await;
+    let result = &end(&frames)["next"];
+    let data = result["items"][0]["data"].as_object().unwrap();
+    assert_eq!(data["title"], "boats", "{result}");
+    let is_hidden = |name: &String| name == "card" || name.starts_with("__");
+    assert!(!data.keys().any(is_hidden), "{result}");
+    assert!(!serde_json::to_string(&frames).unwrap().contains("CANARY"));
+    let named = "ctx.search.DB('boats', { select: ['title', 'card'] })";
+    let place = place_of_notes(&package, named, &[]).await;
+    let result = end(&ask(&place, with_note("ann", &secret)).await)["next"].clone();
+    let expected = "models.note: column \"card\" is encrypted: no search shows it";
+    assert_eq!(result["error"], expected);
 }

@@ -2,7 +2,7 @@
 //! conditions of the call narrow it.
 
 use super::record::item;
-use super::{FoundRows, TableSearchCall};
+use super::{FoundRows, TableSearchCall, plain_columns};
 use crate::chat::ChatMessage;
 use crate::error::Result;
 use crate::model::TableModel;
@@ -183,8 +183,7 @@ fn schemas(models: &[Arc<TableModel>]) -> Value {
 }
 
 fn schema(model: &TableModel) -> Value {
-    let columns = model.columns.iter().filter(|column| column.crypt.is_none());
-    let columns = columns.map(|column| {
+    let columns = plain_columns(model).map(|column| {
         json!({"name": column.name, "type": column.kind.name, "label": column.label, "description": ""})
     });
     json!({"name": model.table, "columns": columns.collect::<Vec<Value>>()})
@@ -243,8 +242,8 @@ fn leave_out(
     let allowed = &call.target.select;
     let Some(Value::Array(select)) = dsl.get_mut("select") else {
         if let Some(model) = query.main_model() {
-            let given = model.columns.iter().filter(|column| column.crypt.is_none());
-            let given: Vec<Value> = given.map(|column| column.name.as_str().into()).collect();
+            let given = plain_columns(model).map(|column| column.name.as_str().into());
+            let given: Vec<Value> = given.collect();
             dsl.insert("select".to_owned(), given.into());
         }
         return;

@@ -1,7 +1,7 @@
 //! Finding rows by words: rows with all words first, then with any, ranked as chunks of an index are.
 
 use super::record::{TITLES, item};
-use super::{FoundRows, TableSearchCall};
+use super::{FoundRows, TableSearchCall, plain_columns};
 use crate::error::{Error, Result};
 use crate::model::database::AccessMode;
 use crate::model::query::{QueryParam, ReadContext};
@@ -81,6 +81,7 @@ impl Searcher {
         unmet: &mut Vec<String>,
     ) -> Result<Vec<CandidateRow>> {
         let columns = searched_columns(model, &call.target.select);
+        check_select(model, &call.target.select)?;
         // What is asked of rows is checked in any case.
         QueryParam::parse_wheres(&self.models, model, &json!({"wheres": call.target.wheres}))?;
         if columns.is_empty() || words.is_empty() {
@@ -132,7 +133,9 @@ impl Searcher {
         let mut orders = target.orders.clone();
         orders.extend(key.map(|key| json!({"column": key, "option": "desc"})));
         let mut select = target.select.clone();
-        if !select.is_empty() {
+        if select.is_empty() {
+            select.extend(plain_columns(model).map(|column| column.name.clone()));
+        } else {
             select.extend(key.map(str::to_owned));
         }
         let param =
@@ -166,13 +169,11 @@ fn longest_words(query: &str) -> Vec<String> {
 
 /// The columns whose texts are searched; of those that are selected, where some are.
 fn searched_columns<'m>(model: &'m TableModel, select: &[String]) -> Vec<&'m TableColumn> {
-    let is_text =
-        |column: &&TableColumn| column.crypt.is_none() && TEXTS.contains(&column.kind.name);
-    let is_wanted = |column: &&TableColumn| {
-        !column.name.starts_with("__") && (select.is_empty() || select.contains(&column.name))
+    let is_searched = |column: &&TableColumn| {
+        let is_wanted = select.is_empty() || select.contains(&column.name);
+        is_wanted && TEXTS.contains(&column.kind.name)
     };
-    let columns = model.readable().filter(is_text);
-    columns.filter(is_wanted).collect()
+    plain_columns(model).filter(is_searched).collect()
 }
 
 /// A condition: one of the columns has one of the words.
@@ -182,6 +183,19 @@ fn has_any(columns: &[&str], words: &[String]) -> Value {
         .flat_map(|column| words.iter().map(move |word| (column, word)));
     let tests = pairs.map(|(column, word)| json!({"column": column, "op": "match", "value": word, "method": "orwhere"}));
     json!({"wheres": tests.collect::<Vec<Value>>()})
+}
+
+/// Fails where a column is to be shown that is encrypted: what is found goes to models and clients.
+fn check_select(model: &TableModel, select: &[String]) -> Result<()> {
+    let named = select.iter().filter_map(|name| model.column(name));
+    match named.into_iter().find(|column| column.crypt.is_some()) {
+        None => Ok(()),
+        Some(column) => {
+            let (id, name) = (&model.id, &column.name);
+            let text = format!("models.{id}: column \"{name}\" is encrypted: no search shows it");
+            Err(Error::invalid("select", text))
+        }
+    }
 }
 
 /// What a row is known by.
