@@ -511,3 +511,31 @@ async fn encrypted_columns_and_those_of_ambit_are_in_no_result() {
     let expected = "models.note: column \"card\" is encrypted: no search shows it";
     assert_eq!(result["error"], expected);
 }
+
+#[tokio::test]
+async fn g215_no_query_within_hides_a_column_that_was_not_asked_for() {
+    let inner = |field: &str| json!({"from": "note", "select": ["id", field]});
+    for field in [
+        ":UPPER(body) as title",
+        "body as title",
+        ":MAX(body) as title",
+    ] {
+        let mut within = inner(field);
+        if field.contains("MAX") {
+            within["groups"] = json!(["id"]);
+        }
+        let dsl = json!({"query": within, "select": ["title"]});
+        let strict = json!({"search": {"querydsl": {"strict": true}}});
+        let (result, _) =
+            generated(&strict, "{ select: ['title'] }", &json!([dsl, dsl, dsl])).await;
+        assert_eq!(result["items"], json!([]), "{field}: {result}");
+    }
+    let within = json!({"query": inner(":UPPER(title) as title"), "select": ["title"]});
+    let (result, _) = generated(&json!({}), "{ select: ['title'] }", &json!([within])).await;
+    assert_eq!(titles(&result), ["BOATS", "CATS", "DOGS"], "{result}");
+    let own = json!({"from": "note", "select": ["title", "__yao_created_by"]});
+    let strict = json!({"search": {"querydsl": {"strict": true}}});
+    let (result, _) = generated(&strict, "{}", &json!([own, own, own])).await;
+    let why = result["error"].as_str().unwrap();
+    assert!(why.contains("__yao_created_by"), "{why}");
+}

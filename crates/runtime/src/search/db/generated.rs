@@ -100,7 +100,7 @@ impl Searcher {
         let first = self.lint(&shown)?;
         leave_out(&first, &mut shown, call, &mut warnings);
         let mut dsl = self.lint(&shown)?;
-        let faults = outside(&dsl, &call.models);
+        let faults = outside(&dsl, call);
         if !faults.is_empty() {
             return Err(lines(&faults));
         }
@@ -268,7 +268,8 @@ fn leave_out(
 }
 
 /// The faults of a query that reads more than it was given.
-fn outside(query: &QueryDsl, models: &[Arc<TableModel>]) -> Vec<QueryFault> {
+fn outside(query: &QueryDsl, call: &TableSearchCall<'_>) -> Vec<QueryFault> {
+    let models = &call.models;
     let given: Vec<&str> = models.iter().map(|model| model.table.as_str()).collect();
     let read = query.models();
     let foreign = read
@@ -277,13 +278,16 @@ fn outside(query: &QueryDsl, models: &[Arc<TableModel>]) -> Vec<QueryFault> {
     let mut faults: Vec<QueryFault> = foreign
         .map(|id| QueryFault::unknown("table", id, "from", given.iter().copied()))
         .collect();
-    for column in query.columns() {
-        let is_secret = column
-            .model
-            .column(&column.name)
-            .is_some_and(|column| column.crypt.is_some());
-        if is_secret {
-            faults.push(QueryFault::unknown("column", &column.name, "", []));
+    let ordered = call.target.orders.iter();
+    let ordered = ordered.filter_map(|order| order["column"].as_str());
+    let selected = call.target.select.iter().map(String::as_str);
+    let named: Vec<&str> = selected.chain(ordered).collect();
+    for read in query.columns() {
+        let (column, name) = (read.model.column(&read.name), read.name.as_str());
+        let is_secret = column.is_some_and(|column| column.crypt.is_some());
+        let is_own = name.starts_with("__") && !named.contains(&name);
+        if is_secret || is_own {
+            faults.push(QueryFault::unknown("column", name, "", []));
         }
     }
     faults

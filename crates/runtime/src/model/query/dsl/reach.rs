@@ -1,7 +1,6 @@
 //! What a QueryDSL reads: its models and columns; and narrowing it.
 
 use super::super::query_param::QueryParam;
-use super::field_type::FieldType;
 use super::query::{FieldCondition, FieldOperand, QueryDsl, QueryField, QuerySource, SourceRows};
 use crate::error::Result;
 use crate::model::{TableModel, TableModels};
@@ -52,6 +51,13 @@ impl QueryDsl {
         found
     }
 
+    /// The columns that what rows have under this name is made of.
+    fn columns_of(&self, name: &str) -> Vec<ColumnRead> {
+        let outputs = self.outputs.iter().filter(|output| output.name == name);
+        let columns = outputs.flat_map(|output| output.field.columns(&self.sources));
+        columns.collect()
+    }
+
     /// Lets through only those rows of its main model that meet the `wheres` of a QueryParam.
     pub fn narrow(&mut self, models: &TableModels, wheres: &Value) -> Result<()> {
         let Some(source) = self.sources.first_mut() else {
@@ -79,19 +85,19 @@ impl FieldCondition {
 }
 
 impl QueryField {
-    /// The columns that it is made of, where these are the tables of its query.
+    /// The columns that it is made of, where these are the tables of its query: in the end those of models, also where a query
+    /// stands in the place of a table.
     pub fn columns(&self, sources: &[QuerySource]) -> Vec<ColumnRead> {
         match self {
-            Self::Column { holds, .. } => column_of(holds).into_iter().collect(),
-            Self::Path { source, name, .. } => {
+            Self::Column { source, name, .. } | Self::Path { source, name, .. } => {
                 let source = sources.iter().find(|other| other.alias == *source);
                 match source.map(|source| &source.rows) {
                     Some(SourceRows::Model(model)) => vec![ColumnRead {
                         model: Arc::clone(model),
                         name: name.clone(),
                     }],
-                    // The columns of a query within are among those that this query reads.
-                    _ => Vec::new(),
+                    Some(SourceRows::Query(dsl)) => dsl.columns_of(name),
+                    None => Vec::new(),
                 }
             }
             Self::Function { argument, .. } => {
@@ -100,15 +106,5 @@ impl QueryField {
             }
             Self::SqlValue { .. } => Vec::new(),
         }
-    }
-}
-
-fn column_of(holds: &FieldType) -> Option<ColumnRead> {
-    match holds {
-        FieldType::Column(model, name) => Some(ColumnRead {
-            model: Arc::clone(model),
-            name: name.clone(),
-        }),
-        FieldType::Plain(_) => None,
     }
 }
