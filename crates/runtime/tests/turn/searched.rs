@@ -414,7 +414,7 @@ async fn generated(package: &Value, options: &str, answers: &Value) -> (Value, P
         with_note("bob", &json!([{"title": "boats of bob"}])),
     )
     .await;
-    let notes = json!([{"title": "boats"}, {"title": "cats"}, {"title": "dogs"}]);
+    let notes = json!([{"title": "boats", "body": "b"}, {"title": "cats", "body": "b"}, {"title": "dogs", "body": "b"}]);
     let frames = ask(&place, with_note("ann", &notes)).await;
     (end(&frames)["next"].clone(), place)
 }
@@ -538,4 +538,34 @@ async fn g215_no_query_within_hides_a_column_that_was_not_asked_for() {
     let (result, _) = generated(&strict, "{}", &json!([own, own, own])).await;
     let why = result["error"].as_str().unwrap();
     assert!(why.contains("__yao_created_by"), "{why}");
+}
+
+#[tokio::test]
+async fn g215_conditions_of_the_call_hold_wherever_its_table_is_read() {
+    let options = "{ wheres: [{ column: 'title', value: 'boats' }] }";
+    let strict = json!({"search": {"querydsl": {"strict": true}}});
+    let join = |side: &str| {
+        let mut join =
+            json!({"from": "note as other", "key": "note.body", "foreign": "other.body"});
+        if !side.is_empty() {
+            join[side] = true.into();
+        }
+        json!({"from": "note", "select": ["other.title"], "joins": [join]})
+    };
+    let within = json!({"from": "note", "select": ["title"], "wheres": [
+        {"field": "title", "op": "in", "query": {"from": "note", "select": [":MIN(title) as least"],
+            "wheres": [{"field": "title", "op": "<>", "value": "boats"}]}}]});
+    for (dsl, expected) in [
+        (join(""), vec!["boats"]),
+        (join("left"), vec!["boats"]),
+        (within, vec![]),
+    ] {
+        let (result, _) = generated(&strict, options, &json!([dsl, dsl, dsl])).await;
+        assert_eq!(titles(&result), expected, "{dsl}: {result}");
+        assert_eq!(result["error"], Value::Null);
+    }
+    let right = join("right");
+    let (result, _) = generated(&strict, options, &json!([right, right, right])).await;
+    let why = result["error"].as_str().unwrap();
+    assert!(why.contains("[right_join] joins: "), "{why}");
 }

@@ -41,6 +41,16 @@ impl<T> ConditionChain<T> {
         Box::new(self.0.iter().flat_map(|link| tests_of(&link.node)))
     }
 
+    /// Changes each test, however deep.
+    pub fn each_mut(&mut self, change: &mut dyn FnMut(&mut T)) {
+        for link in &mut self.0 {
+            match &mut link.node {
+                ConditionNode::Test(test) => change(test),
+                ConditionNode::Group(chain) => chain.each_mut(change),
+            }
+        }
+    }
+
     /// All of it as one condition, each test as `write` says. Without tests it is always true.
     pub fn condition(&self, write: &mut dyn FnMut(&T) -> Condition) -> Condition {
         let mut any = Condition::any();

@@ -19,6 +19,8 @@ const TRIES: usize = 3;
 const INSTRUCTIONS: &str =
     "The last query cannot be run. Answer with the whole query, without these faults.";
 
+const RIGHT_JOIN: &str = "a right join keeps rows that the conditions of the search would leave out: begin with the other table";
+
 /// A query that can be run.
 struct CheckedQuery {
     dsl: QueryDsl,
@@ -105,6 +107,9 @@ impl Searcher {
             return Err(lines(&faults));
         }
         if !call.target.wheres.is_empty() {
+            if dsl.has_right_join() {
+                return Err(fault_line("right_join", "joins", RIGHT_JOIN));
+            }
             let wheres = json!({"wheres": call.target.wheres});
             let narrowed = dsl.narrow(&self.models, &wheres);
             narrowed.map_err(|error| fault_line("wheres", "", &error.message))?;

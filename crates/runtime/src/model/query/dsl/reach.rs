@@ -4,6 +4,7 @@ use super::super::query_param::QueryParam;
 use super::query::{FieldCondition, FieldOperand, QueryDsl, QueryField, QuerySource, SourceRows};
 use crate::error::Result;
 use crate::model::{TableModel, TableModels};
+use sea_query::JoinType;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -58,19 +59,45 @@ impl QueryDsl {
         columns.collect()
     }
 
-    /// Lets through only those rows of its main model that meet the `wheres` of a QueryParam.
+    /// Lets through only those rows of its main model that meet the `wheres` of a QueryParam, wherever it reads that model.
     pub fn narrow(&mut self, models: &TableModels, wheres: &Value) -> Result<()> {
-        let Some(source) = self.sources.first_mut() else {
+        let Some(main) = self.main_model() else {
             return Ok(());
         };
-        match &mut source.rows {
-            SourceRows::Query(dsl) => dsl.narrow(models, wheres),
-            SourceRows::Model(model) => {
-                let narrowed = QueryParam::parse_wheres(models, model, wheres)?;
-                source.narrowed = Some(Arc::new(narrowed));
-                Ok(())
+        let narrowed = QueryParam::parse_wheres(models, main, wheres)?;
+        self.narrow_sources(&Arc::new(narrowed));
+        Ok(())
+    }
+
+    fn narrow_sources(&mut self, narrowed: &Arc<QueryParam>) {
+        for source in &mut self.sources {
+            match &mut source.rows {
+                SourceRows::Query(dsl) => dsl.narrow_sources(narrowed),
+                SourceRows::Model(model) if model.id == narrowed.model.id => {
+                    source.narrowed = Some(Arc::clone(narrowed));
+                }
+                SourceRows::Model(_) => {}
             }
         }
+        let narrow = &mut |test: &mut FieldCondition| {
+            if let FieldOperand::Query(dsl) = &mut test.with {
+                dsl.narrow_sources(narrowed);
+            }
+        };
+        self.wheres.each_mut(narrow);
+        self.havings.each_mut(narrow);
+    }
+
+    /// Whether it keeps rows of joined tables for which its main table has none, so that conditions of that one do not count.
+    pub fn has_right_join(&self) -> bool {
+        let is_right = |source: &QuerySource| {
+            let kind = source.join.as_ref().map(|join| join.kind);
+            let within = matches!(&source.rows, SourceRows::Query(dsl) if dsl.has_right_join());
+            within || kind == Some(JoinType::RightJoin)
+        };
+        let mut tests = self.wheres.tests().chain(self.havings.tests());
+        let in_test = |test: &FieldCondition| matches!(&test.with, FieldOperand::Query(dsl) if dsl.has_right_join());
+        self.sources.iter().any(is_right) || tests.any(in_test)
     }
 }
 
