@@ -8,6 +8,7 @@ pub mod context;
 pub mod db;
 pub mod injection;
 pub mod item;
+mod item_size;
 pub mod kb;
 pub mod reference;
 pub mod references;

@@ -61,12 +61,17 @@ fn read<T>(
 }
 
 fn check_size(answer: &Value) -> Result<(), AnswerError> {
-    let mut counter = ByteCounter { left: LIMIT };
-    let mut writer = serde_json::Serializer::new(&mut counter);
-    match answer.serialize(&mut writer) {
-        Ok(()) => Ok(()),
-        Err(_) => Err(AnswerError::TooLarge),
+    match is_within(answer, LIMIT) {
+        true => Ok(()),
+        false => Err(AnswerError::TooLarge),
     }
+}
+
+/// Whether something has at most so many bytes as JSON.
+pub(super) fn is_within(value: &impl Serialize, most: usize) -> bool {
+    let mut counter = ByteCounter { left: most };
+    let mut writer = serde_json::Serializer::new(&mut counter);
+    value.serialize(&mut writer).is_ok()
 }
 
 /// Fails where an answer is nothing but `{"error": …}`.

@@ -25,9 +25,11 @@ impl TurnReferences {
         Self(Mutex::new(NumberedItems { items, journaled }))
     }
 
-    /// Makes references of what finished searches found: the items get their ids in the order of the results. A search with more
-    /// items than a turn may have references fails.
+    /// Makes references of what finished searches found: the items get their ids in the order of the results, and those that are
+    /// too large are cut. A search with more items than a turn may have references fails.
     pub fn add<'a>(&self, results: impl IntoIterator<Item = &'a mut SearchResult>) {
+        let mut results: Vec<&mut SearchResult> = results.into_iter().collect();
+        results.iter_mut().for_each(|result| shorten(result));
         let mut list = lock(&self.0);
         for result in results {
             if list.items.len() + result.items.len() > MOST {
@@ -59,6 +61,15 @@ impl TurnReferences {
         let mut list = lock(&self.0);
         let journaled = list.journaled;
         list.items.truncate(journaled);
+    }
+}
+
+fn shorten(result: &mut SearchResult) {
+    let items = result.items.iter_mut();
+    let count = items.filter_map(|item| item.shorten().then_some(())).count();
+    if count > 0 {
+        let note = format!("{count} of the items are cut: one has at most 20 KiB");
+        result.notes.push(note);
     }
 }
 

@@ -29,9 +29,6 @@ use std::time::Duration;
 use step::SearchStepAsker;
 use tokio::time::Instant;
 
-/// The most bytes of all that is found: it is kept in the turn's journal as a whole.
-const FOUND: usize = 4 << 20;
-
 /// One search before a model's call.
 struct AgentSearch<'a> {
     asker: SearchStepAsker<'a>,
@@ -234,12 +231,11 @@ impl Turn {
     /// Makes references of what was found, in its order.
     fn number(&self, findings: SearchFindings) -> AutomaticSearch {
         let mut all = SearchResult::default();
-        let size = serde_json::to_string(&findings.items).map_or(usize::MAX, |text| text.len());
-        match size <= FOUND {
-            true => all.set_items(findings.items),
-            false => all.fail("what was found is larger than 4 MiB"),
-        }
+        all.set_items(findings.items);
         self.journal.searches.references.add([&mut all]);
+        for note in &all.notes {
+            self.output.warn(&format!("search: {note}"));
+        }
         let mut results = findings.results;
         if let Some(why) = &all.error {
             results
