@@ -66,7 +66,9 @@ impl TurnReferences {
 
 fn shorten(result: &mut SearchResult) {
     let items = result.items.iter_mut();
-    let count = items.filter_map(|item| item.shorten().then_some(())).count();
+    let count = items
+        .filter_map(|item| item.shorten().then_some(()))
+        .count();
     if count > 0 {
         let note = format!("{count} of the items are cut: one has at most 20 KiB");
         result.notes.push(note);

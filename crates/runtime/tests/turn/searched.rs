@@ -271,6 +271,7 @@ fn notes() -> Vec<(String, String)> {
     let columns = json!([
         {"name": "id", "type": "ID"}, {"name": "title", "type": "string"}, {"name": "body", "type": "text", "nullable": true},
         {"name": "secret", "type": "string", "nullable": true, "crypt": "PASSWORD"},
+        {"name": "story", "type": "longText", "nullable": true},
         {"name": "card", "type": "text", "nullable": true, "crypt": "AES"},
     ]);
     let model = json!({"name": "Note", "columns": columns, "option": {"permission": true, "soft_deletes": true}});
@@ -568,4 +569,33 @@ async fn g215_conditions_of_the_call_hold_wherever_its_table_is_read() {
     let (result, _) = generated(&strict, options, &json!([right, right, right])).await;
     let why = result["error"].as_str().unwrap();
     assert!(why.contains("[right_join] joins: "), "{why}");
+}
+
+#[tokio::test]
+async fn many_long_rows_are_cut_and_end_no_turn() {
+    let package = json!({"db": {"models": ["note"]}});
+    let expression = "(() => {
+        const story = 'boats '.repeat(80000);
+        for (let at = 0; at < 40; at++) Process('models.note.Create', { title: `boats ${at}`, story });
+        return ctx.search.DB('boats of old', { limit: 40 });
+    })()";
+    let place = place_of_notes(&package, expression, &[]).await;
+    let frames = ask(&place, with_note("ann", &json!([]))).await;
+    let result = &end(&frames)["next"];
+    assert_eq!(
+        (&end(&frames)["status"], &result["total"]),
+        (&json!("completed"), &json!(40)),
+        "{:?}",
+        result["error"]
+    );
+    let row = &result["items"][0];
+    let story = row["data"]["story"].as_str().unwrap().len();
+    assert!((8_000..20_480).contains(&story), "{story}");
+    assert_eq!(row["record_id"], row["data"]["id"]);
+    let id = end(&frames)["request_id"].as_str().unwrap();
+    let mut who = with_note("ann", &json!([])).authorized;
+    who.constraints.owner_only = true;
+    let list = place.runtime.references(&who, id).await.unwrap();
+    assert_eq!(list.references.len(), 40);
+    assert!(!list.references[39].gone);
 }

@@ -38,6 +38,8 @@ pub struct QueryParam {
     pub withs: Vec<EagerLoad>,
     /// Whether it says that it means all rows.
     pub all: bool,
+    /// So many characters of a text are read at most.
+    pub text_limit: Option<u32>,
     /// The one row that is meant.
     pub(super) key: Option<(String, SqlValue)>,
 }
@@ -122,6 +124,7 @@ impl QueryParam {
             pagesize: None,
             withs: Vec::new(),
             all: false,
+            text_limit: None,
             key: None,
         }
     }

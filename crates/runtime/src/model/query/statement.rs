@@ -4,6 +4,7 @@ use super::query_param::{QueryOrder, QueryParam};
 use super::read_context::{ReadContext, column};
 use super::relation::RelationStep;
 use super::sort::{SortKey, sort};
+use crate::model::column_kind::ColumnShape;
 use crate::model::definition::{TableColumn, TableModel};
 use sea_query::{
     Alias, Condition, Expr, ExprTrait, Func, Query, SelectStatement, SubQueryStatement,
@@ -42,7 +43,12 @@ impl QueryParam {
         let table = self.model.table.as_str();
         let mut rows = Query::select();
         for one in columns {
-            rows.expr(column(table, &one.name));
+            let whole = column(table, &one.name);
+            let is_text = one.kind.shape == ColumnShape::Text && one.crypt.is_none();
+            match self.text_limit.filter(|_| is_text) {
+                Some(most) => rows.expr_as(beginning(whole, most), Alias::new(&one.name)),
+                None => rows.expr(whole),
+            };
         }
         rows.from(Alias::new(table))
             .cond_where(self.condition(reading, table))
@@ -82,6 +88,13 @@ impl QueryParam {
         let names = self.columns.iter();
         names.filter_map(|name| self.model.column(name)).collect()
     }
+}
+
+/// The first characters of a text.
+fn beginning(text: Expr, most: u32) -> Expr {
+    let range = [1, most].map(|number| Expr::cust(number.to_string()));
+    let arguments = std::iter::once(text).chain(range);
+    Func::cust(Alias::new("SUBSTR")).args(arguments).into()
 }
 
 /// How many rows of a model a condition holds for.

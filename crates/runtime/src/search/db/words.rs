@@ -6,11 +6,11 @@ use crate::error::{Error, Result};
 use crate::model::database::AccessMode;
 use crate::model::query::{QueryParam, ReadContext};
 use crate::model::{TableColumn, TableModel};
-use crate::search::Searcher;
-use ambit_search::terms::{Analyzer, TermCounts};
+use crate::search::{SearchItem, Searcher};
+use ambit_search::terms::{Analyzer, QueryTerm, TermCounts};
 use ambit_search::text_ranking::rank_texts;
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Words of a query that count, the longest ones.
@@ -20,11 +20,30 @@ const ROWS: usize = 1_000;
 /// The types of columns whose texts are searched.
 const TEXTS: &[&str] = &["string", "char", "text", "mediumText", "longText"];
 
+/// Characters of a row's texts that are ranked, and those of each text of a row that is shown.
+const RANKED: u32 = 8_192;
+const SHOWN: u32 = 20_000;
+/// Stands for all terms of a row that are not asked for: no text has it, and the row stays as long as it is.
+const OTHERS: &str = "\0";
+
 /// A row that has some of the words.
 struct CandidateRow {
     model: Arc<TableModel>,
+    /// Its key; all of it where the model has none.
     data: Map<String, Value>,
     terms: TermCounts,
+    /// How well it fits.
+    score: f64,
+}
+
+/// What is read of rows.
+struct RowReading<'a> {
+    columns: Vec<String>,
+    /// What they must meet beside the call's conditions.
+    conditions: Vec<Value>,
+    /// So many characters of each text.
+    characters: u32,
+    unmet: &'a mut Vec<String>,
 }
 
 impl Searcher {
@@ -48,27 +67,12 @@ impl Searcher {
         if read == 0 {
             return Err(found.notes.join(", "));
         }
-        let analyzer = Analyzer::default();
-        let terms: Vec<TermCounts> = rows
-            .iter_mut()
-            .map(|row| std::mem::take(&mut row.terms))
-            .collect();
-        let ranked = rank_texts(&terms, analyzer.query(call.query)).await;
-        let ranked = ranked.map_err(|error| Error::from(error).message)?;
-        let mut scores = vec![0.0; rows.len()];
-        for row in &ranked {
-            scores[row.text] = row.score;
-        }
-        let items = rows.into_iter().zip(scores);
-        let mut items: Vec<_> = items
-            .map(|(row, score)| item(&row.model, row.data, score))
-            .collect();
-        if call.target.orders.is_empty() {
-            // Rows of the same score keep the order in which they were read.
-            items.sort_by(|one, other| other.score.total_cmp(&one.score));
-        }
-        items.truncate(call.limit);
-        found.items = items;
+        let rows = ranked(rows, call).await;
+        let items = match rows {
+            Ok(rows) => self.shown(rows, call, &mut found.unmet).await,
+            Err(error) => Err(error),
+        };
+        found.items = items.map_err(|error| error.message)?;
         Ok(found)
     }
 
@@ -88,33 +92,48 @@ impl Searcher {
             return Ok(Vec::new());
         }
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-        let all: Vec<Value> = words
-            .iter()
-            .map(|word| has_any(&names, std::slice::from_ref(word)))
-            .collect();
-        let mut rows = self.read_rows(model, call, all, unmet).await?;
+        let each = words.iter();
+        let each = each.map(|word| has_any(&names, std::slice::from_ref(word)));
+        let mut reading = RowReading {
+            columns: match model.key() {
+                Some(key) => names
+                    .iter()
+                    .copied()
+                    .chain([key.name.as_str()])
+                    .map(str::to_owned)
+                    .collect(),
+                None => shown_columns(model, call),
+            },
+            conditions: each.collect(),
+            characters: RANKED / u32::try_from(names.len()).unwrap_or(RANKED).min(RANKED),
+            unmet,
+        };
+        let mut rows = self.read_rows(model, call, &mut reading).await?;
         if words.len() > 1 && rows.len() < ROWS {
-            let any = self
-                .read_rows(model, call, vec![has_any(&names, words)], unmet)
-                .await?;
+            reading.conditions = vec![has_any(&names, words)];
+            let any = self.read_rows(model, call, &mut reading).await?;
             let known: HashSet<String> = rows.iter().map(|row| identity(model, row)).collect();
-            rows.extend(
-                any.into_iter()
-                    .filter(|row| !known.contains(&identity(model, row))),
-            );
+            let is_new = |row: &Map<String, Value>| !known.contains(&identity(model, row));
+            rows.extend(any.into_iter().filter(is_new));
             rows.truncate(ROWS);
         }
-        let candidate = |mut data: Map<String, Value>| {
-            let terms = terms(&columns, &data);
-            let select = &call.target.select;
-            data.retain(|name, _| select.is_empty() || select.iter().any(|wanted| wanted == name));
-            CandidateRow {
+        let asked = Analyzer::default().query(call.query);
+        let mut candidates = Vec::with_capacity(rows.len());
+        for mut data in rows {
+            let terms = terms(&columns, &data, &asked);
+            if let Some(key) = model.key() {
+                data.retain(|name, _| *name == key.name);
+            }
+            candidates.push(CandidateRow {
                 model: Arc::clone(model),
                 data,
                 terms,
-            }
-        };
-        Ok(rows.into_iter().map(candidate).collect())
+                score: 0.0,
+            });
+            // Time-outs and other turns are not held up by many long texts.
+            tokio::task::yield_now().await;
+        }
+        Ok(candidates)
     }
 
     /// The rows that meet these conditions and those of the call, the newest first.
@@ -122,32 +141,26 @@ impl Searcher {
         &self,
         model: &Arc<TableModel>,
         call: &TableSearchCall<'_>,
-        mut conditions: Vec<Value>,
-        unmet: &mut Vec<String>,
+        wanted: &mut RowReading<'_>,
     ) -> Result<Vec<Map<String, Value>>> {
         let target = call.target;
+        let mut conditions = wanted.conditions.clone();
         if !target.wheres.is_empty() {
             conditions.push(json!({"wheres": target.wheres}));
         }
         let key = model.key().map(|key| key.name.as_str());
         let mut orders = target.orders.clone();
         orders.extend(key.map(|key| json!({"column": key, "option": "desc"})));
-        let mut select = target.select.clone();
-        if select.is_empty() {
-            select.extend(plain_columns(model).map(|column| column.name.clone()));
-        } else {
-            select.extend(key.map(str::to_owned));
-        }
-        let param =
-            json!({"select": select, "wheres": conditions, "orders": orders, "limit": ROWS});
-        let param = QueryParam::parse(&self.models, model, &param)?;
+        let param = json!({"select": wanted.columns, "wheres": conditions, "orders": orders, "limit": ROWS});
+        let mut param = QueryParam::parse(&self.models, model, &param)?;
+        param.text_limit = Some(wanted.characters);
         let mut reading = ReadContext::new(&self.models, &self.authorized);
         let mut transaction = self.models.begin(model, AccessMode::Read).await?;
         let rows = param.load(&mut *transaction, &mut reading).await?;
         transaction.commit().await?;
         for why in reading.unmet {
-            if !unmet.contains(&why) {
-                unmet.push(why);
+            if !wanted.unmet.contains(&why) {
+                wanted.unmet.push(why);
             }
         }
         let rows = rows.into_iter().filter_map(|row| match row {
@@ -155,6 +168,73 @@ impl Searcher {
             _ => None,
         });
         Ok(rows.collect())
+    }
+
+    /// The rows as items. Only those that are kept are read as a whole; one that has gone meanwhile is none.
+    async fn shown(
+        &self,
+        rows: Vec<CandidateRow>,
+        call: &TableSearchCall<'_>,
+        unmet: &mut Vec<String>,
+    ) -> Result<Vec<SearchItem>> {
+        let mut whole: HashMap<String, Map<String, Value>> = HashMap::new();
+        for model in &call.models {
+            let own = rows.iter().filter(|row| row.model.id == model.id);
+            let keys = own.filter_map(|row| row.data.get(&model.key()?.name));
+            let keys: Vec<&Value> = keys.collect();
+            let Some(key) = model.key().filter(|_| !keys.is_empty()) else {
+                continue;
+            };
+            let mut columns = shown_columns(model, call);
+            columns.push(key.name.clone());
+            let mut reading = RowReading {
+                columns,
+                conditions: vec![json!({"column": key.name, "op": "in", "value": keys})],
+                characters: SHOWN,
+                unmet: &mut *unmet,
+            };
+            let read = self.read_rows(model, call, &mut reading).await?;
+            whole.extend(read.into_iter().map(|row| (place(model, &row), row)));
+        }
+        let shown = rows.into_iter().filter_map(|row| {
+            let mut data = match row.model.key() {
+                Some(_) => whole.remove(&place(&row.model, &row.data))?,
+                None => row.data,
+            };
+            let select = &call.target.select;
+            data.retain(|name, _| select.is_empty() || select.contains(name));
+            Some(item(&row.model, data, row.score))
+        });
+        Ok(shown.collect())
+    }
+}
+
+/// The rows that are kept, the best first.
+async fn ranked(
+    mut rows: Vec<CandidateRow>,
+    call: &TableSearchCall<'_>,
+) -> Result<Vec<CandidateRow>> {
+    let terms = rows.iter_mut().map(|row| std::mem::take(&mut row.terms));
+    let terms: Vec<TermCounts> = terms.collect();
+    let found = rank_texts(&terms, Analyzer::default().query(call.query)).await?;
+    for row in &found {
+        rows[row.text].score = row.score;
+    }
+    if call.target.orders.is_empty() {
+        // Rows of the same score keep the order in which they were read.
+        rows.sort_by(|one, other| other.score.total_cmp(&one.score));
+    }
+    rows.truncate(call.limit);
+    Ok(rows)
+}
+
+/// The columns that rows are shown with.
+fn shown_columns(model: &TableModel, call: &TableSearchCall<'_>) -> Vec<String> {
+    match call.target.select.as_slice() {
+        [] => plain_columns(model)
+            .map(|column| column.name.clone())
+            .collect(),
+        select => select.to_vec(),
     }
 }
 
@@ -206,8 +286,13 @@ fn identity(model: &TableModel, row: &Map<String, Value>) -> String {
     }
 }
 
-/// The terms of a row's texts; those of its title count twice.
-fn terms(columns: &[&TableColumn], row: &Map<String, Value>) -> TermCounts {
+/// The same among rows of several models.
+fn place(model: &TableModel, row: &Map<String, Value>) -> String {
+    format!("{}:{}", model.id, identity(model, row))
+}
+
+/// The terms of a row's texts that are asked for, and how many others there are; those of its title count twice.
+fn terms(columns: &[&TableColumn], row: &Map<String, Value>, asked: &[QueryTerm]) -> TermCounts {
     let analyzer = Analyzer::default();
     let mut counts = TermCounts::new();
     for column in columns {
@@ -220,6 +305,21 @@ fn terms(columns: &[&TableColumn], row: &Map<String, Value>) -> TermCounts {
             1
         };
         analyzer.count(text, weight, &mut counts);
+    }
+    let is_asked = |term: &str| {
+        asked.iter().any(|asked| match asked {
+            QueryTerm::Exact(exact) => term == exact,
+            QueryTerm::Prefix(prefix) => term.starts_with(prefix),
+        })
+    };
+    let mut others = 0;
+    counts.retain(|term, count| {
+        let is_kept = is_asked(term);
+        others += if is_kept { 0 } else { *count };
+        is_kept
+    });
+    if others > 0 {
+        counts.insert(OTHERS.to_owned(), others);
     }
     counts
 }
