@@ -599,3 +599,25 @@ async fn many_long_rows_are_cut_and_end_no_turn() {
     assert_eq!(list.references.len(), 40);
     assert!(!list.references[39].gone);
 }
+
+#[tokio::test]
+async fn what_only_looks_like_a_key_is_none() {
+    let columns = json!({"from": "note", "select": ["id", "title"]});
+    let counted = json!({"from": "note", "select": [":COUNT(*) as id"]});
+    let renamed = json!({"from": "note", "select": ["id", "body as title"]});
+    let joined = json!({"from": "note", "select": ["other.id", "note.title"],
+        "joins": [{"from": "note as other", "key": "note.body", "foreign": "other.body"}]});
+    for (dsl, is_row) in [
+        (columns, true),
+        (counted, false),
+        (renamed, false),
+        (joined, false),
+    ] {
+        let (result, _) = generated(&json!({}), "{}", &json!([dsl])).await;
+        let items = result["items"].as_array().unwrap();
+        assert!(!items.is_empty() && result["dsl"].is_object(), "{result}");
+        for item in items {
+            assert_eq!(item.get("record_id").is_some(), is_row, "{dsl}: {item}");
+        }
+    }
+}

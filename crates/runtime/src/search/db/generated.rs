@@ -149,12 +149,19 @@ impl Searcher {
         let Some(model) = query.dsl.main_model() else {
             return Ok(found);
         };
+        let is_main = query.dsl.gives_main_rows();
         let rows = rows.into_iter().take(call.limit).enumerate();
         for (position, row) in rows {
             if let Value::Object(row) = row {
                 // The first one 1, each further one 0.05 less, and none less than 0.1.
                 let score = (20 - position.min(18)) as f64 / 20.0;
-                found.items.push(item(model, row, score));
+                let mut item = item(model, row, score);
+                // Another row's key under its name would make the item that row.
+                let record = item.record.as_mut().filter(|_| !is_main);
+                if let Some(record) = record {
+                    record.record_id = None;
+                }
+                found.items.push(item);
             }
         }
         Ok(found)

@@ -1,7 +1,9 @@
 //! What a QueryDSL reads: its models and columns; and narrowing it.
 
 use super::super::query_param::QueryParam;
-use super::query::{FieldCondition, FieldOperand, QueryDsl, QueryField, QuerySource, SourceRows};
+use super::query::{
+    FieldCondition, FieldOperand, QueryDsl, QueryField, QueryOutput, QuerySource, SourceRows,
+};
 use crate::error::Result;
 use crate::model::{TableModel, TableModels};
 use sea_query::JoinType;
@@ -24,6 +26,27 @@ impl QueryDsl {
             SourceRows::Model(model) => Some(model),
             SourceRows::Query(dsl) => dsl.main_model(),
         }
+    }
+
+    /// Whether what rows have under the names of its main model's columns are these columns.
+    pub fn gives_main_rows(&self) -> bool {
+        let Some(QuerySource {
+            alias,
+            rows: SourceRows::Model(model),
+            ..
+        }) = self.sources.first()
+        else {
+            return false;
+        };
+        let is_own = |output: &QueryOutput| match &output.field {
+            QueryField::Column { source, name, .. } => source == alias && *name == output.name,
+            _ => false,
+        };
+        let mut named = self
+            .outputs
+            .iter()
+            .filter(|output| model.column(&output.name).is_some());
+        !self.is_grouped() && named.all(is_own)
     }
 
     /// The columns that it reads anywhere: in rows, conditions, orders, groups, joins, and queries within it.
