@@ -16,7 +16,7 @@ mod sort;
 mod statement;
 mod wheres;
 
-pub use dsl::{QueryDsl, QueryRequest};
+pub use dsl::{QueryDsl, QueryRequest, SourceRows};
 pub use fault::QueryFault;
 pub use load::count;
 pub use object::{MOST_ROWS, whole};

@@ -621,3 +621,52 @@ async fn what_only_looks_like_a_key_is_none() {
         }
     }
 }
+
+#[tokio::test]
+async fn columns_and_orders_of_the_call_fit_joined_and_grouped_queries() {
+    let options = "{ select: ['title', 'id'], orders: [{ column: 'id', option: 'desc' }] }";
+    let joined = json!({"from": "note as n", "select": ["n.title"],
+        "joins": [{"from": "note as other", "key": "n.id", "foreign": "other.id"}]});
+    let bare = json!({"from": "note"});
+    for dsl in [joined, bare] {
+        let (result, _) = generated(&json!({}), options, &json!([dsl])).await;
+        assert_eq!(
+            titles(&result),
+            ["dogs", "cats", "boats"],
+            "{dsl}: {result}"
+        );
+        assert!(result["items"][0]["record_id"].is_number(), "{result}");
+    }
+    let grouped = json!({"from": "note", "select": ["title", ":COUNT(id) as many"], "groups": ["title"],
+        "orders": [{"field": "title", "sort": "desc"}]});
+    let (result, _) = generated(&json!({}), options, &json!([grouped])).await;
+    assert_eq!(titles(&result), ["dogs", "cats", "boats"], "{result}");
+    assert_eq!(result["items"][0]["data"]["many"], 1);
+    let related = "{ orders: [{ rel: 'maker', column: 'name' }] }";
+    let (result, _) = generated(
+        &json!({}),
+        related,
+        &json!([{"from": "note", "select": ["title"]}]),
+    )
+    .await;
+    assert!(
+        result["notes"][0].as_str().unwrap().contains("orders[0]"),
+        "{result}"
+    );
+}
+
+#[tokio::test]
+async fn a_query_that_fails_when_it_is_run_is_made_anew() {
+    // More tables than SQLite joins.
+    let joins = (0..70).map(|at| {
+        let (table, foreign) = (format!("note as n{at}"), format!("n{at}.id"));
+        json!({"from": table, "key": "note.id", "foreign": foreign})
+    });
+    let joins: Vec<Value> = joins.collect();
+    let many = json!({"from": "note", "select": ["note.title"], "joins": joins});
+    let good = json!({"from": "note", "select": ["title"]});
+    let (result, place) = generated(&json!({}), "{}", &json!([many, good])).await;
+    assert_eq!(titles(&result), ["boats", "cats", "dogs"], "{result}");
+    let retries = crate::place::left(&place, "asked").await;
+    assert_eq!(retries[1]["attempt"], 2);
+}

@@ -14,7 +14,7 @@ mod run;
 mod statement;
 mod wheres;
 
-pub use query::QueryDsl;
+pub use query::{QueryDsl, SourceRows};
 
 use super::fault::QueryFault;
 use crate::error::Result;

@@ -4,9 +4,9 @@
 use super::record::item;
 use super::{FoundRows, TableSearchCall, plain_columns};
 use crate::chat::ChatMessage;
-use crate::error::Result;
+use crate::error::{ErrorCode, Result};
 use crate::model::TableModel;
-use crate::model::query::{QueryDsl, QueryFault, QueryRequest, ReadContext};
+use crate::model::query::{QueryDsl, QueryFault, QueryRequest, ReadContext, SourceRows};
 use crate::search::searcher::SearchNode;
 use crate::search::web::reason;
 use crate::search::{Searcher, answers};
@@ -30,7 +30,7 @@ struct CheckedQuery {
 }
 
 impl Searcher {
-    /// The rows of a query that whoever is meant makes; the inner error is that nobody has made one.
+    /// The rows of a query that whoever is meant makes; the inner error is that nobody has made one that can be run.
     pub(super) async fn find_by_query(
         &self,
         target: &UsesTarget,
@@ -48,15 +48,23 @@ impl Searcher {
                 }
                 Err(failure) => Err(fault_line("failed", "", &reason(failure))),
             };
-            match checked {
+            faults = match checked {
+                Err(told) => told,
                 Ok(query) => {
                     query.warnings.iter().for_each(|warning| node.warn(warning));
-                    node.complete(json!({"dsl": query.shown, "attempts": attempt}));
-                    let rows = self.run_query(query, call).await;
-                    return rows.map(Ok).map_err(|error| error.message);
+                    let output = json!({"dsl": query.shown, "attempts": attempt});
+                    match self.run_query(query, call).await {
+                        Ok(found) => {
+                            node.complete(output);
+                            return Ok(Ok(found));
+                        }
+                        Err(error) if error.code == ErrorCode::Unavailable => {
+                            return Err(error.message);
+                        }
+                        Err(error) => fault_line("failed", "", &error.message),
+                    }
                 }
-                Err(told) => faults = told,
-            }
+            };
         }
         let why = format!(
             "querydsl: {TRIES} attempts failed: {}",
@@ -98,9 +106,11 @@ impl Searcher {
         let unreadable = |why: String| fault_line("unreadable", "", &why);
         let answer = answers::query_dsl(answer).map_err(|error| unreadable(error.to_string()))?;
         let (mut shown, mut warnings) = (answer.dsl, answer.warnings);
-        complete(&mut shown, call);
-        let first = self.lint(&shown)?;
-        leave_out(&first, &mut shown, call, &mut warnings);
+        bound(&mut shown, call);
+        let own = self.lint(&shown)?;
+        complete(&own, &mut shown, call, &mut warnings);
+        let whole = self.lint(&shown)?;
+        leave_out(&whole, &mut shown, call, &mut warnings);
         let mut dsl = self.lint(&shown)?;
         let faults = outside(&dsl, call);
         if !faults.is_empty() {
@@ -201,8 +211,8 @@ fn schema(model: &TableModel) -> Value {
     json!({"name": model.table, "columns": columns.collect::<Vec<Value>>()})
 }
 
-/// Puts the call's columns and orders in front, and takes the smaller limit. Pages have no meaning here.
-fn complete(dsl: &mut Map<String, Value>, call: &TableSearchCall<'_>) {
+/// Takes the smaller limit. Pages have no meaning here.
+fn bound(dsl: &mut Map<String, Value>, call: &TableSearchCall<'_>) {
     for key in ["page", "pagesize", "first"] {
         dsl.remove(key);
     }
@@ -212,18 +222,53 @@ fn complete(dsl: &mut Map<String, Value>, call: &TableSearchCall<'_>) {
         "limit".to_owned(),
         limit.map_or(most, |limit| limit.min(most)).into(),
     );
-    let select: Vec<Value> = call
-        .target
-        .select
-        .iter()
-        .map(|name| name.as_str().into())
-        .collect();
-    put_in_front(dsl, "select", select);
-    let orders = call.target.orders.iter().map(|order| {
+    for key in ["select", "orders"] {
+        put_in_front(dsl, key, Vec::new());
+    }
+}
+
+/// Puts the call's columns and orders, which are those of the first table, in front. A query that selects nothing by itself gets the
+/// columns that it was given. Where rows are made one there are no columns beside its own.
+fn complete(
+    own: &QueryDsl,
+    dsl: &mut Map<String, Value>,
+    call: &TableSearchCall<'_>,
+    warnings: &mut Vec<String>,
+) {
+    let Some(table) = own.sources.first().filter(|_| !own.is_grouped()) else {
+        return;
+    };
+    let columns: Vec<&str> = match &table.rows {
+        SourceRows::Model(model) => plain_columns(model).map(|it| it.name.as_str()).collect(),
+        SourceRows::Query(within) => within.outputs.iter().map(|it| it.name.as_str()).collect(),
+    };
+    let has_select = dsl.contains_key("select");
+    let is_missing = |name: &&str| !has_select || own.outputs.iter().all(|it| it.name != *name);
+    let wanted: Vec<&str> = match call.target.select.as_slice() {
+        [] if has_select => Vec::new(),
+        [] => columns,
+        names => names
+            .iter()
+            .map(String::as_str)
+            .filter(is_missing)
+            .collect(),
+    };
+    let qualified = |name: &str| format!("{}.{name}", table.alias);
+    let select = wanted.iter().map(|name| qualified(name).into());
+    put_in_front(dsl, "select", select.collect());
+    let mut orders = Vec::new();
+    for (index, order) in call.target.orders.iter().enumerate() {
+        let column = order["column"].as_str().unwrap_or_default();
+        if order.get("rel").is_some_and(|rel| !rel.is_null()) {
+            warnings.push(format!(
+                "querydsl: orders[{index}] is left out: it is an order by a relation"
+            ));
+            continue;
+        }
         let sort = order.get("option").and_then(Value::as_str).unwrap_or("asc");
-        json!({"field": order["column"], "sort": sort})
-    });
-    put_in_front(dsl, "orders", orders.collect());
+        orders.push(json!({"field": qualified(column), "sort": sort}));
+    }
+    put_in_front(dsl, "orders", orders);
 }
 
 /// Puts fields in front of a list, which may be written as one text.
@@ -243,8 +288,7 @@ fn put_in_front(dsl: &mut Map<String, Value>, key: &str, mut first: Vec<Value>) 
     }
 }
 
-/// Removes from what is selected all that is made of columns that are not allowed. A query that selects nothing by itself gets the
-/// columns that it was given.
+/// Removes from what is selected all that is made of columns that are not allowed.
 fn leave_out(
     query: &QueryDsl,
     dsl: &mut Map<String, Value>,
@@ -253,11 +297,6 @@ fn leave_out(
 ) {
     let allowed = &call.target.select;
     let Some(Value::Array(select)) = dsl.get_mut("select") else {
-        if let Some(model) = query.main_model() {
-            let given = plain_columns(model).map(|column| column.name.as_str().into());
-            let given: Vec<Value> = given.collect();
-            dsl.insert("select".to_owned(), given.into());
-        }
         return;
     };
     if allowed.is_empty() || select.len() != query.outputs.len() {
