@@ -1,6 +1,7 @@
 //! What the values of a collection are called. Ids of documents are in no name: a name is a digest where it must be found by
 //! an id, and else a number or an id that says nothing.
 
+use crate::opinion::Voter;
 use ambit_storage::address::{Space, ValueKey, digest};
 use serde::{Deserialize, Serialize};
 
@@ -148,21 +149,36 @@ impl CollectionPlace {
         self.space().key(format!("{VECTORS}{}", document.as_str()))
     }
 
-    /// What is thought of the chunks of a document, where that is anything.
-    pub fn opinions(&self, document: &DocumentKey) -> ValueKey {
-        self.space().key(format!("{OPINIONS}{}", document.as_str()))
+    /// What a tenant's people think of the chunks of a document, where that is anything.
+    pub fn opinions(&self, document: &DocumentKey, tenant: &str) -> ValueKey {
+        let (prefix, end) = (opinions_prefix(document), self.opinions_end(tenant));
+        self.space().key(format!("{prefix}{end}"))
     }
 
-    /// The vote of a user on a chunk.
-    pub fn vote(&self, document: &DocumentKey, chunk: &str, user: &str) -> ValueKey {
+    /// The end of the names of a tenant's opinions: the app's files are searched by all tenants, each with its own.
+    pub fn opinions_end(&self, tenant: &str) -> String {
+        match self.tenant {
+            Some(_) => String::new(),
+            None => format!(".{}", digest(&[tenant])),
+        }
+    }
+
+    /// The vote of a tenant's user on a chunk.
+    pub fn vote(&self, document: &DocumentKey, chunk: &str, voter: &Voter<'_>) -> ValueKey {
         let prefix = votes_prefix(document, Some(chunk));
-        self.space().key(format!("{prefix}{}", digest(&[user])))
+        let end = digest(&[voter.tenant, voter.user]);
+        self.space().key(format!("{prefix}{end}"))
     }
 }
 
 /// The beginning of the names of what documents have in an index.
 pub(crate) fn content_prefix(version: u32) -> String {
     format!("content/{version}/")
+}
+
+/// The beginning of the names of what is thought of the chunks of a document.
+pub(crate) fn opinions_prefix(document: &DocumentKey) -> String {
+    format!("{OPINIONS}{}", document.as_str())
 }
 
 /// The beginning of the names of the votes on a chunk, or on all chunks of a document.

@@ -1,6 +1,7 @@
 //! What is stored of what people and apps think of chunks.
 
 use crate::chunk::ChunkVote;
+use crate::reach::KnowledgeReach;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -39,6 +40,26 @@ impl Default for ChunkOpinion {
 /// A vote and whose it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct VoteRecord {
+    pub tenant: String,
     pub user: String,
     pub vote: ChunkVote,
+}
+
+/// A user of a tenant, who votes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Voter<'a> {
+    pub tenant: &'a str,
+    pub user: &'a str,
+}
+
+impl<'a> Voter<'a> {
+    /// Whoever calls, where they have a name.
+    pub fn of(reach: &'a dyn KnowledgeReach) -> Option<Self> {
+        let tenant = reach.tenant();
+        reach.user().map(|user| Self { tenant, user })
+    }
+
+    pub fn has(&self, record: &VoteRecord) -> bool {
+        record.tenant == self.tenant && record.user == self.user
+    }
 }

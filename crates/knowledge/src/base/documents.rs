@@ -126,7 +126,7 @@ impl KnowledgeBase {
         retried!(async {
             let found = self.find_document(reach, id, AccessKind::Read).await?;
             let content = self.content_of(&found).await?;
-            let opinions = self.opinions_on(&found).await?;
+            let opinions = self.opinions(&found, reach.tenant()).await?;
             let mut chunks = Vec::new();
             for place in places.start..places.end.min(content.chunks()) {
                 let chunk = self.chunk_at(&found, &content, place).await?;
@@ -149,7 +149,7 @@ impl KnowledgeBase {
             let place = content.ids.iter().zip(0..).find(|(id, _)| *id == chunk);
             let missing = || KnowledgeError::not_found("segment", chunk);
             let (_, place) = place.ok_or_else(missing)?;
-            let opinions = self.opinions_on(&found).await?;
+            let opinions = self.opinions(&found, reach.tenant()).await?;
             let chunk = self.chunk_at(&found, &content, place).await?;
             Ok(opinions.shown(chunk))
         })
@@ -160,11 +160,6 @@ impl KnowledgeBase {
         let version = collection.index.version;
         let content = self.content(&collection.place, version, &found.key).await?;
         Ok(content.map(|content| content.value).unwrap_or_default())
-    }
-
-    async fn opinions_on(&self, found: &FoundDocument) -> Result<OpinionsRecord> {
-        let place = &found.collection.value.place;
-        self.opinions(place, &found.key).await
     }
 
     async fn chunk_at(

@@ -126,13 +126,14 @@ impl KnowledgeBase {
         Ok(stored::get(self.driver(), place.content(version, document)).await?)
     }
 
-    /// What is thought of the chunks of a document.
+    /// What a tenant's people think of the chunks of a document.
     pub(super) async fn opinions(
         &self,
-        place: &CollectionPlace,
-        document: &DocumentKey,
+        found: &FoundDocument,
+        tenant: &str,
     ) -> Result<OpinionsRecord> {
-        let stored = stored::get(self.driver(), place.opinions(document)).await?;
+        let key = found.collection.value.place.opinions(&found.key, tenant);
+        let stored = stored::get(self.driver(), key).await?;
         Ok(stored.map(|stored| stored.value).unwrap_or_default())
     }
 }

@@ -5,9 +5,10 @@ use super::{KnowledgeBase, retried};
 use crate::chunk::{ChunkVote, ScoreChange, VoteKind, WeightChange};
 use crate::error::{KnowledgeError, Result};
 use crate::names::{CollectionPlace, votes_prefix};
-use crate::opinion::{ChunkOpinion, OpinionsRecord, VoteRecord};
+use crate::opinion::{ChunkOpinion, OpinionsRecord, VoteRecord, Voter};
 use crate::reach::KnowledgeReach;
 use crate::stored::{self, checked, count_one, delete, put};
+use ambit_storage::address::ValueKey;
 use ambit_storage::batch::{BatchCheck, BatchWrite};
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::ids;
@@ -16,6 +17,7 @@ use ambit_storage::pattern::Pattern;
 /// Opinions of a document's chunks on their way to a commit.
 struct OpinionChange {
     found: FoundDocument,
+    key: ValueKey,
     opinions: OpinionsRecord,
     version: Option<u64>,
     /// The ids of the chunks that are there.
@@ -98,7 +100,7 @@ impl KnowledgeBase {
         document: &str,
         vote: &ChunkVote,
     ) -> Result<ChunkVote> {
-        let Some(user) = reach.user() else {
+        let Some(voter) = Voter::of(reach) else {
             let reason = "only a user can vote, and nobody is named".to_owned();
             return Err(KnowledgeError::Denied { reason });
         };
@@ -110,14 +112,15 @@ impl KnowledgeBase {
                 return Err(KnowledgeError::not_found("segment", &vote.id));
             }
             let place = change.found.collection.value.place.clone();
-            let key = place.vote(&change.found.key, &vote.id, user);
+            let key = place.vote(&change.found.key, &vote.id, &voter);
             let before = stored::get::<VoteRecord>(self.driver(), key.clone()).await?;
             if let Some(before) = &before {
                 change.of(&vote.id).count(before.value.vote.vote, -1);
             }
             change.of(&vote.id).count(vote.vote, 1);
             let record = VoteRecord {
-                user: user.to_owned(),
+                tenant: voter.tenant.to_owned(),
+                user: voter.user.to_owned(),
                 vote: ChunkVote {
                     vote_id: ids::ordered(&self.settings().clock),
                     ..vote.clone()
@@ -129,7 +132,7 @@ impl KnowledgeBase {
         })
     }
 
-    /// The votes on a chunk, the oldest first.
+    /// The votes on a chunk, the oldest first: one's own, or everybody's where the collection is one's own.
     pub async fn votes(
         &self,
         reach: &dyn KnowledgeReach,
@@ -139,12 +142,15 @@ impl KnowledgeBase {
         let found = self
             .find_document(reach, document, AccessKind::Read)
             .await?;
-        let place = &found.collection.value.place;
+        let record = &found.collection.value;
+        let is_owner = record.is_changeable(reach);
+        let voter = Voter::of(reach);
         let prefix = votes_prefix(&found.key, Some(chunk));
-        let mut votes: Vec<ChunkVote> = Vec::new();
-        for (_, record) in self.vote_records(place, &prefix).await? {
-            votes.push(record.vote);
-        }
+        let records = self.vote_records(&record.place, &prefix).await?.into_iter();
+        let seen = records
+            .map(|(_, record)| record)
+            .filter(|record| is_owner || voter.is_some_and(|voter| voter.has(record)));
+        let mut votes: Vec<ChunkVote> = seen.map(|record| record.vote).collect();
         votes.sort_by(|one, other| one.vote_id.cmp(&other.vote_id));
         Ok(votes)
     }
@@ -163,11 +169,12 @@ impl KnowledgeBase {
                 .await?;
             let record = &change.found.collection.value;
             let is_owner = record.is_changeable(reach);
+            let voter = Voter::of(reach);
             let prefix = votes_prefix(&change.found.key, Some(chunk));
             let mut votes = self.vote_records(&record.place, &prefix).await?;
             votes.retain(|(_, record)| {
                 vote_ids.contains(&record.vote.vote_id)
-                    && (is_owner || Some(record.user.as_str()) == reach.user())
+                    && (is_owner || voter.is_some_and(|voter| voter.has(record)))
             });
             self.forget_votes(change, votes).await
         })
@@ -207,15 +214,19 @@ impl KnowledgeBase {
     }
 
     /// Forgets what a user thinks of the chunks of a document.
-    pub(super) async fn forget_votes_of(&self, found: FoundDocument, user: &str) -> Result<u64> {
+    pub(super) async fn forget_votes_of(
+        &self,
+        found: FoundDocument,
+        voter: &Voter<'_>,
+    ) -> Result<u64> {
         let place = found.collection.value.place.clone();
         let prefix = votes_prefix(&found.key, None);
         let mut votes = self.vote_records(&place, &prefix).await?;
-        votes.retain(|(_, record)| record.user == user);
+        votes.retain(|(_, record)| voter.has(record));
         if votes.is_empty() {
             return Ok(0);
         }
-        let change = self.opinions_of(found).await?;
+        let change = self.opinions_of(found, voter.tenant).await?;
         self.forget_votes(change, votes).await
     }
 
@@ -243,28 +254,29 @@ impl KnowledgeBase {
         access: AccessKind,
     ) -> Result<OpinionChange> {
         let found = self.find_document(reach, document, access).await?;
-        self.opinions_of(found).await
+        self.opinions_of(found, reach.tenant()).await
     }
 
-    async fn opinions_of(&self, found: FoundDocument) -> Result<OpinionChange> {
+    async fn opinions_of(&self, found: FoundDocument, tenant: &str) -> Result<OpinionChange> {
         let collection = &found.collection.value;
         let place = &collection.place;
         let content = self
             .content(place, collection.index.version, &found.key)
             .await?;
-        let key = place.opinions(&found.key);
-        let stored = stored::get::<OpinionsRecord>(self.driver(), key).await?;
+        let key = place.opinions(&found.key, tenant);
+        let stored = stored::get::<OpinionsRecord>(self.driver(), key.clone()).await?;
         Ok(OpinionChange {
             version: stored.as_ref().map(|stored| stored.version),
             opinions: stored.map(|stored| stored.value).unwrap_or_default(),
             ids: content.map(|content| content.value.ids).unwrap_or_default(),
             found,
+            key,
         })
     }
 
     async fn store_opinions(&self, change: OpinionChange, more: Vec<BatchWrite>) -> Result<()> {
         let place = &change.found.collection.value.place;
-        let key = place.opinions(&change.found.key);
+        let key = change.key;
         let mut opinions = change.opinions;
         opinions
             .chunks

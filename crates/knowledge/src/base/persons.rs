@@ -3,6 +3,7 @@
 use super::lookup::FoundDocument;
 use super::{KnowledgeBase, retried};
 use crate::error::Result;
+use crate::opinion::Voter;
 use crate::records::CollectionRecord;
 use ambit_storage::ids;
 
@@ -10,10 +11,11 @@ impl KnowledgeBase {
     /// Removes what a person has added to the collections of a tenant, and their votes in all that they could use. Nothing of it is
     /// found when this returns; the jobs, whose ids are returned, erase it.
     pub async fn erase_person(&self, tenant: &str, user: &str) -> Result<Vec<String>> {
+        let person = Voter { tenant, user };
         let mut jobs = Vec::new();
         for owner in [Some(tenant), None] {
             for collection in self.collection_records(owner).await? {
-                jobs.extend(self.erase_person_from(&collection, user).await?);
+                jobs.extend(self.erase_person_from(&collection, &person).await?);
             }
         }
         self.shared.wake.notify_waiters();
@@ -23,19 +25,20 @@ impl KnowledgeBase {
     async fn erase_person_from(
         &self,
         collection: &CollectionRecord,
-        user: &str,
+        person: &Voter<'_>,
     ) -> Result<Vec<String>> {
         let tenant = collection.place.tenant.as_deref();
         let mut jobs = Vec::new();
         for record in self.document_records(&collection.place).await? {
             let id = &record.document.document_id;
-            let is_own = tenant.is_some() && record.document.created_by.as_deref() == Some(user);
+            let created_by = record.document.created_by.as_deref();
+            let is_own = tenant.is_some() && created_by == Some(person.user);
             let job_id = ids::ordered(&self.settings().clock);
             let has_job = retried!(async {
                 let Some(found) = self.document_of(tenant, id).await? else {
                     return Ok(false);
                 };
-                self.erase_person_from_document(found, user, is_own.then_some(&job_id))
+                self.erase_person_from_document(found, person, is_own.then_some(&job_id))
                     .await
             });
             if has_job? {
@@ -48,12 +51,12 @@ impl KnowledgeBase {
     async fn erase_person_from_document(
         &self,
         found: FoundDocument,
-        user: &str,
+        person: &Voter<'_>,
         job_id: Option<&String>,
     ) -> Result<bool> {
         match job_id {
             Some(job_id) => self.drop_document(&found, job_id).await.map(|()| true),
-            None => self.forget_votes_of(found, user).await.map(|_| false),
+            None => self.forget_votes_of(found, person).await.map(|_| false),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Search: what the caller may find of each collection becomes a scope, and one ranking goes over all of them.
 
 use super::lookup::AccessKind;
-use super::table::{DocumentTable, TableEntry};
+use super::table::{DocumentTable, TableEntry, TableOpinions};
 use super::{KnowledgeBase, is_race};
 use crate::error::{KnowledgeError, Result};
 use crate::query::{EmbeddingTokens, KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
@@ -160,7 +160,7 @@ impl KnowledgeBase {
             query: record.index.analyzer().query(&query.asked.query),
             allowed,
             vector: None,
-            weights: weights(&table),
+            weights: weights(&table, &place.opinions_end(query.reach.tenant())),
         };
         let record = found.value;
         Ok((SearchedCollection { record, table }, scope))
@@ -237,12 +237,10 @@ impl ReadQuery<'_> {
 }
 
 /// Of the chunks of which something is thought.
-fn weights(table: &DocumentTable) -> HashMap<u32, ChunkWeight> {
+fn weights(table: &DocumentTable, end: &str) -> HashMap<u32, ChunkWeight> {
     let mut weights = HashMap::new();
-    for entry in &table.entries {
-        let Some(opinions) = &entry.opinions else {
-            continue;
-        };
+    for TableOpinions { entry, opinions } in table.opinions(end) {
+        let entry = &table.entries[*entry];
         for (place, id) in (0..).zip(&entry.content.ids) {
             let number = entry.content.number(place);
             if let (Some(opinion), Some(number)) = (opinions.chunks.get(id), number) {

@@ -25,6 +25,8 @@ pub(super) struct DocumentTable {
     /// How often the collection had changed.
     pub changes: Option<u64>,
     pub entries: Vec<TableEntry>,
+    /// By the ends of their names, of which each tenant has one.
+    tenant_opinions: HashMap<String, Vec<TableOpinions>>,
     /// Ascending by their first chunks.
     ranges: Vec<TableRange>,
     documents: HashMap<String, Versioned<DocumentRecord>>,
@@ -37,8 +39,12 @@ pub(super) struct DocumentTable {
 pub(super) struct TableEntry {
     pub record: Arc<DocumentRecord>,
     pub content: Arc<ContentRecord>,
-    /// What is thought of its chunks, where that is anything.
-    pub opinions: Option<Arc<OpinionsRecord>>,
+}
+
+/// What a tenant's people think of the chunks of a document.
+pub(super) struct TableOpinions {
+    pub entry: usize,
+    pub opinions: Arc<OpinionsRecord>,
 }
 
 /// Chunks of a document side by side.
@@ -219,6 +225,7 @@ impl<T> Clone for Versioned<T> {
 impl DocumentTable {
     /// Makes the entries of what was read.
     fn join(&mut self) {
+        let mut numbers = HashMap::new();
         for (name, content) in &self.contents {
             let Some(record) = self.documents.get(name) else {
                 continue;
@@ -234,14 +241,29 @@ impl DocumentTable {
                 place += range.totals.chunks;
             }
             self.bytes += 1024 + 32 * u64::from(place);
-            let opinions = self.opinions.get(name);
+            numbers.insert(name.as_str(), entry);
             self.entries.push(TableEntry {
                 record: record.value.clone(),
                 content: content.value.clone(),
-                opinions: opinions.map(|opinions| opinions.value.clone()),
             });
         }
+        for (name, opinions) in &self.opinions {
+            let (document, end) = name.split_at(name.find('.').unwrap_or(name.len()));
+            if let Some(entry) = numbers.get(document) {
+                let opinions = TableOpinions {
+                    entry: *entry,
+                    opinions: opinions.value.clone(),
+                };
+                let of_tenant = self.tenant_opinions.entry(end.to_owned());
+                of_tenant.or_default().push(opinions);
+            }
+        }
         self.ranges.sort_unstable_by_key(|range| range.first);
+    }
+
+    /// What is thought of chunks, where that is anything, by the end of the names of a tenant's opinions.
+    pub fn opinions(&self, end: &str) -> &[TableOpinions] {
+        self.tenant_opinions.get(end).map_or(&[], Vec::as_slice)
     }
 
     /// Where a chunk with this number is.

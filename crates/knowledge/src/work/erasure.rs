@@ -4,7 +4,7 @@ use super::collection_work::{WaitingItem, WorkPlace};
 use crate::base::KnowledgeBase;
 use crate::error::Result;
 use crate::job::{Job, JobKind, JobStatus};
-use crate::names::{self, CollectionPlace, DocumentKey, votes_prefix};
+use crate::names::{self, CollectionPlace, DocumentKey, opinions_prefix, votes_prefix};
 use crate::opinion::OpinionsRecord;
 use crate::records::{
     ChunkRecord, DocumentRecord, ErasureRecord, GoneChunks, IndexRecord, RemovalRecord, TextRecord,
@@ -14,8 +14,9 @@ use crate::stored::{self, StoredRecord, checked, delete};
 use ambit_search::index::ChunkErasure;
 use ambit_search::manifest::ChunkRange;
 use ambit_storage::Json;
+use ambit_storage::address::ValueKey;
 use ambit_storage::batch::{Batch, BatchWrite};
-use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::driver::{ValuePages, ValuePart, ValueScan};
 use ambit_storage::lease::Lease;
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
@@ -79,7 +80,18 @@ impl WorkPlace<'_> {
 
     /// What is thought of chunks that are gone goes with them.
     async fn erase_opinions(&self, gone: &GoneChunks) -> Result<()> {
-        let key = self.place().opinions(&gone.document);
+        let space = self.place().values();
+        let names = Pattern::parse(&format!("{}*", opinions_prefix(&gone.document)));
+        let mut pages = ValuePages::of(self.base.driver(), &space, names, ValuePart::Nothing);
+        while let Some(page) = pages.next().await? {
+            for (name, _) in page {
+                self.erase_opinions_at(space.key(name), gone).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn erase_opinions_at(&self, key: ValueKey, gone: &GoneChunks) -> Result<()> {
         let found = stored::get::<OpinionsRecord>(self.base.driver(), key).await?;
         let Some(mut opinions) = found else {
             return Ok(());
@@ -137,7 +149,9 @@ impl WorkPlace<'_> {
             place.source(id, block)
         }));
         if let Some(document) = &record.document {
-            writes.push(delete(place.opinions(&document.key)));
+            let space = place.values();
+            let pattern = Pattern::parse(&format!("{}*", opinions_prefix(&document.key)));
+            writes.push(BatchWrite::Wipe { space, pattern });
             writes.push(self.base.removal_done(place, &document.job_id)?);
         }
         writes.push(delete(place.erasure(id)));
@@ -147,7 +161,7 @@ impl WorkPlace<'_> {
 
 fn blocks<'a>(
     texts: impl Iterator<Item = &'a TextRecord>,
-    key: impl Fn(&str, u32) -> ambit_storage::address::ValueKey,
+    key: impl Fn(&str, u32) -> ValueKey,
 ) -> Vec<BatchWrite> {
     let keys = texts.flat_map(|text| (0..text.blocks).map(move |block| (text, block)));
     keys.map(|(text, block)| delete(key(&text.id, block)))

@@ -40,7 +40,8 @@ async fn key_of(driver: &dyn Driver, id: &str) -> String {
     record["place"]["key"].as_str().unwrap().to_owned()
 }
 
-fn vote(chunk: &str) -> ChunkVote {
+/// A vote for a chunk, with what was asked.
+pub fn vote(chunk: &str) -> ChunkVote {
     ChunkVote {
         id: chunk.to_owned(),
         vote_id: String::new(),

@@ -1,5 +1,6 @@
 //! Collections of the app's files.
 
+use crate::erasure::vote;
 use crate::person::Person;
 use crate::world::World;
 use ambit_knowledge::{
@@ -136,4 +137,37 @@ pub async fn a_collection_of_files_is_read_only_and_goes_with_its_file(world: Wo
             .await
             .is_err()
     );
+}
+
+/// How many votes somebody sees on a chunk, and how many are counted for them.
+async fn votes(world: &World, who: &Person, id: &str, chunk: &str) -> (usize, u64) {
+    let votes = world.base.votes(who, id, chunk).await.unwrap();
+    let chunk = world.base.document_chunk(who, id, chunk).await.unwrap();
+    (votes.len(), chunk.positive)
+}
+
+pub async fn g202_opinions_on_files_are_each_tenants_own(world: World) {
+    let mut folder = Folder::default();
+    folder.write("a.md", 1, "The heron stands.");
+    folder.write("b.md", 1, "The heron stands.");
+    world.base.sync(&handbook(), &folder).await.unwrap();
+    world.base.work().await.unwrap();
+    let id = "handbook:b.md";
+    let (ann, mut elsewhere) = (Person::named("ann"), Person::named("ann"));
+    elsewhere.tenant = "other".to_owned();
+    let bob = Person::named("bob");
+    let chunks = world.base.document_chunks(&ann, id, 0..1).await.unwrap();
+    let chunk = chunks[0].id.as_str();
+    for voter in [&ann, &elsewhere] {
+        world.base.vote(voter, id, &vote(chunk)).await.unwrap();
+    }
+    assert_eq!(votes(&world, &ann, id, chunk).await, (1, 1));
+    assert_eq!(votes(&world, &elsewhere, id, chunk).await, (1, 1));
+    // Others of the tenant see that there is one, and not what was asked.
+    assert_eq!(votes(&world, &bob, id, chunk).await, (0, 1));
+    assert_eq!(found(&world, "heron").await, [id, "handbook:a.md"]);
+    world.base.erase_person("t", "ann").await.unwrap();
+    assert_eq!(votes(&world, &ann, id, chunk).await, (0, 0));
+    assert_eq!(votes(&world, &elsewhere, id, chunk).await, (1, 1));
+    assert_eq!(found(&world, "heron").await, ["handbook:a.md", id]);
 }

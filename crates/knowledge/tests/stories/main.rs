@@ -54,6 +54,7 @@ const STORIES: &[Story] = stories![
     erasure::g204_what_was_replaced_is_erased_and_what_stays_keeps_its_votes,
     erasure::weights_and_votes_rank,
     files::a_collection_of_files_is_read_only_and_goes_with_its_file,
+    files::g202_opinions_on_files_are_each_tenants_own,
     files::g217_documents_equal_the_files_whatever_becomes_of_them,
     limits::g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in,
     limits::g212_sizes_and_sums_are_refused_by_name,
