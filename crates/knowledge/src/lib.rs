@@ -12,6 +12,7 @@ mod document;
 mod embedder;
 mod error;
 mod files;
+mod index_record;
 mod job;
 mod names;
 mod opinion;

@@ -1,21 +1,22 @@
 //! What is stored of collections, documents and their content.
 
 use crate::collection::{
-    ChunkLengths, Collection, CollectionEmbedding, CollectionShare, CollectionSource,
-    CollectionStatus, EmbeddingSettings, KeptContent, NewCollection, ReindexProgress,
+    Collection, CollectionEmbedding, CollectionShare, CollectionSource, CollectionStatus,
+    KeptContent, NewCollection, ReindexProgress,
 };
 use crate::document::Document;
 use crate::error::Result;
+use crate::index_record::IndexRecord;
 use crate::names::{CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
 use crate::stored::Sums;
 use ambit_search::chunker::Chunk;
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
-use ambit_search::terms::{Analyzer, Language, TermCounts};
-use ambit_search::vectors::EmbeddingSpace;
+use ambit_search::terms::{Analyzer, TermCounts};
 use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// What is stored of a collection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,20 +36,6 @@ pub(crate) struct CollectionRecord {
     /// The index that is searched.
     pub index: IndexRecord,
     pub reindex: Option<ReindexProgress>,
-}
-
-/// What an index is made with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct IndexRecord {
-    pub version: u32,
-    pub language: String,
-    pub chunk: ChunkLengths,
-    pub embedding: Option<EmbeddingSettings>,
-    /// The model that made its vectors, and their length, once there are any.
-    #[serde(default)]
-    pub model: Option<String>,
-    #[serde(default)]
-    pub dimension: Option<u32>,
 }
 
 /// A document whose vectors are to be made.
@@ -177,9 +164,9 @@ pub(crate) struct WorkRecord {
 /// What is to be erased.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ErasureRecord {
-    /// The index of the chunks.
-    pub version: u32,
-    pub ranges: Vec<ChunkRange>,
+    /// Chunks, by the versions of their indexes.
+    #[serde(default)]
+    pub chunks: BTreeMap<u32, Vec<ChunkRange>>,
     pub text: Option<TextRecord>,
     /// Not to be erased before.
     #[serde(default)]
@@ -208,6 +195,16 @@ pub(crate) struct RemovedDocument {
     pub job_id: String,
 }
 
+impl WorkRecord {
+    /// That something is to be done for a collection that is there.
+    pub fn of(place: &CollectionPlace) -> Self {
+        Self {
+            place: place.clone(),
+            removal: None,
+        }
+    }
+}
+
 impl PendingContent {
     /// Where the upload is.
     pub fn source(&self) -> TextRecord {
@@ -215,21 +212,6 @@ impl PendingContent {
             id: self.job_id.clone(),
             blocks: self.blocks,
         }
-    }
-}
-
-impl IndexRecord {
-    /// What its vectors are, once there are any.
-    pub fn space(&self) -> Option<EmbeddingSpace> {
-        Some(EmbeddingSpace {
-            connector: self.embedding.as_ref()?.connector.clone(),
-            model: self.model.clone()?,
-            dimension: self.dimension?,
-        })
-    }
-
-    pub fn analyzer(&self) -> Analyzer {
-        Analyzer::new(self.language.parse::<Language>().unwrap_or_default())
     }
 }
 
@@ -325,6 +307,12 @@ impl ContentRecord {
             passed += range.totals.chunks;
         }
         None
+    }
+
+    /// The place of the chunk with this number.
+    pub fn place_of(&self, number: u32) -> Option<u32> {
+        let mut places = 0..self.chunks();
+        places.find(|place| self.number(*place) == Some(number))
     }
 
     /// The chunk with this place alone, as a range.

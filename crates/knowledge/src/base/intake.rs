@@ -208,15 +208,11 @@ impl KnowledgeBase {
             BatchCheck::version(place.sums(), free.sums.version),
             BatchCheck::version(tenant.clone(), free.tenant_sums.version),
         ];
-        let work = WorkRecord {
-            place: place.clone(),
-            removal: None,
-        };
         let writes = [
             put(place.document(&document), &record)?,
             put(place.queued(&job_id), &queued)?,
             put(place.job(&job_id), &job)?,
-            put(place.work(), &work)?,
+            put(place.work(), &WorkRecord::of(place))?,
             add_to_sums(tenant, &[("jobs", 1), ("bytes", more)])?,
             add_to_sums(place.sums(), &[("bytes", more)])?,
         ];

@@ -40,19 +40,16 @@ impl KnowledgeBase {
             batch.checks.push(content.check());
             batch.writes.push(delete(content.key.clone()));
         }
+        let ranges = content.map(|content| (version, content.value.ranges));
         let erasure = ErasureRecord {
-            version,
-            ranges: content
-                .map(|content| content.value.ranges)
-                .unwrap_or_default(),
+            chunks: ranges.into_iter().collect(),
             text: record.text.clone(),
             sources: record.file.iter().cloned().collect(),
-            gone: None,
-            not_before: 0,
             document: Some(RemovedDocument {
                 key: found.key.clone(),
                 job_id: job_id.to_owned(),
             }),
+            ..ErasureRecord::default()
         };
         batch.writes.push(put(place.erasure(job_id), &erasure)?);
         batch
@@ -75,10 +72,6 @@ impl KnowledgeBase {
         let failed = i64::from(record.document.status == DocumentStatus::Failed);
         let counted = i64::try_from(record.counted).unwrap_or(i64::MAX);
         let job = self.new_job(job_id, JobKind::Remove, &place.id);
-        let work = WorkRecord {
-            place: place.clone(),
-            removal: None,
-        };
         let less = [
             ("documents", -1),
             ("chunks", -i64::from(chunks)),
@@ -91,7 +84,7 @@ impl KnowledgeBase {
             count_one(place.changes()),
             delete(names::document_place(tenant, &record.document.document_id)),
             put(place.job(job_id), &job)?,
-            put(place.work(), &work)?,
+            put(place.work(), &WorkRecord::of(place))?,
             add_to_sums(names::tenant_sums(tenant), &[("bytes", -counted)])?,
             add_to_sums(place.sums(), &less)?,
         ])

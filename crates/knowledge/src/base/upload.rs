@@ -88,12 +88,11 @@ impl KnowledgeBase {
             not_before: self.now() + LONGEST_UPLOAD,
             ..ErasureRecord::default()
         };
-        let work = WorkRecord {
-            place: place.clone(),
-            removal: None,
-        };
         let key = place.erasure(job_id);
-        let writes = [put(key.clone(), &abandoned)?, put(place.work(), &work)?];
+        let writes = [
+            put(key.clone(), &abandoned)?,
+            put(place.work(), &WorkRecord::of(place))?,
+        ];
         let batch = checked([collection.check()], writes);
         self.driver().commit(batch).await?;
         for (number, bytes) in (0..).zip(upload.bytes.chunks(BLOCK)) {

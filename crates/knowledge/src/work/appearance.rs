@@ -24,7 +24,7 @@ impl WorkPlace<'_> {
         batch: &mut Batch,
     ) -> Result<()> {
         let place = self.place();
-        let version = self.collection.value.index.version;
+        let version = self.index_record.version;
         let old = self.base.content(place, version, &prepared.key).await?;
         let old = old.map(|old| old.value).unwrap_or_default();
         let mut document = prepared.document.clone();
@@ -73,8 +73,7 @@ impl WorkPlace<'_> {
         let there: HashSet<&String> = new.ids.iter().collect();
         let gone = old.ids.into_iter().filter(|id| !there.contains(id));
         ErasureRecord {
-            version: self.collection.value.index.version,
-            ranges: old.ranges,
+            chunks: [(self.index_record.version, old.ranges)].into(),
             gone: Some(GoneChunks {
                 document: prepared.key.clone(),
                 ids: gone.collect(),
@@ -107,7 +106,7 @@ impl WorkPlace<'_> {
         chunks: u64,
     ) -> Job {
         let now = self.base.now();
-        let gets_vectors = self.collection.value.index.embedding.is_some();
+        let gets_vectors = self.index_record.embedding.is_some();
         record.counted = prepared.text.len() as u64;
         record.pending = None;
         let document = &mut record.document;
@@ -141,7 +140,7 @@ impl WorkPlace<'_> {
 }
 
 impl VectorTask {
-    fn new(job_id: &str, now: i64) -> Self {
+    pub(super) fn new(job_id: &str, now: i64) -> Self {
         Self {
             job_id: job_id.to_owned(),
             since: now,

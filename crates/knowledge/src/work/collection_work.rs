@@ -2,6 +2,7 @@
 
 use crate::base::KnowledgeBase;
 use crate::error::Result;
+use crate::index_record::IndexRecord;
 use crate::names::CollectionPlace;
 use crate::records::CollectionRecord;
 use crate::stored::StoredRecord;
@@ -21,6 +22,8 @@ pub(super) const SHARED_BYTES: usize = 2 << 20;
 pub(super) struct WorkPlace<'a> {
     pub base: &'a KnowledgeBase,
     pub collection: &'a StoredRecord<CollectionRecord>,
+    /// The index that is made of its documents.
+    pub index_record: &'a IndexRecord,
     pub lease: &'a Lease,
 }
 

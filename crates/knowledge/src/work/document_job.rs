@@ -185,7 +185,7 @@ impl WorkPlace<'_> {
         (shown.hash, shown.bytes) = (hash, bytes);
         let title = shown.title.clone();
         let id = shown.document_id.clone();
-        let settings = self.collection.value.index.chunk.settings()?;
+        let settings = self.index_record.chunk.settings()?;
         let now = self.base.now();
         let cutting = tokio::task::spawn_blocking(move || {
             let chunks = chunk_records(&id, &extracted, settings, &title, now);
@@ -275,7 +275,7 @@ impl WorkPlace<'_> {
 }
 
 /// The chunks of what was read, as they are stored.
-fn chunk_records(
+pub(super) fn chunk_records(
     id: &str,
     extracted: &ExtractedDocument,
     settings: ambit_search::chunker::ChunkSettings,

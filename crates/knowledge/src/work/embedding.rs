@@ -6,7 +6,7 @@ use crate::embedder::{EmbeddingFailure, EmbeddingPayer, EmbeddingRequest};
 use crate::error::Result;
 use crate::job::{Job, JobStatus};
 use crate::names::{DocumentKey, VECTORS};
-use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, IndexRecord, VectorTask};
+use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, VectorTask};
 use crate::stored::{self, StoredRecord, checked, delete};
 use ambit_search::vectors::{ChunkVector, EmbeddingSpace};
 use ambit_storage::batch::Batch;
@@ -21,7 +21,7 @@ const TOKENS: u64 = 32_000;
 const RETRY: Duration = Duration::from_secs(60);
 const LONGEST_RETRY: Duration = Duration::from_secs(60 * 60);
 /// For so long it is tried.
-const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 /// A text that is refused is cut in half so often.
 const HALVINGS: u32 = 2;
 
@@ -33,24 +33,26 @@ struct VectorlessDocument {
 }
 
 /// Texts of chunks whose vectors are made together.
-struct EmbeddingBatch {
-    numbers: Vec<u32>,
-    texts: Vec<String>,
+pub(super) struct EmbeddingBatch {
+    pub numbers: Vec<u32>,
+    pub texts: Vec<String>,
 }
 
 /// The vectors of a batch; none for texts that were refused, with the reason.
-struct EmbeddedBatch {
-    model: String,
+pub(super) struct EmbeddedBatch {
+    pub model: String,
     vectors: Vec<std::result::Result<Vec<f32>, String>>,
+}
+
+/// A chunk whose text was refused.
+pub(super) struct RefusedChunk {
+    pub chunk: u32,
+    reason: String,
 }
 
 impl WorkPlace<'_> {
     /// Makes vectors that are due. False where there are none.
     pub(super) async fn embed_some(&self) -> Result<bool> {
-        let index = &self.collection.value.index;
-        if index.embedding.is_none() || self.base.settings().embedder.is_none() {
-            return Ok(false);
-        }
         let tasks = self
             .base
             .waiting::<VectorTask>(self.place(), VECTORS)
@@ -62,19 +64,27 @@ impl WorkPlace<'_> {
         let Some(task) = due.next() else {
             return Ok(false);
         };
-        self.embed_batch_of(&task).await?;
+        if self.index_record.embedding.is_some() {
+            if self.base.settings().embedder.is_none() {
+                return Ok(false);
+            }
+            self.embed_batch_of(&task).await?;
+        } else if let Some(found) = self.vectorless(&task.id).await? {
+            // It was to get vectors in an index that is searched no more.
+            self.end_embedding(found, None).await?;
+        } else {
+            self.forget_task(&task.id).await?;
+        }
         Ok(true)
     }
 
     /// Makes the vectors of the next chunks of a document; behind the last ones it is ready.
     async fn embed_batch_of(&self, task: &WaitingItem<VectorTask>) -> Result<()> {
         let Some(found) = self.vectorless(&task.id).await? else {
-            let key = self.place().vector_task(&DocumentKey::named(&task.id));
-            let batch = checked([self.lease.check()], [delete(key)]);
-            self.base.driver().commit(batch).await?;
-            return Ok(());
+            return self.forget_task(&task.id).await;
         };
-        let batch = self.next_texts(&found).await?;
+        let refused = &found.task.value.refused;
+        let batch = self.next_texts(&found.content, refused).await?;
         if batch.numbers.is_empty() {
             return self.end_embedding(found, None).await;
         }
@@ -89,10 +99,17 @@ impl WorkPlace<'_> {
         }
     }
 
+    async fn forget_task(&self, name: &str) -> Result<()> {
+        let key = self.place().vector_task(&DocumentKey::named(name));
+        let batch = checked([self.lease.check()], [delete(key)]);
+        self.base.driver().commit(batch).await?;
+        Ok(())
+    }
+
     async fn vectorless(&self, name: &str) -> Result<Option<VectorlessDocument>> {
         let (place, driver) = (self.place(), self.base.driver());
         let key = DocumentKey::named(name);
-        let version = self.collection.value.index.version;
+        let version = self.index_record.version;
         let task = stored::get::<VectorTask>(driver, place.vector_task(&key)).await?;
         let document = stored::get::<DocumentRecord>(driver, place.document(&key)).await?;
         let content = self.base.content(place, version, &key).await?;
@@ -107,8 +124,12 @@ impl WorkPlace<'_> {
     }
 
     /// The next texts without vectors.
-    async fn next_texts(&self, found: &VectorlessDocument) -> Result<EmbeddingBatch> {
-        let record = &self.collection.value.index;
+    pub(super) async fn next_texts(
+        &self,
+        content: &ContentRecord,
+        refused: &[String],
+    ) -> Result<EmbeddingBatch> {
+        let record = self.index_record;
         let index = self.index();
         let snapshot = index.snapshot().await?;
         let space = record.space();
@@ -121,7 +142,7 @@ impl WorkPlace<'_> {
             },
             0,
         );
-        for range in &found.content.ranges {
+        for range in &content.ranges {
             let numbers = match &space {
                 Some(space) => {
                     index
@@ -137,7 +158,7 @@ impl WorkPlace<'_> {
                 let key = self.place().chunk(record.version, number);
                 let stored = stored::get::<ChunkRecord>(self.base.driver(), key).await?;
                 let chunk = stored.map(|stored| stored.value.chunk);
-                let is_refused = |id: &String| found.task.value.refused.contains(id);
+                let is_refused = |id: &String| refused.contains(id);
                 let Some(chunk) = chunk.filter(|chunk| !is_refused(&chunk.id)) else {
                     continue;
                 };
@@ -150,7 +171,7 @@ impl WorkPlace<'_> {
     }
 
     /// The vectors of texts. Where one of them is refused each is asked for alone.
-    async fn embedded(
+    pub(super) async fn embedded(
         &self,
         texts: Vec<String>,
     ) -> std::result::Result<EmbeddedBatch, EmbeddingFailure> {
@@ -195,7 +216,7 @@ impl WorkPlace<'_> {
     ) -> std::result::Result<EmbeddedBatch, EmbeddingFailure> {
         let record = &self.collection.value;
         let unset = || EmbeddingFailure::Permanent("the collection has no embedding".to_owned());
-        let settings = record.index.embedding.as_ref().ok_or_else(unset)?;
+        let settings = self.index_record.embedding.as_ref().ok_or_else(unset)?;
         let embedder = self.base.settings().embedder.as_ref().ok_or_else(unset)?;
         let wanted = texts.len();
         let request = EmbeddingRequest {
@@ -224,7 +245,7 @@ impl WorkPlace<'_> {
                 return nonsense(error.to_string());
             }
         }
-        record.index.check_space(&record.place.id, &space)?;
+        self.index_record.check_space(&record.place.id, &space)?;
         Ok(EmbeddedBatch {
             model: answer.model,
             vectors: answer.vectors.into_iter().map(Ok).collect(),
@@ -238,20 +259,12 @@ impl WorkPlace<'_> {
         embedded: EmbeddedBatch,
     ) -> Result<()> {
         let mut change = self.index().change().await?;
-        let (mut vectors, mut refused) = (Vec::new(), Vec::new());
-        for (chunk, vector) in numbers.iter().zip(embedded.vectors) {
-            match vector {
-                Ok(vector) => vectors.push(ChunkVector {
-                    chunk: *chunk,
-                    vector,
-                }),
-                Err(reason) => refused.push((*chunk, reason)),
-            }
-        }
+        let model = embedded.model.clone();
+        let (vectors, refused) = embedded.sorted(numbers);
         let mut collection = self.collection.clone();
         let record = &mut collection.value.index;
         if let Some(first) = vectors.first() {
-            record.model = Some(embedded.model);
+            record.model = Some(model);
             record.dimension = Some(first.vector.len() as u32);
         }
         if let Some(space) = record.space() {
@@ -263,8 +276,8 @@ impl WorkPlace<'_> {
         }
         batch.checks.push(collection.check());
         found.document.value.document.done += vectors.len() as u64;
-        for (chunk, reason) in refused {
-            found.refuse(chunk, &reason);
+        for refused in &refused {
+            found.refuse(refused);
         }
         found.task.value.attempts = 0;
         batch.writes.push(found.task.put()?);
@@ -331,49 +344,49 @@ impl WorkPlace<'_> {
             return self.end_embedding(found, None).await;
         }
         task.attempts += 1;
-        task.not_before = now + to_millis(backoff(RETRY, LONGEST_RETRY, task.attempts));
+        task.not_before = now + retry_time(task.attempts);
         let batch = Batch::of([found.task.put()?]);
         self.commit_with(&found, batch).await
     }
 }
 
+/// How long is waited where the embedder was down so often.
+pub(super) fn retry_time(attempts: u32) -> i64 {
+    to_millis(backoff(RETRY, LONGEST_RETRY, attempts))
+}
+
+impl EmbeddedBatch {
+    /// The vectors of the chunks with these numbers, and the chunks that have none.
+    pub fn sorted(self, numbers: &[u32]) -> (Vec<ChunkVector>, Vec<RefusedChunk>) {
+        let (mut vectors, mut refused) = (Vec::new(), Vec::new());
+        for (&chunk, vector) in numbers.iter().zip(self.vectors) {
+            match vector {
+                Ok(vector) => vectors.push(ChunkVector { chunk, vector }),
+                Err(reason) => refused.push(RefusedChunk { chunk, reason }),
+            }
+        }
+        (vectors, refused)
+    }
+}
+
+impl RefusedChunk {
+    /// What its document says of it; the chunk has this place there.
+    pub fn warning(&self, place: u32) -> String {
+        format!("chunk {place} has no vector: {}", self.reason)
+    }
+}
+
 impl VectorlessDocument {
     /// A chunk stays without a vector.
-    fn refuse(&mut self, chunk: u32, reason: &str) {
-        let places = 0..self.content.chunks();
-        let mut places = places.filter(|place| self.content.number(*place) == Some(chunk));
-        let Some(place) = places.next() else {
+    fn refuse(&mut self, refused: &RefusedChunk) {
+        let Some(place) = self.content.place_of(refused.chunk) else {
             return;
         };
-        let warning = format!("chunk {place} has no vector: {reason}");
-        self.document.value.document.warnings.push(warning);
+        let warnings = &mut self.document.value.document.warnings;
+        warnings.push(refused.warning(place));
         self.task
             .value
             .refused
             .push(self.content.ids[place as usize].clone());
-    }
-}
-
-impl IndexRecord {
-    /// Refuses vectors that cannot be compared with those that are there.
-    pub fn check_space(
-        &self,
-        collection: &str,
-        space: &EmbeddingSpace,
-    ) -> std::result::Result<(), EmbeddingFailure> {
-        let Some(own) = self.space().filter(|own| own != space) else {
-            return Ok(());
-        };
-        let (found, wanted) = (space.dimension, own.dimension);
-        Err(EmbeddingFailure::Permanent(if found == wanted {
-            let (found, wanted) = (&space.model, &own.model);
-            format!(
-                "embedding is of model {found}, collection \"{collection}\" of {wanted}: reindex"
-            )
-        } else {
-            format!(
-                "embedding has {found} dimensions, collection \"{collection}\" {wanted}: reindex"
-            )
-        }))
     }
 }

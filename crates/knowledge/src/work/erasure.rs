@@ -3,18 +3,18 @@
 use super::collection_work::{WaitingItem, WorkPlace};
 use crate::base::KnowledgeBase;
 use crate::error::Result;
+use crate::index_record::IndexRecord;
 use crate::job::{Job, JobKind, JobStatus};
 use crate::names::{self, CollectionPlace, DocumentKey, opinions_prefix, votes_prefix};
 use crate::opinion::OpinionsRecord;
 use crate::records::{
-    ChunkRecord, DocumentRecord, ErasureRecord, GoneChunks, IndexRecord, RemovalRecord, TextRecord,
-    WorkRecord,
+    ChunkRecord, DocumentRecord, ErasureRecord, GoneChunks, RemovalRecord, TextRecord, WorkRecord,
 };
 use crate::stored::{self, StoredRecord, checked, delete};
 use ambit_search::index::ChunkErasure;
 use ambit_search::manifest::ChunkRange;
 use ambit_storage::Json;
-use ambit_storage::address::ValueKey;
+use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::driver::{ValuePages, ValuePart, ValueScan};
 use ambit_storage::lease::Lease;
@@ -35,8 +35,15 @@ impl WorkPlace<'_> {
         while let Some(mut stored) =
             stored::get::<ErasureRecord>(self.base.driver(), key.clone()).await?
         {
-            if let Some(range) = stored.value.ranges.pop() {
-                self.erase_chunks(&range, &stored).await?;
+            // What an index had that is gone by now went with it.
+            let chunks = &mut stored.value.chunks;
+            chunks
+                .retain(|version, ranges| !ranges.is_empty() && self.made_with(*version).is_some());
+            if let Some(mut ranges) = chunks.last_entry() {
+                let version = *ranges.key();
+                if let Some(range) = ranges.get_mut().pop() {
+                    self.erase_chunks(version, &range, &stored).await?;
+                }
                 continue;
             }
             if let Some(gone) = &stored.value.gone {
@@ -54,10 +61,11 @@ impl WorkPlace<'_> {
     /// Erases chunks; the task without them is part of the commit that erases the last of them.
     async fn erase_chunks(
         &self,
+        version: u32,
         range: &ChunkRange,
         task: &StoredRecord<ErasureRecord>,
     ) -> Result<()> {
-        let (place, version) = (self.place(), task.value.version);
+        let place = self.place();
         let index = self.base.index(place, version);
         let mut change = index.change().await?;
         change.hide(range);
@@ -79,7 +87,7 @@ impl WorkPlace<'_> {
     }
 
     /// What is thought of chunks that are gone goes with them.
-    async fn erase_opinions(&self, gone: &GoneChunks) -> Result<()> {
+    pub(super) async fn erase_opinions(&self, gone: &GoneChunks) -> Result<()> {
         let space = self.place().values();
         let names = Pattern::parse(&format!("{}*", opinions_prefix(&gone.document)));
         let mut pages = ValuePages::of(self.base.driver(), &space, names, ValuePart::Nothing);
@@ -122,8 +130,10 @@ impl WorkPlace<'_> {
 
     /// All terms of some chunks.
     async fn terms_of(&self, range: &ChunkRange, version: u32) -> Result<BTreeSet<String>> {
-        let analyzer = self.analyzer_of(version).analyzer();
         let mut terms = BTreeSet::new();
+        let Some(analyzer) = self.made_with(version).map(IndexRecord::analyzer) else {
+            return Ok(terms);
+        };
         for number in range.numbers() {
             let key = self.place().chunk(version, number);
             if let Some(chunk) = stored::get::<ChunkRecord>(self.base.driver(), key).await? {
@@ -133,8 +143,10 @@ impl WorkPlace<'_> {
         Ok(terms)
     }
 
-    fn analyzer_of(&self, _version: u32) -> &IndexRecord {
-        &self.collection.value.index
+    /// What an index is made with; none where it is gone.
+    fn made_with(&self, version: u32) -> Option<&IndexRecord> {
+        let serving = &self.collection.value.index;
+        (serving.version == version).then_some(serving)
     }
 
     /// Texts and uploads go, and with them the task.
@@ -179,6 +191,34 @@ impl KnowledgeBase {
         Ok(BatchWrite::apply(place.job(job_id), set, Some(KNOWN)))
     }
 
+    /// Deletes the values of a space whose names match, in steps.
+    pub(super) async fn erase_values(
+        &self,
+        space: &Space,
+        pattern: Pattern,
+        lease: &Lease,
+    ) -> Result<()> {
+        let scan = ValueScan::first(pattern, STEP, ValuePart::Nothing);
+        loop {
+            let found = self.driver().scan(space, &scan).await?;
+            let is_over = found.len() < STEP;
+            let names = found.into_iter().map(|(name, _)| delete(space.key(name)));
+            let batch = checked([lease.check()], names);
+            self.driver().commit(batch).await?;
+            if is_over {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes a space, what is in it in steps.
+    pub(super) async fn erase_space(&self, space: Space, lease: &Lease) -> Result<()> {
+        self.erase_values(&space, Pattern::all(), lease).await?;
+        let whole = checked([lease.check()], [BatchWrite::Remove { space }]);
+        self.driver().commit(whole).await?;
+        Ok(())
+    }
+
     /// Erases all of a collection that was removed, in steps.
     pub(super) async fn erase_collection(
         &self,
@@ -208,22 +248,7 @@ impl KnowledgeBase {
         }
         let indexes = (1..=removal.version).map(|version| place.index(version));
         for space in indexes.chain([place.values()]) {
-            let scan = ValueScan::first(Pattern::all(), STEP, ValuePart::Nothing);
-            loop {
-                let found = self.driver().scan(&space, &scan).await?;
-                let is_over = found.len() < STEP;
-                let names = found.into_iter().map(|(name, _)| delete(space.key(name)));
-                self.driver()
-                    .commit(checked([lease.check()], names))
-                    .await?;
-                if is_over {
-                    break;
-                }
-            }
-            let whole = BatchWrite::Remove { space };
-            self.driver()
-                .commit(checked([lease.check()], [whole]))
-                .await?;
+            self.erase_space(space, lease).await?;
         }
         let done = self.removal_done(place, &removal.job_id)?;
         let batch = checked(

@@ -18,16 +18,15 @@ use std::collections::HashMap;
 const BLOCK: usize = 1 << 20;
 
 /// Terms of chunks, and how long the chunks are.
-struct AnalyzedChunks {
-    terms: Vec<TermCounts>,
-    lengths: Vec<u32>,
+pub(super) struct AnalyzedChunks {
+    pub terms: Vec<TermCounts>,
+    pub lengths: Vec<u32>,
 }
 
 impl WorkPlace<'_> {
-    /// The index that is searched.
+    /// The index that is made.
     pub(super) fn index(&self) -> SearchIndex {
-        let version = self.collection.value.index.version;
-        self.base.index(self.place(), version)
+        self.base.index(self.place(), self.index_record.version)
     }
 
     /// Indexes small documents by one commit; one after the other where one of them was changed meanwhile.
@@ -89,7 +88,7 @@ impl WorkPlace<'_> {
 
     async fn stage_and_show(&self, prepared: &PreparedDocument) -> Result<()> {
         let text = self.stage_text(prepared).await?;
-        let place = self.place();
+        let (place, version) = (self.place(), self.index_record.version);
         let (mut lengths, mut staged_chunks) = (Vec::new(), 0);
         let job_id = &prepared.pending.job_id;
         for step in prepared.chunks.chunks(SHARED_CHUNKS) {
@@ -98,8 +97,8 @@ impl WorkPlace<'_> {
             let Some(mut staged) = found.await? else {
                 return Err(superseded(job_id));
             };
-            let ranges = staged.value.ranges.iter();
-            let there: u32 = ranges.map(|range| range.totals.chunks).sum();
+            let ranges = staged.value.chunks.entry(version).or_default();
+            let there: u32 = ranges.iter().map(|range| range.totals.chunks).sum();
             let first = staged_chunks;
             staged_chunks += step.len() as u32;
             lengths.extend(&analyzed.lengths);
@@ -107,12 +106,10 @@ impl WorkPlace<'_> {
                 continue;
             }
             let mut change = self.index().change().await?;
-            staged
-                .value
-                .ranges
-                .push(change.add(&analyzed.terms, false)?);
-            let content = content(&[], staged.value.ranges.clone(), lengths.clone());
-            let number = staged.value.ranges.last().map_or(0, |range| range.first);
+            let added = change.add(&analyzed.terms, false)?;
+            ranges.push(added);
+            let content = content(&[], ranges.clone(), lengths.clone());
+            let number = added.first;
             self.reuse_vectors(&mut change, prepared, step, number)
                 .await?;
             let mut batch = change.batch()?;
@@ -132,11 +129,12 @@ impl WorkPlace<'_> {
             self.base.driver().commit(batch).await?;
         }
         let found = stored::get::<ErasureRecord>(self.base.driver(), place.staged(job_id)).await?;
-        let Some(staged) = found else {
+        let Some(mut staged) = found else {
             return Err(superseded(job_id));
         };
         let mut batch = checked([staged.check(), self.lease.check()], []);
-        let content = content(&prepared.chunks, staged.value.ranges, lengths);
+        let ranges = staged.value.chunks.remove(&version).unwrap_or_default();
+        let content = content(&prepared.chunks, ranges, lengths);
         self.add_appearance(prepared, content, text, &mut batch)
             .await?;
         self.base.driver().commit(batch).await?;
@@ -151,7 +149,7 @@ impl WorkPlace<'_> {
         chunks: &[ChunkRecord],
         first: u32,
     ) -> Result<()> {
-        let record = &self.collection.value.index;
+        let record = self.index_record;
         let old = self
             .base
             .content(self.place(), record.version, &prepared.key)
@@ -198,7 +196,6 @@ impl WorkPlace<'_> {
         let key = place.staged(job_id);
         let found = stored::get::<ErasureRecord>(self.base.driver(), key.clone()).await?;
         let staged = ErasureRecord {
-            version: self.collection.value.index.version,
             text: Some(text.clone()),
             ..found.map(|found| found.value).unwrap_or_default()
         };
@@ -212,8 +209,8 @@ impl WorkPlace<'_> {
         Ok(text)
     }
 
-    async fn analyzed(&self, chunks: Vec<ChunkRecord>) -> Result<AnalyzedChunks> {
-        let analyzer = self.collection.value.index.analyzer();
+    pub(super) async fn analyzed(&self, chunks: Vec<ChunkRecord>) -> Result<AnalyzedChunks> {
+        let analyzer = self.index_record.analyzer();
         let analysis = tokio::task::spawn_blocking(move || {
             let terms: Vec<TermCounts> = chunks.iter().map(|it| it.terms(analyzer)).collect();
             let lengths = terms.iter().map(|counts| counts.values().sum()).collect();
@@ -224,13 +221,13 @@ impl WorkPlace<'_> {
     }
 
     /// Chunks as values; the first of them has this place in its document.
-    fn chunk_writes(
+    pub(super) fn chunk_writes(
         &self,
         content: &ContentRecord,
         chunks: &[ChunkRecord],
         first: u32,
     ) -> Result<Vec<BatchWrite>> {
-        let version = self.collection.value.index.version;
+        let version = self.index_record.version;
         let mut writes = Vec::with_capacity(chunks.len());
         for (place, chunk) in (first..).zip(chunks) {
             let number = content.number(place);
@@ -242,7 +239,7 @@ impl WorkPlace<'_> {
 }
 
 /// Chunks side by side, as a range; nothing where there are none.
-fn range(first: u32, lengths: &[u32]) -> Option<ChunkRange> {
+pub(super) fn range(first: u32, lengths: &[u32]) -> Option<ChunkRange> {
     let totals = ChunkTotals {
         chunks: lengths.len() as u32,
         length: lengths.iter().map(|length| u64::from(*length)).sum(),
@@ -251,7 +248,11 @@ fn range(first: u32, lengths: &[u32]) -> Option<ChunkRange> {
 }
 
 /// What a document has in the index.
-fn content(chunks: &[ChunkRecord], ranges: Vec<ChunkRange>, lengths: Vec<u32>) -> ContentRecord {
+pub(super) fn content(
+    chunks: &[ChunkRecord],
+    ranges: Vec<ChunkRange>,
+    lengths: Vec<u32>,
+) -> ContentRecord {
     let mut sections: Vec<SectionMetadata> = Vec::new();
     for (from, chunk) in (0..).zip(chunks) {
         let last = sections.last().map(|section| &section.metadata);

@@ -35,6 +35,7 @@ impl KnowledgeBase {
             let at = WorkPlace {
                 base: self,
                 collection: &collection,
+                index_record: &collection.value.index,
                 lease,
             };
             if at.step().await? {

@@ -1,0 +1,58 @@
+//! What an index is made with.
+
+use crate::collection::{ChunkLengths, EmbeddingSettings};
+use crate::embedder::EmbeddingFailure;
+use ambit_search::terms::{Analyzer, Language};
+use ambit_search::vectors::EmbeddingSpace;
+use serde::{Deserialize, Serialize};
+
+/// What an index is made with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct IndexRecord {
+    pub version: u32,
+    pub language: String,
+    pub chunk: ChunkLengths,
+    pub embedding: Option<EmbeddingSettings>,
+    /// The model that made its vectors, and their length, once there are any.
+    #[serde(default)]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub dimension: Option<u32>,
+}
+
+impl IndexRecord {
+    /// What its vectors are, once there are any.
+    pub fn space(&self) -> Option<EmbeddingSpace> {
+        Some(EmbeddingSpace {
+            connector: self.embedding.as_ref()?.connector.clone(),
+            model: self.model.clone()?,
+            dimension: self.dimension?,
+        })
+    }
+
+    pub fn analyzer(&self) -> Analyzer {
+        Analyzer::new(self.language.parse::<Language>().unwrap_or_default())
+    }
+
+    /// Refuses vectors that cannot be compared with those that are there.
+    pub fn check_space(
+        &self,
+        collection: &str,
+        space: &EmbeddingSpace,
+    ) -> std::result::Result<(), EmbeddingFailure> {
+        let Some(own) = self.space().filter(|own| own != space) else {
+            return Ok(());
+        };
+        let (found, wanted) = (space.dimension, own.dimension);
+        Err(EmbeddingFailure::Permanent(if found == wanted {
+            let (found, wanted) = (&space.model, &own.model);
+            format!(
+                "embedding is of model {found}, collection \"{collection}\" of {wanted}: reindex"
+            )
+        } else {
+            format!(
+                "embedding has {found} dimensions, collection \"{collection}\" {wanted}: reindex"
+            )
+        }))
+    }
+}
