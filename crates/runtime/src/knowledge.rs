@@ -1,7 +1,6 @@
 //! Collections of knowledge in an app: who may see what, who makes vectors, reads and fetches documents for them, and the
 //! collections that are files of the app.
 
-mod addition;
 mod app_files;
 mod connector_embedder;
 mod embedding_usage;
@@ -11,8 +10,6 @@ mod page_fetcher;
 mod settle;
 mod step_asker;
 mod step_extractor;
-
-pub use addition::{DocumentAddition, IGNORED_FIELDS, add_and_wait, finished_in_time};
 
 pub(crate) use file_sync::follow_files;
 pub(crate) use settle::settle;

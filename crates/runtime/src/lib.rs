@@ -49,6 +49,8 @@ pub mod config;
 #[doc(hidden)]
 pub mod ctx;
 #[doc(hidden)]
+pub mod document_jobs;
+#[doc(hidden)]
 pub mod hook;
 #[doc(hidden)]
 pub mod knowledge;

@@ -13,7 +13,7 @@ use ambit_knowledge::{Job, KnowledgeBase, KnowledgeReach};
 use ambit_runtime::CallerReach;
 use ambit_runtime::Result;
 use ambit_runtime::chats::{ListPart, PageWindow};
-use ambit_runtime::knowledge::finished_in_time;
+use ambit_runtime::document_jobs::finished_in_time;
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;

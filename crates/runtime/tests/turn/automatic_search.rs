@@ -99,6 +99,7 @@ async fn g213_what_is_found_is_the_same_in_prompt_event_payload_and_route() {
     assert_eq!(none.code, ErrorCode::NotFound);
     let mut bob = ann();
     bob.user_id = Some("bob".to_owned());
+    bob.constraints.owner_only = true;
     assert!(place.runtime.references(&bob, &id).await.is_err());
 }
 

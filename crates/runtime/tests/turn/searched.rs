@@ -18,7 +18,7 @@ fn web() -> Value {
 /// An agent with this search, whose `Create` leaves what this expression is.
 async fn place_of(search: &Value, expression: &str, more: &[(String, String)]) -> Place {
     let hooks = format!(
-        "export function Create(ctx, messages) {{ return {{ metadata: {{ found: ({expression}) }} }}; }}
+        "export function Create(ctx, messages) {{ return {{ search: false, metadata: {{ found: ({expression}) }} }}; }}
          export function Next(ctx) {{ return {{ data: ctx.metadata.found }}; }}"
     );
     let mut files = agent(search, &hooks);
@@ -67,6 +67,9 @@ async fn a_hook_searches_the_web_and_what_it_finds_are_references() {
     let place = place_of(&settings, "ctx.search.Web('pages', { limit: 1 })", &[]).await;
     let (mut result, frames) = asked(&place).await;
     result["duration_ms"] = 0.into();
+    // A script's whole number is one.
+    assert_eq!(result["items"][0]["score"].take(), 1);
+    result["items"][0]["score"] = json!(1.0);
     let item = json!({"citation_id": "1", "type": "web", "source": "hook", "weight": 0.7, "score": 1.0, "title": "one",
         "content": "about one", "url": "https://one.test/", "metadata": {"provider": "scripted", "position": 1}});
     let expected = json!({"type": "web", "query": "pages", "source": "hook", "items": [item], "total": 1, "duration_ms": 0});
@@ -207,9 +210,9 @@ async fn g213_ids_are_in_the_order_of_requests_over_hooks_and_delegates() {
     let create = "export function Create(ctx, messages) {
         const all = ctx.search.All([{ type: 'web', query: 'a' }, { type: 'kb', query: 'x' }, { type: 'web', query: 'b', limit: 1 }]);
         const called = ctx.agent.Call('apart', [{ role: 'user', content: 'x' }]);
-        return { delegate: { agent_id: 'second', messages }, metadata: { all, called: called.response.next } };
+        return { search: false, delegate: { agent_id: 'second', messages }, metadata: { all, called: called.response.next } };
     }";
-    let second = "export function Create(ctx) { return { metadata: { own: ctx.search.Web('c', { limit: 1 }) } }; }
+    let second = "export function Create(ctx) { return { search: false, metadata: { own: ctx.search.Web('c', { limit: 1 }) } }; }
         export function Next(ctx) { return { data: { ...ctx.metadata, last: ctx.search.Web('d', { limit: 1 }) } }; }";
     let apart = "export function Next(ctx) { return { data: ctx.search.Web('e', { limit: 1 }) }; }";
     let settings = json!({"search": {"web": web()}});
@@ -246,7 +249,7 @@ async fn the_web_is_searched_and_put_in_order_by_agents() {
     assert_eq!(titles, (&json!("b"), &json!("cats"), &json!(2)), "{result}");
     assert_eq!(
         (&items[0]["score"], &items[1]["score"]),
-        (&json!(1.0), &json!(0.5))
+        (&json!(1), &json!(0.5))
     );
     assert_eq!(
         items[1]["content"],
@@ -367,10 +370,14 @@ async fn g202_rows_of_others_change_no_score() {
 #[tokio::test]
 async fn conditions_orders_and_columns_of_the_call_count_for_words() {
     let package = json!({"db": {"models": ["note", "gone"]}});
-    let options = "{ wheres: [{ column: 'title', op: 'ne', value: 'b' }], orders: [{ column: 'title', option: 'desc' }], select: ['title'] }";
-    let place = place_of_notes(&package, &format!("ctx.search.DB('a b c', {options})"), &[]).await;
-    let notes =
-        json!([{"title": "a"}, {"title": "b"}, {"title": "c a"}, {"title": "z", "body": "c"}]);
+    let options = "{ wheres: [{ column: 'title', op: 'ne', value: 'bee' }], orders: [{ column: 'title', option: 'desc' }], select: ['title'] }";
+    let place = place_of_notes(
+        &package,
+        &format!("ctx.search.DB('ant bee cow', {options})"),
+        &[],
+    )
+    .await;
+    let notes = json!([{"title": "ant"}, {"title": "bee"}, {"title": "cow ant"}, {"title": "z", "body": "cow"}]);
     let result = end(&ask(&place, with_note("ann", &notes)).await)["next"].clone();
     let rows: Vec<&Value> = result["items"]
         .as_array()
@@ -380,7 +387,7 @@ async fn conditions_orders_and_columns_of_the_call_count_for_words() {
         .collect();
     assert_eq!(
         rows,
-        [&json!({"title": "c a"}), &json!({"title": "a"})],
+        [&json!({"title": "cow ant"}), &json!({"title": "ant"})],
         "{result}"
     );
     assert_eq!(result["notes"], json!(["model \"gone\" not found"]));

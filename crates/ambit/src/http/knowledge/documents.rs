@@ -7,7 +7,7 @@ use super::document_body::{DocumentFields, SentDocuments};
 use super::{KnowledgeCaller, window};
 use ambit_knowledge::{AcceptedDocument, Document, DocumentFilter, DocumentStatus};
 use ambit_runtime::Error;
-use ambit_runtime::knowledge::add_and_wait;
+use ambit_runtime::document_jobs::add_and_wait;
 use axum::Json;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;

@@ -1,8 +1,8 @@
 //! Collections: made, shown, listed, changed and removed.
 
 use super::KnowledgeCall;
+use crate::document_jobs::finished_in_time;
 use crate::error::{Error, Result};
-use crate::knowledge::finished_in_time;
 use crate::model::query::RowPage;
 use ambit_knowledge::{
     ChunkLengths, CollectionFilter, CollectionShare, CollectionStatus, CollectionUpdate,

@@ -1,8 +1,8 @@
 //! Documents: added and read.
 
 use super::KnowledgeCall;
+use crate::document_jobs::{IGNORED_FIELDS, add_and_wait};
 use crate::error::{Error, Result};
-use crate::knowledge::{IGNORED_FIELDS, add_and_wait};
 use ambit_knowledge::{DocumentAccess, NewContent, NewDocument};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
