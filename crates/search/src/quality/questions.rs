@@ -242,7 +242,7 @@ mod tests {
             ),
             (
                 r#"{"query": "x", "relevant": [{"id": "a", "grade": -1}]}"#,
-                "invalid value: integer `-1`, expected u32 at column 52",
+                "invalid value: integer `-1`, expected u32 at column 53",
             ),
             (
                 r#"{"query": "x", "relevant": []}"#,
