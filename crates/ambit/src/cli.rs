@@ -2,7 +2,7 @@
 
 use crate::command::{
     CommandOutcome, access, backup, chat, check, doctor, erase, health, kb, keys, list, messages,
-    new, relocate, schema, serve, show, types, usage,
+    new, relocate, schema, search, serve, show, types, usage,
 };
 use crate::command_error::Result;
 use crate::settings::StoreOptions;
@@ -48,6 +48,8 @@ pub enum CliCommand {
     /// Collections of documents
     #[command(subcommand)]
     Kb(kb::KnowledgeCommand),
+    /// Shows what the searches of an agent find
+    Search(search::AgentSearchArguments),
     /// What is stored of conversations
     #[command(subcommand)]
     Context(ContextCommand),
@@ -103,6 +105,7 @@ async fn run_command(cli: Cli) -> Result<CommandOutcome> {
             .map_err(Into::into),
         CliCommand::Access(access) => access::run(stores, access, &mut out).await,
         CliCommand::Kb(command) => kb::run(command, stores, &mut out).await,
+        CliCommand::Search(arguments) => search::run(arguments, stores, &mut out).await,
         CliCommand::Keys(keys) => about_keys(stores, keys, &mut out).await,
         CliCommand::Context(context) => {
             let ambit = stores.open().await?;

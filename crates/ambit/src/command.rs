@@ -16,6 +16,7 @@ pub mod messages;
 pub mod new;
 pub mod relocate;
 pub mod schema;
+pub mod search;
 pub mod serve;
 pub mod show;
 pub mod types;

@@ -13,6 +13,7 @@ mod step_extractor;
 
 pub(crate) use file_sync::follow_files;
 pub(crate) use settle::settle;
+pub(crate) use step_asker::StepAsker;
 
 use crate::app::{AppSearch, SearchLimits};
 use crate::config::ByteSize;
@@ -23,7 +24,6 @@ use connector_embedder::ConnectorEmbedder;
 use page_fetcher::AllowedPageFetcher;
 use std::path::PathBuf;
 use std::sync::Arc;
-use step_asker::StepAsker;
 use step_extractor::StepExtractor;
 
 /// The knowledge base of a runtime, over the store that its app names. What the app says of it counts until the runtime ends.

@@ -88,6 +88,6 @@ pub use request::{
     CallOptions, ClientInfo, RequestOrigin, ScriptCallOptions, SearchChoice, SkipChanges,
     SkipOptions, TurnRequest,
 };
-pub use runtime::{ReloadCheck, Runtime, RuntimeSettings};
+pub use runtime::{AgentSearchAnswer, AgentSearchRequest, ReloadCheck, Runtime, RuntimeSettings};
 pub use search::stored::{ReferenceList, ReferenceView};
 pub use turn_info::{InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus};

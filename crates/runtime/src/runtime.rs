@@ -1,9 +1,11 @@
 //! The runtime: one app over its stores, and every way into it.
 
+mod agent_search;
 mod turn_access;
 mod turn_references;
 
 pub use crate::runtime_core::ReloadCheck;
+pub use agent_search::{AgentSearchAnswer, AgentSearchRequest};
 
 use crate::access::Authorized;
 use crate::app::watcher::AppWatcher;

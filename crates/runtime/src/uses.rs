@@ -81,6 +81,16 @@ pub enum UsesFailure {
     Failed(Error),
 }
 
+/// What the tool of a step is called on a server that has more than one.
+pub(crate) fn usual_tool(key: &str) -> &str {
+    match key {
+        "web" => "web_search",
+        "keyword" => "extract_keywords",
+        "querydsl" => "generate_querydsl",
+        key => key,
+    }
+}
+
 /// An answer in words, where words are wanted: an object may have them in `text` or `content`.
 pub(crate) fn words(answer: &Value) -> String {
     let inner = answer.get("text").or_else(|| answer.get("content"));

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long what still runs at the end may take to settle.
-const GRACE: Duration = Duration::from_secs(5);
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Subcommand, Debug)]
 pub enum KnowledgeCommand {
@@ -39,10 +39,23 @@ pub struct AppArguments {
     app: PathBuf,
     /// Who is asking; acts without limits on data, whatever the app's access rules say
     #[arg(long, default_value = "dev")]
-    user: String,
+    pub(super) user: String,
     /// JSON, one object a line
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
+}
+
+/// Opens an app whose collections of files are as their files are now.
+pub(super) async fn open_app(arguments: &AppArguments, stores: &StoreOptions) -> Result<Runtime> {
+    let runtime = Runtime::open(RuntimeSettings {
+        models: stores.models(&arguments.app)?,
+        environment: environment(),
+        extract_program: Some(extract_program()),
+        ..RuntimeSettings::new(&arguments.app, stores.open_for(&arguments.app).await?)
+    })
+    .await?;
+    runtime.settle_collections().await?;
+    Ok(runtime)
 }
 
 /// The collections of an app, opened for one command.
@@ -55,19 +68,11 @@ struct OpenCollections {
 
 impl OpenCollections {
     async fn open(arguments: &AppArguments, stores: &StoreOptions) -> Result<Self> {
-        let runtime = Runtime::open(RuntimeSettings {
-            models: stores.models(&arguments.app)?,
-            environment: environment(),
-            extract_program: Some(extract_program()),
-            ..RuntimeSettings::new(&arguments.app, stores.open_for(&arguments.app).await?)
-        })
-        .await?;
+        let runtime = open_app(arguments, stores).await?;
         let who = Authorized {
             user_id: Some(arguments.user.clone()),
             ..Authorized::default()
         };
-        // The collections of files are as their files are now.
-        runtime.settle_collections().await?;
         Ok(Self {
             base: runtime.knowledge()?,
             reach: CallerReach::of(&who),

@@ -14,4 +14,5 @@ mod place;
 mod read;
 mod refused;
 mod relocate;
+mod search;
 mod usage;

@@ -10,8 +10,9 @@ use crate::runtime_core::RuntimeCore;
 use crate::stream::StreamReader;
 use crate::tool::{NoProcesses, ServerSelection, ServerTool, ToolCaller, Toolbox, call_in_time};
 use crate::turn;
-use crate::uses::UsesTarget;
+use crate::uses::{UsesAsker, UsesFailure, UsesRequest, UsesTarget, usual_tool};
 use ambit_storage::ids;
+use async_trait::async_trait;
 use serde_json::Value;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -22,25 +23,36 @@ const PATIENCE: Duration = Duration::from_secs(5 * 60);
 /// Bytes of an answer that are read.
 const LARGEST: usize = 16 << 20;
 
-/// Asks whoever `agent/agent.yml` names for a step.
+/// Asks whoever is named for a step.
 #[derive(Clone)]
-pub struct StepAsker(Weak<RuntimeCore>);
+pub struct StepAsker {
+    core: Weak<RuntimeCore>,
+    authorized: Authorized,
+}
 
 impl StepAsker {
-    /// For this runtime.
+    /// For this runtime, for nobody in particular.
     pub fn of(core: &Arc<RuntimeCore>) -> Self {
-        Self(Arc::downgrade(core))
+        Self::acting_for(core, &Authorized::default())
+    }
+
+    /// For somebody.
+    pub fn acting_for(core: &Arc<RuntimeCore>, who: &Authorized) -> Self {
+        Self {
+            core: Arc::downgrade(core),
+            authorized: who.clone(),
+        }
     }
 
     /// The app as it is loaded now.
     pub fn loaded(&self) -> Result<(Arc<RuntimeCore>, Arc<LoadedApp>)> {
         let stopped = || Error::new(ErrorCode::Unavailable, "the server is being stopped");
-        let core = self.0.upgrade().ok_or_else(stopped)?;
+        let core = self.core.upgrade().ok_or_else(stopped)?;
         let loaded = core.loaded();
         Ok((core, loaded))
     }
 
-    /// Who does the step; `builtin` where nobody is named.
+    /// Who `agent/agent.yml` names for the step; `builtin` where nobody is named.
     pub fn target(&self, step: &str) -> Result<UsesTarget> {
         let (_, loaded) = self.loaded()?;
         let uses = &loaded.app.defaults.uses;
@@ -51,11 +63,26 @@ impl StepAsker {
     }
 
     /// What an agent or a tool answers.
-    pub async fn ask(&self, step: &str, target: &UsesTarget, request: Value) -> Result<Value> {
+    pub async fn ask(
+        &self,
+        step: &'static str,
+        target: &UsesTarget,
+        request: Value,
+    ) -> Result<Value> {
+        let wanted = UsesRequest {
+            key: step,
+            messages: vec![ChatMessage::user(request.to_string())],
+            arguments: request,
+        };
+        self.answer(target, wanted).await
+    }
+
+    async fn answer(&self, target: &UsesTarget, wanted: UsesRequest) -> Result<Value> {
+        let step = wanted.key;
         let asked = async {
             match target {
-                UsesTarget::Agent(id) => self.ask_agent(id, request).await,
-                UsesTarget::Tool(named) => self.call_tool(step, named, request).await,
+                UsesTarget::Agent(id) => self.ask_agent(id, wanted.messages).await,
+                UsesTarget::Tool(named) => self.call_tool(step, named, wanted.arguments).await,
                 UsesTarget::Builtin | UsesTarget::Disabled => {
                     let message = format!("uses.{step} names no agent and no tool");
                     Err(Error::new(ErrorCode::ConfigError, message))
@@ -72,13 +99,13 @@ impl StepAsker {
     }
 
     /// A turn of its own, of which nothing is kept: `Next`'s data, else what the agent has said.
-    async fn ask_agent(&self, id: &str, request: Value) -> Result<Value> {
+    async fn ask_agent(&self, id: &str, messages: Vec<ChatMessage>) -> Result<Value> {
         let (core, _) = self.loaded()?;
         let request = TurnRequest {
-            authorized: Authorized::default(),
+            authorized: self.authorized.clone(),
             agent: id.to_owned(),
             chat: Some(format!("_temp_{}", ids::unguessable())),
-            messages: vec![ChatMessage::user(request.to_string())],
+            messages,
             skip: SkipOptions {
                 history: true,
                 trace: true,
@@ -98,7 +125,7 @@ impl StepAsker {
         let (core, loaded) = self.loaded()?;
         let toolbox = core.tools(&loaded);
         let caller = ToolCaller {
-            authorized: Authorized::default(),
+            authorized: self.authorized.clone(),
             agent: String::new(),
             request_id: ids::unguessable(),
             servers: Arc::default(),
@@ -114,7 +141,24 @@ impl StepAsker {
     }
 }
 
-/// The tool of `<server>.<tool>`, or a server's only one or that of the step's name. Both may have dots.
+#[async_trait]
+impl UsesAsker for StepAsker {
+    async fn ask(&self, means: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure> {
+        match means {
+            UsesTarget::Builtin => {
+                let why = "no model is asked outside of a turn";
+                Err(UsesFailure::Unknown(why.to_owned()))
+            }
+            UsesTarget::Disabled => Err(UsesFailure::Unknown("the step is disabled".to_owned())),
+            target => self
+                .answer(target, wanted)
+                .await
+                .map_err(UsesFailure::Failed),
+        }
+    }
+}
+
+/// The tool of `<server>.<tool>`, or a server's only one or the usual one of the step. Both may have dots.
 async fn find_tool(
     toolbox: &dyn Toolbox,
     caller: &ToolCaller,
@@ -129,7 +173,7 @@ async fn find_tool(
         match toolbox.list(&[wanted], caller).await {
             Ok(mut tools) => {
                 let is_only = tool.is_none() && tools.len() == 1;
-                let name = tool.unwrap_or(step);
+                let name = tool.unwrap_or_else(|| usual_tool(step));
                 let place = tools.iter().position(|it| is_only || it.tool == name);
                 if let Some(place) = place {
                     return Ok(tools.swap_remove(place));

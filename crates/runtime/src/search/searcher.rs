@@ -1,6 +1,6 @@
 //! Runs one search for somebody. It never fails: what went wrong is in the result.
 
-use super::{ItemSource, SearchContext, SearchRequest, SearchResult, SearchTarget};
+use super::{ItemSource, SearchContext, SearchKind, SearchRequest, SearchResult, SearchTarget};
 use crate::access::Authorized;
 use crate::app::{App, SearchSettings};
 use crate::model::TableModels;
@@ -106,6 +106,19 @@ impl Searcher {
             ItemSource::Auto => weights.auto,
         }
     }
+}
+
+/// What can be searched with these settings, where the web is searched by whom `uses.web` names.
+pub fn configured_kinds(settings: &SearchSettings, uses_web: Option<&str>) -> Vec<SearchKind> {
+    let is_configured = |kind: &SearchKind| match kind {
+        SearchKind::Web => match uses_web {
+            Some(value) => value != "disabled",
+            None => !settings.web.provider.is_empty(),
+        },
+        SearchKind::Kb => !settings.kb.collections.is_empty(),
+        SearchKind::Db => !settings.db.models.is_empty(),
+    };
+    SearchKind::ALL.into_iter().filter(is_configured).collect()
 }
 
 /// A search, or a part of one, in the trace. One that is dropped was cancelled.

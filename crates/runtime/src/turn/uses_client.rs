@@ -7,7 +7,7 @@ use crate::ctx::{CalleeKind, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
 use crate::request::ScriptCallOptions;
 use crate::tool::{ServerSelection, ServerTool, ToolCaller, Toolbox, call_in_time};
-use crate::uses::{UsesAsker, UsesFailure, UsesRequest, UsesTarget};
+use crate::uses::{UsesAsker, UsesFailure, UsesRequest, UsesTarget, usual_tool};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -100,16 +100,6 @@ impl UsesClient {
         tools.find(|tool| tool.tool == name).ok_or_else(|| {
             UsesFailure::Unknown(format!("server \"{server}\" offers no tool \"{name}\""))
         })
-    }
-}
-
-/// What the tool of a step is called on a server that has more than one.
-fn usual_tool(key: &str) -> &str {
-    match key {
-        "web" => "web_search",
-        "keyword" => "extract_keywords",
-        "querydsl" => "generate_querydsl",
-        key => key,
     }
 }
 

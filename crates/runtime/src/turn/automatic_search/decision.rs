@@ -5,6 +5,7 @@ use crate::chat::{ChatMessage, Role};
 use crate::request::{CallOptions, SearchChoice};
 use crate::search::SearchKind;
 use crate::search::answers::{SearchIntent, create_intent};
+use crate::search::searcher::configured_kinds;
 use serde_json::{Map, Value};
 
 /// The most characters of a query.
@@ -43,7 +44,7 @@ impl SearchDecision<'_> {
         if !self.is_on() {
             return None;
         }
-        let mut types = self.configured();
+        let mut types = configured_kinds(self.settings, self.call.uses("web"));
         if let Some(client) = self.client {
             let chosen = intent_of(client);
             if !chosen.need_search {
@@ -68,20 +69,6 @@ impl SearchDecision<'_> {
         let threshold = self.settings.options.skip_threshold;
         let is_needless = threshold > 0 && self.hook_references >= threshold;
         is_wanted && !is_disabled && !is_needless
-    }
-
-    /// What can be searched.
-    fn configured(&self) -> Vec<SearchKind> {
-        let settings = self.settings;
-        let is_configured = |kind: &SearchKind| match kind {
-            SearchKind::Web => match self.call.uses("web") {
-                Some(value) => value != "disabled",
-                None => !settings.web.provider.is_empty(),
-            },
-            SearchKind::Kb => !settings.kb.collections.is_empty(),
-            SearchKind::Db => !settings.db.models.is_empty(),
-        };
-        SearchKind::ALL.into_iter().filter(is_configured).collect()
     }
 }
 
