@@ -7,6 +7,7 @@ mod bed;
 mod events;
 #[path = "../support/feed.rs"]
 mod feed;
+mod knowledge;
 mod recall;
 mod refusals;
 mod sight;

@@ -1,4 +1,4 @@
-//! Searches outside of turns, with the settings of an agent.
+//! Searches outside of turns, with the settings of an agent or of the app.
 
 use super::Runtime;
 use crate::access::Authorized;
@@ -11,6 +11,7 @@ use crate::search::{
     ItemSource, SearchContext, SearchItem, SearchKind, SearchRequest, SearchResult, Searcher,
 };
 use crate::trace::Trace;
+use ambit_knowledge::KnowledgeItem;
 use ambit_storage::ids;
 use futures::future::{BoxFuture, join_all};
 use std::sync::Arc;
@@ -69,6 +70,36 @@ impl Runtime {
                 items = searcher.rerank(&asked.query, items, top_n).await;
             }
             Ok(AgentSearchAnswer { results, items })
+        })
+    }
+
+    /// Puts what was found in collections in order once more, as the app's own settings say, and leaves the first.
+    pub fn rerank<'a>(
+        &'a self,
+        who: &'a Authorized,
+        query: &'a str,
+        found: Vec<KnowledgeItem>,
+        top_n: Option<usize>,
+    ) -> BoxFuture<'a, Vec<KnowledgeItem>> {
+        Box::pin(async move {
+            let (searcher, _) = self.searcher(&AppAgent::default(), who);
+            let top_n = top_n.unwrap_or(searcher.settings.rerank.top_n);
+            let items = found.iter().map(|item| SearchItem {
+                kind: SearchKind::Kb,
+                source: ItemSource::User,
+                weight: 1.0,
+                ..SearchItem::from(item.clone())
+            });
+            let ranked = searcher.rerank(query, items.collect(), top_n).await;
+            let original = |item: &SearchItem| {
+                let fields = item.knowledge.as_ref()?;
+                let mut all = found.iter();
+                let is_it = |it: &&KnowledgeItem| {
+                    it.collection == fields.collection && it.chunk_id == fields.chunk_id
+                };
+                all.find(is_it).cloned()
+            };
+            ranked.iter().filter_map(original).collect()
         })
     }
 

@@ -1,7 +1,7 @@
 //! Searching collections.
 
 use super::super::input::{BodyFields, Id, JsonBody, NoQuery, Whole};
-use super::super::{ErrorBody, HttpError, SharedState};
+use super::super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use super::KnowledgeCaller;
 use ambit_knowledge::{
     CollectionFilter, InvalidFilter, KnowledgeItem, KnowledgeQuery, MetadataFilter,
@@ -38,6 +38,15 @@ struct SearchBody {
     threshold: Option<f64>,
     /// A filter on metadata.
     metadata: Option<Value>,
+    /// Puts the items in order once more, by whom the app's `uses.rerank` names.
+    rerank: Option<RerankBody>,
+}
+
+/// Putting items in order once more.
+#[derive(Deserialize, ToSchema)]
+struct RerankBody {
+    /// How many are left; as `search.rerank` of the app says where nobody says.
+    top_n: Option<Whole<1, 100>>,
 }
 
 impl BodyFields for SearchBody {
@@ -64,6 +73,7 @@ struct SearchAnswer {
     /// `user`.
     source: &'static str,
     /// The items, the best first.
+    #[schema(value_type = Vec<Object>)]
     items: Vec<FoundItem>,
     /// How many they are.
     total: usize,
@@ -78,7 +88,7 @@ struct SearchAnswer {
 }
 
 /// A chunk that was found.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
 struct FoundItem {
     /// `kb`.
     #[serde(rename = "type")]
@@ -89,7 +99,6 @@ struct FoundItem {
     weight: f64,
     /// The chunk.
     #[serde(flatten)]
-    #[schema(value_type = Object)]
     item: KnowledgeItem,
 }
 
@@ -97,28 +106,13 @@ struct FoundItem {
 #[utoipa::path(post, path = "/kb/search", tag = "knowledge", request_body = SearchBody,
     responses((status = 200, description = "What was found", body = SearchAnswer), (status = 400, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn search_collections(
-    caller: KnowledgeCaller,
+    api_caller: ApiCaller,
     _: NoQuery,
     JsonBody { value, .. }: JsonBody<SearchBody>,
 ) -> Result<Json<SearchAnswer>, HttpError> {
     let began = Instant::now();
-    let collections = match value.collections {
-        Some(ids) => ids.into_iter().map(|id| id.0).collect(),
-        None => {
-            let all = caller
-                .base
-                .collections(&*caller.reach, &CollectionFilter::default())
-                .await;
-            let all = all.map_err(Error::from)?;
-            all.into_iter()
-                .map(|collection| collection.collection_id)
-                .collect::<Vec<_>>()
-        }
-    };
-    if collections.len() > COLLECTIONS {
-        let rule = format!("at most {COLLECTIONS} collections are searched at once; name them");
-        return Err(Error::invalid("collections", rule).into());
-    }
+    let caller = KnowledgeCaller::of(&api_caller)?;
+    let collections = caller.searched(value.collections).await?;
     let mut query = KnowledgeQuery::new(value.query, &[]);
     query.collections = collections;
     query.document_id = value.document_id.map(|id| id.0);
@@ -134,7 +128,16 @@ async fn search_collections(
         .search(&*caller.reach, &query)
         .await
         .map_err(Error::from)?;
-    let items: Vec<FoundItem> = found.items.into_iter().map(FoundItem::of).collect();
+    let items = match value.rerank {
+        None => found.items,
+        Some(rerank) => {
+            let top_n = rerank.top_n.and_then(|top| usize::try_from(top.0).ok());
+            let ApiCaller { server, who } = &api_caller;
+            let ranked = server.runtime.rerank(who, &query.query, found.items, top_n);
+            ranked.await
+        }
+    };
+    let items: Vec<FoundItem> = items.into_iter().map(FoundItem::of).collect();
     Ok(Json(SearchAnswer {
         kind: "kb",
         query: query.query,
@@ -145,6 +148,26 @@ async fn search_collections(
         error: found.error,
         notes: found.notes,
     }))
+}
+
+impl KnowledgeCaller {
+    /// The collections that are searched: those that are named, else all that the caller may use.
+    async fn searched(&self, named: Option<Vec<Id>>) -> Result<Vec<String>> {
+        let collections: Vec<String> = match named {
+            Some(ids) => ids.into_iter().map(|id| id.0).collect(),
+            None => {
+                let every = CollectionFilter::default();
+                let all = self.base.collections(&*self.reach, &every).await?;
+                let ids = all.into_iter().map(|collection| collection.collection_id);
+                ids.collect()
+            }
+        };
+        if collections.len() > COLLECTIONS {
+            let rule = format!("at most {COLLECTIONS} collections are searched at once; name them");
+            return Err(Error::invalid("collections", rule));
+        }
+        Ok(collections)
+    }
 }
 
 impl FoundItem {
