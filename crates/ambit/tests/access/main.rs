@@ -5,6 +5,7 @@
 #[path = "../lists/bed.rs"]
 #[expect(dead_code, reason = "what the tests of lists use of it too")]
 mod bed;
+mod canaries;
 mod cases;
 mod expenses;
 mod explained;

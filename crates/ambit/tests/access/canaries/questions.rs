@@ -1,0 +1,115 @@
+//! Searches made at random, each by somebody and through some door.
+
+use super::world::{KINDS, NAMES, PEOPLE, World};
+use crate::bed::Person;
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Words that every text has, and what begins every word of its own.
+const WORDS: [&str; 5] = ["report", "quarterly", "trains", "lamps", "canary*"];
+
+/// One search.
+#[derive(Debug)]
+pub struct Question {
+    who: Person,
+    method: Method,
+    path: String,
+    body: Value,
+    /// What is looked for: an answer may repeat it.
+    query: String,
+}
+
+impl Question {
+    pub fn random(random: &mut StdRng, world: &World) -> Self {
+        let door = random.random_range(0..100);
+        let name = format!("{}-{}", pick(random, &KINDS), pick(random, &NAMES));
+        let mut query = (*pick(random, &WORDS)).to_owned();
+        // A turn shows what was asked in many places.
+        if door < 98 && random.random_bool(0.3) {
+            let words: Vec<&String> = world.canaries.keys().collect();
+            query = (*pick(random, &words)).clone();
+        }
+        let who = *pick(random, &PEOPLE);
+        let get = |path: String| (Method::GET, path, Value::Null);
+        let (method, path, body) = match door {
+            0..24 => {
+                let body = search_body(random, &query, &name);
+                (Method::POST, "/kb/search".to_owned(), body)
+            }
+            24..32 => get(format!("/kb/documents?pagesize=100&keywords={query}")),
+            32..36 => get("/kb/collections?pagesize=100".to_owned()),
+            36..40 => get(format!("/kb/collections/{name}/documents")),
+            40..44 => get(format!("/kb/documents/doc-{name}/segments")),
+            44..58 => get(format!("/chat/sessions?pagesize=100&q={query}")),
+            58..70 => get(format!("/chat/sessions/{name}/messages?q={query}")),
+            70..84 => get(format!("/memory/user/search?q={query}")),
+            84..92 => get(format!("/memory/team/search?q={query}")),
+            92..98 => get(format!("/memory/chat/{name}/search?q={query}")),
+            _ => {
+                let messages = json!([{"role": "user", "content": query}]);
+                let body =
+                    json!({"model": "finder", "messages": messages, "skip": {"history": true}});
+                (Method::POST, "/chat/completions".to_owned(), body)
+            }
+        };
+        Self {
+            who,
+            method,
+            path,
+            body,
+            query,
+        }
+    }
+
+    /// The words in the answer. One that is not theirs fails the test.
+    pub async fn found(&self, world: &World) -> BTreeSet<String> {
+        let site = &world.bed.site;
+        let request = site.request(self.method.clone(), &format!("/v1{}", self.path));
+        let request = request.bearer_auth(self.who.token());
+        let request = match &self.body {
+            Value::Null => request,
+            body => request.json(body),
+        };
+        let response = request.send().await.unwrap();
+        let status = response.status().as_u16();
+        let text = response.text().await.unwrap();
+        assert!([200, 404].contains(&status), "{self:?}: {status} {text}");
+        let told = text.replacen(&format!("\"query\":\"{}\"", self.query), "", 1);
+        let words = told.match_indices("canary").filter_map(|(at, _)| {
+            let word = told.get(at..at + "canarybbx".len())?;
+            Some((word, world.canaries.get(word)?))
+        });
+        let words = words.map(|(word, canary)| {
+            assert!(
+                canary.is_for(self.who),
+                "{self:?} found {word} of {canary:?}: {text}"
+            );
+            word.to_owned()
+        });
+        words.collect()
+    }
+}
+
+/// Some collection, or all that there are.
+fn search_body(random: &mut StdRng, query: &str, name: &str) -> Value {
+    let mut body = json!({"query": query, "threshold": 0, "limit": random.random_range(1..=50)});
+    if random.random_bool(0.9) {
+        let other = format!("{}-{}", pick(random, &KINDS), pick(random, &NAMES));
+        body["collections"] = json!([name, other]);
+    }
+    if random.random_bool(0.1) {
+        body["document_id"] = format!("named-{}", pick(random, &NAMES)).into();
+    }
+    if random.random_bool(0.2) {
+        body["rerank"] = json!({"top_n": 5});
+    }
+    body
+}
+
+fn pick<'a, T>(random: &mut StdRng, all: &'a [T]) -> &'a T {
+    all.choose(random).unwrap()
+}
