@@ -168,6 +168,11 @@ impl Turn {
             agent: &run.agent,
             call: &plan.call,
             created: created.and_then(|created| created.call.search.as_ref()),
+            called: run
+                .call
+                .search
+                .as_ref()
+                .filter(|_| !self.is_clients(run)),
             client: run.call.search.as_ref().filter(|_| self.is_clients(run)),
             metadata: &self.context.settings.metadata,
             settings: &effective.settings,

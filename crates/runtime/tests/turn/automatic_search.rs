@@ -436,3 +436,28 @@ async fn what_has_no_room_stays_a_reference() {
     assert!(!frames.iter().any(|frame| frame.kind == "loading"));
     assert!(traced(&place, &frames).await.contains("no room"));
 }
+
+#[tokio::test]
+async fn who_calls_or_hands_over_can_turn_the_search_off() {
+    for (options, is_searched) in [
+        ("{}", true),
+        ("{ search: false }", false),
+        ("{ search: { need_search: false } }", false),
+    ] {
+        let give = format!(
+            "export function Create(ctx, messages) {{
+            return {{ delegate: {{ agent_id: 'second', messages, options: {options} }} }}; }}"
+        );
+        let ask_it = format!(
+            "export function Create(ctx, messages) {{ ctx.agent.Call('second', messages, {options}); }}"
+        );
+        for hooks in [give, ask_it] {
+            let package = json!({"connector": "mirror", "search": {"web": web()}});
+            let more = named("second", &package, KEEP);
+            let place = place(&borrowed(&app(&json!({"search": null}), &hooks, more))).await;
+            ask(&place, request("hello", "What is Rust?")).await;
+            let search = left(&place, "search").await;
+            assert_eq!(search != Value::Null, is_searched, "{hooks}");
+        }
+    }
+}

@@ -22,6 +22,8 @@ pub(super) struct SearchDecision<'a> {
     pub call: &'a CallOptions,
     /// What `Create` says of searching.
     pub created: Option<&'a SearchChoice>,
+    /// What whoever called the agent or handed over to it says, if that is no client.
+    pub called: Option<&'a SearchChoice>,
     /// What the client says, if the agent is the client's to ask.
     pub client: Option<&'a SearchChoice>,
     pub metadata: &'a Map<String, Value>,
@@ -44,6 +46,14 @@ impl SearchDecision<'_> {
         if !self.is_on() {
             return None;
         }
+        let is_refused = |choice: &SearchChoice| !intent_of(choice).need_search;
+        if [self.called, self.created]
+            .into_iter()
+            .flatten()
+            .any(is_refused)
+        {
+            return None;
+        }
         let mut types = configured_kinds(self.settings, self.call.uses("web"));
         if let Some(client) = self.client {
             let chosen = intent_of(client);
@@ -58,8 +68,7 @@ impl SearchDecision<'_> {
             });
         }
         let intent = self.created.map(intent_of);
-        let is_refused = intent.as_ref().is_some_and(|intent| !intent.need_search);
-        (!types.is_empty() && !is_refused).then_some(AllowedSearch { types, intent })
+        (!types.is_empty()).then_some(AllowedSearch { types, intent })
     }
 
     fn is_on(&self) -> bool {
