@@ -127,11 +127,13 @@ async fn a_search_is_off_where_somebody_says_so() {
     let disabled = json!({"uses": {"search": "disabled"}});
     let none = json!({"search": null});
     let unknown = json!({"uses": {"search": "workers.system.search"}});
+    let ghost = json!({"uses": {"search": "mcp:ghost"}});
     let nothing = json!({});
     for (package, created) in [
         (&disabled, ""),
         (&none, ""),
         (&unknown, ""),
+        (&ghost, ""),
         (&nothing, "search: false"),
         (&nothing, "search: {need_search: false}"),
         (&nothing, "search: {types: ['kb']}"),

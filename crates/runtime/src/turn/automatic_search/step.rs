@@ -47,6 +47,15 @@ pub(super) struct SearchStep {
     pub traced: Value,
 }
 
+/// Why a step has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StepFailure {
+    /// The value of `uses` names nobody.
+    Unknown,
+    /// Whoever was asked gave none that can be read.
+    Failed,
+}
+
 impl SearchStepAsker<'_> {
     /// What a value of `uses` means. One that names nobody is told, and skips its step.
     pub fn target(&self, key: &str, value: &str) -> Option<UsesTarget> {
@@ -64,23 +73,27 @@ impl SearchStepAsker<'_> {
         self.turn.context.loaded.app.models(LIGHT).is_ok()
     }
 
-    /// Asks; nothing where the step has failed.
+    /// Asks; why there is no answer is told in the trace.
     pub async fn ask<T>(
         &self,
         target: &UsesTarget,
         step: SearchStep,
         read: impl Fn(&Value) -> Result<T, AnswerError>,
-    ) -> Option<T> {
+    ) -> Result<T, StepFailure> {
         let (key, name) = (step.key, step.name);
         let options = NodeOptions::new(name, name).with_input(step.traced.clone());
         let node = self.node.add(options);
         let before = self.turn.journal.usage.tokens().total_tokens;
         let until = self.deadline.min(Instant::now() + STEP);
         let asked = AssertUnwindSafe(self.answer(target, step, &node)).catch_unwind();
+        let mut failure = StepFailure::Failed;
         let answer = match timeout_at(until, asked).await {
             Err(_) => Err("timed out".to_owned()),
             Ok(Err(_)) => Err("a defect of Ambit ended it".to_owned()),
-            Ok(Ok(Err(UsesFailure::Unknown(why)))) => Err(why),
+            Ok(Ok(Err(UsesFailure::Unknown(why)))) => {
+                failure = StepFailure::Unknown;
+                Err(why)
+            }
             Ok(Ok(Err(UsesFailure::Failed(error)))) => Err(error.message),
             Ok(Ok(Ok(answer))) => read(&answer).map_err(|error| error.to_string()),
         };
@@ -88,13 +101,13 @@ impl SearchStepAsker<'_> {
             Ok(answer) => {
                 let used = self.turn.journal.usage.tokens().total_tokens - before;
                 node.complete(Some(json!({"usage": {"total_tokens": used}})));
-                Some(answer)
+                Ok(answer)
             }
             Err(why) => {
                 node.fail(&why);
                 self.node
                     .warn(format!("uses.{key}, {}: {why}", target.name()));
-                None
+                Err(failure)
             }
         }
     }

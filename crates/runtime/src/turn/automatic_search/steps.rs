@@ -1,9 +1,9 @@
 //! What is asked before something is searched for: whether that is needed, of what, and for which words.
 
 use super::progress::SearchStage;
-use super::step::SearchStep;
+use super::step::{SearchStep, StepFailure};
 use super::{AgentSearch, SearchFindings, decision};
-use crate::search::answers::{self, IntentAnswer};
+use crate::search::answers::{self, IntentAnswer, SearchIntent};
 use crate::search::{SearchItem, SearchKind};
 use crate::uses::UsesTarget;
 use serde_json::{Value, json};
@@ -95,7 +95,12 @@ impl AgentSearch<'_> {
             request,
             traced: json!({"query": self.question.query, "types": types}),
         };
-        self.asker.ask(&target, step, answers::intent).await
+        match self.asker.ask(&target, step, answers::intent).await {
+            Ok(answer) => Some(answer),
+            // A tool that there is not: as where `uses.search` names no agent, nothing is searched.
+            Err(StepFailure::Unknown) => Some(IntentAnswer::Intent(SearchIntent::default())),
+            Err(StepFailure::Failed) => None,
+        }
     }
 
     /// What the web is searched for instead of the query.
@@ -124,7 +129,8 @@ impl AgentSearch<'_> {
                 traced: request.clone(),
                 request,
             };
-            self.asker.ask(&target, step, answers::keywords).await?
+            let asked = self.asker.ask(&target, step, answers::keywords).await;
+            asked.ok()?
         };
         let joined = answers::joined(words, settings.max_keywords);
         (!joined.is_empty()).then(|| decision::cut(&joined).0)
