@@ -1,7 +1,7 @@
 //! Searching the web: by a provider, or by the agent or tool that `uses.web` names.
 
 use super::request::WebTarget;
-use super::{ItemSource, SearchItem, SearchRequest, SearchResult, Searcher, answers};
+use super::{ItemSource, SearchItem, SearchKind, SearchRequest, SearchResult, Searcher, answers};
 use crate::chat::ChatMessage;
 use crate::uses::{UsesFailure, UsesRequest, UsesTarget};
 use crate::web_search::{
@@ -64,10 +64,8 @@ impl Searcher {
         let settings = &self.settings.web;
         let value = self.context.uses("web").unwrap_or("builtin");
         if WEB_SEARCH_PROVIDERS.iter().any(|row| row.name == value) {
-            return Ok(WebSearcher::Provider(Box::new(WebSearchSettings {
-                provider: value.to_owned(),
-                ..settings.clone()
-            })));
+            let named = settings_of(value, settings.clone());
+            return Ok(WebSearcher::Provider(Box::new(named)));
         }
         match UsesTarget::read(&self.app, value) {
             Ok(UsesTarget::Disabled) => Err("uses.web is disabled".to_owned()),
@@ -127,9 +125,33 @@ impl Searcher {
         let answer = answer.map_err(|failure| format!("uses.web: {}", reason(failure)))?;
         let items = answers::items(&answer).map_err(|error| format!("uses.web: {error}"))?;
         Ok(WebFindings {
-            items,
+            items: items.into_iter().map(plain_item).collect(),
             notes: Vec::new(),
         })
+    }
+}
+
+/// The settings with another provider, which gets neither the key nor the proxy of the one that they are for.
+fn settings_of(provider: &str, mut settings: WebSearchSettings) -> WebSearchSettings {
+    if !settings.provider.is_empty() && settings.provider != provider {
+        let WebSearchSettings { engine, .. } = WebSearchSettings::default();
+        settings.engine = engine;
+        settings.api_key_env.clear();
+        settings.host.clear();
+    }
+    settings.provider = provider.to_owned();
+    settings
+}
+
+/// A page that somebody has found. Only who does the whole search may say that an item is something else, or a person's.
+fn plain_item(item: SearchItem) -> SearchItem {
+    SearchItem {
+        kind: SearchKind::Web,
+        source: ItemSource::default(),
+        is_foreign: false,
+        knowledge: None,
+        record: None,
+        ..item
     }
 }
 
@@ -153,5 +175,35 @@ fn item_of_web(found: WebItem) -> SearchItem {
         score: found.score,
         metadata,
         ..SearchItem::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_provider_gets_no_key_that_is_not_its_own() {
+        let settings = WebSearchSettings {
+            provider: "tavily".to_owned(),
+            api_key_env: "MY_TAVILY".to_owned(),
+            host: "https://proxy.test".to_owned(),
+            engine: "bing".to_owned(),
+            max_results: 3,
+            ..WebSearchSettings::default()
+        };
+        assert_eq!(settings_of("tavily", settings.clone()), settings);
+        let other = settings_of("serper", settings.clone());
+        let expected = WebSearchSettings {
+            provider: "serper".to_owned(),
+            max_results: 3,
+            ..WebSearchSettings::default()
+        };
+        assert_eq!(other, expected);
+        let unnamed = WebSearchSettings {
+            provider: String::new(),
+            ..settings
+        };
+        assert_eq!(settings_of("serper", unnamed).api_key_env, "MY_TAVILY");
     }
 }
