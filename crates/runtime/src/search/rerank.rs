@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const CONTENT: usize = 2_000;
 
 impl Searcher {
-    /// The first `top_n` items in their new order. Where whoever is asked gives none, the order stays as it is. The items are
+    /// The first `top_n` items in their new order. Where whoever is asked gives none, all stay as they are. The items are
     /// numbered from 1 for whoever is asked, and have no ids afterwards.
     pub async fn rerank(
         &self,
@@ -35,9 +35,8 @@ impl Searcher {
                 Err(why) => node.warn(&format!("uses.rerank \"{by}\": {why}")),
             }
             items.iter_mut().for_each(|item| item.citation_id.clear());
-            node.complete(json!({"count": items.len().min(top_n)}));
+            node.complete(json!({"count": items.len()}));
         }
-        items.truncate(top_n);
         items
     }
 

@@ -7,11 +7,7 @@ use futures::future::join_all;
 use serde_json::json;
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
-use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
-
-/// How long putting items in order may take.
-const RERANK: Duration = Duration::from_secs(5);
+use tokio::time::timeout_at;
 
 impl AgentSearch<'_> {
     /// Searches all of these at once; what is late or fails has an error.
@@ -98,8 +94,7 @@ impl AgentSearch<'_> {
         let top_n = self.effective.settings.rerank.top_n;
         let ranked = self.searcher.rerank(query, items.clone(), top_n);
         let ranked = AssertUnwindSafe(ranked).catch_unwind();
-        let until = self.asker.deadline.min(Instant::now() + RERANK);
-        let why = match timeout_at(until, ranked).await {
+        let why = match timeout_at(self.asker.deadline, ranked).await {
             Ok(Ok(ranked)) => return ranked,
             Ok(Err(_)) => "a defect of Ambit ended it",
             Err(_) => "timed out",
