@@ -253,7 +253,8 @@ impl Turn {
 
 fn stage_of(found: &AutomaticSearch) -> SearchStage {
     let count = found.items().len();
-    let has_failed = found.results.iter().all(|result| result.error.is_some());
+    let mut results = found.results.iter();
+    let has_failed = results.len() > 0 && results.all(|result| result.error.is_some());
     match (count, has_failed) {
         (0, true) => SearchStage::Failed,
         (0, false) => SearchStage::Nothing,

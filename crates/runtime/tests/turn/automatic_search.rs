@@ -463,3 +463,54 @@ async fn who_calls_or_hands_over_can_turn_the_search_off() {
         }
     }
 }
+
+/// What clients are told of and see of a search with these settings, one of whose steps is an agent `other`.
+async fn with_other(package: &Value, next: &str) -> (Vec<Value>, String) {
+    let hooks = format!("export function Next() {{ {next} }}");
+    let mut more = named("other", &json!({"connector": "quiet"}), &hooks);
+    more.push(model("quiet", &json!([{"reply": "x"}])));
+    let place = place(&borrowed(&app(package, "", more))).await;
+    let frames = ask(&place, request("hello", "What is Rust?")).await;
+    let loading = frames.iter().filter(|frame| frame.kind == "loading");
+    let last = loading
+        .filter_map(|frame| frame.props.get("message")?.as_str())
+        .last();
+    (announced(&frames), last.unwrap_or_default().to_owned())
+}
+
+#[tokio::test]
+async fn who_searches_the_web_finds_pages_and_nothing_else() {
+    let item = "{ title: 'a', source: 'user', type: 'kb', document_id: 'd', collection: 'c', chunk_id: 'x' }";
+    let next = format!("return {{ data: {{ items: [{item}] }} }};");
+    let (announced, _) = with_other(&json!({"uses": {"web": "other"}}), &next).await;
+    let told = ["source", "weight", "type", "collection", "foreign"]
+        .map(|name| announced[0][name].clone());
+    let expected = [
+        json!("auto"),
+        json!(0.6),
+        json!("web"),
+        Value::Null,
+        Value::Null,
+    ];
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn a_rerank_that_fails_leaves_all_items_as_they_were() {
+    let package =
+        json!({"uses": {"rerank": "other"}, "search": {"web": web(), "rerank": {"top_n": 1}}});
+    let (announced, _) = with_other(&package, "throw new Error('out of order');").await;
+    assert_eq!(ids(&announced, "title"), ["Rust", "Ferris"]);
+    let (announced, _) = with_other(&package, "return { data: { order: ['2'] } };").await;
+    assert_eq!(ids(&announced, "title"), ["Ferris"]);
+}
+
+#[tokio::test]
+async fn no_items_are_no_failure_and_null_says_nothing() {
+    let package = json!({"uses": {"search": "other"}});
+    let (announced, shown) = with_other(&package, "return { data: { items: [] } };").await;
+    assert_eq!((announced.len(), shown.as_str()), (0, "No results found"));
+    let intent = "return { data: { items: null, search_types: null, types: ['web'] } };";
+    let (announced, shown) = with_other(&package, intent).await;
+    assert_eq!((announced.len(), shown.as_str()), (2, "Found 2 references"));
+}

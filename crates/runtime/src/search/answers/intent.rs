@@ -32,7 +32,7 @@ pub fn intent(answer: &Value) -> Result<IntentAnswer, AnswerError> {
     let expected = "{\"need_search\", \"search_types\"} or {\"items\"}";
     read(answer, expected, |answer| {
         let members = answer.as_object()?;
-        if members.contains_key("items") {
+        if given(members, "items").is_some() {
             return items::of(members).map(IntentAnswer::Items);
         }
         let intent = of(members)?;
@@ -58,7 +58,7 @@ fn of(members: &Map<String, Value>) -> Option<SearchIntent> {
         (!text.is_empty()).then(|| text.to_owned())
     };
     Some(SearchIntent {
-        need_search: match members.get("need_search") {
+        need_search: match given(members, "need_search") {
             Some(wanted) => wanted.as_bool()?,
             None => has_any,
         },
@@ -69,9 +69,14 @@ fn of(members: &Map<String, Value>) -> Option<SearchIntent> {
     })
 }
 
+/// The value of a key; null says nothing.
+fn given<'m>(members: &'m Map<String, Value>, key: &str) -> Option<&'m Value> {
+    members.get(key).filter(|value| !value.is_null())
+}
+
 /// The types that there are, each once; others are dropped.
 fn types(members: &Map<String, Value>) -> Option<Vec<SearchKind>> {
-    let named = members.get("search_types").or_else(|| members.get("types"));
+    let named = given(members, "search_types").or_else(|| given(members, "types"));
     let mut types = Vec::new();
     for name in named?.as_array()?.iter().filter_map(Value::as_str) {
         let known = SearchKind::named(&name.trim().to_lowercase());
