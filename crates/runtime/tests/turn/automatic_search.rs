@@ -9,6 +9,7 @@ use crate::toolbox::{Tools, outcome};
 use ambit_runtime::{Error, ErrorCode, Frame, SearchChoice, TurnRequest};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Two results for every query.
 fn web() -> Value {
@@ -513,4 +514,59 @@ async fn no_items_are_no_failure_and_null_says_nothing() {
     let intent = "return { data: { items: null, search_types: null, types: ['web'] } };";
     let (announced, shown) = with_other(&package, intent).await;
     assert_eq!((announced.len(), shown.as_str()), (2, "Found 2 references"));
+}
+
+/// Waits until Ann finds so many chunks.
+async fn finds(place: &Place, words: &str, count: usize) {
+    let base = place.runtime.knowledge().unwrap();
+    let query = ambit_knowledge::KnowledgeQuery::new(words, &["rules"]);
+    let reach = ambit_runtime::CallerReach::of(&ann());
+    let found = async {
+        while base.search(&reach, &query).await.unwrap().items.len() != count {
+            tokio::task::yield_now().await;
+        }
+    };
+    let found = tokio::time::timeout(Duration::from_secs(60), found).await;
+    assert!(found.is_ok(), "{words} is not found {count} times");
+}
+
+#[tokio::test]
+async fn a_reference_shows_a_chunk_as_it_is_now() {
+    let rules = json!({"documents": ["docs/*.md"], "public": true});
+    let text = "# Holidays\n\nThirty days of vacation.";
+    let more = vec![
+        ("kb/rules.kb.yao".to_owned(), rules.to_string()),
+        ("docs/a.md".to_owned(), text.to_owned()),
+    ];
+    let package = json!({"search": {"kb": {"collections": ["rules"]}}});
+    let place = place(&borrowed(&app(&package, "", more))).await;
+    finds(&place, "vacation", 1).await;
+    let frames = ask(&place, request("hello", "vacation")).await;
+    let id = end(&frames)["request_id"].as_str().unwrap().to_owned();
+    let list = json!(place.runtime.references(&ann(), &id).await.unwrap());
+    let shown = &list["references"][0];
+    let told = &announced(&frames)[0];
+    for name in [
+        "id",
+        "title",
+        "content",
+        "collection",
+        "document_id",
+        "chunk_id",
+        "range",
+        "weight",
+    ] {
+        assert_eq!(shown[name], told[name], "{name}: {list}");
+    }
+    assert!(shown["content"].as_str().unwrap().contains("Thirty"));
+    std::fs::remove_file(place.app.path().join("docs/a.md")).unwrap();
+    place.runtime.reload().await.unwrap();
+    finds(&place, "vacation", 0).await;
+    let list = json!(place.runtime.references(&ann(), &id).await.unwrap());
+    let shown = &list["references"][0];
+    assert_eq!(
+        (&shown["gone"], &shown["content"]),
+        (&json!(true), &Value::Null)
+    );
+    assert!(!list.to_string().contains("Thirty"));
 }
