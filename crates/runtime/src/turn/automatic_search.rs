@@ -13,7 +13,9 @@ use super::Turn;
 use super::agent_run::AgentRun;
 use super::converse::Transcript;
 use super::create::ModelCallPlan;
-use crate::app::EffectiveSearch;
+use super::model_call::ModelCallInput;
+use super::model_input;
+use crate::app::{Connector, EffectiveSearch};
 use crate::error::Result;
 use crate::search::searcher::SearchNode;
 use crate::search::{AutomaticSearch, ItemSource, SearchItem, SearchResult, Searcher};
@@ -21,6 +23,7 @@ use crate::trace::{LogLevel, Trace, TraceNode};
 use crate::uses::UsesTarget;
 use decision::{AllowedSearch, SearchDecision, SearchQuestion};
 use futures::FutureExt;
+use injected::InjectedSearch;
 use progress::{SearchProgress, SearchStage};
 use serde_json::{Map, Value, json};
 use std::panic::AssertUnwindSafe;
@@ -54,10 +57,11 @@ impl Turn {
     /// is not made again.
     pub(super) async fn search_before_model(
         &mut self,
-        run: &AgentRun,
-        plan: &ModelCallPlan,
+        input: &ModelCallInput<'_>,
+        connectors: &[Arc<Connector>],
         transcript: &mut Transcript,
     ) {
+        let (run, plan) = (input.run, input.plan);
         let effective = self.effective_search(run);
         let known = self.journal.replay.searched(run.index).cloned();
         let found = match known {
@@ -76,7 +80,12 @@ impl Turn {
         let Some(found) = found.filter(|found| !found.types.is_empty()) else {
             return;
         };
-        self.inject(run, &effective.settings, &found, transcript);
+        let injected = InjectedSearch {
+            settings: &effective.settings,
+            found: &found,
+            room: model_input::room_for_references(self, input, connectors, transcript),
+        };
+        self.inject(run, &injected, transcript);
         transcript.search = Some(Box::new(found));
     }
 
@@ -168,11 +177,7 @@ impl Turn {
             agent: &run.agent,
             call: &plan.call,
             created: created.and_then(|created| created.call.search.as_ref()),
-            called: run
-                .call
-                .search
-                .as_ref()
-                .filter(|_| !self.is_clients(run)),
+            called: run.call.search.as_ref().filter(|_| !self.is_clients(run)),
             client: run.call.search.as_ref().filter(|_| self.is_clients(run)),
             metadata: &self.context.settings.metadata,
             settings: &effective.settings,

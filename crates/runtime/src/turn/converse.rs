@@ -61,13 +61,15 @@ impl Turn {
         };
         let chain = FallbackChain::of(&self.context, &setup.plan);
         let mut chain = chain.map_err(StageFailure::at("build"))?;
-        self.search_before_model(run, &setup.plan, transcript).await;
-        self.output.answers.is_structured = setup.plan.call.generation.is_structured();
         let mut input = ModelCallInput {
             run,
             plan: &setup.plan,
             tools: setup.offered.definitions(),
         };
+        let connectors = chain.connectors();
+        self.search_before_model(&input, &connectors, transcript)
+            .await;
+        self.output.answers.is_structured = setup.plan.call.generation.is_structured();
         let mut position = RoundPosition::first(run.index);
         loop {
             self.journal.position = position;

@@ -81,6 +81,12 @@ impl FallbackChain {
         })
     }
 
+    /// All connectors that may be asked.
+    pub fn connectors(&self) -> Vec<Arc<Connector>> {
+        let first = std::iter::once(&self.connector);
+        first.chain(&self.others).cloned().collect()
+    }
+
     /// Asks one connector after the other with all that a model is to see by now, as far as it fits.
     pub async fn ask(
         &mut self,

@@ -3,7 +3,9 @@
 
 use super::Turn;
 use super::agent_run::AgentRun;
+use super::converse::Transcript;
 use super::create::ModelCallPlan;
+use super::model_call::ModelCallInput;
 use super::output::TurnOutput;
 use super::request_context::RequestContext;
 use crate::app::Connector;
@@ -17,6 +19,7 @@ use ambit_storage::truncation::{self, ContextWindow, ReportedUsage, STANDS_FOR, 
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Where the last report of a provider is looked for.
 const LOOK: usize = 50;
@@ -120,9 +123,7 @@ pub(super) async fn fit(
     draft: ModelCallDraft<'_>,
 ) -> Result<Option<Vec<ChatMessage>>> {
     let window = window(draft.plan, draft.connector);
-    let is_stored =
-        run.index == 0 && draft.plan.messages.is_none() && !turn.context.request.skip.history;
-    if is_stored && turn.context.loaded.truncates(&run.agent.id)? {
+    if is_truncated(turn, run, draft.plan)? {
         return shortened(turn, run, draft, window).await.map(Some);
     }
     if let Some(window) = window {
@@ -137,6 +138,32 @@ pub(super) async fn fit(
         }
     }
     Ok(None)
+}
+
+/// Whether the conversation is made shorter where it does not fit.
+fn is_truncated(turn: &Turn, run: &AgentRun, plan: &ModelCallPlan) -> Result<bool> {
+    let is_stored = run.index == 0 && plan.messages.is_none() && !turn.context.request.skip.history;
+    Ok(is_stored && turn.context.loaded.truncates(&run.agent.id)?)
+}
+
+/// Tokens that references may have, so that a call that fits without them fits with them: half of what is left in the smallest
+/// window, the other half being for what tools say. `None` where no window is known.
+pub(super) fn room_for_references(
+    turn: &Turn,
+    input: &ModelCallInput<'_>,
+    connectors: &[Arc<Connector>],
+    transcript: &Transcript,
+) -> Option<u64> {
+    let windows = connectors.iter().filter_map(|it| window(input.plan, it));
+    let smallest = windows.map(|window| window.tokens - window.reserve).min()?;
+    let (instructions, said) = transcript.messages.split_at(transcript.instructions);
+    let last = said.iter().rposition(|message| message.role == Role::User);
+    let kept = match is_truncated(turn, input.run, input.plan) {
+        Ok(true) => &said[last.unwrap_or_default()..],
+        _ => said,
+    };
+    let used = tokens(instructions) + tokens(kept) + of_tools(&input.tools);
+    Some(smallest.saturating_sub(used) / 2)
 }
 
 async fn shortened(

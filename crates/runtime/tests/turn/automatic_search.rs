@@ -570,3 +570,23 @@ async fn a_reference_shows_a_chunk_as_it_is_now() {
     );
     assert!(!list.to_string().contains("Thirty"));
 }
+
+#[tokio::test]
+async fn references_leave_room_in_the_window_of_the_model() {
+    let item = |at: usize| json!({"title": format!("t{at}"), "url": format!("https://a.test/{at}"), "content": "word ".repeat(300)});
+    let items: Vec<Value> = (0..10).map(item).collect();
+    let search = json!({"web": {"provider": "scripted", "results": [{"items": items}]}});
+    for (window, expected) in [(2_400, 2), (300, 0)] {
+        let small = json!({"type": "scripted", "options": {"model": "small", "rules": [{"reply": "{{request}}"}],
+            "capabilities": {"max_input_tokens": window}}});
+        let more = vec![("connectors/small.conn.yao".to_owned(), small.to_string())];
+        let package = json!({"connector": "small", "search": search});
+        let place = place(&borrowed(&app(&package, "", more))).await;
+        let frames = ask(&place, request("hello", "What is a word?")).await;
+        assert_eq!(end(&frames)["error"], Value::Null, "{}", end(&frames));
+        assert_eq!(announced(&frames).len(), 10);
+        let told = told(&frames).join(" ");
+        assert_eq!(told.matches("<ref id").count(), expected, "{told}");
+        assert!(traced(&place, &frames).await.contains("no room"));
+    }
+}

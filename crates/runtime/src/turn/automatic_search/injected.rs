@@ -2,25 +2,48 @@
 
 use crate::app::SearchSettings;
 use crate::chat::ChatMessage;
-use crate::search::injection::{ReferenceText, reference_message};
+use crate::search::injection::{ReferenceMessage, ReferenceText, reference_message};
 use crate::search::{AutomaticSearch, SearchItem};
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
 use crate::turn::converse::Transcript;
+use crate::turn::model_input;
+
+/// What is told, and how much of it.
+pub(super) struct InjectedSearch<'a> {
+    pub settings: &'a SearchSettings,
+    pub found: &'a AutomaticSearch,
+    /// Tokens that all of it may have.
+    pub room: Option<u64>,
+}
+
+impl InjectedSearch<'_> {
+    /// As many references as have room, in their order.
+    fn message(&self, texts: &[ReferenceText<'_>]) -> Option<ReferenceMessage> {
+        let most = self.settings.options.max_context.0;
+        let mut told = texts;
+        loop {
+            let message = reference_message(told, &self.settings.citation, most)?;
+            let tokens = model_input::tokens(&[ChatMessage::system(message.text.as_str())]);
+            if self.room.is_none_or(|room| tokens <= room) {
+                return Some(message);
+            }
+            told = &told[..message.count - 1];
+        }
+    }
+}
 
 impl Turn {
     /// Puts one system message with the references behind the others. It is no part of the history.
     pub(super) fn inject(
         &self,
         run: &AgentRun,
-        settings: &SearchSettings,
-        found: &AutomaticSearch,
+        injected: &InjectedSearch<'_>,
         transcript: &mut Transcript,
     ) {
-        let items = found.items();
+        let items = injected.found.items();
         let texts: Vec<ReferenceText<'_>> = items.iter().map(text).collect();
-        let most = settings.options.max_context.0;
-        let message = reference_message(&texts, &settings.citation, most);
+        let message = injected.message(&texts);
         let told = message.as_ref().map_or(0, |message| message.count);
         let left_out: Vec<&str> = items[told..]
             .iter()
@@ -29,7 +52,7 @@ impl Turn {
         if !left_out.is_empty() {
             let ids = left_out.join(", ");
             self.agent_node(run).warn(format!(
-                "search: no room in search.options.max_context for the references {ids}"
+                "search: no room in search.options.max_context or the model's window for the references {ids}"
             ));
         }
         if let Some(message) = message {
