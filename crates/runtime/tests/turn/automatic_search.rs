@@ -3,7 +3,7 @@
 
 use crate::place::{
     Place, agent, ann, ask, borrowed, end, history, left, mirror, mirrored, model, named, place,
-    place_of_tools, request, said, traced,
+    place_of_tools, request, said, traced, tree,
 };
 use crate::toolbox::{Tools, outcome};
 use ambit_runtime::{Error, ErrorCode, Frame, SearchChoice, TurnRequest};
@@ -588,5 +588,85 @@ async fn references_leave_room_in_the_window_of_the_model() {
         let told = told(&frames).join(" ");
         assert_eq!(told.matches("<ref id").count(), expected, "{told}");
         assert!(traced(&place, &frames).await.contains("no room"));
+    }
+}
+
+/// How long the search of a turn took that was answered all the same.
+async fn search_time(place: &Place, chat: String) -> u64 {
+    let mut asked = request("hello", "What is Rust?");
+    asked.chat = Some(chat);
+    let frames = ask(place, asked).await;
+    let end = end(&frames);
+    assert_eq!(
+        (&end["status"], &end["error"]),
+        (&json!("completed"), &Value::Null)
+    );
+    let tree = tree(place, &frames).await;
+    let node = tree.nodes.iter().find(|node| node.kind == "search");
+    node.unwrap().output["duration_ms"].as_u64().unwrap()
+}
+
+/// What a search of two seconds may take.
+const IN_TIME: u64 = 2_250;
+
+#[tokio::test(start_paused = true)]
+async fn g209_no_step_holds_up_the_turn_beyond_the_search_s_time() {
+    const NAMES: [&str; 5] = [
+        "search",
+        "web_search",
+        "extract_keywords",
+        "rerank",
+        "generate_querydsl",
+    ];
+    let uses = json!({"search": "mcp:s.search", "web": "mcp:s.web_search", "keyword": "mcp:s.extract_keywords",
+        "rerank": "mcp:s.rerank", "querydsl": "mcp:s.generate_querydsl"});
+    let search = json!({"options": {"timeout": "2s"}, "querydsl": {"strict": true}});
+    let package = json!({"uses": uses, "search": search, "db": {"models": ["note"]}});
+    let columns = json!([{"name": "id", "type": "ID"}, {"name": "title", "type": "string"}]);
+    let note = json!({"name": "Note", "columns": columns}).to_string();
+    let files = app(&package, "", vec![("models/note.mod.yao".to_owned(), note)]);
+    let plan = Arc::new(std::sync::Mutex::new(("", 0)));
+    let present = plan.clone();
+    let tools = Tools::new(&NAMES, move |step, _| {
+        let (wrong, how) = *present.lock().unwrap();
+        let how = if wrong == step { how } else { 0 };
+        Box::pin(async move {
+            match (how, step.as_str()) {
+                (0, "search") => Ok(outcome(json!({"types": ["web", "db"]}))),
+                (0, "generate_querydsl") => Ok(outcome(json!({"from": "nowhere"}))),
+                _ => misbehave(how, &step).await,
+            }
+        })
+    });
+    let place = place_of_tools(&borrowed(&files), tools).await;
+    for name in NAMES {
+        for how in 1..9 {
+            *plan.lock().unwrap() = (name, how);
+            let took = search_time(&place, format!("{name} {how}")).await;
+            assert!(took <= IN_TIME, "{name} {how}: {took} ms");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn g209_no_model_and_no_provider_holds_up_the_turn() {
+    let slow = json!({"provider": "scripted", "results": [{"items": [], "delay": "1h"}]});
+    let answers = [
+        json!({"reply": "{\"need_search\": true}", "delay": "1h"}),
+        json!({"error": {"status": 503, "message": "no"}}),
+        json!({"reply": "}{ no JSON"}),
+        json!({"reply": "{\"need_search\": true}"}),
+    ];
+    for (at, answer) in answers.iter().enumerate() {
+        let mut more = vec![model("small", &json!([answer]))];
+        more.push((
+            "agent/agent.yml".to_owned(),
+            "system:\n  light: small\n".to_owned(),
+        ));
+        let search = json!({"web": slow, "options": {"timeout": "2s"}});
+        let package = json!({"search": search, "uses": {"keyword": "builtin"}});
+        let place = place(&borrowed(&app(&package, "", more))).await;
+        let took = search_time(&place, format!("chat-{at}")).await;
+        assert!(took <= IN_TIME, "{answer}: {took} ms");
     }
 }
