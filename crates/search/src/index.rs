@@ -107,7 +107,7 @@ impl SearchIndex {
         let page = Arc::new(PostingPage::of(&entry.value)?);
         let cached = CachedPage::Postings(page.clone());
         let has_it = |kept: &IndexSnapshot| kept.has_page(directory.part, place);
-        self.cache.keep_page(id, cached, has_it);
+        self.cache.keep_page(&id, cached, has_it);
         Ok(Some(page))
     }
 }

@@ -66,9 +66,8 @@ impl Turn {
             plan: &setup.plan,
             tools: setup.offered.definitions(),
         };
-        let connectors = chain.connectors();
-        self.search_before_model(&input, &connectors, transcript)
-            .await;
+        let models = chain.connectors();
+        self.search_before_model(&input, &models, transcript).await;
         self.output.answers.is_structured = setup.plan.call.generation.is_structured();
         let mut position = RoundPosition::first(run.index);
         loop {

@@ -475,7 +475,7 @@ async fn with_other(package: &Value, next: &str) -> (Vec<Value>, String) {
     let loading = frames.iter().filter(|frame| frame.kind == "loading");
     let last = loading
         .filter_map(|frame| frame.props.get("message")?.as_str())
-        .last();
+        .next_back();
     (announced(&frames), last.unwrap_or_default().to_owned())
 }
 

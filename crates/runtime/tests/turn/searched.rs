@@ -599,7 +599,8 @@ async fn many_long_rows_are_cut_and_end_no_turn() {
     let story = row["data"]["story"].as_str().unwrap().len();
     assert!((8_000..20_480).contains(&story), "{story}");
     assert_eq!(row["record_id"], row["data"]["id"]);
-    let id = end(&frames)["request_id"].as_str().unwrap();
+    let ended = end(&frames);
+    let id = ended["request_id"].as_str().unwrap();
     let mut who = with_note("ann", &json!([])).authorized;
     who.constraints.owner_only = true;
     let list = place.runtime.references(&who, id).await.unwrap();

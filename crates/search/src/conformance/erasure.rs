@@ -202,7 +202,9 @@ pub(super) async fn g204_what_is_in_memory_is_erased_too(driver: Arc<dyn Driver>
     for label in 0..8 {
         let name = if label < 7 { "canary" } else { "other" };
         let term = |at: usize| (format!("{at:04}-{name}-{label}"), 1);
-        model.add(label, vec![(0..10_000).map(term).collect()]).await;
+        model
+            .add(label, vec![(0..10_000).map(term).collect()])
+            .await;
     }
     for _ in 0..2 {
         assert!(model.index.keep_up().await.unwrap());

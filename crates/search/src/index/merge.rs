@@ -163,17 +163,31 @@ impl SearchIndex {
                 return Ok(true);
             };
             for source in &mut *sources {
-                while let Some(run) = source.terms.pop_front_if(|run| run.term == term) {
-                    writer.add(&run.term, run.postings);
-                    if writer.full_pages() >= STEP {
-                        return Ok(false);
-                    }
-                    // The term may go on on the next page.
-                    source.fill(self).await?;
+                self.merge_term(&term, source, writer).await?;
+                if writer.full_pages() >= STEP {
+                    return Ok(false);
                 }
             }
         }
         Ok(false)
+    }
+
+    /// Takes what a source has of a term, until a step is full.
+    async fn merge_term(
+        &self,
+        term: &str,
+        source: &mut MergeSource,
+        writer: &mut PageWriter,
+    ) -> Result<()> {
+        while let Some(run) = source.terms.pop_front_if(|run| run.term == term) {
+            writer.add(&run.term, run.postings);
+            if writer.full_pages() >= STEP {
+                break;
+            }
+            // The term may go on on the next page.
+            source.fill(self).await?;
+        }
+        Ok(())
     }
 }
 

@@ -103,14 +103,14 @@ impl PageCache {
     /// Keeps a page, unless the newest snapshot does not have it: what was erased meanwhile does not come back.
     pub(crate) fn keep_page(
         &self,
-        id: PageId,
+        id: &PageId,
         page: CachedPage,
         has_it: impl Fn(&IndexSnapshot) -> bool,
     ) {
         self.pages.insert(id.clone(), page);
         // Behind the insertion: a snapshot that comes later forgets the page itself.
         if !self.snapshot(&id.space).is_some_and(|kept| has_it(&kept)) {
-            self.pages.remove(&id);
+            self.pages.remove(id);
         }
     }
 

@@ -195,7 +195,7 @@ impl SearchIndex {
             kept.is_some_and(|kept| kept.version == place.version)
         };
         let cached = CachedPage::Codes(page.clone());
-        self.cache.keep_page(id, cached, has_it);
+        self.cache.keep_page(&id, cached, has_it);
         Ok(page)
     }
 
@@ -222,7 +222,7 @@ impl SearchIndex {
         let version = |snapshot: &IndexSnapshot| snapshot.code_page(key).map(|it| it.version);
         let has_it = |kept: &IndexSnapshot| version(kept) == version(snapshot);
         let cached = CachedPage::Vector(vector.clone());
-        self.cache.keep_page(id, cached, has_it);
+        self.cache.keep_page(&id, cached, has_it);
         Ok(vector)
     }
 }
