@@ -7,6 +7,7 @@
 mod bed;
 mod canaries;
 mod cases;
+mod erased;
 mod expenses;
 mod explained;
 #[path = "../support/feed.rs"]

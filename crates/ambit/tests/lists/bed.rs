@@ -75,7 +75,11 @@ impl Bed {
 
     /// With these files of the app too.
     pub async fn of(files: &[(&str, &str)]) -> Self {
-        let site = Site::of(&[&[TOKENS], files].concat()).await;
+        Self::on(Site::of(&[&[TOKENS], files].concat()).await)
+    }
+
+    /// Over this server.
+    pub fn on(site: Site) -> Self {
         let stores = Stores::builder(DriverOptions::default()).driver("memory", site.store.clone());
         let ambit = Ambit::builder(stores.build().unwrap()).agent(Hello).build();
         Self { site, ambit }
