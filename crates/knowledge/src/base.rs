@@ -10,6 +10,7 @@ mod opinions;
 mod persons;
 mod query_rate;
 mod query_vectors;
+mod reindex;
 mod removal;
 mod search;
 mod table;

@@ -1,6 +1,6 @@
 //! What an index is made with.
 
-use crate::collection::{ChunkLengths, EmbeddingSettings};
+use crate::collection::{ChunkLengths, EmbeddingSettings, ReindexRequest};
 use crate::embedder::EmbeddingFailure;
 use ambit_search::terms::{Analyzer, Language};
 use ambit_search::vectors::EmbeddingSpace;
@@ -32,6 +32,26 @@ impl IndexRecord {
 
     pub fn analyzer(&self) -> Analyzer {
         Analyzer::new(self.language.parse::<Language>().unwrap_or_default())
+    }
+
+    /// An index like this one, but for what is asked for.
+    pub fn changed(&self, request: &ReindexRequest) -> Self {
+        let language = request.language.map(|language| language.code().to_owned());
+        Self {
+            version: self.version,
+            language: language.unwrap_or_else(|| self.language.clone()),
+            chunk: request.chunk.unwrap_or(self.chunk),
+            embedding: request.embedding.clone().or(self.embedding.clone()),
+            model: None,
+            dimension: None,
+        }
+    }
+
+    /// Whether both are made in the same way.
+    pub fn is_made_like(&self, other: &Self) -> bool {
+        self.language == other.language
+            && self.chunk == other.chunk
+            && self.embedding == other.embedding
     }
 
     /// Refuses vectors that cannot be compared with those that are there.

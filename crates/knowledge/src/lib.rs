@@ -19,6 +19,7 @@ mod opinion;
 mod query;
 mod reach;
 mod records;
+mod reindex_records;
 mod settings;
 mod sources;
 mod stored;

@@ -118,7 +118,8 @@ impl CollectionPlace {
 
     /// A chunk by its number in an index.
     pub fn chunk(&self, version: u32, number: u32) -> ValueKey {
-        self.space().key(format!("chunk/{version}/{number:08x}"))
+        let prefix = chunk_prefix(version);
+        self.space().key(format!("{prefix}{number:08x}"))
     }
 
     /// A stretch of what was read of a document.
@@ -147,6 +148,12 @@ impl CollectionPlace {
     /// That the vectors of a document are to be made.
     pub fn vector_task(&self, document: &DocumentKey) -> ValueKey {
         self.space().key(format!("{VECTORS}{}", document.as_str()))
+    }
+
+    /// That a document is to come into the index of a re-index.
+    pub fn reindex_task(&self, version: u32, document: &DocumentKey) -> ValueKey {
+        let name = format!("{}{}", reindex_prefix(version), document.as_str());
+        self.space().key(name)
     }
 
     /// What a tenant's people think of the chunks of a document, where that is anything.
@@ -179,6 +186,16 @@ pub(crate) fn content_prefix(version: u32) -> String {
 /// The beginning of the names of what is thought of the chunks of a document.
 pub(crate) fn opinions_prefix(document: &DocumentKey) -> String {
     format!("{OPINIONS}{}", document.as_str())
+}
+
+/// The beginning of the names of the chunks of an index.
+pub(crate) fn chunk_prefix(version: u32) -> String {
+    format!("chunk/{version}/")
+}
+
+/// The beginning of the names of what is to come into the index of a re-index.
+pub(crate) fn reindex_prefix(version: u32) -> String {
+    format!("reindex/{version}/")
 }
 
 /// The beginning of the names of the votes on a chunk, or on all chunks of a document.

@@ -2,13 +2,14 @@
 
 use crate::collection::{
     Collection, CollectionEmbedding, CollectionShare, CollectionSource, CollectionStatus,
-    KeptContent, NewCollection, ReindexProgress,
+    KeptContent, NewCollection,
 };
 use crate::document::Document;
 use crate::error::Result;
 use crate::index_record::IndexRecord;
 use crate::names::{CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
+use crate::reindex_records::{ReindexRecord, ReindexedDocument};
 use crate::stored::Sums;
 use ambit_search::chunker::Chunk;
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
@@ -35,7 +36,11 @@ pub(crate) struct CollectionRecord {
     pub updated_at: Millis,
     /// The index that is searched.
     pub index: IndexRecord,
-    pub reindex: Option<ReindexProgress>,
+    pub reindex: Option<ReindexRecord>,
+    /// The job of the last re-index, whatever became of it.
+    pub reindex_job: Option<String>,
+    /// The highest version that an index of it had.
+    pub last_version: u32,
 }
 
 /// A document whose vectors are to be made.
@@ -74,6 +79,12 @@ pub(crate) struct DocumentRecord {
     /// The file of the app that it was read from.
     #[serde(default)]
     pub stamp: Option<FileStamp>,
+    /// Its place in the index of a re-index.
+    #[serde(default)]
+    pub reindexed: Option<ReindexedDocument>,
+    /// Its vectors could not be made.
+    #[serde(default)]
+    pub has_no_vectors: bool,
 }
 
 /// By what it is seen that a file has not changed.
@@ -116,6 +127,9 @@ pub(crate) struct ContentRecord {
     /// What holds for some of its chunks alone, by the first of them; it ends where the next begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<SectionMetadata>,
+    /// The text that it was made from, where a re-index has made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// What holds from one chunk on.
@@ -167,6 +181,9 @@ pub(crate) struct ErasureRecord {
     /// Chunks, by the versions of their indexes.
     #[serde(default)]
     pub chunks: BTreeMap<u32, Vec<ChunkRange>>,
+    /// The version of an index that goes as a whole.
+    #[serde(default)]
+    pub index: Option<u32>,
     pub text: Option<TextRecord>,
     /// Not to be erased before.
     #[serde(default)]
@@ -244,10 +261,12 @@ impl CollectionRecord {
                 dimension: None,
             },
             reindex: None,
+            reindex_job: None,
+            last_version: 1,
         })
     }
 
-    /// As callers see it.
+    /// As callers see it, without the progress of a re-index.
     pub fn shown(&self, sums: &Sums) -> Collection {
         let embedding = self.index.embedding.as_ref();
         Collection {
@@ -266,7 +285,7 @@ impl CollectionRecord {
             }),
             keep: self.keep,
             version: self.index.version,
-            reindex: self.reindex.clone(),
+            reindex: None,
             documents: sums.get("documents"),
             chunks: sums.get("chunks"),
             bytes: sums.get("bytes"),

@@ -5,8 +5,10 @@ mod collection_work;
 mod document_job;
 mod embedding;
 mod erasure;
+mod index_erasure;
 mod indexing;
 mod reading;
+mod reindex;
 mod round;
 
 use crate::base::KnowledgeBase;

@@ -102,7 +102,11 @@ impl KnowledgeBase {
 
     async fn shown(&self, record: &CollectionRecord) -> Result<Collection> {
         let sums = Sums::read(self.driver(), record.place.sums()).await?;
-        Ok(record.shown(&sums))
+        let reindex = self.reindex_progress(record).await?;
+        Ok(Collection {
+            reindex,
+            ..record.shown(&sums)
+        })
     }
 
     /// The collections that the caller may use, by id.
@@ -183,7 +187,7 @@ impl KnowledgeBase {
             place: place.clone(),
             removal: Some(RemovalRecord {
                 job_id: job_id.to_owned(),
-                version: found.value.index.version + 1,
+                version: found.value.last_version,
             }),
         };
         let mut job = self.new_job(job_id, JobKind::Remove, &place.id);
@@ -192,7 +196,7 @@ impl KnowledgeBase {
         let counted = i64::try_from(sums.get("bytes")).unwrap_or(i64::MAX);
         let waiting = i64::try_from(sums.get("waiting")).unwrap_or(i64::MAX);
         let gone = [("collections", -1), ("bytes", -counted), ("jobs", -waiting)];
-        let batch = checked(
+        let mut batch = checked(
             [
                 found.check(),
                 BatchCheck::version(place.sums(), sums.version),
@@ -206,6 +210,10 @@ impl KnowledgeBase {
                 add_to_sums(names::tenant_sums(place.tenant.as_deref()), &gone)?,
             ],
         );
+        let reindex = found.value.reindex_job.iter();
+        batch
+            .writes
+            .extend(reindex.map(|job| delete(place.job(job))));
         self.driver().commit(batch).await?;
         Ok(())
     }

@@ -36,7 +36,8 @@ impl KnowledgeBase {
     /// A document that the caller may read.
     pub async fn document(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<Document> {
         let found = self.find_document(reach, id, AccessKind::Read).await?;
-        Ok(found.document.value.document)
+        let version = found.collection.value.index.version;
+        Ok(shown(found.document.value, version))
     }
 
     /// The documents that the caller may read, the newest first.
@@ -57,7 +58,11 @@ impl KnowledgeBase {
         }
         let mut found = Vec::new();
         for collection in collections {
-            found.extend(self.document_records(&collection.place).await?);
+            let records = self.document_records(&collection.place).await?;
+            found.extend(records.into_iter().map(|mut record| {
+                record.settle(collection.index.version);
+                record
+            }));
         }
         found.retain(|record| filter.matches(&record.document) && reach.may_read(&record.document));
         found.sort_by(|one, other| other.order.cmp(&one.order));
@@ -155,10 +160,13 @@ impl KnowledgeBase {
         })
     }
 
-    async fn content_of(&self, found: &FoundDocument) -> Result<ContentRecord> {
+    pub(super) async fn content_of(&self, found: &FoundDocument) -> Result<ContentRecord> {
         let collection = &found.collection.value;
         let version = collection.index.version;
         let content = self.content(&collection.place, version, &found.key).await?;
+        if content.is_none() && found.document.value.text.is_some() {
+            return Err(replaced(&found.document.value.document.document_id));
+        }
         Ok(content.map(|content| content.value).unwrap_or_default())
     }
 
@@ -177,6 +185,12 @@ impl KnowledgeBase {
         let stored = stored.ok_or_else(gone)?.value;
         Ok(shown_chunk(collection, document, stored))
     }
+}
+
+/// A document as callers see it.
+fn shown(mut record: DocumentRecord, version: u32) -> Document {
+    record.settle(version);
+    record.document
 }
 
 /// A chunk is gone: its document was replaced after it was looked up.

@@ -108,6 +108,8 @@ impl KnowledgeBase {
                 record.updated_at = known.value.updated_at;
                 record.index.clone_from(&known.value.index);
                 record.reindex.clone_from(&known.value.reindex);
+                record.reindex_job.clone_from(&known.value.reindex_job);
+                record.last_version = known.value.last_version;
                 if record == known.value {
                     return Ok(record);
                 }

@@ -70,6 +70,8 @@ impl KnowledgeBase {
             counted: 0,
             pending: None,
             stamp: by.stamp,
+            reindexed: None,
+            has_no_vectors: false,
         };
         let record = with_access(record, new.access);
         let _turn = self.shared.intake.lock().await;

@@ -112,8 +112,8 @@ impl KnowledgeBase {
                 return Ok(found.value);
             }
             let collection = &found.value.collection_id;
-            self.find_collection(reach, collection, AccessKind::Change)
-                .await?;
+            let collection = self.find_collection(reach, collection, AccessKind::Change);
+            let collection = collection.await?;
             match (found.value.kind, &found.value.document_id) {
                 (JobKind::Document, Some(document)) => {
                     let document = self
@@ -121,6 +121,7 @@ impl KnowledgeBase {
                         .await?;
                     self.cancel_document_job(document, found.clone()).await
                 }
+                (JobKind::Reindex, _) => self.cancel_reindex(collection, found.value).await,
                 _ => Err(KnowledgeError::Conflict {
                     reason: format!("job \"{id}\" cannot be called off"),
                 }),

@@ -258,17 +258,14 @@ impl KnowledgeBase {
     }
 
     async fn opinions_of(&self, found: FoundDocument, tenant: &str) -> Result<OpinionChange> {
-        let collection = &found.collection.value;
-        let place = &collection.place;
-        let content = self
-            .content(place, collection.index.version, &found.key)
-            .await?;
+        let place = &found.collection.value.place;
+        let content = self.content_of(&found).await?;
         let key = place.opinions(&found.key, tenant);
         let stored = stored::get::<OpinionsRecord>(self.driver(), key.clone()).await?;
         Ok(OpinionChange {
             version: stored.as_ref().map(|stored| stored.version),
             opinions: stored.map(|stored| stored.value).unwrap_or_default(),
-            ids: content.map(|content| content.value.ids).unwrap_or_default(),
+            ids: content.ids,
             found,
             key,
         })
@@ -282,6 +279,7 @@ impl KnowledgeBase {
             .chunks
             .retain(|id, opinion| change.ids.contains(id) && *opinion != ChunkOpinion::default());
         let checks = [
+            change.found.collection.check(),
             change.found.document.check(),
             BatchCheck::version(key.clone(), change.version),
         ];

@@ -9,8 +9,9 @@ use crate::names::{self, CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
 use crate::records::{DocumentRecord, ErasureRecord, RemovedDocument, WorkRecord};
 use crate::stored::{self, StoredRecord, add_to_sums, count_one, delete, put};
-use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::ids;
+use std::collections::BTreeMap;
 
 impl KnowledgeBase {
     /// Removes a document: from now on it is not found. The job, whose id this is, erases what it had.
@@ -33,16 +34,26 @@ impl KnowledgeBase {
         batch
             .checks
             .extend([found.collection.check(), found.document.check()]);
-        let version = collection.index.version;
-        let content = self.content(place, version, &found.key).await?;
-        let chunks = content.as_ref().map_or(0, |content| content.value.chunks());
-        if let Some(content) = &content {
-            batch.checks.push(content.check());
-            batch.writes.push(delete(content.key.clone()));
+        let (mut chunks, mut ranges) = (0, BTreeMap::new());
+        for index in collection.indexes() {
+            let key = place.content(index.version, &found.key);
+            let content = self.content(place, index.version, &found.key).await?;
+            let version = content.as_ref().map(|content| content.version);
+            batch.checks.push(BatchCheck::version(key.clone(), version));
+            batch.writes.push(delete(key));
+            batch
+                .writes
+                .push(delete(place.reindex_task(index.version, &found.key)));
+            let Some(content) = content.map(|content| content.value) else {
+                continue;
+            };
+            if index.version == collection.index.version {
+                chunks = content.chunks();
+            }
+            ranges.insert(index.version, content.ranges);
         }
-        let ranges = content.map(|content| (version, content.value.ranges));
         let erasure = ErasureRecord {
-            chunks: ranges.into_iter().collect(),
+            chunks: ranges,
             text: record.text.clone(),
             sources: record.file.iter().cloned().collect(),
             document: Some(RemovedDocument {

@@ -24,6 +24,8 @@ const SINGLE_READS: usize = 64;
 pub(super) struct DocumentTable {
     /// How often the collection had changed.
     pub changes: Option<u64>,
+    /// The version of the index.
+    version: u32,
     pub entries: Vec<TableEntry>,
     /// By the ends of their names, of which each tenant has one.
     tenant_opinions: HashMap<String, Vec<TableOpinions>>,
@@ -71,15 +73,13 @@ struct Versioned<T> {
 }
 
 /// The tables of the collections that were used last, up to a number of bytes.
-pub(super) struct TableCache(Cache<TableId, Arc<DocumentTable>, TableWeight>);
-
-type TableId = (CollectionPlace, u32);
+pub(super) struct TableCache(Cache<CollectionPlace, Arc<DocumentTable>, TableWeight>);
 
 #[derive(Clone)]
 struct TableWeight;
 
-impl Weighter<TableId, Arc<DocumentTable>> for TableWeight {
-    fn weight(&self, _: &TableId, table: &Arc<DocumentTable>) -> u64 {
+impl Weighter<CollectionPlace, Arc<DocumentTable>> for TableWeight {
+    fn weight(&self, _: &CollectionPlace, table: &Arc<DocumentTable>) -> u64 {
         table.bytes + 256
     }
 }
@@ -97,17 +97,22 @@ impl KnowledgeBase {
         place: &CollectionPlace,
         version: u32,
     ) -> Result<Arc<DocumentTable>> {
-        let id = (place.clone(), version);
-        let mut known = self.shared.tables.0.get(&id);
+        let known = self.shared.tables.0.get(place);
+        // Of an index that was searched before nothing is kept.
+        let mut known = known.filter(|known| known.version == version);
         for _ in 0..TRIES {
             let changes = self.changes(place).await?;
             if let Some(known) = known.as_ref().filter(|known| known.changes == changes) {
                 return Ok(known.clone());
             }
             let read = self.read_table(place, version, known.as_deref()).await?;
-            let table = Arc::new(DocumentTable { changes, ..read });
+            let table = Arc::new(DocumentTable {
+                changes,
+                version,
+                ..read
+            });
             if self.changes(place).await? == changes {
-                self.shared.tables.0.insert(id, table.clone());
+                self.shared.tables.0.insert(place.clone(), table.clone());
                 return Ok(table);
             }
             // What was read is not of one moment, but most of it is there.

@@ -10,6 +10,7 @@ use crate::names;
 use crate::records::{
     ContentRecord, DocumentRecord, ErasureRecord, GoneChunks, TextRecord, VectorTask,
 };
+use crate::reindex_records::ReindexTask;
 use crate::stored::{add_to_sums, count_one, delete, put};
 use ambit_storage::batch::Batch;
 use std::collections::HashSet;
@@ -42,6 +43,10 @@ impl WorkPlace<'_> {
             let task = VectorTask::new(&job.job_id, self.base.now());
             let task = put(place.vector_task(&prepared.key), &task)?;
             batch.writes.push(task);
+        }
+        if let Some(reindex) = &self.collection.value.reindex {
+            let task = place.reindex_task(reindex.index.version, &prepared.key);
+            batch.writes.push(put(task, &ReindexTask::default())?);
         }
         let job_id = &prepared.pending.job_id;
         let tenant = names::tenant_sums(place.tenant.as_deref());

@@ -183,6 +183,9 @@ impl WorkPlace<'_> {
         shown.metadata.clone_from(&extracted.metadata);
         shown.metadata.extend(document.value.given.clone());
         (shown.hash, shown.bytes) = (hash, bytes);
+        document.value.reindexed = None;
+        document.value.has_no_vectors = false;
+        let shown = &document.value.document;
         let title = shown.title.clone();
         let id = shown.document_id.clone();
         let settings = self.index_record.chunk.settings()?;
@@ -237,6 +240,7 @@ impl WorkPlace<'_> {
         } = begun;
         let record = &mut document.value;
         record.pending = None;
+        record.has_no_vectors = false;
         record.document.status = DocumentStatus::Failed;
         record.document.error = Some(reason.to_owned());
         record.document.updated_at = self.base.now();

@@ -327,6 +327,8 @@ impl WorkPlace<'_> {
             document.done = document.total;
         }
         document.error = failure;
+        found.document.value.has_no_vectors = document.status == DocumentStatus::Failed;
+        let document = &mut found.document.value.document;
         document.updated_at = self.base.now();
         let failed = i64::from(document.status == DocumentStatus::Failed);
         let sums = stored::add_to_sums(self.place().sums(), &[("failed", failed)])?;

@@ -46,6 +46,9 @@ impl WorkPlace<'_> {
                 }
                 continue;
             }
+            if let Some(version) = stored.value.index {
+                self.erase_index(version).await?;
+            }
             if let Some(gone) = &stored.value.gone {
                 self.erase_opinions(gone).await?;
             }
@@ -145,8 +148,8 @@ impl WorkPlace<'_> {
 
     /// What an index is made with; none where it is gone.
     fn made_with(&self, version: u32) -> Option<&IndexRecord> {
-        let serving = &self.collection.value.index;
-        (serving.version == version).then_some(serving)
+        let mut indexes = self.collection.value.indexes();
+        indexes.find(|index| index.version == version)
     }
 
     /// Texts and uploads go, and with them the task.

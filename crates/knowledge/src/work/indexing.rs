@@ -266,6 +266,7 @@ pub(super) fn content(
         lengths,
         ids: chunks.iter().map(|it| it.chunk.id.clone()).collect(),
         sections,
+        text: None,
     }
 }
 

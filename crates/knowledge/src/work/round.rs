@@ -42,7 +42,8 @@ impl KnowledgeBase {
                 has_done = true;
                 continue;
             }
-            if self.is_waited_for(place).await? {
+            let is_reindexed = collection.value.reindex.is_some();
+            if is_reindexed || self.is_waited_for(place).await? {
                 // Their time has not come.
                 return Ok(has_done);
             }
@@ -76,12 +77,21 @@ impl WorkPlace<'_> {
         if !erasures.is_empty() {
             return Ok(true);
         }
+        let has_read = self.read_some().await?;
+        let has_embedded = !has_read && self.embed_some().await?;
+        // It goes on beside what is added all the time.
+        let has_reindexed = self.reindex_some().await?;
+        Ok(has_read || has_embedded || has_reindexed)
+    }
+
+    /// Reads and indexes documents that wait. False where there are none.
+    async fn read_some(&self) -> Result<bool> {
         let mut waiting = self
             .base
             .waiting::<QueueRecord>(self.place(), QUEUE)
             .await?;
         let Some(first) = waiting.first() else {
-            return self.embed_some().await;
+            return Ok(false);
         };
         if first.value.attempts > 0 {
             // Its reader has died: what others wait for is not put at risk beside it.

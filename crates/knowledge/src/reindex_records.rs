@@ -1,0 +1,58 @@
+//! What is stored of a re-index: the index that is made beside the one that is searched, and how far each document is.
+
+use crate::document::DocumentStatus;
+use crate::index_record::IndexRecord;
+use crate::records::{CollectionRecord, DocumentRecord, VectorTask};
+use serde::{Deserialize, Serialize};
+
+/// A re-index under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReindexRecord {
+    pub job_id: String,
+    /// The index that is made.
+    pub index: IndexRecord,
+    /// Whether each document that was there has its task.
+    pub is_listed: bool,
+}
+
+/// A document that is not whole in the new index, or has another text by now.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReindexTask {
+    /// What is known of its vectors, once its words are there.
+    pub vectors: Option<VectorTask>,
+}
+
+/// What a document becomes once the index of this version is the one that is searched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReindexedDocument {
+    pub version: u32,
+    pub chunks: u64,
+    pub warnings: Vec<String>,
+}
+
+impl CollectionRecord {
+    /// The index that is searched, and the one that is made beside it.
+    pub fn indexes(&self) -> impl Iterator<Item = &IndexRecord> {
+        let new = self.reindex.as_ref().map(|reindex| &reindex.index);
+        [&self.index].into_iter().chain(new)
+    }
+}
+
+impl DocumentRecord {
+    /// Makes it what it is in the index of this version. True where it could not be embedded before and is whole now.
+    pub fn settle(&mut self, version: u32) -> bool {
+        let Some(reindexed) = self.reindexed.take_if(|it| it.version == version) else {
+            return false;
+        };
+        let document = &mut self.document;
+        document.chunks = reindexed.chunks;
+        document.warnings = reindexed.warnings;
+        let is_mended =
+            std::mem::take(&mut self.has_no_vectors) && document.status == DocumentStatus::Failed;
+        if is_mended {
+            document.status = DocumentStatus::Ready;
+            document.error = None;
+        }
+        is_mended
+    }
+}
