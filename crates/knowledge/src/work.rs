@@ -9,6 +9,7 @@ mod index_erasure;
 mod indexing;
 mod reading;
 mod reindex;
+mod reindex_vectors;
 mod round;
 
 use crate::base::KnowledgeBase;

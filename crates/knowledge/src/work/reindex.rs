@@ -7,7 +7,7 @@ use crate::base::is_race;
 use crate::error::Result;
 use crate::job::{Job, JobStatus};
 use crate::names::{DOCUMENTS, DocumentKey, content_prefix, reindex_prefix};
-use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, ErasureRecord};
+use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, ErasureRecord, VectorTask};
 use crate::reindex_records::{ReindexRecord, ReindexTask, ReindexedDocument};
 use crate::stored::{self, StoredRecord, Sums, add_to_sums, count_one, delete, put};
 use ambit_search::manifest::ChunkRange;
@@ -65,11 +65,19 @@ impl ReindexPlace<'_> {
         let prefix = reindex_prefix(self.version());
         let tasks = self.work.base.waiting(self.work.place(), &prefix);
         let tasks: Vec<WaitingItem<ReindexTask>> = tasks.await?;
-        if tasks.is_empty() {
+        let (embedding, wordless): (Vec<_>, Vec<_>) = tasks
+            .into_iter()
+            .partition(|task| task.value.vectors.is_some());
+        if !wordless.is_empty() {
+            self.index_words(wordless).await?;
+        } else if let Some(task) = embedding.into_iter().next() {
+            if !self.embed(task).await? {
+                return Ok(false);
+            }
+        } else {
             self.switch().await?;
             return Ok(true);
         }
-        self.index_words(tasks).await?;
         let index = self.work.index();
         while index.keep_up().await? {}
         Ok(true)
@@ -279,8 +287,13 @@ impl ReindexPlace<'_> {
             warnings: document.warnings.clone(),
         });
         batch.writes.push(document.document.put()?);
-        batch.writes.push(delete(task));
-        Ok(true)
+        let gets_vectors = work.index_record.embedding.is_some() && !document.chunks.is_empty();
+        let vectors = gets_vectors.then(|| VectorTask::new(&self.reindex.job_id, work.base.now()));
+        batch.writes.push(match vectors {
+            Some(_) => put(task, &ReindexTask { vectors })?,
+            None => delete(task),
+        });
+        Ok(!gets_vectors)
     }
 
     pub(super) async fn write_progress(
