@@ -1,7 +1,7 @@
 //! What is removed leaves no byte behind.
 
 use crate::person::Person;
-use crate::world::World;
+use crate::world::{World, key_of};
 use ambit_knowledge::{
     ChunkVote, CollectionUpdate, JobStatus, NewDocument, VoteKind, WeightChange,
 };
@@ -30,14 +30,6 @@ async fn everything(driver: &dyn Driver, key: &str) -> Vec<String> {
         }
     }
     values
-}
-
-/// By what a collection's space is named.
-async fn key_of(driver: &dyn Driver, id: &str) -> String {
-    let key = Space::collections(Some("t")).key(format!("collection/{id}"));
-    let entry = driver.get(&key, ValuePart::Whole).await.unwrap().unwrap();
-    let record: serde_json::Value = entry.value.to().unwrap();
-    record["place"]["key"].as_str().unwrap().to_owned()
 }
 
 /// A vote for a chunk, with what was asked.

@@ -9,6 +9,7 @@ mod files;
 mod limits;
 mod permission;
 mod person;
+mod reindex;
 #[path = "../../../storage/tests/support/stores.rs"]
 #[expect(dead_code, reason = "some of it is for the tests of stores")]
 mod stores;
@@ -62,6 +63,11 @@ const STORIES: &[Story] = stories![
     permission::g202_a_collection_of_others_is_as_if_there_were_none,
     permission::g202_what_is_not_visible_changes_nothing,
     permission::g203_filters_allow_and_as_many_as_are_wanted_are_found,
+    reindex::a_re_index_that_cannot_be_done_says_why_and_changes_nothing,
+    reindex::g205_a_search_sees_the_old_or_the_new_index,
+    reindex::g205_vectors_of_another_model_are_made_before_the_new_index_is_searched,
+    reindex::g206_a_re_index_embeds_no_text_again,
+    reindex::one_re_index_at_a_time_and_cancelling_erases_what_it_made,
     vectors::a_refused_text_is_a_warning_and_another_dimension_a_failure,
     vectors::g206_what_stays_of_a_text_is_not_embedded_again,
     vectors::g206_words_find_while_the_embedder_is_down_and_vectors_follow,
@@ -70,6 +76,7 @@ const STORIES: &[Story] = stories![
 /// Stories that are too long for stores that promise little.
 const LONG_STORIES: &[Story] = stories![
     crashes::g201_killed_at_any_write_all_of_a_document_is_there_or_nothing,
+    reindex::g201_killed_at_any_write_of_a_re_index_one_index_is_whole,
     crashes::g207_a_document_that_kills_its_reader_three_times_is_given_up,
 ];
 

@@ -13,10 +13,11 @@ use std::time::Duration;
 
 /// Knows that herons are birds and kettles are not.
 #[derive(Default)]
-struct ScriptedEmbedder {
-    is_down: Mutex<bool>,
-    asked: Mutex<Vec<String>>,
-    dimension: Mutex<usize>,
+pub struct ScriptedEmbedder {
+    pub is_down: Mutex<bool>,
+    pub is_gone: Mutex<bool>,
+    pub asked: Mutex<Vec<String>>,
+    pub dimension: Mutex<usize>,
 }
 
 #[async_trait]
@@ -24,6 +25,9 @@ impl Embedder for ScriptedEmbedder {
     async fn embed(&self, request: &EmbeddingRequest) -> Result<Embeddings, EmbeddingFailure> {
         if *self.is_down.lock().unwrap() {
             return Err(EmbeddingFailure::Unavailable("it is down".to_owned()));
+        }
+        if *self.is_gone.lock().unwrap() {
+            return Err(EmbeddingFailure::Permanent("it is gone".to_owned()));
         }
         if request.texts.iter().any(|text| text.contains("poison")) {
             return Err(EmbeddingFailure::Refused("it is too long".to_owned()));
@@ -49,7 +53,7 @@ impl Embedder for ScriptedEmbedder {
 }
 
 /// A knowledge base with an embedder, and a collection that uses it.
-async fn with_embedder(world: &World) -> (KnowledgeBase, Arc<ScriptedEmbedder>) {
+pub async fn with_embedder(world: &World) -> (KnowledgeBase, Arc<ScriptedEmbedder>) {
     let embedder = Arc::new(ScriptedEmbedder::default());
     let base = KnowledgeBase::open(KnowledgeSettings {
         embedder: Some(embedder.clone()),
@@ -68,7 +72,7 @@ async fn with_embedder(world: &World) -> (KnowledgeBase, Arc<ScriptedEmbedder>) 
     (base, embedder)
 }
 
-async fn add(world: &World, base: &KnowledgeBase, id: &str, text: &str) {
+pub async fn add(world: &World, base: &KnowledgeBase, id: &str, text: &str) {
     let new = NewDocument {
         id: Some(id.to_owned()),
         ..NewDocument::text(format!("{id}.md"), text)

@@ -6,8 +6,9 @@ use ambit_knowledge::{
     AcceptedDocument, Document, DocumentUpdate, KnowledgeAnswer, KnowledgeBase, KnowledgeQuery,
     KnowledgeReach, KnowledgeSettings, NewCollection, NewContent, NewDocument,
 };
+use ambit_storage::address::Space;
 use ambit_storage::conformance::DriverFixture;
-use ambit_storage::driver::Driver;
+use ambit_storage::driver::{Driver, ValuePart};
 use std::sync::Arc;
 
 pub struct World {
@@ -99,4 +100,12 @@ pub fn file(name: &str, bytes: &[u8]) -> NewContent {
         media_type: None,
         bytes: bytes.to_vec(),
     }
+}
+
+/// By what a collection's space is named.
+pub async fn key_of(driver: &dyn Driver, id: &str) -> String {
+    let key = Space::collections(Some("t")).key(format!("collection/{id}"));
+    let entry = driver.get(&key, ValuePart::Whole).await.unwrap().unwrap();
+    let record: serde_json::Value = entry.value.to().unwrap();
+    record["place"]["key"].as_str().unwrap().to_owned()
 }
