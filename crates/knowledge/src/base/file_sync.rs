@@ -7,11 +7,13 @@ use crate::collection::{Collection, NewCollection, check_collection_id};
 use crate::document::{Document, DocumentUpdate, NewContent, NewDocument};
 use crate::error::{KnowledgeError, Result};
 use crate::files::{CollectionFiles, FileEntry, SyncReport};
+use crate::index_record::IndexRecord;
+use crate::job::JobStatus;
 use crate::names::{self, CollectionPlace};
 use crate::reach::KnowledgeReach;
 use crate::records::{CollectionRecord, DocumentRecord, FileStamp};
 use crate::stored::{StoredRecord, checked, put};
-use ambit_storage::batch::BatchCheck;
+use ambit_storage::batch::{BatchCheck, BatchWrite};
 use ambit_storage::lease::{Lease, OnBusy};
 use ambit_storage::{Error, ids};
 use std::collections::HashMap;
@@ -103,13 +105,10 @@ impl KnowledgeBase {
                 .as_ref()
                 .map_or(place, |known| known.value.place.clone());
             let mut record = CollectionRecord::new(place, definition.clone(), self.now())?;
+            let mut writes = Vec::new();
             if let Some(known) = &known {
-                record.created_at = known.value.created_at;
-                record.updated_at = known.value.updated_at;
-                record.index.clone_from(&known.value.index);
-                record.reindex.clone_from(&known.value.reindex);
-                record.reindex_job.clone_from(&known.value.reindex_job);
-                record.last_version = known.value.last_version;
+                let wanted = record.continues(&known.value);
+                writes = self.index_as_defined(&mut record, wanted).await?;
                 if record == known.value {
                     return Ok(record);
                 }
@@ -118,11 +117,30 @@ impl KnowledgeBase {
             let key = names::collection(None, &definition.id);
             let version = known.map(|known: StoredRecord<_>| known.version);
             let check = BatchCheck::version(key.clone(), version);
-            self.driver()
-                .commit(checked([check], [put(key, &record)?]))
-                .await?;
+            let mut batch = checked([check], [put(key, &record)?]);
+            batch.writes.extend(writes);
+            self.driver().commit(batch).await?;
             Ok(record)
         })
+    }
+
+    /// Lets the index of a collection become what its file says, where it neither is nor becomes that.
+    async fn index_as_defined(
+        &self,
+        record: &mut CollectionRecord,
+        wanted: IndexRecord,
+    ) -> Result<Vec<BatchWrite>> {
+        let becomes = record.reindex.as_ref().map(|reindex| &reindex.index);
+        if becomes.unwrap_or(&record.index).is_made_like(&wanted) {
+            return Ok(Vec::new());
+        }
+        let cancelled = JobStatus::Cancelled;
+        let mut writes = self.abandon_reindex(record, cancelled, None).await?;
+        if !record.index.is_made_like(&wanted) {
+            let (_, begun) = self.begin_reindex(record, wanted)?;
+            writes.extend(begun);
+        }
+        Ok(writes)
     }
 
     async fn compare(
@@ -215,6 +233,18 @@ impl KnowledgeBase {
                 None => Ok(()),
             }
         })
+    }
+}
+
+impl CollectionRecord {
+    /// Takes over what a definition does not say. Returns the index as the definition wants it.
+    fn continues(&mut self, known: &Self) -> IndexRecord {
+        self.created_at = known.created_at;
+        self.updated_at = known.updated_at;
+        self.reindex.clone_from(&known.reindex);
+        self.reindex_job.clone_from(&known.reindex_job);
+        self.last_version = known.last_version;
+        std::mem::replace(&mut self.index, known.index.clone())
     }
 }
 

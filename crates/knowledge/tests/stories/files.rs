@@ -4,7 +4,8 @@ use crate::erasure::vote;
 use crate::person::Person;
 use crate::world::World;
 use ambit_knowledge::{
-    CollectionFiles, FileEntry, KnowledgeQuery, NewCollection, NewDocument, SyncReport,
+    ChunkLengths, CollectionFiles, DocumentFilter, DocumentStatus, FileEntry, JobFilter, JobStatus,
+    KnowledgeBase, KnowledgeQuery, NewCollection, NewDocument, SyncReport,
 };
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -111,6 +112,120 @@ pub async fn g217_documents_equal_the_files_whatever_becomes_of_them(world: Worl
     world.base.work().await.unwrap();
     assert_eq!(found(&world, "crane").await, ["handbook:docs/a.md"]);
     assert_eq!(found(&world, "heron").await, Vec::<String>::new());
+}
+
+/// What is written at each step.
+const BIRDS: [&str; 8] = [
+    "heron", "stork", "crane", "egret", "grebe", "snipe", "swift", "raven",
+];
+
+impl Folder {
+    /// Adds a file, and edits and removes others. Returns what is to be read.
+    fn edit(&mut self, step: i64) -> Vec<String> {
+        let mut changed = vec![format!("docs/{step}.md")];
+        let earlier = format!("docs/{}.md", step / 2);
+        if step % 2 == 0 && self.files.contains_key(&earlier) {
+            changed.push(earlier);
+        }
+        for path in &changed {
+            self.write(
+                path,
+                step,
+                &format!("The {} of {path}.", BIRDS[step as usize]),
+            );
+        }
+        self.files.remove(&format!("docs/{}.md", step - 3));
+        changed.retain(|path| self.files.contains_key(path));
+        changed
+    }
+}
+
+/// Compares until it is this node's turn.
+async fn synced(base: &KnowledgeBase, folder: &Folder) -> SyncReport {
+    loop {
+        if let Some(report) = base.sync(&handbook(), folder).await.unwrap() {
+            return report;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+pub async fn g217_two_nodes_that_follow_one_folder_agree(world: World) {
+    let other = world.other_node().await;
+    let mut folder = Folder::default();
+    for step in 0..8 {
+        let changed = folder.edit(step);
+        let reports = futures::join!(synced(&world.base, &folder), synced(&other, &folder));
+        let (one, two) = reports;
+        assert_eq!(one.failed.len() + two.failed.len(), 0);
+        let mut read = folder.take_read();
+        read.sort();
+        let mut expected = changed.clone();
+        expected.sort();
+        assert_eq!(read, expected, "step {step}");
+        let (done, also_done) = futures::join!(world.base.work(), other.work());
+        done.and(also_done).unwrap();
+        // What the one had under way when the other looked is done by now.
+        world.base.work().await.unwrap();
+        let (bob, every) = (Person::named("bob"), DocumentFilter::default());
+        let all = other.documents(&bob, &every).await.unwrap();
+        let mut ids: Vec<&str> = all.iter().map(|it| it.document_id.as_str()).collect();
+        ids.sort_unstable();
+        let mut files: Vec<String> = folder
+            .files
+            .keys()
+            .map(|it| format!("handbook:{it}"))
+            .collect();
+        files.sort();
+        assert_eq!(ids, files, "step {step}");
+        assert!(
+            all.iter().all(|it| it.status == DocumentStatus::Ready),
+            "{all:#?}"
+        );
+        let mut found = found(&world, BIRDS[step as usize]).await;
+        found.sort();
+        let expected: Vec<String> = expected.iter().map(|it| format!("handbook:{it}")).collect();
+        assert_eq!(found, expected, "step {step}");
+    }
+}
+
+pub async fn a_file_that_says_another_index_has_its_documents_indexed_anew(world: World) {
+    let mut folder = Folder::default();
+    let text: String = (0..60)
+        .map(|at| format!("The heron of day {at}. "))
+        .collect();
+    folder.write("docs/a.md", 1, &text);
+    world.base.sync(&handbook(), &folder).await.unwrap();
+    world.base.work().await.unwrap();
+    folder.take_read();
+    let changed = NewCollection {
+        chunk: ChunkLengths {
+            size: 50,
+            overlap: 0,
+        },
+        ..handbook()
+    };
+    let bob = Person::named("bob");
+    // Changed back before anything was done: nothing is to be done.
+    world.base.sync(&changed, &folder).await.unwrap();
+    let jobs = world.base.jobs(&bob, &JobFilter::default()).await.unwrap();
+    world.base.sync(&handbook(), &folder).await.unwrap();
+    let cancelled = world.base.job(&bob, &jobs[1].job_id).await.unwrap();
+    assert_eq!(cancelled.status, JobStatus::Cancelled);
+    world.base.work().await.unwrap();
+    let before = world.base.collection(&bob, "handbook").await.unwrap();
+    assert_eq!((before.version, before.chunk.size), (1, 300));
+    world.base.sync(&changed, &folder).await.unwrap();
+    world.base.work().await.unwrap();
+    let after = world.base.collection(&bob, "handbook").await.unwrap();
+    assert_eq!((after.version, after.chunk.size), (3, 50));
+    assert!(after.chunks > before.chunks);
+    assert_eq!(found(&world, "heron").await.len() as u64, after.chunks);
+    assert_eq!(folder.take_read(), Vec::<String>::new());
+    // Nothing is left to be done.
+    world.base.sync(&changed, &folder).await.unwrap();
+    let again = world.base.collection(&bob, "handbook").await.unwrap();
+    assert_eq!(again, after);
 }
 
 pub async fn a_collection_of_files_is_read_only_and_goes_with_its_file(world: World) {
