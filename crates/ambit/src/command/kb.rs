@@ -2,6 +2,7 @@
 
 mod add;
 mod eval;
+mod reindex;
 mod show;
 
 use super::CommandOutcome;
@@ -27,6 +28,8 @@ pub enum KnowledgeCommand {
     Ls(show::CollectionListArguments),
     /// Looks for something in a collection
     Search(show::SearchArguments),
+    /// Makes the index of a collection anew, with other settings where some are given
+    Reindex(reindex::ReindexArguments),
     /// Measures how well questions find what answers them; exits with 1 where it is worse than the baseline
     Eval(eval::EvalArguments),
 }
@@ -106,6 +109,7 @@ pub async fn run(
         KnowledgeCommand::Add(arguments) => add::run(&open, arguments, out).await,
         KnowledgeCommand::Ls(arguments) => show::list(&open, arguments, out).await,
         KnowledgeCommand::Search(arguments) => show::search(&open, arguments, out).await,
+        KnowledgeCommand::Reindex(arguments) => reindex::run(&open, arguments, out).await,
         KnowledgeCommand::Eval(arguments) => eval::run(&open, arguments, out).await,
     };
     let closed = open.runtime.close(GRACE).await;
@@ -120,6 +124,7 @@ impl KnowledgeCommand {
             Self::Add(arguments) => &arguments.app,
             Self::Ls(arguments) => &arguments.app,
             Self::Search(arguments) => &arguments.app,
+            Self::Reindex(arguments) => &arguments.app,
             Self::Eval(arguments) => &arguments.app,
         }
     }

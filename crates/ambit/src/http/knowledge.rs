@@ -6,6 +6,7 @@ mod document_body;
 mod documents;
 mod jobs;
 mod opinions;
+mod reindex;
 mod search;
 
 use super::{ApiCaller, HttpError, SharedState};
@@ -26,6 +27,7 @@ use utoipa_axum::router::OpenApiRouter;
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
         .merge(collections::routes())
+        .merge(reindex::routes())
         .merge(documents::routes())
         .merge(chunks::routes())
         .merge(opinions::routes())

@@ -81,6 +81,7 @@ POST /kb/collections/:collection_id/documents/url | /kb/collections/anns-kb/docu
 POST /kb/collections/:collection_id/documents/file/async | /kb/collections/anns-kb/documents/file/async | owner 202 | text
 POST /kb/collections/:collection_id/documents/text/async | /kb/collections/anns-kb/documents/text/async | owner 202 | text
 POST /kb/collections/:collection_id/documents/url/async | /kb/collections/anns-kb/documents/url/async | owner 202 | page
+POST /kb/collections/:collection_id/reindex | /kb/collections/anns-kb/reindex | owner 400 | tiny
 GET /kb/collections/:collection_id/events | /kb/collections/anns-kb/events | owner 200 | endless
 DELETE /kb/collections/:collection_id/documents/:document_id | /kb/collections/anns-kb/documents/anns-doc | owner 204
 GET /kb/documents | /kb/documents | caller | shows
@@ -201,6 +202,7 @@ fn body(name: &str) -> Option<Value> {
         "value" => json!({"value": 1}),
         "nameless" => json!({"name": "x"}),
         "described" => json!({"description": "x"}),
+        "tiny" => json!({"chunk": {"size": 1}}),
         "metadata" => json!({"metadata": {"x": 1}}),
         "text" => json!({"name": "new.md", "text": "x"}),
         "page" => json!({"url": "http://127.0.0.1:1/x"}),

@@ -22,9 +22,6 @@ impl KnowledgeBase {
         id: &str,
         request: &ReindexRequest,
     ) -> Result<Job> {
-        if let Some(chunk) = request.chunk {
-            chunk.settings()?;
-        }
         let job = retried!(async {
             let mut found = self.find_collection(reach, id, AccessKind::Change).await?;
             if let Some(running) = &found.value.reindex {
@@ -38,6 +35,7 @@ impl KnowledgeBase {
                 .room_for_job(found.value.place.tenant.as_deref())
                 .await?;
             let index = found.value.index.changed(request);
+            index.chunk.settings()?;
             let (job, writes) = self.begin_reindex(&mut found.value, index)?;
             let mut batch = checked([found.check(), room], [found.put()?]);
             batch.writes.extend(writes);

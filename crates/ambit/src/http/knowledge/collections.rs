@@ -1,4 +1,4 @@
-//! Collections: made, shown, changed, indexed anew and removed.
+//! Collections: made, shown, changed and removed.
 
 use super::super::input::{BodyFields, Id, JsonBody, NoQuery, PagedQuery, PathId, Text};
 use super::super::paging::{PageParameters, PageResponse};
@@ -123,7 +123,7 @@ struct CollectionExists {
     exists: bool,
 }
 
-fn language(given: Option<&Text>) -> Result<Option<ambit_search::terms::Language>> {
+pub(super) fn language(given: Option<&Text>) -> Result<Option<ambit_search::terms::Language>> {
     let parse = |text: &Text| {
         text.0
             .parse()
