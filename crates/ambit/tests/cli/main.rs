@@ -8,6 +8,10 @@ mod doctor;
 mod erase;
 mod extract;
 mod health;
+mod hostile_documents;
+#[path = "../../../extract/tests/support/mod.rs"]
+#[expect(dead_code, reason = "some of it is for the tests of readers")]
+mod hostile_files;
 mod image;
 mod pages;
 mod place;
