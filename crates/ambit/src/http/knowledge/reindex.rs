@@ -3,8 +3,8 @@
 use super::super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Text};
 use super::super::{ErrorBody, HttpError, SharedState};
 use super::KnowledgeCaller;
-use super::collections::{embedding, language};
-use ambit_knowledge::{ChunkLengths, Job, ReindexRequest};
+use super::collections::language;
+use ambit_knowledge::{ChunkLengths, EmbeddingSettings, Job, ReindexRequest};
 use ambit_runtime::Error;
 use axum::Json;
 use axum::http::StatusCode;
@@ -43,10 +43,12 @@ async fn reindex_collection(
     _: NoQuery,
     JsonBody { value, .. }: JsonBody<ReindexBody>,
 ) -> Result<(StatusCode, Json<Job>), HttpError> {
+    let embedding = value.embedding.as_ref().filter(|given| !given.is_null());
+    let embedding = embedding.map(EmbeddingSettings::read).transpose();
     let request = ReindexRequest {
         chunk: value.chunk,
         language: language(value.language.as_ref())?,
-        embedding: embedding(value.embedding)?,
+        embedding: embedding.map_err(Error::from)?,
     };
     let begun = caller.base.reindex(&*caller.reach, &id.0, &request).await;
     Ok((StatusCode::ACCEPTED, Json(begun.map_err(Error::from)?)))
