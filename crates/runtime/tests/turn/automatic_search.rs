@@ -369,10 +369,10 @@ async fn answers_of_an_agent_can_be_the_results() {
 
 #[tokio::test]
 async fn no_answer_makes_a_reference_show_a_row() {
-    let hooks = "export function Create() { Process('models.role.Create', { name: 'CANARY' }); }
+    let hooks = "export function Create() { for (const at of [1, 2]) Process('models.role.Create', { name: `CANARY ${at}` }); }
         export function Next() { return { data: { items: [
         { title: 'x', type: 'db', model: 'role', record_id: 1, data: {} },
-        { title: 'y', type: 'db', model: 'role', record_id: 1, data: { name: '' } }] } }; }";
+        { title: 'y', type: 'db', model: 'role', record_id: 2, data: { name: '' } }] } }; }";
     let mut more = named("finder", &json!({"connector": "quiet"}), hooks);
     more.push(model("quiet", &json!([{"reply": "x"}])));
     let columns = json!([{"name": "id", "type": "ID"}, {"name": "name", "type": "string"}]);
