@@ -76,3 +76,21 @@ impl IndexRecord {
         }))
     }
 }
+
+/// A re-index under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReindexRecord {
+    pub job_id: String,
+    /// The index that is made.
+    pub index: IndexRecord,
+    /// Whether each document that was there has its task.
+    pub is_listed: bool,
+}
+
+/// What a document becomes once the index of this version is the one that is searched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReindexedDocument {
+    pub version: u32,
+    pub chunks: u64,
+    pub warnings: Vec<String>,
+}

@@ -6,10 +6,9 @@ use crate::collection::{
 };
 use crate::document::Document;
 use crate::error::Result;
-use crate::index_record::IndexRecord;
+use crate::index_record::{IndexRecord, ReindexRecord, ReindexedDocument};
 use crate::names::{CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
-use crate::reindex_records::{ReindexRecord, ReindexedDocument};
 use crate::stored::Sums;
 use ambit_search::chunker::Chunk;
 use ambit_search::manifest::{ChunkRange, ChunkTotals};

@@ -1,33 +1,15 @@
-//! What is stored of a re-index: the index that is made beside the one that is searched, and how far each document is.
+//! How far each document is in the index that a re-index makes, and what becomes of it in the end.
 
 use crate::document::DocumentStatus;
 use crate::index_record::IndexRecord;
 use crate::records::{CollectionRecord, DocumentRecord, VectorTask};
 use serde::{Deserialize, Serialize};
 
-/// A re-index under way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ReindexRecord {
-    pub job_id: String,
-    /// The index that is made.
-    pub index: IndexRecord,
-    /// Whether each document that was there has its task.
-    pub is_listed: bool,
-}
-
 /// A document that is not whole in the new index, or has another text by now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReindexTask {
     /// What is known of its vectors, once its words are there.
     pub vectors: Option<VectorTask>,
-}
-
-/// What a document becomes once the index of this version is the one that is searched.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ReindexedDocument {
-    pub version: u32,
-    pub chunks: u64,
-    pub warnings: Vec<String>,
 }
 
 impl CollectionRecord {

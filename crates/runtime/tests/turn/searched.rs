@@ -27,7 +27,7 @@ async fn place_of(search: &Value, expression: &str, more: &[(String, String)]) -
     files.extend_from_slice(more);
     let key = ModelSecret("a key that has thirty-two letters or more".to_owned());
     place_with(&borrowed(&files), |settings| {
-        settings.models.key = Some(key)
+        settings.models.key = Some(key);
     })
     .await
 }
