@@ -469,6 +469,8 @@ export interface SearchItem {
   model?: string;
   record_id?: any;
   data?: Record<string, any>;
+  /** An agent or a tool says where it lies, and nothing is read there for that. */
+  foreign?: boolean;
 }
 
 /** One process of `All`, `Any` and `Race`; `timeout` is seconds, 30 if not said otherwise. */
