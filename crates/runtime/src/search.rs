@@ -17,6 +17,7 @@ mod rerank;
 pub mod searcher;
 pub mod stored;
 mod web;
+mod web_pages;
 
 pub use automatic::AutomaticSearch;
 pub use context::{SearchContext, TurnSearches, UsageBooking};

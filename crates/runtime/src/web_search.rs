@@ -18,6 +18,7 @@ mod tavily;
 pub use client::{WebSearchClient, WebSearchRequest};
 pub use error::{WebSearchError, WebSearchFailure};
 pub use item::{WebAnswer, WebItem, WebItemKind, WebItemMetadata};
+pub use plain_text::{plain_text, truncate};
 pub use query::WebQuery;
 pub use settings::{HttpSearchSettings, ItemFields, ScriptedSearch, TimeRange, WebSearchSettings};
 

@@ -2,6 +2,7 @@
 
 use super::SearchItem;
 use super::answers::is_within;
+use crate::web_search::truncate;
 use serde_json::{Value, json};
 
 /// Bytes of an item as JSON.
@@ -47,11 +48,7 @@ impl SearchItem {
 
 fn cut(value: &mut Value, length: usize) {
     match value {
-        Value::String(text) if text.len() > length => {
-            let mut ends = (0..=length).rev();
-            let end = ends.find(|end| text.is_char_boundary(*end));
-            text.truncate(end.unwrap_or_default());
-        }
+        Value::String(text) => truncate(text, length),
         Value::Array(values) => values.iter_mut().for_each(|value| cut(value, length)),
         Value::Object(members) => members.values_mut().for_each(|value| cut(value, length)),
         _ => {}

@@ -44,17 +44,21 @@ impl Searcher {
             query.query,
             query.limit,
             query.sites,
-            range
+            range,
+            self.settings.web.fetch,
+            self.context.uses("fetch"),
         ]);
         let source = result.source;
         let asked = self.context.turn.ask_once(key.to_string(), async {
-            match &searcher {
+            let mut found = match &searcher {
                 WebSearcher::Provider(settings) => self.ask_provider(settings, &query).await,
                 WebSearcher::Named(named) => self.ask_named(named, &query, source).await,
-            }
+            }?;
+            found.items.truncate(query.limit);
+            self.fetch_pages(&mut found.items, &mut found.notes).await;
+            Ok(found)
         });
-        let WebFindings { mut items, notes } = asked.await?;
-        items.truncate(query.limit);
+        let WebFindings { items, notes } = asked.await?;
         result.notes.extend(notes);
         result.set_items(items);
         Ok(())

@@ -5,9 +5,12 @@ use crate::chat::ChatMessage;
 use crate::ctx::ScriptContext;
 use crate::ctx::{CalleeKind, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
+use crate::mcp::cut;
+use crate::net::HttpRequest;
 use crate::request::ScriptCallOptions;
 use crate::tool::{ServerSelection, ServerTool, ToolCaller, Toolbox, call_in_time};
 use crate::uses::{UsesAsker, UsesFailure, UsesRequest, UsesTarget, usual_tool};
+use crate::web_search::plain_text;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -30,6 +33,7 @@ impl UsesAsker for UsesClient {
     async fn ask(&self, means: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure> {
         match means {
             UsesTarget::Disabled => Err(UsesFailure::Unknown("the step is disabled".to_owned())),
+            UsesTarget::Builtin if wanted.key == "fetch" => self.page(&wanted.arguments).await,
             UsesTarget::Builtin => {
                 let role = format!("use::{}", wanted.key);
                 self.nested(CalleeKind::Model, &role, wanted).await
@@ -73,6 +77,40 @@ impl UsesClient {
         }
         let text = answer["content"].as_str().unwrap_or_default();
         Ok(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
+    }
+
+    /// The text of a page, from the hosts that addresses in messages may name.
+    async fn page(&self, arguments: &Value) -> Result<Value, UsesFailure> {
+        let scope = &self.scope;
+        let hosts = scope.agent.allowed_hosts().map_err(UsesFailure::Failed)?;
+        let client = scope.http.for_run(scope.limits.http, hosts.as_ref());
+        let request = HttpRequest {
+            method: "GET".to_owned(),
+            url: arguments["url"].as_str().unwrap_or_default().to_owned(),
+            ..HttpRequest::default()
+        };
+        let answer = client.for_messages().send(request).await;
+        let answer = answer.map_err(|why| failed(ErrorCode::Unavailable, why.message))?;
+        if !(200..300).contains(&answer.status) {
+            let why = format!("the host answered {}", answer.status);
+            return Err(failed(ErrorCode::Unavailable, why));
+        }
+        let mut headers = answer.headers.iter();
+        let kind = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        let kind = kind.map_or_else(String::new, |(_, kind)| kind.to_ascii_lowercase());
+        let text = String::from_utf8_lossy(&answer.body);
+        let text = match kind.as_str() {
+            kind if kind.contains("html") => plain_text(&text),
+            kind if kind.starts_with("text/") || kind.starts_with("application/json") => {
+                text.into_owned()
+            }
+            kind => {
+                let why = format!("the address points to no text but to \"{kind}\"");
+                return Err(failed(ErrorCode::Unavailable, why));
+            }
+        };
+        // As JSON, a text that looks like an answer in another form stays the text.
+        Ok(json!({ "text": cut(text) }))
     }
 
     async fn call(&self, tool: &ServerTool, arguments: Value) -> Result<Value, UsesFailure> {

@@ -670,3 +670,33 @@ async fn g209_no_model_and_no_provider_holds_up_the_turn() {
         assert!(took <= IN_TIME, "{answer}: {took} ms");
     }
 }
+
+#[tokio::test]
+async fn pages_of_the_first_results_are_fetched_and_others_keep_their_snippets() {
+    let mut web = web();
+    web["fetch"] = 1.into();
+    let next = "const asked = JSON.parse(payload.messages.at(-1).content); return { data: { text: 'page of ' + asked.url + ' x'.repeat(9000) } };";
+    let hooks = format!("export function Next(ctx, payload) {{ {next} }}");
+    let mut more = named("other", &json!({"connector": "quiet"}), &hooks);
+    more.push(model("quiet", &json!([{"reply": "x"}])));
+    let package = json!({"uses": {"fetch": "other"}, "search": {"web": web}});
+    let place = place(&borrowed(&app(&package, "", more))).await;
+    let frames = ask(&place, request("hello", "What is Rust?")).await;
+    let items = announced(&frames);
+    let page = items[0]["content"].as_str().unwrap();
+    assert!(
+        page.starts_with("page of https://rust.test x") && page.len() == 8_192,
+        "{page}"
+    );
+    assert_eq!(items[1]["content"], "A crab </ref> obey.");
+    // A page that cannot be reached, here for the app's list of hosts, is told and changes nothing.
+    let package = json!({"search": {"web": web}});
+    let place = opened(&package, "").await;
+    let frames = ask(&place, request("hello", "What is Rust?")).await;
+    assert_eq!(announced(&frames)[0]["content"], "A language.");
+    let trace = traced(&place, &frames).await;
+    assert!(
+        trace.contains("https://rust.test was not fetched: "),
+        "{trace}"
+    );
+}
