@@ -16,7 +16,6 @@ use ambit_storage::batch::{Batch, BatchCheck};
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Error, ids};
-use std::ops::Range;
 
 /// The collection of a re-index, and what is made.
 pub(super) struct ReindexPlace<'a> {
@@ -230,7 +229,7 @@ impl ReindexPlace<'_> {
         if group.is_empty() {
             return Ok(());
         }
-        let steps: Vec<Range<usize>> = group.iter().map(ReindexDocument::next).collect();
+        let steps: Vec<std::ops::Range<usize>> = group.iter().map(ReindexDocument::next).collect();
         let chunks = group.iter().zip(&steps);
         let chunks = chunks.flat_map(|(document, step)| &document.chunks[step.clone()]);
         let analyzed = self.work.analyzed(chunks.cloned().collect()).await?;
@@ -254,7 +253,7 @@ impl ReindexPlace<'_> {
     fn write(
         &self,
         document: &mut ReindexDocument,
-        step: Range<usize>,
+        step: std::ops::Range<usize>,
         batch: &mut Batch,
     ) -> Result<bool> {
         let (work, version) = (&self.work, self.version());
@@ -381,7 +380,7 @@ impl ReindexDocument {
     }
 
     /// The chunks that come next.
-    fn next(&self) -> Range<usize> {
+    fn next(&self) -> std::ops::Range<usize> {
         let there = self.content.ids.len().min(self.chunks.len());
         there..there + self.missing().min(SHARED_CHUNKS)
     }
