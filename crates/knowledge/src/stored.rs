@@ -72,6 +72,11 @@ impl Sums {
         }))
     }
 
+    pub fn add(&mut self, name: &str, count: u64) {
+        let sum = self.sums.entry(name.to_owned()).or_default();
+        *sum = sum.saturating_add_unsigned(count);
+    }
+
     pub fn get(&self, name: &str) -> u64 {
         let sum = self.sums.get(name).copied().unwrap_or_default();
         u64::try_from(sum).unwrap_or_default()

@@ -9,7 +9,7 @@ use crate::error::{KnowledgeError, Result};
 use crate::job::JobKind;
 use crate::names::{self, CollectionPlace};
 use crate::reach::KnowledgeReach;
-use crate::records::{CollectionRecord, RemovalRecord, WorkRecord};
+use crate::records::{CollectionRecord, RESTRICTED, RemovalRecord, WorkRecord};
 use crate::stored::{self, StoredRecord, Sums, add_to_sums, checked, count_one, delete, put};
 use ambit_storage::address::Space;
 use ambit_storage::batch::BatchCheck;
@@ -97,11 +97,24 @@ impl KnowledgeBase {
     /// A collection that the caller may use.
     pub async fn collection(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<Collection> {
         let found = self.find_collection(reach, id, AccessKind::Read).await?;
-        self.shown(&found.value).await
+        self.shown(reach, &found.value).await
     }
 
-    async fn shown(&self, record: &CollectionRecord) -> Result<Collection> {
-        let sums = Sums::read(self.driver(), record.place.sums()).await?;
+    /// A collection as the caller sees it: where some may not read all of its documents, what the caller may read is counted.
+    async fn shown(
+        &self,
+        reach: &dyn KnowledgeReach,
+        record: &CollectionRecord,
+    ) -> Result<Collection> {
+        let mut sums = Sums::read(self.driver(), record.place.sums()).await?;
+        if sums.get(RESTRICTED) > 0 {
+            sums = Sums::default();
+            for record in self.document_records(&record.place).await? {
+                if reach.may_read(&record.document) {
+                    record.add_to(&mut sums);
+                }
+            }
+        }
         let reindex = self.reindex_progress(record).await?;
         Ok(Collection {
             reindex,
@@ -119,7 +132,7 @@ impl KnowledgeBase {
         for tenant in [Some(reach.tenant()), None] {
             for record in self.collection_records(tenant).await? {
                 if record.is_usable(reach) {
-                    found.push(self.shown(&record).await?);
+                    found.push(self.shown(reach, &record).await?);
                 }
             }
         }
@@ -162,7 +175,7 @@ impl KnowledgeBase {
             self.driver().commit(batch).await?;
             Ok(found.value)
         });
-        self.shown(&changed?).await
+        self.shown(reach, &changed?).await
     }
 
     /// Removes a collection: from now on it is not found. The job erases what it had; it is not shown to others.

@@ -9,7 +9,8 @@ use crate::job::{Job, JobKind};
 use crate::names::{self, DocumentKey};
 use crate::reach::KnowledgeReach;
 use crate::records::{
-    CollectionRecord, DocumentRecord, FileStamp, PendingContent, QueueRecord, WorkRecord,
+    CollectionRecord, DocumentRecord, FileStamp, PendingContent, QueueRecord, RESTRICTED,
+    WorkRecord,
 };
 use crate::stored::{StoredRecord, Sums, add_to_sums, checked, count_one, put};
 use ambit_storage::batch::{Batch, BatchCheck};
@@ -142,7 +143,12 @@ impl KnowledgeBase {
                 _ => {
                     let place = &found.collection.value.place;
                     let checks = [found.collection.check(), found.document.check()];
-                    let writes = [found.document.put()?, count_one(place.changes())];
+                    let restricted = i64::from(found.document.value.document.access.is_some());
+                    let writes = [
+                        found.document.put()?,
+                        count_one(place.changes()),
+                        add_to_sums(place.sums(), &[(RESTRICTED, restricted)])?,
+                    ];
                     let batch = checked(checks, writes);
                     self.driver().commit(batch).await?;
                     None
@@ -204,6 +210,7 @@ impl KnowledgeBase {
             ..self.new_job(&job_id, JobKind::Document, &place.id)
         };
         let more = i64::try_from(reserved).unwrap_or(i64::MAX);
+        let restricted = i64::from(record.document.access.is_some());
         record.pending = Some(pending);
         let checks = [
             free.collection.check(),
@@ -216,7 +223,7 @@ impl KnowledgeBase {
             put(place.job(&job_id), &job)?,
             put(place.work(), &WorkRecord::of(place))?,
             add_to_sums(tenant, &[("jobs", 1), ("bytes", more)])?,
-            add_to_sums(place.sums(), &[("bytes", more)])?,
+            add_to_sums(place.sums(), &[("bytes", more), (RESTRICTED, restricted)])?,
         ];
         Ok(checked(checks, writes))
     }

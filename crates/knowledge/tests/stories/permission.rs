@@ -42,6 +42,7 @@ pub async fn g202_what_is_not_visible_changes_nothing(world: World) {
     let query = KnowledgeQuery::new("heron river canary", &["c"]);
     let before = world.ask(&bob, &query).await;
     assert_eq!(before.items.len(), 4);
+    let counted_before = world.base.collection(&bob, "c").await.unwrap();
     for at in 0..6 {
         let text = "canary heron heron river and many other words that make it long";
         let access = DocumentAccess {
@@ -62,6 +63,10 @@ pub async fn g202_what_is_not_visible_changes_nothing(world: World) {
         .await
         .unwrap();
     assert_eq!(listed.len(), 4);
+    let counted = world.base.collection(&bob, "c").await.unwrap();
+    assert_eq!(counted, counted_before);
+    let counted = world.base.collection(&Person::named("carl"), "c").await;
+    assert_eq!(counted.unwrap().documents, 10);
     let refused = world.base.document(&bob, "secret1").await.unwrap_err();
     assert_eq!(refused.to_string(), "document \"secret1\" not found");
 }
