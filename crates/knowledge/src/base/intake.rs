@@ -180,6 +180,7 @@ impl KnowledgeBase {
         record.document.job_id = Some(upload.pending.job_id.clone());
         let mut batch = self.queued(&free, record, upload)?;
         batch.checks.push(found.document.check());
+        batch.checks.extend(before.checks);
         batch.writes.extend(before.writes);
         batch.writes.extend(source);
         let failed = i64::from(found.document.value.document.status == DocumentStatus::Failed);

@@ -115,14 +115,13 @@ impl KnowledgeBase {
         let Some(pending) = &record.pending else {
             return Ok(batch);
         };
-        let staged = place.staged(&pending.job_id);
-        let staged = stored::get::<ErasureRecord>(self.driver(), staged).await?;
-        let mut erasure = ErasureRecord::default();
-        if let Some(staged) = &staged {
-            batch.checks.push(staged.check());
-            batch.writes.push(delete(staged.key.clone()));
-            erasure = staged.value.clone();
-        }
+        let key = place.staged(&pending.job_id);
+        let staged = stored::get::<ErasureRecord>(self.driver(), key.clone()).await?;
+        // Whoever reads it may put more aside meanwhile, or begin to.
+        let version = staged.as_ref().map(|staged| staged.version);
+        batch.checks.push(BatchCheck::version(key.clone(), version));
+        batch.writes.push(delete(key));
+        let mut erasure = staged.map(|staged| staged.value).unwrap_or_default();
         erasure.sources.push(pending.source());
         let less = -i64::try_from(pending.bytes).unwrap_or(i64::MAX);
         let tenant = names::tenant_sums(place.tenant.as_deref());
