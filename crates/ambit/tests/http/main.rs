@@ -12,6 +12,7 @@ mod document;
 mod fuzz;
 mod hidden;
 mod input;
+mod knowledge;
 mod limits;
 mod models;
 mod operation;

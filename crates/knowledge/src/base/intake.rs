@@ -35,7 +35,49 @@ struct FreePlace {
     tenant_sums: Sums,
 }
 
+/// What is to be added to the sums of a collection and its tenant.
+struct NewSums {
+    documents: u64,
+    jobs: u64,
+    bytes: u64,
+}
+
+impl NewSums {
+    /// So many new documents, with so many bytes together.
+    fn of(documents: u64, bytes: u64) -> Self {
+        Self {
+            documents,
+            jobs: documents,
+            bytes,
+        }
+    }
+}
+
 impl KnowledgeBase {
+    /// Refuses what could not be added: so many documents, with so many bytes together. So nothing of it needs to be read.
+    pub async fn check_room(
+        &self,
+        reach: &dyn KnowledgeReach,
+        collection: &str,
+        documents: u64,
+        bytes: u64,
+    ) -> Result<()> {
+        let by = Contributor {
+            reach,
+            access: AccessKind::Change,
+            stamp: None,
+        };
+        let wanted = NewSums::of(documents, bytes);
+        self.free_place(&by, collection, &wanted).await?;
+        Ok(())
+    }
+
+    /// Refuses changes of a document that the caller may not change.
+    pub async fn check_change(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<()> {
+        self.find_document(reach, id, AccessKind::Change).await?;
+        Ok(())
+    }
+
     /// Adds a document. It is found once its job is done.
     pub async fn add_document(
         &self,
@@ -77,7 +119,8 @@ impl KnowledgeBase {
         let record = with_access(record, new.access);
         let _turn = self.shared.intake.lock().await;
         let stored: Result<()> = retried!(async {
-            let free = self.free_place(by, collection, &upload.pending, 1).await?;
+            let wanted = NewSums::of(1, upload.pending.bytes);
+            let free = self.free_place(by, collection, &wanted).await?;
             let tenant = free.collection.value.place.tenant.as_deref();
             if self.document_of(tenant, &id).await?.is_some() {
                 let reason = format!("document \"{id}\" is there already, replace it by PUT");
@@ -170,7 +213,11 @@ impl KnowledgeBase {
         upload: &Upload,
     ) -> Result<()> {
         let collection = &found.collection.value.place.id;
-        let free = self.free_place(by, collection, &upload.pending, 0).await?;
+        let wanted = NewSums {
+            documents: 0,
+            ..NewSums::of(1, upload.pending.bytes)
+        };
+        let free = self.free_place(by, collection, &wanted).await?;
         let place = &free.collection.value.place;
         let source = self.store_source(&free.collection, upload).await?;
         let mut record = found.document.value.clone();
@@ -234,8 +281,7 @@ impl KnowledgeBase {
         &self,
         by: &Contributor<'_>,
         collection: &str,
-        pending: &PendingContent,
-        documents: u64,
+        more: &NewSums,
     ) -> Result<FreePlace> {
         let collection = self
             .find_collection(by.reach, collection, by.access)
@@ -251,12 +297,12 @@ impl KnowledgeBase {
             (
                 "documents",
                 &sums,
-                documents,
+                more.documents,
                 limits.documents,
                 of_it.as_str(),
             ),
-            ("jobs", &tenant_sums, 1, limits.jobs, whole),
-            ("bytes", &tenant_sums, pending.bytes, limits.bytes, whole),
+            ("jobs", &tenant_sums, more.jobs, limits.jobs, whole),
+            ("bytes", &tenant_sums, more.bytes, limits.bytes, whole),
         ];
         for (setting, sums, more, limit, whose) in wanted {
             // The app's files are no tenant's.

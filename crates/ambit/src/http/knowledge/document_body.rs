@@ -131,11 +131,7 @@ impl SentDocuments {
 
     fn of_fields(fields: DocumentFields) -> Result<Self> {
         if fields.file_id.is_some() {
-            let mut error =
-                Error::invalid("file_id", "file_id is not supported; send the file itself");
-            error.code = ErrorCode::Unsupported;
-            error.status = Some(422);
-            return Err(error);
+            return Err(no_file_id());
         }
         let name = fields.name.map(|name| name.0);
         let content = match (fields.text, fields.url) {
@@ -175,6 +171,16 @@ impl SentDocuments {
         })
     }
 
+    /// The size of all contents.
+    pub fn bytes(&self) -> u64 {
+        let sizes = self.contents.iter().map(|content| match content {
+            NewContent::File { bytes, .. } => bytes.len() as u64,
+            NewContent::Url(_) => 0,
+        });
+        sizes.sum()
+    }
+
+    /// The files of a form may have so many bytes together: they are in memory until the last one is there.
     async fn of_form(mut form: Multipart, largest: u64) -> Result<Self> {
         let mut sent = Self::default();
         while let Some(field) = form.next_field().await.map_err(|error| broken(&error))? {
@@ -190,10 +196,14 @@ impl SentDocuments {
                 let message = format!("at most {FILES} files can be sent at once");
                 return Err(Error::new(ErrorCode::LimitExceeded, message));
             }
-            self.contents.push(file(field, largest).await?);
+            let left = largest - self.bytes();
+            let file = file(field, left).await;
+            self.contents
+                .push(file?.ok_or_else(|| files_too_large(largest))?);
             return Ok(());
         }
         let bytes = limited(field, FIELD as u64).await?;
+        let bytes = bytes.ok_or_else(|| too_large(FIELD))?;
         let text = String::from_utf8(bytes)
             .map_err(|_| Error::invalid(name.clone(), format!("{name} must be UTF-8")))?;
         match name.as_str() {
@@ -201,6 +211,7 @@ impl SentDocuments {
             "name" => self.name = Some(text),
             "metadata" => self.metadata = Some(json(&name, &text)?),
             "access" => self.access = Some(json(&name, &text)?),
+            "file_id" => return Err(no_file_id()),
             known if IGNORED_FIELDS.contains(&known) => self.ignored.push(name),
             _ => {
                 let known = "file, doc_id, metadata and access";
@@ -212,20 +223,35 @@ impl SentDocuments {
     }
 }
 
-impl FromRequest<SharedState> for SentDocuments {
+/// A body that is read once it is known that there is room for it.
+pub struct UnreadDocuments {
+    request: Request,
+    server: SharedState,
+}
+
+impl FromRequest<SharedState> for UnreadDocuments {
     type Rejection = HttpError;
 
     async fn from_request(request: Request, server: &SharedState) -> Result<Self, HttpError> {
+        let server = server.clone();
+        Ok(Self { request, server })
+    }
+}
+
+impl UnreadDocuments {
+    /// What was sent.
+    pub async fn read(self) -> Result<SentDocuments, HttpError> {
+        let Self { request, server } = self;
         let kind = request.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !kind.starts_with("multipart/form-data") {
-            let body = JsonBody::<DocumentFields>::from_request(request, server).await?;
-            return Ok(Self::of_fields(body.value)?);
+            let body = JsonBody::<DocumentFields>::from_request(request, &server).await?;
+            return Ok(SentDocuments::of_fields(body.value)?);
         }
         let largest = server.runtime.knowledge()?.settings().limits.file;
-        let form = Multipart::from_request(request, server).await;
+        let form = Multipart::from_request(request, &server).await;
         let form = form.map_err(|refused| Error::invalid("body", refused.body_text()))?;
-        let reading = Self::of_form(form, largest);
+        let reading = SentDocuments::of_form(form, largest);
         let read = timeout(server.settings.body_time, reading).await;
         let late = || {
             let mut error = Error::new(ErrorCode::Timeout, "the body took too long to arrive");
@@ -236,27 +262,41 @@ impl FromRequest<SharedState> for SentDocuments {
     }
 }
 
-async fn file(field: Field<'_>, largest: u64) -> Result<NewContent> {
+fn no_file_id() -> Error {
+    let mut error = Error::invalid("file_id", "file_id is not supported; send the file itself");
+    error.code = ErrorCode::Unsupported;
+    error.status = Some(422);
+    error
+}
+
+fn files_too_large(limit: u64) -> Error {
+    let mut error = too_large(usize::try_from(limit).unwrap_or(usize::MAX));
+    error.message = format!("the files of a form have more than {limit} bytes together");
+    error
+}
+
+/// A file, if it has at most so many bytes.
+async fn file(field: Field<'_>, largest: u64) -> Result<Option<NewContent>> {
     let name = field.file_name().unwrap_or("file").to_owned();
     let media_type = field.content_type().map(str::to_owned);
     let bytes = limited(field, largest).await?;
-    Ok(NewContent::File {
+    Ok(bytes.map(|bytes| NewContent::File {
         name,
         media_type,
         bytes,
-    })
+    }))
 }
 
-/// The bytes of a field, as far as they are allowed.
-async fn limited(mut field: Field<'_>, largest: u64) -> Result<Vec<u8>> {
+/// The bytes of a field, if they are at most so many.
+async fn limited(mut field: Field<'_>, largest: u64) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
         if (bytes.len() + piece.len()) as u64 > largest {
-            return Err(too_large(usize::try_from(largest).unwrap_or(usize::MAX)));
+            return Ok(None);
         }
         bytes.extend_from_slice(&piece);
     }
-    Ok(bytes)
+    Ok(Some(bytes))
 }
 
 fn broken(error: &MultipartError) -> Error {

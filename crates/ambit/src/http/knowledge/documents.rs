@@ -3,7 +3,7 @@
 use super::super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text};
 use super::super::paging::{PageParameters, PageResponse};
 use super::super::{ErrorBody, HttpError, SharedState};
-use super::document_body::{DocumentFields, SentDocuments};
+use super::document_body::{DocumentFields, SentDocuments, UnreadDocuments};
 use super::{KnowledgeCaller, window};
 use ambit_knowledge::{AcceptedDocument, Document, DocumentFilter, DocumentStatus};
 use ambit_runtime::Error;
@@ -111,6 +111,23 @@ impl KnowledgeCaller {
         Ok(Json(paging.listing(window(all, paging.window()))))
     }
 
+    /// What was sent for a collection, if there is room for it: that is looked at before, and again when all of it is there, so
+    /// that a refusal leaves nothing behind.
+    async fn read_documents(
+        &self,
+        collection: &str,
+        body: UnreadDocuments,
+    ) -> Result<SentDocuments, HttpError> {
+        let reach = &*self.reach;
+        let room = self.base.check_room(reach, collection, 1, 0).await;
+        room.map_err(Error::from)?;
+        let sent = body.read().await?;
+        let count = sent.contents.len() as u64;
+        let room = self.base.check_room(reach, collection, count, sent.bytes());
+        room.await.map_err(Error::from)?;
+        Ok(sent)
+    }
+
     /// Adds one document, as Yao's clients do it, and waits until it is found.
     async fn add_one(
         &self,
@@ -191,8 +208,9 @@ async fn add_documents(
     caller: KnowledgeCaller,
     PathId(collection): PathId,
     _: NoQuery,
-    mut sent: SentDocuments,
+    body: UnreadDocuments,
 ) -> Result<(StatusCode, Json<AcceptedDocuments>), HttpError> {
+    let mut sent = caller.read_documents(&collection.0, body).await?;
     let ignored = std::mem::take(&mut sent.ignored);
     let mut documents = Vec::new();
     for new in sent.new_documents()? {
@@ -216,8 +234,9 @@ macro_rules! one_document {
             caller: KnowledgeCaller,
             PathId(collection): PathId,
             _: NoQuery,
-            sent: SentDocuments,
+            body: UnreadDocuments,
         ) -> Result<(StatusCode, Json<Value>), HttpError> {
+            let sent = caller.read_documents(&collection.0, body).await?;
             caller.$how(&collection.0, sent).await
         }
     )+};
@@ -257,8 +276,11 @@ async fn change_document(
     caller: KnowledgeCaller,
     PathId(id): PathId,
     _: NoQuery,
-    mut sent: SentDocuments,
+    body: UnreadDocuments,
 ) -> Result<(StatusCode, Json<AcceptedDocuments>), HttpError> {
+    let allowed = caller.base.check_change(&*caller.reach, &id.0).await;
+    allowed.map_err(Error::from)?;
+    let mut sent = body.read().await?;
     let ignored = std::mem::take(&mut sent.ignored);
     let update = sent.update()?;
     let changed = caller
