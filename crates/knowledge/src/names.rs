@@ -3,6 +3,7 @@
 
 use crate::opinion::Voter;
 use ambit_storage::address::{Space, ValueKey, digest};
+use ambit_storage::batch::BatchCheck;
 use serde::{Deserialize, Serialize};
 
 /// Where one collection keeps everything. A collection that is made anew under an old id has another key.
@@ -84,6 +85,16 @@ impl CollectionPlace {
 
     pub fn index(&self, version: u32) -> Space {
         Space::collection_index(self.tenant.as_deref(), &self.key, version)
+    }
+
+    /// That the collection was removed.
+    pub fn removed(&self) -> ValueKey {
+        self.space().key("removed")
+    }
+
+    /// Holds until the collection is removed: then its sums are taken off as a whole.
+    pub fn not_removed(&self) -> BatchCheck {
+        BatchCheck::version(self.removed(), None)
     }
 
     /// That there is something to be done.

@@ -219,6 +219,7 @@ impl KnowledgeBase {
                 delete(place.sums()),
                 count_one(place.changes()),
                 put(place.work(), &work)?,
+                put(place.removed(), &true)?,
                 put(place.job(job_id), &job)?,
                 add_to_sums(names::tenant_sums(place.tenant.as_deref()), &gone)?,
             ],

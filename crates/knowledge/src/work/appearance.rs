@@ -50,7 +50,7 @@ impl WorkPlace<'_> {
         }
         let job_id = &prepared.pending.job_id;
         let tenant = names::tenant_sums(place.tenant.as_deref());
-        batch.checks.push(document.check());
+        batch.checks.extend([document.check(), place.not_removed()]);
         batch.writes.extend([
             document.put()?,
             put(place.content(version, &prepared.key), &content)?,

@@ -257,7 +257,7 @@ impl WorkPlace<'_> {
         let less = -i64::try_from(pending.bytes).unwrap_or(i64::MAX);
         let tenant = names::tenant_sums(place.tenant.as_deref());
         let batch = checked(
-            [document.check(), self.lease.check()],
+            [document.check(), self.lease.check(), place.not_removed()],
             [
                 document.put()?,
                 put(place.job(&job.job_id), &job)?,
