@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::job::{Job, JobKind, JobStatus};
 use crate::names::{self, CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
-use crate::records::{DocumentRecord, ErasureRecord, RemovedDocument, WorkRecord};
+use crate::records::{DocumentRecord, ErasureRecord, RemovedDocument, VectorTask, WorkRecord};
 use crate::stored::{self, StoredRecord, add_to_sums, count_one, delete, put};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::ids;
@@ -145,12 +145,25 @@ impl KnowledgeBase {
         let mut batch = self
             .superseded(place, &found.key, &found.document.value)
             .await?;
-        batch.checks.extend([found.document.check(), job.check()]);
+        batch
+            .checks
+            .extend([found.document.check(), job.check(), place.not_removed()]);
+        let task = place.vector_task(&found.key);
+        let task = stored::get::<VectorTask>(self.driver(), task).await?;
+        let (own, other) = match task {
+            Some(task) if task.value.job_id == job.value.job_id => (Some(task), None),
+            other => (None, other),
+        };
+        if let Some(own) = own {
+            batch.checks.push(own.check());
+            batch.writes.push(delete(own.key));
+        }
         let record = &mut found.document.value;
         record.pending = None;
-        (record.document.status, record.document.error) = match record.text {
-            Some(_) => (DocumentStatus::Ready, None),
-            None => (DocumentStatus::Failed, Some("cancelled".to_owned())),
+        (record.document.status, record.document.error) = match (&record.text, other) {
+            (Some(_), Some(_)) => (DocumentStatus::Embedding, None),
+            (Some(_), None) => (DocumentStatus::Ready, None),
+            (None, _) => (DocumentStatus::Failed, Some("cancelled".to_owned())),
         };
         job.value.status = JobStatus::Cancelled;
         job.value.updated_at = self.now();

@@ -295,7 +295,8 @@ impl WorkPlace<'_> {
         batch.checks.extend(checks);
         batch.writes.push(found.document.put()?);
         let job = place.job(&found.task.value.job_id);
-        if let Some(mut job) = stored::get::<Job>(self.base.driver(), job).await? {
+        let job = stored::get::<Job>(self.base.driver(), job).await?;
+        if let Some(mut job) = job.filter(|job| !job.value.status.is_final()) {
             let document = &found.document.value.document;
             job.value.step = Some("embedding".to_owned());
             (job.value.done, job.value.total) = (document.done, document.total);

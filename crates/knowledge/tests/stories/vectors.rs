@@ -3,8 +3,8 @@
 use crate::world::{World, file, settings};
 use ambit_knowledge::{
     DocumentStatus, DocumentUpdate, Embedder, EmbeddingFailure, EmbeddingRequest,
-    EmbeddingSettings, Embeddings, KnowledgeBase, KnowledgeQuery, KnowledgeSettings, NewCollection,
-    NewDocument,
+    EmbeddingSettings, Embeddings, JobStatus, KnowledgeBase, KnowledgeQuery, KnowledgeSettings,
+    NewCollection, NewDocument,
 };
 use ambit_storage::conformance::DriverFixture;
 use async_trait::async_trait;
@@ -166,4 +166,24 @@ pub async fn a_refused_text_is_a_warning_and_another_dimension_a_failure(world: 
         (document.status, document.error.as_deref()),
         (DocumentStatus::Failed, Some(reason))
     );
+}
+
+pub async fn a_job_that_is_called_off_asks_for_no_vectors(world: World) {
+    let (base, embedder) = with_embedder(&world).await;
+    *embedder.is_down.lock().unwrap() = true;
+    add(&world, &base, "d", "The heron stands.").await;
+    let job = base
+        .document(&world.ann, "d")
+        .await
+        .unwrap()
+        .job_id
+        .unwrap();
+    let cancelled = base.cancel_job(&world.ann, &job).await.unwrap();
+    assert_eq!(cancelled.status, JobStatus::Cancelled);
+    *embedder.is_down.lock().unwrap() = false;
+    world.fresh.clock().advance(Duration::from_secs(61));
+    base.work().await.unwrap();
+    assert_eq!(*embedder.asked.lock().unwrap(), Vec::<String>::new());
+    let document = base.document(&world.ann, "d").await.unwrap();
+    assert_eq!(document.status, DocumentStatus::Ready);
 }
