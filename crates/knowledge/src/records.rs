@@ -190,6 +190,9 @@ pub(crate) struct ErasureRecord {
     /// Not to be erased before.
     #[serde(default)]
     pub not_before: Millis,
+    /// Of the text whose chunks these are, and of how they were cut, where they are put aside.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
     /// Uploads.
     #[serde(default)]
     pub sources: Vec<TextRecord>,

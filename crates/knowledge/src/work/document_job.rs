@@ -12,12 +12,15 @@ use crate::stored::{self, StoredRecord, add_to_sums, checked, delete, put};
 use ambit_extract::ExtractedDocument;
 use ambit_search::chunker::{BlockKind, Section, TextBlock, chunks};
 use ambit_storage::Error;
-use ambit_storage::address::hex;
+use ambit_storage::address::{digest, hex};
 use ambit_storage::batch::WriteOutcome;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 /// A job whose node died so often is given up.
 const ATTEMPTS: u32 = 3;
+/// Hex digits of the digest of what was read.
+const DIGEST: usize = 16;
 
 /// A document that has been read and is to be indexed.
 pub(super) struct PreparedDocument {
@@ -28,6 +31,8 @@ pub(super) struct PreparedDocument {
     pub job: Job,
     /// What was read of it, as it is stored.
     pub text: String,
+    /// Of the text, and of how it is cut: another attempt may read something else.
+    pub digest: String,
     pub chunks: Vec<ChunkRecord>,
 }
 
@@ -199,6 +204,9 @@ impl WorkPlace<'_> {
             |error| Error::internal(format!("the cutting of a document ended early: {error}"));
         let (chunks, text) = cutting.await.map_err(ended)?;
         let text = text.map_err(|error| Error::internal(error.to_string()))?;
+        let cut = format!("{:?} {}", settings, document.value.document.title);
+        let mut digest = digest(&[&text, &cut]);
+        digest.truncate(DIGEST);
         if let Some(reason) = self.too_many(chunks.len() as u64).await? {
             return Ok(Err(reason));
         }
@@ -209,6 +217,7 @@ impl WorkPlace<'_> {
             pending: begun.pending.clone(),
             job: begun.job.clone(),
             text,
+            digest,
             chunks,
         }))
     }

@@ -5,7 +5,7 @@ use super::document_job::PreparedDocument;
 use crate::error::Result;
 use crate::job::Job;
 use crate::records::{ChunkRecord, ContentRecord, ErasureRecord, SectionMetadata, TextRecord};
-use crate::stored::{self, checked, put};
+use crate::stored::{self, StoredRecord, checked, put};
 use ambit_search::index::{IndexChange, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
 use ambit_search::terms::TermCounts;
@@ -73,6 +73,9 @@ impl WorkPlace<'_> {
                 batch
                     .writes
                     .push(put(self.place().text(&text.id, block), part)?);
+            }
+            if prepared.job.attempts > 1 {
+                batch.writes.extend(self.abandoned(prepared).await?);
             }
             self.add_appearance(prepared, content, text, &mut batch)
                 .await?;
@@ -188,19 +191,36 @@ impl WorkPlace<'_> {
         }
     }
 
+    /// What an earlier attempt has put aside is erased where it had read something else. The record of it is written anew, or goes,
+    /// by the same commit.
+    async fn abandoned(&self, prepared: &PreparedDocument) -> Result<Option<BatchWrite>> {
+        let (place, job_id) = (self.place(), &prepared.pending.job_id);
+        let staged = stored::get::<ErasureRecord>(self.base.driver(), place.staged(job_id)).await?;
+        let other = staged.filter(|staged| staged.value.digest != prepared.digest);
+        let Some(StoredRecord { value: other, .. }) = other else {
+            return Ok(None);
+        };
+        let key = place.erasure(&format!("{job_id}.{}", other.digest));
+        Ok(Some(put(key, &other)?))
+    }
+
     /// Stores what was read, in steps; from the first one on it is known what is to be erased if the job ends here.
     async fn stage_text(&self, prepared: &PreparedDocument) -> Result<TextRecord> {
         let place = self.place();
         let job_id = &prepared.pending.job_id;
-        let (text, blocks) = text_blocks(job_id, &prepared.text);
+        let id = format!("{job_id}.{}", prepared.digest);
+        let (text, blocks) = text_blocks(&id, &prepared.text);
+        let checks = || [prepared.document.check(), self.lease.check()];
+        let mut begun = checked(checks(), self.abandoned(prepared).await?);
         let key = place.staged(job_id);
         let found = stored::get::<ErasureRecord>(self.base.driver(), key.clone()).await?;
+        let found = found.filter(|_| begun.writes.is_empty());
         let staged = ErasureRecord {
             text: Some(text.clone()),
+            digest: prepared.digest.clone(),
             ..found.map(|found| found.value).unwrap_or_default()
         };
-        let checks = || [prepared.document.check(), self.lease.check()];
-        let begun = checked(checks(), [put(key, &staged)?]);
+        begun.writes.push(put(key, &staged)?);
         self.base.driver().commit(begun).await?;
         for (block, part) in (0..).zip(blocks) {
             let step = checked(checks(), [put(place.text(&text.id, block), part)?]);

@@ -1,13 +1,22 @@
 //! A store that fails at each write in turn, as a node that is killed there: what others find then, and after it was gone on with.
 
-use crate::world::{World, file, settings};
-use ambit_knowledge::{DocumentStatus, DocumentUpdate, KnowledgeBase, KnowledgeQuery, NewDocument};
+use crate::erasure::everything;
+use crate::world::{World, file, key_of, settings};
+use ambit_knowledge::{
+    DocumentStatus, DocumentUpdate, FetchedPage, KnowledgeBase, KnowledgeQuery, KnowledgeSettings,
+    NewContent, NewDocument, PageFetcher,
+};
 use ambit_storage::conformance::{DriverFixture, FaultKind, FlakyDriver};
-use std::sync::Arc;
+use async_trait::async_trait;
+use std::sync::{Arc, Mutex};
 
 /// Large enough to come in steps.
 fn text(bird: &str) -> String {
-    let sections = (0..300).map(|at| format!("# S{at}\n\n{bird} number{at}\n\n"));
+    sections(bird, 300)
+}
+
+fn sections(bird: &str, count: usize) -> String {
+    let sections = (0..count).map(|at| format!("# S{at}\n\n{bird} number{at}\n\n"));
     sections.collect()
 }
 
@@ -92,4 +101,56 @@ pub async fn g207_a_document_that_kills_its_reader_three_times_is_given_up(world
     let reason = "given up: whoever read it died 3 times";
     assert_eq!(document.error.as_deref(), Some(reason));
     assert_eq!(world.found("c", "stork").await.len(), 1);
+}
+
+/// A page that changes.
+#[derive(Default)]
+struct ChangingPage(Mutex<String>);
+
+#[async_trait]
+impl PageFetcher for ChangingPage {
+    async fn fetch(&self, _: &str) -> Result<FetchedPage, String> {
+        Ok(FetchedPage {
+            media_type: Some("text/markdown".to_owned()),
+            bytes: self.0.lock().unwrap().clone().into_bytes(),
+        })
+    }
+}
+
+pub async fn g204_what_was_put_aside_of_another_text_is_erased(world: World) {
+    world.collection("c").await;
+    let key = key_of(world.driver.as_ref(), "c").await;
+    let page = Arc::new(ChangingPage::default());
+    let with_page = |driver| {
+        KnowledgeBase::open(KnowledgeSettings {
+            fetcher: Some(page.clone()),
+            ..settings(driver)
+        })
+    };
+    let base = with_page(world.driver.clone());
+    // What is there then is put aside too, or comes with others.
+    for count in [280, 3] {
+        *page.0.lock().unwrap() = sections("heron", 600);
+        let new = NewDocument::of(NewContent::Url("https://birds.example/page.md".to_owned()));
+        let added = base.add_document(&world.ann, "c", new).await.unwrap();
+        let flaky = Arc::new(FlakyDriver::new(world.fresh.open().await));
+        flaky.fail_after(6, FaultKind::Write, u64::MAX);
+        assert!(with_page(flaky).work().await.is_err());
+        let staged = everything(world.driver.as_ref(), &key).await;
+        assert!(staged.iter().any(|value| value.contains("chunk/1/")));
+        *page.0.lock().unwrap() = sections("stork", count);
+        world
+            .fresh
+            .clock()
+            .advance(std::time::Duration::from_secs(10));
+        base.work().await.unwrap();
+        assert_eq!(birds(&world).await, (0, count.min(100)));
+        let left = everything(world.driver.as_ref(), &key).await;
+        assert_eq!(left.iter().find(|value| value.contains("heron")), None);
+        let chunks = left.iter().filter(|value| value.contains("chunk/1/"));
+        assert_eq!(chunks.count(), count);
+        let removed = base.remove_document(&world.ann, &added.document_id).await;
+        removed.unwrap();
+        base.work().await.unwrap();
+    }
 }

@@ -10,7 +10,7 @@ use ambit_storage::driver::{Driver, ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
 
 /// Names and texts of all that a tenant's collections keep, but for their jobs.
-async fn everything(driver: &dyn Driver, key: &str) -> Vec<String> {
+pub async fn everything(driver: &dyn Driver, key: &str) -> Vec<String> {
     let tenant = Some("t");
     let spaces = [
         Space::collections(tenant),
