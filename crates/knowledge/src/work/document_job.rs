@@ -27,6 +27,8 @@ pub(super) struct PreparedDocument {
     pub key: DocumentKey,
     /// As it will be.
     pub document: StoredRecord<DocumentRecord>,
+    /// What it says of itself.
+    pub own_metadata: Map<String, Value>,
     pub pending: PendingContent,
     pub job: Job,
     /// What was read of it, as it is stored.
@@ -149,6 +151,32 @@ impl WorkPlace<'_> {
         Ok(read.map(|file| (file, hash, size)))
     }
 
+    /// Takes over what was said of a document since it was read. False where this job is not wanted any more.
+    pub(super) async fn renew(&self, prepared: &mut PreparedDocument) -> Result<bool> {
+        let (driver, place) = (self.base.driver(), self.place());
+        if stored::get::<bool>(driver, place.removed())
+            .await?
+            .is_some()
+        {
+            return Ok(false);
+        }
+        let now = stored::get::<DocumentRecord>(driver, place.document(&prepared.key)).await?;
+        let is_wanted = |now: &StoredRecord<DocumentRecord>| {
+            let pending = now.value.pending.as_ref();
+            pending.is_some_and(|it| it.job_id == prepared.pending.job_id)
+        };
+        let Some(now) = now.filter(is_wanted) else {
+            return Ok(false);
+        };
+        prepared.document.version = now.version;
+        let record = &mut prepared.document.value;
+        (record.given, record.stamp) = (now.value.given, now.value.stamp);
+        record.document.access = now.value.document.access;
+        record.document.metadata.clone_from(&prepared.own_metadata);
+        record.document.metadata.extend(record.given.clone());
+        Ok(true)
+    }
+
     async fn fetch(&self, url: &str) -> std::result::Result<(Vec<u8>, Option<String>), String> {
         let Some(fetcher) = &self.base.settings().fetcher else {
             return Err(format!(
@@ -185,7 +213,8 @@ impl WorkPlace<'_> {
         shown.language.clone_from(&extracted.language);
         shown.pages = extracted.pages;
         shown.warnings.clone_from(&extracted.warnings);
-        shown.metadata.clone_from(&extracted.metadata);
+        let own_metadata = extracted.metadata.clone();
+        shown.metadata.clone_from(&own_metadata);
         shown.metadata.extend(document.value.given.clone());
         (shown.hash, shown.bytes) = (hash, bytes);
         document.value.reindexed = None;
@@ -214,6 +243,7 @@ impl WorkPlace<'_> {
         Ok(Ok(PreparedDocument {
             key: begun.key.clone(),
             document,
+            own_metadata,
             pending: begun.pending.clone(),
             job: begun.job.clone(),
             text,

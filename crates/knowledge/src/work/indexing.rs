@@ -16,6 +16,8 @@ use std::collections::HashMap;
 
 /// Bytes of text in one value.
 const BLOCK: usize = 1 << 20;
+/// A document whose owner changes what is said of it more often while it is indexed is read again.
+const RENEWALS: u32 = 16;
 
 /// Terms of chunks, and how long the chunks are.
 pub(super) struct AnalyzedChunks {
@@ -30,17 +32,27 @@ impl WorkPlace<'_> {
     }
 
     /// Indexes small documents by one commit; one after the other where one of them was changed meanwhile.
-    pub(super) async fn index_together(&self, group: Vec<PreparedDocument>) -> Result<()> {
+    pub(super) async fn index_together(&self, mut group: Vec<PreparedDocument>) -> Result<()> {
         let whole: Vec<&PreparedDocument> = group.iter().collect();
         match self.commit_together(&whole).await {
-            Err(error) if is_superseded(&error) && group.len() > 1 => {
-                for document in whole {
-                    forgiving(self.commit_together(&[document]).await)?;
-                }
-                Ok(())
-            }
-            done => forgiving(done),
+            Err(error) if is_superseded(&error) => {}
+            done => return done,
         }
+        for document in &mut group {
+            for _ in 0..RENEWALS {
+                if !self.renew(document).await? {
+                    break;
+                }
+                match self.commit_together(&[document]).await {
+                    Err(error) if is_superseded(&error) => {}
+                    done => {
+                        done?;
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     async fn commit_together(&self, group: &[&PreparedDocument]) -> Result<()> {
@@ -85,8 +97,17 @@ impl WorkPlace<'_> {
     }
 
     /// Puts a large document aside step by step, then shows it. What an earlier attempt has put aside is gone on with.
-    pub(super) async fn index_alone(&self, prepared: PreparedDocument) -> Result<()> {
-        forgiving(self.stage_and_show(&prepared).await)
+    pub(super) async fn index_alone(&self, mut prepared: PreparedDocument) -> Result<()> {
+        for _ in 0..RENEWALS {
+            match self.stage_and_show(&prepared).await {
+                Err(error) if is_superseded(&error) => {}
+                done => return done,
+            }
+            if !self.renew(&mut prepared).await? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     async fn stage_and_show(&self, prepared: &PreparedDocument) -> Result<()> {
@@ -320,12 +341,4 @@ fn is_superseded(error: &crate::error::KnowledgeError) -> bool {
         error,
         crate::error::KnowledgeError::Store(Error::Conflict { .. })
     )
-}
-
-/// What others have changed meanwhile is looked at again by the next round.
-fn forgiving(done: Result<()>) -> Result<()> {
-    match done {
-        Err(error) if is_superseded(&error) => Ok(()),
-        done => done,
-    }
 }

@@ -7,6 +7,7 @@ mod documents;
 mod erasure;
 mod files;
 mod limits;
+mod meanwhile;
 mod permission;
 mod person;
 mod reindex;
@@ -62,6 +63,8 @@ const STORIES: &[Story] = stories![
     files::g217_documents_equal_the_files_whatever_becomes_of_them,
     limits::g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in,
     limits::g212_sizes_and_sums_are_refused_by_name,
+    meanwhile::g212_a_collection_removed_while_it_is_read_gives_back_what_it_had,
+    meanwhile::what_is_said_of_a_document_meanwhile_holds_and_it_is_read_once,
     permission::access_that_is_narrowed_counts_at_once_on_every_node,
     permission::g202_a_collection_of_others_is_as_if_there_were_none,
     permission::g202_what_is_not_visible_changes_nothing,
