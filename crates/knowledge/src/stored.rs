@@ -1,5 +1,6 @@
 //! Values as they are stored, and the writes that change them.
 
+use crate::error::{KnowledgeError, Size};
 use ambit_storage::address::ValueKey;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::driver::{Driver, ValuePart};
@@ -42,6 +43,30 @@ pub(crate) async fn get<T: DeserializeOwned>(
         version: entry.version,
         key,
     }))
+}
+
+/// Bytes of JSON that the metadata of a document or a collection may have.
+pub(crate) const METADATA_BYTES: u64 = 64 << 10;
+
+/// Refuses what is larger as JSON.
+pub(crate) fn check_size<T: Serialize + ?Sized>(
+    what: &str,
+    value: &T,
+    largest: u64,
+) -> crate::error::Result<()> {
+    let of = |count| Size {
+        count,
+        unit: "bytes",
+    };
+    let count = Json::of(value)?.as_str().len() as u64;
+    if count <= largest {
+        return Ok(());
+    }
+    Err(KnowledgeError::TooLarge {
+        what: what.to_owned(),
+        actual: of(count),
+        limit: of(largest),
+    })
 }
 
 /// Sets a value.

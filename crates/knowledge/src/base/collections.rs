@@ -10,12 +10,16 @@ use crate::job::JobKind;
 use crate::names::{self, CollectionPlace};
 use crate::reach::KnowledgeReach;
 use crate::records::{CollectionRecord, RESTRICTED, RemovalRecord, WorkRecord};
-use crate::stored::{self, StoredRecord, Sums, add_to_sums, checked, count_one, delete, put};
+use crate::stored::{
+    self, METADATA_BYTES, StoredRecord, Sums, add_to_sums, check_size, checked, count_one, delete,
+    put,
+};
 use ambit_storage::address::Space;
 use ambit_storage::batch::BatchCheck;
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::ids;
 use ambit_storage::pattern::Pattern;
+use serde_json::{Map, Value};
 
 /// Which collections are listed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +38,7 @@ impl KnowledgeBase {
         new: NewCollection,
     ) -> Result<Collection> {
         check_collection_id(&new.id)?;
+        check_metadata(&new.metadata)?;
         let tenant = Some(reach.tenant());
         let place = CollectionPlace {
             tenant: tenant.map(str::to_owned),
@@ -166,6 +171,7 @@ impl KnowledgeBase {
         id: &str,
         update: &CollectionUpdate,
     ) -> Result<Collection> {
+        check_metadata(update.metadata.as_ref().unwrap_or(&Map::new()))?;
         let changed = retried!(async {
             let mut found = self.find_collection(reach, id, AccessKind::Change).await?;
             let record = &mut found.value;
@@ -252,6 +258,10 @@ impl CollectionFilter {
         self.keywords.as_ref().is_none_or(has)
             && self.status.is_none_or(|status| collection.status == status)
     }
+}
+
+fn check_metadata(metadata: &Map<String, Value>) -> Result<()> {
+    check_size("metadata of a collection", metadata, METADATA_BYTES)
 }
 
 /// Whether one of the texts has these words in it, whatever their case.

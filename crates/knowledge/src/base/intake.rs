@@ -12,10 +12,12 @@ use crate::records::{
     CollectionRecord, DocumentRecord, FileStamp, PendingContent, QueueRecord, RESTRICTED,
     WorkRecord,
 };
-use crate::stored::{StoredRecord, Sums, add_to_sums, checked, count_one, put};
+use crate::stored::{
+    METADATA_BYTES, StoredRecord, Sums, add_to_sums, check_size, checked, count_one, put,
+};
 use ambit_storage::batch::{Batch, BatchCheck};
 use ambit_storage::ids;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 /// The longest id of a document, in bytes.
 const LONGEST_ID: usize = 1024;
@@ -103,6 +105,7 @@ impl KnowledgeBase {
             .id
             .unwrap_or_else(|| ids::ordered(&self.settings().clock));
         check_document_id(&id)?;
+        check_metadata(&new.metadata)?;
         let upload = self.upload(new.content)?;
         let record = DocumentRecord {
             document: self.new_document(&id, collection, by.reach, &upload.pending),
@@ -170,6 +173,7 @@ impl KnowledgeBase {
         id: &str,
         update: DocumentUpdate,
     ) -> Result<AcceptedDocument> {
+        check_metadata(update.metadata.as_ref().unwrap_or(&Map::new()))?;
         let upload = update.content.clone().map(|content| self.upload(content));
         let upload = upload.transpose()?;
         let _turn = self.shared.intake.lock().await;
@@ -390,6 +394,10 @@ fn apply(update: &DocumentUpdate, record: &mut DocumentRecord) {
     if let Some(access) = &update.access {
         record.document.access.clone_from(access);
     }
+}
+
+fn check_metadata(metadata: &Map<String, Value>) -> Result<()> {
+    check_size("metadata of a document", metadata, METADATA_BYTES)
 }
 
 fn check_document_id(id: &str) -> Result<()> {

@@ -7,12 +7,16 @@ use crate::error::{KnowledgeError, Result};
 use crate::names::{CollectionPlace, votes_prefix};
 use crate::opinion::{ChunkOpinion, OpinionsRecord, VoteRecord, Voter};
 use crate::reach::KnowledgeReach;
-use crate::stored::{self, checked, count_one, delete, put};
+use crate::stored::{self, check_size, checked, count_one, delete, put};
 use ambit_storage::address::ValueKey;
 use ambit_storage::batch::{BatchCheck, BatchWrite};
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::ids;
 use ambit_storage::pattern::Pattern;
+use std::collections::HashSet;
+
+/// Bytes of JSON that a vote, or the dimensions of a score, may have.
+const OPINION_BYTES: u64 = 8 << 10;
 
 /// Opinions of a document's chunks on their way to a commit.
 struct OpinionChange {
@@ -59,6 +63,9 @@ impl KnowledgeBase {
         document: &str,
         scores: &[ScoreChange],
     ) -> Result<u64> {
+        for score in scores {
+            check_size("score_dimensions", &score.dimensions, OPINION_BYTES)?;
+        }
         let ids = scores.iter().map(|change| change.id.clone()).collect();
         self.change_opinions(
             reach,
@@ -100,6 +107,7 @@ impl KnowledgeBase {
         document: &str,
         vote: &ChunkVote,
     ) -> Result<ChunkVote> {
+        check_size("vote", vote, OPINION_BYTES)?;
         let Some(voter) = Voter::of(reach) else {
             let reason = "only a user can vote, and nobody is named".to_owned();
             return Err(KnowledgeError::Denied { reason });

@@ -8,7 +8,7 @@ use crate::job::{Job, JobStatus};
 use crate::names::{self, DocumentKey};
 use crate::records::{ChunkRecord, DocumentRecord, ErasureRecord, PendingContent, QueueRecord};
 use crate::sources::ForeignFile;
-use crate::stored::{self, StoredRecord, add_to_sums, checked, delete, put};
+use crate::stored::{self, StoredRecord, Sums, add_to_sums, checked, delete, put};
 use ambit_extract::ExtractedDocument;
 use ambit_search::chunker::{BlockKind, Section, TextBlock, chunks};
 use ambit_storage::Error;
@@ -236,7 +236,8 @@ impl WorkPlace<'_> {
         let cut = format!("{:?} {}", settings, document.value.document.title);
         let mut digest = digest(&[&text, &cut]);
         digest.truncate(DIGEST);
-        if let Some(reason) = self.too_many(chunks.len() as u64).await? {
+        let no_room = self.no_room(begun, chunks.len() as u64, text.len() as u64);
+        if let Some(reason) = no_room.await? {
             return Ok(Err(reason));
         }
         document.value.document.chunks = chunks.len() as u64;
@@ -252,7 +253,14 @@ impl WorkPlace<'_> {
         }))
     }
 
-    async fn too_many(&self, chunks: u64) -> Result<Option<String>> {
+    /// Why there is no room for so many chunks and bytes of text in the place of what a document has.
+    async fn no_room(
+        &self,
+        begun: &BegunDocument,
+        chunks: u64,
+        text: u64,
+    ) -> Result<Option<String>> {
+        let driver = self.base.driver();
         let limits = &self.base.settings().limits;
         let most = limits.document_chunks;
         if chunks > most {
@@ -260,12 +268,26 @@ impl WorkPlace<'_> {
                 "it has {chunks} chunks, at most {most} are accepted"
             )));
         }
-        let sums = stored::Sums::read(self.base.driver(), self.place().sums()).await?;
+        let record = &begun.document.value;
+        let sums = Sums::read(driver, self.place().sums()).await?;
+        let others = sums.get("chunks").saturating_sub(record.document.chunks);
         let most = limits.chunks;
-        let is_full = sums.get("chunks") + chunks > most;
+        if others + chunks > most {
+            return Ok(Some(format!(
+                "the collection has room for {most} chunks (ambit.search.limits.chunks)"
+            )));
+        }
+        // The app's files are no tenant's.
+        let Some(tenant) = self.place().tenant.as_deref() else {
+            return Ok(None);
+        };
+        let sums = Sums::read(driver, names::tenant_sums(Some(tenant))).await?;
+        let own = record.counted + begun.pending.bytes;
+        let others = sums.get("bytes").saturating_sub(own);
+        let most = limits.bytes;
         let reason =
-            || format!("the collection has room for {most} chunks (ambit.search.limits.chunks)");
-        Ok(is_full.then(reason))
+            || format!("the tenant has room for {most} bytes of text (ambit.search.limits.bytes)");
+        Ok((others + text > most).then(reason))
     }
 
     /// Writes down that a document cannot be read. What it was before stays.

@@ -1,11 +1,13 @@
 //! What there is no room for is refused before anything is stored.
 
+use crate::erasure::vote;
 use crate::world::{World, file, settings};
 use ambit_knowledge::{
-    DocumentFilter, KnowledgeBase, KnowledgeError, KnowledgeLimits, KnowledgeQuery,
-    KnowledgeSettings, NewCollection, NewDocument,
+    ChunkVote, DocumentFilter, DocumentUpdate, KnowledgeBase, KnowledgeError, KnowledgeLimits,
+    KnowledgeQuery, KnowledgeSettings, NewCollection, NewDocument,
 };
 use futures::future::join_all;
+use serde_json::json;
 
 fn limited(world: &World, limits: KnowledgeLimits) -> KnowledgeBase {
     KnowledgeBase::open(KnowledgeSettings {
@@ -99,4 +101,45 @@ pub async fn g212_sizes_and_sums_are_refused_by_name(world: World) {
             ..
         }
     ));
+}
+
+pub async fn g212_text_for_which_there_is_no_room_fails_its_document(world: World) {
+    let limits = KnowledgeLimits {
+        bytes: 1_000,
+        ..KnowledgeLimits::default()
+    };
+    let base = limited(&world, limits);
+    world.collection("c").await;
+    // What is read of it is longer than the file.
+    let sections: String = (0..30)
+        .map(|at| format!("# S{at}\n\nA heron.\n\n"))
+        .collect();
+    let new = NewDocument::of(file("d.md", sections.as_bytes()));
+    let added = base.add_document(&world.ann, "c", new).await.unwrap();
+    base.work().await.unwrap();
+    let document = world.document(&added.document_id).await;
+    let reason = "the tenant has room for 1000 bytes of text (ambit.search.limits.bytes)";
+    assert_eq!(document.error.as_deref(), Some(reason));
+    let collection = base.collection(&world.ann, "c").await.unwrap();
+    assert_eq!((collection.failed, collection.bytes), (1, 0));
+}
+
+pub async fn g212_what_is_said_of_documents_and_chunks_is_bounded(world: World) {
+    world.collection("c").await;
+    world.add("c", "d", "A heron.").await;
+    let metadata = json!({"note": "x".repeat(64 << 10)});
+    let update = DocumentUpdate {
+        metadata: metadata.as_object().cloned(),
+        ..DocumentUpdate::default()
+    };
+    let refused = world.base.update_document(&world.ann, "d", update).await;
+    let expected = "metadata of a document has 65547 bytes, at most 65536 bytes are accepted";
+    assert_eq!(refused.unwrap_err().to_string(), expected);
+    let chunks = world.base.document_chunks(&world.ann, "d", 0..1).await;
+    let vote = ChunkVote {
+        context: Some(json!("x".repeat(8 << 10))),
+        ..vote(&chunks.unwrap()[0].id)
+    };
+    let refused = world.base.vote(&world.ann, "d", &vote).await.unwrap_err();
+    assert!(matches!(refused, KnowledgeError::TooLarge { .. }));
 }

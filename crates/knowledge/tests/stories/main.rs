@@ -63,6 +63,8 @@ const STORIES: &[Story] = stories![
     files::g217_documents_equal_the_files_whatever_becomes_of_them,
     limits::g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in,
     limits::g212_sizes_and_sums_are_refused_by_name,
+    limits::g212_text_for_which_there_is_no_room_fails_its_document,
+    limits::g212_what_is_said_of_documents_and_chunks_is_bounded,
     meanwhile::g212_a_collection_removed_while_it_is_read_gives_back_what_it_had,
     meanwhile::what_is_said_of_a_document_meanwhile_holds_and_it_is_read_once,
     permission::access_that_is_narrowed_counts_at_once_on_every_node,
