@@ -179,23 +179,29 @@ impl KnowledgeBase {
         let _turn = self.shared.intake.lock().await;
         retried!(async {
             let mut found = self.find_document(by.reach, id, by.access).await?;
-            apply(&update, &mut found.document.value);
-            found.document.value.stamp = by.stamp;
-            found.document.value.document.updated_at = self.now();
+            let record = &mut found.document.value;
+            let before = record.clone();
+            apply(&update, record);
+            let has_changed = *record != before;
+            record.stamp = by.stamp;
+            if has_changed {
+                record.document.updated_at = self.now();
+            }
             let job_id = match &upload {
                 Some(upload) if !is_same(&found.document.value, upload) => {
                     self.replace(by, &found, upload).await?;
                     Some(upload.pending.job_id.clone())
                 }
+                _ if found.document.value == before => None,
                 _ => {
                     let place = &found.collection.value.place;
                     let checks = [found.collection.check(), found.document.check()];
                     let restricted = i64::from(found.document.value.document.access.is_some());
-                    let writes = [
-                        found.document.put()?,
-                        count_one(place.changes()),
-                        add_to_sums(place.sums(), &[(RESTRICTED, restricted)])?,
-                    ];
+                    let mut writes = vec![found.document.put()?];
+                    if has_changed {
+                        let sums = add_to_sums(place.sums(), &[(RESTRICTED, restricted)])?;
+                        writes.extend([count_one(place.changes()), sums]);
+                    }
                     let batch = checked(checks, writes);
                     self.driver().commit(batch).await?;
                     None
@@ -373,10 +379,11 @@ fn with_access(
     record
 }
 
-/// Whether a document has this content already.
+/// Whether a document has this content already, be its vectors there or not.
 fn is_same(record: &DocumentRecord, upload: &Upload) -> bool {
     let (document, pending) = (&record.document, &upload.pending);
-    let is_there = document.status == DocumentStatus::Ready && record.pending.is_none();
+    let is_read = [DocumentStatus::Embedding, DocumentStatus::Ready].contains(&document.status);
+    let is_there = is_read && record.pending.is_none();
     is_there && pending.url.is_none() && document.hash == pending.hash
 }
 

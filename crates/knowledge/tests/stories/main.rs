@@ -78,6 +78,7 @@ const STORIES: &[Story] = stories![
     reindex::one_re_index_at_a_time_and_cancelling_erases_what_it_made,
     vectors::a_job_that_is_called_off_asks_for_no_vectors,
     vectors::a_refused_text_is_a_warning_and_another_dimension_a_failure,
+    vectors::g206_equal_content_is_left_alone_while_the_embedder_is_down,
     vectors::g206_what_stays_of_a_text_is_not_embedded_again,
     vectors::g206_words_find_while_the_embedder_is_down_and_vectors_follow,
 ];

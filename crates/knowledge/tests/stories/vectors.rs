@@ -187,3 +187,17 @@ pub async fn a_job_that_is_called_off_asks_for_no_vectors(world: World) {
     let document = base.document(&world.ann, "d").await.unwrap();
     assert_eq!(document.status, DocumentStatus::Ready);
 }
+
+pub async fn g206_equal_content_is_left_alone_while_the_embedder_is_down(world: World) {
+    let (base, embedder) = with_embedder(&world).await;
+    *embedder.is_down.lock().unwrap() = true;
+    add(&world, &base, "d", "The heron stands.").await;
+    let before = base.document(&world.ann, "d").await.unwrap();
+    let update = DocumentUpdate {
+        content: Some(file("d.md", b"The heron stands.")),
+        ..DocumentUpdate::default()
+    };
+    let accepted = base.update_document(&world.ann, "d", update).await;
+    assert_eq!(accepted.unwrap().job_id, None);
+    assert_eq!(base.document(&world.ann, "d").await.unwrap(), before);
+}
