@@ -8,14 +8,19 @@ use crate::records::{ContentRecord, DocumentRecord};
 use ambit_storage::Error;
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{OptionsBuilder, Weighter};
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
+use std::hash::RandomState;
 use std::sync::Arc;
 
 /// How often a reader begins again because others write.
 const TRIES: usize = 64;
+/// What a document has in memory beside its values.
+const ENTRY_BYTES: u64 = 512;
+/// About so many tables are kept.
+const TABLES: usize = 1024;
 /// Where more has changed, all is read anew.
 const SINGLE_READS: usize = 64;
 
@@ -69,6 +74,8 @@ pub(super) struct ChunkPlace {
 /// A value as it was read.
 struct Versioned<T> {
     version: u64,
+    /// As JSON.
+    bytes: u64,
     value: Arc<T>,
 }
 
@@ -85,8 +92,22 @@ impl Weighter<CollectionPlace, Arc<DocumentTable>> for TableWeight {
 }
 
 impl TableCache {
+    /// Keeps so many bytes, in one shard: a table may take most of them.
     pub fn new(bytes: u64) -> Self {
-        Self(Cache::with_weighter(1024, bytes, TableWeight))
+        let mut options = OptionsBuilder::new();
+        options
+            .shards(1)
+            .estimated_items_capacity(TABLES)
+            .weight_capacity(bytes);
+        Self(match options.build() {
+            Ok(options) => Cache::with_options(
+                options,
+                TableWeight,
+                RandomState::default(),
+                DefaultLifecycle::default(),
+            ),
+            Err(_) => Cache::with_weighter(TABLES, bytes, TableWeight),
+        })
     }
 }
 
@@ -213,6 +234,7 @@ impl<T: DeserializeOwned> Versioned<T> {
     fn of(entry: &ambit_storage::batch::ValueEntry) -> Result<Self> {
         Ok(Self {
             version: entry.version,
+            bytes: entry.value.as_str().len() as u64,
             value: Arc::new(entry.value.to()?),
         })
     }
@@ -222,6 +244,7 @@ impl<T> Clone for Versioned<T> {
     fn clone(&self) -> Self {
         Self {
             version: self.version,
+            bytes: self.bytes,
             value: self.value.clone(),
         }
     }
@@ -245,7 +268,7 @@ impl DocumentTable {
                 });
                 place += range.totals.chunks;
             }
-            self.bytes += 1024 + 32 * u64::from(place);
+            self.bytes += ENTRY_BYTES + record.bytes + content.bytes;
             numbers.insert(name.as_str(), entry);
             self.entries.push(TableEntry {
                 record: record.value.clone(),
@@ -254,6 +277,7 @@ impl DocumentTable {
         }
         for (name, opinions) in &self.opinions {
             let (document, end) = name.split_at(name.find('.').unwrap_or(name.len()));
+            self.bytes += opinions.bytes;
             if let Some(entry) = numbers.get(document) {
                 let opinions = TableOpinions {
                     entry: *entry,
@@ -280,5 +304,28 @@ impl DocumentTable {
             entry: range.entry,
             place: range.place + at,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DocumentTable, TableCache};
+    use crate::names::CollectionPlace;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_table_may_take_most_of_the_cache() {
+        let cache = TableCache::new(64 << 20);
+        let place = CollectionPlace {
+            tenant: None,
+            id: "c".to_owned(),
+            key: "k".to_owned(),
+        };
+        let table = DocumentTable {
+            bytes: 48 << 20,
+            ..DocumentTable::default()
+        };
+        cache.0.insert(place.clone(), Arc::new(table));
+        assert!(cache.0.get(&place).is_some());
     }
 }
