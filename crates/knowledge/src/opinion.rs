@@ -13,6 +13,20 @@ pub(crate) struct OpinionsRecord {
     pub chunks: BTreeMap<String, ChunkOpinion>,
 }
 
+impl OpinionsRecord {
+    /// Whether chunks rank by these opinions as by the others.
+    pub fn ranks_like(&self, other: &Self) -> bool {
+        self.ranking() == other.ranking()
+    }
+
+    fn ranking(&self) -> BTreeMap<&str, (f64, u64, u64)> {
+        let usual = ChunkOpinion::default().ranking();
+        let chunks = self.chunks.iter();
+        let rankings = chunks.map(|(id, opinion)| (id.as_str(), opinion.ranking()));
+        rankings.filter(|(_, ranking)| *ranking != usual).collect()
+    }
+}
+
 /// What is thought of a chunk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ChunkOpinion {
@@ -34,6 +48,13 @@ impl Default for ChunkOpinion {
             score: None,
             dimensions: Map::new(),
         }
+    }
+}
+
+impl ChunkOpinion {
+    /// What it ranks by.
+    fn ranking(&self) -> (f64, u64, u64) {
+        (self.weight, self.positive, self.negative)
     }
 }
 
@@ -61,5 +82,32 @@ impl<'a> Voter<'a> {
 
     pub fn has(&self, record: &VoteRecord) -> bool {
         record.tenant == self.tenant && record.user == self.user
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ChunkOpinion, OpinionsRecord};
+
+    fn opinions(opinion: ChunkOpinion) -> OpinionsRecord {
+        OpinionsRecord {
+            chunks: [("a".to_owned(), opinion)].into(),
+        }
+    }
+
+    #[test]
+    fn hits_and_scores_rank_nothing() {
+        let (nothing, usual) = (OpinionsRecord::default(), ChunkOpinion::default());
+        let hit = ChunkOpinion {
+            hit: 3,
+            score: Some(0.5),
+            ..usual.clone()
+        };
+        assert!(opinions(hit).ranks_like(&nothing));
+        let liked = ChunkOpinion {
+            positive: 1,
+            ..usual
+        };
+        assert!(!opinions(liked).ranks_like(&nothing));
     }
 }

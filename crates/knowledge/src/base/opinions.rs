@@ -23,9 +23,10 @@ struct OpinionChange {
     found: FoundDocument,
     key: ValueKey,
     opinions: OpinionsRecord,
+    before: OpinionsRecord,
     version: Option<u64>,
     /// The ids of the chunks that are there.
-    ids: Vec<String>,
+    ids: HashSet<String>,
 }
 
 impl KnowledgeBase {
@@ -94,7 +95,7 @@ impl KnowledgeBase {
                 .opinion_change(reach, document, AccessKind::Change)
                 .await?;
             change(&mut opinions);
-            let known = ids.iter().filter(|id| opinions.ids.contains(id)).count();
+            let known = ids.iter().filter(|id| opinions.ids.contains(*id)).count();
             self.store_opinions(opinions, Vec::new()).await?;
             Ok(known as u64)
         })
@@ -270,10 +271,13 @@ impl KnowledgeBase {
         let content = self.content_of(&found).await?;
         let key = place.opinions(&found.key, tenant);
         let stored = stored::get::<OpinionsRecord>(self.driver(), key.clone()).await?;
+        let version = stored.as_ref().map(|stored| stored.version);
+        let before = stored.map(|stored| stored.value).unwrap_or_default();
         Ok(OpinionChange {
-            version: stored.as_ref().map(|stored| stored.version),
-            opinions: stored.map(|stored| stored.value).unwrap_or_default(),
-            ids: content.ids,
+            version,
+            opinions: before.clone(),
+            before,
+            ids: HashSet::from_iter(content.ids),
             found,
             key,
         })
@@ -286,6 +290,10 @@ impl KnowledgeBase {
         opinions
             .chunks
             .retain(|id, opinion| change.ids.contains(id) && *opinion != ChunkOpinion::default());
+        if opinions == change.before && more.is_empty() {
+            return Ok(());
+        }
+        let ranks_otherwise = !opinions.ranks_like(&change.before);
         let checks = [
             change.found.collection.check(),
             change.found.document.check(),
@@ -295,8 +303,10 @@ impl KnowledgeBase {
             true => delete(key),
             false => put(key, &opinions)?,
         };
-        let writes = [write, count_one(place.changes())];
-        let batch = checked(checks, writes.into_iter().chain(more));
+        // Hits and scores rank nothing: what searches keep in memory stays as it is.
+        let changes = ranks_otherwise.then(|| count_one(place.changes()));
+        let writes = [write].into_iter().chain(changes).chain(more);
+        let batch = checked(checks, writes);
         self.driver().commit(batch).await?;
         Ok(())
     }
