@@ -15,12 +15,14 @@ use ambit_search::manifest::{ChunkRange, ChunkTotals, Manifest};
 use ambit_search::ranking::{ChunkWeight, SearchScope};
 use ambit_storage::Error;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// How often a search begins again because what it found was replaced.
 const TRIES: usize = 16;
+/// The longest query, in bytes.
+const LONGEST: usize = 32 << 10;
 /// The most items of a search.
 const MOST: usize = 100;
 
@@ -57,6 +59,10 @@ impl KnowledgeBase {
             let reason = format!("must be 1 to {MOST}");
             return Err(KnowledgeError::invalid("limit", reason));
         }
+        if query.query.len() > LONGEST {
+            let reason = format!("must be at most {LONGEST} bytes");
+            return Err(KnowledgeError::invalid("query", reason));
+        }
         let limit = self.settings().limits.queries;
         let rate = &self.shared.rate;
         if query.is_counted && !rate.take(reach.tenant(), limit, Instant::now()) {
@@ -89,7 +95,9 @@ impl KnowledgeBase {
     ) -> Result<KnowledgeAnswer> {
         let mut answer = KnowledgeAnswer::default();
         let (mut collections, mut scopes) = (Vec::new(), Vec::new());
-        for id in &query.asked.collections {
+        let mut named = HashSet::new();
+        let ids = query.asked.collections.iter();
+        for id in ids.filter(|id| named.insert(*id)) {
             match self
                 .find_collection(query.reach, id, AccessKind::Read)
                 .await

@@ -158,3 +158,13 @@ pub async fn g203_filters_allow_and_as_many_as_are_wanted_are_found(world: World
 fn filter(given: &Value) -> MetadataFilter {
     MetadataFilter::parse(given).unwrap()
 }
+
+pub async fn a_collection_that_is_named_twice_is_searched_once(world: World) {
+    world.collection("c").await;
+    world.add("c", "d", "A heron.").await;
+    let once = world
+        .ask(&world.ann, &KnowledgeQuery::new("heron", &["c"]))
+        .await;
+    let twice = KnowledgeQuery::new("heron", &["c", "c"]);
+    assert_eq!(world.ask(&world.ann, &twice).await, once);
+}
