@@ -167,6 +167,9 @@ pub(crate) struct RemovalRecord {
     pub job_id: String,
     /// The highest version of its indexes.
     pub version: u32,
+    /// The removals of documents that were under way, once they have been looked for: they end with this one.
+    #[serde(default)]
+    pub others: Option<Vec<String>>,
 }
 
 /// That a collection has something to be done.

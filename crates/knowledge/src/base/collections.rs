@@ -207,6 +207,7 @@ impl KnowledgeBase {
             removal: Some(RemovalRecord {
                 job_id: job_id.to_owned(),
                 version: found.value.last_version,
+                others: None,
             }),
         };
         let mut job = self.new_job(job_id, JobKind::Remove, &place.id);

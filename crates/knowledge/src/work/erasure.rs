@@ -5,7 +5,7 @@ use crate::base::KnowledgeBase;
 use crate::error::Result;
 use crate::index_record::IndexRecord;
 use crate::job::{Job, JobKind, JobStatus};
-use crate::names::{self, CollectionPlace, DocumentKey, opinions_prefix, votes_prefix};
+use crate::names::{self, CollectionPlace, DocumentKey, ERASURES, opinions_prefix, votes_prefix};
 use crate::opinion::OpinionsRecord;
 use crate::records::{
     ChunkRecord, DocumentRecord, ErasureRecord, GoneChunks, RemovalRecord, TextRecord, WorkRecord,
@@ -222,6 +222,35 @@ impl KnowledgeBase {
         Ok(())
     }
 
+    /// Notes which removals of documents are under way, so that they end once all is erased.
+    async fn note_removals(
+        &self,
+        work: &StoredRecord<WorkRecord>,
+        removal: &RemovalRecord,
+        lease: &Lease,
+    ) -> Result<()> {
+        let space = work.value.place.values();
+        let pattern = Pattern::parse(&format!("{ERASURES}*"));
+        let mut pages = ValuePages::of(self.driver(), &space, pattern, ValuePart::Whole);
+        let mut others = Vec::new();
+        while let Some(page) = pages.next().await? {
+            for (_, entry) in page {
+                let erasure = entry.value.to::<ErasureRecord>()?;
+                others.extend(erasure.document.map(|document| document.job_id));
+            }
+        }
+        let mut noted = work.clone();
+        noted.value.removal = Some(RemovalRecord {
+            others: Some(others),
+            ..removal.clone()
+        });
+        let checks = [work.check(), lease.check()];
+        self.driver()
+            .commit(checked(checks, [noted.put()?]))
+            .await?;
+        Ok(())
+    }
+
     /// Erases all of a collection that was removed, in steps.
     pub(super) async fn erase_collection(
         &self,
@@ -230,6 +259,9 @@ impl KnowledgeBase {
         lease: &Lease,
     ) -> Result<()> {
         let place = &work.value.place;
+        let Some(others) = &removal.others else {
+            return self.note_removals(work, removal, lease).await;
+        };
         let tenant = place.tenant.as_deref();
         for record in self.document_records(place).await? {
             let DocumentRecord { document, .. } = record;
@@ -252,6 +284,11 @@ impl KnowledgeBase {
         let indexes = (1..=removal.version).map(|version| place.index(version));
         for space in indexes.chain([place.values()]) {
             self.erase_space(space, lease).await?;
+        }
+        for others in others.chunks(STEP) {
+            let done = others.iter().map(|job| self.removal_done(place, job));
+            let done = checked([lease.check()], done.collect::<Result<Vec<_>>>()?);
+            self.driver().commit(done).await?;
         }
         let done = self.removal_done(place, &removal.job_id)?;
         let batch = checked(

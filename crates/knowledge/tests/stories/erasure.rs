@@ -261,3 +261,17 @@ pub async fn weights_and_votes_rank(world: World) {
         .unwrap();
     assert_eq!(first(world.found("c", "heron").await), ["a"]);
 }
+
+pub async fn the_removal_of_a_document_ends_with_that_of_its_collection(world: World) {
+    world.collection("c").await;
+    world.add("c", "d", "A heron.").await;
+    let jobs = [
+        world.base.remove_document(&world.ann, "d").await.unwrap(),
+        world.base.remove_collection(&world.ann, "c").await.unwrap(),
+    ];
+    world.base.work().await.unwrap();
+    for job in jobs {
+        let job = world.base.job(&world.ann, &job).await.unwrap();
+        assert_eq!(job.status, JobStatus::Done);
+    }
+}
