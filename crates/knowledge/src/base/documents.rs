@@ -92,12 +92,22 @@ impl KnowledgeBase {
         id: &str,
         range: Range<usize>,
     ) -> Result<String> {
-        let found = self.find_document(reach, id, AccessKind::Read).await?;
-        let Some(text) = &found.document.value.text else {
-            return Ok(String::new());
-        };
-        let place = &found.collection.value.place;
-        let extracted = self.extracted(place, text).await?;
+        let extracted = retried!(async {
+            let found = self.find_document(reach, id, AccessKind::Read).await?;
+            let Some(text) = &found.document.value.text else {
+                return Ok(ExtractedDocument::default());
+            };
+            let place = &found.collection.value.place;
+            let extracted = self.extracted(place, text).await;
+            if extracted.is_err() {
+                // Replaced meanwhile, its blocks go one by one.
+                let now = self.find_document(reach, id, AccessKind::Read).await?;
+                if now.document.value.text.as_ref() != Some(text) {
+                    return Err(replaced(id));
+                }
+            }
+            extracted
+        })?;
         let length = range.end.saturating_sub(range.start);
         let characters = extracted.text.chars().skip(range.start);
         Ok(characters.take(length).collect())
