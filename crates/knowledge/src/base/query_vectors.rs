@@ -1,11 +1,15 @@
 //! The vectors of queries, kept for ten minutes.
 
 use super::KnowledgeBase;
+use super::lookup::AccessKind;
 use crate::embedder::{EmbeddingPayer, EmbeddingRequest};
-use crate::query::EmbeddingTokens;
-use crate::records::CollectionRecord;
+use crate::index_record::IndexRecord;
+use crate::query::{EmbeddingTokens, KnowledgeQuery};
+use crate::reach::KnowledgeReach;
 use ambit_search::vectors::{EmbeddingSpace, QueryVector};
+use futures::future::join_all;
 use quick_cache::sync::Cache;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// How long the vector of a query is kept.
@@ -31,26 +35,77 @@ impl Default for QueryVectors {
     }
 }
 
+/// What one search looks for among vectors, or the notes that say why it does not. Each is asked for once, however often the
+/// search begins again.
+pub(super) struct SearchVectors {
+    vectors: HashMap<QueryId, Result<QueryVector, String>>,
+    /// What they took.
+    pub used: Vec<EmbeddingTokens>,
+}
+
+impl QueryId {
+    fn of(index: &IndexRecord, query: &str) -> Option<Self> {
+        let prefix = &index.embedding.as_ref()?.query_prefix;
+        Some(Self {
+            space: index.space()?,
+            text: format!("{prefix}{query}"),
+        })
+    }
+}
+
+impl SearchVectors {
+    /// For the vectors of an index; nothing where it has none, or none that were asked for.
+    pub fn of(&self, index: &IndexRecord, query: &str) -> Result<Option<QueryVector>, String> {
+        let found = QueryId::of(index, query).and_then(|id| self.vectors.get(&id));
+        found.cloned().transpose()
+    }
+}
+
 impl KnowledgeBase {
-    /// What a query looks for among the vectors of a collection, or the note that says why it does not.
-    pub(super) async fn query_vector(
+    /// Asks for the vectors of a query, all at once: an embedder that does not answer delays a search by its own wait alone.
+    pub(super) async fn search_vectors(
         &self,
-        collection: &CollectionRecord,
-        query: &str,
+        reach: &dyn KnowledgeReach,
+        query: &KnowledgeQuery,
+    ) -> SearchVectors {
+        let mut asked = HashMap::new();
+        for id in &query.collections {
+            // What cannot be found is told by the search itself.
+            let found = self.find_collection(reach, id, AccessKind::Read).await;
+            let Ok(found) = found else { continue };
+            if let Some(id) = QueryId::of(&found.value.index, &query.query) {
+                asked.insert(id, found.value.index);
+            }
+        }
+        let answers = asked.into_iter().map(|(id, index)| async move {
+            let mut used = Vec::new();
+            let vector = self.query_vector(&index, id.clone(), &mut used).await;
+            (id, vector, used)
+        });
+        let (mut vectors, mut all_used) = (HashMap::new(), Vec::new());
+        for (id, vector, used) in join_all(answers).await {
+            vectors.insert(id, vector);
+            all_used.extend(used);
+        }
+        SearchVectors {
+            vectors,
+            used: all_used,
+        }
+    }
+
+    async fn query_vector(
+        &self,
+        index: &IndexRecord,
+        id: QueryId,
         used: &mut Vec<EmbeddingTokens>,
-    ) -> Result<Option<QueryVector>, String> {
-        let index = &collection.index;
-        let (Some(settings), Some(space)) = (&index.embedding, index.space()) else {
-            return Ok(None);
+    ) -> Result<QueryVector, String> {
+        let Some(settings) = &index.embedding else {
+            return Err("words only: the collection has no embedding".to_owned());
         };
-        let text = format!("{}{query}", settings.query_prefix);
-        let id = QueryId {
-            space: space.clone(),
-            text: text.clone(),
-        };
+        let (space, text) = (id.space.clone(), id.text.clone());
         let known = self.shared.query_vectors.0.get(&id);
         if let Some((_, vector)) = known.filter(|(at, _)| at.elapsed() < KEPT) {
-            return Ok(Some(QueryVector { space, vector }));
+            return Ok(QueryVector { space, vector });
         }
         let connector = &settings.connector;
         let note = |why: &str| format!("words only: embedding connector \"{connector}\" {why}");
@@ -84,6 +139,6 @@ impl KnowledgeBase {
             .query_vectors
             .0
             .insert(id, (Instant::now(), vector.clone()));
-        Ok(Some(QueryVector { space, vector }))
+        Ok(QueryVector { space, vector })
     }
 }

@@ -1,10 +1,11 @@
 //! Search: what the caller may find of each collection becomes a scope, and one ranking goes over all of them.
 
 use super::lookup::AccessKind;
+use super::query_vectors::SearchVectors;
 use super::table::{DocumentTable, TableEntry, TableOpinions};
 use super::{KnowledgeBase, is_race};
 use crate::error::{KnowledgeError, Result};
-use crate::query::{EmbeddingTokens, KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
+use crate::query::{KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
 use crate::reach::KnowledgeReach;
 use crate::records::{ChunkRecord, CollectionRecord, merged_metadata};
 use crate::stored;
@@ -46,6 +47,7 @@ struct ReadQuery<'a> {
     reach: &'a dyn KnowledgeReach,
     asked: &'a KnowledgeQuery,
     filter: MetadataFilter,
+    vectors: SearchVectors,
 }
 
 impl KnowledgeBase {
@@ -76,23 +78,20 @@ impl KnowledgeBase {
             reach,
             asked: query,
             filter: query.metadata.clone().unwrap_or_default(),
+            vectors: self.search_vectors(reach, query).await,
         };
-        let (mut tries, mut used) = (0, Vec::new());
+        let mut tries = 0;
         let mut answer = loop {
-            match self.search_once(&read, &mut used).await {
+            match self.search_once(&read).await {
                 Err(error) if is_race(&error) && tries < TRIES => tries += 1,
                 answer => break answer?,
             }
         };
-        answer.used = used;
+        answer.used = read.vectors.used;
         Ok(answer)
     }
 
-    async fn search_once(
-        &self,
-        query: &ReadQuery<'_>,
-        used: &mut Vec<EmbeddingTokens>,
-    ) -> Result<KnowledgeAnswer> {
+    async fn search_once(&self, query: &ReadQuery<'_>) -> Result<KnowledgeAnswer> {
         let mut answer = KnowledgeAnswer::default();
         let (mut collections, mut scopes) = (Vec::new(), Vec::new());
         let mut named = HashSet::new();
@@ -103,8 +102,7 @@ impl KnowledgeBase {
                 .await
             {
                 Ok(found) => {
-                    let text = &query.asked.query;
-                    let vector = self.query_vector(&found.value, text, used).await;
+                    let vector = query.vectors.of(&found.value.index, &query.asked.query);
                     let (collection, mut scope) = self.scope(query, found).await?;
                     match vector {
                         Ok(vector) => scope.vector = vector,
