@@ -15,9 +15,12 @@ use std::time::Duration;
 
 /// From one look to the next while the app is developed, and until what failed is tried again.
 const LOOK: Duration = Duration::from_secs(60);
+/// And at most.
+const LONGEST_LOOK: Duration = Duration::from_secs(60 * 60);
 
 /// Keeps the collections as the files say, for as long as the runtime is there.
 pub(crate) async fn follow_files(core: Weak<RuntimeCore>, base: KnowledgeBase) {
+    let mut pause = LOOK;
     while let Some(now) = core.upgrade() {
         let loaded = now.loaded();
         let (is_development, reloaded) = (now.is_development, now.reloaded.clone());
@@ -26,10 +29,15 @@ pub(crate) async fn follow_files(core: Weak<RuntimeCore>, base: KnowledgeBase) {
         drop(loaded);
         if is_done && !is_development {
             reloaded.notified().await;
-        } else {
-            // Who does not come in time is looked for again.
-            let _ = tokio::time::timeout(LOOK, reloaded.notified()).await;
+            pause = LOOK;
+            continue;
         }
+        // Who does not come in time is looked for again, a file that cannot be read more and more seldom.
+        let is_reloaded = tokio::time::timeout(pause, reloaded.notified()).await;
+        pause = match is_reloaded.is_ok() || is_done {
+            true => LOOK,
+            false => LONGEST_LOOK.min(pause * 2),
+        };
     }
 }
 
@@ -54,7 +62,10 @@ pub(super) fn sync_all<'a>(
         };
         for collection in usable {
             match sync(app, base, &collection, is_development).await {
-                Ok(Some(report)) => tell(&collection.id, &report),
+                Ok(Some(report)) => {
+                    tell(&collection.id, &report);
+                    is_done &= report.failed.is_empty();
+                }
                 // Another node is at it, which may have begun before the last change.
                 Ok(None) => is_done = false,
                 Err(error) => {
