@@ -16,12 +16,13 @@ pub use response_stream::{ResponseStream, TextStream};
 pub use session::{AgentSession, AgentSessionBuilder};
 pub use turn::TurnBuilder;
 
+use ambit_knowledge::KnowledgeReach;
 use ambit_runtime::DataConstraints;
 use ambit_runtime::inspect::memory::MemorySelector;
-use ambit_runtime::{Authorized, Result, Runtime};
+use ambit_runtime::{Authorized, CallerReach, Error, ErrorCode, Result, Runtime};
 use ambit_storage::event::{After, AfterFn, Before, BeforeFn, EventBus};
 use ambit_storage::memory::Memory;
-use ambit_storage::{Caller, Stores};
+use ambit_storage::{Caller, SessionQuery, Stores};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -173,6 +174,55 @@ impl Ambit {
             ..self.authorized.clone()
         };
         self.memory("user", user_id, &owner).await
+    }
+
+    /// Erases what is stored of a user of this tenant: their conversations with all agents, their memory, the documents that they
+    /// have added to collections, and their votes there. Returns once the last byte is gone.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the app acts as a caller, and where a conversation could not be erased, after all others were.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> ambit::Result<()> {
+    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/welcome");
+    /// # let ambit = ambit::Ambit::builder(folder).in_memory().open().await?;
+    /// let memory = ambit.user_memory("ann").await?;
+    /// memory.set("name", "Ann", None).await?;
+    /// ambit.erase_user("ann").await?;
+    /// assert!(memory.keys(None).await?.is_empty());
+    /// # ambit.close().await
+    /// # }
+    /// ```
+    pub async fn erase_user(&self, user_id: &str) -> Result<()> {
+        if !self.is_program {
+            let message = "a user can be erased by the program itself, not by a caller";
+            return Err(Error::new(ErrorCode::PermissionDenied, message));
+        }
+        let (base, reach) = (
+            self.runtime().knowledge()?,
+            CallerReach::of(&self.authorized),
+        );
+        let jobs = base.erase_person(reach.tenant(), user_id).await?;
+        let contexts = SessionQuery::every(self.index()).for_user(user_id);
+        let report = contexts.remove().await?;
+        self.user_memory(user_id).await?.clear().await?;
+        for job in jobs {
+            base.finished_job(&reach, &job).await?;
+        }
+        if let Some((_, error)) = report.failed.into_iter().next() {
+            return Err(error.into());
+        }
+        match report.skipped.into_iter().next() {
+            Some((context, why)) => {
+                let message = format!("{} was not erased: {why}", context.key());
+                Err(Error::new(ErrorCode::Conflict, message))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Returns the memory of a team, `ctx.memory.team` in scripts.
