@@ -3,6 +3,7 @@
 mod appearance;
 mod collection_work;
 mod document_job;
+mod embedder_wait;
 mod embedding;
 mod erasure;
 mod index_erasure;
@@ -11,6 +12,7 @@ mod reading;
 mod reindex;
 mod reindex_vectors;
 mod round;
+mod round_queue;
 
 use crate::base::KnowledgeBase;
 use crate::error::Result;
@@ -22,15 +24,13 @@ use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::lease::{Lease, OnBusy};
 use ambit_storage::pattern::Pattern;
 use futures::StreamExt;
-use futures::stream;
+use futures::stream::FuturesUnordered;
+use round_queue::RoundQueue;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
 /// From one look for work that others have left to the next.
 const LOOK: Duration = Duration::from_secs(1);
-/// So many collections are worked on at once.
-const COLLECTIONS: usize = 4;
-
 /// Does the work of a knowledge base until it is dropped.
 #[derive(Debug)]
 pub struct KnowledgeWorker {
@@ -60,23 +60,36 @@ impl KnowledgeBase {
         KnowledgeWorker { task }
     }
 
-    /// Does all that is to be done now and that nobody else does.
+    /// Does all that is to be done now and that nobody else does. What comes meanwhile waits for no other collection, as long as
+    /// there are not too many of them.
     pub async fn work(&self) -> Result<()> {
+        let mut queue = RoundQueue::default();
+        let mut rounds = FuturesUnordered::new();
+        let (mut has_done, mut failure) = (true, None);
         loop {
-            let work = self.work_records().await?;
-            let rounds = stream::iter(work).map(|work| async move { self.try_round(&work).await });
-            let mut rounds = rounds.buffer_unordered(COLLECTIONS);
-            let (mut has_done, mut failure) = (false, None);
-            while let Some(round) = rounds.next().await {
-                match round {
-                    Ok(done) => has_done |= done,
-                    Err(error) => failure = Some(error),
+            if rounds.is_empty() {
+                match failure {
+                    Some(error) => return Err(error),
+                    None if has_done => queue.add(self.work_records().await?),
+                    None => return Ok(()),
                 }
+                has_done = false;
             }
-            match failure {
-                Some(error) => return Err(error),
-                None if has_done => {}
-                None => return Ok(()),
+            while let Some(work) = queue.next() {
+                rounds.push(async move { (self.try_round(&work).await, work.place) });
+            }
+            tokio::select! {
+                Some((round, place)) = rounds.next() => {
+                    queue.end(&place);
+                    match round {
+                        Ok(done) => has_done |= done,
+                        Err(error) => failure = Some(error),
+                    }
+                }
+                () = tokio::time::sleep(LOOK), if !rounds.is_empty() && failure.is_none() => {
+                    queue.add(self.work_records().await?);
+                }
+                else => {}
             }
         }
     }

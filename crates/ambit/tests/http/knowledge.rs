@@ -18,7 +18,8 @@ async fn send(site: &Site, collection: &str, fields: &[(&str, &str)]) -> Answer 
 
 #[tokio::test]
 async fn g212_forms_are_refused_before_they_are_read_and_as_a_whole() {
-    let settings = json!({"name": "Tests", "ambit": {"search": {"limits": {"file": 100, "documents": 1}}}});
+    let settings =
+        json!({"name": "Tests", "ambit": {"search": {"limits": {"file": 100, "documents": 1}}}});
     let site = Site::of(&[("app.yao", &settings.to_string())]).await;
     let answer = send(&site, "nowhere", &[("broken", "")]).await;
     assert_eq!(answer.failure().0, 404);

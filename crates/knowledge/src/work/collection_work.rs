@@ -6,7 +6,7 @@ use crate::index_record::IndexRecord;
 use crate::names::CollectionPlace;
 use crate::records::CollectionRecord;
 use crate::stored::StoredRecord;
-use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::lease::Lease;
 use ambit_storage::pattern::Pattern;
 use serde::de::DeserializeOwned;
@@ -31,6 +31,7 @@ pub(super) struct WorkPlace<'a> {
 pub(super) struct WaitingItem<T> {
     pub id: String,
     pub value: T,
+    pub version: u64,
 }
 
 impl WorkPlace<'_> {
@@ -40,21 +41,29 @@ impl WorkPlace<'_> {
 }
 
 impl KnowledgeBase {
-    /// What waits under a name that begins so, as far as it is looked at together.
+    /// What waits under a name that begins so and is due, as far as it is looked at together.
     pub(super) async fn waiting<T: DeserializeOwned>(
         &self,
         place: &CollectionPlace,
         prefix: &str,
+        is_due: impl Fn(&T) -> bool,
     ) -> Result<Vec<WaitingItem<T>>> {
-        let pattern = Pattern::parse(&format!("{prefix}*"));
-        let scan = ValueScan::first(pattern, TOGETHER, ValuePart::Whole);
-        let found = self.driver().scan(&place.values(), &scan).await?;
-        let items = found.into_iter().map(|(name, entry)| {
-            Ok(WaitingItem {
-                id: name[prefix.len()..].to_owned(),
-                value: entry.value.to()?,
-            })
-        });
-        items.collect()
+        let (space, pattern) = (place.values(), Pattern::parse(&format!("{prefix}*")));
+        let mut pages = ValuePages::of(self.driver(), &space, pattern, ValuePart::Whole);
+        let mut items = Vec::new();
+        while let Some(page) = pages.next().await? {
+            for (name, entry) in page {
+                let value = entry.value.to()?;
+                if is_due(&value) {
+                    let id = name[prefix.len()..].to_owned();
+                    let version = entry.version;
+                    items.push(WaitingItem { id, value, version });
+                }
+                if items.len() == TOGETHER {
+                    return Ok(items);
+                }
+            }
+        }
+        Ok(items)
     }
 }

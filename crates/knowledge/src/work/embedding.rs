@@ -10,25 +10,18 @@ use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, VectorTask};
 use crate::stored::{self, StoredRecord, checked, delete};
 use ambit_search::vectors::{ChunkVector, EmbeddingSpace};
 use ambit_storage::batch::Batch;
-use ambit_storage::clock::{backoff, to_millis};
-use std::time::Duration;
 
 /// So many texts go into a batch.
 const TEXTS: usize = 64;
 /// And so many tokens.
 const TOKENS: u64 = 32_000;
-/// From one try to the next, while the embedder is down; and at most.
-const RETRY: Duration = Duration::from_secs(60);
-const LONGEST_RETRY: Duration = Duration::from_secs(60 * 60);
-/// For so long it is tried.
-pub(super) const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 /// A text that is refused is cut in half so often.
 const HALVINGS: u32 = 2;
 
 /// A document whose vectors are made.
-struct VectorlessDocument {
-    task: StoredRecord<VectorTask>,
-    document: StoredRecord<DocumentRecord>,
+pub(super) struct VectorlessDocument {
+    pub task: StoredRecord<VectorTask>,
+    pub document: StoredRecord<DocumentRecord>,
     content: ContentRecord,
 }
 
@@ -53,22 +46,17 @@ pub(super) struct RefusedChunk {
 impl WorkPlace<'_> {
     /// Makes vectors that are due. False where there are none.
     pub(super) async fn embed_some(&self) -> Result<bool> {
-        let tasks = self
-            .base
-            .waiting::<VectorTask>(self.place(), VECTORS)
-            .await?;
         let now = self.base.now();
-        let mut due = tasks
-            .into_iter()
-            .filter(|task| task.value.not_before <= now);
-        let Some(task) = due.next() else {
+        let is_due = |task: &VectorTask| task.not_before <= now;
+        let due = self.base.waiting(self.place(), VECTORS, is_due).await?;
+        let Some(task) = due.first() else {
             return Ok(false);
         };
         if self.index_record.embedding.is_some() {
             if self.base.settings().embedder.is_none() {
                 return Ok(false);
             }
-            self.embed_batch_of(&task).await?;
+            self.embed_batch_of(task).await?;
         } else if let Some(found) = self.vectorless(&task.id).await? {
             // It was to get vectors in an index that is searched no more.
             self.end_embedding(found, None).await?;
@@ -94,7 +82,8 @@ impl WorkPlace<'_> {
                 self.end_embedding(found, Some(reason)).await
             }
             Err(EmbeddingFailure::Unavailable(reason) | EmbeddingFailure::Refused(reason)) => {
-                self.postpone(found, &reason).await
+                self.postpone(found, &reason).await?;
+                self.postpone_others().await
             }
         }
     }
@@ -285,7 +274,11 @@ impl WorkPlace<'_> {
     }
 
     /// The batch, as long as the document is as it was.
-    async fn commit_with(&self, found: &VectorlessDocument, mut batch: Batch) -> Result<()> {
+    pub(super) async fn commit_with(
+        &self,
+        found: &VectorlessDocument,
+        mut batch: Batch,
+    ) -> Result<()> {
         let place = self.place();
         let checks = [
             found.document.check(),
@@ -314,48 +307,33 @@ impl WorkPlace<'_> {
     }
 
     /// All vectors are there, or it is known why there will be none.
-    async fn end_embedding(
+    pub(super) async fn end_embedding(
         &self,
         mut found: VectorlessDocument,
         failure: Option<String>,
     ) -> Result<()> {
+        let is_replaced = found.document.value.pending.is_some();
         let document = &mut found.document.value.document;
-        document.status = match failure {
-            None => DocumentStatus::Ready,
-            Some(_) => DocumentStatus::Failed,
-        };
+        // What waits to replace this text, or has failed to, is what its status tells of.
+        let is_told = document.status == DocumentStatus::Embedding && !is_replaced;
+        let failed = i64::from(is_told && failure.is_some());
         if failure.is_none() {
             document.done = document.total;
         }
-        document.error = failure;
-        found.document.value.has_no_vectors = document.status == DocumentStatus::Failed;
+        if is_told {
+            document.status = match failure {
+                None => DocumentStatus::Ready,
+                Some(_) => DocumentStatus::Failed,
+            };
+            document.error = failure;
+            found.document.value.has_no_vectors = failed > 0;
+        }
         let document = &mut found.document.value.document;
         document.updated_at = self.base.now();
-        let failed = i64::from(document.status == DocumentStatus::Failed);
         let sums = stored::add_to_sums(self.place().sums(), &[("failed", failed)])?;
         let batch = Batch::of([delete(found.task.key.clone()), sums]);
         self.commit_with(&found, batch).await
     }
-
-    /// It is tried again later, for a day. Words find the document meanwhile.
-    async fn postpone(&self, mut found: VectorlessDocument, reason: &str) -> Result<()> {
-        let now = self.base.now();
-        let task = &mut found.task.value;
-        if now - task.since > to_millis(PATIENCE) {
-            let warning = format!("found by words alone: {reason}");
-            found.document.value.document.warnings.push(warning);
-            return self.end_embedding(found, None).await;
-        }
-        task.attempts += 1;
-        task.not_before = now + retry_time(task.attempts);
-        let batch = Batch::of([found.task.put()?]);
-        self.commit_with(&found, batch).await
-    }
-}
-
-/// How long is waited where the embedder was down so often.
-pub(super) fn retry_time(attempts: u32) -> i64 {
-    to_millis(backoff(RETRY, LONGEST_RETRY, attempts))
 }
 
 impl EmbeddedBatch {

@@ -63,7 +63,7 @@ impl ReindexPlace<'_> {
             return Ok(true);
         }
         let prefix = reindex_prefix(self.version());
-        let tasks = self.work.base.waiting(self.work.place(), &prefix);
+        let tasks = self.work.base.waiting(self.work.place(), &prefix, |_| true);
         let tasks: Vec<WaitingItem<ReindexTask>> = tasks.await?;
         let (embedding, wordless): (Vec<_>, Vec<_>) = tasks
             .into_iter()

@@ -1,7 +1,8 @@
 //! The vectors of a re-index: what the old index has of the same model is copied, the rest is made.
 
 use super::collection_work::WaitingItem;
-use super::embedding::{EmbeddedBatch, PATIENCE, RefusedChunk, retry_time};
+use super::embedder_wait::{PATIENCE, retry_time};
+use super::embedding::{EmbeddedBatch, RefusedChunk};
 use super::reindex::ReindexPlace;
 use crate::embedder::EmbeddingFailure;
 use crate::error::Result;

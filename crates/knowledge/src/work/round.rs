@@ -11,15 +11,22 @@ use ambit_storage::Error;
 use ambit_storage::lease::Lease;
 use futures::StreamExt;
 use futures::stream;
+use std::time::{Duration, Instant};
 
 /// So many documents of a collection are read at once.
 const READERS: usize = 2;
+/// Behind this a collection lets others have their turn.
+const TURN: Duration = Duration::from_secs(10);
 
 impl KnowledgeBase {
     /// Does what is to be done for a collection. False where that was nothing.
     pub(super) async fn round(&self, place: &CollectionPlace, lease: &Lease) -> Result<bool> {
         let mut has_done = false;
+        let begun = Instant::now();
         loop {
+            if begun.elapsed() > TURN {
+                return Ok(has_done);
+            }
             let Some(work) = self.work_record(place).await? else {
                 return Ok(has_done);
             };
@@ -59,8 +66,9 @@ impl KnowledgeBase {
 
     /// Whether something is to be done later.
     async fn is_waited_for(&self, place: &CollectionPlace) -> Result<bool> {
-        let vectors = self.waiting::<VectorTask>(place, VECTORS).await?;
-        let erasures = self.waiting::<ErasureRecord>(place, ERASURES).await?;
+        let vectors = self.waiting::<VectorTask>(place, VECTORS, |_| true).await?;
+        let erasures = self.waiting::<ErasureRecord>(place, ERASURES, |_| true);
+        let erasures = erasures.await?;
         Ok(!vectors.is_empty() || !erasures.is_empty())
     }
 }
@@ -68,9 +76,9 @@ impl KnowledgeBase {
 impl WorkPlace<'_> {
     /// Does some of what is to be done. False where that is nothing.
     async fn step(&self) -> Result<bool> {
-        let erasures = self.base.waiting::<ErasureRecord>(self.place(), ERASURES);
-        let mut erasures = erasures.await?;
-        erasures.retain(|erasure| erasure.value.not_before <= self.base.now());
+        let now = self.base.now();
+        let is_due = |erasure: &ErasureRecord| erasure.not_before <= now;
+        let erasures = self.base.waiting(self.place(), ERASURES, is_due).await?;
         for erasure in &erasures {
             self.erase(erasure).await?;
         }
@@ -88,7 +96,7 @@ impl WorkPlace<'_> {
     async fn read_some(&self) -> Result<bool> {
         let mut waiting = self
             .base
-            .waiting::<QueueRecord>(self.place(), QUEUE)
+            .waiting::<QueueRecord>(self.place(), QUEUE, |_| true)
             .await?;
         let Some(first) = waiting.first() else {
             return Ok(false);

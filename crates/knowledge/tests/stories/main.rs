@@ -79,8 +79,12 @@ const STORIES: &[Story] = stories![
     reindex::g206_a_re_index_embeds_no_text_again,
     reindex::one_re_index_at_a_time_and_cancelling_erases_what_it_made,
     vectors::a_job_that_is_called_off_asks_for_no_vectors,
+    vectors::a_replacement_that_failed_is_not_painted_over_by_older_vectors,
     vectors::a_refused_text_is_a_warning_and_another_dimension_a_failure,
     vectors::g206_equal_content_is_left_alone_while_the_embedder_is_down,
+    vectors::g206_a_search_asks_an_embedder_once_for_all_collections,
+    vectors::g206_an_embedder_that_hangs_holds_up_no_other_collection,
+    vectors::g206_what_is_due_waits_for_nothing_that_is_postponed,
     vectors::g206_what_stays_of_a_text_is_not_embedded_again,
     vectors::g206_words_find_while_the_embedder_is_down_and_vectors_follow,
 ];

@@ -17,12 +17,14 @@ pub struct ScriptedEmbedder {
     pub is_down: Mutex<bool>,
     pub is_gone: Mutex<bool>,
     pub asked: Mutex<Vec<String>>,
+    pub tries: Mutex<usize>,
     pub dimension: Mutex<usize>,
 }
 
 #[async_trait]
 impl Embedder for ScriptedEmbedder {
     async fn embed(&self, request: &EmbeddingRequest) -> Result<Embeddings, EmbeddingFailure> {
+        *self.tries.lock().unwrap() += 1;
         if *self.is_down.lock().unwrap() {
             return Err(EmbeddingFailure::Unavailable("it is down".to_owned()));
         }
@@ -52,6 +54,18 @@ impl Embedder for ScriptedEmbedder {
     }
 }
 
+/// A collection with vectors.
+fn embedded(id: &str) -> NewCollection {
+    NewCollection {
+        id: id.to_owned(),
+        embedding: Some(EmbeddingSettings {
+            connector: "e5".to_owned(),
+            ..EmbeddingSettings::default()
+        }),
+        ..NewCollection::default()
+    }
+}
+
 /// A knowledge base with an embedder, and a collection that uses it.
 pub async fn with_embedder(world: &World) -> (KnowledgeBase, Arc<ScriptedEmbedder>) {
     let embedder = Arc::new(ScriptedEmbedder::default());
@@ -60,15 +74,9 @@ pub async fn with_embedder(world: &World) -> (KnowledgeBase, Arc<ScriptedEmbedde
         clock: world.fresh.clock(),
         ..settings(world.driver.clone())
     });
-    let new = NewCollection {
-        id: "c".to_owned(),
-        embedding: Some(EmbeddingSettings {
-            connector: "e5".to_owned(),
-            ..EmbeddingSettings::default()
-        }),
-        ..NewCollection::default()
-    };
-    base.create_collection(&world.ann, new).await.unwrap();
+    base.create_collection(&world.ann, embedded("c"))
+        .await
+        .unwrap();
     (base, embedder)
 }
 
@@ -200,4 +208,99 @@ pub async fn g206_equal_content_is_left_alone_while_the_embedder_is_down(world: 
     let accepted = base.update_document(&world.ann, "d", update).await;
     assert_eq!(accepted.unwrap().job_id, None);
     assert_eq!(base.document(&world.ann, "d").await.unwrap(), before);
+}
+
+pub async fn g206_what_is_due_waits_for_nothing_that_is_postponed(world: World) {
+    let (base, embedder) = with_embedder(&world).await;
+    *embedder.is_down.lock().unwrap() = true;
+    for at in 0..100 {
+        let new = NewDocument::text("d.md", format!("The heron number {at} stands."));
+        base.add_document(&world.ann, "c", new).await.unwrap();
+    }
+    base.work().await.unwrap();
+    *embedder.is_down.lock().unwrap() = false;
+    for id in ["e", "f", "g"] {
+        add(&world, &base, id, "The kettle boils.").await;
+        let document = base.document(&world.ann, id).await.unwrap();
+        assert_eq!(document.status, DocumentStatus::Ready);
+    }
+}
+
+pub async fn a_replacement_that_failed_is_not_painted_over_by_older_vectors(world: World) {
+    let (base, embedder) = with_embedder(&world).await;
+    *embedder.is_down.lock().unwrap() = true;
+    add(&world, &base, "d", "The heron stands.").await;
+    let update = DocumentUpdate {
+        content: Some(file("d.png", b"\x89PNG\r\n\x1a\n")),
+        ..DocumentUpdate::default()
+    };
+    base.update_document(&world.ann, "d", update).await.unwrap();
+    base.work().await.unwrap();
+    let failed = base.document(&world.ann, "d").await.unwrap();
+    assert_eq!(failed.status, DocumentStatus::Failed);
+    *embedder.is_down.lock().unwrap() = false;
+    world.fresh.clock().advance(Duration::from_secs(61));
+    base.work().await.unwrap();
+    assert_eq!(embedder.asked.lock().unwrap().len(), 1);
+    let document = base.document(&world.ann, "d").await.unwrap();
+    assert_eq!(
+        (document.status, document.error),
+        (failed.status, failed.error)
+    );
+    let count = || async { base.collection(&world.ann, "c").await.unwrap().failed };
+    assert_eq!(count().await, 1);
+    base.remove_document(&world.ann, "d").await.unwrap();
+    assert_eq!(count().await, 0);
+}
+
+/// Says that it was asked, and never answers.
+#[derive(Default)]
+struct HangingEmbedder(tokio::sync::Notify);
+
+#[async_trait]
+impl Embedder for HangingEmbedder {
+    async fn embed(&self, _: &EmbeddingRequest) -> Result<Embeddings, EmbeddingFailure> {
+        self.0.notify_one();
+        std::future::pending().await
+    }
+}
+
+pub async fn g206_an_embedder_that_hangs_holds_up_no_other_collection(world: World) {
+    let embedder = Arc::new(HangingEmbedder::default());
+    let base = KnowledgeBase::open(KnowledgeSettings {
+        embedder: Some(embedder.clone()),
+        ..settings(world.driver.clone())
+    });
+    base.create_collection(&world.ann, embedded("c"))
+        .await
+        .unwrap();
+    world.collection("other").await;
+    let _worker = base.start();
+    let document = || NewDocument::text("d.md", "A heron.");
+    base.add_document(&world.ann, "c", document())
+        .await
+        .unwrap();
+    embedder.0.notified().await;
+    let added = base.add_document(&world.ann, "other", document()).await;
+    let job = added.unwrap().job_id.unwrap();
+    let job = base.finished_job(&world.ann, &job).await.unwrap();
+    assert_eq!(job.status, JobStatus::Done);
+}
+
+pub async fn g206_a_search_asks_an_embedder_once_for_all_collections(world: World) {
+    let (base, embedder) = with_embedder(&world).await;
+    base.create_collection(&world.ann, embedded("k"))
+        .await
+        .unwrap();
+    add(&world, &base, "d", "The heron stands.").await;
+    let new = NewDocument::text("k.md", "The kettle boils.");
+    base.add_document(&world.ann, "k", new).await.unwrap();
+    base.work().await.unwrap();
+    *embedder.is_down.lock().unwrap() = true;
+    let before = *embedder.tries.lock().unwrap();
+    let query = KnowledgeQuery::new("kettle", &["c", "k"]);
+    let found = base.search(&world.ann, &query).await.unwrap();
+    let note = "words only: embedding connector \"e5\" is unavailable";
+    assert_eq!((found.items.len(), found.notes), (1, vec![note.to_owned()]));
+    assert_eq!(*embedder.tries.lock().unwrap(), before + 1);
 }
