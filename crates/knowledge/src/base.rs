@@ -12,6 +12,7 @@ mod query_rate;
 mod query_vectors;
 mod reindex;
 mod removal;
+mod room;
 mod search;
 mod table;
 mod upload;

@@ -1,6 +1,7 @@
 //! Content comes in: limits are judged before anything is stored, then document, job and upload are one commit.
 
 use super::lookup::{AccessKind, FoundDocument};
+use super::room::{FreePlace, NewSums};
 use super::upload::Upload;
 use super::{KnowledgeBase, retried};
 use crate::document::{AcceptedDocument, Document, DocumentStatus, DocumentUpdate, NewDocument};
@@ -9,12 +10,9 @@ use crate::job::{Job, JobKind};
 use crate::names::{self, DocumentKey};
 use crate::reach::KnowledgeReach;
 use crate::records::{
-    CollectionRecord, DocumentRecord, FileStamp, PendingContent, QueueRecord, RESTRICTED,
-    WorkRecord,
+    DocumentRecord, FileStamp, PendingContent, QueueRecord, RESTRICTED, WorkRecord,
 };
-use crate::stored::{
-    METADATA_BYTES, StoredRecord, Sums, add_to_sums, check_size, checked, count_one, put,
-};
+use crate::stored::{METADATA_BYTES, add_to_sums, check_size, checked, count_one, put};
 use ambit_storage::batch::{Batch, BatchCheck};
 use ambit_storage::ids;
 use serde_json::{Map, Value};
@@ -30,50 +28,7 @@ pub(super) struct Contributor<'a> {
     pub stamp: Option<FileStamp>,
 }
 
-/// What was free when it was looked for: what is written holds only as long as it is.
-struct FreePlace {
-    collection: StoredRecord<CollectionRecord>,
-    sums: Sums,
-    tenant_sums: Sums,
-}
-
-/// What is to be added to the sums of a collection and its tenant.
-struct NewSums {
-    documents: u64,
-    jobs: u64,
-    bytes: u64,
-}
-
-impl NewSums {
-    /// So many new documents, with so many bytes together.
-    fn of(documents: u64, bytes: u64) -> Self {
-        Self {
-            documents,
-            jobs: documents,
-            bytes,
-        }
-    }
-}
-
 impl KnowledgeBase {
-    /// Refuses what could not be added: so many documents, with so many bytes together. So nothing of it needs to be read.
-    pub async fn check_room(
-        &self,
-        reach: &dyn KnowledgeReach,
-        collection: &str,
-        documents: u64,
-        bytes: u64,
-    ) -> Result<()> {
-        let by = Contributor {
-            reach,
-            access: AccessKind::Change,
-            stamp: None,
-        };
-        let wanted = NewSums::of(documents, bytes);
-        self.free_place(&by, collection, &wanted).await?;
-        Ok(())
-    }
-
     /// Refuses changes of a document that the caller may not change.
     pub async fn check_change(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<()> {
         self.find_document(reach, id, AccessKind::Change).await?;
@@ -284,53 +239,6 @@ impl KnowledgeBase {
             add_to_sums(place.sums(), &[("bytes", more), (RESTRICTED, restricted)])?,
         ];
         Ok(checked(checks, writes))
-    }
-
-    /// Refuses what there is no room for.
-    async fn free_place(
-        &self,
-        by: &Contributor<'_>,
-        collection: &str,
-        more: &NewSums,
-    ) -> Result<FreePlace> {
-        let collection = self
-            .find_collection(by.reach, collection, by.access)
-            .await?;
-        let place = &collection.value.place;
-        let tenant = names::tenant_sums(place.tenant.as_deref());
-        let tenant_sums = Sums::read(self.driver(), tenant).await?;
-        let sums = Sums::read(self.driver(), place.sums()).await?;
-        let limits = &self.settings().limits;
-        let whole = "of the tenant";
-        let of_it = format!("of collection \"{}\"", place.id);
-        let wanted = [
-            (
-                "documents",
-                &sums,
-                more.documents,
-                limits.documents,
-                of_it.as_str(),
-            ),
-            ("jobs", &tenant_sums, more.jobs, limits.jobs, whole),
-            ("bytes", &tenant_sums, more.bytes, limits.bytes, whole),
-        ];
-        for (setting, sums, more, limit, whose) in wanted {
-            // The app's files are no tenant's.
-            let is_judged = by.access != AccessKind::AppFiles || whose != whole;
-            if is_judged && sums.get(setting).saturating_add(more) > limit {
-                let what = format!("{setting} {whose}");
-                return Err(KnowledgeError::LimitExceeded {
-                    what,
-                    limit,
-                    setting,
-                });
-            }
-        }
-        Ok(FreePlace {
-            collection,
-            sums,
-            tenant_sums,
-        })
     }
 
     fn new_document(
