@@ -4,7 +4,7 @@ use crate::collection::{
     Collection, CollectionEmbedding, CollectionShare, CollectionSource, CollectionStatus,
     KeptContent, NewCollection,
 };
-use crate::document::{Document, DocumentStatus};
+use crate::document::Document;
 use crate::error::Result;
 use crate::index_record::{IndexRecord, ReindexRecord, ReindexedDocument};
 use crate::names::{CollectionPlace, DocumentKey};
@@ -236,26 +236,6 @@ impl PendingContent {
         TextRecord {
             id: self.job_id.clone(),
             blocks: self.blocks,
-        }
-    }
-}
-
-impl DocumentRecord {
-    /// Counts it, as the sums of a collection do.
-    pub fn add_to(&self, sums: &mut Sums) {
-        let pending = self.pending.as_ref();
-        let counts = [
-            ("documents", 1),
-            ("chunks", self.document.chunks),
-            ("bytes", self.counted + pending.map_or(0, |it| it.bytes)),
-            (
-                "failed",
-                u64::from(self.document.status == DocumentStatus::Failed),
-            ),
-            ("waiting", u64::from(pending.is_some())),
-        ];
-        for (name, count) in counts {
-            sums.add(name, count);
         }
     }
 }

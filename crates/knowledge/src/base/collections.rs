@@ -5,11 +5,12 @@ use super::{KnowledgeBase, retried};
 use crate::collection::{
     Collection, CollectionStatus, CollectionUpdate, NewCollection, check_collection_id,
 };
+use crate::document::DocumentStatus;
 use crate::error::{KnowledgeError, Result};
 use crate::job::JobKind;
 use crate::names::{self, CollectionPlace};
 use crate::reach::KnowledgeReach;
-use crate::records::{CollectionRecord, RESTRICTED, RemovalRecord, WorkRecord};
+use crate::records::{CollectionRecord, DocumentRecord, RESTRICTED, RemovalRecord, WorkRecord};
 use crate::stored::{
     self, METADATA_BYTES, StoredRecord, Sums, add_to_sums, check_size, checked, count_one, delete,
     put,
@@ -271,6 +272,26 @@ pub(super) fn contains(texts: &[&String], words: &str) -> bool {
     texts
         .iter()
         .any(|text| text.to_lowercase().contains(&words))
+}
+
+impl DocumentRecord {
+    /// Counts it, as the sums of a collection do.
+    fn add_to(&self, sums: &mut Sums) {
+        let pending = self.pending.as_ref();
+        let counts = [
+            ("documents", 1),
+            ("chunks", self.document.chunks),
+            ("bytes", self.counted + pending.map_or(0, |it| it.bytes)),
+            (
+                "failed",
+                u64::from(self.document.status == DocumentStatus::Failed),
+            ),
+            ("waiting", u64::from(pending.is_some())),
+        ];
+        for (name, count) in counts {
+            sums.add(name, count);
+        }
+    }
 }
 
 impl CollectionUpdate {
