@@ -1,6 +1,8 @@
 //! Methods that read, beside what queries can ask.
 
-use crate::bed::with;
+use crate::bed::{person, with};
+use ambit_runtime::model::database::AccessMode;
+use ambit_runtime::model::query::{QueryParam, ReadContext};
 use serde_json::json;
 
 const PET: (&str, &str) = (
@@ -81,6 +83,33 @@ async fn a_model_tells_its_definition() {
             ]})
         );
         assert_eq!(bed.call("pet.Exists", json!([])).await, json!(true));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn texts_are_read_up_to_a_limit() {
+    const NOTE: (&str, &str) = (
+        "models/note.mod.yao",
+        r#"{"name": "Note", "columns": [
+            {"name": "id", "type": "ID"}, {"name": "title", "type": "string"}, {"name": "mark", "type": "char", "length": 4},
+            {"name": "body", "type": "longText"}, {"name": "size", "type": "integer"},
+        ]}"#,
+    );
+    with(&[NOTE], async |bed| {
+        let row = json!({"title": "héllo", "mark": "abcd", "body": "world", "size": 12_345});
+        bed.call("note.Create", json!([row])).await;
+        let model = bed.models.find("note", "").unwrap();
+        let asked = json!({"orders": [{"column": "title"}], "wheres": [{"column": "title", "op": "match", "value": "llo"}]});
+        let mut param = QueryParam::parse(&bed.models, &model, &asked).unwrap();
+        param.text_limit = Some(2);
+        let ann = person("ann");
+        let mut reading = ReadContext::new(&bed.models, &ann);
+        let mut transaction = bed.models.begin(&model, AccessMode::Read).await.unwrap();
+        let rows = param.load(&mut *transaction, &mut reading).await.unwrap();
+        transaction.commit().await.unwrap();
+        let expected = json!({"id": 1, "title": "hé", "mark": "ab", "body": "wo", "size": 12_345});
+        assert_eq!(rows, [expected]);
     })
     .await;
 }
