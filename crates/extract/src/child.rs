@@ -94,6 +94,10 @@ pub fn extract_in_child(
         let killed = child.kill().and_then(|()| child.wait());
         match (answer, killed) {
             (Ok(Ok(answer)), _) => answer,
+            // It may have been killed here, with an answer that is none.
+            (Ok(Err(error)), _) if error.kind() == io::ErrorKind::InvalidData => Err(
+                ExtractError::Internal("its process gave an answer that does not hold".to_owned()),
+            ),
             (Ok(Err(_)), Ok(status)) => Err(failure_of(status)),
             (Ok(Err(error)), Err(_)) => Err(ExtractError::Internal(error.to_string())),
             (Err(_), _) => Err(ExtractError::limited(format!("{} s", time.as_secs_f64()))),

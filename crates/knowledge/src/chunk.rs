@@ -3,9 +3,10 @@
 use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// A stretch of a document's text, which is found as one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DocumentChunk {
     /// The same as long as the document has this text.
     pub id: String,
@@ -52,7 +53,7 @@ pub struct DocumentChunk {
 }
 
 /// What a person thinks of a chunk. A user has one of each chunk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChunkVote {
     /// The chunk.
     pub id: String,
@@ -82,7 +83,7 @@ pub struct ChunkVote {
 }
 
 /// For or against a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum VoteKind {
     /// For it.

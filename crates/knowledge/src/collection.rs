@@ -6,9 +6,10 @@ use ambit_search::terms::Language;
 use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// A set of documents that are searched together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Collection {
     /// `[A-Za-z0-9._-]{1,128}`.
     pub collection_id: String,
@@ -57,7 +58,7 @@ pub struct Collection {
 }
 
 /// Who may use a collection beside its creator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CollectionShare {
     /// Nobody.
@@ -68,7 +69,7 @@ pub enum CollectionShare {
 }
 
 /// Where a collection comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CollectionSource {
     /// A file of the app: it belongs to no tenant, and its documents are files too.
@@ -78,7 +79,7 @@ pub enum CollectionSource {
 }
 
 /// What is stored of an upload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeptContent {
     /// Its text.
@@ -89,7 +90,7 @@ pub enum KeptContent {
 }
 
 /// What a collection is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CollectionStatus {
     /// Nothing.
@@ -99,7 +100,7 @@ pub enum CollectionStatus {
 }
 
 /// How long chunks are, in tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChunkLengths {
     /// At most.
@@ -109,7 +110,7 @@ pub struct ChunkLengths {
 }
 
 /// What vectors can be compared with each other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CollectionEmbedding {
     /// The connector that makes them.
     pub connector: String,
@@ -120,7 +121,7 @@ pub struct CollectionEmbedding {
 }
 
 /// How far a re-index is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ReindexProgress {
     /// Its job.
     pub job_id: String,

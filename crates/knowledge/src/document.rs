@@ -3,9 +3,10 @@
 use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// A document of a collection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Document {
     /// Its id, of which its tenant has one.
     pub document_id: String,
@@ -59,7 +60,7 @@ pub struct Document {
 }
 
 /// How far a document is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentStatus {
     /// It waits.
@@ -77,7 +78,7 @@ pub enum DocumentStatus {
 }
 
 /// Who may read a document beside its creator and callers without constraints.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DocumentAccess {
     /// Users, by id.
@@ -131,7 +132,7 @@ pub struct DocumentUpdate {
 }
 
 /// A document that has been accepted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AcceptedDocument {
     /// Its id.
     pub document_id: String,

@@ -2,9 +2,10 @@
 
 use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A piece of work that some node does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Job {
     /// Its id.
     pub job_id: String,
@@ -33,7 +34,7 @@ pub struct Job {
 }
 
 /// What a job does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum JobKind {
     /// Reads and indexes a document.
@@ -47,7 +48,7 @@ pub enum JobKind {
 }
 
 /// How far a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum JobStatus {
     /// It waits.

@@ -3,6 +3,7 @@
 use ambit_search::filter::MetadataFilter;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// A search over collections.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +50,7 @@ pub struct EmbeddingTokens {
 }
 
 /// A chunk that was found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct KnowledgeItem {
     /// Its document.
     pub document_id: String,

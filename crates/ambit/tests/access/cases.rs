@@ -57,7 +57,7 @@ GET /memory/:space/:owner | /memory/user/ann | namesake | shows
 GET /memory/:space/:owner | /memory/team/red | team
 GET /memory/:space/search | /memory/user/search | caller
 GET /memory/:space/:owner/search | /memory/chat/{chat}/search | guest 200 | shows
-GET /memory/:space/:owner/search | /memory/user/ann/search?q=canar* | owner 200 | shows
+GET /memory/:space/:owner/search | /memory/user/ann/search?q=canar* | namesake | shows
 GET /memory/:space/keys/:key | /memory/user/keys/never | nobody
 PUT /memory/:space/keys/:key | /memory/user/keys/mine | caller | value
 DELETE /memory/:space/keys/:key | /memory/user/keys/mine | caller

@@ -74,7 +74,7 @@ fn g207_a_document_that_does_harm_fails_with_its_reason_and_the_next_is_read() {
     ];
     let added = place.run_as(&add);
     assert_eq!(added.code, 2, "{added:?}");
-    let told: Vec<(String, Option<String>)> = added.json().iter().map(name_and_error).collect();
+    let told: Vec<(String, Option<String>)> = added.out.lines().map(name_and_error).collect();
     let mut expected: Vec<(String, Option<String>)> = files
         .iter()
         .map(|(name, _, reason)| ((*name).to_owned(), Some((*reason).to_owned())))
@@ -85,7 +85,8 @@ fn g207_a_document_that_does_harm_fails_with_its_reason_and_the_next_is_read() {
     assert_eq!((found.code, found.json().len()), (0, 1), "{found:?}");
 }
 
-fn name_and_error(line: &Value) -> (String, Option<String>) {
+fn name_and_error(line: &str) -> (String, Option<String>) {
+    let line: Value = serde_json::from_str(line).unwrap();
     let name = line["name"].as_str().unwrap().to_owned();
     (name, line["error"].as_str().map(str::to_owned))
 }

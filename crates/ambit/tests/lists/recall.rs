@@ -121,7 +121,10 @@ async fn what_cannot_be_searched_for_is_refused() {
         ("/chat/sessions/a/messages?q=a&after=4&before=3", "before"),
         ("/memory/user/search?limit=101", "limit"),
         ("/memory/user/search?filter=x", "filter"),
-        ("/memory/user/search?filter={\"a\":{\"$no\":1}}", "filter.a"),
+        (
+            "/memory/user/search?filter={\"a\":{\"$no\":1}}",
+            "filter.a.$no",
+        ),
     ] {
         let refused = bed.get(ANN, path).await;
         assert_eq!(refused.status, 400, "{path}");

@@ -29,8 +29,10 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 #[into_params(parameter_in = Query)]
 struct TextQuery {
     /// From this one on, the first where nobody says.
+    #[param(inline)]
     from: Option<Whole<0, { u32::MAX as u64 }>>,
     /// Before this one, 100,000 later where nobody says.
+    #[param(inline)]
     to: Option<Whole<0, { u32::MAX as u64 }>>,
 }
 
@@ -57,7 +59,6 @@ struct ChunkQuery {
 #[derive(Serialize, ToSchema)]
 struct ChunkPage {
     /// The chunks, in the order of the text.
-    #[schema(value_type = Vec<Object>)]
     segments: Vec<DocumentChunk>,
     /// Where they have ended, if more follow.
     #[serde(skip_serializing_if = "Option::is_none")]

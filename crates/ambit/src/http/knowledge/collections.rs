@@ -134,7 +134,7 @@ pub(super) fn language(given: Option<&Text>) -> Result<Option<ambit_search::term
 
 /// The collections that the caller may use.
 #[utoipa::path(get, path = "/kb/collections", tag = "knowledge", params(CollectionQuery, PageParameters),
-    responses((status = 200, description = "A page of collections", body = PageResponse<Value>), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "A page of collections", body = PageResponse<Collection>), (status = 400, body = ErrorBody)))]
 async fn list_collections(
     caller: KnowledgeCaller,
     listed: PagedQuery<CollectionQuery>,
@@ -191,7 +191,7 @@ async fn create_collection(
 
 /// A collection.
 #[utoipa::path(get, path = "/kb/collections/{collection_id}", tag = "knowledge", params(("collection_id" = Id, Path)),
-    responses((status = 200, description = "The collection", body = Value), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The collection", body = Collection), (status = 404, body = ErrorBody)))]
 async fn show_collection(
     caller: KnowledgeCaller,
     PathId(id): PathId,
@@ -203,7 +203,7 @@ async fn show_collection(
 
 /// Changes what is said of a collection.
 #[utoipa::path(put, path = "/kb/collections/{collection_id}", tag = "knowledge", params(("collection_id" = Id, Path)), request_body = CollectionChanges,
-    responses((status = 200, description = "The collection", body = Value), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The collection", body = Collection), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn change_collection(
     caller: KnowledgeCaller,
     PathId(id): PathId,
@@ -226,7 +226,7 @@ async fn change_collection(
 
 /// Removes a collection with all that is in it.
 #[utoipa::path(delete, path = "/kb/collections/{collection_id}", tag = "knowledge", params(("collection_id" = Id, Path)),
-    responses((status = 204, description = "Nothing of it is left"), (status = 202, description = "It is found no more; the job erases what is left", body = Value), (status = 404, body = ErrorBody)))]
+    responses((status = 204, description = "Nothing of it is left"), (status = 202, description = "It is found no more; the job erases what is left", body = ambit_knowledge::Job), (status = 404, body = ErrorBody)))]
 async fn remove_collection(
     caller: KnowledgeCaller,
     PathId(id): PathId,

@@ -13,7 +13,6 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -80,11 +79,29 @@ struct DocumentPath {
     document_id: Id,
 }
 
+/// A document that was added, in Yao's form.
+#[derive(Serialize, ToSchema)]
+struct AddedDocument {
+    /// What was done, where somebody has waited for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'static str>,
+    /// Its collection, where somebody has waited for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    collection_id: Option<String>,
+    /// Its id.
+    doc_id: String,
+    /// The job that reads it, where nobody waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job_id: Option<String>,
+    /// Fields that have no effect.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ignored: Vec<String>,
+}
+
 /// Documents that were accepted; each is found once its job is done.
 #[derive(Serialize, ToSchema)]
 struct AcceptedDocuments {
     /// One for each, in the order in which they were sent.
-    #[schema(value_type = Vec<Object>)]
     documents: Vec<AcceptedDocument>,
     /// Fields that have no effect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -133,7 +150,7 @@ impl KnowledgeCaller {
         &self,
         collection: &str,
         mut sent: SentDocuments,
-    ) -> Result<(StatusCode, Json<Value>), HttpError> {
+    ) -> Result<(StatusCode, Json<AddedDocument>), HttpError> {
         let ignored = std::mem::take(&mut sent.ignored);
         let new = sent.new_document()?;
         let added = add_and_wait(&self.base, &*self.reach, collection, new).await?;
@@ -141,8 +158,13 @@ impl KnowledgeCaller {
             true => StatusCode::ACCEPTED,
             false => StatusCode::OK,
         };
-        let mut answer = json!(added);
-        with_ignored(&mut answer, ignored);
+        let answer = AddedDocument {
+            message: Some(added.message),
+            collection_id: Some(added.collection_id),
+            doc_id: added.doc_id,
+            job_id: None,
+            ignored,
+        };
         Ok((status, Json(answer)))
     }
 
@@ -151,26 +173,25 @@ impl KnowledgeCaller {
         &self,
         collection: &str,
         mut sent: SentDocuments,
-    ) -> Result<(StatusCode, Json<Value>), HttpError> {
+    ) -> Result<(StatusCode, Json<AddedDocument>), HttpError> {
         let ignored = std::mem::take(&mut sent.ignored);
         let new = sent.new_document()?;
         let added = self.base.add_document(&*self.reach, collection, new).await;
         let added = added.map_err(Error::from)?;
-        let mut answer = json!({"doc_id": added.document_id, "job_id": added.job_id});
-        with_ignored(&mut answer, ignored);
+        let answer = AddedDocument {
+            message: None,
+            collection_id: None,
+            doc_id: added.document_id,
+            job_id: added.job_id,
+            ignored,
+        };
         Ok((StatusCode::ACCEPTED, Json(answer)))
-    }
-}
-
-fn with_ignored(answer: &mut Value, ignored: Vec<String>) {
-    if !ignored.is_empty() {
-        answer["ignored"] = ignored.into();
     }
 }
 
 /// The documents of a collection that the caller may read, the newest first.
 #[utoipa::path(get, path = "/kb/collections/{collection_id}/documents", tag = "knowledge", params(("collection_id" = Id, Path), DocumentQuery, PageParameters),
-    responses((status = 200, description = "A page of documents", body = PageResponse<Value>), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "A page of documents", body = PageResponse<Document>), (status = 404, body = ErrorBody)))]
 async fn list_documents(
     caller: KnowledgeCaller,
     PathId(collection): PathId,
@@ -187,7 +208,7 @@ async fn list_documents(
 
 /// The documents of all collections that the caller may read, the newest first.
 #[utoipa::path(get, path = "/kb/documents", tag = "knowledge", params(AnyDocumentQuery, PageParameters),
-    responses((status = 200, description = "A page of documents", body = PageResponse<Value>)))]
+    responses((status = 200, description = "A page of documents", body = PageResponse<Document>)))]
 async fn list_all_documents(
     caller: KnowledgeCaller,
     PagedQuery { query, paging }: PagedQuery<AnyDocumentQuery>,
@@ -228,14 +249,14 @@ macro_rules! one_document {
     ($($(#[$doc:meta])+ $name:ident, $path:literal, $how:ident;)+) => {$(
         $(#[$doc])+
         #[utoipa::path(post, path = $path, tag = "knowledge", params(("collection_id" = Id, Path)), request_body = DocumentFields,
-            responses((status = 200, description = "It is found", body = Value), (status = 202, description = "It is being read", body = Value),
+            responses((status = 200, description = "It is found", body = AddedDocument), (status = 202, description = "It is being read", body = AddedDocument),
                 (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
         async fn $name(
             caller: KnowledgeCaller,
             PathId(collection): PathId,
             _: NoQuery,
             body: UnreadDocuments,
-        ) -> Result<(StatusCode, Json<Value>), HttpError> {
+        ) -> Result<(StatusCode, Json<AddedDocument>), HttpError> {
             let sent = caller.read_documents(&collection.0, body).await?;
             caller.$how(&collection.0, sent).await
         }
@@ -259,7 +280,7 @@ one_document! {
 
 /// A document.
 #[utoipa::path(get, path = "/kb/documents/{document_id}", tag = "knowledge", params(("document_id" = Id, Path)),
-    responses((status = 200, description = "The document", body = Value), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The document", body = Document), (status = 404, body = ErrorBody)))]
 async fn show_document(
     caller: KnowledgeCaller,
     PathId(id): PathId,
@@ -294,7 +315,7 @@ async fn change_document(
 
 /// Removes a document with all that is of it.
 #[utoipa::path(delete, path = "/kb/documents/{document_id}", tag = "knowledge", params(("document_id" = Id, Path)),
-    responses((status = 204, description = "Nothing of it is left"), (status = 202, description = "It is found no more; the job erases what is left", body = Value), (status = 404, body = ErrorBody)))]
+    responses((status = 204, description = "Nothing of it is left"), (status = 202, description = "It is found no more; the job erases what is left", body = ambit_knowledge::Job), (status = 404, body = ErrorBody)))]
 async fn remove_document(
     caller: KnowledgeCaller,
     PathId(id): PathId,
@@ -306,7 +327,7 @@ async fn remove_document(
 
 /// Removes a document of a collection with all that is of it.
 #[utoipa::path(delete, path = "/kb/collections/{collection_id}/documents/{document_id}", tag = "knowledge", params(DocumentPath),
-    responses((status = 204, description = "Nothing of it is left"), (status = 202, description = "It is found no more; the job erases what is left", body = Value), (status = 404, body = ErrorBody)))]
+    responses((status = 204, description = "Nothing of it is left"), (status = 202, description = "It is found no more; the job erases what is left", body = ambit_knowledge::Job), (status = 404, body = ErrorBody)))]
 async fn remove_document_of_collection(
     caller: KnowledgeCaller,
     Path(path): Path<DocumentPath>,

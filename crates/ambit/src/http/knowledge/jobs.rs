@@ -14,7 +14,6 @@ use axum::response::Response;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use serde::Deserialize;
-use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
 use utoipa::IntoParams;
@@ -43,7 +42,7 @@ struct JobQuery {
 
 /// The jobs of collections that the caller may use, the oldest first.
 #[utoipa::path(get, path = "/kb/jobs", tag = "knowledge", params(JobQuery, PageParameters),
-    responses((status = 200, description = "A page of jobs", body = PageResponse<Value>), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "A page of jobs", body = PageResponse<Job>), (status = 400, body = ErrorBody)))]
 async fn list_jobs(
     caller: KnowledgeCaller,
     PagedQuery { query, paging }: PagedQuery<JobQuery>,
@@ -62,7 +61,7 @@ async fn list_jobs(
 
 /// A job.
 #[utoipa::path(get, path = "/kb/jobs/{job_id}", tag = "knowledge", params(("job_id" = Id, Path)),
-    responses((status = 200, description = "The job", body = Value), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The job", body = Job), (status = 404, body = ErrorBody)))]
 async fn show_job(
     caller: KnowledgeCaller,
     PathId(id): PathId,
@@ -74,7 +73,7 @@ async fn show_job(
 
 /// Calls a job off; one that is over stays as it is.
 #[utoipa::path(delete, path = "/kb/jobs/{job_id}", tag = "knowledge", params(("job_id" = Id, Path)),
-    responses((status = 200, description = "The job", body = Value), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+    responses((status = 200, description = "The job", body = Job), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn cancel_job(
     caller: KnowledgeCaller,
     PathId(id): PathId,
@@ -86,7 +85,7 @@ async fn cancel_job(
 
 /// A job at each change, until it is over.
 #[utoipa::path(get, path = "/kb/jobs/{job_id}/events", tag = "knowledge", params(("job_id" = Id, Path)),
-    responses((status = 200, description = "The events; their `data` is the job", body = Value, content_type = "text/event-stream"), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The events; their `data` is the job", body = Job, content_type = "text/event-stream"), (status = 404, body = ErrorBody)))]
 async fn stream_job(
     caller: KnowledgeCaller,
     PathId(id): PathId,
@@ -104,7 +103,7 @@ async fn stream_job(
 
 /// Each job of a collection at each change.
 #[utoipa::path(get, path = "/kb/collections/{collection_id}/events", tag = "knowledge", params(("collection_id" = Id, Path)),
-    responses((status = 200, description = "The events; their `data` is a job", body = Value, content_type = "text/event-stream"), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The events; their `data` is a job", body = Job, content_type = "text/event-stream"), (status = 404, body = ErrorBody)))]
 async fn stream_collection(
     caller: KnowledgeCaller,
     PathId(id): PathId,

@@ -79,7 +79,6 @@ struct UpdatedCount {
 #[derive(Serialize, ToSchema)]
 struct VoteList {
     /// The votes.
-    #[schema(value_type = Vec<Object>)]
     votes: Vec<ChunkVote>,
     /// Where more follow; all come at once.
     next_cursor: Option<String>,
@@ -125,7 +124,7 @@ async fn set_scores(
 
 /// A chunk.
 #[utoipa::path(get, path = "/kb/documents/{document_id}/segments/{segment_id}", tag = "knowledge", params(ChunkPath),
-    responses((status = 200, description = "The chunk", body = Object), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The chunk", body = DocumentChunk), (status = 404, body = ErrorBody)))]
 async fn show_chunk(
     caller: KnowledgeCaller,
     Path(path): Path<ChunkPath>,

@@ -35,7 +35,7 @@ impl BodyFields for ReindexBody {}
 
 /// Makes the index of a collection anew from the texts that are kept. Until it is whole the old one is searched.
 #[utoipa::path(post, path = "/kb/collections/{collection_id}/reindex", tag = "knowledge", params(("collection_id" = Id, Path)), request_body = ReindexBody,
-    responses((status = 202, description = "The job that makes it", body = Value), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody),
+    responses((status = 202, description = "The job that makes it", body = Job), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody),
         (status = 409, description = "Another one is under way", body = ErrorBody)))]
 async fn reindex_collection(
     caller: KnowledgeCaller,

@@ -73,7 +73,6 @@ struct SearchAnswer {
     /// `user`.
     source: &'static str,
     /// The items, the best first.
-    #[schema(value_type = Vec<Object>)]
     items: Vec<FoundItem>,
     /// How many they are.
     total: usize,
@@ -88,7 +87,7 @@ struct SearchAnswer {
 }
 
 /// A chunk that was found.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct FoundItem {
     /// `kb`.
     #[serde(rename = "type")]
