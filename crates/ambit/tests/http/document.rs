@@ -19,7 +19,29 @@ const FREE: &[(&str, &str)] = &[
         "ChatMessageView.props.*",
         "scripts send messages of types of their own",
     ),
+    (
+        "ChunkVote.context",
+        "clients say of their votes what they like",
+    ),
+    ("Collection.metadata.*", "clients keep what they like"),
     ("ContextItem.item", "an app's own storage chooses its items"),
+    ("Document.metadata.*", "clients keep what they like"),
+    (
+        "DocumentChunk.metadata.*",
+        "documents and clients say what they like",
+    ),
+    (
+        "DocumentChunk.score_dimensions.*",
+        "clients score by their own names",
+    ),
+    (
+        "KnowledgeItem.metadata.*",
+        "documents and clients say what they like",
+    ),
+    (
+        "MemoryMatch.value",
+        "scripts and clients keep what they like",
+    ),
     ("CuiAnswer.next", "a hook chooses it"),
     (
         "ErrorDetails.details",
@@ -111,7 +133,10 @@ fn find_free(schemas: &Value, place: &str, schema: &Value, found: &mut BTreeSet<
     let choices = choices.flat_map(|name| schema[name].as_array()).flatten();
     let choices = choices.map(|choice| (place.to_owned(), choice));
     let items = [("items", "[]"), ("additionalProperties", ".*")].into_iter();
-    let items = items.filter_map(|(name, end)| Some((format!("{place}{end}"), schema.get(name)?)));
+    let items = items.filter_map(|(name, end)| {
+        let inner = schema.get(name).filter(|inner| **inner != false)?;
+        Some((format!("{place}{end}"), inner))
+    });
     let inner: Vec<(String, &Value)> = fields.chain(choices).chain(items).collect();
     let kind = &schema["type"];
     if inner.is_empty() && (kind.is_null() || kind.to_string().contains("object")) {

@@ -159,22 +159,21 @@ async fn list_votes(
 
 /// Votes about a chunk. A user has one vote; a new one takes its place.
 #[utoipa::path(post, path = "/kb/documents/{document_id}/segments/{segment_id}/votes", tag = "knowledge", params(ChunkPath), request_body = VotesBody,
-    responses((status = 200, description = "The votes as they are stored", body = VoteList), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The votes about the chunk that the caller may see", body = VoteList), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn vote(
     caller: KnowledgeCaller,
     Path(path): Path<ChunkPath>,
     _: NoQuery,
     JsonBody { value, .. }: JsonBody<VotesBody>,
 ) -> Result<Json<VoteList>, HttpError> {
-    let mut votes = Vec::new();
+    let (document, chunk) = (&path.document_id.0, &path.segment_id.0);
     for mut vote in value.segments {
-        vote.id = path.segment_id.0.clone();
-        let stored = caller
-            .base
-            .vote(&*caller.reach, &path.document_id.0, &vote)
-            .await;
-        votes = vec![stored.map_err(Error::from)?];
+        vote.id.clone_from(chunk);
+        let stored = caller.base.vote(&*caller.reach, document, &vote).await;
+        stored.map_err(Error::from)?;
     }
+    let votes = caller.base.votes(&*caller.reach, document, chunk).await;
+    let votes = votes.map_err(Error::from)?;
     Ok(Json(VoteList {
         next_cursor: None,
         has_more: false,
