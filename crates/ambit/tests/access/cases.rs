@@ -210,7 +210,7 @@ fn body(name: &str) -> Option<Value> {
         "scores" => json!({"scores": []}),
         "votes" => json!({"segments": []}),
         "empty" => json!({}),
-        "looked" => json!({"query": "canary"}),
+        "looked" => json!({"query": "canar*"}),
         other => panic!("{other}"),
     })
 }
