@@ -234,7 +234,7 @@ impl Runtime {
 
     /// Whether and what conversations are searched for.
     pub fn recall(&self) -> RecallSettings {
-        RecallSettings::default()
+        RecallSettings::of(&self.0.loaded().app.settings.search.recall)
     }
 
     /// The memory that a request names, its values living as long as the app says.

@@ -1,5 +1,6 @@
 //! What an app says of recall: `ambit.search.recall`.
 
+use crate::app::RecallOptions;
 use crate::chats::ChatMessageView;
 use crate::error::{Error, ErrorCode, Result};
 use serde_json::Value;
@@ -23,6 +24,14 @@ impl Default for RecallSettings {
 }
 
 impl RecallSettings {
+    /// What the app says.
+    pub(crate) fn of(options: &RecallOptions) -> Self {
+        Self {
+            is_enabled: options.enabled,
+            roles: options.roles.clone(),
+        }
+    }
+
     /// Refuses where conversations are not searched.
     pub(super) fn check(&self) -> Result<()> {
         if self.is_enabled {

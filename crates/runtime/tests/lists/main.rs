@@ -16,6 +16,7 @@ mod messages;
 mod names;
 mod pages;
 mod recall;
+mod recall_bed;
 mod recall_erasure;
 mod sight;
 mod spent;

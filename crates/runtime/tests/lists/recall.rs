@@ -1,20 +1,17 @@
 //! Conversations and messages found by their words: what is found, by whom, and what it costs.
 
 use crate::bed::{Bed, ann, bob, chief, cid, over, twin};
-use crate::chats::{ALL, named};
+use crate::chats::ALL;
 use crate::counting::Counting;
 use crate::messages::store;
 use crate::names::share;
+use crate::recall_bed::{chats_with, find, index_size, long_chat, messages_with, try_find};
+use ambit_runtime::ErrorCode;
 use ambit_runtime::chats::{self, ChatFilter, ChatStatus, MessageFilter, PageWindow};
-use ambit_runtime::recall::{
-    self, ChatMatches, ChatMessageMatch, MessageSearch, RecallSettings, SessionSearch,
-};
-use ambit_runtime::{Authorized, ErrorCode, Result};
+use ambit_runtime::recall::{self, ChatMatches, RecallSettings, SessionSearch};
 use ambit_storage::address::Space;
-use ambit_storage::driver::{DriverOptions, ValuePages, ValuePart};
-use ambit_storage::pattern::Pattern;
+use ambit_storage::driver::DriverOptions;
 use ambit_storage::storage::Message;
-use ambit_storage::{Ambit, LiveAgent};
 use futures::FutureExt;
 use serde_json::json;
 use std::sync::Arc;
@@ -50,73 +47,6 @@ pub const CASES: &[(&str, crate::Run)] = &[
         settings(bed).boxed()
     }),
 ];
-
-pub async fn try_find(
-    ambit: &Ambit,
-    who: &Authorized,
-    text: &str,
-    filter: &ChatFilter,
-) -> Result<ChatMatches> {
-    let settings = RecallSettings::default();
-    let search = SessionSearch {
-        text,
-        filter,
-        window: ALL,
-    };
-    recall::search_sessions(ambit, who, &settings, search).await
-}
-
-pub async fn find(bed: &Bed, who: &Authorized, text: &str) -> ChatMatches {
-    let found = try_find(&bed.ambit, who, text, &ChatFilter::default()).await;
-    found.unwrap()
-}
-
-/// The names of the chats that are found.
-pub async fn chats_with(bed: &Bed, who: &Authorized, text: &str) -> Vec<String> {
-    let found = find(bed, who, text).await;
-    assert_eq!(found.total, found.items.len() as u64);
-    found
-        .items
-        .into_iter()
-        .map(|found| found.chat.chat_id)
-        .collect()
-}
-
-async fn messages_with(
-    bed: &Bed,
-    text: &str,
-    filter: &MessageFilter,
-) -> Result<Vec<ChatMessageMatch>> {
-    let settings = RecallSettings::default();
-    let search = MessageSearch {
-        chat: named("c"),
-        text,
-        filter,
-    };
-    recall::search_messages(&bed.ambit, &ann(), &settings, search).await
-}
-
-/// A chat of many turns, so that its owner's index begins.
-pub async fn long_chat(bed: &Bed, who: &Authorized, chat: &str, word: &str) -> LiveAgent {
-    let opened = chats::open(&bed.ambit, who, "support", Some(chat)).await;
-    let live = opened.unwrap();
-    let said = (0..100).map(|at| Message::user(format!("{word} number{at} of many")));
-    store(&live, &format!("r-{word}"), said).await;
-    live
-}
-
-/// How many values the index of this person's conversations has.
-pub async fn index_size(bed: &Bed, live: &LiveAgent) -> usize {
-    let history = live.history();
-    let space = Space::recall("t1", history.identity(), history.placement().names());
-    let driver = bed.driver.as_ref();
-    let mut pages = ValuePages::of(driver, &space, Pattern::all(), ValuePart::Nothing);
-    let mut count = 0;
-    while let Some(page) = pages.next().await.unwrap() {
-        count += page.len();
-    }
-    count
-}
 
 async fn words(bed: Bed) {
     bed.talk(&ann(), "support", "a", "the blue lamp").await;

@@ -3,7 +3,7 @@
 use crate::bed::{Bed, ann, chief};
 use crate::chats::named;
 use crate::messages::store;
-use crate::recall::{chats_with, find, index_size, long_chat};
+use crate::recall_bed::{chats_with, find, index_size, long_chat};
 use ambit_runtime::chats;
 use ambit_storage::address::Space;
 use ambit_storage::driver::{ValuePages, ValuePart};

@@ -35,7 +35,11 @@ mod reloads;
 mod retention;
 mod scripts;
 mod search_assistants;
+mod search_references;
+mod search_steps;
 mod searched;
+mod searched_queries;
+mod searched_rows;
 #[expect(dead_code, reason = "the tests of providers use all of it")]
 #[path = "../llm/server.rs"]
 mod server;

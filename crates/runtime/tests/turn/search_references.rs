@@ -1,0 +1,124 @@
+//! References of a search before the model's call: what they show later, to whom, and how many a model is told of.
+
+use crate::automatic_search::{KEEP, announced, app, opened, told, web};
+use crate::place::{Place, ann, ask, borrowed, end, model, named, place, request, traced};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+#[tokio::test]
+async fn no_answer_makes_a_reference_show_a_row() {
+    let hooks = "export function Create() { for (const at of [1, 2]) Process('models.role.Create', { name: `CANARY ${at}` }); }
+        export function Next() { return { data: { items: [
+        { title: 'x', type: 'db', model: 'role', record_id: 1, data: {} },
+        { title: 'y', type: 'db', model: 'role', record_id: 2, data: { name: '' } }] } }; }";
+    let mut more = named("finder", &json!({"connector": "quiet"}), hooks);
+    more.push(model("quiet", &json!([{"reply": "x"}])));
+    let columns = json!([{"name": "id", "type": "ID"}, {"name": "name", "type": "string"}]);
+    let role = json!({"name": "Role", "columns": columns}).to_string();
+    more.push(("models/role.mod.yao".to_owned(), role));
+    let capable = json!({"name": "Test", "version": "1.0.0", "ambit": {"capabilities": {"process": ["models.*"]}}});
+    more.push(("app.yao".to_owned(), capable.to_string()));
+    let package = json!({"uses": {"search": "finder"}});
+    let place = place(&borrowed(&app(&package, KEEP, more))).await;
+    let frames = ask(&place, request("hello", "Who may what?")).await;
+    let id = end(&frames)["request_id"].as_str().unwrap().to_owned();
+    let list = json!(place.runtime.references(&ann(), &id).await.unwrap());
+    let titles = (
+        &list["references"][0]["title"],
+        &list["references"][1]["title"],
+    );
+    assert_eq!(titles, (&json!("x"), &json!("y")), "{list}");
+    assert!(!list.to_string().contains("CANARY"), "{list}");
+}
+
+#[tokio::test]
+async fn what_has_no_room_stays_a_reference() {
+    let search = json!({"web": web(), "options": {"max_context": "200B", "progress": false},
+        "citation": {"auto_inject_prompt": false, "custom_prompt": "Cite!"}});
+    let place = opened(&json!({ "search": search }), "").await;
+    let frames = ask(&place, request("hello", "What is Rust?")).await;
+    let told = told(&frames);
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].starts_with("system: <references") && !told[0].contains("Ferris"),
+        "{told:?}"
+    );
+    assert_eq!(announced(&frames).len(), 2);
+    assert!(!frames.iter().any(|frame| frame.kind == "loading"));
+    assert!(traced(&place, &frames).await.contains("no room"));
+}
+
+/// Waits until Ann finds so many chunks.
+async fn finds(place: &Place, words: &str, count: usize) {
+    let base = place.runtime.knowledge().unwrap();
+    let query = ambit_knowledge::KnowledgeQuery::new(words, &["rules"]);
+    let reach = ambit_runtime::CallerReach::of(&ann());
+    let found = async {
+        while base.search(&reach, &query).await.unwrap().items.len() != count {
+            tokio::task::yield_now().await;
+        }
+    };
+    let found = tokio::time::timeout(Duration::from_secs(60), found).await;
+    assert!(found.is_ok(), "{words} is not found {count} times");
+}
+
+#[tokio::test]
+async fn a_reference_shows_a_chunk_as_it_is_now() {
+    let rules = json!({"documents": ["docs/*.md"], "public": true});
+    let text = "# Holidays\n\nThirty days of vacation.";
+    let more = vec![
+        ("kb/rules.kb.yao".to_owned(), rules.to_string()),
+        ("docs/a.md".to_owned(), text.to_owned()),
+    ];
+    let package = json!({"search": {"kb": {"collections": ["rules"]}}});
+    let place = place(&borrowed(&app(&package, "", more))).await;
+    finds(&place, "vacation", 1).await;
+    let frames = ask(&place, request("hello", "vacation")).await;
+    let id = end(&frames)["request_id"].as_str().unwrap().to_owned();
+    let list = json!(place.runtime.references(&ann(), &id).await.unwrap());
+    let shown = &list["references"][0];
+    let told = &announced(&frames)[0];
+    for name in [
+        "id",
+        "title",
+        "content",
+        "collection",
+        "document_id",
+        "chunk_id",
+        "range",
+        "weight",
+    ] {
+        assert_eq!(shown[name], told[name], "{name}: {list}");
+    }
+    assert!(shown["content"].as_str().unwrap().contains("Thirty"));
+    std::fs::remove_file(place.app.path().join("docs/a.md")).unwrap();
+    place.runtime.reload().await.unwrap();
+    finds(&place, "vacation", 0).await;
+    let list = json!(place.runtime.references(&ann(), &id).await.unwrap());
+    let shown = &list["references"][0];
+    assert_eq!(
+        (&shown["gone"], &shown["content"]),
+        (&json!(true), &Value::Null)
+    );
+    assert!(!list.to_string().contains("Thirty"));
+}
+
+#[tokio::test]
+async fn references_leave_room_in_the_window_of_the_model() {
+    let item = |at: usize| json!({"title": format!("t{at}"), "url": format!("https://a.test/{at}"), "content": "word ".repeat(300)});
+    let items: Vec<Value> = (0..10).map(item).collect();
+    let search = json!({"web": {"provider": "scripted", "results": [{"items": items}]}});
+    for (window, expected) in [(2_400, 2), (300, 0)] {
+        let small = json!({"type": "scripted", "options": {"model": "small", "rules": [{"reply": "{{request}}"}],
+            "capabilities": {"max_input_tokens": window}}});
+        let more = vec![("connectors/small.conn.yao".to_owned(), small.to_string())];
+        let package = json!({"connector": "small", "search": search});
+        let place = place(&borrowed(&app(&package, "", more))).await;
+        let frames = ask(&place, request("hello", "What is a word?")).await;
+        assert_eq!(end(&frames)["error"], Value::Null, "{}", end(&frames));
+        assert_eq!(announced(&frames).len(), 10);
+        let told = told(&frames).join(" ");
+        assert_eq!(told.matches("<ref id").count(), expected, "{told}");
+        assert!(traced(&place, &frames).await.contains("no room"));
+    }
+}
