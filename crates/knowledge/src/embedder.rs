@@ -43,7 +43,7 @@ pub struct Embeddings {
     pub model: String,
     /// One for each text.
     pub vectors: Vec<Vec<f32>>,
-    /// How many tokens that took; none where the vectors were known.
+    /// How many tokens that took.
     pub tokens: u64,
 }
 

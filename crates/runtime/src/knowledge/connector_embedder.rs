@@ -13,10 +13,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long the vector of a query may take.
-const QUERY_TIME: Duration = Duration::from_secs(2);
-/// How long those of a batch of texts may take.
-const BATCH_TIME: Duration = Duration::from_secs(5 * 60);
+/// How long vectors may take. Whoever waits for that of a query drops the request before.
+const PATIENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Asks the app's connectors.
 pub struct ConnectorEmbedder {
@@ -40,23 +38,13 @@ impl ConnectorEmbedder {
     ) -> Result<EmbeddingAnswer, EmbeddingFailure> {
         let connector = app.model(&request.connector);
         let connector = connector.map_err(|error| EmbeddingFailure::Permanent(error.message))?;
-        let is_query = request.payer == EmbeddingPayer::Caller && request.texts.len() == 1;
-        let time = match is_query {
-            true => QUERY_TIME,
-            false => BATCH_TIME,
-        };
         let call = EmbeddingCall {
             connector: &connector,
             dimensions: request.dimensions,
             texts: &request.texts,
-            deadline: Instant::now() + time,
+            deadline: Instant::now() + PATIENCE,
         };
-        let answer = match is_query {
-            // A vector says nothing of who has asked for it.
-            true => self.client.embed_query("", &call).await,
-            false => self.client.embed(&call).await,
-        };
-        answer.map_err(failure)
+        self.client.embed(&call).await.map_err(failure)
     }
 }
 
@@ -82,9 +70,8 @@ impl Embedder for ConnectorEmbedder {
                 tracing::warn!(%error, "what the embeddings of a collection have used is not booked");
             }
         }
-        let vectors = answer.vectors.iter().map(|vector| vector.to_vec());
         Ok(Embeddings {
-            vectors: vectors.collect(),
+            vectors: answer.vectors,
             model: answer.model,
             tokens: u64::try_from(answer.usage.total_tokens).unwrap_or(0),
         })

@@ -1,7 +1,6 @@
 //! Vectors of texts, by connectors of models: one request for some texts, its answer judged strictly.
 
 mod answer;
-mod cache;
 mod hashed;
 
 use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults};
@@ -9,15 +8,10 @@ use super::retry;
 use super::{Connector, ModelFailure, ModelFailureKind, TokenUsage};
 use ambit_storage::storage::UsageRecord;
 use answer::EmbeddingReply;
-use cache::{EmbeddingCache, EmbeddingDigest};
 use reqwest::Response;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-/// How long the vector of a query is kept.
-const QUERY_LIFE: Duration = Duration::from_secs(10 * 60);
 /// Bytes of an answer.
 const BODY: usize = 32 << 20;
 
@@ -32,11 +26,10 @@ const EMBEDDERS: &[(&str, Option<&str>)] = &[
     ("scripted", None),
 ];
 
-/// Asks connectors for vectors, with the connections of a node and the vectors of its last queries.
+/// Asks connectors for vectors, with the connections of a node.
 #[derive(Default)]
 pub struct EmbeddingClient {
     clients: ProxyClients,
-    queries: EmbeddingCache,
 }
 
 /// Texts whose vectors are wanted.
@@ -58,8 +51,8 @@ pub struct EmbeddingAnswer {
     /// The model that made them, as the connector calls it.
     pub model: String,
     /// One for each text, all of one length.
-    pub vectors: Vec<Arc<[f32]>>,
-    /// What was used for them; nothing where they were known.
+    pub vectors: Vec<Vec<f32>>,
+    /// What was used for them.
     pub usage: TokenUsage,
 }
 
@@ -123,27 +116,6 @@ impl EmbeddingClient {
             let late = ModelFailure::temporary("the embedding took too long");
             Err(endpoint.redacted_failure(late).into())
         })
-    }
-
-    /// The vector of one query. One that this tenant asked for in the last ten minutes is not asked for again.
-    pub async fn embed_query(
-        &self,
-        tenant: &str,
-        call: &EmbeddingCall<'_>,
-    ) -> Result<EmbeddingAnswer, EmbeddingError> {
-        let digest = call.digest(tenant);
-        if let Some(known) = self.queries.get(&digest) {
-            return Ok(EmbeddingAnswer {
-                model: call.model(),
-                vectors: vec![known],
-                usage: TokenUsage::default(),
-            });
-        }
-        let answer = self.embed(call).await?;
-        if let [vector] = &answer.vectors[..] {
-            self.queries.put(digest, vector.clone(), QUERY_LIFE);
-        }
-        Ok(answer)
     }
 }
 
@@ -214,28 +186,13 @@ impl EmbeddingCall<'_> {
         let read: Result<EmbeddingAnswer, ModelFailure> = read.await;
         read.map_err(|failure| endpoint.redacted_failure(failure).into())
     }
-
-    /// All that a vector depends on, and whose it is.
-    fn digest(&self, tenant: &str) -> EmbeddingDigest {
-        let Connector {
-            id, kind, options, ..
-        } = self.connector;
-        let options = &options.provider;
-        let service = [&options.host, &options.proxy, &options.key];
-        let headers = &options.headers;
-        let more = &options.extra_body;
-        let (model, dimensions, texts) = (self.model(), self.dimensions, self.texts);
-        cache::digest(&json!([
-            tenant, id, kind, service, headers, more, model, dimensions, texts
-        ]))
-    }
 }
 
 impl EmbeddingAnswer {
-    /// What was used, to be booked; nothing where the vectors were known.
+    /// What was used, to be booked; nothing where nothing was.
     pub fn record(&self, connector: &str) -> Option<UsageRecord> {
-        let is_new = self.usage != TokenUsage::default();
-        is_new.then(|| usage_record(connector, &self.model, &self.usage))
+        let is_used = self.usage != TokenUsage::default();
+        is_used.then(|| usage_record(connector, &self.model, &self.usage))
     }
 }
 

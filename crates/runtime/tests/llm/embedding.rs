@@ -52,11 +52,7 @@ impl Asking {
 }
 
 fn vectors(answer: &EmbeddingAnswer) -> Vec<Vec<f32>> {
-    answer
-        .vectors
-        .iter()
-        .map(|vector| vector.to_vec())
-        .collect()
+    answer.vectors.clone()
 }
 
 #[tokio::test]
@@ -286,32 +282,6 @@ async fn g208_no_error_of_an_embedding_tells_a_secret() {
         let error = asking.of(&server).await.unwrap_err();
         assert!(error.message.contains("bad key *** and ***"), "{error}");
     }
-}
-
-#[tokio::test]
-async fn a_query_is_asked_for_once_by_each_tenant() {
-    let one = r#"{"embeddings":[[1,2]]}"#;
-    let server = Server::start(vec![Reply::json(200, one)]).await;
-    let connector = connector("ollama", json!({"host": server.address, "model": "m"}));
-    let client = EmbeddingClient::default();
-    let embed = async |tenant: &str, text: &str| {
-        let call = EmbeddingCall {
-            connector: &connector,
-            dimensions: None,
-            texts: &[text.to_owned()],
-            deadline: Instant::now() + LONG,
-        };
-        client.embed_query(tenant, &call).await.unwrap()
-    };
-    let first = embed("a", "x").await;
-    let again = embed("a", "x").await;
-    assert_eq!(again.vectors, first.vectors);
-    assert!(first.record("c").is_some());
-    assert_eq!(again.record("c"), None);
-    assert_eq!(server.asked().len(), 1);
-    embed("a", "y").await;
-    embed("b", "x").await;
-    assert_eq!(server.asked().len(), 3);
 }
 
 #[tokio::test]

@@ -5,7 +5,6 @@ use crate::llm::{ModelFailure, ModelFailureKind, TokenUsage};
 use ambit_storage::truncation::estimate_text;
 use serde::Deserialize;
 use serde_json::Value;
-use std::sync::Arc;
 
 /// An answer in any of its three forms.
 #[derive(Deserialize)]
@@ -128,8 +127,8 @@ fn ordered(mut numbered: Vec<NumberedVector>) -> Result<Vec<Vec<f64>>, ModelFail
     clippy::cast_possible_truncation,
     reason = "what is too large becomes infinite, which is refused"
 )]
-fn checked(numbers: &[f64]) -> Result<Arc<[f32]>, ModelFailure> {
-    let vector: Arc<[f32]> = numbers.iter().map(|number| *number as f32).collect();
+fn checked(numbers: &[f64]) -> Result<Vec<f32>, ModelFailure> {
+    let vector: Vec<f32> = numbers.iter().map(|number| *number as f32).collect();
     if !vector.iter().all(|number| number.is_finite()) {
         return Err(unusable("has a vector with a number that is too large"));
     }

@@ -3,7 +3,6 @@
 use super::{EmbeddingAnswer, EmbeddingCall};
 use crate::llm::TokenUsage;
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
 
 /// The length of vectors where none is asked for.
 const DIMENSIONS: usize = 64;
@@ -27,13 +26,13 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A vector of length 1.
-fn vector(text: &str, dimensions: usize) -> Arc<[f32]> {
+fn vector(text: &str, dimensions: usize) -> Vec<f32> {
     let mut counts = vec![0.0_f32; dimensions];
     words(text).for_each(|word| counts[place(&word.to_lowercase(), dimensions)] += 1.0);
     let length = counts.iter().map(|count| count * count).sum::<f32>().sqrt();
     if length == 0.0 {
         counts[place(text, dimensions)] = 1.0;
-        return counts.into();
+        return counts;
     }
     counts.iter().map(|count| count / length).collect()
 }
