@@ -3,7 +3,8 @@
 use super::step_asker::StepAsker;
 use crate::error::Result;
 use crate::net::{HttpRequest, HttpResponse};
-use crate::uses::{UsesTarget, words};
+use crate::search::answers;
+use crate::uses::UsesTarget;
 use ambit_knowledge::{FetchedPage, PageFetcher};
 use async_trait::async_trait;
 use serde_json::json;
@@ -20,7 +21,8 @@ impl PageFetcher for AllowedPageFetcher {
             UsesTarget::Builtin => self.fetch_here(url).await,
             other => {
                 let answer = self.0.ask("fetch", &other, json!({"url": url})).await;
-                let text = words(&answer.map_err(|error| error.message)?);
+                let text = answers::fetched(&answer.map_err(|error| error.message)?);
+                let text = text.map_err(|error| format!("uses.fetch: {error}"))?;
                 Ok(FetchedPage {
                     media_type: Some("text/markdown; charset=utf-8".to_owned()),
                     bytes: text.into_bytes(),

@@ -1,7 +1,8 @@
 //! Documents that have no reader here: the agent or tool of `uses.extract` says their text.
 
 use super::step_asker::StepAsker;
-use crate::uses::{UsesTarget, words};
+use crate::search::answers;
+use crate::uses::UsesTarget;
 use ambit_extract::{BlockKind, ExtractedDocument, Section, TextBlock};
 use ambit_knowledge::{ForeignExtractor, ForeignFile};
 use async_trait::async_trait;
@@ -36,32 +37,20 @@ impl ForeignExtractor for StepExtractor {
     }
 }
 
-/// The document of an answer: a text, or `{text, title, pages: [{page, text}]}`.
+/// The document of an answer.
 fn document(answer: &Value) -> Result<ExtractedDocument, String> {
-    let answer = answer
-        .get("data")
-        .filter(|data| data.is_object())
-        .unwrap_or(answer);
-    if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
-        return Err(format!("uses.extract: {}", words(error)));
-    }
+    let answer = answers::extracted(answer).map_err(|error| format!("uses.extract: {error}"))?;
+    let pages = u32::try_from(answer.pages.len()).unwrap_or(u32::MAX);
     let mut document = ExtractedDocument {
-        title: answer
-            .get("title")
-            .and_then(Value::as_str)
-            .map(str::to_owned),
+        title: answer.title,
+        pages: (pages > 0).then_some(pages),
         ..ExtractedDocument::default()
     };
-    let pages = answer.get("pages").and_then(Value::as_array);
-    for page in pages.into_iter().flatten() {
-        let number = page.get("page").and_then(Value::as_u64);
-        let number = number.and_then(|number| u32::try_from(number).ok());
-        add(&mut document, &words(page), number);
+    for page in &answer.pages {
+        add(&mut document, &page.text, Some(page.page));
     }
-    document.pages = pages.map(|pages| u32::try_from(pages.len()).unwrap_or(u32::MAX));
     if document.sections.is_empty() {
-        let text = answer.as_str().or_else(|| answer.get("text")?.as_str());
-        add(&mut document, text.unwrap_or_default(), None);
+        add(&mut document, &answer.text, None);
     }
     match document.sections.is_empty() {
         true => Err("no text found".to_owned()),

@@ -15,7 +15,7 @@ pub struct ExtractAnswer {
 /// A page of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExtractedPage {
-    pub page: u64,
+    pub page: u32,
     pub text: String,
 }
 
@@ -93,9 +93,9 @@ impl ExtractAnswer {
 
 fn page(given: &Value) -> Option<ExtractedPage> {
     let page = number(given.get("page")?)?;
-    let is_page = page >= 1.0 && page.fract() == 0.0;
+    let is_page = (1.0..=f64::from(u32::MAX)).contains(&page) && page.fract() == 0.0;
     Some(ExtractedPage {
-        page: is_page.then_some(page as u64)?,
+        page: is_page.then_some(page as u32)?,
         text: given.get("text")?.as_str()?.to_owned(),
     })
 }
