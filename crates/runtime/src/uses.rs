@@ -72,12 +72,25 @@ pub struct UsesRequest {
     pub arguments: Value,
 }
 
+impl UsesRequest {
+    /// A request that agents and models see as its JSON.
+    pub fn of(key: &'static str, request: Value) -> Self {
+        Self {
+            key,
+            messages: vec![ChatMessage::user(request.to_string())],
+            arguments: request,
+        }
+    }
+}
+
 /// Why there is no answer.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum UsesFailure {
     /// The value of `uses` names nothing: the step is skipped.
+    #[error("{0}")]
     Unknown(String),
     /// Whoever was asked has failed.
+    #[error("{}", .0.message)]
     Failed(Error),
 }
 

@@ -1,9 +1,7 @@
 //! Putting items in order once more: by the agent or tool that `uses.rerank` names, else by weight and score.
 
 use super::searcher::SearchNode;
-use super::web::reason;
 use super::{SearchItem, Searcher, answers};
-use crate::chat::ChatMessage;
 use crate::uses::{UsesRequest, UsesTarget};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -55,15 +53,11 @@ impl Searcher {
         };
         let shown: Vec<Value> = items.iter().map(shown).collect();
         let request = json!({"action": "rerank", "query": query, "items": shown, "top_n": top_n});
-        let wanted = UsesRequest {
-            key: "rerank",
-            messages: vec![ChatMessage::user(request.to_string())],
-            arguments: request,
-        };
+        let wanted = UsesRequest::of("rerank", request);
         let answer = timeout(PATIENCE, self.asker.ask(&target, wanted)).await;
         let answer = answer
             .map_err(|_| "timed out".to_owned())?
-            .map_err(reason)?;
+            .map_err(|failure| failure.to_string())?;
         answers::order(&answer).map_err(|error| error.to_string())
     }
 }

@@ -3,7 +3,7 @@
 use super::request::WebTarget;
 use super::{ItemSource, SearchItem, SearchKind, SearchRequest, SearchResult, Searcher, answers};
 use crate::chat::ChatMessage;
-use crate::uses::{UsesFailure, UsesRequest, UsesTarget};
+use crate::uses::{UsesRequest, UsesTarget};
 use crate::web_search::{
     TimeRange, WEB_SEARCH_PROVIDERS, WebItem, WebQuery, WebSearchRequest, WebSearchSettings,
 };
@@ -126,7 +126,7 @@ impl Searcher {
             arguments: arguments.into(),
         };
         let answer = self.asker.ask(named, wanted).await;
-        let answer = answer.map_err(|failure| format!("uses.web: {}", reason(failure)))?;
+        let answer = answer.map_err(|failure| format!("uses.web: {failure}"))?;
         let items = answers::items(&answer).map_err(|error| format!("uses.web: {error}"))?;
         Ok(WebFindings {
             items: items.into_iter().map(plain_item).collect(),
@@ -156,14 +156,6 @@ fn plain_item(item: SearchItem) -> SearchItem {
         knowledge: None,
         record: None,
         ..item
-    }
-}
-
-/// Why whoever was asked gave nothing.
-pub(super) fn reason(failure: UsesFailure) -> String {
-    match failure {
-        UsesFailure::Unknown(why) => why,
-        UsesFailure::Failed(error) => error.message,
     }
 }
 

@@ -1,8 +1,6 @@
 //! The pages of what the web has found, in the place of what was cut out of them.
 
-use super::web::reason;
 use super::{SearchItem, Searcher, answers};
-use crate::chat::ChatMessage;
 use crate::uses::{UsesRequest, UsesTarget};
 use crate::web_search::truncate;
 use futures::{StreamExt, stream};
@@ -48,16 +46,11 @@ impl Searcher {
         if url.is_empty() {
             return Ok(url);
         }
-        let request = json!({"url": url});
-        let wanted = UsesRequest {
-            key: "fetch",
-            messages: vec![ChatMessage::user(request.to_string())],
-            arguments: request,
-        };
+        let wanted = UsesRequest::of("fetch", json!({"url": url}));
         let answer = timeout_at(until, self.asker.ask(by, wanted)).await;
         let answer = answer
             .map_err(|_| "timed out".to_owned())?
-            .map_err(reason)?;
+            .map_err(|failure| failure.to_string())?;
         let page = answers::fetched(&answer);
         let mut page = page.map_err(|error| error.to_string())?;
         truncate(&mut page, PAGE);

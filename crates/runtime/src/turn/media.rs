@@ -256,8 +256,7 @@ impl MediaConversion {
         };
         match &done {
             Ok(part) => self.node.complete(part.text().map(Value::from)),
-            Err(UsesFailure::Unknown(why)) => self.node.fail(why),
-            Err(UsesFailure::Failed(error)) => self.node.fail(&error.message),
+            Err(failure) => self.node.fail(&failure.to_string()),
         }
         done
     }

@@ -3,12 +3,10 @@
 
 use super::record::item;
 use super::{FoundRows, TableSearchCall, plain_columns};
-use crate::chat::ChatMessage;
 use crate::error::{ErrorCode, Result};
 use crate::model::TableModel;
 use crate::model::query::{QueryDsl, QueryFault, QueryRequest, ReadContext, SourceRows};
 use crate::search::searcher::SearchNode;
-use crate::search::web::reason;
 use crate::search::{Searcher, answers};
 use crate::uses::{UsesFailure, UsesRequest, UsesTarget};
 use serde_json::{Map, Value, json};
@@ -46,7 +44,7 @@ impl Searcher {
                     node.fail(&why);
                     return Ok(Err(format!("querydsl: {why}")));
                 }
-                Err(failure) => Err(fault_line("failed", "", &reason(failure))),
+                Err(failure) => Err(fault_line("failed", "", &failure.to_string())),
             };
             faults = match checked {
                 Err(told) => told,
@@ -93,11 +91,7 @@ impl Searcher {
             request["retry"] =
                 json!({"attempt": attempt, "lint_errors": faults, "instructions": INSTRUCTIONS});
         }
-        let wanted = UsesRequest {
-            key: "querydsl",
-            messages: vec![ChatMessage::user(request.to_string())],
-            arguments: request,
-        };
+        let wanted = UsesRequest::of("querydsl", request);
         self.asker.ask(target, wanted).await
     }
 

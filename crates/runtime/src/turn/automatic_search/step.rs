@@ -90,11 +90,12 @@ impl SearchStepAsker<'_> {
         let answer = match timeout_at(until, asked).await {
             Err(_) => Err("timed out".to_owned()),
             Ok(Err(_)) => Err("a defect of Ambit ended it".to_owned()),
-            Ok(Ok(Err(UsesFailure::Unknown(why)))) => {
-                failure = StepFailure::Unknown;
-                Err(why)
+            Ok(Ok(Err(why))) => {
+                if matches!(why, UsesFailure::Unknown(_)) {
+                    failure = StepFailure::Unknown;
+                }
+                Err(why.to_string())
             }
-            Ok(Ok(Err(UsesFailure::Failed(error)))) => Err(error.message),
             Ok(Ok(Ok(answer))) => read(&answer).map_err(|error| error.to_string()),
         };
         match answer {
