@@ -1,8 +1,12 @@
 //! `uses`: who does the steps beside the model, and what they are asked.
 
+mod step_tools;
+
+pub(crate) use step_tools::StepTools;
+
 use crate::app::App;
 use crate::chat::ChatMessage;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use ambit_storage::suggestion;
 use async_trait::async_trait;
 use serde_json::Value;
@@ -91,17 +95,22 @@ pub enum UsesFailure {
     Unknown(String),
     /// Whoever was asked has failed.
     #[error("{}", .0.message)]
-    Failed(Error),
+    Failed(#[from] Error),
 }
 
-/// What the tool of a step is called on a server that has more than one.
-pub(crate) fn usual_tool(key: &str) -> &str {
-    match key {
-        "web" => "web_search",
-        "keyword" => "extract_keywords",
-        "querydsl" => "generate_querydsl",
-        key => key,
+/// What an agent's answer means: `Next`'s data, else its text as JSON, else the text.
+pub(crate) fn agent_answer(
+    error: Option<&str>,
+    next: &Value,
+    text: &str,
+) -> Result<Value, UsesFailure> {
+    if let Some(why) = error {
+        return Err(UsesFailure::Failed(Error::new(ErrorCode::LlmError, why)));
     }
+    if !next.is_null() {
+        return Ok(next.clone());
+    }
+    Ok(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
 }
 
 /// An answer in words, where words are wanted: an object may have them in `text` or `content`.

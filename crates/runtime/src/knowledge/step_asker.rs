@@ -8,9 +8,9 @@ use crate::loaded_app::LoadedApp;
 use crate::request::{SkipOptions, TurnRequest};
 use crate::runtime_core::RuntimeCore;
 use crate::stream::StreamReader;
-use crate::tool::{NoProcesses, ServerSelection, ServerTool, ToolCaller, Toolbox, call_in_time};
+use crate::tool::{NoProcesses, ToolCaller};
 use crate::turn;
-use crate::uses::{UsesAsker, UsesFailure, UsesRequest, UsesTarget, usual_tool};
+use crate::uses::{StepTools, UsesAsker, UsesFailure, UsesRequest, UsesTarget, agent_answer};
 use ambit_storage::ids;
 use async_trait::async_trait;
 use serde_json::Value;
@@ -62,44 +62,15 @@ impl StepAsker {
         target.map_err(|why| Error::new(ErrorCode::ConfigError, format!("uses.{step}: {why}")))
     }
 
-    /// What an agent or a tool answers.
-    pub async fn ask(
-        &self,
-        step: &'static str,
-        target: &UsesTarget,
-        request: Value,
-    ) -> Result<Value> {
-        let wanted = UsesRequest {
-            key: step,
-            messages: vec![ChatMessage::user(request.to_string())],
-            arguments: request,
-        };
-        self.answer(target, wanted).await
-    }
-
-    async fn answer(&self, target: &UsesTarget, wanted: UsesRequest) -> Result<Value> {
-        let step = wanted.key;
-        let asked = async {
-            match target {
-                UsesTarget::Agent(id) => self.ask_agent(id, wanted.messages).await,
-                UsesTarget::Tool(named) => self.call_tool(step, named, wanted.arguments).await,
-                UsesTarget::Builtin | UsesTarget::Disabled => {
-                    let message = format!("uses.{step} names no agent and no tool");
-                    Err(Error::new(ErrorCode::ConfigError, message))
-                }
-            }
-        };
-        let late = |_| {
-            Error::new(
-                ErrorCode::Timeout,
-                format!("uses.{step} has not answered in time"),
-            )
-        };
-        timeout(PATIENCE, asked).await.map_err(late)?
-    }
-
     /// A turn of its own, of which nothing is kept: `Next`'s data, else what the agent has said.
-    async fn ask_agent(&self, id: &str, messages: Vec<ChatMessage>) -> Result<Value> {
+    async fn ask_agent(&self, id: &str, messages: Vec<ChatMessage>) -> Result<Value, UsesFailure> {
+        let said = said(self.begin(id, messages).await?).await?;
+        let field = |name: &str| said.end.event_data().and_then(|data| data.get(name));
+        let error = field("error").and_then(Value::as_str);
+        agent_answer(error, field("next").unwrap_or(&Value::Null), &said.text)
+    }
+
+    async fn begin(&self, id: &str, messages: Vec<ChatMessage>) -> Result<StreamReader> {
         let (core, _) = self.loaded()?;
         let request = TurnRequest {
             authorized: self.authorized.clone(),
@@ -118,10 +89,10 @@ impl StepAsker {
         let turn = turn::open(&core, request).await?;
         let started = turn.started()?;
         core.spawn(turn.run());
-        answer(started.stream).await
+        Ok(started.stream)
     }
 
-    async fn call_tool(&self, step: &str, named: &str, request: Value) -> Result<Value> {
+    async fn call_tool(&self, named: &str, wanted: UsesRequest) -> Result<Value, UsesFailure> {
         let (core, loaded) = self.loaded()?;
         let toolbox = core.tools(&loaded);
         let caller = ToolCaller {
@@ -132,61 +103,47 @@ impl StepAsker {
             timeout: PATIENCE,
             processes: Arc::new(NoProcesses),
         };
-        let tool = find_tool(toolbox.as_ref(), &caller, step, named).await?;
-        let outcome = call_in_time(toolbox.as_ref(), &tool, request, &caller).await?;
-        match outcome.is_error {
-            true => Err(Error::new(ErrorCode::ToolError, outcome.text)),
-            false => Ok(outcome.data),
-        }
+        let tools = StepTools {
+            app: &loaded.app,
+            toolbox: toolbox.as_ref(),
+            caller: &caller,
+        };
+        tools.ask(named, wanted).await
     }
 }
 
 #[async_trait]
 impl UsesAsker for StepAsker {
     async fn ask(&self, means: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure> {
-        match means {
-            UsesTarget::Builtin => {
-                let why = "no model is asked outside of a turn";
-                Err(UsesFailure::Unknown(why.to_owned()))
-            }
-            UsesTarget::Disabled => Err(UsesFailure::Unknown("the step is disabled".to_owned())),
-            target => self
-                .answer(target, wanted)
-                .await
-                .map_err(UsesFailure::Failed),
-        }
-    }
-}
-
-/// The tool of `<server>.<tool>`, or a server's only one or the usual one of the step. Both may have dots.
-async fn find_tool(
-    toolbox: &dyn Toolbox,
-    caller: &ToolCaller,
-    step: &str,
-    named: &str,
-) -> Result<ServerTool> {
-    let dots = named.rmatch_indices('.').map(|(at, _)| at);
-    let mut failure = Error::not_found("tool", named);
-    for end in std::iter::once(named.len()).chain(dots) {
-        let (server, tool) = (&named[..end], named.get(end + 1..));
-        let wanted = ServerSelection::Whole(server.to_owned());
-        match toolbox.list(&[wanted], caller).await {
-            Ok(mut tools) => {
-                let is_only = tool.is_none() && tools.len() == 1;
-                let name = tool.unwrap_or_else(|| usual_tool(step));
-                let place = tools.iter().position(|it| is_only || it.tool == name);
-                if let Some(place) = place {
-                    return Ok(tools.swap_remove(place));
+        let step = wanted.key;
+        let asked = async {
+            match means {
+                UsesTarget::Builtin => {
+                    let why = "no model is asked outside of a turn";
+                    Err(UsesFailure::Unknown(why.to_owned()))
                 }
+                UsesTarget::Disabled => {
+                    Err(UsesFailure::Unknown("the step is disabled".to_owned()))
+                }
+                UsesTarget::Agent(id) => self.ask_agent(id, wanted.messages).await,
+                UsesTarget::Tool(named) => self.call_tool(named, wanted).await,
             }
-            Err(error) => failure = error,
-        }
+        };
+        timeout(PATIENCE, asked).await.unwrap_or_else(|_| {
+            let late = format!("uses.{step} has not answered in time");
+            Err(UsesFailure::Failed(Error::new(ErrorCode::Timeout, late)))
+        })
     }
-    Err(failure)
 }
 
-/// The answer of a turn.
-async fn answer(mut stream: StreamReader) -> Result<Value> {
+/// What the agent of a turn has said, and the frame that ended it.
+struct EndedTurn {
+    text: String,
+    end: Frame,
+}
+
+/// Follows a turn to its end.
+async fn said(mut stream: StreamReader) -> Result<EndedTurn> {
     let mut messages = OutputMessages::default();
     let mut read = 0;
     while let Some(entries) = stream.next().await? {
@@ -195,7 +152,8 @@ async fn answer(mut stream: StreamReader) -> Result<Value> {
             let unreadable = |error| Error::internal(format!("a frame of a turn: {error}"));
             let frame: Frame = serde_json::from_str(&entry.text).map_err(unreadable)?;
             if frame.event_name() == Some("stream_end") {
-                return end(&frame, &messages);
+                let text = text_of(&messages);
+                return Ok(EndedTurn { text, end: frame });
             }
             // A message that cannot be followed any more is told by its turn's end.
             let _ = apply(&mut messages, &frame);
@@ -208,19 +166,11 @@ async fn answer(mut stream: StreamReader) -> Result<Value> {
     Err(Error::new(ErrorCode::Unavailable, "the agent was stopped"))
 }
 
-fn end(frame: &Frame, messages: &OutputMessages) -> Result<Value> {
-    let field = |name: &str| frame.event_data().and_then(|data| data.get(name));
-    if let Some(why) = field("error").and_then(Value::as_str) {
-        return Err(Error::new(ErrorCode::LlmError, why));
-    }
-    if let Some(next) = field("next").filter(|next| !next.is_null()) {
-        return Ok(next.clone());
-    }
+fn text_of(messages: &OutputMessages) -> String {
     let said = messages.messages().iter();
     let said = said.filter(|message| message.kind == "text");
     let said: Vec<&str> = said
         .filter_map(|message| message.props.get("content")?.as_str())
         .collect();
-    let text = said.join("\n");
-    Ok(serde_json::from_str(&text).unwrap_or_else(|_| text.into()))
+    said.join("\n")
 }

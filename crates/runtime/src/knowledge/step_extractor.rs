@@ -2,7 +2,7 @@
 
 use super::step_asker::StepAsker;
 use crate::search::answers;
-use crate::uses::UsesTarget;
+use crate::uses::{UsesAsker, UsesRequest, UsesTarget};
 use ambit_extract::{BlockKind, ExtractedDocument, Section, TextBlock};
 use ambit_knowledge::{ForeignExtractor, ForeignFile};
 use async_trait::async_trait;
@@ -32,8 +32,9 @@ impl ForeignExtractor for StepExtractor {
         if let Some(media_type) = &file.media_type {
             request["media_type"] = media_type.as_str().into();
         }
-        let answer = self.0.ask("extract", &target, request).await;
-        document(&answer.map_err(|error| error.message)?)
+        let wanted = UsesRequest::of("extract", request);
+        let answer = self.0.ask(&target, wanted).await;
+        document(&answer.map_err(|failure| failure.to_string())?)
     }
 }
 

@@ -97,6 +97,15 @@ pub struct ResponseStream {
     _running: OwnedSemaphorePermit,
 }
 
+impl HttpResponse {
+    /// What it says that its body is; empty where it says nothing.
+    pub fn content_type(&self) -> &str {
+        let mut headers = self.headers.iter();
+        let found = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        found.map_or("", |(_, value)| value)
+    }
+}
+
 impl HttpClient {
     /// A client for the hosts of a list.
     pub fn new(allow: &AllowList) -> Result<Self> {
@@ -162,6 +171,21 @@ impl HttpClient {
             allow: Arc::new(self.allow.for_messages()),
             ..self.clone()
         }
+    }
+
+    /// Gets what an address points to; a status other than success is a failure.
+    pub async fn get(&self, url: &str) -> Result<HttpResponse, NetError> {
+        let request = HttpRequest {
+            method: "GET".to_owned(),
+            url: url.to_owned(),
+            ..HttpRequest::default()
+        };
+        let answer = self.send(request).await?;
+        if (200..300).contains(&answer.status) {
+            return Ok(answer);
+        }
+        let why = format!("the host answered {} {}", answer.status, answer.status_text);
+        Err(NetError::new(NetErrorKind::Failed, why.trim_end()))
     }
 
     /// Sends a request and waits for its whole answer.

@@ -124,8 +124,7 @@ impl SearchStepAsker<'_> {
         }
         // What is asked and answered holds texts of results, which are in no trace.
         let untraced = Trace::off(self.turn.context.id()).root();
-        let client = self.turn.uses_client(self.run, step.key, untraced);
-        let client = client.map_err(UsesFailure::Failed)?;
+        let client = self.turn.uses_client(self.run, step.key, untraced)?;
         let words = step.words.unwrap_or_else(|| step.request.to_string());
         let wanted = UsesRequest {
             key: step.key,
@@ -140,10 +139,8 @@ impl SearchStepAsker<'_> {
         step: SearchStep,
         node: &TraceNode,
     ) -> Result<Value, UsesFailure> {
-        let scope = self
-            .turn
-            .script_context_below(self.run, step.key, node.clone());
-        let scope = scope.map_err(UsesFailure::Failed)?;
+        let turn = self.turn;
+        let scope = turn.script_context_below(self.run, step.key, node.clone())?;
         let messages = [
             ChatMessage::system(step.instruction),
             ChatMessage::user(step.request.to_string()),

@@ -4,7 +4,7 @@ use crate::chat::{ContentPart, FileContent};
 use crate::error::{Error, ErrorCode, Result};
 use crate::loaded_app::LoadedApp;
 use crate::mcp::cut;
-use crate::net::{HttpClient, HttpRequest, HttpResponse};
+use crate::net::{HttpClient, HttpResponse};
 use crate::turn::agent_run::AgentRun;
 use crate::uses::UsesFailure;
 use base64::Engine as _;
@@ -31,27 +31,14 @@ impl MediaFetcher {
 
     /// The part with what its address points to: a text, or the bytes in the address's place.
     pub async fn fetch(&self, part: &ContentPart) -> Result<ContentPart, UsesFailure> {
-        let url = address(part).unwrap_or_default();
-        let request = HttpRequest {
-            method: "GET".to_owned(),
-            url: url.to_owned(),
-            ..HttpRequest::default()
-        };
-        let answer = self.0.send(request).await;
+        let answer = self.0.get(address(part).unwrap_or_default()).await;
         let answer = answer.map_err(|refusal| failed(refusal.message))?;
-        if !(200..300).contains(&answer.status) {
-            let (status, text) = (answer.status, &answer.status_text);
-            return Err(failed(format!("the host answered {status} {text}")));
-        }
         put(part, &answer)
     }
 }
 
 fn put(part: &ContentPart, answer: &HttpResponse) -> Result<ContentPart, UsesFailure> {
-    let mut headers = answer.headers.iter();
-    let kind = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-    let kind = kind.map_or("", |(_, value)| value.as_str());
-    let kind = kind.split(';').next().unwrap_or_default();
+    let kind = answer.content_type().split(';').next().unwrap_or_default();
     let kind = kind.trim().to_ascii_lowercase();
     let mut new = part.clone();
     if let ContentPart::ImageUrl { image_url, .. } = &mut new {
