@@ -1,5 +1,6 @@
 //! Who makes vectors of texts.
 
+use crate::sources::CollectionOwner;
 use async_trait::async_trait;
 
 /// Makes vectors by the connectors of an app.
@@ -27,13 +28,8 @@ pub struct EmbeddingRequest {
 pub enum EmbeddingPayer {
     /// The turn or request that searches.
     Caller,
-    /// The creator of a collection, for its jobs.
-    Collection {
-        /// The tenant; none where the collection is a file of the app.
-        tenant: Option<String>,
-        /// The creator.
-        user: Option<String>,
-    },
+    /// The owner of a collection, for its jobs.
+    Collection(CollectionOwner),
 }
 
 /// The vectors of some texts.

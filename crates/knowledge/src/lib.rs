@@ -43,5 +43,5 @@ pub use job::{Job, JobKind, JobStatus};
 pub use query::{EmbeddingTokens, KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
 pub use reach::KnowledgeReach;
 pub use settings::{KnowledgeLimits, KnowledgeSettings};
-pub use sources::{FetchedPage, ForeignExtractor, ForeignFile, PageFetcher};
+pub use sources::{CollectionOwner, FetchedPage, ForeignExtractor, ForeignFile, PageFetcher};
 pub use work::KnowledgeWorker;

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::index_record::{IndexRecord, ReindexRecord, ReindexedDocument};
 use crate::names::{CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
+use crate::sources::CollectionOwner;
 use crate::stored::Sums;
 use ambit_search::chunker::Chunk;
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
@@ -307,6 +308,14 @@ impl CollectionRecord {
             team_id: self.team_id.clone(),
             created_at: self.created_at,
             updated_at: self.updated_at,
+        }
+    }
+
+    pub fn owner(&self) -> CollectionOwner {
+        CollectionOwner {
+            tenant: self.place.tenant.clone(),
+            user: self.created_by.clone(),
+            team: self.team_id.clone(),
         }
     }
 

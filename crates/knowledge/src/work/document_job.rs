@@ -147,7 +147,7 @@ impl WorkPlace<'_> {
             media_type,
             bytes,
         };
-        let read = self.base.read(file).await;
+        let read = self.base.read(file, &self.collection.value.owner()).await;
         Ok(read.map(|file| (file, hash, size)))
     }
 
@@ -183,7 +183,7 @@ impl WorkPlace<'_> {
                 "{url} cannot be fetched: there is no fetcher (set uses.fetch)"
             ));
         };
-        let page = fetcher.fetch(url).await?;
+        let page = fetcher.fetch(url, &self.collection.value.owner()).await?;
         let limit = self.base.settings().limits.file;
         if page.bytes.len() as u64 > limit {
             return Err(format!("{url} has more than {limit} bytes"));

@@ -212,10 +212,7 @@ impl WorkPlace<'_> {
             connector: settings.connector.clone(),
             dimensions: settings.dimensions,
             texts,
-            payer: EmbeddingPayer::Collection {
-                tenant: record.place.tenant.clone(),
-                user: record.created_by.clone(),
-            },
+            payer: EmbeddingPayer::Collection(record.owner()),
         };
         let answer = embedder.embed(&request).await?;
         let nonsense = |what: String| Err(EmbeddingFailure::Unavailable(what));

@@ -1,7 +1,7 @@
 //! A file becomes text: by a reader of ours, those of strangers in a child process, or by somebody else.
 
 use crate::base::KnowledgeBase;
-use crate::sources::ForeignFile;
+use crate::sources::{CollectionOwner, ForeignFile};
 use ambit_extract::{
     ChildRequest, DetectedFormat, DocumentBytes, ExtractError, ExtractedDocument, detect, extract,
     extract_in_child,
@@ -17,12 +17,16 @@ pub(super) struct ReadFile {
 
 impl KnowledgeBase {
     /// The text of a file, or the reason why there is none.
-    pub(super) async fn read(&self, file: ForeignFile) -> Result<ReadFile, String> {
+    pub(super) async fn read(
+        &self,
+        file: ForeignFile,
+        owner: &CollectionOwner,
+    ) -> Result<ReadFile, String> {
         let detected = detect(Some(&file.name), file.media_type.as_deref(), &file.bytes);
         let format = detected.as_ref().ok().map(|it| it.format.name);
         let extractor = self.settings().extractor.as_ref();
         let extracted = match (extractor.filter(|it| it.reads(format)), detected) {
-            (Some(extractor), _) => extractor.extract(&file).await?,
+            (Some(extractor), _) => extractor.extract(&file, owner).await?,
             (None, Ok(detected)) => {
                 let read = self.read_here(detected, file.bytes).await;
                 read.map_err(|error| error.to_string())?

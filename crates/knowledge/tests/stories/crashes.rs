@@ -3,8 +3,8 @@
 use crate::erasure::everything;
 use crate::world::{World, file, key_of, settings};
 use ambit_knowledge::{
-    DocumentStatus, DocumentUpdate, FetchedPage, KnowledgeBase, KnowledgeQuery, KnowledgeSettings,
-    NewContent, NewDocument, PageFetcher,
+    CollectionOwner, DocumentStatus, DocumentUpdate, FetchedPage, KnowledgeBase, KnowledgeQuery,
+    KnowledgeSettings, NewContent, NewDocument, PageFetcher,
 };
 use ambit_storage::conformance::{DriverFixture, FaultKind, FlakyDriver};
 use async_trait::async_trait;
@@ -109,7 +109,7 @@ struct ChangingPage(Mutex<String>);
 
 #[async_trait]
 impl PageFetcher for ChangingPage {
-    async fn fetch(&self, _: &str) -> Result<FetchedPage, String> {
+    async fn fetch(&self, _: &str, _: &CollectionOwner) -> Result<FetchedPage, String> {
         Ok(FetchedPage {
             media_type: Some("text/markdown".to_owned()),
             bytes: self.0.lock().unwrap().clone().into_bytes(),

@@ -3,8 +3,8 @@
 use crate::person::Person;
 use crate::world::{World, settings};
 use ambit_knowledge::{
-    DocumentStatus, DocumentUpdate, FetchedPage, KnowledgeBase, KnowledgeSettings, NewContent,
-    NewDocument, PageFetcher,
+    CollectionOwner, DocumentStatus, DocumentUpdate, FetchedPage, KnowledgeBase, KnowledgeSettings,
+    NewContent, NewDocument, PageFetcher,
 };
 use ambit_storage::address::Space;
 use ambit_storage::driver::ValuePart;
@@ -29,7 +29,7 @@ struct BusyPage {
 
 #[async_trait]
 impl PageFetcher for BusyPage {
-    async fn fetch(&self, _: &str) -> Result<FetchedPage, String> {
+    async fn fetch(&self, _: &str, _: &CollectionOwner) -> Result<FetchedPage, String> {
         self.fetched.fetch_add(1, Ordering::SeqCst);
         let (base, ann) = (self.base.get().unwrap(), Person::named("ann"));
         match self.action {

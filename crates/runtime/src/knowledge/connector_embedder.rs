@@ -58,14 +58,10 @@ impl Embedder for ConnectorEmbedder {
         let loaded: Arc<LoadedApp> = core.loaded();
         let answer = self.ask(&loaded.app, request).await?;
         if let Some(record) = answer.record(&request.connector)
-            && let EmbeddingPayer::Collection { tenant, user } = &request.payer
+            && let EmbeddingPayer::Collection(owner) = &request.payer
         {
-            let payer = embedding_usage::UsagePayer {
-                tenant: tenant.as_deref(),
-                user: user.as_deref(),
-            };
             let settings = loaded.ambit.settings();
-            let booked = embedding_usage::book(&core.stores, settings, &payer, record).await;
+            let booked = embedding_usage::book(&core.stores, settings, owner, record).await;
             if let Err(error) = booked {
                 tracing::warn!(%error, "what the embeddings of a collection have used is not booked");
             }

@@ -1,6 +1,7 @@
 //! What the jobs of collections use, booked on the creator of the collection under the agent's name `kb`.
 
 use crate::error::Result;
+use ambit_knowledge::CollectionOwner;
 use ambit_storage::address::DEFAULT_TENANT;
 use ambit_storage::storage::UsageRecord;
 use ambit_storage::{Agent, Ambit, AmbitSettings, Caller, Stores};
@@ -8,14 +9,6 @@ use std::sync::Arc;
 
 /// The name under which jobs are booked.
 const NAME: &str = "kb";
-
-/// On whom is booked.
-pub struct UsagePayer<'a> {
-    /// The tenant; none where the collection is a file of the app.
-    pub tenant: Option<&'a str>,
-    /// The creator.
-    pub user: Option<&'a str>,
-}
 
 /// Stands for all collections.
 struct KnowledgeAgent;
@@ -30,18 +23,18 @@ impl Agent for KnowledgeAgent {
 pub async fn book(
     stores: &Arc<Stores>,
     settings: &AmbitSettings,
-    payer: &UsagePayer<'_>,
+    payer: &CollectionOwner,
     record: UsageRecord,
 ) -> Result<()> {
-    let tenant = payer.tenant.unwrap_or(DEFAULT_TENANT);
-    let caller = match payer.user {
+    let tenant = payer.tenant.as_deref().unwrap_or(DEFAULT_TENANT);
+    let caller = match payer.user.as_deref() {
         Some(user) => Caller::user(tenant, user).as_system(),
         None => Caller::system(tenant),
     };
     let ambit = Ambit::builder(stores.clone()).settings(settings.clone());
     let agent = ambit.agent(KnowledgeAgent).build().acting_as(&caller);
     let definition = agent.agent(NAME)?;
-    let session = match payer.user {
+    let session = match payer.user.as_deref() {
         Some(user) => definition.for_user_id(user).await?,
         None => definition.for_chat(NAME).await?,
     };

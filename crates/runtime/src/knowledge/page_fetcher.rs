@@ -3,7 +3,7 @@
 use super::step_asker::StepAsker;
 use crate::search::answers;
 use crate::uses::{UsesAsker, UsesRequest, UsesTarget};
-use ambit_knowledge::{FetchedPage, PageFetcher};
+use ambit_knowledge::{CollectionOwner, FetchedPage, PageFetcher};
 use async_trait::async_trait;
 use serde_json::json;
 
@@ -12,14 +12,15 @@ pub struct AllowedPageFetcher(pub StepAsker);
 
 #[async_trait]
 impl PageFetcher for AllowedPageFetcher {
-    async fn fetch(&self, url: &str) -> Result<FetchedPage, String> {
+    async fn fetch(&self, url: &str, owner: &CollectionOwner) -> Result<FetchedPage, String> {
         let target = self.0.target("fetch").map_err(|error| error.message)?;
         match target {
             UsesTarget::Disabled => Err("fetching is disabled (uses.fetch)".to_owned()),
             UsesTarget::Builtin => self.fetch_here(url).await,
             other => {
                 let wanted = UsesRequest::of("fetch", json!({"url": url}));
-                let answer = self.0.ask(&other, wanted).await;
+                let asker = self.0.acting_for_owner(owner);
+                let answer = asker.ask(&other, wanted).await;
                 let answer = answer.map_err(|failure| failure.to_string())?;
                 let text = answers::fetched(&answer);
                 let text = text.map_err(|error| format!("uses.fetch: {error}"))?;

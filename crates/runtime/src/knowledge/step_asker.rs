@@ -1,6 +1,6 @@
 //! Asking an agent or a tool for a step of a job, where no turn is under way.
 
-use crate::access::Authorized;
+use crate::access::{Authorized, DataConstraints};
 use crate::chat::ChatMessage;
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::{Frame, OutputMessages, apply};
@@ -11,6 +11,7 @@ use crate::stream::StreamReader;
 use crate::tool::{NoProcesses, ToolCaller};
 use crate::turn;
 use crate::uses::{StepTools, UsesAsker, UsesFailure, UsesRequest, UsesTarget, agent_answer};
+use ambit_knowledge::CollectionOwner;
 use ambit_storage::ids;
 use async_trait::async_trait;
 use serde_json::Value;
@@ -41,6 +42,23 @@ impl StepAsker {
         Self {
             core: Arc::downgrade(core),
             authorized: who.clone(),
+        }
+    }
+
+    /// The same for the owner of a collection, within the data that people reach where nothing else is said.
+    pub fn acting_for_owner(&self, owner: &CollectionOwner) -> Self {
+        let mut authorized = Authorized {
+            tenant_id: owner.tenant.clone(),
+            user_id: owner.user.clone(),
+            team_id: owner.team.clone(),
+            ..Authorized::default()
+        };
+        if owner.user.is_some() {
+            authorized.constraints = DataConstraints::usual(&authorized);
+        }
+        Self {
+            core: self.core.clone(),
+            authorized,
         }
     }
 

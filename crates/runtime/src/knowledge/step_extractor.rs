@@ -4,7 +4,7 @@ use super::step_asker::StepAsker;
 use crate::search::answers;
 use crate::uses::{UsesAsker, UsesRequest, UsesTarget};
 use ambit_extract::{BlockKind, ExtractedDocument, Section, TextBlock};
-use ambit_knowledge::{ForeignExtractor, ForeignFile};
+use ambit_knowledge::{CollectionOwner, ForeignExtractor, ForeignFile};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -26,14 +26,18 @@ impl ForeignExtractor for StepExtractor {
         is_set && !is_plain
     }
 
-    async fn extract(&self, file: &ForeignFile) -> Result<ExtractedDocument, String> {
+    async fn extract(
+        &self,
+        file: &ForeignFile,
+        owner: &CollectionOwner,
+    ) -> Result<ExtractedDocument, String> {
         let target = self.0.target("extract").map_err(|error| error.message)?;
         let mut request = json!({"name": file.name, "data": STANDARD.encode(&file.bytes)});
         if let Some(media_type) = &file.media_type {
             request["media_type"] = media_type.as_str().into();
         }
         let wanted = UsesRequest::of("extract", request);
-        let answer = self.0.ask(&target, wanted).await;
+        let answer = self.0.acting_for_owner(owner).ask(&target, wanted).await;
         document(&answer.map_err(|failure| failure.to_string())?)
     }
 }

@@ -4,7 +4,9 @@
     reason = "the functions beside the tests fail as the tests do"
 )]
 
-use ambit_knowledge::{KnowledgeAnswer, KnowledgeQuery};
+use ambit_knowledge::{
+    DocumentStatus, KnowledgeAnswer, KnowledgeQuery, NewCollection, NewContent, NewDocument,
+};
 
 use ambit_runtime::CallerReach;
 use ambit_runtime::{Authorized, Runtime, RuntimeSettings};
@@ -130,6 +132,47 @@ async fn a_collection_that_does_not_say_who_sees_it_is_for_callers_without_const
         answer.error.as_deref(),
         Some("collection \"rules\" not found")
     );
+    place.runtime.close(LONG).await.unwrap();
+}
+
+/// Says who asks for the text of a file, and whose data they reach.
+const NAMES_ITS_CALLER: &str = "export function Next(ctx, payload) {
+    const who = ctx.authorized;
+    return { data: { text: `read for ${who.user_id} of ${who.tenant_id}, alone: ${who.constraints.owner_only}` } };
+}";
+
+#[tokio::test]
+async fn g202_files_are_read_by_agents_in_the_name_of_their_collections_creator() {
+    let model = r#"{"type": "scripted", "options": {"model": "m", "rules": [{"reply": "no"}]}}"#;
+    let place = place(&[
+        ("agent/agent.yml", "uses:\n  extract: reader\n"),
+        ("connectors/m.conn.yao", model),
+        (
+            "assistants/reader/package.yao",
+            r#"{"name": "Reader", "connector": "m"}"#,
+        ),
+        ("assistants/reader/src/index.ts", NAMES_ITS_CALLER),
+    ])
+    .await;
+    let ann = CallerReach::of(&caller(json!({"user_id": "ann", "tenant_id": "t"})));
+    let base = place.runtime.knowledge().unwrap();
+    let collection = NewCollection {
+        id: "c".to_owned(),
+        ..NewCollection::default()
+    };
+    base.create_collection(&ann, collection).await.unwrap();
+    let file = NewDocument::of(NewContent::File {
+        name: "scan.png".to_owned(),
+        media_type: None,
+        bytes: vec![0; 16],
+    });
+    let added = base.add_document(&ann, "c", file).await.unwrap();
+    base.work().await.unwrap();
+    let read = base.document(&ann, &added.document_id).await.unwrap();
+    assert_eq!((read.status, read.error), (DocumentStatus::Ready, None));
+    let query = KnowledgeQuery::new("read", &["c"]);
+    let found = base.search(&ann, &query).await.unwrap();
+    assert_eq!(found.items[0].content, "read for ann of t, alone: true");
     place.runtime.close(LONG).await.unwrap();
 }
 
