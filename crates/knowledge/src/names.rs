@@ -161,6 +161,12 @@ impl CollectionPlace {
         self.space().key(format!("{VECTORS}{}", document.as_str()))
     }
 
+    /// That a chunk of an index has a vector, by the hash of its text.
+    pub fn vector_place(&self, version: u32, hash: &str, number: u32) -> ValueKey {
+        let prefix = vector_places(version, Some(hash));
+        self.space().key(format!("{prefix}{number:08x}"))
+    }
+
     /// That a document is to come into the index of a re-index.
     pub fn reindex_task(&self, version: u32, document: &DocumentKey) -> ValueKey {
         let name = format!("{}{}", reindex_prefix(version), document.as_str());
@@ -202,6 +208,12 @@ pub(crate) fn opinions_prefix(document: &DocumentKey) -> String {
 /// The beginning of the names of the chunks of an index.
 pub(crate) fn chunk_prefix(version: u32) -> String {
     format!("chunk/{version}/")
+}
+
+/// The beginning of the names that say which chunks of an index have vectors: those with one text, or all.
+pub(crate) fn vector_places(version: u32, hash: Option<&str>) -> String {
+    let all = format!("vector/{version}/");
+    hash.map_or(all.clone(), |hash| format!("{all}{hash}/"))
 }
 
 /// The beginning of the names of what is to come into the index of a re-index.

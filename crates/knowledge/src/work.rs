@@ -8,6 +8,7 @@ mod embedding;
 mod erasure;
 mod index_erasure;
 mod indexing;
+mod known_vectors;
 mod reading;
 mod reindex;
 mod reindex_vectors;

@@ -1,6 +1,7 @@
 //! Vectors follow the words of a document. An embedder that is down delays them and nothing else.
 
 use super::collection_work::{WaitingItem, WorkPlace};
+use super::known_vectors::{HashedChunk, NewVectors, RefusedChunk};
 use crate::document::DocumentStatus;
 use crate::embedder::{EmbeddingFailure, EmbeddingPayer, EmbeddingRequest};
 use crate::error::Result;
@@ -8,6 +9,7 @@ use crate::job::{Job, JobStatus};
 use crate::names::{DocumentKey, VECTORS};
 use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, VectorTask};
 use crate::stored::{self, StoredRecord, checked, delete};
+use ambit_search::chunker::Chunk;
 use ambit_search::vectors::{ChunkVector, EmbeddingSpace};
 use ambit_storage::batch::Batch;
 
@@ -25,22 +27,17 @@ pub(super) struct VectorlessDocument {
     content: ContentRecord,
 }
 
-/// Texts of chunks whose vectors are made together.
+/// Chunks whose vectors are made together, no two with the same text.
+#[derive(Default)]
 pub(super) struct EmbeddingBatch {
-    pub numbers: Vec<u32>,
+    pub chunks: Vec<HashedChunk>,
     pub texts: Vec<String>,
 }
 
 /// The vectors of a batch; none for texts that were refused, with the reason.
 pub(super) struct EmbeddedBatch {
-    pub model: String,
+    model: String,
     vectors: Vec<std::result::Result<Vec<f32>, String>>,
-}
-
-/// A chunk whose text was refused.
-pub(super) struct RefusedChunk {
-    pub chunk: u32,
-    reason: String,
 }
 
 impl WorkPlace<'_> {
@@ -73,11 +70,18 @@ impl WorkPlace<'_> {
         };
         let refused = &found.task.value.refused;
         let batch = self.next_texts(&found.content, refused).await?;
-        if batch.numbers.is_empty() {
+        if batch.chunks.is_empty() {
             return self.end_embedding(found, None).await;
         }
+        let known = self.known_vectors(self.index_record, &batch.chunks).await?;
+        if !known.vectors.is_empty() {
+            return self.store_vectors(found, &batch.chunks, known).await;
+        }
         match self.embedded(batch.texts).await {
-            Ok(embedded) => self.store_vectors(found, &batch.numbers, embedded).await,
+            Ok(embedded) => {
+                let new = embedded.sorted(&batch.chunks);
+                self.store_vectors(found, &batch.chunks, new).await
+            }
             Err(EmbeddingFailure::Permanent(reason)) => {
                 self.end_embedding(found, Some(reason)).await
             }
@@ -124,13 +128,7 @@ impl WorkPlace<'_> {
         let space = record.space();
         let settings = record.embedding.as_ref();
         let prefix = settings.map_or("", |settings| settings.document_prefix.as_str());
-        let (mut batch, mut tokens) = (
-            EmbeddingBatch {
-                numbers: Vec::new(),
-                texts: Vec::new(),
-            },
-            0,
-        );
+        let (mut batch, mut tokens) = (EmbeddingBatch::default(), 0);
         for range in &content.ranges {
             let numbers = match &space {
                 Some(space) => {
@@ -141,19 +139,21 @@ impl WorkPlace<'_> {
                 None => range.numbers().collect(),
             };
             for number in numbers {
-                if batch.numbers.len() == TEXTS || tokens >= TOKENS {
+                if batch.chunks.len() == TEXTS || tokens >= TOKENS {
                     return Ok(batch);
                 }
                 let key = self.place().chunk(record.version, number);
                 let stored = stored::get::<ChunkRecord>(self.base.driver(), key).await?;
                 let chunk = stored.map(|stored| stored.value.chunk);
-                let is_refused = |id: &String| refused.contains(id);
-                let Some(chunk) = chunk.filter(|chunk| !is_refused(&chunk.id)) else {
+                let is_asked = |hash: &String| batch.chunks.iter().any(|it| it.hash == *hash);
+                let is_next = |it: &Chunk| !refused.contains(&it.id) && !is_asked(&it.hash);
+                let Some(chunk) = chunk.filter(is_next) else {
                     continue;
                 };
                 tokens += chunk.tokens;
-                batch.numbers.push(number);
                 batch.texts.push(format!("{prefix}{}", chunk.text));
+                let hash = chunk.hash;
+                batch.chunks.push(HashedChunk { number, hash });
             }
         }
         Ok(batch)
@@ -241,28 +241,18 @@ impl WorkPlace<'_> {
     async fn store_vectors(
         &self,
         mut found: VectorlessDocument,
-        numbers: &[u32],
-        embedded: EmbeddedBatch,
+        chunks: &[HashedChunk],
+        new: NewVectors,
     ) -> Result<()> {
-        let mut change = self.index().change().await?;
-        let model = embedded.model.clone();
-        let (vectors, refused) = embedded.sorted(numbers);
         let mut collection = self.collection.clone();
         let record = &mut collection.value.index;
-        if let Some(first) = vectors.first() {
-            record.model = Some(model);
-            record.dimension = Some(first.vector.len() as u32);
-        }
-        if let Some(space) = record.space() {
-            change.add_vectors(&space, &vectors).await?;
-        }
-        let mut batch = change.batch()?;
+        let mut batch = self.add_vectors(record, chunks, &new).await?;
         if collection.value != self.collection.value {
             batch.writes.push(collection.put()?);
         }
         batch.checks.push(collection.check());
-        found.document.value.document.done += vectors.len() as u64;
-        for refused in &refused {
+        found.document.value.document.done += new.vectors.len() as u64;
+        for refused in &new.refused {
             found.refuse(refused);
         }
         found.task.value.attempts = 0;
@@ -334,16 +324,20 @@ impl WorkPlace<'_> {
 }
 
 impl EmbeddedBatch {
-    /// The vectors of the chunks with these numbers, and the chunks that have none.
-    pub fn sorted(self, numbers: &[u32]) -> (Vec<ChunkVector>, Vec<RefusedChunk>) {
-        let (mut vectors, mut refused) = (Vec::new(), Vec::new());
-        for (&chunk, vector) in numbers.iter().zip(self.vectors) {
+    /// The vectors of these chunks, and those that have none.
+    pub fn sorted(self, chunks: &[HashedChunk]) -> NewVectors {
+        let mut new = NewVectors {
+            model: Some(self.model),
+            ..NewVectors::default()
+        };
+        for (HashedChunk { number, .. }, vector) in chunks.iter().zip(self.vectors) {
+            let chunk = *number;
             match vector {
-                Ok(vector) => vectors.push(ChunkVector { chunk, vector }),
-                Err(reason) => refused.push(RefusedChunk { chunk, reason }),
+                Ok(vector) => new.vectors.push(ChunkVector { chunk, vector }),
+                Err(reason) => new.refused.push(RefusedChunk { chunk, reason }),
             }
         }
-        (vectors, refused)
+        new
     }
 }
 

@@ -75,12 +75,19 @@ impl WorkPlace<'_> {
         let mut hiding = change.batch()?;
         hiding.checks.extend([task.check(), self.lease.check()]);
         self.base.driver().commit(hiding).await?;
-        let terms = self.terms_of(range, version).await?;
-        let deletions = range
-            .numbers()
-            .map(|number| delete(place.chunk(version, number)));
-        let mut beside = checked([task.check(), self.lease.check()], deletions);
-        beside.writes.push(task.put()?);
+        let analyzer = self.made_with(version).map(IndexRecord::analyzer);
+        let mut terms = BTreeSet::new();
+        let mut beside = checked([task.check(), self.lease.check()], [task.put()?]);
+        for number in range.numbers() {
+            let key = place.chunk(version, number);
+            if let Some(chunk) = stored::get::<ChunkRecord>(self.base.driver(), key).await? {
+                let counts = analyzer.map(|analyzer| chunk.value.terms(analyzer));
+                terms.extend(counts.unwrap_or_default().into_keys());
+                let hash = &chunk.value.chunk.hash;
+                let vector = delete(place.vector_place(version, hash, number));
+                beside.writes.extend([delete(chunk.key), vector]);
+            }
+        }
         let erasure = ChunkErasure {
             range: *range,
             terms,
@@ -129,21 +136,6 @@ impl WorkPlace<'_> {
         let batch = checked([self.lease.check()], [wipe]);
         self.base.driver().commit(batch).await?;
         Ok(())
-    }
-
-    /// All terms of some chunks.
-    async fn terms_of(&self, range: &ChunkRange, version: u32) -> Result<BTreeSet<String>> {
-        let mut terms = BTreeSet::new();
-        let Some(analyzer) = self.made_with(version).map(IndexRecord::analyzer) else {
-            return Ok(terms);
-        };
-        for number in range.numbers() {
-            let key = self.place().chunk(version, number);
-            if let Some(chunk) = stored::get::<ChunkRecord>(self.base.driver(), key).await? {
-                terms.extend(chunk.value.terms(analyzer).into_keys());
-            }
-        }
-        Ok(terms)
     }
 
     /// What an index is made with; none where it is gone.

@@ -3,7 +3,7 @@
 use super::collection_work::WorkPlace;
 use crate::base::retried;
 use crate::error::Result;
-use crate::names::{DocumentKey, chunk_prefix, content_prefix, reindex_prefix};
+use crate::names::{DocumentKey, chunk_prefix, content_prefix, reindex_prefix, vector_places};
 use crate::records::{ContentRecord, DocumentRecord, GoneChunks};
 use crate::stored::{self, add_to_sums, checked};
 use ambit_storage::driver::{ValuePages, ValuePart};
@@ -27,6 +27,7 @@ impl WorkPlace<'_> {
             chunk_prefix(version),
             reindex_prefix(version),
             content_prefix(version),
+            vector_places(version, None),
         ] {
             let erased = self.base.erase_values(&space, all(&prefix), self.lease);
             erased.await?;

@@ -2,6 +2,7 @@
 
 use super::collection_work::{SHARED_CHUNKS, WorkPlace};
 use super::document_job::PreparedDocument;
+use super::known_vectors::hashed;
 use crate::error::Result;
 use crate::job::Job;
 use crate::records::{ChunkRecord, ContentRecord, ErasureRecord, SectionMetadata, TextRecord};
@@ -9,10 +10,8 @@ use crate::stored::{self, StoredRecord, checked, put};
 use ambit_search::index::{IndexChange, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
 use ambit_search::terms::TermCounts;
-use ambit_search::vectors::ChunkVector;
 use ambit_storage::Error;
 use ambit_storage::batch::BatchWrite;
-use std::collections::HashMap;
 
 /// Bytes of text in one value.
 const BLOCK: usize = 1 << 20;
@@ -64,18 +63,19 @@ impl WorkPlace<'_> {
         let mut change = self.index().change().await?;
         let mut first = change.add(&analyzed.terms, false)?.first;
         let mut lengths = analyzed.lengths.as_slice();
-        let mut contents = Vec::with_capacity(group.len());
+        let (mut contents, mut writes) = (Vec::with_capacity(group.len()), Vec::new());
         for prepared in group {
             let (own, rest) = lengths.split_at(prepared.chunks.len());
             lengths = rest;
             let ranges = Vec::from_iter(range(first, own));
-            self.reuse_vectors(&mut change, prepared, &prepared.chunks, first)
-                .await?;
+            let reused = self.reuse_vectors(&mut change, &prepared.chunks, first);
+            writes.extend(reused.await?);
             first += own.len() as u32;
             contents.push(content(&prepared.chunks, ranges, own.to_vec()));
         }
         let mut batch = change.batch()?;
         batch.checks.push(self.lease.check());
+        batch.writes.extend(writes);
         for (prepared, content) in group.iter().zip(contents) {
             batch
                 .writes
@@ -134,9 +134,9 @@ impl WorkPlace<'_> {
             ranges.push(added);
             let content = content(&[], ranges.clone(), lengths.clone());
             let number = added.first;
-            self.reuse_vectors(&mut change, prepared, step, number)
-                .await?;
+            let reused = self.reuse_vectors(&mut change, step, number).await?;
             let mut batch = change.batch()?;
+            batch.writes.extend(reused);
             let checks = [
                 staged.check(),
                 prepared.document.check(),
@@ -165,41 +165,20 @@ impl WorkPlace<'_> {
         Ok(())
     }
 
-    /// Chunks whose text the document had before keep their vectors; the first of them has this number.
+    /// Chunks with a text that has a vector get it at once; the first of them has this number.
     async fn reuse_vectors(
         &self,
         change: &mut IndexChange,
-        prepared: &PreparedDocument,
         chunks: &[ChunkRecord],
         first: u32,
-    ) -> Result<()> {
+    ) -> Result<Vec<BatchWrite>> {
         let record = self.index_record;
-        let old = self
-            .base
-            .content(self.place(), record.version, &prepared.key)
-            .await?;
-        let (Some(space), Some(old)) = (record.space(), old) else {
-            return Ok(());
-        };
-        let old = old.value;
-        let places: HashMap<&String, u32> = old.ids.iter().zip(0..).collect();
-        let index = self.index();
-        let snapshot = index.snapshot().await?;
-        let mut vectors = Vec::new();
-        for (chunk, record) in (first..).zip(chunks) {
-            let place = places.get(&record.chunk.id);
-            let Some(number) = place.and_then(|place| old.number(*place)) else {
-                continue;
-            };
-            if let Some(vector) = index.vector_of_chunk(&snapshot, &space, number).await? {
-                let vector = vector.to_vec();
-                vectors.push(ChunkVector { chunk, vector });
-            }
+        let chunks = hashed(first, chunks);
+        let known = self.known_vectors(record, &chunks).await?.vectors;
+        if let Some(space) = record.space().filter(|_| !known.is_empty()) {
+            change.add_vectors(&space, &known).await?;
         }
-        if !vectors.is_empty() {
-            change.add_vectors(&space, &vectors).await?;
-        }
-        Ok(())
+        self.vector_places(record.version, &chunks, &known)
     }
 
     fn progress(&self, prepared: &PreparedDocument, done: u32) -> Job {

@@ -2,18 +2,17 @@
 
 use super::collection_work::WaitingItem;
 use super::embedder_wait::{PATIENCE, retry_time};
-use super::embedding::{EmbeddedBatch, RefusedChunk};
+use super::known_vectors::{HashedChunk, NewVectors, RefusedChunk};
 use super::reindex::ReindexPlace;
 use crate::embedder::EmbeddingFailure;
 use crate::error::Result;
+use crate::index_record::IndexRecord;
 use crate::names::DocumentKey;
 use crate::records::{ContentRecord, DocumentRecord, VectorTask};
 use crate::reindex_records::ReindexTask;
 use crate::stored::{self, StoredRecord, delete, put};
-use ambit_search::vectors::ChunkVector;
 use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::to_millis;
-use std::collections::HashMap;
 
 /// A document whose words are in the new index.
 struct IndexedDocument {
@@ -53,23 +52,21 @@ impl ReindexPlace<'_> {
     async fn embed_next(&self, found: IndexedDocument) -> Result<()> {
         let refused = &found.task.refused;
         let batch = self.work.next_texts(&found.content, refused).await?;
-        if batch.numbers.is_empty() {
+        if batch.chunks.is_empty() {
             let task = self.work.place().reindex_task(self.version(), &found.key);
             let mut over = Batch::of([delete(task)]);
             over.checks.push(found.document.check());
             self.write_progress(1, "embedding", &mut over).await?;
             return self.commit(over).await;
         }
-        let known = self.known_vectors(&found, &batch.numbers).await?;
-        if !known.is_empty() {
-            return self.store(found, known, Vec::new(), None).await;
+        let known = self.known_vectors(&batch.chunks).await?;
+        if !known.vectors.is_empty() {
+            return self.store(found, &batch.chunks, known).await;
         }
         match self.work.embedded(batch.texts).await {
             Ok(embedded) => {
-                let EmbeddedBatch { model, .. } = &embedded;
-                let model = model.clone();
-                let (vectors, refused) = embedded.sorted(&batch.numbers);
-                self.store(found, vectors, refused, Some(model)).await
+                let new = embedded.sorted(&batch.chunks);
+                self.store(found, &batch.chunks, new).await
             }
             Err(EmbeddingFailure::Permanent(reason)) => self.fail(reason).await,
             Err(EmbeddingFailure::Unavailable(reason) | EmbeddingFailure::Refused(reason)) => {
@@ -78,75 +75,37 @@ impl ReindexPlace<'_> {
         }
     }
 
-    /// The vectors that chunks with the same text have in the old index, where both are of one model.
-    async fn known_vectors(
-        &self,
-        found: &IndexedDocument,
-        numbers: &[u32],
-    ) -> Result<Vec<ChunkVector>> {
-        let (base, place) = (self.work.base, self.work.place());
+    /// The vectors that chunks with the same texts have, in the old index too where both are of one model.
+    async fn known_vectors(&self, chunks: &[HashedChunk]) -> Result<NewVectors> {
         let (old, new) = (&self.work.collection.value.index, self.work.index_record);
-        let prefix = |of: &Option<crate::collection::EmbeddingSettings>| {
-            of.as_ref().map(|it| it.document_prefix.clone())
-        };
-        let is_same =
-            old.space() == new.space() && prefix(&old.embedding) == prefix(&new.embedding);
-        let Some(space) = new.space().filter(|_| is_same) else {
-            return Ok(Vec::new());
-        };
-        let Some(before) = base.content(place, old.version, &found.key).await? else {
-            return Ok(Vec::new());
-        };
-        let before = before.value;
-        let places: HashMap<&String, u32> = before.ids.iter().zip(0..).collect();
-        let ids: HashMap<Option<u32>, &String> = (0..)
-            .map(|place| found.content.number(place))
-            .zip(&found.content.ids)
-            .collect();
-        let index = base.index(place, old.version);
-        let snapshot = index.snapshot().await?;
-        let mut known = Vec::new();
-        for &chunk in numbers {
-            let place = ids.get(&Some(chunk)).and_then(|id| places.get(id));
-            let Some(number) = place.and_then(|place| before.number(*place)) else {
-                continue;
-            };
-            if let Some(vector) = index.vector_of_chunk(&snapshot, &space, number).await? {
-                let vector = vector.to_vec();
-                known.push(ChunkVector { chunk, vector });
-            }
+        let known = self.work.known_vectors(new, chunks).await?;
+        let prefix = |of: &IndexRecord| of.embedding.as_ref().map(|it| it.document_prefix.clone());
+        let is_same = old.space() == new.space() && prefix(old) == prefix(new);
+        match known.vectors.is_empty() && is_same {
+            true => self.work.known_vectors(old, chunks).await,
+            false => Ok(known),
         }
-        Ok(known)
     }
 
-    /// Stores vectors; with the first ones it is known of which model they are.
     async fn store(
         &self,
         mut found: IndexedDocument,
-        vectors: Vec<ChunkVector>,
-        refused: Vec<RefusedChunk>,
-        model: Option<String>,
+        chunks: &[HashedChunk],
+        new: NewVectors,
     ) -> Result<()> {
-        let mut collection = self.work.collection.clone();
-        let mut change = self.work.index().change().await?;
-        if let Some(reindex) = &mut collection.value.reindex {
-            if let (Some(model), Some(first)) = (model, vectors.first()) {
-                reindex.index.model = Some(model);
-                reindex.index.dimension = Some(first.vector.len() as u32);
-            }
-            if let Some(space) = reindex.index.space() {
-                change.add_vectors(&space, &vectors).await?;
-            }
-        }
-        let mut batch = change.batch()?;
-        if collection.value != self.work.collection.value {
+        let mut reindex = self.reindex.clone();
+        let added = self.work.add_vectors(&mut reindex.index, chunks, &new);
+        let mut batch = added.await?;
+        if reindex != *self.reindex {
+            let mut collection = self.work.collection.clone();
+            collection.value.reindex = Some(reindex);
             batch.writes.push(collection.put()?);
         }
         batch.checks.push(found.document.check());
-        for refused in &refused {
+        for refused in &new.refused {
             found.refuse(refused);
         }
-        if !refused.is_empty() {
+        if !new.refused.is_empty() {
             batch.writes.push(found.document.put()?);
         }
         found.task.attempts = 0;

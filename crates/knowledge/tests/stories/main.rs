@@ -83,6 +83,7 @@ const STORIES: &[Story] = stories![
     vectors::a_refused_text_is_a_warning_and_another_dimension_a_failure,
     vectors::g206_equal_content_is_left_alone_while_the_embedder_is_down,
     vectors::g206_a_search_asks_an_embedder_once_for_all_collections,
+    vectors::g206_equal_texts_of_a_collection_are_embedded_once,
     vectors::g206_an_embedder_that_hangs_holds_up_no_other_collection,
     vectors::g206_what_is_due_waits_for_nothing_that_is_postponed,
     vectors::g206_what_stays_of_a_text_is_not_embedded_again,

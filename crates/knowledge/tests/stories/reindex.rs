@@ -76,7 +76,7 @@ pub async fn left(driver: &dyn Driver, key: &str, version: u64) -> Vec<String> {
             names.extend(page.into_iter().map(|(name, _)| format!("{space}#{name}")));
         }
     }
-    let own = [format!("#chunk/{version}/"), format!("#content/{version}/")];
+    let own = ["chunk", "content", "vector"].map(|kind| format!("#{kind}/{version}/"));
     let kept = [
         "#changes",
         "#sums",

@@ -1,12 +1,15 @@
 //! Vectors follow the words, whatever becomes of who makes them.
 
-use crate::world::{World, file, settings};
+use crate::world::{World, file, key_of, settings};
 use ambit_knowledge::{
     DocumentStatus, DocumentUpdate, Embedder, EmbeddingFailure, EmbeddingRequest,
     EmbeddingSettings, Embeddings, JobStatus, KnowledgeBase, KnowledgeQuery, KnowledgeSettings,
     NewCollection, NewDocument,
 };
+use ambit_storage::address::Space;
 use ambit_storage::conformance::DriverFixture;
+use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::pattern::Pattern;
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -152,6 +155,31 @@ pub async fn g206_what_stays_of_a_text_is_not_embedded_again(world: World) {
     assert_eq!(asked, ["The heron stands.", "Old.", "New."]);
     let document = base.document(&world.ann, "d").await.unwrap();
     assert_eq!((document.status, document.done), (DocumentStatus::Ready, 2));
+}
+
+pub async fn g206_equal_texts_of_a_collection_are_embedded_once(world: World) {
+    let (base, embedder) = with_embedder(&world).await;
+    let text = "# A\n\nThe heron stands.\n\n# B\n\nThe heron stands.";
+    add(&world, &base, "d", text).await;
+    add(&world, &base, "e", text).await;
+    base.remove_document(&world.ann, "d").await.unwrap();
+    base.work().await.unwrap();
+    add(&world, &base, "f", "The heron stands.").await;
+    let asked = embedder.asked.lock().unwrap().clone();
+    assert_eq!(asked, ["The heron stands."]);
+    let query = KnowledgeQuery::new("bird", &["c"]);
+    let found = base.search(&world.ann, &query).await.unwrap();
+    assert_eq!(found.items.len(), 3);
+    for id in ["e", "f"] {
+        let document = base.document(&world.ann, id).await.unwrap();
+        assert_eq!(document.status, DocumentStatus::Ready);
+        base.remove_document(&world.ann, id).await.unwrap();
+    }
+    base.work().await.unwrap();
+    let space = Space::collection(Some("t"), &key_of(world.driver.as_ref(), "c").await);
+    let left = ValueScan::first(Pattern::parse("vector/*"), 1, ValuePart::Nothing);
+    let left = world.driver.scan(&space, &left).await.unwrap();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 pub async fn a_refused_text_is_a_warning_and_another_dimension_a_failure(world: World) {
