@@ -1,10 +1,11 @@
 //! Values as they are stored, and the writes that change them.
 
 use crate::error::{KnowledgeError, Size};
-use ambit_storage::address::ValueKey;
-use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
-use ambit_storage::driver::{Driver, ValuePart};
+use ambit_storage::address::{Space, ValueKey};
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, ValueEntry};
+use ambit_storage::driver::{Driver, ValuePages, ValuePart};
 use ambit_storage::operation::{Operation, SumsRow};
+use ambit_storage::pattern::Pattern;
 use ambit_storage::{Json, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -43,6 +44,33 @@ pub(crate) async fn get<T: DeserializeOwned>(
         version: entry.version,
         key,
     }))
+}
+
+/// All values of a space whose names begin so, by the rest of their names.
+pub(crate) async fn entries(
+    driver: &dyn Driver,
+    space: &Space,
+    prefix: &str,
+    part: ValuePart,
+) -> Result<Vec<(String, ValueEntry)>> {
+    let pattern = Pattern::parse(&format!("{prefix}*"));
+    let mut pages = ValuePages::of(driver, space, pattern, part);
+    let mut entries = Vec::new();
+    while let Some(page) = pages.next().await? {
+        let named = page.into_iter();
+        entries.extend(named.map(|(name, entry)| (name[prefix.len()..].to_owned(), entry)));
+    }
+    Ok(entries)
+}
+
+/// Reads all values of a space whose names begin so.
+pub(crate) async fn all<T: DeserializeOwned>(
+    driver: &dyn Driver,
+    space: &Space,
+    prefix: &str,
+) -> Result<Vec<T>> {
+    let found = entries(driver, space, prefix, ValuePart::Whole).await?;
+    found.iter().map(|(_, entry)| entry.value.to()).collect()
 }
 
 /// Bytes of JSON that the metadata of a document or a collection may have.

@@ -19,11 +19,10 @@ use crate::base::KnowledgeBase;
 use crate::error::Result;
 use crate::names::CollectionPlace;
 use crate::records::WorkRecord;
+use crate::stored;
 use ambit_storage::Error;
 use ambit_storage::address::Space;
-use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::lease::{Lease, OnBusy};
-use ambit_storage::pattern::Pattern;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use round_queue::RoundQueue;
@@ -96,16 +95,7 @@ impl KnowledgeBase {
     }
 
     async fn work_records(&self) -> Result<Vec<WorkRecord>> {
-        let space = Space::knowledge_work();
-        let (all, whole) = (Pattern::all(), ValuePart::Whole);
-        let mut pages = ValuePages::of(self.driver(), &space, all, whole);
-        let mut work = Vec::new();
-        while let Some(page) = pages.next().await? {
-            for (_, entry) in page {
-                work.push(entry.value.to::<WorkRecord>()?);
-            }
-        }
-        Ok(work)
+        Ok(stored::all(self.driver(), &Space::knowledge_work(), "").await?)
     }
 
     /// Works on a collection, if nobody else does. False where nothing was to be done.

@@ -17,9 +17,7 @@ use crate::stored::{
 };
 use ambit_storage::address::Space;
 use ambit_storage::batch::BatchCheck;
-use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::ids;
-use ambit_storage::pattern::Pattern;
 use serde_json::{Map, Value};
 
 /// Which collections are listed.
@@ -154,15 +152,7 @@ impl KnowledgeBase {
         tenant: Option<&str>,
     ) -> Result<Vec<CollectionRecord>> {
         let space = Space::collections(tenant);
-        let pattern = Pattern::parse(&format!("{}*", names::COLLECTIONS));
-        let mut pages = ValuePages::of(self.driver(), &space, pattern, ValuePart::Whole);
-        let mut records = Vec::new();
-        while let Some(page) = pages.next().await? {
-            for (_, entry) in page {
-                records.push(entry.value.to::<CollectionRecord>()?);
-            }
-        }
-        Ok(records)
+        Ok(stored::all(self.driver(), &space, names::COLLECTIONS).await?)
     }
 
     /// Changes what is said of a collection.

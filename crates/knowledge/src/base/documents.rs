@@ -15,8 +15,6 @@ use crate::records::{
 use crate::stored;
 use ambit_extract::ExtractedDocument;
 use ambit_storage::Error;
-use ambit_storage::driver::{ValuePages, ValuePart};
-use ambit_storage::pattern::Pattern;
 use std::ops::Range;
 
 /// Which documents are listed.
@@ -73,16 +71,7 @@ impl KnowledgeBase {
         &self,
         place: &CollectionPlace,
     ) -> Result<Vec<DocumentRecord>> {
-        let space = place.values();
-        let pattern = Pattern::parse(&format!("{DOCUMENTS}*"));
-        let mut pages = ValuePages::of(self.driver(), &space, pattern, ValuePart::Whole);
-        let mut records = Vec::new();
-        while let Some(page) = pages.next().await? {
-            for (_, entry) in page {
-                records.push(entry.value.to::<DocumentRecord>()?);
-            }
-        }
-        Ok(records)
+        Ok(stored::all(self.driver(), &place.values(), DOCUMENTS).await?)
     }
 
     /// What was read of a document: so many characters of it.

@@ -5,9 +5,9 @@ use crate::error::Result;
 use crate::names::{CollectionPlace, DOCUMENTS, OPINIONS, content_prefix};
 use crate::opinion::OpinionsRecord;
 use crate::records::{ContentRecord, DocumentRecord};
+use crate::stored;
 use ambit_storage::Error;
-use ambit_storage::driver::{ValuePages, ValuePart};
-use ambit_storage::pattern::Pattern;
+use ambit_storage::driver::ValuePart;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
 use serde::de::DeserializeOwned;
@@ -182,10 +182,12 @@ impl KnowledgeBase {
         prefix: &str,
         known: &HashMap<String, Versioned<T>>,
     ) -> Result<HashMap<String, Versioned<T>>> {
+        let space = place.values();
         let mut newest = HashMap::new();
         let mut missing = Vec::new();
         if !known.is_empty() {
-            for (name, entry) in self.values(place, prefix, ValuePart::Nothing).await? {
+            let named = stored::entries(self.driver(), &space, prefix, ValuePart::Nothing);
+            for (name, entry) in named.await? {
                 match known
                     .get(&name)
                     .filter(|known| known.version == entry.version)
@@ -198,35 +200,19 @@ impl KnowledgeBase {
             }
         }
         if known.is_empty() || missing.len() > SINGLE_READS {
-            for (name, entry) in self.values(place, prefix, ValuePart::Whole).await? {
+            let whole = stored::entries(self.driver(), &space, prefix, ValuePart::Whole);
+            for (name, entry) in whole.await? {
                 newest.insert(name, Versioned::of(&entry)?);
             }
             return Ok(newest);
         }
         for name in missing {
-            let key = place.values().key(format!("{prefix}{name}"));
+            let key = space.key(format!("{prefix}{name}"));
             if let Some(entry) = self.driver().get(&key, ValuePart::Whole).await? {
                 newest.insert(name, Versioned::of(&entry)?);
             }
         }
         Ok(newest)
-    }
-
-    async fn values(
-        &self,
-        place: &CollectionPlace,
-        prefix: &str,
-        part: ValuePart,
-    ) -> Result<Vec<(String, ambit_storage::batch::ValueEntry)>> {
-        let space = place.values();
-        let pattern = Pattern::parse(&format!("{prefix}*"));
-        let mut pages = ValuePages::of(self.driver(), &space, pattern, part);
-        let mut values = Vec::new();
-        while let Some(page) = pages.next().await? {
-            let named = page.into_iter();
-            values.extend(named.map(|(name, entry)| (name[prefix.len()..].to_owned(), entry)));
-        }
-        Ok(values)
     }
 }
 

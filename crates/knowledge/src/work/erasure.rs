@@ -16,7 +16,7 @@ use ambit_search::manifest::ChunkRange;
 use ambit_storage::Json;
 use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchWrite};
-use ambit_storage::driver::{ValuePages, ValuePart, ValueScan};
+use ambit_storage::driver::{ValuePart, ValueScan};
 use ambit_storage::lease::Lease;
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
@@ -98,13 +98,11 @@ impl WorkPlace<'_> {
 
     /// What is thought of chunks that are gone goes with them.
     pub(super) async fn erase_opinions(&self, gone: &GoneChunks) -> Result<()> {
-        let space = self.place().values();
-        let names = Pattern::parse(&format!("{}*", opinions_prefix(&gone.document)));
-        let mut pages = ValuePages::of(self.base.driver(), &space, names, ValuePart::Nothing);
-        while let Some(page) = pages.next().await? {
-            for (name, _) in page {
-                self.erase_opinions_at(space.key(name), gone).await?;
-            }
+        let (space, prefix) = (self.place().values(), opinions_prefix(&gone.document));
+        let names = stored::entries(self.base.driver(), &space, &prefix, ValuePart::Nothing);
+        for (name, _) in names.await? {
+            let key = space.key(format!("{prefix}{name}"));
+            self.erase_opinions_at(key, gone).await?;
         }
         Ok(())
     }
@@ -222,18 +220,11 @@ impl KnowledgeBase {
         lease: &Lease,
     ) -> Result<()> {
         let space = work.value.place.values();
-        let pattern = Pattern::parse(&format!("{ERASURES}*"));
-        let mut pages = ValuePages::of(self.driver(), &space, pattern, ValuePart::Whole);
-        let mut others = Vec::new();
-        while let Some(page) = pages.next().await? {
-            for (_, entry) in page {
-                let erasure = entry.value.to::<ErasureRecord>()?;
-                others.extend(erasure.document.map(|document| document.job_id));
-            }
-        }
+        let erasures: Vec<ErasureRecord> = stored::all(self.driver(), &space, ERASURES).await?;
+        let documents = erasures.into_iter().filter_map(|erasure| erasure.document);
         let mut noted = work.clone();
         noted.value.removal = Some(RemovalRecord {
-            others: Some(others),
+            others: Some(documents.map(|document| document.job_id).collect()),
             ..removal.clone()
         });
         let checks = [work.check(), lease.check()];
