@@ -101,7 +101,7 @@ impl KnowledgeBase {
         ])
     }
 
-    /// What goes where a document's job is called off, or its last one forgotten.
+    /// What goes where a document's job is called off or has failed, or its last one is forgotten.
     pub(crate) async fn superseded(
         &self,
         place: &CollectionPlace,
@@ -125,7 +125,10 @@ impl KnowledgeBase {
         erasure.sources.push(pending.source());
         let less = -i64::try_from(pending.bytes).unwrap_or(i64::MAX);
         let tenant = names::tenant_sums(place.tenant.as_deref());
-        tracing::debug!(document.key = document.as_str(), "a job is called off");
+        tracing::debug!(
+            document.key = document.as_str(),
+            "what waited for a job goes"
+        );
         batch.writes.extend([
             delete(place.queued(&pending.job_id)),
             put(place.erasure(&pending.job_id), &erasure)?,

@@ -6,9 +6,9 @@ use crate::document::DocumentStatus;
 use crate::error::Result;
 use crate::job::{Job, JobStatus};
 use crate::names::{self, DocumentKey};
-use crate::records::{ChunkRecord, DocumentRecord, ErasureRecord, PendingContent, QueueRecord};
+use crate::records::{ChunkRecord, DocumentRecord, PendingContent, QueueRecord};
 use crate::sources::ForeignFile;
-use crate::stored::{self, StoredRecord, Sums, add_to_sums, checked, delete, put};
+use crate::stored::{self, StoredRecord, Sums, add_to_sums, checked, put};
 use ambit_extract::ExtractedDocument;
 use ambit_search::chunker::{BlockKind, Section, TextBlock, chunks};
 use ambit_storage::Error;
@@ -293,12 +293,9 @@ impl WorkPlace<'_> {
     /// Writes down that a document cannot be read. What it was before stays.
     async fn fail(&self, begun: BegunDocument, reason: &str) -> Result<()> {
         let place = self.place();
-        let BegunDocument {
-            mut document,
-            pending,
-            job,
-            ..
-        } = begun;
+        let mut document = begun.document;
+        let called_off = self.base.superseded(place, &begun.key, &document.value);
+        let mut batch = called_off.await?;
         let record = &mut document.value;
         record.pending = None;
         record.has_no_vectors = false;
@@ -309,29 +306,15 @@ impl WorkPlace<'_> {
             status: JobStatus::Failed,
             error: Some(reason.to_owned()),
             updated_at: self.base.now(),
-            ..job
+            ..begun.job
         };
-        let staged = place.staged(&pending.job_id);
-        let staged = stored::get::<ErasureRecord>(self.base.driver(), staged).await?;
-        let mut erasure = staged.map(|staged| staged.value).unwrap_or_default();
-        erasure.sources.push(pending.source());
-        let less = -i64::try_from(pending.bytes).unwrap_or(i64::MAX);
-        let tenant = names::tenant_sums(place.tenant.as_deref());
-        let batch = checked(
-            [document.check(), self.lease.check(), place.not_removed()],
-            [
-                document.put()?,
-                put(place.job(&job.job_id), &job)?,
-                put(place.erasure(&pending.job_id), &erasure)?,
-                delete(place.staged(&pending.job_id)),
-                delete(place.queued(&pending.job_id)),
-                add_to_sums(tenant, &[("jobs", -1), ("bytes", less)])?,
-                add_to_sums(
-                    place.sums(),
-                    &[("waiting", -1), ("failed", 1), ("bytes", less)],
-                )?,
-            ],
-        );
+        let checks = [document.check(), self.lease.check(), place.not_removed()];
+        batch.checks.extend(checks);
+        batch.writes.extend([
+            document.put()?,
+            put(place.job(&job.job_id), &job)?,
+            add_to_sums(place.sums(), &[("failed", 1)])?,
+        ]);
         match self.base.driver().commit(batch).await {
             Ok(_) | Err(Error::Conflict { .. }) => Ok(()),
             Err(error) => Err(error.into()),
