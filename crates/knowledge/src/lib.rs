@@ -23,6 +23,7 @@ mod reindex_records;
 mod settings;
 mod sources;
 mod stored;
+mod sums;
 mod work;
 
 pub use base::{CollectionFilter, DocumentFilter, JobFilter, KnowledgeBase};

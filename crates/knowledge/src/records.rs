@@ -10,7 +10,7 @@ use crate::index_record::{IndexRecord, ReindexRecord, ReindexedDocument};
 use crate::names::{CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
 use crate::sources::CollectionOwner;
-use crate::stored::Sums;
+use crate::sums::{Sum, Sums};
 use ambit_search::chunker::Chunk;
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
 use ambit_search::terms::{Analyzer, TermCounts};
@@ -18,9 +18,6 @@ use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-
-/// Counts how often somebody was named who alone may read a document of a collection.
-pub(crate) const RESTRICTED: &str = "restricted";
 
 /// What is stored of a collection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -295,11 +292,11 @@ impl CollectionRecord {
             keep: self.keep,
             version: self.index.version,
             reindex: None,
-            documents: sums.get("documents"),
-            chunks: sums.get("chunks"),
-            bytes: sums.get("bytes"),
-            failed: sums.get("failed"),
-            status: match sums.get("waiting") {
+            documents: sums.get(Sum::Documents),
+            chunks: sums.get(Sum::Chunks),
+            bytes: sums.get(Sum::Bytes),
+            failed: sums.get(Sum::Failed),
+            status: match sums.get(Sum::Waiting) {
                 0 => CollectionStatus::Ready,
                 _ => CollectionStatus::Indexing,
             },

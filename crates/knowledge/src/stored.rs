@@ -4,12 +4,11 @@ use crate::error::{KnowledgeError, Size};
 use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, ValueEntry};
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
-use ambit_storage::operation::{Operation, SumsRow};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Json, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
 
 /// A value with the version by which a change finds out that somebody else was there first.
 #[derive(Clone, Debug)]
@@ -106,45 +105,6 @@ pub(crate) fn put<T: Serialize + ?Sized>(key: ValueKey, value: &T) -> Result<Bat
 /// Deletes a value.
 pub(crate) fn delete(key: ValueKey) -> BatchWrite {
     BatchWrite::apply(key, Operation::Del, None)
-}
-
-/// Whole numbers by name, which are added to without being read.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sums {
-    /// Of their value; `None` where nothing has been added yet.
-    pub version: Option<u64>,
-    sums: BTreeMap<String, i64>,
-}
-
-impl Sums {
-    pub async fn read(driver: &dyn Driver, key: ValueKey) -> Result<Self> {
-        let stored = get::<SumsRow>(driver, key).await?;
-        Ok(stored.map_or_else(Self::default, |stored| Self {
-            version: Some(stored.version),
-            sums: stored.value.sums,
-        }))
-    }
-
-    pub fn add(&mut self, name: &str, count: u64) {
-        let sum = self.sums.entry(name.to_owned()).or_default();
-        *sum = sum.saturating_add_unsigned(count);
-    }
-
-    pub fn get(&self, name: &str) -> u64 {
-        let sum = self.sums.get(name).copied().unwrap_or_default();
-        u64::try_from(sum).unwrap_or_default()
-    }
-}
-
-/// Adds to sums.
-pub(crate) fn add_to_sums(key: ValueKey, add: &[(&str, i64)]) -> Result<BatchWrite> {
-    let mut sums = BTreeMap::new();
-    for (name, by) in add {
-        *sums.entry((*name).to_owned()).or_default() += by;
-    }
-    let labels = Json::of(&())?;
-    let tally = Operation::Tally { labels, add: sums };
-    Ok(BatchWrite::apply(key, tally, None))
 }
 
 /// Counts one more.

@@ -10,11 +10,11 @@ use crate::error::{KnowledgeError, Result};
 use crate::job::JobKind;
 use crate::names::{self, CollectionPlace};
 use crate::reach::KnowledgeReach;
-use crate::records::{CollectionRecord, DocumentRecord, RESTRICTED, RemovalRecord, WorkRecord};
+use crate::records::{CollectionRecord, DocumentRecord, RemovalRecord, WorkRecord};
 use crate::stored::{
-    self, METADATA_BYTES, StoredRecord, Sums, add_to_sums, check_size, checked, count_one, delete,
-    put,
+    self, METADATA_BYTES, StoredRecord, check_size, checked, count_one, delete, put,
 };
+use crate::sums::{Sum, Sums, TENANT, add_to_sums};
 use ambit_storage::address::Space;
 use ambit_storage::batch::BatchCheck;
 use ambit_storage::ids;
@@ -58,14 +58,12 @@ impl KnowledgeBase {
 
     async fn free_place_for_collection(&self, tenant: Option<&str>) -> Result<Sums> {
         let sums = Sums::read(self.driver(), names::tenant_sums(tenant)).await?;
-        let limit = self.settings().limits.collections;
-        if sums.get("collections") >= limit {
-            return Err(KnowledgeError::LimitExceeded {
-                what: "collections of the tenant".to_owned(),
-                limit,
-                setting: "collections",
-            });
-        }
+        sums.check_room(
+            Sum::Collections,
+            1,
+            self.settings().limits.collections,
+            TENANT,
+        )?;
         Ok(sums)
     }
 
@@ -91,7 +89,7 @@ impl KnowledgeBase {
             ],
             [
                 put(key, record)?,
-                add_to_sums(counted, &[("collections", 1)])?,
+                add_to_sums(counted, &[Sum::Collections.more(1)])?,
             ],
         );
         self.driver().commit(batch).await?;
@@ -111,7 +109,7 @@ impl KnowledgeBase {
         record: &CollectionRecord,
     ) -> Result<Collection> {
         let mut sums = Sums::read(self.driver(), record.place.sums()).await?;
-        if sums.get(RESTRICTED) > 0 {
+        if sums.get(Sum::Restricted) > 0 {
             sums = Sums::default();
             for record in self.document_records(&record.place).await? {
                 if reach.may_read(&record.document) {
@@ -204,9 +202,11 @@ impl KnowledgeBase {
         let mut job = self.new_job(job_id, JobKind::Remove, &place.id);
         job.step = Some("erasing".to_owned());
         let sums = Sums::read(self.driver(), place.sums()).await?;
-        let counted = i64::try_from(sums.get("bytes")).unwrap_or(i64::MAX);
-        let waiting = i64::try_from(sums.get("waiting")).unwrap_or(i64::MAX);
-        let gone = [("collections", -1), ("bytes", -counted), ("jobs", -waiting)];
+        let gone = [
+            Sum::Collections.less(1),
+            Sum::Bytes.less(sums.get(Sum::Bytes)),
+            Sum::Jobs.less(sums.get(Sum::Waiting)),
+        ];
         let mut batch = checked(
             [
                 found.check(),
@@ -269,17 +269,14 @@ impl DocumentRecord {
     fn add_to(&self, sums: &mut Sums) {
         let pending = self.pending.as_ref();
         let counts = [
-            ("documents", 1),
-            ("chunks", self.document.chunks),
-            ("bytes", self.counted + pending.map_or(0, |it| it.bytes)),
-            (
-                "failed",
-                u64::from(self.document.status == DocumentStatus::Failed),
-            ),
-            ("waiting", u64::from(pending.is_some())),
+            Sum::Documents.more(1),
+            Sum::Chunks.more(self.document.chunks),
+            Sum::Bytes.more(self.counted + pending.map_or(0, |it| it.bytes)),
+            Sum::Failed.more(u64::from(self.document.status == DocumentStatus::Failed)),
+            Sum::Waiting.more(u64::from(pending.is_some())),
         ];
-        for (name, count) in counts {
-            sums.add(name, count);
+        for count in counts {
+            sums.add(count);
         }
     }
 }

@@ -9,10 +9,9 @@ use crate::error::{KnowledgeError, Result};
 use crate::job::{Job, JobKind};
 use crate::names::{self, DocumentKey};
 use crate::reach::KnowledgeReach;
-use crate::records::{
-    DocumentRecord, FileStamp, PendingContent, QueueRecord, RESTRICTED, WorkRecord,
-};
-use crate::stored::{METADATA_BYTES, add_to_sums, check_size, checked, count_one, put};
+use crate::records::{DocumentRecord, FileStamp, PendingContent, QueueRecord, WorkRecord};
+use crate::stored::{METADATA_BYTES, check_size, checked, count_one, put};
+use crate::sums::{Sum, add_to_sums};
 use ambit_storage::batch::{Batch, BatchCheck};
 use ambit_storage::ids;
 use serde_json::{Map, Value};
@@ -93,7 +92,10 @@ impl KnowledgeBase {
             let version = before.map(|before| before.version);
             batch.checks.push(BatchCheck::version(key.clone(), version));
             batch.writes.push(put(key, place)?);
-            let sums = add_to_sums(place.sums(), &[("documents", 1), ("waiting", 1)])?;
+            let sums = add_to_sums(
+                place.sums(),
+                &[Sum::Documents.more(1), Sum::Waiting.more(1)],
+            )?;
             batch.writes.push(sums);
             self.driver().commit(batch).await?;
             Ok(())
@@ -151,10 +153,13 @@ impl KnowledgeBase {
                 _ => {
                     let place = &found.collection.value.place;
                     let checks = [found.collection.check(), found.document.check()];
-                    let restricted = i64::from(found.document.value.document.access.is_some());
+                    let is_restricted = found.document.value.document.access.is_some();
                     let mut writes = vec![found.document.put()?];
                     if has_changed {
-                        let sums = add_to_sums(place.sums(), &[(RESTRICTED, restricted)])?;
+                        let sums = add_to_sums(
+                            place.sums(),
+                            &[Sum::Restricted.more(u64::from(is_restricted))],
+                        )?;
                         writes.extend([count_one(place.changes()), sums]);
                     }
                     let batch = checked(checks, writes);
@@ -195,8 +200,12 @@ impl KnowledgeBase {
         batch.checks.extend(before.checks);
         batch.writes.extend(before.writes);
         batch.writes.extend(source);
-        let failed = i64::from(found.document.value.document.status == DocumentStatus::Failed);
-        let sums = add_to_sums(place.sums(), &[("waiting", 1), ("failed", -failed)])?;
+        let has_failed = found.document.value.document.status == DocumentStatus::Failed;
+        let changes = [
+            Sum::Waiting.more(1),
+            Sum::Failed.less(u64::from(has_failed)),
+        ];
+        let sums = add_to_sums(place.sums(), &changes)?;
         batch.writes.extend([sums, count_one(place.changes())]);
         self.driver().commit(batch).await?;
         Ok(())
@@ -222,8 +231,8 @@ impl KnowledgeBase {
             document_id: Some(queued.document_id.clone()),
             ..self.new_job(&job_id, JobKind::Document, &place.id)
         };
-        let more = i64::try_from(reserved).unwrap_or(i64::MAX);
-        let restricted = i64::from(record.document.access.is_some());
+        let bytes = Sum::Bytes.more(reserved);
+        let restricted = Sum::Restricted.more(u64::from(record.document.access.is_some()));
         record.pending = Some(pending);
         let checks = [
             free.collection.check(),
@@ -235,8 +244,8 @@ impl KnowledgeBase {
             put(place.queued(&job_id), &queued)?,
             put(place.job(&job_id), &job)?,
             put(place.work(), &WorkRecord::of(place))?,
-            add_to_sums(tenant, &[("jobs", 1), ("bytes", more)])?,
-            add_to_sums(place.sums(), &[("bytes", more), (RESTRICTED, restricted)])?,
+            add_to_sums(tenant, &[Sum::Jobs.more(1), bytes])?,
+            add_to_sums(place.sums(), &[bytes, restricted])?,
         ];
         Ok(checked(checks, writes))
     }

@@ -10,7 +10,8 @@ use crate::job::{Job, JobKind, JobStatus};
 use crate::names;
 use crate::reach::KnowledgeReach;
 use crate::records::{CollectionRecord, ErasureRecord, WorkRecord};
-use crate::stored::{self, StoredRecord, Sums, add_to_sums, checked, delete, put};
+use crate::stored::{self, StoredRecord, checked, delete, put};
+use crate::sums::{Sum, Sums, TENANT, add_to_sums};
 use ambit_storage::batch::{BatchCheck, BatchWrite};
 use ambit_storage::ids;
 
@@ -50,14 +51,7 @@ impl KnowledgeBase {
     async fn room_for_job(&self, tenant: Option<&str>) -> Result<BatchCheck> {
         let counted = names::tenant_sums(tenant);
         let sums = Sums::read(self.driver(), counted.clone()).await?;
-        let limit = self.settings().limits.jobs;
-        if sums.get("jobs") >= limit {
-            return Err(KnowledgeError::LimitExceeded {
-                what: "jobs of the tenant".to_owned(),
-                limit,
-                setting: "jobs",
-            });
-        }
+        sums.check_room(Sum::Jobs, 1, self.settings().limits.jobs, TENANT)?;
         Ok(BatchCheck::version(counted, sums.version))
     }
 
@@ -85,8 +79,8 @@ impl KnowledgeBase {
         writes.extend([
             put(place.job(&job.job_id), &job)?,
             put(place.work(), &WorkRecord::of(&place))?,
-            add_to_sums(tenant, &[("jobs", 1)])?,
-            add_to_sums(place.sums(), &[("waiting", 1)])?,
+            add_to_sums(tenant, &[Sum::Jobs.more(1)])?,
+            add_to_sums(place.sums(), &[Sum::Waiting.more(1)])?,
         ]);
         Ok((job, writes))
     }
@@ -108,8 +102,8 @@ impl KnowledgeBase {
             put(place.job(&job.job_id), job)?,
             put(place.erasure(&job.job_id), &erasure)?,
             put(place.work(), &WorkRecord::of(place))?,
-            add_to_sums(tenant, &[("jobs", -1)])?,
-            add_to_sums(place.sums(), &[("waiting", -1)])?,
+            add_to_sums(tenant, &[Sum::Jobs.less(1)])?,
+            add_to_sums(place.sums(), &[Sum::Waiting.less(1)])?,
         ])
     }
 

@@ -8,7 +8,8 @@ use crate::job::{Job, JobKind, JobStatus};
 use crate::names::{self, CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
 use crate::records::{DocumentRecord, ErasureRecord, RemovedDocument, VectorTask, WorkRecord};
-use crate::stored::{self, StoredRecord, add_to_sums, count_one, delete, put};
+use crate::stored::{self, StoredRecord, count_one, delete, put};
+use crate::sums::{Sum, add_to_sums};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::ids;
 use std::collections::BTreeMap;
@@ -80,14 +81,14 @@ impl KnowledgeBase {
         let place = &found.collection.value.place;
         let record = &found.document.value;
         let tenant = place.tenant.as_deref();
-        let failed = i64::from(record.document.status == DocumentStatus::Failed);
-        let counted = i64::try_from(record.counted).unwrap_or(i64::MAX);
+        let has_failed = record.document.status == DocumentStatus::Failed;
+        let bytes = Sum::Bytes.less(record.counted);
         let job = self.new_job(job_id, JobKind::Remove, &place.id);
         let less = [
-            ("documents", -1),
-            ("chunks", -i64::from(chunks)),
-            ("bytes", -counted),
-            ("failed", -failed),
+            Sum::Documents.less(1),
+            Sum::Chunks.less(u64::from(chunks)),
+            Sum::Failed.less(u64::from(has_failed)),
+            bytes,
         ];
         Ok(vec![
             delete(found.document.key.clone()),
@@ -96,7 +97,7 @@ impl KnowledgeBase {
             delete(names::document_place(tenant, &record.document.document_id)),
             put(place.job(job_id), &job)?,
             put(place.work(), &WorkRecord::of(place))?,
-            add_to_sums(names::tenant_sums(tenant), &[("bytes", -counted)])?,
+            add_to_sums(names::tenant_sums(tenant), &[bytes])?,
             add_to_sums(place.sums(), &less)?,
         ])
     }
@@ -123,7 +124,7 @@ impl KnowledgeBase {
         batch.writes.push(delete(key));
         let mut erasure = staged.map(|staged| staged.value).unwrap_or_default();
         erasure.sources.push(pending.source());
-        let less = -i64::try_from(pending.bytes).unwrap_or(i64::MAX);
+        let bytes = Sum::Bytes.less(pending.bytes);
         let tenant = names::tenant_sums(place.tenant.as_deref());
         tracing::debug!(
             document.key = document.as_str(),
@@ -132,8 +133,8 @@ impl KnowledgeBase {
         batch.writes.extend([
             delete(place.queued(&pending.job_id)),
             put(place.erasure(&pending.job_id), &erasure)?,
-            add_to_sums(tenant, &[("jobs", -1), ("bytes", less)])?,
-            add_to_sums(place.sums(), &[("waiting", -1), ("bytes", less)])?,
+            add_to_sums(tenant, &[Sum::Jobs.less(1), bytes])?,
+            add_to_sums(place.sums(), &[Sum::Waiting.less(1), bytes])?,
         ]);
         Ok(batch)
     }
@@ -170,11 +171,11 @@ impl KnowledgeBase {
         };
         job.value.status = JobStatus::Cancelled;
         job.value.updated_at = self.now();
-        let failed = i64::from(record.text.is_none());
+        let failed = Sum::Failed.more(u64::from(record.text.is_none()));
         batch.writes.extend([
             found.document.put()?,
             job.put()?,
-            add_to_sums(place.sums(), &[("failed", failed)])?,
+            add_to_sums(place.sums(), &[failed])?,
         ]);
         self.driver().commit(batch).await?;
         Ok(job.value)

@@ -3,11 +3,12 @@
 use super::KnowledgeBase;
 use super::intake::Contributor;
 use super::lookup::AccessKind;
-use crate::error::{KnowledgeError, Result};
+use crate::error::Result;
 use crate::names;
 use crate::reach::KnowledgeReach;
 use crate::records::CollectionRecord;
-use crate::stored::{StoredRecord, Sums};
+use crate::stored::StoredRecord;
+use crate::sums::{Sum, Sums, TENANT};
 
 /// What was free when it was looked for: what is written holds only as long as it is.
 pub(super) struct FreePlace {
@@ -68,30 +69,12 @@ impl KnowledgeBase {
         let tenant_sums = Sums::read(self.driver(), tenant).await?;
         let sums = Sums::read(self.driver(), place.sums()).await?;
         let limits = &self.settings().limits;
-        let whole = "of the tenant";
-        let of_it = format!("of collection \"{}\"", place.id);
-        let wanted = [
-            (
-                "documents",
-                &sums,
-                more.documents,
-                limits.documents,
-                of_it.as_str(),
-            ),
-            ("jobs", &tenant_sums, more.jobs, limits.jobs, whole),
-            ("bytes", &tenant_sums, more.bytes, limits.bytes, whole),
-        ];
-        for (setting, sums, more, limit, whose) in wanted {
-            // The app's files are no tenant's.
-            let is_judged = by.access != AccessKind::AppFiles || whose != whole;
-            if is_judged && sums.get(setting).saturating_add(more) > limit {
-                let what = format!("{setting} {whose}");
-                return Err(KnowledgeError::LimitExceeded {
-                    what,
-                    limit,
-                    setting,
-                });
-            }
+        let whose = format!("of collection \"{}\"", place.id);
+        sums.check_room(Sum::Documents, more.documents, limits.documents, &whose)?;
+        // The app's files are no tenant's.
+        if by.access != AccessKind::AppFiles {
+            tenant_sums.check_room(Sum::Jobs, more.jobs, limits.jobs, TENANT)?;
+            tenant_sums.check_room(Sum::Bytes, more.bytes, limits.bytes, TENANT)?;
         }
         Ok(FreePlace {
             collection,

@@ -11,7 +11,8 @@ use crate::records::{
     ContentRecord, DocumentRecord, ErasureRecord, GoneChunks, TextRecord, VectorTask,
 };
 use crate::reindex_records::ReindexTask;
-use crate::stored::{add_to_sums, count_one, delete, put};
+use crate::stored::{count_one, delete, put};
+use crate::sums::{Sum, add_to_sums};
 use ambit_storage::batch::Batch;
 use std::collections::HashSet;
 
@@ -30,11 +31,9 @@ impl WorkPlace<'_> {
         let old = old.map(|old| old.value).unwrap_or_default();
         let mut document = prepared.document.clone();
         let record = &mut document.value;
-        let bytes = delta(
-            prepared.text.len() as u64,
-            record.counted + prepared.pending.bytes,
-        );
-        let more = delta(u64::from(content.chunks()), u64::from(old.chunks()));
+        let before = record.counted + prepared.pending.bytes;
+        let bytes = Sum::Bytes.changed(before, prepared.text.len() as u64);
+        let chunks = Sum::Chunks.changed(old.chunks().into(), content.chunks().into());
         let mut erasure = self.erasure_of(prepared, old, &content);
         erasure.text = record.text.replace(text);
         erasure.sources = self.left_sources(prepared, record);
@@ -59,11 +58,8 @@ impl WorkPlace<'_> {
             delete(place.queued(job_id)),
             delete(place.staged(job_id)),
             count_one(place.changes()),
-            add_to_sums(tenant, &[("jobs", -1), ("bytes", bytes)])?,
-            add_to_sums(
-                place.sums(),
-                &[("waiting", -1), ("chunks", more), ("bytes", bytes)],
-            )?,
+            add_to_sums(tenant, &[Sum::Jobs.less(1), bytes])?,
+            add_to_sums(place.sums(), &[Sum::Waiting.less(1), chunks, bytes])?,
         ]);
         Ok(())
     }
@@ -154,9 +150,4 @@ impl VectorTask {
             refused: Vec::new(),
         }
     }
-}
-
-fn delta(new: u64, old: u64) -> i64 {
-    let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
-    number(new) - number(old)
 }

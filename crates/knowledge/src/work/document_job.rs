@@ -8,7 +8,8 @@ use crate::job::{Job, JobStatus};
 use crate::names::{self, DocumentKey};
 use crate::records::{ChunkRecord, DocumentRecord, PendingContent, QueueRecord};
 use crate::sources::ForeignFile;
-use crate::stored::{self, StoredRecord, Sums, add_to_sums, checked, put};
+use crate::stored::{self, StoredRecord, checked, put};
+use crate::sums::{Sum, Sums, add_to_sums};
 use ambit_extract::ExtractedDocument;
 use ambit_search::chunker::{BlockKind, Section, TextBlock, chunks};
 use ambit_storage::Error;
@@ -270,7 +271,7 @@ impl WorkPlace<'_> {
         }
         let record = &begun.document.value;
         let sums = Sums::read(driver, self.place().sums()).await?;
-        let others = sums.get("chunks").saturating_sub(record.document.chunks);
+        let others = sums.get(Sum::Chunks).saturating_sub(record.document.chunks);
         let most = limits.chunks;
         if others + chunks > most {
             return Ok(Some(format!(
@@ -283,7 +284,7 @@ impl WorkPlace<'_> {
         };
         let sums = Sums::read(driver, names::tenant_sums(Some(tenant))).await?;
         let own = record.counted + begun.pending.bytes;
-        let others = sums.get("bytes").saturating_sub(own);
+        let others = sums.get(Sum::Bytes).saturating_sub(own);
         let most = limits.bytes;
         let reason =
             || format!("the tenant has room for {most} bytes of text (ambit.search.limits.bytes)");
@@ -313,7 +314,7 @@ impl WorkPlace<'_> {
         batch.writes.extend([
             document.put()?,
             put(place.job(&job.job_id), &job)?,
-            add_to_sums(place.sums(), &[("failed", 1)])?,
+            add_to_sums(place.sums(), &[Sum::Failed.more(1)])?,
         ]);
         match self.base.driver().commit(batch).await {
             Ok(_) | Err(Error::Conflict { .. }) => Ok(()),

@@ -9,6 +9,7 @@ use crate::job::{Job, JobStatus};
 use crate::names::{DocumentKey, VECTORS};
 use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, VectorTask};
 use crate::stored::{self, StoredRecord, checked, delete};
+use crate::sums::{Sum, add_to_sums};
 use ambit_search::chunker::Chunk;
 use ambit_search::vectors::{ChunkVector, EmbeddingSpace};
 use ambit_storage::batch::Batch;
@@ -303,7 +304,7 @@ impl WorkPlace<'_> {
         let document = &mut found.document.value.document;
         // What waits to replace this text, or has failed to, is what its status tells of.
         let is_told = document.status == DocumentStatus::Embedding && !is_replaced;
-        let failed = i64::from(is_told && failure.is_some());
+        let has_failed = is_told && failure.is_some();
         if failure.is_none() {
             document.done = document.total;
         }
@@ -313,11 +314,14 @@ impl WorkPlace<'_> {
                 Some(_) => DocumentStatus::Failed,
             };
             document.error = failure;
-            found.document.value.has_no_vectors = failed > 0;
+            found.document.value.has_no_vectors = has_failed;
         }
         let document = &mut found.document.value.document;
         document.updated_at = self.base.now();
-        let sums = stored::add_to_sums(self.place().sums(), &[("failed", failed)])?;
+        let sums = add_to_sums(
+            self.place().sums(),
+            &[Sum::Failed.more(u64::from(has_failed))],
+        )?;
         let batch = Batch::of([delete(found.task.key.clone()), sums]);
         self.commit_with(&found, batch).await
     }

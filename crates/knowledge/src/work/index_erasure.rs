@@ -5,7 +5,8 @@ use crate::base::retried;
 use crate::error::Result;
 use crate::names::{DocumentKey, chunk_prefix, content_prefix, reindex_prefix, vector_places};
 use crate::records::{ContentRecord, DocumentRecord, GoneChunks};
-use crate::stored::{self, add_to_sums, checked};
+use crate::stored::{self, checked};
+use crate::sums::{Sum, add_to_sums};
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
 use std::collections::HashSet;
@@ -58,8 +59,8 @@ impl WorkPlace<'_> {
             if is_known.is_none_or(|it| it.version != serving) {
                 return Ok(());
             }
-            let mended = i64::from(document.value.settle(serving));
-            let sums = add_to_sums(place.sums(), &[("failed", -mended)])?;
+            let mended = Sum::Failed.less(u64::from(document.value.settle(serving)));
+            let sums = add_to_sums(place.sums(), &[mended])?;
             let checks = [document.check(), self.lease.check()];
             let batch = checked(checks, [document.put()?, sums]);
             base.driver().commit(batch).await?;

@@ -10,7 +10,8 @@ use crate::job::{Job, JobStatus};
 use crate::names::{DOCUMENTS, DocumentKey, content_prefix, reindex_prefix};
 use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, ErasureRecord, VectorTask};
 use crate::reindex_records::ReindexTask;
-use crate::stored::{self, StoredRecord, Sums, add_to_sums, count_one, delete, put};
+use crate::stored::{self, StoredRecord, count_one, delete, put};
+use crate::sums::{Sum, Sums, add_to_sums};
 use ambit_search::manifest::ChunkRange;
 use ambit_storage::batch::{Batch, BatchCheck};
 use ambit_storage::driver::{ValuePages, ValuePart};
@@ -330,12 +331,11 @@ impl ReindexPlace<'_> {
             updated_at: base.now(),
             ..job
         };
-        let more = i64::try_from(chunks).unwrap_or(i64::MAX)
-            - i64::try_from(sums.get("chunks")).unwrap_or(i64::MAX);
+        let more = Sum::Chunks.changed(sums.get(Sum::Chunks), chunks);
         let mut batch = Batch::of([
             collection.put()?,
             count_one(place.changes()),
-            add_to_sums(place.sums(), &[("chunks", more)])?,
+            add_to_sums(place.sums(), &[more])?,
         ]);
         // A document that is removed meanwhile changes the sums.
         batch
