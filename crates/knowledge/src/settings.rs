@@ -52,6 +52,27 @@ pub struct KnowledgeLimits {
     pub document_chunks: u64,
 }
 
+impl KnowledgeLimits {
+    /// Why a document with so many chunks does not fit beside those that the others of its collection have.
+    pub(crate) fn no_room_for_chunks(
+        &self,
+        what: &str,
+        chunks: u64,
+        others: u64,
+    ) -> Option<String> {
+        let most = self.document_chunks;
+        if chunks > most {
+            return Some(format!(
+                "{what} has {chunks} chunks, at most {most} are accepted"
+            ));
+        }
+        let most = self.chunks;
+        (others + chunks > most).then(|| {
+            format!("the collection has room for {most} chunks (ambit.search.limits.chunks)")
+        })
+    }
+}
+
 impl KnowledgeSettings {
     /// Over this store, with all else as it is by default.
     pub fn new(driver: Arc<dyn Driver>) -> Self {

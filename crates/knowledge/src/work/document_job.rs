@@ -263,20 +263,12 @@ impl WorkPlace<'_> {
     ) -> Result<Option<String>> {
         let driver = self.base.driver();
         let limits = &self.base.settings().limits;
-        let most = limits.document_chunks;
-        if chunks > most {
-            return Ok(Some(format!(
-                "it has {chunks} chunks, at most {most} are accepted"
-            )));
-        }
         let record = &begun.document.value;
         let sums = Sums::read(driver, self.place().sums()).await?;
         let others = sums.get(Sum::Chunks).saturating_sub(record.document.chunks);
-        let most = limits.chunks;
-        if others + chunks > most {
-            return Ok(Some(format!(
-                "the collection has room for {most} chunks (ambit.search.limits.chunks)"
-            )));
+        let reason = limits.no_room_for_chunks("it", chunks, others);
+        if reason.is_some() {
+            return Ok(reason);
         }
         // The app's files are no tenant's.
         let Some(tenant) = self.place().tenant.as_deref() else {

@@ -208,21 +208,13 @@ impl ReindexPlace<'_> {
 
     /// Why a document does not fit.
     async fn too_many(&self, document: &ReindexDocument) -> Result<Option<String>> {
-        let limits = &self.work.base.settings().limits;
-        let (chunks, most) = (document.chunks.len() as u64, limits.document_chunks);
-        if chunks > most {
-            let id = &document.document.value.document.document_id;
-            return Ok(Some(format!(
-                "document \"{id}\" has {chunks} chunks, at most {most} are accepted"
-            )));
-        }
         let snapshot = self.work.index().snapshot().await?;
-        let there = u64::from(snapshot.manifest.totals.chunks);
-        let most = limits.chunks;
-        let is_full = there + document.missing() as u64 > most;
-        let reason =
-            || format!("the collection has room for {most} chunks (ambit.search.limits.chunks)");
-        Ok(is_full.then(reason))
+        let there = u64::from(snapshot.manifest.totals.chunks) + document.missing() as u64;
+        let chunks = document.chunks.len() as u64;
+        let id = &document.document.value.document.document_id;
+        let what = format!("document \"{id}\"");
+        let limits = &self.work.base.settings().limits;
+        Ok(limits.no_room_for_chunks(&what, chunks, there.saturating_sub(chunks)))
     }
 
     /// Adds the next chunks of documents by one commit.
