@@ -27,11 +27,10 @@ pub(super) struct WorkPlace<'a> {
     pub lease: &'a Lease,
 }
 
-/// Something that waits, by its name.
+/// Something that waits, by the rest of its name.
 pub(super) struct WaitingItem<T> {
     pub id: String,
-    pub value: T,
-    pub version: u64,
+    pub record: StoredRecord<T>,
 }
 
 impl WorkPlace<'_> {
@@ -56,8 +55,12 @@ impl KnowledgeBase {
                 let value = entry.value.to()?;
                 if is_due(&value) {
                     let id = name[prefix.len()..].to_owned();
-                    let version = entry.version;
-                    items.push(WaitingItem { id, value, version });
+                    let record = StoredRecord {
+                        key: space.key(name),
+                        value,
+                        version: entry.version,
+                    };
+                    items.push(WaitingItem { id, record });
                 }
                 if items.len() == TOGETHER {
                     return Ok(items);

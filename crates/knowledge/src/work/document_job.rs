@@ -54,7 +54,7 @@ impl WorkPlace<'_> {
         &self,
         waiting: WaitingItem<QueueRecord>,
     ) -> Result<Option<PreparedDocument>> {
-        let attempts = waiting.value.attempts;
+        let attempts = waiting.record.value.attempts;
         let Some(begun) = self.begin(&waiting).await? else {
             return Ok(None);
         };
@@ -79,7 +79,7 @@ impl WorkPlace<'_> {
 
     async fn begin(&self, waiting: &WaitingItem<QueueRecord>) -> Result<Option<BegunDocument>> {
         let (base, place) = (self.base, self.place());
-        let key = DocumentKey::of(&waiting.value.document_id);
+        let key = DocumentKey::of(&waiting.record.value.document_id);
         let stored = stored::get::<DocumentRecord>(base.driver(), place.document(&key)).await?;
         let job = stored::get::<Job>(base.driver(), place.job(&waiting.id)).await?;
         let (Some(mut document), Some(job)) = (stored, job) else {
@@ -93,13 +93,13 @@ impl WorkPlace<'_> {
         let job = Job {
             status: JobStatus::Running,
             step: Some("extracting".to_owned()),
-            attempts: waiting.value.attempts + 1,
+            attempts: waiting.record.value.attempts + 1,
             updated_at: base.now(),
             ..job.value
         };
         let queued = QueueRecord {
             attempts: job.attempts,
-            ..waiting.value.clone()
+            ..waiting.record.value.clone()
         };
         let batch = checked(
             [document.check(), self.lease.check()],

@@ -3,11 +3,11 @@
 use super::collection_work::{WaitingItem, WorkPlace};
 use super::embedding::VectorlessDocument;
 use crate::error::Result;
-use crate::names::{DocumentKey, VECTORS};
+use crate::names::VECTORS;
 use crate::records::VectorTask;
-use crate::stored::{checked, put};
+use crate::stored::checked;
 use ambit_storage::Error;
-use ambit_storage::batch::{Batch, BatchCheck};
+use ambit_storage::batch::Batch;
 use ambit_storage::clock::{backoff, to_millis};
 use std::time::Duration;
 
@@ -39,17 +39,10 @@ impl WorkPlace<'_> {
         let is_due = |task: &VectorTask| task.not_before <= now;
         let due = self.base.waiting(self.place(), VECTORS, is_due).await?;
         let mut batch = checked([self.lease.check()], []);
-        for WaitingItem { id, value, version } in due {
-            let key = self.place().vector_task(&DocumentKey::named(&id));
-            let not_before = now + to_millis(RETRY);
-            let later = VectorTask {
-                not_before,
-                ..value
-            };
-            batch
-                .checks
-                .push(BatchCheck::version(key.clone(), Some(version)));
-            batch.writes.push(put(key, &later)?);
+        for WaitingItem { mut record, .. } in due {
+            record.value.not_before = now + to_millis(RETRY);
+            batch.checks.push(record.check());
+            batch.writes.push(record.put()?);
         }
         match self.base.driver().commit(batch).await {
             // Some of them was called off: the others are looked at again.

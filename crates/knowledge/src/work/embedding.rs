@@ -47,28 +47,28 @@ impl WorkPlace<'_> {
         let now = self.base.now();
         let is_due = |task: &VectorTask| task.not_before <= now;
         let due = self.base.waiting(self.place(), VECTORS, is_due).await?;
-        let Some(task) = due.first() else {
+        let Some(task) = due.into_iter().next() else {
             return Ok(false);
         };
-        if self.index_record.embedding.is_some() {
-            if self.base.settings().embedder.is_none() {
-                return Ok(false);
-            }
-            self.embed_batch_of(task).await?;
-        } else if let Some(found) = self.vectorless(&task.id).await? {
+        let gets_vectors = self.index_record.embedding.is_some();
+        if gets_vectors && self.base.settings().embedder.is_none() {
+            return Ok(false);
+        }
+        let key = task.record.key.clone();
+        match self.vectorless(task).await? {
+            Some(found) if gets_vectors => self.embed_batch_of(found).await?,
             // It was to get vectors in an index that is searched no more.
-            self.end_embedding(found, None).await?;
-        } else {
-            self.forget_task(&task.id).await?;
+            Some(found) => self.end_embedding(found, None).await?,
+            None => {
+                let batch = checked([self.lease.check()], [delete(key)]);
+                self.base.driver().commit(batch).await?;
+            }
         }
         Ok(true)
     }
 
     /// Makes the vectors of the next chunks of a document; behind the last ones it is ready.
-    async fn embed_batch_of(&self, task: &WaitingItem<VectorTask>) -> Result<()> {
-        let Some(found) = self.vectorless(&task.id).await? else {
-            return self.forget_task(&task.id).await;
-        };
+    async fn embed_batch_of(&self, found: VectorlessDocument) -> Result<()> {
         let refused = &found.task.value.refused;
         let batch = self.next_texts(&found.content, refused).await?;
         if batch.chunks.is_empty() {
@@ -93,25 +93,20 @@ impl WorkPlace<'_> {
         }
     }
 
-    async fn forget_task(&self, name: &str) -> Result<()> {
-        let key = self.place().vector_task(&DocumentKey::named(name));
-        let batch = checked([self.lease.check()], [delete(key)]);
-        self.base.driver().commit(batch).await?;
-        Ok(())
-    }
-
-    async fn vectorless(&self, name: &str) -> Result<Option<VectorlessDocument>> {
+    async fn vectorless(
+        &self,
+        task: WaitingItem<VectorTask>,
+    ) -> Result<Option<VectorlessDocument>> {
         let (place, driver) = (self.place(), self.base.driver());
-        let key = DocumentKey::named(name);
+        let key = DocumentKey::named(&task.id);
         let version = self.index_record.version;
-        let task = stored::get::<VectorTask>(driver, place.vector_task(&key)).await?;
         let document = stored::get::<DocumentRecord>(driver, place.document(&key)).await?;
         let content = self.base.content(place, version, &key).await?;
-        let (Some(task), Some(document), Some(content)) = (task, document, content) else {
+        let (Some(document), Some(content)) = (document, content) else {
             return Ok(None);
         };
         Ok(Some(VectorlessDocument {
-            task,
+            task: task.record,
             document,
             content: content.value,
         }))

@@ -68,7 +68,7 @@ impl ReindexPlace<'_> {
         let tasks: Vec<WaitingItem<ReindexTask>> = tasks.await?;
         let (embedding, wordless): (Vec<_>, Vec<_>) = tasks
             .into_iter()
-            .partition(|task| task.value.vectors.is_some());
+            .partition(|task| task.record.value.vectors.is_some());
         if !wordless.is_empty() {
             self.index_words(wordless).await?;
         } else if let Some(task) = embedding.into_iter().next() {

@@ -30,10 +30,9 @@ impl ReindexPlace<'_> {
         let document = stored::get(base.driver(), place.document(&key)).await?;
         let content = base.content(place, self.version(), &key).await?;
         let (Some(task), Some(document), Some(content)) =
-            (waiting.value.vectors, document, content)
+            (waiting.record.value.vectors, document, content)
         else {
-            let over = delete(place.reindex_task(self.version(), &key));
-            self.commit(Batch::of([over])).await?;
+            self.commit(Batch::of([delete(waiting.record.key)])).await?;
             return Ok(true);
         };
         if task.not_before > base.now() {

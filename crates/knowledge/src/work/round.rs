@@ -101,7 +101,7 @@ impl WorkPlace<'_> {
         let Some(first) = waiting.first() else {
             return Ok(false);
         };
-        if first.value.attempts > 0 {
+        if first.record.value.attempts > 0 {
             // Its reader has died: what others wait for is not put at risk beside it.
             waiting.truncate(1);
         }
