@@ -2,7 +2,7 @@
 //! that nobody has changed it meanwhile.
 
 use crate::page::PostingPosition;
-use crate::vectors::{EmbeddingSpace, PAGE};
+use crate::vectors::EmbeddingSpace;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub struct Manifest {
     /// Parts that are in no use any more and still have pages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub obsolete: Vec<u32>,
-    /// Chunks that are kept and not searched: not shown yet, or being erased.
+    /// Chunks that are kept and not searched: those that are being erased.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<ChunkRange>,
     /// All chunks, those that are hidden included.
@@ -39,9 +39,6 @@ pub struct Manifest {
     /// The vectors of its chunks, each embedding space for itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vectors: Vec<VectorSet>,
-    /// Sets of vectors that are in no use any more and still have values.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub obsolete_vectors: Vec<u32>,
 }
 
 /// The vectors of one embedding space.
@@ -167,7 +164,6 @@ impl Manifest {
             hidden: Vec::new(),
             totals: ChunkTotals::default(),
             vectors: Vec::new(),
-            obsolete_vectors: Vec::new(),
         }
     }
 
@@ -340,15 +336,6 @@ impl VectorSet {
         if group.pages == 0 {
             self.groups.remove(at);
         }
-    }
-}
-
-impl VectorGroup {
-    /// The chunks whose vectors are in it.
-    pub fn chunks(&self) -> Range<u64> {
-        let all = u64::from(GROUP) * u64::from(PAGE);
-        let first = u64::from(self.number) * all;
-        first..first + all
     }
 }
 

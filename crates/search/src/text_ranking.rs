@@ -25,7 +25,7 @@ pub async fn texts_scope(texts: &[TermCounts], query: Vec<QueryTerm>) -> Result<
     let space = Space::request_memory(DEFAULT_TENANT, "texts");
     let index = SearchIndex::new(driver, space, PageCache::new(1 << 20));
     let mut change = index.change().await?;
-    change.add(texts, false)?;
+    change.add(texts)?;
     change.commit().await?;
     let snapshot = index.snapshot().await?;
     let allowed = AllowedChunks::all(&snapshot.manifest);

@@ -61,7 +61,7 @@ impl WorkPlace<'_> {
         let chunks = group.iter().flat_map(|it| it.chunks.iter().cloned());
         let analyzed = self.analyzed(chunks.collect()).await?;
         let mut change = self.index().change().await?;
-        let mut first = change.add(&analyzed.terms, false)?.first;
+        let mut first = change.add(&analyzed.terms)?.first;
         let mut lengths = analyzed.lengths.as_slice();
         let (mut contents, mut writes) = (Vec::with_capacity(group.len()), Vec::new());
         for prepared in group {
@@ -130,7 +130,7 @@ impl WorkPlace<'_> {
                 continue;
             }
             let mut change = self.index().change().await?;
-            let added = change.add(&analyzed.terms, false)?;
+            let added = change.add(&analyzed.terms)?;
             ranges.push(added);
             let content = content(&[], ranges.clone(), lengths.clone());
             let number = added.first;

@@ -227,7 +227,7 @@ impl ReindexPlace<'_> {
         let chunks = chunks.flat_map(|(document, step)| &document.chunks[step.clone()]);
         let analyzed = self.work.analyzed(chunks.cloned().collect()).await?;
         let mut change = self.work.index().change().await?;
-        let mut first = change.add(&analyzed.terms, false)?.first;
+        let mut first = change.add(&analyzed.terms)?.first;
         let mut lengths = analyzed.lengths.as_slice();
         let mut batch = change.batch()?;
         let mut whole = 0;

@@ -169,7 +169,7 @@ impl OwnerIndex {
         }
         let terms = pending.messages.iter().map(|message| message.terms.clone());
         let terms: Vec<TermCounts> = terms.collect();
-        let mut first = change.add(&terms, false)?.first;
+        let mut first = change.add(&terms)?.first;
         let mut batch = change.batch()?;
         let mut moved = Vec::new();
         for (row, head) in &pending.seen {

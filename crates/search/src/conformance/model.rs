@@ -56,7 +56,7 @@ impl IndexModel {
 
     pub async fn add(&mut self, label: usize, chunks: Vec<TermCounts>) {
         let mut change = self.index.change().await.unwrap();
-        let range = change.add(&chunks, false).unwrap();
+        let range = change.add(&chunks).unwrap();
         change.commit().await.unwrap();
         let document = ModelDocument {
             range,

@@ -94,28 +94,15 @@ pub(super) async fn g203_as_many_as_are_wanted_are_found_however_few_are_allowed
     assert!(found.iter().all(|(label, ..)| allowed.contains(label)));
 }
 
-pub(super) async fn g205_hidden_chunks_are_found_all_at_once(driver: Arc<dyn Driver>) {
-    let index = index_of(&driver);
-    let mut change = index.change().await.unwrap();
-    let shown = change.add(&[counts(&["old"])], false).unwrap();
-    let hidden = change
-        .add(&[counts(&["new"]), counts(&["new"])], true)
-        .unwrap();
-    change.commit().await.unwrap();
-    assert_eq!(found(&index, &["old", "new"]).await, [0]);
-    let mut change = index.change().await.unwrap();
-    change.show(&hidden);
-    change.hide(&shown);
-    change.commit().await.unwrap();
-    assert_eq!(found(&index, &["old", "new"]).await, [1, 2]);
-}
-
 pub(super) async fn a_term_that_is_only_begun_finds_the_first_64(driver: Arc<dyn Driver>) {
     let index = index_of(&driver);
     for at in 0..100 {
         let mut change = index.change().await.unwrap();
         let term = format!("pre{at:02}");
-        change.add(&[counts(&[term.as_str()])], at == 0).unwrap();
+        let added = change.add(&[counts(&[term.as_str()])]).unwrap();
+        if at == 0 {
+            change.hide(&added);
+        }
         change.commit().await.unwrap();
     }
     while index.keep_up().await.unwrap() {}
@@ -137,7 +124,7 @@ pub(super) async fn a_term_that_is_only_begun_reads_few_pages(driver: Arc<dyn Dr
         let term = |at: usize| (format!("p{at:05}-{part}"), 1);
         let mut change = index.change().await.unwrap();
         let terms = (0..20_000).map(term).collect();
-        change.add(&[terms], false).unwrap();
+        change.add(&[terms]).unwrap();
         change.commit().await.unwrap();
     }
     let snapshot = index.snapshot().await.unwrap();
@@ -158,9 +145,9 @@ pub(super) async fn a_word_that_another_begins_counts_as_itself(driver: Arc<dyn 
     for at in 0..79 {
         let term = format!("p{at:02}");
         let chunk = counts(&[term.as_str()]);
-        change.add(&[chunk.clone(), chunk], false).unwrap();
+        change.add(&[chunk.clone(), chunk]).unwrap();
     }
-    let last = change.add(&[counts(&["p79"])], false).unwrap();
+    let last = change.add(&[counts(&["p79"])]).unwrap();
     change.commit().await.unwrap();
     let snapshot = index.snapshot().await.unwrap();
     let allowed = AllowedChunks::all(&snapshot.manifest);
@@ -176,8 +163,8 @@ pub(super) async fn a_change_that_meets_another_is_refused(driver: Arc<dyn Drive
     let index = index_of(&driver);
     let mut one = index.change().await.unwrap();
     let mut other = index.change().await.unwrap();
-    one.add(&[counts(&["one"])], false).unwrap();
-    other.add(&[counts(&["other"])], false).unwrap();
+    one.add(&[counts(&["one"])]).unwrap();
+    other.add(&[counts(&["other"])]).unwrap();
     one.commit().await.unwrap();
     let refused = other.commit().await.unwrap_err();
     assert!(matches!(refused, Error::Conflict { .. }), "{refused}");

@@ -199,26 +199,6 @@ pub(super) async fn g204_no_byte_of_an_erased_vector_is_left(driver: Arc<dyn Dri
     );
 }
 
-pub(super) async fn g204_vectors_that_are_dropped_are_swept(driver: Arc<dyn Driver>) {
-    let mut model = HybridModel::new(index_of(&driver), 2);
-    model.model.add(0, vec![counts(&["w"]); 300]).await;
-    let vectors = (0..300).map(|chunk| vector(chunk, &[1.0, chunk as f32]));
-    model.embed(vectors.collect()).await;
-    let mut change = model.model.index.change().await.unwrap();
-    change.drop_vectors(&model.space);
-    change.commit().await.unwrap();
-    let ranking = model.ranking(&nearest_to(&[1.0, 0.0]), None).await;
-    assert!(ranking.chunks.is_empty());
-    model.model.keep_up().await;
-    assert!(!has(&contents(&driver).await, "vectors/"));
-    // The same space again is a new set.
-    model.vectors.clear();
-    model.embed(vec![vector(7, &[0.0, 1.0])]).await;
-    let ranking = model.ranking(&nearest_to(&[0.0, 1.0]), None).await;
-    let chunks: Vec<u32> = ranking.chunks.iter().map(|it| it.chunk).collect();
-    assert_eq!(chunks, [7]);
-}
-
 pub(super) async fn g205_vectors_of_two_embedding_spaces_never_meet(driver: Arc<dyn Driver>) {
     let mut model = HybridModel::new(index_of(&driver), 2);
     model.model.add(0, vec![counts(&["w"]); 4]).await;
@@ -242,29 +222,6 @@ pub(super) async fn g205_vectors_of_two_embedding_spaces_never_meet(driver: Arc<
     let mut change = model.model.index.change().await.unwrap();
     let wrong = change.add_vectors(&old, &[vector(2, &[1.0; 3])]).await;
     assert!(matches!(wrong, Err(Error::Invalid { .. })), "{wrong:?}");
-}
-
-pub(super) async fn g205_hidden_vectors_are_found_all_at_once(driver: Arc<dyn Driver>) {
-    let model = HybridModel::new(index_of(&driver), 2);
-    let mut change = model.model.index.change().await.unwrap();
-    let shown = change.add(&[counts(&["old"])], false).unwrap();
-    let hidden = change.add(&[counts(&["new"]), counts(&["new"])], true);
-    let hidden = hidden.unwrap();
-    let vectors = [0, 1, 2].map(|chunk| vector(chunk, &[1.0, chunk as f32]));
-    let added = change.add_vectors(&model.space, &vectors).await;
-    added.unwrap();
-    change.commit().await.unwrap();
-    assert_eq!(first(&model).await, [0]);
-    let mut change = model.model.index.change().await.unwrap();
-    change.show(&hidden);
-    change.hide(&shown);
-    change.commit().await.unwrap();
-    assert_eq!(first(&model).await, [1, 2]);
-}
-
-async fn first(model: &HybridModel) -> Vec<u32> {
-    let ranking = model.ranking(&nearest_to(&[1.0, 0.0]), None).await;
-    ranking.chunks.iter().map(|it| it.chunk).collect()
 }
 
 pub(super) async fn g206_a_query_with_a_wrong_vector_is_answered_by_words(driver: Arc<dyn Driver>) {

@@ -50,8 +50,8 @@ impl SearchIndex {
 }
 
 impl IndexChange {
-    /// Adds chunks, given by their terms, as one part. Those hidden are not found until `show`.
-    pub fn add(&mut self, chunks: &[TermCounts], is_hidden: bool) -> Result<ChunkRange> {
+    /// Adds chunks, given by their terms, as one part.
+    pub fn add(&mut self, chunks: &[TermCounts]) -> Result<ChunkRange> {
         let version = self.manifest.terms_version;
         if version != TERMS_VERSION {
             let reason =
@@ -85,9 +85,6 @@ impl IndexChange {
         };
         self.manifest.next_chunk = end;
         self.manifest.totals = self.manifest.totals.plus(range.totals);
-        if is_hidden {
-            self.manifest.hidden.push(range);
-        }
         let id = self.manifest.take_part();
         let pages = pages(chunks, first, &lengths);
         self.manifest.parts.push(IndexPart {
@@ -105,7 +102,7 @@ impl IndexChange {
     }
 
     /// Lets hidden chunks be found.
-    pub fn show(&mut self, range: &ChunkRange) {
+    pub(crate) fn show(&mut self, range: &ChunkRange) {
         self.manifest.hidden.retain(|hidden| hidden != range);
     }
 

@@ -274,7 +274,7 @@ mod tests {
         let parts = vec![chunk; 9_000];
         for _ in 0..8 {
             let mut change = index.change().await.unwrap();
-            change.add(&parts, false).unwrap();
+            change.add(&parts).unwrap();
             change.commit().await.unwrap();
         }
         assert!(index.keep_up().await.unwrap());

@@ -1,7 +1,6 @@
 //! What is erased from an index leaves no term and no pointer behind: the pages that had them are written anew.
 
 use super::directory::{PartDirectory, TRIES};
-use super::vector_directory::vectors_prefix;
 use super::{IndexChange, IndexSnapshot, SearchIndex, is_restless, page_prefix};
 use crate::manifest::{ChunkRange, IndexPart, Manifest};
 use crate::page::{PageWriter, Posting, PostingPage};
@@ -242,24 +241,14 @@ impl IndexChange {
 
     /// Deletes values that are in no use any more, by a commit of its own; false where there are none.
     pub(super) async fn sweep_obsolete(&self) -> Result<bool> {
-        let Manifest {
-            obsolete,
-            obsolete_vectors,
-            ..
-        } = &self.manifest;
-        let part = obsolete.first().map(|part| (*part, page_prefix(*part)));
-        let set = obsolete_vectors.first();
-        let set = set.map(|set| (*set, vectors_prefix(*set)));
-        let Some((number, prefix)) = part.or(set) else {
+        let Some(part) = self.manifest.obsolete.first().copied() else {
             return Ok(false);
         };
         let mut sweep = self.clone();
-        let is_over = sweep.sweep(&prefix).await?;
+        let is_over = sweep.sweep(&page_prefix(part)).await?;
         let apply = |next: &mut Self| {
             if is_over {
-                // No number is given to both.
-                next.manifest.obsolete.retain(|it| *it != number);
-                next.manifest.obsolete_vectors.retain(|it| *it != number);
+                next.manifest.obsolete.retain(|it| *it != part);
             }
             Ok(next.manifest.incarnation == self.manifest.incarnation)
         };

@@ -60,7 +60,7 @@ impl CodePageKey {
 }
 
 /// The beginning of the names of all values of a set.
-pub(super) fn vectors_prefix(set: u32) -> String {
+fn vectors_prefix(set: u32) -> String {
     format!("vectors/{set}/")
 }
 

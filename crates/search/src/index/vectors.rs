@@ -3,7 +3,7 @@
 use super::removal::STEP;
 use super::vector_directory::{CodePageKey, vector_name};
 use super::{IndexChange, IndexSnapshot, SearchIndex};
-use crate::manifest::{ChunkRange, VectorSet};
+use crate::manifest::ChunkRange;
 use crate::vectors::{ChunkVector, CodePage, EmbeddingSpace, PAGE, VectorCode, vector_to_json};
 use ambit_storage::batch::BatchWrite;
 use ambit_storage::operation::Operation;
@@ -93,15 +93,6 @@ impl IndexChange {
             }
         }
         Ok(())
-    }
-
-    /// Takes away all vectors of an embedding space; their bytes go with the next steps of `keep_up`.
-    pub fn drop_vectors(&mut self, space: &EmbeddingSpace) {
-        let is_it = |set: &mut VectorSet| set.space == *space;
-        let gone = self.manifest.vectors.extract_if(.., is_it);
-        let gone: Vec<u32> = gone.map(|set| set.id).collect();
-        self.code_pages.retain(|key, _| !gone.contains(&key.set));
-        self.manifest.obsolete_vectors.extend(gone);
     }
 
     /// Takes the vectors of chunks out, as many as fit into the step; false where some are left.

@@ -127,7 +127,7 @@ impl TwoNodes {
             let node = &index.nodes[number % 2];
             let terms: Vec<TermCounts> = some.iter().map(|(_, counts)| counts.clone()).collect();
             let mut change = node.change().await.unwrap();
-            let range = change.add(&terms, false).unwrap();
+            let range = change.add(&terms).unwrap();
             change.commit().await.unwrap();
             assert_eq!(range.first as usize, index.documents.len());
             let ids = some.iter().map(|(id, _)| (*id).to_owned());
