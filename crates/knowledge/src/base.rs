@@ -25,8 +25,8 @@ use crate::error::KnowledgeError;
 use crate::names::CollectionPlace;
 use crate::settings::KnowledgeSettings;
 use ambit_search::index::{PageCache, SearchIndex};
-use ambit_storage::Error;
 use ambit_storage::driver::Driver;
+use ambit_storage::{Error, ids};
 use query_rate::QueryRate;
 use query_vectors::QueryVectors;
 use std::sync::Arc;
@@ -48,6 +48,8 @@ pub(crate) struct KnowledgeShared {
     pub settings: KnowledgeSettings,
     /// Something is to be done.
     pub wake: Notify,
+    /// By which others know this process, by chance.
+    node: String,
     pages: Arc<PageCache>,
     tables: TableCache,
     rate: QueryRate,
@@ -61,6 +63,7 @@ impl KnowledgeBase {
     pub fn open(settings: KnowledgeSettings) -> Self {
         let (tables, pages) = (settings.memory / 4, settings.memory - settings.memory / 4);
         let shared = KnowledgeShared {
+            node: ids::unguessable(),
             pages: PageCache::new(pages),
             tables: TableCache::new(tables),
             rate: QueryRate::default(),

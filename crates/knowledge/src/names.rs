@@ -53,6 +53,16 @@ pub(crate) fn collection(tenant: Option<&str>, id: &str) -> ValueKey {
 
 pub(crate) const COLLECTIONS: &str = "collection/";
 
+/// That a node's files define a collection of the app.
+pub(crate) fn definition(id: &str, node: &str) -> ValueKey {
+    Space::collections(None).key(format!("{}{node}", definitions(id)))
+}
+
+/// The beginning of the names of what all nodes say so.
+pub(crate) fn definitions(id: &str) -> String {
+    format!("defined/{id}/")
+}
+
 /// Which collection has a document, by the document's id.
 pub(crate) fn document_place(tenant: Option<&str>, id: &str) -> ValueKey {
     Space::collections(tenant).key(format!("{DOCUMENTS}{}", DocumentKey::of(id).as_str()))

@@ -12,11 +12,17 @@ use crate::job::JobStatus;
 use crate::names::{self, CollectionPlace};
 use crate::reach::KnowledgeReach;
 use crate::records::{CollectionRecord, DocumentRecord, FileStamp};
-use crate::stored::{StoredRecord, checked, put};
-use ambit_storage::batch::{BatchCheck, BatchWrite};
+use crate::stored::{self, StoredRecord, checked, delete, put};
+use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
+use ambit_storage::driver::ValuePart;
 use ambit_storage::lease::{Lease, OnBusy};
-use ambit_storage::{Error, ids};
+use ambit_storage::operation::Operation;
+use ambit_storage::{Error, Json, ids};
 use std::collections::HashMap;
+
+/// What a node says of a collection holds for so many milliseconds.
+const DEFINED: i64 = 3 * 60 * 1000;
 
 /// The app itself, which keeps its own files.
 struct AppReach;
@@ -72,11 +78,29 @@ impl KnowledgeBase {
         report.map(Some)
     }
 
-    /// Removes the collections of the app that no file defines any more.
+    /// Says that the files of this node define these collections of the app, which is to be said again each minute, and removes
+    /// those that the files of no node define: while an app is brought to another version, nodes have different files.
     pub async fn keep_file_collections(&self, ids: &[&str]) -> Result<()> {
+        let node = &self.shared.node;
+        let said = ids.iter().map(|id| {
+            let set = Operation::Set(Json::of(&true)?.into());
+            let key = names::definition(id, node);
+            Ok(BatchWrite::apply(key, set, Some(DEFINED)))
+        });
+        let said: Vec<BatchWrite> = said.collect::<ambit_storage::Result<_>>()?;
+        if !said.is_empty() {
+            self.driver().commit(Batch::of(said)).await?;
+        }
         for record in self.collection_records(None).await? {
             let id = record.place.id.as_str();
             if ids.contains(&id) {
+                continue;
+            }
+            let unsaid = Batch::of([delete(names::definition(id, node))]);
+            self.driver().commit(unsaid).await?;
+            let (space, prefix) = (Space::collections(None), names::definitions(id));
+            let others = stored::entries(self.driver(), &space, &prefix, ValuePart::Nothing);
+            if !others.await?.is_empty() {
                 continue;
             }
             let job_id = ids::ordered(&self.settings().clock);

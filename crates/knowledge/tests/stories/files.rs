@@ -254,6 +254,26 @@ pub async fn a_collection_of_files_is_read_only_and_goes_with_its_file(world: Wo
     );
 }
 
+pub async fn g217_a_collection_goes_when_the_files_of_no_node_define_it(world: World) {
+    let mut folder = Folder::default();
+    folder.write("docs/a.md", 1, "The heron.");
+    world
+        .base
+        .keep_file_collections(&["handbook"])
+        .await
+        .unwrap();
+    world.base.sync(&handbook(), &folder).await.unwrap();
+    world.base.work().await.unwrap();
+    // A node whose app has another version.
+    let other = world.other_node().await;
+    other.keep_file_collections(&["other"]).await.unwrap();
+    other.work().await.unwrap();
+    assert_eq!(found(&world, "heron").await, ["handbook:docs/a.md"]);
+    world.base.keep_file_collections(&[]).await.unwrap();
+    let bob = Person::named("bob");
+    assert!(world.base.collection(&bob, "handbook").await.is_err());
+}
+
 /// How many votes somebody sees on a chunk, and how many are counted for them.
 async fn votes(world: &World, who: &Person, id: &str, chunk: &str) -> (usize, u64) {
     let votes = world.base.votes(who, id, chunk).await.unwrap();

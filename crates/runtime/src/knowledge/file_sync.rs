@@ -12,6 +12,7 @@ use ambit_knowledge::{
 use futures::future::BoxFuture;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// From one look to the next while the app is developed, and until what failed is tried again.
 const LOOK: Duration = Duration::from_secs(60);
@@ -28,17 +29,36 @@ pub(crate) async fn follow_files(core: Weak<RuntimeCore>, base: KnowledgeBase) {
         let is_done = sync_all(&loaded, &base, is_development).await;
         drop(loaded);
         if is_done && !is_development {
-            reloaded.notified().await;
+            while timeout(LOOK, reloaded.notified()).await.is_err() {
+                let Some(now) = core.upgrade() else {
+                    return;
+                };
+                let loaded = now.loaded();
+                drop(now);
+                keep(&loaded.app, &base).await;
+            }
             pause = LOOK;
             continue;
         }
         // Who does not come in time is looked for again, a file that cannot be read more and more seldom.
-        let is_reloaded = tokio::time::timeout(pause, reloaded.notified()).await;
+        let is_reloaded = timeout(pause, reloaded.notified()).await;
         pause = match is_reloaded.is_ok() || is_done {
             true => LOOK,
             false => LONGEST_LOOK.min(pause * 2),
         };
     }
+}
+
+/// Says which collections the app has, so that nodes with another version of it leave them; those that no node's app has go.
+/// False where that failed.
+async fn keep(app: &App, base: &KnowledgeBase) -> bool {
+    // A collection whose file is broken stays as it was.
+    let ids: Vec<&str> = app.collections.keys().map(String::as_str).collect();
+    let kept = base.keep_file_collections(&ids).await;
+    if let Err(error) = &kept {
+        tracing::warn!(%error, "collections whose files are gone could not be looked for");
+    }
+    kept.is_ok()
 }
 
 /// Brings all of them to what the files say. False where something is left.
@@ -51,15 +71,7 @@ pub(super) fn sync_all<'a>(
     let usable = app.collections.values().flatten();
     let usable: Vec<Arc<AppCollection>> = usable.cloned().collect();
     Box::pin(async move {
-        // A collection whose file is broken stays as it was.
-        let ids: Vec<&str> = app.collections.keys().map(String::as_str).collect();
-        let mut is_done = match base.keep_file_collections(&ids).await {
-            Ok(()) => true,
-            Err(error) => {
-                tracing::warn!(%error, "collections whose files are gone could not be looked for");
-                false
-            }
-        };
+        let mut is_done = keep(app, base).await;
         for collection in usable {
             match sync(app, base, &collection, is_development).await {
                 Ok(Some(report)) => {
