@@ -13,7 +13,7 @@ pub use directory::{IndexSnapshot, PagePosition};
 #[cfg(feature = "conformance")]
 pub(crate) use merge::MergeStep;
 pub(crate) use page_cache::CachedPage;
-pub use page_cache::PageCache;
+pub use page_cache::{PageCache, cache_of_large};
 pub use removal::ChunkErasure;
 pub(crate) use vector_directory::CodePagePlace;
 

@@ -6,21 +6,19 @@ use crate::names::{CollectionPlace, DOCUMENTS, OPINIONS, content_prefix};
 use crate::opinion::OpinionsRecord;
 use crate::records::{ContentRecord, DocumentRecord};
 use crate::stored;
+use ambit_search::index::cache_of_large;
 use ambit_storage::Error;
 use ambit_storage::driver::ValuePart;
-use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{OptionsBuilder, Weighter};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
-use std::hash::RandomState;
 use std::sync::Arc;
 
 /// How often a reader begins again because others write.
 const TRIES: usize = 64;
 /// What a document has in memory beside its values.
 const ENTRY_BYTES: u64 = 512;
-/// About so many tables are kept.
-const TABLES: usize = 1024;
 /// Where more has changed, all is read anew.
 const SINGLE_READS: usize = 64;
 
@@ -92,22 +90,9 @@ impl Weighter<CollectionPlace, Arc<DocumentTable>> for TableWeight {
 }
 
 impl TableCache {
-    /// Keeps so many bytes, in one shard: a table may take most of them.
+    /// Keeps so many bytes.
     pub fn new(bytes: u64) -> Self {
-        let mut options = OptionsBuilder::new();
-        options
-            .shards(1)
-            .estimated_items_capacity(TABLES)
-            .weight_capacity(bytes);
-        Self(match options.build() {
-            Ok(options) => Cache::with_options(
-                options,
-                TableWeight,
-                RandomState::default(),
-                DefaultLifecycle::default(),
-            ),
-            Err(_) => Cache::with_weighter(TABLES, bytes, TableWeight),
-        })
+        Self(cache_of_large(bytes, TableWeight))
     }
 }
 

@@ -7,11 +7,13 @@ use ambit_storage::address::Space;
 use parking_lot::Mutex;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
-use std::hash::RandomState;
+use std::hash::{Hash, RandomState};
 use std::sync::Arc;
 
 /// What a page weighs besides its bytes.
 const OVERHEAD: u64 = 256;
+/// About so many large items are kept.
+const LARGE_ITEMS: usize = 1024;
 
 /// What is kept of all indexes of a store. Another store needs one of its own.
 pub struct PageCache {
@@ -66,21 +68,24 @@ impl Weighter<Space, Arc<IndexSnapshot>> for SnapshotWeight {
     }
 }
 
-/// One shard: a snapshot may take most of it.
-fn snapshot_cache(bytes: u64) -> Cache<Space, Arc<IndexSnapshot>, SnapshotWeight> {
+/// A cache of few large items, in one shard: one of them may take most of its bytes.
+pub fn cache_of_large<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone>(
+    bytes: u64,
+    weighter: W,
+) -> Cache<K, V, W> {
     let mut options = OptionsBuilder::new();
     options
         .shards(1)
-        .estimated_items_capacity(1024)
+        .estimated_items_capacity(LARGE_ITEMS)
         .weight_capacity(bytes);
     match options.build() {
         Ok(options) => Cache::with_options(
             options,
-            SnapshotWeight,
+            weighter,
             RandomState::default(),
             DefaultLifecycle::default(),
         ),
-        Err(_) => Cache::with_weighter(1024, bytes, SnapshotWeight),
+        Err(_) => Cache::with_weighter(LARGE_ITEMS, bytes, weighter),
     }
 }
 
@@ -91,7 +96,7 @@ impl PageCache {
         let items = |bytes: u64, each: u64| usize::try_from(bytes / each).unwrap_or(usize::MAX) + 1;
         Arc::new(Self {
             pages: Cache::with_weighter(items(pages, 4096), pages, PageWeight),
-            snapshots: snapshot_cache(snapshots),
+            snapshots: cache_of_large(snapshots, SnapshotWeight),
             replacing: Mutex::default(),
         })
     }
