@@ -2,8 +2,8 @@
 
 use crate::app::SearchSettings;
 use crate::chat::ChatMessage;
-use crate::search::injection::{ReferenceMessage, ReferenceText, reference_message};
 use crate::search::{AutomaticSearch, SearchItem};
+use crate::search::injection::{ReferenceMessage, reference_message};
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
 use crate::turn::converse::Transcript;
@@ -19,9 +19,9 @@ pub(super) struct InjectedSearch<'a> {
 
 impl InjectedSearch<'_> {
     /// As many references as have room, in their order.
-    fn message(&self, texts: &[ReferenceText<'_>]) -> Option<ReferenceMessage> {
+    fn message(&self, items: &[SearchItem]) -> Option<ReferenceMessage> {
         let most = self.settings.options.max_context.0;
-        let mut told = texts;
+        let mut told = items;
         loop {
             let message = reference_message(told, &self.settings.citation, most)?;
             let tokens = model_input::tokens(&[ChatMessage::system(message.text.as_str())]);
@@ -42,8 +42,7 @@ impl Turn {
         transcript: &mut Transcript,
     ) {
         let items = injected.found.items();
-        let texts: Vec<ReferenceText<'_>> = items.iter().map(text).collect();
-        let message = injected.message(&texts);
+        let message = injected.message(&items);
         let told = message.as_ref().map_or(0, |message| message.count);
         let left_out: Vec<&str> = items[told..]
             .iter()
@@ -60,17 +59,5 @@ impl Turn {
             transcript.messages.insert(transcript.instructions, message);
             transcript.instructions += 1;
         }
-    }
-}
-
-fn text(item: &SearchItem) -> ReferenceText<'_> {
-    ReferenceText {
-        id: &item.citation_id,
-        kind: item.kind.name(),
-        weight: item.weight,
-        source: item.source.name(),
-        title: &item.title,
-        content: &item.content,
-        url: &item.url,
     }
 }
