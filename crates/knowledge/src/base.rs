@@ -26,7 +26,7 @@ use crate::names::CollectionPlace;
 use crate::settings::KnowledgeSettings;
 use ambit_search::index::{PageCache, SearchIndex};
 use ambit_storage::driver::Driver;
-use ambit_storage::{Error, ids};
+use ambit_storage::ids;
 use query_rate::QueryRate;
 use query_vectors::QueryVectors;
 use std::sync::Arc;
@@ -99,11 +99,6 @@ impl KnowledgeBase {
     }
 }
 
-/// Whether something else was written first, so that it is to be done again from its beginning.
-pub(crate) fn is_race(error: &KnowledgeError) -> bool {
-    matches!(error, KnowledgeError::Store(Error::Conflict { .. }))
-}
-
 /// Does a change, given as an `async` block, again as long as it meets others. A function that takes an async closure would do,
 /// but for its future, which no compiler yet knows to be `Send`.
 macro_rules! retried {
@@ -130,7 +125,7 @@ impl RaceRetry {
     /// Whether somebody else was first, so that it is to be done again.
     pub fn is_lost(&mut self, error: &KnowledgeError) -> bool {
         self.tries += 1;
-        is_race(error) && self.tries <= TRIES
+        error.is_race() && self.tries <= TRIES
     }
 
     /// Waits for a moment, longer each time, by chance: those who have met must not meet again.

@@ -83,6 +83,20 @@ impl KnowledgeError {
         Self::NotFound { what, name }
     }
 
+    /// Something else was written first: what was begun is to be done again.
+    pub(crate) fn race(what: impl Into<String>) -> Self {
+        Self::Store(ambit_storage::Error::Conflict {
+            what: what.into(),
+            expected: "what was there at the beginning".to_owned(),
+            found: "something newer".to_owned(),
+        })
+    }
+
+    /// Whether it is to be done again from its beginning, because something else was written first.
+    pub(crate) fn is_race(&self) -> bool {
+        matches!(self, Self::Store(ambit_storage::Error::Conflict { .. }))
+    }
+
     /// The input breaks a rule.
     pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Invalid {

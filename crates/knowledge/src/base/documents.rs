@@ -194,11 +194,7 @@ fn shown(mut record: DocumentRecord, version: u32) -> Document {
 
 /// A chunk is gone: its document was replaced after it was looked up.
 fn replaced(id: &str) -> KnowledgeError {
-    KnowledgeError::Store(Error::Conflict {
-        what: format!("document \"{id}\""),
-        expected: "its chunks".to_owned(),
-        found: "other ones".to_owned(),
-    })
+    KnowledgeError::race(format!("document \"{id}\""))
 }
 
 /// A chunk as callers see it.

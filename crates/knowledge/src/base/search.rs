@@ -1,9 +1,9 @@
 //! Search: what the caller may find of each collection becomes a scope, and one ranking goes over all of them.
 
+use super::KnowledgeBase;
 use super::lookup::AccessKind;
 use super::query_vectors::SearchVectors;
 use super::table::{DocumentTable, TableEntry, TableOpinions};
-use super::{KnowledgeBase, is_race};
 use crate::error::{KnowledgeError, Result};
 use crate::query::{KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
 use crate::reach::KnowledgeReach;
@@ -83,7 +83,7 @@ impl KnowledgeBase {
         let mut tries = 0;
         let mut answer = loop {
             match self.search_once(&read).await {
-                Err(error) if is_race(&error) && tries < TRIES => tries += 1,
+                Err(error) if error.is_race() && tries < TRIES => tries += 1,
                 answer => break answer?,
             }
         };
@@ -298,9 +298,5 @@ impl FoundChunk<'_> {
 
 /// What a search has begun with is not there any more.
 fn changed(collection: &str) -> KnowledgeError {
-    KnowledgeError::Store(Error::Conflict {
-        what: format!("collection \"{collection}\""),
-        expected: "what the search began with".to_owned(),
-        found: "newer content".to_owned(),
-    })
+    KnowledgeError::race(format!("collection \"{collection}\""))
 }

@@ -3,7 +3,7 @@
 use super::collection_work::{SHARED_CHUNKS, WorkPlace};
 use super::document_job::PreparedDocument;
 use super::known_vectors::hashed;
-use crate::error::Result;
+use crate::error::{KnowledgeError, Result};
 use crate::job::Job;
 use crate::records::{ChunkRecord, ContentRecord, ErasureRecord, SectionMetadata, TextRecord};
 use crate::stored::{self, StoredRecord, checked, put};
@@ -34,7 +34,7 @@ impl WorkPlace<'_> {
     pub(super) async fn index_together(&self, mut group: Vec<PreparedDocument>) -> Result<()> {
         let whole: Vec<&PreparedDocument> = group.iter().collect();
         match self.commit_together(&whole).await {
-            Err(error) if is_superseded(&error) => {}
+            Err(error) if error.is_race() => {}
             done => return done,
         }
         for document in &mut group {
@@ -43,7 +43,7 @@ impl WorkPlace<'_> {
                     break;
                 }
                 match self.commit_together(&[document]).await {
-                    Err(error) if is_superseded(&error) => {}
+                    Err(error) if error.is_race() => {}
                     done => {
                         done?;
                         break;
@@ -100,7 +100,7 @@ impl WorkPlace<'_> {
     pub(super) async fn index_alone(&self, mut prepared: PreparedDocument) -> Result<()> {
         for _ in 0..RENEWALS {
             match self.stage_and_show(&prepared).await {
-                Err(error) if is_superseded(&error) => {}
+                Err(error) if error.is_race() => {}
                 done => return done,
             }
             if !self.renew(&mut prepared).await? {
@@ -119,7 +119,7 @@ impl WorkPlace<'_> {
             let analyzed = self.analyzed(step.to_vec()).await?;
             let found = stored::get::<ErasureRecord>(self.base.driver(), place.staged(job_id));
             let Some(mut staged) = found.await? else {
-                return Err(superseded(job_id));
+                return Err(unwanted(job_id));
             };
             let ranges = staged.value.chunks.entry(version).or_default();
             let there: u32 = ranges.iter().map(|range| range.totals.chunks).sum();
@@ -154,7 +154,7 @@ impl WorkPlace<'_> {
         }
         let found = stored::get::<ErasureRecord>(self.base.driver(), place.staged(job_id)).await?;
         let Some(mut staged) = found else {
-            return Err(superseded(job_id));
+            return Err(unwanted(job_id));
         };
         let mut batch = checked([staged.check(), self.lease.check()], []);
         let ranges = staged.value.chunks.remove(&version).unwrap_or_default();
@@ -306,18 +306,6 @@ fn text_blocks<'a>(id: &str, text: &'a str) -> (TextRecord, Vec<&'a str>) {
 }
 
 /// The document was replaced or removed meanwhile: this job is not wanted any more.
-fn superseded(job_id: &str) -> crate::error::KnowledgeError {
-    let conflict = Error::Conflict {
-        what: format!("job {job_id}"),
-        expected: "what it has put aside".to_owned(),
-        found: "nothing".to_owned(),
-    };
-    conflict.into()
-}
-
-fn is_superseded(error: &crate::error::KnowledgeError) -> bool {
-    matches!(
-        error,
-        crate::error::KnowledgeError::Store(Error::Conflict { .. })
-    )
+fn unwanted(job_id: &str) -> KnowledgeError {
+    KnowledgeError::race(format!("job {job_id}"))
 }

@@ -3,7 +3,6 @@
 use super::collection_work::{SHARED_CHUNKS, WaitingItem, WorkPlace};
 use super::document_job::chunk_records;
 use super::indexing::{content, range};
-use crate::base::is_race;
 use crate::error::Result;
 use crate::index_record::{ReindexRecord, ReindexedDocument};
 use crate::job::{Job, JobStatus};
@@ -51,7 +50,7 @@ impl<'a> WorkPlace<'a> {
         };
         match (ReindexPlace { work, reindex }).step().await {
             // A document, the collection or the re-index was changed first: the next round looks at it again.
-            Err(error) if is_race(&error) => Ok(true),
+            Err(error) if error.is_race() => Ok(true),
             done => done,
         }
     }
