@@ -13,10 +13,9 @@ use crate::sums::{Sum, Sums, add_to_sums};
 use ambit_extract::ExtractedDocument;
 use ambit_search::chunker::{BlockKind, Section, TextBlock, chunks};
 use ambit_storage::Error;
-use ambit_storage::address::{digest, hex};
+use ambit_storage::address::digest;
 use ambit_storage::batch::WriteOutcome;
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
 /// A job whose node died so often is given up.
 const ATTEMPTS: u32 = 3;
@@ -65,7 +64,7 @@ impl WorkPlace<'_> {
             self.read(&begun).await?
         };
         let prepared = match read {
-            Ok((file, hash, bytes)) => self.cut(&begun, file, hash, bytes).await?,
+            Ok(file) => self.cut(&begun, file).await?,
             Err(reason) => Err(reason),
         };
         match prepared {
@@ -126,11 +125,8 @@ impl WorkPlace<'_> {
         }))
     }
 
-    /// What its file holds, with the hash and the size of the file; or why it cannot be read.
-    async fn read(
-        &self,
-        begun: &BegunDocument,
-    ) -> Result<std::result::Result<(ReadFile, String, u64), String>> {
+    /// What its file holds, or why it cannot be read.
+    async fn read(&self, begun: &BegunDocument) -> Result<std::result::Result<ReadFile, String>> {
         let pending = &begun.pending;
         let (bytes, media_type) = match &pending.url {
             None => {
@@ -142,14 +138,12 @@ impl WorkPlace<'_> {
                 Err(reason) => return Ok(Err(reason)),
             },
         };
-        let (hash, size) = (hex(&Sha256::digest(&bytes)), bytes.len() as u64);
         let file = ForeignFile {
             name: pending.name.clone(),
             media_type,
             bytes,
         };
-        let read = self.base.read(file, &self.collection.value.owner()).await;
-        Ok(read.map(|file| (file, hash, size)))
+        Ok(self.base.read(file, &self.collection.value.owner()).await)
     }
 
     /// Takes over what was said of a document since it was read. False where this job is not wanted any more.
@@ -197,8 +191,6 @@ impl WorkPlace<'_> {
         &self,
         begun: &BegunDocument,
         file: ReadFile,
-        hash: String,
-        bytes: u64,
     ) -> Result<std::result::Result<PreparedDocument, String>> {
         let extracted = file.extracted;
         let mut document = begun.document.clone();
@@ -217,7 +209,7 @@ impl WorkPlace<'_> {
         let own_metadata = extracted.metadata.clone();
         shown.metadata.clone_from(&own_metadata);
         shown.metadata.extend(document.value.given.clone());
-        (shown.hash, shown.bytes) = (hash, bytes);
+        (shown.hash, shown.bytes) = (file.hash, file.bytes);
         document.value.reindexed = None;
         document.value.has_no_vectors = false;
         let shown = &document.value.document;

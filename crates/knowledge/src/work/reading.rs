@@ -6,6 +6,8 @@ use ambit_extract::{
     ChildRequest, DetectedFormat, DocumentBytes, ExtractError, ExtractedDocument, detect, extract,
     extract_in_child,
 };
+use ambit_storage::address::hex;
+use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
 /// What was read of a file.
@@ -13,6 +15,10 @@ pub(super) struct ReadFile {
     pub extracted: ExtractedDocument,
     /// The name of its format, where it has a reader here.
     pub format: Option<&'static str>,
+    /// SHA-256 of the file, in hex digits.
+    pub hash: String,
+    /// Its size.
+    pub bytes: u64,
 }
 
 impl KnowledgeBase {
@@ -22,6 +28,7 @@ impl KnowledgeBase {
         file: ForeignFile,
         owner: &CollectionOwner,
     ) -> Result<ReadFile, String> {
+        let (hash, bytes) = (hex(&Sha256::digest(&file.bytes)), file.bytes.len() as u64);
         let detected = detect(Some(&file.name), file.media_type.as_deref(), &file.bytes);
         let format = detected.as_ref().ok().map(|it| it.format.name);
         let extractor = self.settings().extractor.as_ref();
@@ -36,7 +43,12 @@ impl KnowledgeBase {
         if extracted.text.trim().is_empty() {
             return Err(ExtractError::NoText.to_string());
         }
-        Ok(ReadFile { extracted, format })
+        Ok(ReadFile {
+            extracted,
+            format,
+            hash,
+            bytes,
+        })
     }
 
     async fn read_here(
