@@ -74,23 +74,19 @@ pub(crate) fn tenant_sums(tenant: Option<&str>) -> ValueKey {
 }
 
 impl CollectionPlace {
-    fn space(&self) -> Space {
+    /// All but its indexes.
+    pub fn values(&self) -> Space {
         Space::collection(self.tenant.as_deref(), &self.key)
     }
 
     /// Whose holder works on the collection.
     pub fn lease(&self) -> ValueKey {
-        self.space().lease()
+        self.values().lease()
     }
 
     /// Whose holder compares the collection with its files.
     pub fn files_lease(&self) -> ValueKey {
         Space::collection(self.tenant.as_deref(), &format!("{}.files", self.key)).lease()
-    }
-
-    /// All but its indexes.
-    pub fn values(&self) -> Space {
-        self.space()
     }
 
     pub fn index(&self, version: u32) -> Space {
@@ -99,7 +95,7 @@ impl CollectionPlace {
 
     /// That the collection was removed.
     pub fn removed(&self) -> ValueKey {
-        self.space().key("removed")
+        self.values().key("removed")
     }
 
     /// Holds until the collection is removed: then its sums are taken off as a whole.
@@ -118,75 +114,75 @@ impl CollectionPlace {
 
     /// Counts the changes of what can be found, and by whom.
     pub fn changes(&self) -> ValueKey {
-        self.space().key("changes")
+        self.values().key("changes")
     }
 
     /// The sums of what the collection has.
     pub fn sums(&self) -> ValueKey {
-        self.space().key("sums")
+        self.values().key("sums")
     }
 
     pub fn document(&self, document: &DocumentKey) -> ValueKey {
-        self.space()
+        self.values()
             .key(format!("{DOCUMENTS}{}", document.as_str()))
     }
 
     /// Where the chunks of a document are in an index.
     pub fn content(&self, version: u32, document: &DocumentKey) -> ValueKey {
         let name = format!("{}{}", content_prefix(version), document.as_str());
-        self.space().key(name)
+        self.values().key(name)
     }
 
     /// A chunk by its number in an index.
     pub fn chunk(&self, version: u32, number: u32) -> ValueKey {
         let prefix = chunk_prefix(version);
-        self.space().key(format!("{prefix}{number:08x}"))
+        self.values().key(format!("{prefix}{number:08x}"))
     }
 
     /// A stretch of what was read of a document.
     pub fn text(&self, text: &str, block: u32) -> ValueKey {
-        self.space().key(format!("text/{text}/{block:04x}"))
+        self.values().key(format!("text/{text}/{block:04x}"))
     }
 
     /// A stretch of an upload.
     pub fn source(&self, job: &str, block: u32) -> ValueKey {
-        self.space().key(format!("source/{job}/{block:04x}"))
+        self.values().key(format!("source/{job}/{block:04x}"))
     }
 
     /// What a job has put aside for a document and not shown yet.
     pub fn staged(&self, job: &str) -> ValueKey {
-        self.space().key(format!("staged/{job}"))
+        self.values().key(format!("staged/{job}"))
     }
 
     pub fn queued(&self, job: &str) -> ValueKey {
-        self.space().key(format!("{QUEUE}{job}"))
+        self.values().key(format!("{QUEUE}{job}"))
     }
 
     pub fn erasure(&self, id: &str) -> ValueKey {
-        self.space().key(format!("{ERASURES}{id}"))
+        self.values().key(format!("{ERASURES}{id}"))
     }
 
     /// That the vectors of a document are to be made.
     pub fn vector_task(&self, document: &DocumentKey) -> ValueKey {
-        self.space().key(format!("{VECTORS}{}", document.as_str()))
+        self.values().key(format!("{VECTORS}{}", document.as_str()))
     }
 
     /// That a chunk of an index has a vector, by the hash of its text.
     pub fn vector_place(&self, version: u32, hash: &str, number: u32) -> ValueKey {
         let prefix = vector_places(version, Some(hash));
-        self.space().key(format!("{prefix}{number:08x}"))
+        self.values().key(format!("{prefix}{number:08x}"))
     }
 
     /// That a document is to come into the index of a re-index.
     pub fn reindex_task(&self, version: u32, document: &DocumentKey) -> ValueKey {
         let name = format!("{}{}", reindex_prefix(version), document.as_str());
-        self.space().key(name)
+        self.values().key(name)
     }
 
     /// What a tenant's people think of the chunks of a document, where that is anything.
     pub fn opinions(&self, document: &DocumentKey, tenant: &str) -> ValueKey {
         let (prefix, end) = (opinions_prefix(document), self.opinions_end(tenant));
-        self.space().key(format!("{prefix}{end}"))
+        self.values().key(format!("{prefix}{end}"))
     }
 
     /// The end of the names of a tenant's opinions: the app's files are searched by all tenants, each with its own.
@@ -201,7 +197,7 @@ impl CollectionPlace {
     pub fn vote(&self, document: &DocumentKey, chunk: &str, voter: &Voter<'_>) -> ValueKey {
         let prefix = votes_prefix(document, Some(chunk));
         let end = digest(&[voter.tenant, voter.user]);
-        self.space().key(format!("{prefix}{end}"))
+        self.values().key(format!("{prefix}{end}"))
     }
 }
 

@@ -31,6 +31,7 @@ use tokio::task::JoinHandle;
 
 /// From one look for work that others have left to the next.
 const LOOK: Duration = Duration::from_secs(1);
+
 /// Does the work of a knowledge base until it is dropped.
 #[derive(Debug)]
 pub struct KnowledgeWorker {

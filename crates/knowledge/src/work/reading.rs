@@ -8,7 +8,6 @@ use ambit_extract::{
 };
 use ambit_storage::address::hex;
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
 
 /// What was read of a file.
 pub(super) struct ReadFile {
@@ -59,7 +58,6 @@ impl KnowledgeBase {
         let settings = self.settings();
         let program = settings.extract_program.clone();
         let time = settings.extract_time;
-        let bytes = Arc::new(bytes);
         let reading = tokio::task::spawn_blocking(move || {
             let charset = detected.charset.as_deref();
             if !detected.format.needs_child(bytes.len()) {

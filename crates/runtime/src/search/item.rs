@@ -57,12 +57,6 @@ impl ItemSource {
             Self::Auto => "auto",
         }
     }
-
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::User, Self::Hook, Self::Auto];
-        all.into_iter().find(|source| source.name() == name)
-    }
 }
 
 /// One result of a search.

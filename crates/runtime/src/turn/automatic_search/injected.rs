@@ -2,8 +2,8 @@
 
 use crate::app::SearchSettings;
 use crate::chat::ChatMessage;
-use crate::search::{AutomaticSearch, SearchItem};
 use crate::search::injection::{ReferenceMessage, reference_message};
+use crate::search::{AutomaticSearch, SearchItem};
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
 use crate::turn::converse::Transcript;
