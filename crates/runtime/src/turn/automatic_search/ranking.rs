@@ -1,13 +1,11 @@
 //! The searches themselves, and the order of what they find.
 
 use super::AgentSearch;
+use super::step::within;
 use crate::search::{ItemSource, SearchItem, SearchKind, SearchRequest, SearchResult};
-use futures::FutureExt;
 use futures::future::join_all;
 use serde_json::json;
 use std::collections::HashSet;
-use std::panic::AssertUnwindSafe;
-use tokio::time::timeout_at;
 
 impl AgentSearch<'_> {
     /// Searches all of these at once; what is late or fails has an error.
@@ -29,19 +27,14 @@ impl AgentSearch<'_> {
             SearchKind::Web => keywords.unwrap_or(&self.question.query),
             _ => &self.question.query,
         };
-        let failed = |why: &str| {
+        let request = SearchRequest::plain(kind, query);
+        let searched = self.searcher.run(&request, ItemSource::Auto);
+        let searched = within(self.asker.deadline, searched).await;
+        searched.unwrap_or_else(|why| {
             let mut result = self.result(kind);
             result.fail(why);
             result
-        };
-        let request = SearchRequest::plain(kind, query);
-        let searched = self.searcher.run(&request, ItemSource::Auto);
-        let searched = AssertUnwindSafe(searched).catch_unwind();
-        match timeout_at(self.asker.deadline, searched).await {
-            Ok(Ok(result)) => result,
-            Ok(Err(_)) => failed("a defect of Ambit ended the search"),
-            Err(_) => failed("timed out"),
-        }
+        })
     }
 
     /// The results that somebody has answered with in place of an intent.
@@ -93,11 +86,9 @@ impl AgentSearch<'_> {
         let query = &self.question.query;
         let top_n = self.effective.settings.rerank.top_n;
         let ranked = self.searcher.rerank(query, items.clone(), top_n);
-        let ranked = AssertUnwindSafe(ranked).catch_unwind();
-        let why = match timeout_at(self.asker.deadline, ranked).await {
-            Ok(Ok(ranked)) => return ranked,
-            Ok(Err(_)) => "a defect of Ambit ended it",
-            Err(_) => "timed out",
+        let why = match within(self.asker.deadline, ranked).await {
+            Ok(ranked) => return ranked,
+            Err(why) => why,
         };
         let named = named.unwrap_or("builtin");
         self.asker.node.warn(format!("uses.rerank, {named}: {why}"));

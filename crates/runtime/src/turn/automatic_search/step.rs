@@ -56,6 +56,18 @@ pub(super) enum StepFailure {
     Failed,
 }
 
+/// What comes of some work in time, or why nothing does.
+pub(super) async fn within<T>(
+    deadline: Instant,
+    work: impl Future<Output = T>,
+) -> Result<T, &'static str> {
+    match timeout_at(deadline, AssertUnwindSafe(work).catch_unwind()).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(_)) => Err("a defect of Ambit ended it"),
+        Err(_) => Err("timed out"),
+    }
+}
+
 impl SearchStepAsker<'_> {
     /// What a value of `uses` means. One that names nobody is told, and skips its step.
     pub fn target(&self, key: &str, value: &str) -> Option<UsesTarget> {
@@ -85,18 +97,16 @@ impl SearchStepAsker<'_> {
         let node = self.node.add(options);
         let before = self.turn.journal.usage.tokens().total_tokens;
         let until = self.deadline.min(Instant::now() + STEP);
-        let asked = AssertUnwindSafe(self.answer(target, step, &node)).catch_unwind();
         let mut failure = StepFailure::Failed;
-        let answer = match timeout_at(until, asked).await {
-            Err(_) => Err("timed out".to_owned()),
-            Ok(Err(_)) => Err("a defect of Ambit ended it".to_owned()),
-            Ok(Ok(Err(why))) => {
+        let answer = match within(until, self.answer(target, step, &node)).await {
+            Err(why) => Err(why.to_owned()),
+            Ok(Err(why)) => {
                 if matches!(why, UsesFailure::Unknown(_)) {
                     failure = StepFailure::Unknown;
                 }
                 Err(why.to_string())
             }
-            Ok(Ok(Ok(answer))) => read(&answer).map_err(|error| error.to_string()),
+            Ok(Ok(answer)) => read(&answer).map_err(|error| error.to_string()),
         };
         match answer {
             Ok(answer) => {
