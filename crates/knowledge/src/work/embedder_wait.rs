@@ -1,34 +1,31 @@
-//! Vectors that wait for an embedder that is down.
+//! Vectors that wait for an embedder that is down, and those that it will never make.
 
 use super::collection_work::{WaitingItem, WorkPlace};
 use super::embedding::VectorlessDocument;
+use super::known_vectors::RefusedChunk;
 use crate::error::Result;
 use crate::names::VECTORS;
-use crate::records::VectorTask;
+use crate::records::{ContentRecord, VectorTask};
 use crate::stored::checked;
 use ambit_storage::Error;
 use ambit_storage::batch::Batch;
-use ambit_storage::clock::{backoff, to_millis};
+use ambit_storage::clock::{Millis, backoff, to_millis};
 use std::time::Duration;
 
 /// From one try to the next, while the embedder is down; and at most.
 const RETRY: Duration = Duration::from_secs(60);
 const LONGEST_RETRY: Duration = Duration::from_secs(60 * 60);
 /// For so long it is tried.
-pub(super) const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl WorkPlace<'_> {
     /// It is tried again later, for a day. Words find the document meanwhile.
     pub(super) async fn postpone(&self, mut found: VectorlessDocument, reason: &str) -> Result<()> {
-        let now = self.base.now();
-        let task = &mut found.task.value;
-        if now - task.since > to_millis(PATIENCE) {
+        if !found.task.value.postpone(self.base.now()) {
             let warning = format!("found by words alone: {reason}");
             found.document.value.document.warnings.push(warning);
             return self.end_embedding(found, None).await;
         }
-        task.attempts += 1;
-        task.not_before = now + retry_time(task.attempts);
         let batch = Batch::of([found.task.put()?]);
         self.commit_with(&found, batch).await
     }
@@ -52,7 +49,25 @@ impl WorkPlace<'_> {
     }
 }
 
-/// How long is waited where the embedder was down so often.
-pub(super) fn retry_time(attempts: u32) -> i64 {
-    to_millis(backoff(RETRY, LONGEST_RETRY, attempts))
+impl VectorTask {
+    /// Is to be tried again later, the longer the more often it was. False where that has gone on for a day.
+    pub(super) fn postpone(&mut self, now: Millis) -> bool {
+        if now - self.since > to_millis(PATIENCE) {
+            return false;
+        }
+        self.attempts += 1;
+        self.not_before = now + to_millis(backoff(RETRY, LONGEST_RETRY, self.attempts));
+        true
+    }
+
+    /// A chunk of a document stays without a vector. Returns what the document says of that.
+    pub(super) fn refuse(
+        &mut self,
+        refused: &RefusedChunk,
+        content: &ContentRecord,
+    ) -> Option<String> {
+        let place = content.place_of(refused.chunk)?;
+        self.refused.push(content.ids[place as usize].clone());
+        Some(format!("chunk {place} has no vector: {}", refused.reason))
+    }
 }

@@ -249,7 +249,8 @@ impl WorkPlace<'_> {
         batch.checks.push(collection.check());
         found.document.value.document.done += new.vectors.len() as u64;
         for refused in &new.refused {
-            found.refuse(refused);
+            let warning = found.task.value.refuse(refused, &found.content);
+            found.document.value.document.warnings.extend(warning);
         }
         found.task.value.attempts = 0;
         batch.writes.push(found.task.put()?);
@@ -337,27 +338,5 @@ impl EmbeddedBatch {
             }
         }
         new
-    }
-}
-
-impl RefusedChunk {
-    /// What its document says of it; the chunk has this place there.
-    pub fn warning(&self, place: u32) -> String {
-        format!("chunk {place} has no vector: {}", self.reason)
-    }
-}
-
-impl VectorlessDocument {
-    /// A chunk stays without a vector.
-    fn refuse(&mut self, refused: &RefusedChunk) {
-        let Some(place) = self.content.place_of(refused.chunk) else {
-            return;
-        };
-        let warnings = &mut self.document.value.document.warnings;
-        warnings.push(refused.warning(place));
-        self.task
-            .value
-            .refused
-            .push(self.content.ids[place as usize].clone());
     }
 }

@@ -1,8 +1,7 @@
 //! The vectors of a re-index: what the old index has of the same model is copied, the rest is made.
 
 use super::collection_work::WaitingItem;
-use super::embedder_wait::{PATIENCE, retry_time};
-use super::known_vectors::{HashedChunk, NewVectors, RefusedChunk};
+use super::known_vectors::{HashedChunk, NewVectors};
 use super::reindex::ReindexPlace;
 use crate::embedder::EmbeddingFailure;
 use crate::error::Result;
@@ -12,7 +11,6 @@ use crate::records::{ContentRecord, DocumentRecord, VectorTask};
 use crate::reindex_records::ReindexTask;
 use crate::stored::{self, StoredRecord, delete, put};
 use ambit_storage::batch::{Batch, BatchWrite};
-use ambit_storage::clock::to_millis;
 
 /// A document whose words are in the new index.
 struct IndexedDocument {
@@ -102,7 +100,10 @@ impl ReindexPlace<'_> {
         }
         batch.checks.push(found.document.check());
         for refused in &new.refused {
-            found.refuse(refused);
+            let warning = found.task.refuse(refused, &found.content);
+            if let Some(reindexed) = &mut found.document.value.reindexed {
+                reindexed.warnings.extend(warning);
+            }
         }
         if !new.refused.is_empty() {
             batch.writes.push(found.document.put()?);
@@ -121,29 +122,11 @@ impl ReindexPlace<'_> {
 
     /// It is tried again later, for a day. The old index is searched meanwhile, and afterwards.
     async fn postpone(&self, mut found: IndexedDocument, reason: String) -> Result<()> {
-        let now = self.work.base.now();
-        if now - found.task.since > to_millis(PATIENCE) {
+        if !found.task.postpone(self.work.base.now()) {
             return self.fail(reason).await;
         }
-        found.task.attempts += 1;
-        found.task.not_before = now + retry_time(found.task.attempts);
         let mut batch = Batch::of([self.put_task(&found)?]);
         batch.checks.push(found.document.check());
         self.commit(batch).await
-    }
-}
-
-impl IndexedDocument {
-    /// A chunk stays without a vector.
-    fn refuse(&mut self, refused: &RefusedChunk) {
-        let Some(place) = self.content.place_of(refused.chunk) else {
-            return;
-        };
-        if let Some(reindexed) = &mut self.document.value.reindexed {
-            reindexed.warnings.push(refused.warning(place));
-        }
-        self.task
-            .refused
-            .push(self.content.ids[place as usize].clone());
     }
 }
