@@ -90,6 +90,16 @@ impl KnowledgeBase {
         self.settings().clock.now()
     }
 
+    /// An id that nothing else has, and that ascends with time.
+    pub(crate) fn new_id(&self) -> String {
+        ids::ordered(&self.settings().clock)
+    }
+
+    /// Something is to be done.
+    pub(crate) fn wake(&self) {
+        self.shared.wake.notify_waiters();
+    }
+
     pub(crate) fn index(&self, place: &CollectionPlace, version: u32) -> SearchIndex {
         SearchIndex::new(
             self.settings().driver.clone(),

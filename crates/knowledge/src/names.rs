@@ -108,6 +108,11 @@ impl CollectionPlace {
         Space::knowledge_work().key(&self.key)
     }
 
+    /// The sums of its tenant.
+    pub fn tenant_sums(&self) -> ValueKey {
+        tenant_sums(self.tenant.as_deref())
+    }
+
     pub fn job(&self, id: &str) -> ValueKey {
         Space::knowledge_jobs(self.tenant.as_deref()).key(id)
     }

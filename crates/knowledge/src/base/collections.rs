@@ -175,12 +175,12 @@ impl KnowledgeBase {
 
     /// Removes a collection: from now on it is not found. The job erases what it had; it is not shown to others.
     pub async fn remove_collection(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<String> {
-        let job_id = ids::ordered(&self.settings().clock);
+        let job_id = self.new_id();
         retried!(async {
             let found = self.find_collection(reach, id, AccessKind::Change).await?;
             self.drop_collection(&found, &job_id).await
         })?;
-        self.shared.wake.notify_waiters();
+        self.wake();
         Ok(job_id)
     }
 
@@ -219,7 +219,7 @@ impl KnowledgeBase {
                 put(place.work(), &work)?,
                 put(place.removed(), &true)?,
                 put(place.job(job_id), &job)?,
-                add_to_sums(names::tenant_sums(place.tenant.as_deref()), &gone)?,
+                add_to_sums(place.tenant_sums(), &gone)?,
             ],
         );
         let reindex = found.value.reindex_job.iter();

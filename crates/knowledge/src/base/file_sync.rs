@@ -74,7 +74,7 @@ impl KnowledgeBase {
             Ok(()) | Err(Error::Fenced { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        self.shared.wake.notify_waiters();
+        self.wake();
         report.map(Some)
     }
 
@@ -103,7 +103,7 @@ impl KnowledgeBase {
             if !others.await?.is_empty() {
                 continue;
             }
-            let job_id = ids::ordered(&self.settings().clock);
+            let job_id = self.new_id();
             retried!(async {
                 match self.collection_record(None, id).await? {
                     Some(found) => self.drop_collection(&found, &job_id).await,
@@ -111,7 +111,7 @@ impl KnowledgeBase {
                 }
             })?;
         }
-        self.shared.wake.notify_waiters();
+        self.wake();
         Ok(())
     }
 
@@ -250,7 +250,7 @@ impl KnowledgeBase {
     }
 
     async fn drop_file(&self, id: &str) -> Result<()> {
-        let job_id = ids::ordered(&self.settings().clock);
+        let job_id = self.new_id();
         retried!(async {
             match self.document_of(None, id).await? {
                 Some(found) => self.drop_document(&found, &job_id).await,

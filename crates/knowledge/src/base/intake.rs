@@ -13,7 +13,6 @@ use crate::records::{DocumentRecord, FileStamp, PendingContent, QueueRecord, Wor
 use crate::stored::{METADATA_BYTES, check_size, checked, count_one, put};
 use crate::sums::{Sum, add_to_sums};
 use ambit_storage::batch::{Batch, BatchCheck};
-use ambit_storage::ids;
 use serde_json::{Map, Value};
 
 /// The longest id of a document, in bytes.
@@ -25,6 +24,17 @@ pub(super) struct Contributor<'a> {
     pub access: AccessKind,
     /// The file that it comes from, where it is one of the app's.
     pub stamp: Option<FileStamp>,
+}
+
+impl<'a> Contributor<'a> {
+    /// A caller, who brings content of their own.
+    pub fn caller(reach: &'a dyn KnowledgeReach) -> Self {
+        Self {
+            reach,
+            access: AccessKind::Change,
+            stamp: None,
+        }
+    }
 }
 
 impl KnowledgeBase {
@@ -41,11 +51,7 @@ impl KnowledgeBase {
         collection: &str,
         new: NewDocument,
     ) -> Result<AcceptedDocument> {
-        let by = Contributor {
-            reach,
-            access: AccessKind::Change,
-            stamp: None,
-        };
+        let by = Contributor::caller(reach);
         self.add(&by, collection, new).await
     }
 
@@ -55,15 +61,13 @@ impl KnowledgeBase {
         collection: &str,
         new: NewDocument,
     ) -> Result<AcceptedDocument> {
-        let id = new
-            .id
-            .unwrap_or_else(|| ids::ordered(&self.settings().clock));
+        let id = new.id.unwrap_or_else(|| self.new_id());
         check_document_id(&id)?;
         check_metadata(&new.metadata)?;
         let upload = self.upload(new.content)?;
         let record = DocumentRecord {
             document: self.new_document(&id, collection, by.reach, &upload.pending),
-            order: ids::ordered(&self.settings().clock),
+            order: self.new_id(),
             given: new.metadata,
             text: None,
             file: None,
@@ -101,7 +105,7 @@ impl KnowledgeBase {
             Ok(())
         });
         stored?;
-        self.shared.wake.notify_waiters();
+        self.wake();
         Ok(AcceptedDocument {
             document_id: id,
             job_id: Some(upload.pending.job_id),
@@ -116,11 +120,7 @@ impl KnowledgeBase {
         id: &str,
         update: DocumentUpdate,
     ) -> Result<AcceptedDocument> {
-        let by = Contributor {
-            reach,
-            access: AccessKind::Change,
-            stamp: None,
-        };
+        let by = Contributor::caller(reach);
         self.update(&by, id, update).await
     }
 
@@ -172,7 +172,7 @@ impl KnowledgeBase {
                 job_id,
             })
         })
-        .inspect(|_| self.shared.wake.notify_waiters())
+        .inspect(|_| self.wake())
     }
 
     /// The new content waits beside the old one.
@@ -219,7 +219,7 @@ impl KnowledgeBase {
         upload: &Upload,
     ) -> Result<Batch> {
         let place = &free.collection.value.place;
-        let tenant = names::tenant_sums(place.tenant.as_deref());
+        let tenant = place.tenant_sums();
         let pending = upload.pending.clone();
         let (job_id, reserved) = (pending.job_id.clone(), pending.bytes);
         let document = DocumentKey::of(&record.document.document_id);

@@ -13,7 +13,6 @@ use crate::records::{CollectionRecord, ErasureRecord, WorkRecord};
 use crate::stored::{self, StoredRecord, checked, delete, put};
 use crate::sums::{Sum, Sums, TENANT, add_to_sums};
 use ambit_storage::batch::{BatchCheck, BatchWrite};
-use ambit_storage::ids;
 
 impl KnowledgeBase {
     /// Makes the index of a collection anew from the texts that are kept. Until it is whole the old one is searched.
@@ -43,7 +42,7 @@ impl KnowledgeBase {
             self.driver().commit(batch).await?;
             Ok(job)
         })?;
-        self.shared.wake.notify_waiters();
+        self.wake();
         Ok(job)
     }
 
@@ -62,7 +61,7 @@ impl KnowledgeBase {
         index: IndexRecord,
     ) -> Result<(Job, Vec<BatchWrite>)> {
         let place = record.place.clone();
-        let job_id = ids::ordered(&self.settings().clock);
+        let job_id = self.new_id();
         let job = self.new_job(&job_id, JobKind::Reindex, &place.id);
         let before = record.reindex_job.replace(job_id.clone());
         record.last_version += 1;
@@ -74,7 +73,7 @@ impl KnowledgeBase {
             job_id,
             is_listed: false,
         });
-        let tenant = names::tenant_sums(place.tenant.as_deref());
+        let tenant = place.tenant_sums();
         let mut writes = Vec::from_iter(before.map(|before| delete(place.job(&before))));
         writes.extend([
             put(place.job(&job.job_id), &job)?,
@@ -97,7 +96,7 @@ impl KnowledgeBase {
             index: Some(useless),
             ..ErasureRecord::default()
         };
-        let tenant = names::tenant_sums(place.tenant.as_deref());
+        let tenant = place.tenant_sums();
         Ok(vec![
             put(place.job(&job.job_id), job)?,
             put(place.erasure(&job.job_id), &erasure)?,
@@ -146,7 +145,7 @@ impl KnowledgeBase {
         let mut batch = checked([found.check()], writes);
         batch.writes.push(found.put()?);
         self.driver().commit(batch).await?;
-        self.shared.wake.notify_waiters();
+        self.wake();
         let now = stored::get::<Job>(self.driver(), found.value.place.job(&job.job_id)).await?;
         Ok(now.map_or(job, |now| now.value))
     }

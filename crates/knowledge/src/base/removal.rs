@@ -11,18 +11,17 @@ use crate::records::{DocumentRecord, ErasureRecord, RemovedDocument, VectorTask,
 use crate::stored::{self, StoredRecord, count_one, delete, put};
 use crate::sums::{Sum, add_to_sums};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
-use ambit_storage::ids;
 use std::collections::BTreeMap;
 
 impl KnowledgeBase {
     /// Removes a document: from now on it is not found. The job, whose id this is, erases what it had.
     pub async fn remove_document(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<String> {
-        let job_id = ids::ordered(&self.settings().clock);
+        let job_id = self.new_id();
         retried!(async {
             let found = self.find_document(reach, id, AccessKind::Change).await?;
             self.drop_document(&found, &job_id).await
         })?;
-        self.shared.wake.notify_waiters();
+        self.wake();
         Ok(job_id)
     }
 
@@ -125,7 +124,7 @@ impl KnowledgeBase {
         let mut erasure = staged.map(|staged| staged.value).unwrap_or_default();
         erasure.sources.push(pending.source());
         let bytes = Sum::Bytes.less(pending.bytes);
-        let tenant = names::tenant_sums(place.tenant.as_deref());
+        let tenant = place.tenant_sums();
         tracing::debug!(
             document.key = document.as_str(),
             "what waited for a job goes"

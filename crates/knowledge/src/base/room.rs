@@ -4,7 +4,6 @@ use super::KnowledgeBase;
 use super::intake::Contributor;
 use super::lookup::AccessKind;
 use crate::error::Result;
-use crate::names;
 use crate::reach::KnowledgeReach;
 use crate::records::CollectionRecord;
 use crate::stored::StoredRecord;
@@ -44,11 +43,7 @@ impl KnowledgeBase {
         documents: u64,
         bytes: u64,
     ) -> Result<()> {
-        let by = Contributor {
-            reach,
-            access: AccessKind::Change,
-            stamp: None,
-        };
+        let by = Contributor::caller(reach);
         let wanted = NewSums::of(documents, bytes);
         self.free_place(&by, collection, &wanted).await?;
         Ok(())
@@ -65,7 +60,7 @@ impl KnowledgeBase {
             .find_collection(by.reach, collection, by.access)
             .await?;
         let place = &collection.value.place;
-        let tenant = names::tenant_sums(place.tenant.as_deref());
+        let tenant = place.tenant_sums();
         let tenant_sums = Sums::read(self.driver(), tenant).await?;
         let sums = Sums::read(self.driver(), place.sums()).await?;
         let limits = &self.settings().limits;

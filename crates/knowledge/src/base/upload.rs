@@ -6,9 +6,9 @@ use crate::error::{KnowledgeError, Result, Size};
 use crate::names::CollectionPlace;
 use crate::records::{CollectionRecord, ErasureRecord, PendingContent, TextRecord, WorkRecord};
 use crate::stored::{self, StoredRecord, checked, delete, put};
+use ambit_storage::Error;
 use ambit_storage::address::hex;
 use ambit_storage::batch::BatchWrite;
-use ambit_storage::{Error, ids};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use sha2::{Digest, Sha256};
@@ -27,7 +27,7 @@ pub(super) struct Upload {
 
 impl KnowledgeBase {
     pub(super) fn upload(&self, content: NewContent) -> Result<Upload> {
-        let job_id = ids::ordered(&self.settings().clock);
+        let job_id = self.new_id();
         let (name, media_type, url, bytes) = match content {
             NewContent::File {
                 name,

@@ -6,7 +6,6 @@ use crate::collection::KeptContent;
 use crate::document::DocumentStatus;
 use crate::error::Result;
 use crate::job::{Job, JobStatus};
-use crate::names;
 use crate::records::{
     ContentRecord, DocumentRecord, ErasureRecord, GoneChunks, TextRecord, VectorTask,
 };
@@ -48,7 +47,7 @@ impl WorkPlace<'_> {
             batch.writes.push(put(task, &ReindexTask::default())?);
         }
         let job_id = &prepared.pending.job_id;
-        let tenant = names::tenant_sums(place.tenant.as_deref());
+        let tenant = place.tenant_sums();
         batch.checks.extend([document.check(), place.not_removed()]);
         batch.writes.extend([
             document.put()?,

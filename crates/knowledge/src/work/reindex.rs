@@ -12,10 +12,10 @@ use crate::reindex_records::ReindexTask;
 use crate::stored::{self, StoredRecord, count_one, delete, put};
 use crate::sums::{Sum, Sums, add_to_sums};
 use ambit_search::manifest::ChunkRange;
+use ambit_storage::Error;
 use ambit_storage::batch::{Batch, BatchCheck};
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
-use ambit_storage::{Error, ids};
 
 /// The collection of a re-index, and what is made.
 pub(super) struct ReindexPlace<'a> {
@@ -264,7 +264,7 @@ impl ReindexPlace<'_> {
                 chunks: [(version, outdated)].into(),
                 ..ErasureRecord::default()
             };
-            let id = ids::ordered(&work.base.settings().clock);
+            let id = work.base.new_id();
             batch.writes.push(put(place.erasure(&id), &erasure)?);
         }
         if document.missing() > 0 {
