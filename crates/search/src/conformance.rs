@@ -41,6 +41,7 @@ macro_rules! cases {
 pub const CASES: &[IndexCase] = cases![
     erasure::g204_nothing_of_what_was_erased_is_left,
     erasure::g204_erasing_goes_on_where_it_was_left,
+    erasure::g204_chunks_are_erased_together_by_number_alone,
     erasure::g204_erasing_again_takes_nothing_of_others,
     erasure::g204_erased_chunks_that_are_hidden_again_are_named,
     erasure::g204_an_erasure_goes_on_while_others_write,

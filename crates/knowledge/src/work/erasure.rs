@@ -89,8 +89,8 @@ impl WorkPlace<'_> {
             }
         }
         let erasure = ChunkErasure {
-            range: *range,
-            terms,
+            ranges: vec![*range],
+            terms: Some(terms),
         };
         index.erase(&erasure, &beside).await?;
         Ok(())

@@ -1,9 +1,9 @@
 //! What is erased is gone from every value and every name.
 
 use super::index_of;
-use super::model::{IndexModel, Random, counts, exact};
+use super::model::{IndexModel, ModelDocument, Random, counts, exact};
 use crate::allowed::AllowedChunks;
-use crate::index::{CachedPage, PageCache, SearchIndex};
+use crate::index::{CachedPage, ChunkErasure, PageCache, SearchIndex};
 use crate::ranking::{SearchScope, rank_words};
 use crate::terms::TermCounts;
 use ambit_storage::address::Space;
@@ -95,12 +95,48 @@ pub(super) async fn g204_erasing_goes_on_where_it_was_left(driver: Arc<dyn Drive
     let erasure = model.documents[&first].erasure();
     // Somebody who began before and stopped behind the first commit.
     let mut change = model.index.change().await.unwrap();
-    change.hide(&erasure.range);
+    change.hide(&erasure.ranges[0]);
     change.commit().await.unwrap();
     model.remove(first).await;
     assert!(!has(&contents(&driver).await, "canary"));
     let totals = model.index.snapshot().await.unwrap().manifest.totals;
     assert_eq!(totals.chunks, 2_000);
+}
+
+pub(super) async fn g204_chunks_are_erased_together_by_number_alone(driver: Arc<dyn Driver>) {
+    let mut model = IndexModel::new(index_of(&driver));
+    let mut random = Random(7);
+    for label in 0..40 {
+        let chunks = (0..4).map(|_| random.chunk()).collect();
+        model.add(label, chunks).await;
+        if label % 3 == 0 {
+            model.add(1000 + label, canary()).await;
+        }
+    }
+    model.keep_up().await;
+    let gone = model
+        .documents
+        .extract_if(.., |_, document| document.label >= 1000);
+    let gone: Vec<ModelDocument> = gone.map(|(_, document)| document).collect();
+    for document in &gone {
+        model.hide(document).await;
+    }
+    let erasure = ChunkErasure {
+        ranges: gone.iter().map(|document| document.range).collect(),
+        terms: None,
+    };
+    for _ in 0..2 {
+        let erased = model.index.erase(&erasure, &Batch::default()).await;
+        erased.unwrap();
+    }
+    assert!(!has(&contents(&driver).await, "canary"));
+    let manifest = model.index.snapshot().await.unwrap().manifest.clone();
+    assert_eq!((manifest.totals.chunks, manifest.hidden.len()), (160, 0));
+    let query = exact(&["w1", "w2", "w4", "w6", "w12"]);
+    assert_eq!(
+        model.found(&query, None).await,
+        model.expected(&query, None)
+    );
 }
 
 pub(super) async fn g204_erasing_again_takes_nothing_of_others(driver: Arc<dyn Driver>) {

@@ -184,8 +184,8 @@ impl ModelDocument {
     pub fn erasure(&self) -> ChunkErasure {
         let terms = self.chunks.iter().flat_map(|it| it.keys().cloned());
         ChunkErasure {
-            range: self.range,
-            terms: terms.collect(),
+            ranges: vec![self.range],
+            terms: Some(terms.collect()),
         }
     }
 }

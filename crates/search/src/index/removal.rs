@@ -20,16 +20,37 @@ pub(super) const STEP: usize = 256;
 /// Pages without the chunks. What others change elsewhere meanwhile does not matter to them.
 pub(crate) struct ErasureStep {
     change: IndexChange,
-    range: ChunkRange,
+    ranges: Vec<ChunkRange>,
     is_last: bool,
 }
 
 /// Chunks to be erased.
 pub struct ChunkErasure {
-    /// Which.
-    pub range: ChunkRange,
-    /// All terms that any of them has.
-    pub terms: BTreeSet<String>,
+    /// Which, in ascending order. They are hidden, and erased together.
+    pub ranges: Vec<ChunkRange>,
+    /// All terms that any of them has; `None` where nobody knows them any more, so that all pages are looked at.
+    pub terms: Option<BTreeSet<String>>,
+}
+
+impl ChunkErasure {
+    /// Whether a chunk is among them.
+    fn has(&self, chunk: u32) -> bool {
+        let behind = self.ranges.partition_point(|range| range.first <= chunk);
+        let range = self.ranges[..behind].last();
+        range.is_some_and(|range| range.numbers().contains(&chunk))
+    }
+}
+
+/// The numbers from the first chunk to the last.
+fn hull(ranges: &[ChunkRange]) -> Range<u32> {
+    match (ranges.first(), ranges.last()) {
+        (Some(first), Some(last)) => first.first..last.numbers().end,
+        _ => 0..0,
+    }
+}
+
+fn are_hidden(ranges: &[ChunkRange], manifest: &Manifest) -> bool {
+    ranges.iter().all(|range| manifest.hidden.contains(range))
 }
 
 impl SearchIndex {
@@ -40,7 +61,7 @@ impl SearchIndex {
         loop {
             let change = self.change().await?;
             let version = change.before.version;
-            if !change.manifest.hidden.contains(&erasure.range) {
+            if !are_hidden(&erasure.ranges, &change.manifest) {
                 break;
             }
             match change.erase_step(erasure, beside).await {
@@ -81,10 +102,10 @@ impl ErasureStep {
     }
 
     fn fits(&self, now: &IndexSnapshot) -> bool {
-        let (then, numbers) = (&self.change.before, self.range.numbers());
+        let (then, numbers) = (&self.change.before, hull(&self.ranges));
         let parts = |of: &Manifest| of.parts_of(&numbers).cloned().collect::<Vec<IndexPart>>();
         now.manifest.incarnation == then.manifest.incarnation
-            && now.manifest.hidden.contains(&self.range)
+            && are_hidden(&self.ranges, &now.manifest)
             && now.manifest.merge_of(&numbers) == then.manifest.merge_of(&numbers)
             && parts(&now.manifest) == parts(&then.manifest)
             && now.code_pages_with(&numbers) == then.code_pages_with(&numbers)
@@ -92,7 +113,7 @@ impl ErasureStep {
 
     /// Says in the manifest what was done to the parts.
     fn apply(&self, next: &mut IndexChange) -> Result<()> {
-        let (ours, numbers) = (&self.change.manifest, self.range.numbers());
+        let (ours, numbers) = (&self.change.manifest, hull(&self.ranges));
         for part in &mut next.manifest.parts {
             if let Some(ours) = ours.parts_of(&numbers).find(|it| it.id == part.id) {
                 part.clone_from(ours);
@@ -104,10 +125,14 @@ impl ErasureStep {
         if !self.is_last {
             return Ok(());
         }
-        next.forget(&self.range).ok_or_else(|| {
-            let reason = format!("chunks {numbers:?} were erased before and hidden again");
-            Error::corrupt(format!("the index {}", next.index.space), reason)
-        })
+        for range in &self.ranges {
+            next.forget(range).ok_or_else(|| {
+                let numbers = range.numbers();
+                let reason = format!("chunks {numbers:?} were erased before and hidden again");
+                Error::corrupt(format!("the index {}", next.index.space), reason)
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -123,15 +148,16 @@ impl IndexChange {
 
     /// The pages that one commit of an erasure writes anew.
     pub(crate) async fn erasure_step(mut self, erasure: &ChunkErasure) -> Result<ErasureStep> {
-        let range = erasure.range;
         let mut is_last = true;
-        for directory in self.directories_with(&range.numbers()).await? {
+        for directory in self.directories_with(&hull(&erasure.ranges)).await? {
             is_last &= self.erase_from(&directory, erasure).await?;
         }
-        is_last = is_last && self.erase_vectors(&range.numbers()).await?;
+        for range in &erasure.ranges {
+            is_last = is_last && self.erase_vectors(&range.numbers()).await?;
+        }
         Ok(ErasureStep {
             change: self,
-            range,
+            ranges: erasure.ranges.clone(),
             is_last,
         })
     }
@@ -159,15 +185,15 @@ impl IndexChange {
         directory: &PartDirectory,
         erasure: &ChunkErasure,
     ) -> Result<bool> {
-        let numbers = erasure.range.numbers();
-        let pages: BTreeSet<usize> = if self.manifest.terms_version == TERMS_VERSION {
-            let terms = erasure.terms.iter();
-            terms
-                .flat_map(|term| directory.pages_with(term, &numbers))
-                .collect()
-        } else {
-            // Nobody knows any more which terms they had.
-            (0..directory.pages.len()).collect()
+        let numbers = hull(&erasure.ranges);
+        let is_of_now = self.manifest.terms_version == TERMS_VERSION;
+        let pages: BTreeSet<usize> = match erasure.terms.as_ref().filter(|_| is_of_now) {
+            Some(terms) => {
+                let terms = terms.iter();
+                let pages = terms.flat_map(|term| directory.pages_with(term, &numbers));
+                pages.collect()
+            }
+            None => (0..directory.pages.len()).collect(),
         };
         for at in pages {
             if self.writes.len() >= STEP {
@@ -175,7 +201,7 @@ impl IndexChange {
             }
             let page = self.index.page(directory, at).await?;
             let page = page.ok_or_else(|| is_restless(&self.index.space))?;
-            self.erase_from_page(directory, at, &page, &numbers)?;
+            self.erase_from_page(directory, at, &page, erasure)?;
         }
         Ok(true)
     }
@@ -185,7 +211,7 @@ impl IndexChange {
         directory: &PartDirectory,
         at: usize,
         page: &PostingPage,
-        numbers: &Range<u32>,
+        erasure: &ChunkErasure,
     ) -> Result<()> {
         let start = &directory.pages[at].start;
         let mut writer = match start.chunk {
@@ -196,7 +222,7 @@ impl IndexChange {
         let mut terms = page.terms();
         while let Some((term, block)) = terms.next_term() {
             let others = block.postings();
-            let others: Vec<Posting> = others.filter(|it| !numbers.contains(&it.chunk)).collect();
+            let others: Vec<Posting> = others.filter(|it| !erasure.has(it.chunk)).collect();
             is_changed |= others.len() < block.count as usize;
             writer.add(term, others);
         }
