@@ -47,6 +47,7 @@ pub const CASES: &[IndexCase] = cases![
     erasure::g204_an_erasure_goes_on_while_others_write,
     erasure::g204_what_is_in_memory_is_erased_too,
     erasure::g204_what_stands_beside_an_erasure_keeps_its_conditions,
+    erasure::g204_an_index_that_was_removed_is_begun_as_another_one,
     erasure::g204_an_index_made_anew_shows_nothing_of_the_one_before,
     merge::a_merge_goes_on_while_others_write,
     merge::a_merge_of_two_nodes_is_done_once,

@@ -287,6 +287,21 @@ pub(super) async fn g204_what_stands_beside_an_erasure_keeps_its_conditions(
     assert_eq!(kept.value.as_str(), "\"theirs\"");
 }
 
+pub(super) async fn g204_an_index_that_was_removed_is_begun_as_another_one(
+    driver: Arc<dyn Driver>,
+) {
+    let index = index_of(&driver);
+    index.snapshot().await.unwrap();
+    let first = index.change().await.unwrap();
+    let incarnation = first.manifest.incarnation;
+    first.commit().await.unwrap();
+    let space = Space::settings("t");
+    let removed = Batch::of([BatchWrite::Remove { space }]);
+    driver.commit(removed).await.unwrap();
+    let second = index.change().await.unwrap();
+    assert_ne!(second.manifest.incarnation, incarnation);
+}
+
 pub(super) async fn g204_an_index_made_anew_shows_nothing_of_the_one_before(
     driver: Arc<dyn Driver>,
 ) {

@@ -191,7 +191,8 @@ impl SearchIndex {
             let snapshot = Arc::new(read);
             let is_same = now.version == stored.version;
             if is_whole && (is_same || now.manifest.has_all_of(&stored.manifest)) {
-                if !snapshot.is_stale {
+                // An index that is not there yet is another one each time that somebody begins it.
+                if !snapshot.is_stale && snapshot.is_stored() {
                     self.cache.keep_snapshot(&self.space, &snapshot);
                 }
                 return Ok(snapshot);
