@@ -117,6 +117,17 @@ impl Space {
         Self::new(tenant, format!("i:recall/{}", digest(&[&drivers, &owner])))
     }
 
+    /// The index of the words of a memory, as far as these drivers keep it. Whose it is stands only in a digest.
+    pub fn memory_index(memory: &Self, drivers: &[String]) -> Self {
+        let of = digest(&[&drivers.join(","), &memory.path]);
+        Self::new(memory.tenant.as_str(), format!("i:values/{of}"))
+    }
+
+    /// Which memories of all tenants have an index in a store.
+    pub fn memory_indexes() -> Self {
+        Self::new(DEFAULT_TENANT, "i:values")
+    }
+
     /// What a tenant's callers have asked under an idempotency key.
     pub fn repeats(tenant: &str) -> Self {
         Self::new(tenant, "i:repeats")

@@ -1,15 +1,16 @@
 //! What the erasure of a stored identity takes along.
 
+use crate::Result;
 use crate::address::{ITEMS, Space};
 use crate::batch::BatchWrite;
 use crate::driver::{Driver, LogPages, ValuePart, ValueScan};
 use crate::identity::SessionIdentity;
 use crate::items::{CHUNK, load};
 use crate::kind::{CHAT_HISTORY, USAGE};
+use crate::memory::{SCOPE, forget_index};
 use crate::operation::Operation;
 use crate::pattern::Pattern;
 use crate::usage::{OnRemove, UsageLabels, UsageRecord, record_sums, tally};
-use crate::{Result, memory};
 use std::collections::BTreeMap;
 
 /// What is done to a stored identity.
@@ -45,17 +46,20 @@ pub(crate) struct Erasure<'a> {
 
 impl Erasure<'_> {
     /// The writes that go with it: a history takes its memory along, its owner's index, and what is noted of turns that
-    /// nobody runs any more; usage its sums.
+    /// nobody runs any more; a memory its index, usage its sums.
     pub(crate) async fn dependent_writes(&self, driver: &dyn Driver) -> Result<Vec<BatchWrite>> {
         let space = Space::of(self.tenant, self.identity);
         match self.identity.scope() {
             Some(CHAT_HISTORY) => {
-                let memory = self.identity.with_scope(memory::SCOPE)?;
+                let memory = self.identity.with_scope(SCOPE)?;
                 let mut writes = open_turns(driver, &space).await?;
-                writes.push(self.action.on(Space::of(self.tenant, &memory)));
+                let memory = Space::of(self.tenant, &memory);
+                writes.extend(forget_index(&memory, self.drivers));
+                writes.push(self.action.on(memory));
                 writes.push(forget_words(self.tenant, self.identity, self.drivers));
                 Ok(writes)
             }
+            Some(SCOPE) => Ok(forget_index(&space, self.drivers).into()),
             Some(USAGE) => carried_over(driver, &space, self.on_remove).await,
             _ => Ok(Vec::new()),
         }

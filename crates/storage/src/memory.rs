@@ -1,10 +1,13 @@
 //! Memory: named values that outlive a message. One handle is one namespace of one owner; each write is one batch.
 
 mod lists;
+mod location;
 mod namespace;
 mod ttl;
 mod values;
 
+pub use location::MemoryLocation;
+pub(crate) use location::forget_index;
 pub use namespace::{ChatMemoryOwner, MemorySettings, Namespace, RowTracking, SCOPE};
 pub use ttl::Ttl;
 
@@ -157,6 +160,11 @@ impl Memory {
             batch
                 .writes
                 .push(temporary::extend_life(space, clock, *life)?);
+        }
+        if matches!(write, BatchWrite::Wipe { .. })
+            && let Some(location) = self.location()
+        {
+            batch.writes.extend(location.forget_index());
         }
         batch.writes.push(write);
         let outcomes = self.driver.commit(batch).await?;

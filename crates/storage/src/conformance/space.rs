@@ -96,6 +96,8 @@ async fn g052_spaces_that_look_alike_never_share_a_byte(store: TestStore) {
         Space::team_memory(DEFAULT_TENANT, "5"),
         Space::request_memory(DEFAULT_TENANT, "5"),
         Space::user_memory("5", DEFAULT_TENANT),
+        Space::memory_index(&Space::user_memory(DEFAULT_TENANT, "5"), &[]),
+        Space::memory_indexes(),
         Space::usage_sums(DEFAULT_TENANT),
         Space::settings(DEFAULT_TENANT),
         Space::tombstones(DEFAULT_TENANT),

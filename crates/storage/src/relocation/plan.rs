@@ -27,7 +27,7 @@ const TRIES: usize = 8;
 pub(super) struct RelocationPlan {
     spaces: Vec<Space>,
     /// What the old drivers must forget of a history besides, once the new ones have it.
-    words: Option<BatchWrite>,
+    indexes: Vec<BatchWrite>,
     is_usage: bool,
     /// The old drivers together.
     old: Placement,
@@ -48,11 +48,13 @@ impl RelocationPlan {
         let stores = ambit.stores();
         let (old, new) = (stores.chain(&note.from)?, stores.chain(&note.to)?);
         let driver = |name: &String| stores.drivers()[name].clone();
-        let (mut spaces, mut words) = (vec![row.space()], None);
+        let (mut spaces, mut indexes) = (vec![row.space()], Vec::new());
         if row.identity.scope() == Some(ChatHistoryStorage::PREFIX) {
-            words = Some(forget_words(&row.tenant, &row.identity, old.names()));
             let memory = row.identity.with_scope(memory::SCOPE)?;
-            spaces.push(Space::of(&row.tenant, &memory));
+            let memory = Space::of(&row.tenant, &memory);
+            indexes.push(forget_words(&row.tenant, &row.identity, old.names()));
+            indexes.extend(memory::forget_index(&memory, old.names()));
+            spaces.push(memory);
         }
         let (from, to) = (old.names(), new.names());
         let copies = to.iter().filter(|name| **name != from[0]).map(driver);
@@ -60,7 +62,7 @@ impl RelocationPlan {
         let dropped = from.iter().filter(|name| !to.contains(name));
         Ok(Self {
             spaces,
-            words,
+            indexes,
             is_usage: row.identity.scope() == Some(UsageStorage::PREFIX),
             source: driver(&from[0]),
             copies: copies.collect(),
@@ -247,8 +249,8 @@ impl RelocationPlan {
             }
             driver.commit(batch).await?;
         }
-        if let Some(words) = &self.words {
-            let forgotten = Batch::of([words.clone()]);
+        if !self.indexes.is_empty() {
+            let forgotten = Batch::of(self.indexes.iter().cloned());
             self.old.driver().commit(forgotten).await?;
         }
         Ok(())
