@@ -1,6 +1,7 @@
 //! What a node does by itself for as long as it runs: turns that nobody runs are taken up, and what is over is ended.
 
 use crate::error::Result;
+use crate::memory_search::erase_gone_values;
 use crate::runtime_core::RuntimeCore;
 use crate::{retention, turn};
 use ambit_storage::Caller;
@@ -16,6 +17,8 @@ const LONGEST: Duration = Duration::from_secs(8);
 const RETENTION: u64 = 10;
 /// Temporary conversations too.
 const TEMPORARY: u64 = 60;
+/// What is gone from memories, in their indexes.
+const MEMORIES: u64 = 30;
 /// A walk over the whole index.
 const INDEX_SWEEP_LOOKS: u64 = 600;
 /// Rows of the index in one step of that walk.
@@ -49,6 +52,9 @@ pub(crate) async fn tidy(core: Weak<RuntimeCore>) {
         if look.is_multiple_of(TEMPORARY) {
             end_temporary(&core).await;
             core.loaded().mcp.close_idle();
+        }
+        if look.is_multiple_of(MEMORIES) {
+            erase_gone_values(&core.stores).await;
         }
         if look.is_multiple_of(INDEX_SWEEP_LOOKS)
             && let Err(error) = sweep_index(&core).await

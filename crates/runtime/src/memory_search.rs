@@ -1,12 +1,21 @@
-//! Values of a memory, found by their words.
+//! Values of a memory, found by their words. Those of a small memory are read and ranked; a large one has an index.
 
-use crate::error::{Error, ErrorCode, Result};
+mod index_upkeep;
+mod indexed_search;
+mod value_index;
+
+pub use index_upkeep::erase_gone_values;
+
+use crate::error::{Error, Result};
 use crate::text_terms::{analyzer, snippet_of, terms_of};
 use ambit_search::filter::MetadataFilter;
-use ambit_search::terms::TermCounts;
+use ambit_search::terms::{QueryTerm, TermCounts};
 use ambit_search::text_ranking::rank_texts;
 use ambit_storage::Json;
-use ambit_storage::memory::Memory;
+use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::memory::{Memory, MemoryLocation};
+use ambit_storage::pattern::Pattern;
+use indexed_search::IndexedSearch;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -14,11 +23,11 @@ use utoipa::ToSchema;
 /// How many values are answered where nobody says, and at most.
 const LIMIT: usize = 10;
 const MOST: usize = 100;
-/// So many values, and bytes of them, are read for one search.
-const VALUES: usize = 10_000;
-const BYTES: usize = 16 << 20;
+/// More values, or bytes of them, are not read for one search: they get an index.
+const VALUES: usize = 1_000;
+const BYTES: usize = 1 << 20;
 /// Read in one go.
-const PAGE: usize = 500;
+const PAGE: usize = 250;
 
 /// What a memory is searched for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -92,66 +101,115 @@ impl MemorySearch {
 
     /// The values that are found, the best first; without words by their names.
     pub async fn of(&self, memory: &Memory) -> Result<Vec<MemoryMatch>> {
-        let query = analyzer().query(&self.text);
-        let has_words = !self.text.trim().is_empty();
-        let values = self.read(memory, has_words).await?;
-        let terms: Vec<TermCounts> = values.iter().map(|found| terms_of(&found.text)).collect();
-        let order: Vec<(usize, Option<f64>)> = match has_words {
-            true => {
-                let ranked = rank_texts(&terms, query.clone()).await?.into_iter();
-                ranked.map(|one| (one.text, Some(one.score))).collect()
-            }
-            false => (0..values.len()).map(|at| (at, None)).collect(),
+        if self.text.trim().is_empty() {
+            return self.by_key(memory).await;
+        }
+        let location = memory.location();
+        let read = match &location {
+            Some(location) if self.has_many(location).await? => None,
+            Some(_) => self.read(memory, BYTES, usize::MAX).await?,
+            None => self.read(memory, usize::MAX, usize::MAX).await?,
         };
-        let found = order.into_iter().take(self.limit).map(|(at, score)| {
-            let found = &values[at];
-            MemoryMatch {
-                key: found.key.clone(),
-                value: found.value.clone(),
-                score,
-                snippet: snippet_of(&found.text, &query).text,
+        let terms = analyzer().query(&self.text);
+        match (read, location) {
+            (Some(values), _) => self.ranked(&values, terms).await,
+            (None, Some(location)) => {
+                let search = IndexedSearch {
+                    search: self,
+                    terms,
+                    location,
+                };
+                search.matches().await
             }
-        });
-        Ok(found.collect())
+            (None, None) => Ok(Vec::new()),
+        }
     }
 
-    /// The values that may be found: without words no more than are answered.
-    async fn read(&self, memory: &Memory, has_words: bool) -> Result<Vec<SearchedValue>> {
-        let most = if has_words { usize::MAX } else { self.limit };
+    async fn by_key(&self, memory: &Memory) -> Result<Vec<MemoryMatch>> {
+        let first = self.read(memory, usize::MAX, self.limit).await?;
+        let first = first.unwrap_or_default().into_iter();
+        Ok(first.map(|value| value.shown(None, &[])).collect())
+    }
+
+    async fn ranked(
+        &self,
+        values: &[SearchedValue],
+        query: Vec<QueryTerm>,
+    ) -> Result<Vec<MemoryMatch>> {
+        let terms: Vec<TermCounts> = values.iter().map(|value| terms_of(&value.text)).collect();
+        let ranked = rank_texts(&terms, query.clone()).await?;
+        let best = ranked.into_iter().take(self.limit);
+        let shown = best.map(|one| values[one.text].shown(Some(one.score), &query));
+        Ok(shown.collect())
+    }
+
+    fn names(&self) -> Pattern {
         let pattern = self.pattern.as_deref();
-        let (mut values, mut after) = (Vec::new(), None);
-        let (mut count, mut bytes) = (0, 0);
+        pattern.map_or_else(Pattern::all, Pattern::parse)
+    }
+
+    /// Whether so many values have such a name that they are not all read.
+    async fn has_many(&self, location: &MemoryLocation) -> Result<bool> {
+        let scan = ValueScan::first(self.names(), VALUES + 1, ValuePart::Nothing);
+        let found = location.driver.scan(&location.space, &scan).await?;
+        Ok(found.len() > VALUES)
+    }
+
+    /// The first values that may be found, at most so many; `None` where more bytes than these would have to be read.
+    async fn read(
+        &self,
+        memory: &Memory,
+        bytes: usize,
+        most: usize,
+    ) -> Result<Option<Vec<SearchedValue>>> {
+        let pattern = self.pattern.as_deref();
+        let (mut values, mut after, mut read) = (Vec::new(), None, 0);
         loop {
             let page = memory.entries(pattern, after.take(), PAGE).await?;
             let is_last = page.len() < PAGE;
             after = page.last().map(|(key, _)| key.clone());
             for (key, stored) in page {
-                (count, bytes) = (count + 1, bytes + stored.as_str().len());
-                if count > VALUES || bytes > BYTES {
-                    return Err(too_much(memory));
+                read += stored.as_str().len();
+                if read > bytes {
+                    return Ok(None);
                 }
                 let value: Value = stored.to()?;
                 if self.filter.matches(&value) {
-                    let mut text = key.clone();
-                    add_strings(&value, &mut text);
                     values.push(SearchedValue {
+                        text: text_of(&key, &value),
                         key,
                         value: stored,
-                        text,
                     });
                 }
                 if values.len() == most {
-                    return Ok(values);
+                    return Ok(Some(values));
                 }
             }
             if is_last {
-                return Ok(values);
+                return Ok(Some(values));
             }
         }
     }
 }
 
-/// All texts in a value, each on a line of its own.
+impl SearchedValue {
+    fn shown(&self, score: Option<f64>, query: &[QueryTerm]) -> MemoryMatch {
+        MemoryMatch {
+            key: self.key.clone(),
+            value: self.value.clone(),
+            score,
+            snippet: snippet_of(&self.text, query).text,
+        }
+    }
+}
+
+/// What a value is found by: its key and all texts in it, each on a line of its own.
+fn text_of(key: &str, value: &Value) -> String {
+    let mut text = key.to_owned();
+    add_strings(value, &mut text);
+    text
+}
+
 fn add_strings(value: &Value, text: &mut String) {
     match value {
         Value::String(string) => {
@@ -162,13 +220,4 @@ fn add_strings(value: &Value, text: &mut String) {
         Value::Object(fields) => fields.values().for_each(|field| add_strings(field, text)),
         _ => {}
     }
-}
-
-fn too_much(memory: &Memory) -> Error {
-    let message = format!(
-        "the {} memory has more than {VALUES} values or {} MiB of them to be searched; name fewer of them by pattern",
-        memory.space(),
-        BYTES >> 20
-    );
-    Error::new(ErrorCode::LimitExceeded, message)
 }

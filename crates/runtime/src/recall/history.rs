@@ -81,7 +81,7 @@ pub(super) struct WantedHits<'a> {
 }
 
 /// Whether a search that has failed is to be tried again.
-pub(super) fn is_to_repeat(error: &Error, tries: &mut usize) -> bool {
+pub(crate) fn is_to_repeat(error: &Error, tries: &mut usize) -> bool {
     *tries += 1;
     error.code == ErrorCode::Conflict && *tries < TRIES
 }
