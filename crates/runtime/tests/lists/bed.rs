@@ -39,7 +39,7 @@ pub struct Bed {
     pub driver: Arc<dyn Driver>,
     pub clock: Clock,
     pub options: DriverOptions,
-    _folder: Option<TempDir>,
+    folder: Option<TempDir>,
 }
 
 impl Bed {
@@ -55,7 +55,24 @@ impl Bed {
             driver,
             clock: options.clock.clone(),
             options,
-            _folder: folder,
+            folder,
+        }
+    }
+
+    /// Fails where a file of the store has such a text.
+    pub async fn has_no_file_with(&self, text: &str) {
+        // What has expired is erased by a sweep.
+        self.driver.sweep(1_000).await.unwrap();
+        let Some(folder) = &self.folder else {
+            return;
+        };
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let path = file.unwrap().path();
+            let bytes = std::fs::read(&path).unwrap();
+            let has_it = bytes
+                .windows(text.len())
+                .any(|part| part == text.as_bytes());
+            assert!(!has_it, "{text} is in {}", path.display());
         }
     }
 

@@ -12,6 +12,9 @@ mod chats;
 mod contexts;
 mod counting;
 mod memory;
+mod memory_bed;
+mod memory_erasure;
+mod memory_index;
 mod messages;
 mod names;
 mod pages;
@@ -35,6 +38,8 @@ fn main() {
         chats::CASES,
         contexts::CASES,
         memory::CASES,
+        memory_erasure::CASES,
+        memory_index::CASES,
         messages::CASES,
         names::CASES,
         pages::CASES,
