@@ -2,7 +2,8 @@
 
 use super::loader::AppLoader;
 use super::problem::{FileProblem, Severity};
-use super::read::ValueKind;
+use super::read::{ConfigNode, ConfigValue, ValueKind};
+use super::references;
 use super::{
     App, AppFile, collection, connector, defaults, mcp_server, model, package, scripts, store,
 };
@@ -62,14 +63,30 @@ fn load_settings(loader: &mut AppLoader, app: &mut App) -> bool {
         loader.refuse(FileProblem::new(Severity::Error, file, message));
         return false;
     }
-    let Ok((read, _)) = loader.read::<AppFile>(file) else {
+    let Ok((read, node)) = loader.read::<AppFile>(file) else {
         return false;
     };
+    warn_of_vectors(loader, file, &node);
     app.name = read.name;
     app.version = read.version;
     app.description = read.description;
     app.settings = read.ambit;
     true
+}
+
+/// Warns of connectors for what words alone find.
+fn warn_of_vectors(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
+    let search = node.get("ambit").and_then(|ambit| ambit.get("search"));
+    for key in ["recall", "values"] {
+        let options = search.and_then(|search| search.get(key));
+        let named = options.and_then(|options| options.get("embedding"));
+        if let Some(named) = named.filter(|it| !matches!(it.content, ConfigValue::Null)) {
+            let message = format!(
+                "\"ambit.search.{key}.embedding\" has no effect yet: no vectors are made, words alone find; leave it out"
+            );
+            references::warn(loader, file, named, message);
+        }
+    }
 }
 
 /// The files of access rules, for whoever enforces them. Whatever is wrong below that folder, no rule may be missing.

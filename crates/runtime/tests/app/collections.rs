@@ -150,3 +150,17 @@ fn the_app_says_how_searches_are_served() {
     assert_eq!(search.limits, limits);
     assert_eq!(limits.bytes, ByteSize(10 << 30));
 }
+
+#[test]
+fn connectors_for_what_words_alone_find_are_warned_of() {
+    let app = load(&[(
+        "app.yao",
+        "name: x\nambit:\n  search:\n    recall: {embedding: e5}\n    values: {embedding: null}",
+    )]);
+    assert_eq!(
+        texts(&app.problems),
+        [
+            "Warning app.yao:4:25: \"ambit.search.recall.embedding\" has no effect yet: no vectors are made, words alone find; leave it out"
+        ]
+    );
+}
