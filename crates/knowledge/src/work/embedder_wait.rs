@@ -35,9 +35,24 @@ impl WorkPlace<'_> {
         let now = self.base.now();
         let is_due = |task: &VectorTask| task.not_before <= now;
         let due = self.base.waiting(self.place(), VECTORS, is_due).await?;
+        self.put_off(due, now + to_millis(RETRY)).await
+    }
+
+    /// None waits for an embedder that made the vectors of an index that is gone.
+    pub(super) async fn hasten(&self) -> Result<()> {
+        let now = self.base.now();
+        let is_late = |task: &VectorTask| task.not_before > now;
+        let late = self.base.waiting(self.place(), VECTORS, is_late).await?;
+        self.put_off(late, now).await
+    }
+
+    async fn put_off(&self, tasks: Vec<WaitingItem<VectorTask>>, not_before: i64) -> Result<()> {
+        if tasks.is_empty() {
+            return Ok(());
+        }
         let mut batch = checked([self.lease.check()], []);
-        for WaitingItem { mut record, .. } in due {
-            record.value.not_before = now + to_millis(RETRY);
+        for WaitingItem { mut record, .. } in tasks {
+            record.value.not_before = not_before;
             batch.checks.push(record.check());
             batch.writes.push(record.put()?);
         }

@@ -34,7 +34,8 @@ impl WorkPlace<'_> {
             erased.await?;
         }
         let index = self.place().index(version);
-        self.base.erase_space(index, self.lease).await
+        self.base.erase_space(index, self.lease).await?;
+        self.hasten().await
     }
 
     /// A document becomes what it is in the index that is searched, and what is thought of chunks that it has not there goes.
