@@ -102,6 +102,14 @@ impl KnowledgeBase {
         self.shown(reach, &found.value).await
     }
 
+    /// How many documents of a collection are not read yet. An index that is made anew beside the one that is searched is none of them.
+    pub async fn unread_documents(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<u64> {
+        let found = self.find_collection(reach, id, AccessKind::Read).await?;
+        let sums = Sums::read(self.driver(), found.value.place.sums()).await?;
+        let reindexed = u64::from(found.value.reindex.is_some());
+        Ok(sums.get("waiting").saturating_sub(reindexed))
+    }
+
     /// A collection as the caller sees it: where some may not read all of its documents, what the caller may read is counted.
     async fn shown(
         &self,

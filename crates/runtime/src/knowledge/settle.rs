@@ -13,7 +13,8 @@ const WAIT: Duration = Duration::from_secs(600);
 /// From one look to the next.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Brings the collections of files to what their files say, and waits until nothing is left to be read.
+/// Brings the collections of files to what their files say, and waits until nothing is left to be read. Vectors follow later: who
+/// makes them may be down.
 pub(crate) async fn settle(core: &RuntimeCore, base: &KnowledgeBase) -> Result<()> {
     let loaded = core.loaded();
     if loaded.app.collections.is_empty() {
@@ -27,17 +28,11 @@ pub(crate) async fn settle(core: &RuntimeCore, base: &KnowledgeBase) -> Result<(
         while !sync_all(&loaded, base, core.is_development).await {
             sleep(LOOK).await;
         }
-        let busy = CollectionFilter {
-            status: Some(CollectionStatus::Indexing),
-            ..CollectionFilter::default()
-        };
-        loop {
-            base.work().await?;
-            if base.collections(&reach, &busy).await?.is_empty() {
-                return Ok(());
-            }
+        // What waits is read by the runtime's own worker, or on another node.
+        while has_unread(base, &reach).await? {
             sleep(LOOK).await;
         }
+        Ok(())
     };
     let late = || {
         let message =
@@ -45,4 +40,18 @@ pub(crate) async fn settle(core: &RuntimeCore, base: &KnowledgeBase) -> Result<(
         Error::new(ErrorCode::Timeout, message)
     };
     timeout(WAIT, settled).await.map_err(|_| late())?
+}
+
+async fn has_unread(base: &KnowledgeBase, reach: &CallerReach) -> Result<bool> {
+    let busy = CollectionFilter {
+        status: Some(CollectionStatus::Indexing),
+        ..CollectionFilter::default()
+    };
+    for collection in base.collections(reach, &busy).await? {
+        let id = &collection.collection_id;
+        if base.unread_documents(reach, id).await? > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
