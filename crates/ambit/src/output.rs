@@ -7,6 +7,9 @@ use std::io::{BufWriter, Stdout, Write};
 /// The program's output, written in large pieces.
 pub type Output = BufWriter<Stdout>;
 
+/// Characters of a snippet.
+const SNIPPET: usize = 200;
+
 /// Opens the output.
 pub fn open() -> Output {
     BufWriter::new(std::io::stdout())
@@ -95,6 +98,13 @@ pub fn one_line(text: &str) -> String {
         .replace('\t', "\\t")
 }
 
+/// The beginning of a text on one line.
+pub fn snippet(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line: String = words.join(" ").chars().take(SNIPPET).collect();
+    one_line(&line)
+}
+
 /// A value that may be missing.
 pub fn or_dash(text: Option<&str>) -> String {
     text.map_or_else(|| "-".to_owned(), one_line)
@@ -102,7 +112,7 @@ pub fn or_dash(text: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Table, escape_control, one_line};
+    use super::{Table, escape_control, one_line, snippet};
 
     #[test]
     fn columns_are_as_wide_as_the_first_page_needs() {
@@ -119,5 +129,6 @@ mod tests {
     fn what_drives_a_terminal_is_made_visible() {
         assert_eq!(escape_control("a\x1b[31mb\nc"), "a\\u{1b}[31mb\nc");
         assert_eq!(one_line("a\nb"), "a\\nb");
+        assert_eq!(snippet(" a\n\n b\x1b"), "a b\\u{1b}");
     }
 }

@@ -4,21 +4,27 @@ mod add;
 mod eval;
 mod reindex;
 mod show;
+mod vectors;
 
 use super::CommandOutcome;
 use crate::command_error::{CommandError, Result};
-use crate::output::Output;
+use crate::output::{Output, escape_control};
 use crate::settings::StoreOptions;
 use ambit::environment::{environment, extract_program};
-use ambit_knowledge::{Job, JobStatus, KnowledgeBase};
-use ambit_runtime::CallerReach;
-use ambit_runtime::{Authorized, Runtime, RuntimeSettings};
+use ambit_knowledge::{Collection, KnowledgeBase};
+use ambit_runtime::app::Severity;
+use ambit_runtime::{Authorized, CallerReach, Runtime, RuntimeSettings};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio::time::{sleep, timeout};
 
 /// How long what still runs at the end may take to settle.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
+/// How long documents of a collection may be under way before a command gives up.
+const READING: Duration = Duration::from_secs(600);
+/// From one look at them to the next.
+const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Subcommand, Debug)]
 pub enum KnowledgeCommand {
@@ -57,8 +63,21 @@ pub(super) async fn open_app(arguments: &AppArguments, stores: &StoreOptions) ->
         ..RuntimeSettings::new(&arguments.app, stores.open_for(&arguments.app).await?)
     })
     .await?;
+    tell_broken(&runtime);
     runtime.settle_collections().await?;
     Ok(runtime)
+}
+
+/// Tells of files of collections that say something else than they seem to.
+fn tell_broken(runtime: &Runtime) {
+    let app = runtime.app();
+    let told = app
+        .problems
+        .iter()
+        .filter(|problem| problem.file.starts_with("kb/") && problem.severity > Severity::Notice);
+    for problem in told {
+        eprintln!("ambit: {}", escape_control(&problem.to_string()));
+    }
 }
 
 /// The collections of an app, opened for one command.
@@ -84,17 +103,23 @@ impl OpenCollections {
         })
     }
 
-    /// Does what is to be done before an answer counts.
-    async fn settle(&self) -> Result<()> {
-        self.base.work().await.map_err(CommandError::from)
-    }
-
-    async fn finished(&self, job_id: &str) -> Result<Job> {
-        self.settle().await?;
-        self.base
-            .finished_job(&self.reach, job_id)
-            .await
-            .map_err(CommandError::from)
+    /// The collection, once words find all that is in it. Vectors may follow later.
+    async fn read_collection(&self, id: &str) -> Result<Collection> {
+        let is_read = async {
+            loop {
+                if self.base.unread_documents(&self.reach, id).await? == 0 {
+                    return Ok(self.base.collection(&self.reach, id).await?);
+                }
+                sleep(LOOK).await;
+            }
+        };
+        let late = || {
+            let reason = format!(
+                "the documents of collection \"{id}\" are not all read yet; try again later"
+            );
+            CommandError::Refused(reason)
+        };
+        timeout(READING, is_read).await.map_err(|_| late())?
     }
 }
 
@@ -134,14 +159,4 @@ impl From<ambit_knowledge::KnowledgeError> for CommandError {
     fn from(error: ambit_knowledge::KnowledgeError) -> Self {
         Self::Refused(error.to_string())
     }
-}
-
-/// Why a job did not do what it was to.
-fn failure(job: &Job) -> Option<String> {
-    let why = || {
-        job.error
-            .clone()
-            .unwrap_or_else(|| "it was called off".to_owned())
-    };
-    (job.status != JobStatus::Done).then(why)
 }

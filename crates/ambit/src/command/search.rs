@@ -3,15 +3,12 @@
 use super::CommandOutcome;
 use super::kb::{AppArguments, GRACE, open_app};
 use crate::command_error::{CommandError, Result};
-use crate::output::{Output, json_line, one_line};
+use crate::output::{Output, json_line, one_line, snippet};
 use crate::settings::StoreOptions;
 use ambit_runtime::search::{SearchItem, SearchKind};
 use ambit_runtime::{AgentSearchRequest, Authorized, Runtime};
 use clap::Args;
 use std::io::Write;
-
-/// Characters of a content that are shown.
-const SNIPPET: usize = 200;
 
 #[derive(Args, Debug)]
 pub struct AgentSearchArguments {
@@ -45,6 +42,10 @@ async fn search(
     arguments: &AgentSearchArguments,
     out: &mut Output,
 ) -> Result<()> {
+    if arguments.query.trim().is_empty() {
+        let reason = "the query is empty: say what to look for";
+        return Err(CommandError::Refused(reason.to_owned()));
+    }
     let request = AgentSearchRequest {
         agent: arguments.agent.clone(),
         authorized: Authorized {
@@ -70,6 +71,9 @@ async fn search(
         return Err(CommandError::Refused(told.join(", ")));
     }
     told.iter().for_each(|note| eprintln!("ambit: {note}"));
+    if found.items.is_empty() {
+        eprintln!("ambit: nothing is found");
+    }
     Ok(())
 }
 
@@ -79,9 +83,7 @@ fn show(item: &SearchItem, out: &mut Output) -> Result<()> {
     let place = collection.or(model).unwrap_or(&item.url);
     let title = one_line(&item.title);
     writeln!(out, "{:.3}  {title}  {}", item.score, one_line(place))?;
-    let text = one_line(&item.content);
-    let snippet: String = text.chars().take(SNIPPET).collect();
-    writeln!(out, "       {snippet}")?;
+    writeln!(out, "       {}", snippet(&item.content))?;
     Ok(())
 }
 

@@ -1,15 +1,19 @@
 //! `ambit kb add`
 
-use super::{AppArguments, OpenCollections, failure};
+mod sources;
+
+use super::vectors::{PATIENCE, wait_for_vectors};
+use super::{AppArguments, OpenCollections};
 use crate::command::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, json_line, one_line};
-use ambit_knowledge::{KnowledgeError, NewCollection, NewContent, NewDocument};
+use ambit_knowledge::{
+    AcceptedDocument, DocumentStatus, DocumentUpdate, KnowledgeError, NewCollection, NewDocument,
+};
 use clap::Args;
 use serde_json::{Map, Value, json};
-use std::fs;
+use sources::NamedContent;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub struct AddArguments {
@@ -18,20 +22,24 @@ pub struct AddArguments {
     /// Files, folders with all that is in them, and addresses of pages
     #[arg(required = true, value_name = "PATH|URL")]
     sources: Vec<String>,
+    /// The id of the document, where it is one; else it is COLLECTION:NAME, of a folder's files COLLECTION:FOLDER/NAME. A document
+    /// that has this id already is replaced
+    #[arg(long)]
+    id: Option<String>,
     /// What is to be known of each document, as a JSON object
     #[arg(long, value_name = "JSON")]
     metadata: Option<String>,
-    /// Waits until all of them are found
+    /// Waits until all of them are found, and have their vectors unless the embedder is silent for a minute
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
     pub(super) app: AppArguments,
 }
 
-/// One document that is to be added.
-struct NamedContent {
+/// One document that was added.
+struct AddedSource {
     name: String,
-    content: NewContent,
+    accepted: AcceptedDocument,
 }
 
 pub(super) async fn run(
@@ -40,45 +48,94 @@ pub(super) async fn run(
     out: &mut Output,
 ) -> Result<CommandOutcome> {
     let metadata = match &arguments.metadata {
-        None => Map::new(),
-        Some(text) => serde_json::from_str::<Map<String, Value>>(text).map_err(|error| {
-            CommandError::option("--metadata", format!("must be a JSON object: {error}"))
-        })?,
+        None => None,
+        Some(text) => Some(
+            serde_json::from_str::<Map<String, Value>>(text).map_err(|error| {
+                CommandError::option("--metadata", format!("must be a JSON object: {error}"))
+            })?,
+        ),
     };
-    let mut contents = Vec::new();
-    for source in &arguments.sources {
-        contents.extend(read(source)?);
-    }
-    make_collection(open, &arguments.collection).await?;
-    let mut outcome = CommandOutcome::Done;
-    for NamedContent { name, content } in contents {
+    let contents = sources::read(&arguments.sources)?;
+    let ids = ids(arguments, &contents)?;
+    let collection = &arguments.collection;
+    make_collection(open, collection).await?;
+    let mut added = Vec::new();
+    let mut refused = None;
+    for (NamedContent { name, content, .. }, id) in contents.into_iter().zip(ids) {
         let new = NewDocument {
-            metadata: metadata.clone(),
+            id: Some(id),
+            metadata: metadata.clone().unwrap_or_default(),
             ..NewDocument::of(content)
         };
-        let added = open
-            .base
-            .add_document(&open.reach, &arguments.collection, new)
-            .await;
-        let added = added?;
-        let job = match (&added.job_id, arguments.wait) {
-            (Some(id), true) => Some(open.finished(id).await?),
-            _ => None,
-        };
-        let failed = job.as_ref().and_then(failure);
-        if let Some(why) = &failed {
-            eprintln!("ambit: {}: {}", one_line(&name), one_line(why));
-            outcome = CommandOutcome::SomeFailed;
-        }
-        if open.is_json {
-            let line = json!({"name": name, "document_id": added.document_id, "job_id": added.job_id, "error": failed});
-            json_line(out, &line)?;
-        } else if failed.is_none() {
-            let what = if arguments.wait { "is found" } else { "waits" };
-            writeln!(out, "{} {what} as {}", one_line(&name), added.document_id)?;
+        match add(open, collection, new, metadata.is_some()).await {
+            Ok(accepted) => added.push(AddedSource { name, accepted }),
+            Err(error) => {
+                refused = Some(error);
+                break;
+            }
         }
     }
-    Ok(outcome)
+    let outcome = match arguments.wait {
+        true => tell_found(open, collection, added, out).await?,
+        false => tell_waiting(open, collection, added, out)?,
+    };
+    refused.map_or(Ok(outcome), Err)
+}
+
+/// The id of each document, of which no two are the same.
+fn ids(arguments: &AddArguments, contents: &[NamedContent]) -> Result<Vec<String>> {
+    let collection = &arguments.collection;
+    if let Some(id) = &arguments.id {
+        return match contents.len() {
+            1 => Ok(vec![id.clone()]),
+            count => Err(CommandError::option(
+                "--id",
+                format!("is for one document, and these are {count}"),
+            )),
+        };
+    }
+    let mut ids: Vec<String> = Vec::new();
+    for NamedContent { path, .. } in contents {
+        let id = format!("{collection}:{path}");
+        if ids.contains(&id) {
+            let reason = format!(
+                "two of them are called \"{path}\" and would replace each other: add the folder above them, or one at a time with --id"
+            );
+            return Err(CommandError::Refused(reason));
+        }
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+/// Adds a document, or replaces the one that has its id.
+async fn add(
+    open: &OpenCollections,
+    collection: &str,
+    new: NewDocument,
+    has_metadata: bool,
+) -> Result<AcceptedDocument> {
+    let id = new.id.clone().unwrap_or_default();
+    let known = match open.base.document(&open.reach, &id).await {
+        Ok(known) => known,
+        Err(KnowledgeError::NotFound { .. }) => {
+            let added = open.base.add_document(&open.reach, collection, new).await;
+            return Ok(added?);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if known.collection_id != collection {
+        let other = &known.collection_id;
+        let reason = format!("document \"{id}\" is one of collection \"{other}\": choose another");
+        return Err(CommandError::option("--id", reason));
+    }
+    let update = DocumentUpdate {
+        content: Some(new.content),
+        metadata: has_metadata.then_some(new.metadata),
+        ..DocumentUpdate::default()
+    };
+    let replaced = open.base.update_document(&open.reach, &id, update).await;
+    Ok(replaced?)
 }
 
 async fn make_collection(open: &OpenCollections, id: &str) -> Result<()> {
@@ -95,57 +152,74 @@ async fn make_collection(open: &OpenCollections, id: &str) -> Result<()> {
     Ok(())
 }
 
-fn read(source: &str) -> Result<Vec<NamedContent>> {
-    if source.starts_with("http://") || source.starts_with("https://") {
-        return Ok(vec![NamedContent {
-            name: source.to_owned(),
-            content: NewContent::Url(source.to_owned()),
-        }]);
+/// Says of each document what became of it.
+async fn tell_found(
+    open: &OpenCollections,
+    collection: &str,
+    added: Vec<AddedSource>,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    if let Some(missing) = wait_for_vectors(open, collection, PATIENCE).await? {
+        eprintln!("ambit: {missing}");
     }
-    let mut files = Vec::new();
-    list(Path::new(source), &mut files)?;
-    files.iter().map(|path| read_file(path)).collect()
+    let mut outcome = CommandOutcome::Done;
+    for document in &added {
+        let id = &document.accepted.document_id;
+        let now = open.base.document(&open.reach, id).await?;
+        let failed = now.error.filter(|_| now.status == DocumentStatus::Failed);
+        if let Some(why) = &failed {
+            eprintln!("ambit: {}: {}", one_line(&document.name), one_line(why));
+            outcome = CommandOutcome::SomeFailed;
+        }
+        if open.is_json {
+            document.print_json(failed.as_deref(), out)?;
+        } else if failed.is_none() {
+            writeln!(
+                out,
+                "{} is found as {}",
+                one_line(&document.name),
+                one_line(id)
+            )?;
+        }
+    }
+    Ok(outcome)
 }
 
-/// The files at a path, those of folders in the order of their names. Names with a leading dot are left out.
-fn list(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    let failed = |error: std::io::Error| {
-        CommandError::Refused(format!("cannot read {}: {error}", path.display()))
-    };
-    if !fs::metadata(path).map_err(failed)?.is_dir() {
-        files.push(path.to_owned());
-        return Ok(());
+fn tell_waiting(
+    open: &OpenCollections,
+    collection: &str,
+    added: Vec<AddedSource>,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    let mut is_waiting = false;
+    for document in &added {
+        let (name, id) = (one_line(&document.name), &document.accepted.document_id);
+        is_waiting |= document.accepted.job_id.is_some();
+        if open.is_json {
+            document.print_json(None, out)?;
+        } else if document.accepted.job_id.is_some() {
+            writeln!(out, "{name} waits as {}", one_line(id))?;
+        } else {
+            writeln!(out, "{name} is there as {}", one_line(id))?;
+        }
     }
-    let entries: Result<Vec<PathBuf>, std::io::Error> = fs::read_dir(path)
-        .map_err(failed)?
-        .map(|entry| Ok(entry?.path()))
-        .collect();
-    let mut entries = entries.map_err(failed)?;
-    entries.sort();
-    let is_shown = |path: &&PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| !name.starts_with('.'))
-    };
-    entries
-        .iter()
-        .filter(is_shown)
-        .try_for_each(|entry| list(entry, files))
+    if is_waiting {
+        eprintln!(
+            "ambit: they are read by a server of this app, or before the next `ambit kb search`; `ambit kb ls {}` shows how far they are",
+            one_line(collection)
+        );
+    }
+    Ok(CommandOutcome::Done)
 }
 
-fn read_file(path: &Path) -> Result<NamedContent> {
-    let bytes = fs::read(path).map_err(|error| {
-        CommandError::Refused(format!("cannot read {}: {error}", path.display()))
-    })?;
-    let name = path
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
-    let name = name.unwrap_or_else(|| path.display().to_string());
-    Ok(NamedContent {
-        content: NewContent::File {
-            name: name.clone(),
-            media_type: None,
-            bytes,
-        },
-        name,
-    })
+impl AddedSource {
+    fn print_json(&self, error: Option<&str>, out: &mut Output) -> Result<()> {
+        let AcceptedDocument {
+            document_id,
+            job_id,
+        } = &self.accepted;
+        let line = json!({"name": self.name, "document_id": document_id, "job_id": job_id, "error": error});
+        json_line(out, &line)?;
+        Ok(())
+    }
 }

@@ -52,7 +52,7 @@ pub(super) async fn run(
     }
     let asked = asked(arguments)?;
     let baseline = arguments.baseline.as_deref().map(baseline).transpose()?;
-    open.settle().await?;
+    open.read_collection(&arguments.collection).await?;
     let names = names(open, &arguments.collection).await?;
     let mut scores = BTreeMap::new();
     for question in &asked {

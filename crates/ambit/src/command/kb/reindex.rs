@@ -1,10 +1,11 @@
 //! `ambit kb reindex`
 
-use super::{AppArguments, OpenCollections, failure};
+use super::vectors::{PATIENCE, wait_for_vectors};
+use super::{AppArguments, OpenCollections};
 use crate::command::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, json_line};
-use ambit_knowledge::{ChunkLengths, EmbeddingSettings, ReindexRequest};
+use ambit_knowledge::{ChunkLengths, EmbeddingSettings, JobStatus, ReindexRequest};
 use ambit_search::terms::Language;
 use clap::Args;
 use std::io::Write;
@@ -53,15 +54,21 @@ pub(super) async fn run(
     };
     let collection = &arguments.collection;
     let begun = open.base.reindex(&open.reach, collection, &request).await?;
-    let job = open.finished(&begun.job_id).await?;
-    if let Some(why) = failure(&job) {
+    if let Some(missing) = wait_for_vectors(open, collection, PATIENCE).await? {
+        eprintln!("ambit: {missing}");
+    }
+    let job = open.base.job(&open.reach, &begun.job_id).await?;
+    if matches!(job.status, JobStatus::Failed | JobStatus::Cancelled) {
+        let why = job.error.as_deref().unwrap_or("it was called off");
         let why = format!("collection \"{collection}\" stays as it was: {why}");
         return Err(CommandError::Refused(why));
     }
     if open.is_json {
         json_line(out, &job)?;
-    } else {
+    } else if job.status == JobStatus::Done {
         writeln!(out, "{collection} is indexed anew")?;
+    } else {
+        writeln!(out, "{collection} will be indexed anew")?;
     }
     Ok(CommandOutcome::Done)
 }

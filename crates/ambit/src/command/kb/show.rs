@@ -1,13 +1,17 @@
 //! `ambit kb ls` and `search`
 
+use super::vectors::wait_for_vectors;
 use super::{AppArguments, OpenCollections};
 use crate::command::CommandOutcome;
 use crate::command_error::{CommandError, Result};
-use crate::output::{Output, Table, json_line, one_line};
-use ambit_knowledge::{CollectionFilter, DocumentFilter, KnowledgeQuery, MetadataFilter};
+use crate::output::{Output, Table, json_line, one_line, snippet};
+use ambit_knowledge::{
+    CollectionFilter, DocumentFilter, KnowledgeItem, KnowledgeQuery, MetadataFilter,
+};
 use clap::Args;
 use serde_json::Value;
 use std::io::Write;
+use std::time::Duration;
 
 #[derive(Args, Debug)]
 pub struct CollectionListArguments {
@@ -93,7 +97,10 @@ async fn list_documents(open: &OpenCollections, collection: &str, out: &mut Outp
                 one_line(&document.document_id),
                 status.as_str().unwrap_or_default().to_owned(),
                 document.chunks.to_string(),
-                one_line(document.error.as_deref().unwrap_or(&document.title)),
+                one_line(&match &document.error {
+                    Some(why) => format!("{}: {why}", document.title),
+                    None => document.title.clone(),
+                }),
             ]
         })
         .collect();
@@ -106,7 +113,13 @@ pub(super) async fn search(
     arguments: &SearchArguments,
     out: &mut Output,
 ) -> Result<CommandOutcome> {
-    open.settle().await?;
+    if arguments.query.trim().is_empty() {
+        let reason = "the query is empty: say what to look for";
+        return Err(CommandError::Refused(reason.to_owned()));
+    }
+    if let Some(missing) = wait_for_vectors(open, &arguments.collection, Duration::ZERO).await? {
+        eprintln!("ambit: {missing}");
+    }
     let mut query = KnowledgeQuery::new(&arguments.query, &[&arguments.collection]);
     query.limit = arguments.limit;
     query.metadata = arguments.filter.as_deref().map(filter).transpose()?;
@@ -117,30 +130,31 @@ pub(super) async fn search(
     for note in &found.notes {
         eprintln!("ambit: {}", one_line(note));
     }
+    if found.items.is_empty() {
+        eprintln!("ambit: nothing is found");
+    }
     for item in &found.items {
-        if open.is_json {
-            json_line(out, item)?;
-            continue;
+        match open.is_json {
+            true => json_line(out, item)?,
+            false => show(item, arguments.explain, out)?,
         }
-        let place = item.heading.join(" > ");
-        writeln!(
-            out,
-            "{:.3}  {}  {}",
-            item.score,
-            one_line(&item.document_id),
-            one_line(&place)
-        )?;
-        if arguments.explain {
-            writeln!(
-                out,
-                "       {}",
-                item.metadata.get("ranking").unwrap_or(&Value::Null)
-            )?;
-        }
-        let text: String = one_line(&item.content).chars().take(200).collect();
-        writeln!(out, "       {text}")?;
     }
     Ok(CommandOutcome::Done)
+}
+
+fn show(item: &KnowledgeItem, is_explained: bool, out: &mut Output) -> Result<()> {
+    let place = match item.heading.is_empty() {
+        true => item.title.clone(),
+        false => item.heading.join(" > "),
+    };
+    let (id, place) = (one_line(&item.document_id), one_line(&place));
+    writeln!(out, "{:.3}  {id}  {place}", item.score)?;
+    if is_explained {
+        let ranking = item.metadata.get("ranking").unwrap_or(&Value::Null);
+        writeln!(out, "       {ranking}")?;
+    }
+    writeln!(out, "       {}", snippet(&item.content))?;
+    Ok(())
 }
 
 fn filter(text: &str) -> Result<MetadataFilter> {
