@@ -3,6 +3,7 @@
 mod add;
 mod eval;
 mod reindex;
+mod remove;
 mod show;
 mod vectors;
 
@@ -32,6 +33,8 @@ pub enum KnowledgeCommand {
     Add(add::AddArguments),
     /// Lists collections, or the documents of one
     Ls(show::CollectionListArguments),
+    /// Removes documents from a collection
+    Rm(remove::RemoveArguments),
     /// Looks for something in a collection
     Search(show::SearchArguments),
     /// Makes the index of a collection anew, with other settings where some are given
@@ -133,6 +136,7 @@ pub async fn run(
     let ran = match command {
         KnowledgeCommand::Add(arguments) => add::run(&open, arguments, out).await,
         KnowledgeCommand::Ls(arguments) => show::list(&open, arguments, out).await,
+        KnowledgeCommand::Rm(arguments) => remove::run(&open, arguments, out).await,
         KnowledgeCommand::Search(arguments) => show::search(&open, arguments, out).await,
         KnowledgeCommand::Reindex(arguments) => reindex::run(&open, arguments, out).await,
         KnowledgeCommand::Eval(arguments) => eval::run(&open, arguments, out).await,
@@ -148,6 +152,7 @@ impl KnowledgeCommand {
         match self {
             Self::Add(arguments) => &arguments.app,
             Self::Ls(arguments) => &arguments.app,
+            Self::Rm(arguments) => &arguments.app,
             Self::Search(arguments) => &arguments.app,
             Self::Reindex(arguments) => &arguments.app,
             Self::Eval(arguments) => &arguments.app,
