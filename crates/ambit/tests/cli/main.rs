@@ -13,6 +13,7 @@ mod hostile_documents;
 #[expect(dead_code, reason = "some of it is for the tests of readers")]
 mod hostile_files;
 mod image;
+mod knowledge;
 mod pages;
 mod place;
 mod read;

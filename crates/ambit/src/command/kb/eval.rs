@@ -1,21 +1,29 @@
 //! `ambit kb eval`
 
+mod ids;
+
+use super::vectors::wait_for_vectors;
 use super::{AppArguments, OpenCollections};
 use crate::command::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, json_line, one_line};
-use ambit_knowledge::{DocumentFilter, KnowledgeQuery};
+use ambit_knowledge::KnowledgeQuery;
 use ambit_search::quality::{
-    JudgedQuestion, QualityReport, QualityScores, QuestionFile, beir_questions, questions,
+    JudgedQuestion, QualityComparison, QualityReport, QualityScores, QuestionFile, beir_questions,
+    questions,
 };
 use clap::Args;
-use std::collections::{BTreeMap, HashMap};
+use ids::DocumentNames;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// At most so many chunks are looked at: a document ranks by its best one.
 const CHUNKS: usize = 100;
+/// So many unknown ids are named.
+const SHOWN: usize = 5;
 
 #[derive(Args, Debug)]
 pub struct EvalArguments {
@@ -35,6 +43,9 @@ pub struct EvalArguments {
     /// Compares with figures that were written before
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
+    /// Vectors that are still being made are waited for, as long as another one comes within so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    patience: u64,
     #[command(flatten)]
     pub(super) app: AppArguments,
 }
@@ -52,17 +63,15 @@ pub(super) async fn run(
     }
     let asked = asked(arguments)?;
     let baseline = arguments.baseline.as_deref().map(baseline).transpose()?;
-    open.read_collection(&arguments.collection).await?;
-    let names = names(open, &arguments.collection).await?;
+    wait(open, arguments).await?;
+    let names = DocumentNames::of(open, &arguments.collection).await?;
+    tell_unknown(&names, open, arguments, &asked).await?;
     let mut scores = BTreeMap::new();
     for question in &asked {
         let ranked = ranked(open, &arguments.collection, &question.query).await?;
         let ranked: Vec<&str> = ranked
             .iter()
-            .map(|id| match names.get(id) {
-                Some(name) if question.relevant.contains_key(name) => name.as_str(),
-                _ => id.as_str(),
-            })
+            .map(|id| names.as_judged(id, question))
             .collect();
         let score = QualityScores::of(&ranked, &question.relevant, arguments.k);
         scores.insert(question.id.clone(), score);
@@ -74,9 +83,48 @@ pub(super) async fn run(
     }
     print(&report, open.is_json, out)?;
     match baseline {
-        Some(baseline) => compare(&report, &baseline, out),
+        Some(baseline) => compare(&report, &baseline, open.is_json, out),
         None => Ok(CommandOutcome::Done),
     }
+}
+
+/// Waits until the collection is what it will be, and says where it is not.
+async fn wait(open: &OpenCollections, arguments: &EvalArguments) -> Result<()> {
+    let collection = &arguments.collection;
+    let patience = Duration::from_secs(arguments.patience);
+    if let Some(missing) = wait_for_vectors(open, collection, patience).await? {
+        eprintln!("ambit: {missing}: the figures are those of this state");
+    }
+    let failed = open.read_collection(collection).await?.failed;
+    if failed > 0 {
+        eprintln!(
+            "ambit: {failed} documents have failed, and are not found as they should be: `ambit kb ls {}` says why",
+            one_line(collection)
+        );
+    }
+    Ok(())
+}
+
+/// Says which ids of the questions are of nothing in the collection.
+async fn tell_unknown(
+    names: &DocumentNames,
+    open: &OpenCollections,
+    arguments: &EvalArguments,
+    asked: &[JudgedQuestion],
+) -> Result<()> {
+    let unknown = names.unknown(open, asked).await?;
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let first: Vec<&str> = unknown.iter().take(SHOWN).map(String::as_str).collect();
+    let more = if unknown.len() > SHOWN { ", …" } else { "" };
+    eprintln!(
+        "ambit: ids in \"relevant\" that collection \"{}\" does not have ({}): {}{more}",
+        one_line(&arguments.collection),
+        unknown.len(),
+        one_line(&first.join(", ")),
+    );
+    Ok(())
 }
 
 fn unreadable(what: &str, path: &Path, error: &std::io::Error) -> CommandError {
@@ -123,20 +171,6 @@ fn baseline(path: &Path) -> Result<QualityReport> {
     QualityReport::read(file).map_err(|error| CommandError::Refused(error.to_string()))
 }
 
-/// What the documents of a collection call themselves: their `metadata.id`.
-async fn names(open: &OpenCollections, collection: &str) -> Result<HashMap<String, String>> {
-    let filter = DocumentFilter {
-        collection_id: Some(collection.to_owned()),
-        ..DocumentFilter::default()
-    };
-    let all = open.base.documents(&open.reach, &filter).await?;
-    let name = |document: ambit_knowledge::Document| {
-        let name = document.metadata.get("id")?.as_str()?.to_owned();
-        Some((document.document_id, name))
-    };
-    Ok(all.into_iter().filter_map(name).collect())
-}
-
 /// The documents that a query finds, the best first.
 async fn ranked(open: &OpenCollections, collection: &str, query: &str) -> Result<Vec<String>> {
     let mut query = KnowledgeQuery::new(query, &[collection]);
@@ -179,15 +213,46 @@ fn print(report: &QualityReport, is_json: bool, out: &mut Output) -> Result<()> 
 fn compare(
     report: &QualityReport,
     baseline: &QualityReport,
+    is_json: bool,
     out: &mut Output,
 ) -> Result<CommandOutcome> {
     let compared = report.compare(baseline);
     let compared = compared.map_err(|error| CommandError::Refused(error.to_string()))?;
+    if is_json {
+        json_line(out, &compared)?;
+    } else {
+        print_comparison(report, &compared, out)?;
+    }
+    match compared.is_failure() {
+        true => Err(CommandError::Refused(
+            "the ranking got worse than the baseline".to_owned(),
+        )),
+        false => Ok(CommandOutcome::Done),
+    }
+}
+
+fn print_comparison(
+    report: &QualityReport,
+    compared: &QualityComparison,
+    out: &mut Output,
+) -> Result<()> {
+    let is_new = |id: &&String| report.questions.contains_key(*id);
+    let new = compared.unmatched.iter().filter(is_new).count();
+    let (all, gone) = (report.questions.len(), compared.unmatched.len() - new);
+    let change = compared.change.ndcg;
     writeln!(
         out,
-        "nDCG {:+.4} against the baseline",
-        compared.change.ndcg
+        "nDCG {change:+.4} against the baseline, over {} of {all} questions",
+        all - new
     )?;
+    for (count, what) in [
+        (new, "not in the baseline"),
+        (gone, "in the baseline alone"),
+    ] {
+        if count > 0 {
+            writeln!(out, "not compared: {count} {what}")?;
+        }
+    }
     for question in &compared.worse {
         writeln!(
             out,
@@ -197,10 +262,5 @@ fn compare(
             question.before
         )?;
     }
-    match compared.is_failure() {
-        true => Err(CommandError::Refused(
-            "the ranking got worse than the baseline".to_owned(),
-        )),
-        false => Ok(CommandOutcome::Done),
-    }
+    Ok(())
 }
