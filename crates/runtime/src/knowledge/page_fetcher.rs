@@ -1,11 +1,16 @@
 //! Pages that documents are made of: by `uses.fetch`, within the hosts that the app lists.
 
 use super::step_asker::StepAsker;
+use crate::net::NetErrorKind;
 use crate::search::answers;
 use crate::uses::{UsesAsker, UsesRequest, UsesTarget};
 use ambit_knowledge::{CollectionOwner, FetchedPage, PageFetcher};
 use async_trait::async_trait;
 use serde_json::json;
+
+/// Where somebody allows it.
+const WHERE: &str =
+    ": ambit.capabilities.http of app.yao lists hosts, a private one with `private` and `messages`";
 
 /// Fetches pages.
 pub struct AllowedPageFetcher(pub StepAsker);
@@ -38,7 +43,10 @@ impl AllowedPageFetcher {
     async fn fetch_here(&self, url: &str) -> Result<FetchedPage, String> {
         let (_, loaded) = self.0.loaded().map_err(|error| error.message)?;
         let answer = loaded.http.for_messages().get(url).await;
-        let answer = answer.map_err(|refusal| refusal.message)?;
+        let answer = answer.map_err(|refusal| match refusal.kind {
+            NetErrorKind::Denied => format!("{}{WHERE}", refusal.message),
+            _ => refusal.message,
+        })?;
         let media_type = answer.content_type();
         Ok(FetchedPage {
             media_type: (!media_type.is_empty()).then(|| media_type.to_owned()),
