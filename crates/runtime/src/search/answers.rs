@@ -8,7 +8,7 @@ mod order;
 mod query_dsl;
 mod text;
 
-pub use intent::{IntentAnswer, SearchIntent, create_intent, intent};
+pub use intent::{IntentAnswer, SearchIntent, create_intent, intent, unknown_types};
 pub use items::items;
 pub use keywords::{Keyword, joined, keywords, query_words};
 pub use order::{by_weight, order, reorder};

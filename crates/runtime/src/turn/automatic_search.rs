@@ -183,6 +183,11 @@ impl Turn {
             settings: &effective.settings,
             hook_references: by_hooks.count(),
         };
+        for unknown in decision.unknown_types() {
+            let rule = "none of web, kb and db";
+            self.output
+                .warn(&format!("search: type \"{unknown}\" is {rule}"));
+        }
         let allowed = decision.take()?;
         let named = plan.call.uses("search").unwrap_or("builtin");
         match UsesTarget::read(&self.context.loaded.app, named) {

@@ -49,6 +49,13 @@ pub fn create_intent(returned: &Map<String, Value>) -> SearchIntent {
     intent
 }
 
+/// The types that somebody named and that there are not.
+pub fn unknown_types(intent: &Map<String, Value>) -> Vec<String> {
+    let named = named_types(intent).into_iter().flatten();
+    let unknown = named.filter(|name| kind_named(name).is_none());
+    unknown.map(str::to_owned).collect()
+}
+
 /// `None` where a key does not have its form.
 fn of(members: &Map<String, Value>) -> Option<SearchIntent> {
     let search_types = types(members);
@@ -76,11 +83,18 @@ fn given<'m>(members: &'m Map<String, Value>, key: &str) -> Option<&'m Value> {
 
 /// The types that there are, each once; others are dropped.
 fn types(members: &Map<String, Value>) -> Option<Vec<SearchKind>> {
-    let named = given(members, "search_types").or_else(|| given(members, "types"));
     let mut types = Vec::new();
-    for name in named?.as_array()?.iter().filter_map(Value::as_str) {
-        let known = SearchKind::named(&name.trim().to_lowercase());
-        types.extend(known.filter(|known| !types.contains(known)));
+    for name in named_types(members)? {
+        types.extend(kind_named(name).filter(|known| !types.contains(known)));
     }
     Some(types)
+}
+
+fn named_types(members: &Map<String, Value>) -> Option<impl Iterator<Item = &str>> {
+    let named = given(members, "search_types").or_else(|| given(members, "types"));
+    Some(named?.as_array()?.iter().filter_map(Value::as_str))
+}
+
+fn kind_named(name: &str) -> Option<SearchKind> {
+    SearchKind::named(&name.trim().to_lowercase())
 }

@@ -365,3 +365,10 @@ fn g216_pages_are_read_in_every_form() {
         );
     }
 }
+
+#[test]
+fn types_that_there_are_not_are_named() {
+    let of = |given: Value| unknown_types(given.as_object().unwrap());
+    assert_eq!(of(json!({"types": ["moon", " KB ", 3]})), ["moon"]);
+    assert_eq!(of(json!({"need_search": true})), Vec::<String>::new());
+}

@@ -4,7 +4,7 @@ use crate::app::{AppAgent, SearchSettings};
 use crate::chat::{ChatMessage, Role};
 use crate::request::{CallOptions, SearchChoice};
 use crate::search::SearchKind;
-use crate::search::answers::{SearchIntent, create_intent};
+use crate::search::answers::{SearchIntent, create_intent, unknown_types};
 use crate::search::searcher::configured_kinds;
 use serde_json::{Map, Value};
 
@@ -69,6 +69,16 @@ impl SearchDecision<'_> {
         }
         let intent = self.created.map(intent_of);
         (!types.is_empty()).then_some(AllowedSearch { types, intent })
+    }
+
+    /// What is to be searched by what anybody says, and is not there.
+    pub fn unknown_types(&self) -> Vec<String> {
+        let choices = [self.called, self.created, self.client];
+        let unknown = choices.into_iter().flatten().map(|choice| match choice {
+            SearchChoice::Flag(_) => Vec::new(),
+            SearchChoice::Intent(intent) => unknown_types(intent),
+        });
+        unknown.flatten().collect()
     }
 
     fn is_on(&self) -> bool {
