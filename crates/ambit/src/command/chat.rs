@@ -1,5 +1,6 @@
 //! `ambit chat`: a conversation in the terminal, with an app that runs in this process or with a server.
 
+mod citations;
 mod local_peer;
 mod remote_peer;
 mod screen;
@@ -13,6 +14,7 @@ use futures::stream::BoxStream;
 use local_peer::LocalPeer;
 use remote_peer::RemotePeer;
 use screen::ChatScreen;
+use serde_json::Value;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 use tokio::sync::mpsc;
@@ -68,6 +70,14 @@ impl ChatPeer {
         match self {
             Self::Here(here) => here.cancel(request_id).await,
             Self::There(there) => there.cancel(request_id).await,
+        }
+    }
+
+    /// What the searches of a turn have found, as the route of references has it.
+    async fn references(&self, request_id: &str) -> Result<Value> {
+        match self {
+            Self::Here(here) => here.references(request_id).await,
+            Self::There(there) => there.references(request_id).await,
         }
     }
 
@@ -141,7 +151,13 @@ async fn show(peer: &ChatPeer, mut answer: ChatAnswer, screen: &mut ChatScreen) 
             failed = Some(message);
         }
     }
-    screen.end_answer()?;
+    let cited = citations::cited(&screen.end_answer()?);
+    if !cited.is_empty() {
+        match peer.references(&answer.request_id).await {
+            Ok(references) => screen.references(&citations::lines(&references, &cited))?,
+            Err(error) => screen.failure(&format!("what is cited cannot be listed: {error}"))?,
+        }
+    }
     failed.map_or(Ok(()), |message| Err(CommandError::Refused(message)))
 }
 

@@ -12,6 +12,7 @@ use ambit_runtime::stream::StreamReader;
 use ambit_runtime::{Authorized, Runtime, TurnRequest};
 use futures::StreamExt;
 use futures::stream::{BoxStream, iter, unfold};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// How long a turn that still runs at the end may take to settle what it is about.
@@ -80,6 +81,11 @@ impl LocalPeer {
 
     pub async fn cancel(&self, request_id: &str) -> Result<()> {
         Ok(self.runtime.cancel(&self.who, request_id).await?)
+    }
+
+    pub async fn references(&self, request_id: &str) -> Result<Value> {
+        let references = self.runtime.references(&self.who, request_id).await?;
+        Ok(json!(references))
     }
 
     pub async fn close(self) -> Result<()> {

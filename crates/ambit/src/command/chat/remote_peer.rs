@@ -60,6 +60,12 @@ impl RemotePeer {
         self.send(self.client.post(route)).await.map(drop)
     }
 
+    pub async fn references(&self, request_id: &str) -> Result<Value> {
+        let route = self.route(&format!("chat/references/{request_id}"));
+        let response = self.send(self.client.get(route)).await?;
+        response.json().await.map_err(|error| unreachable(&error))
+    }
+
     fn route(&self, path: &str) -> String {
         let base = &self.base;
         match base.ends_with("/v1") {

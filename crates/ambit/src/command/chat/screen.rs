@@ -1,8 +1,9 @@
 //! What a conversation looks like: answers on the output, everything else beside it.
 
+use super::citations::CitationLinks;
 use super::is_terminal;
 use crate::command_error::Result;
-use crate::output::escape_control;
+use crate::output::{escape_control, one_line};
 use serde_json::Value;
 use std::io::{Stdout, Write, stdout};
 
@@ -14,6 +15,9 @@ pub struct ChatScreen {
     out: Stdout,
     is_terminal: bool,
     is_dim: bool,
+    links: CitationLinks,
+    /// What was shown of the answer.
+    answer: String,
 }
 
 impl ChatScreen {
@@ -22,6 +26,8 @@ impl ChatScreen {
             out: stdout(),
             is_terminal: is_terminal(),
             is_dim: false,
+            links: CitationLinks::default(),
+            answer: String::new(),
         }
     }
 
@@ -45,7 +51,8 @@ impl ChatScreen {
             self.reasoning(text)?;
         }
         if let Some(text) = delta["content"].as_str() {
-            self.content(text)?;
+            let text = self.links.push(text);
+            self.content(&text)?;
         }
         self.out.flush()?;
         Ok(None)
@@ -72,15 +79,31 @@ impl ChatScreen {
             writeln!(self.out, "{PLAIN}")?;
             self.is_dim = false;
         }
+        self.answer.push_str(text);
         write!(self.out, "{}", escape_control(text))?;
         Ok(())
     }
 
-    pub fn end_answer(&mut self) -> Result<()> {
+    /// Ends the answer, and returns what it says.
+    pub fn end_answer(&mut self) -> Result<String> {
+        let rest = self.links.end();
+        self.content(&rest)?;
         if std::mem::take(&mut self.is_dim) {
             write!(self.out, "{PLAIN}")?;
         }
         writeln!(self.out)?;
+        Ok(std::mem::take(&mut self.answer))
+    }
+
+    /// Lists what the answer cites.
+    pub fn references(&mut self, lines: &[String]) -> Result<()> {
+        if !lines.is_empty() {
+            writeln!(self.out)?;
+        }
+        for line in lines {
+            writeln!(self.out, "{}", one_line(line))?;
+        }
+        self.out.flush()?;
         Ok(())
     }
 
