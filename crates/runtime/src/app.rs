@@ -26,6 +26,7 @@ mod package;
 mod references;
 mod scripts;
 mod search;
+mod search_faults;
 mod store;
 
 pub use app_file::{

@@ -93,6 +93,17 @@ impl WebSearchSettings {
         }
     }
 
+    /// The settings with another provider, which gets neither the key nor the proxy of the one that they are for.
+    pub fn of_provider(mut self, provider: &str) -> Self {
+        if !self.provider.is_empty() && self.provider != provider {
+            self.engine = Self::default().engine;
+            self.api_key_env.clear();
+            self.host.clear();
+        }
+        self.provider = provider.to_owned();
+        self
+    }
+
     /// The variable as it may be shown. Who writes the key itself in place of its variable does not see it in errors.
     fn shown_key_variable(&self) -> Option<String> {
         let is_letter =
@@ -102,5 +113,35 @@ impl WebSearchSettings {
             true => name.to_owned(),
             false => "the variable of \"web.api_key_env\"".to_owned(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_provider_gets_no_key_that_is_not_its_own() {
+        let settings = WebSearchSettings {
+            provider: "tavily".to_owned(),
+            api_key_env: "MY_TAVILY".to_owned(),
+            host: "https://proxy.test".to_owned(),
+            engine: "bing".to_owned(),
+            max_results: 3,
+            ..WebSearchSettings::default()
+        };
+        assert_eq!(settings.clone().of_provider("tavily"), settings);
+        let other = settings.clone().of_provider("serper");
+        let expected = WebSearchSettings {
+            provider: "serper".to_owned(),
+            max_results: 3,
+            ..WebSearchSettings::default()
+        };
+        assert_eq!(other, expected);
+        let unnamed = WebSearchSettings {
+            provider: String::new(),
+            ..settings
+        };
+        assert_eq!(unnamed.of_provider("serper").api_key_env, "MY_TAVILY");
     }
 }

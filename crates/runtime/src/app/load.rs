@@ -5,7 +5,8 @@ use super::problem::{FileProblem, Severity};
 use super::read::{ConfigNode, ConfigValue, ValueKind};
 use super::references;
 use super::{
-    App, AppFile, collection, connector, defaults, mcp_server, model, package, scripts, store,
+    App, AppFile, collection, connector, defaults, mcp_server, model, package, scripts,
+    search_faults, store,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,6 +48,7 @@ impl App {
         app.models = model::load(&mut loader, &agents);
         app.processes = scripts::processes(&mut loader, &agents);
         load_agents(&mut loader, &mut app, agents);
+        search_faults::warn(&mut loader, &app);
         app.variables = std::mem::take(&mut loader.variables);
         app.problems = loader.finish();
         match is_whole && is_guarded {

@@ -44,16 +44,16 @@ pub fn web_provider(loader: &mut AppLoader, file: &str, key: &str, search: &Conf
     }
 }
 
-/// Warns of collections and models that no file of the app describes; `search` are search settings, or a package with its
+/// Tells of collections and warns of models that no file of the app describes; `search` are search settings, or a package with its
 /// lists beside them.
 pub fn searched(loader: &mut AppLoader, file: &str, key: &str, search: &ConfigNode) {
     let collections = loader.within("kb", ".kb.yao");
     let collections = collections.into_iter().map(|(id, _)| id);
     let sources = [
-        ("kb", "collections", "collection", collections.collect()),
-        ("db", "models", "model", known_models(loader, file)),
+        ("kb", "collections", collections.collect()),
+        ("db", "models", known_models(loader, file)),
     ];
-    for (part, list, what, known) in sources {
+    for (part, list, known) in sources {
         let known: Vec<String> = known;
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let named = search.get(part).map_or(&[][..], |part| part.list(list));
@@ -62,11 +62,16 @@ pub fn searched(loader: &mut AppLoader, file: &str, key: &str, search: &ConfigNo
                 continue;
             };
             let is_variable = EnvVariables::named(name).is_some();
-            if let Some(missing) = missing(name, &known).filter(|_| !is_variable) {
-                let message =
-                    format!("\"{key}{part}.{list}[{at}]\": the app has no {what} {missing}");
-                warn(loader, file, named, message);
-            }
+            let Some(missing) = missing(name, &known).filter(|_| !is_variable) else {
+                continue;
+            };
+            let (severity, what) = match part {
+                // One that was made over HTTP is found too.
+                "kb" => (Severity::Notice, "the app's files have no collection"),
+                _ => (Severity::Warning, "the app has no model"),
+            };
+            let message = format!("\"{key}{part}.{list}[{at}]\": {what} {missing}");
+            loader.refuse(FileProblem::at(severity, file, named.at, message));
         }
     }
 }

@@ -37,7 +37,7 @@ config! {
     pub struct KnowledgeSearch {
         /// The collections.
         collections: Vec<String>,
-        /// How near a text must be, from 0 to 1.
+        /// How near the meaning of a text must be, from 0 to 1; texts that have the words of the query are found whatever it is.
         threshold: f64 = 0.7,
         /// The most results.
         max_results: usize = 10,
@@ -74,7 +74,7 @@ config! {
 
     /// How the model is told of what was found.
     pub struct CitationSettings {
-        /// The form of the references.
+        /// How a reference is cited: `xml` is a link; `#…` or an address is where that link leads, and any other text with `{id}` or `{index}` stands in its place.
         format: String = "xml",
         /// Whether the model is told how to cite.
         auto_inject_prompt: bool = true,
@@ -141,6 +141,16 @@ impl EffectiveSearch {
             is_reranked: merged.gives(&["rerank"]),
             faults,
         }
+    }
+}
+
+impl CitationSettings {
+    /// Whether no reference could be told from another in the form.
+    pub fn has_unknown_form(&self) -> bool {
+        let form = self.format.trim();
+        let is_address = form.starts_with('#') || form.contains("://");
+        let is_form = form.contains("{id}") || form.contains("{index}");
+        !(matches!(form, "" | "xml") || is_address || is_form)
     }
 }
 

@@ -68,7 +68,7 @@ impl Searcher {
         let settings = &self.settings.web;
         let value = self.context.uses("web").unwrap_or("builtin");
         if WEB_SEARCH_PROVIDERS.iter().any(|row| row.name == value) {
-            let named = settings_of(value, settings.clone());
+            let named = settings.clone().of_provider(value);
             return Ok(WebSearcher::Provider(Box::new(named)));
         }
         match UsesTarget::read(&self.app, value) {
@@ -135,18 +135,6 @@ impl Searcher {
     }
 }
 
-/// The settings with another provider, which gets neither the key nor the proxy of the one that they are for.
-fn settings_of(provider: &str, mut settings: WebSearchSettings) -> WebSearchSettings {
-    if !settings.provider.is_empty() && settings.provider != provider {
-        let WebSearchSettings { engine, .. } = WebSearchSettings::default();
-        settings.engine = engine;
-        settings.api_key_env.clear();
-        settings.host.clear();
-    }
-    settings.provider = provider.to_owned();
-    settings
-}
-
 /// A page that somebody has found. Only who does the whole search may say that an item is something else, or a person's.
 fn plain_item(item: SearchItem) -> SearchItem {
     SearchItem {
@@ -171,35 +159,5 @@ fn item_of_web(found: WebItem) -> SearchItem {
         score: found.score,
         metadata,
         ..SearchItem::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_provider_gets_no_key_that_is_not_its_own() {
-        let settings = WebSearchSettings {
-            provider: "tavily".to_owned(),
-            api_key_env: "MY_TAVILY".to_owned(),
-            host: "https://proxy.test".to_owned(),
-            engine: "bing".to_owned(),
-            max_results: 3,
-            ..WebSearchSettings::default()
-        };
-        assert_eq!(settings_of("tavily", settings.clone()), settings);
-        let other = settings_of("serper", settings.clone());
-        let expected = WebSearchSettings {
-            provider: "serper".to_owned(),
-            max_results: 3,
-            ..WebSearchSettings::default()
-        };
-        assert_eq!(other, expected);
-        let unnamed = WebSearchSettings {
-            provider: String::new(),
-            ..settings
-        };
-        assert_eq!(settings_of("serper", unnamed).api_key_env, "MY_TAVILY");
     }
 }

@@ -3,7 +3,7 @@
 use super::answer_cache::{AnswerDigest, WebAnswerCache};
 use super::{
     WEB_SEARCH_PROVIDERS, WebAnswer, WebProviderContext, WebQuery, WebSearchError,
-    WebSearchFailure, WebSearchSettings, unknown_provider,
+    WebSearchFailure, WebSearchProvider, WebSearchSettings, unknown_provider,
 };
 use crate::Result;
 use crate::llm::Secrets;
@@ -81,38 +81,63 @@ impl WebSearchClient {
             return Ok(known);
         }
         let answer = self.ask(request).await;
-        let answer = answer.map_err(|failure| WebSearchError {
-            provider: settings.provider.clone(),
-            failure,
-            key_variable: settings.shown_key_variable(),
-        })?;
+        let answer = answer.map_err(|failure| error(settings, failure))?;
         if let Some(digest) = digest {
             self.cache.put(digest, &answer, settings.cache);
         }
         Ok(answer)
     }
 
-    async fn ask(&self, request: &WebSearchRequest<'_>) -> Result<WebAnswer, WebSearchFailure> {
-        let settings = request.settings;
+    /// Why a provider that there is could not even be asked; `key` is what the variable `settings.key_variable()` holds.
+    pub fn fault(&self, settings: &WebSearchSettings, key: Option<&str>) -> Option<WebSearchError> {
+        match self.open(settings, filled(key)) {
+            Ok(_) | Err(WebSearchFailure::UnknownProvider { .. }) => None,
+            Err(failure) => Some(error(settings, failure)),
+        }
+    }
+
+    fn open(
+        &self,
+        settings: &WebSearchSettings,
+        key: Option<&str>,
+    ) -> Result<Box<dyn WebSearchProvider>, WebSearchFailure> {
         let mut rows = WEB_SEARCH_PROVIDERS.iter();
         let row = rows.find(|row| row.name == settings.provider);
         let row = row.ok_or_else(|| WebSearchFailure::UnknownProvider {
             hint: unknown_provider(&settings.provider).unwrap_or_default(),
         })?;
-        let context = WebProviderContext {
+        (row.open)(&WebProviderContext {
             settings,
-            key: request.key(),
+            key,
             http: &self.http,
-        };
-        let query = request.plain_query();
-        let answer = (row.open)(&context)?.search(&query).await?;
-        Ok(answer.in_one_form(row.name, query.limit, &request.secrets()))
+        })
     }
+
+    async fn ask(&self, request: &WebSearchRequest<'_>) -> Result<WebAnswer, WebSearchFailure> {
+        let settings = request.settings;
+        let provider = self.open(settings, request.key())?;
+        let query = request.plain_query();
+        let answer = provider.search(&query).await?;
+        Ok(answer.in_one_form(&settings.provider, query.limit, &request.secrets()))
+    }
+}
+
+fn error(settings: &WebSearchSettings, failure: WebSearchFailure) -> WebSearchError {
+    WebSearchError {
+        provider: settings.provider.clone(),
+        failure,
+        key_variable: settings.shown_key_variable(),
+    }
+}
+
+/// A key that has any letter.
+fn filled(key: Option<&str>) -> Option<&str> {
+    key.map(str::trim).filter(|key| !key.is_empty())
 }
 
 impl WebSearchRequest<'_> {
     fn key(&self) -> Option<&str> {
-        self.key.map(str::trim).filter(|key| !key.is_empty())
+        filled(self.key)
     }
 
     /// The query without blanks, and with a limit that services take.

@@ -15,6 +15,7 @@ fn a_collection_is_its_file() {
             "embedding: {connector: e5, dimensions: 8, query_prefix: 'q: '}",
         ),
         ("kb/data.json", "[1]"),
+        ("docs/a.md", "a"),
         ("connectors/e5.conn.yao", "type: scripted"),
     ]);
     assert_eq!(texts(&app.problems), Vec::<String>::new());
@@ -63,8 +64,8 @@ fn mistakes_of_a_collection_are_told_with_their_place() {
         ),
         (
             "kb/a.kb.yao",
-            "documents: [ok.md, ../secret]",
-            "Error kb/a.kb.yao:1:20: \"documents[1]\" must be a path below the app's folder with /, in which only *, ? and ** have a meaning",
+            "documents: [app.yao, ../secret]",
+            "Error kb/a.kb.yao:1:22: \"documents[1]\" must be a path below the app's folder with /, in which only *, ? and ** have a meaning",
         ),
         (
             "kb/a b.kb.yao",
@@ -102,7 +103,7 @@ fn mistakes_of_a_collection_are_told_with_their_place() {
 }
 
 #[test]
-fn collections_and_models_that_no_file_describes_are_warned_of_where_they_are_named() {
+fn collections_and_models_that_no_file_describes_are_told_where_they_are_named() {
     let package = r#"{"name": "a", "prompts": [{"role": "system", "content": "x"}],
         "search": {"kb": {"collections": ["rules", "rulez"]}, "db": {"models": ["user", "note", "agents.a.note"]}},
         "kb": {"collections": ["$ENV.NAME"]}, "db": {"models": ["usr"]}}"#;
@@ -121,9 +122,9 @@ fn collections_and_models_that_no_file_describes_are_warned_of_where_they_are_na
     assert_eq!(
         texts(&app.problems),
         [
-            "Warning agent/search.yml:1:20: \"kb.collections[0]\": the app has no collection \"none\"",
+            "Notice agent/search.yml:1:20: \"kb.collections[0]\": the app's files have no collection \"none\"",
             "Warning agent/search.yml:2:21: \"db.models[1]\": the app has no model \"note\"",
-            "Warning assistants/a/package.yao:2:52: \"search.kb.collections[1]\": the app has no collection \"rulez\"; did you mean \"rules\"?",
+            "Notice assistants/a/package.yao:2:52: \"search.kb.collections[1]\": the app's files have no collection \"rulez\"; did you mean \"rules\"?",
             "Warning assistants/a/package.yao:3:65: \"db.models[0]\": the app has no model \"usr\"; did you mean \"user\"?",
         ]
     );

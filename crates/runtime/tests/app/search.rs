@@ -1,6 +1,6 @@
 //! Which search settings count: those of all levels, merged key by key.
 
-use crate::support::load;
+use crate::support::{load, load_with, texts};
 use ambit_runtime::app::{App, EffectiveSearch};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -101,4 +101,76 @@ fn what_is_wrong_in_a_level_is_told_and_changes_nothing() {
     assert_eq!(found.settings.web.api_key_env, "$ENV.KEY");
     assert!(!found.is_reranked);
     assert!(effective(&app, &[json!({"rerank": {}})]).is_reranked);
+}
+
+#[test]
+fn settings_that_no_search_can_use_are_told_when_the_app_is_loaded() {
+    for (search, expected) in [
+        (
+            r#"{"web": {"provider": "tavily"}}"#,
+            "\"search.web\": tavily: TAVILY_API_KEY is not set",
+        ),
+        (
+            r#"{"web": {"provider": "serper", "api_key_env": "$ENV.MY_KEY"}}"#,
+            "\"search.web\": serper: MY_KEY is not set",
+        ),
+        (
+            r#"{"web": {"max_results": 3}}"#,
+            "\"search.web\": no provider searches the web: set \"search.web.provider\" or \"uses.web\"",
+        ),
+        (
+            r#"{"web": {"provider": "http"}}"#,
+            "\"search.web\": http: \"web.http.url\" is no address of a web server",
+        ),
+        (
+            r#"{"web": {"provider": "http", "http": {"url": "http://searx:8080/search"}}}"#,
+            "\"search.web\": http: only https is allowed, unless \"web.private\" is true",
+        ),
+        (
+            r#"{"web": {"provider": "scripted"}}"#,
+            "\"search.web.results\": the provider \"scripted\" answers from here, and there is nothing",
+        ),
+        (
+            r#"{"kb": {"threshold": 7}}"#,
+            "\"search.kb.threshold\": must be 0 to 1",
+        ),
+        (
+            r#"{"citation": {"format": "yaml"}}"#,
+            "\"search.citation.format\": is neither \"xml\", nor an address, nor a form with {id} or {index} such as \"[{index}]\"",
+        ),
+    ] {
+        let package = format!(
+            r#"{{"name": "a", "prompts": [{{"role": "system", "content": "x"}}], "search": {search}}}"#
+        );
+        let told = texts(&load(&[("assistants/a/package.yao", &package)]).problems);
+        let expected = format!("Warning assistants/a/package.yao: {expected}");
+        assert_eq!(told, [expected], "{search}");
+    }
+}
+
+#[test]
+fn settings_of_all_agents_are_told_of_once_and_what_another_does_is_not() {
+    let package = r#"{"name": "a", "search": {"web": {"max_results": 3}}}"#;
+    let agent = ("assistants/a/package.yao", package);
+    let all = ("agent/search.yml", "web: {provider: tavily}");
+    let told = |app: App| texts(&app.problems);
+    assert_eq!(
+        told(load(&[agent, all])),
+        ["Warning agent/search.yml: \"web\": tavily: TAVILY_API_KEY is not set"]
+    );
+    let set = [("TAVILY_API_KEY", "k")];
+    assert_eq!(told(load_with(&[agent, all], &set)), Vec::<String>::new());
+    let uses = |named: &str| format!("uses: {{web: {named}}}");
+    for (named, expected) in [
+        ("disabled", vec![]),
+        ("a", vec![]),
+        (
+            "serper",
+            vec!["Warning agent/search.yml: \"web\": serper: SERPER_API_KEY is not set"],
+        ),
+    ] {
+        let defaults = uses(named);
+        let app = load(&[agent, all, ("agent/agent.yml", &defaults)]);
+        assert_eq!(told(app), expected, "{named}");
+    }
 }
