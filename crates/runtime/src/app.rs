@@ -35,7 +35,7 @@ pub use app_file::{
 };
 pub use app_search::{AppSearch, RecallOptions, SearchLimits, ValueSearchOptions};
 pub use collection::{
-    ChunkSizes, CollectionFile, CollectionVectors, DocumentPattern, VectorOptions,
+    ChunkSizes, CollectionFile, CollectionVectors, DocumentPattern, VectorOptions, document_files,
 };
 pub use defaults::{AgentDefaults, DefaultUses, HistorySettings, StepUses};
 pub use kinds::FILES;

@@ -1,16 +1,19 @@
 //! `kb/<id>.kb.yao`: collections of knowledge whose documents are files of the app.
 
+mod document_files;
 mod glob;
 
+pub use document_files::document_files;
 pub use glob::DocumentPattern;
 
 use super::loader::AppLoader;
 use super::package::AgentShare;
-use super::problem::{FileProblem, ItemsById, ProblemReport};
+use super::problem::{FileProblem, ItemsById, ProblemReport, Severity};
 use super::read::{ConfigNode, Setting, ValueKind};
 use super::{AppCollection, references};
 use crate::config;
 use serde_json::{Map, Value};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The folder of collections.
@@ -126,12 +129,7 @@ fn read_collection(
     let mut report = ProblemReport::new(name);
     check_id(id, &node, &mut report);
     check_chunk(&file.chunk, &node, &mut report);
-    for (at, pattern) in node.list("documents").iter().enumerate() {
-        let text = pattern.value();
-        if let Some(Err(rule)) = text.as_str().map(DocumentPattern::parse) {
-            report.error(pattern.at, format!("\"documents[{at}]\" {rule}"));
-        }
-    }
+    check_documents(loader.root(), &file.documents, &node, &mut report);
     if let Some(embedding) = node.get("embedding") {
         let connector = embedding.get("connector").unwrap_or(embedding);
         references::connector(loader, name, "embedding", connector);
@@ -150,6 +148,31 @@ fn check_id(id: &str, node: &ConfigNode, report: &mut ProblemReport) {
             "its id \"{id}\" may have 128 letters, digits, '.', '_' and '-'; rename the file"
         );
         report.error(node.at, message);
+    }
+}
+
+fn check_documents(
+    root: &Path,
+    documents: &[DocumentPattern],
+    node: &ConfigNode,
+    report: &mut ProblemReport,
+) {
+    // What cannot be listed is told where it is to be read.
+    let files = document_files(root, documents).ok();
+    for (at, pattern) in node.list("documents").iter().enumerate() {
+        let text = pattern.value();
+        let has_file = |read: &DocumentPattern| {
+            let mut files = files.iter().flatten();
+            files.any(|file| read.matches(&file.path))
+        };
+        match text.as_str().map(DocumentPattern::parse) {
+            Some(Err(rule)) => report.error(pattern.at, format!("\"documents[{at}]\" {rule}")),
+            Some(Ok(read)) if files.is_some() && !has_file(&read) => {
+                let message = format!("\"documents[{at}]\": the app has no such file");
+                report.push(Severity::Warning, pattern.at, message);
+            }
+            _ => {}
+        }
     }
 }
 

@@ -52,6 +52,11 @@ impl AppLoader {
         Ok(loader)
     }
 
+    /// The app's folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Whether there is such a file.
     pub fn has(&self, file: &str) -> bool {
         let found = self

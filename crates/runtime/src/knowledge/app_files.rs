@@ -1,17 +1,13 @@
 //! The documents of a collection that is a file of the app: the files that its patterns mean.
 
-use crate::app::AppCollection;
+use crate::app::{AppCollection, document_files};
 use ambit_knowledge::{CollectionFiles, FileEntry};
 use async_trait::async_trait;
-use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
-
-/// So deep may folders be nested.
-const DEPTH: usize = 32;
 
 /// The files of a collection.
 pub struct AppFiles {
@@ -38,54 +34,10 @@ impl CollectionFiles for AppFiles {
     }
 }
 
-/// All files that a pattern means, in order. Links, hidden files and installed packages are nobody's documents.
 fn list(root: &Path, collection: &AppCollection) -> io::Result<Vec<FileEntry>> {
-    let patterns = &collection.file.documents;
-    let folders: BTreeSet<String> = patterns.iter().map(|pattern| pattern.folder()).collect();
-    let mut found = BTreeSet::new();
-    let mut waiting: Vec<String> = folders.into_iter().collect();
-    let mut seen = BTreeSet::new();
-    let mut files = Vec::new();
-    while let Some(folder) = waiting.pop() {
-        let is_deep = folder.split('/').count() > DEPTH;
-        if is_deep || !seen.insert(folder.clone()) || !is_plain_folder(root, &folder) {
-            continue;
-        }
-        for entry in fs::read_dir(root.join(&folder))? {
-            let entry = entry?;
-            let Some(path) = path_of(&folder, entry.file_name().to_str()) else {
-                continue;
-            };
-            let kind = entry.file_type()?;
-            if kind.is_dir() {
-                waiting.push(path);
-            } else if kind.is_file() && collection.has(&path) && found.insert(path.clone()) {
-                files.push(file_entry(path, &entry.metadata()?));
-            }
-        }
-    }
-    files.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(files)
-}
-
-/// Whether a folder is there, and no link leads to it.
-fn is_plain_folder(root: &Path, folder: &str) -> bool {
-    let mut place = root.to_owned();
-    folder
-        .split('/')
-        .filter(|name| !name.is_empty())
-        .all(|name| {
-            place.push(name);
-            fs::symlink_metadata(&place).is_ok_and(|metadata| metadata.is_dir())
-        })
-}
-
-fn path_of(folder: &str, name: Option<&str>) -> Option<String> {
-    let name = name.filter(|name| !name.starts_with('.') && *name != "node_modules")?;
-    Some(match folder {
-        "" => name.to_owned(),
-        folder => format!("{folder}/{name}"),
-    })
+    let files = document_files(root, &collection.file.documents)?.into_iter();
+    let entries = files.map(|file| file_entry(file.path, &file.metadata));
+    Ok(entries.collect())
 }
 
 fn file_entry(path: String, metadata: &Metadata) -> FileEntry {

@@ -74,6 +74,11 @@ fn mistakes_of_a_collection_are_told_with_their_place() {
         ),
         (
             "kb/a.kb.yao",
+            "documents: ['*.md']",
+            "Warning kb/a.kb.yao:1:13: \"documents[0]\": the app has no such file",
+        ),
+        (
+            "kb/a.kb.yao",
             "embedding: e5",
             "Warning kb/a.kb.yao:1:12: \"embedding\": the app has no connector \"e5\"",
         ),
