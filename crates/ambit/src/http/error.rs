@@ -2,6 +2,7 @@
 
 use crate::format::FailureDetails;
 use crate::status::status;
+use ambit_knowledge::KnowledgeError;
 use ambit_runtime::{Error, ErrorCode};
 use axum::http::StatusCode;
 use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -24,6 +25,12 @@ impl From<Error> for HttpError {
 
 impl From<ambit_storage::Error> for HttpError {
     fn from(error: ambit_storage::Error) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl From<KnowledgeError> for HttpError {
+    fn from(error: KnowledgeError) -> Self {
         Error::from(error).into()
     }
 }

@@ -10,7 +10,7 @@ mod reindex;
 mod search;
 
 use super::{ApiCaller, HttpError, SharedState};
-use ambit_knowledge::{Job, KnowledgeBase, KnowledgeReach};
+use ambit_knowledge::{Job, KnowledgeBase};
 use ambit_runtime::CallerReach;
 use ambit_runtime::Result;
 use ambit_runtime::chats::{ListPart, PageWindow};
@@ -20,7 +20,6 @@ use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 
 /// The routes.
@@ -38,20 +37,20 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 /// What a caller reaches of the collections.
 struct KnowledgeCaller {
     base: KnowledgeBase,
-    reach: Arc<dyn KnowledgeReach>,
+    reach: CallerReach,
 }
 
 impl KnowledgeCaller {
     fn of(caller: &ApiCaller) -> Result<Self> {
         Ok(Self {
             base: caller.server.runtime.knowledge()?,
-            reach: Arc::new(CallerReach::of(&caller.who)),
+            reach: CallerReach::of(&caller.who),
         })
     }
 
     /// Waits for a job; none where it takes too long.
     async fn finished(&self, job_id: &str) -> Result<Option<Job>> {
-        finished_in_time(&self.base, &*self.reach, job_id).await
+        finished_in_time(&self.base, &self.reach, job_id).await
     }
 
     /// What a removal answers: nothing once the last byte is gone, else its job.
@@ -59,7 +58,7 @@ impl KnowledgeCaller {
         Ok(match self.finished(job_id).await? {
             Some(_) => StatusCode::NO_CONTENT.into_response(),
             None => {
-                let job = self.base.job(&*self.reach, job_id).await?;
+                let job = self.base.job(&self.reach, job_id).await?;
                 (StatusCode::ACCEPTED, Json(job)).into_response()
             }
         })

@@ -83,9 +83,8 @@ async fn show_text(
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     let text = caller
         .base
-        .document_text(&*caller.reach, &id.0, place(from)..place(to))
-        .await;
-    let text = text.map_err(Error::from)?;
+        .document_text(&caller.reach, &id.0, place(from)..place(to))
+        .await?;
     let range = [from, from + text.chars().count() as u64];
     Ok(Json(DocumentText { text, range }))
 }
@@ -108,8 +107,8 @@ async fn list_chunks(
     let end = from.saturating_add(u32::try_from(limit).unwrap_or(u32::MAX));
     let read = caller
         .base
-        .document_chunks(&*caller.reach, &id.0, from..end.saturating_add(1));
-    let mut segments = read.await.map_err(Error::from)?;
+        .document_chunks(&caller.reach, &id.0, from..end.saturating_add(1));
+    let mut segments = read.await?;
     let has_more = segments.len() as u64 > limit;
     segments.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(Json(ChunkPage {

@@ -144,13 +144,9 @@ async fn list_collections(
         keywords: query.keywords.map(|words| words.0),
         status: query.status,
     };
-    let mut all = caller
-        .base
-        .collections(&*caller.reach, &filter)
-        .await
-        .map_err(Error::from)?;
+    let mut all = caller.base.collections(&caller.reach, &filter).await?;
     let by = query.sort.as_ref().map_or("id", |by| by.0.as_str());
-    sort_collections(&mut all, by).map_err(Error::from)?;
+    sort_collections(&mut all, by)?;
     Ok(Json(paging.listing(window(all, paging.window()))))
 }
 
@@ -167,7 +163,7 @@ async fn create_collection(
     let embedding = embedding.map(EmbeddingSettings::read);
     let new = NewCollection {
         language: language(value.language.as_ref())?.unwrap_or_default(),
-        embedding: embedding.transpose().map_err(Error::from)?,
+        embedding: embedding.transpose()?,
         id: value.id.0,
         name: text(value.name),
         description: text(value.description),
@@ -177,11 +173,7 @@ async fn create_collection(
         keep: value.keep,
         metadata: value.metadata,
     };
-    let made = caller
-        .base
-        .create_collection(&*caller.reach, new)
-        .await
-        .map_err(Error::from)?;
+    let made = caller.base.create_collection(&caller.reach, new).await?;
     let answer = CollectionAnswer {
         collection_id: made.collection_id,
         message: "the collection was made",
@@ -197,8 +189,7 @@ async fn show_collection(
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Json<Collection>, HttpError> {
-    let found = caller.base.collection(&*caller.reach, &id.0).await;
-    Ok(Json(found.map_err(Error::from)?))
+    Ok(Json(caller.base.collection(&caller.reach, &id.0).await?))
 }
 
 /// Changes what is said of a collection.
@@ -217,11 +208,8 @@ async fn change_collection(
         share: value.share,
         metadata: value.metadata,
     };
-    let changed = caller
-        .base
-        .update_collection(&*caller.reach, &id.0, &update)
-        .await;
-    Ok(Json(changed.map_err(Error::from)?))
+    let (base, reach) = (&caller.base, &caller.reach);
+    Ok(Json(base.update_collection(reach, &id.0, &update).await?))
 }
 
 /// Removes a collection with all that is in it.
@@ -232,8 +220,8 @@ async fn remove_collection(
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
-    let job = caller.base.remove_collection(&*caller.reach, &id.0).await;
-    Ok(caller.removed(&job.map_err(Error::from)?).await?)
+    let job = caller.base.remove_collection(&caller.reach, &id.0).await?;
+    Ok(caller.removed(&job).await?)
 }
 
 /// Whether the caller has a collection of this id.
@@ -244,10 +232,10 @@ async fn has_collection(
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Json<CollectionExists>, HttpError> {
-    let exists = match caller.base.collection(&*caller.reach, &id.0).await {
+    let exists = match caller.base.collection(&caller.reach, &id.0).await {
         Ok(_) => true,
         Err(ambit_knowledge::KnowledgeError::NotFound { .. }) => false,
-        Err(error) => return Err(Error::from(error).into()),
+        Err(error) => return Err(error.into()),
     };
     let collection_id = id.0;
     Ok(Json(CollectionExists {
@@ -269,12 +257,10 @@ async fn change_metadata(
         metadata: Some(value.metadata),
         ..CollectionUpdate::default()
     };
-    let changed = caller
-        .base
-        .update_collection(&*caller.reach, &id.0, &update)
-        .await;
+    let (base, reach) = (&caller.base, &caller.reach);
+    let changed = base.update_collection(reach, &id.0, &update).await?;
     Ok(Json(CollectionAnswer {
-        collection_id: changed.map_err(Error::from)?.collection_id,
+        collection_id: changed.collection_id,
         message: "the metadata was changed",
     }))
 }

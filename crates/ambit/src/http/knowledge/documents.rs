@@ -123,8 +123,7 @@ impl KnowledgeCaller {
         filter: DocumentFilter,
         paging: PageParameters,
     ) -> Result<Json<PageResponse<Document>>, HttpError> {
-        let all = self.base.documents(&*self.reach, &filter).await;
-        let all = all.map_err(Error::from)?;
+        let all = self.base.documents(&self.reach, &filter).await?;
         Ok(Json(paging.listing(window(all, paging.window()))))
     }
 
@@ -135,13 +134,12 @@ impl KnowledgeCaller {
         collection: &str,
         body: UnreadDocuments,
     ) -> Result<SentDocuments, HttpError> {
-        let reach = &*self.reach;
-        let room = self.base.check_room(reach, collection, 1, 0).await;
-        room.map_err(Error::from)?;
+        let reach = &self.reach;
+        self.base.check_room(reach, collection, 1, 0).await?;
         let sent = body.read().await?;
         let count = sent.contents.len() as u64;
         let room = self.base.check_room(reach, collection, count, sent.bytes());
-        room.await.map_err(Error::from)?;
+        room.await?;
         Ok(sent)
     }
 
@@ -153,7 +151,7 @@ impl KnowledgeCaller {
     ) -> Result<(StatusCode, Json<AddedDocument>), HttpError> {
         let ignored = std::mem::take(&mut sent.ignored);
         let new = sent.new_document()?;
-        let added = add_and_wait(&self.base, &*self.reach, collection, new).await?;
+        let added = add_and_wait(&self.base, &self.reach, collection, new).await?;
         let status = match added.is_late {
             true => StatusCode::ACCEPTED,
             false => StatusCode::OK,
@@ -176,8 +174,7 @@ impl KnowledgeCaller {
     ) -> Result<(StatusCode, Json<AddedDocument>), HttpError> {
         let ignored = std::mem::take(&mut sent.ignored);
         let new = sent.new_document()?;
-        let added = self.base.add_document(&*self.reach, collection, new).await;
-        let added = added.map_err(Error::from)?;
+        let added = self.base.add_document(&self.reach, collection, new).await?;
         let answer = AddedDocument {
             message: None,
             collection_id: None,
@@ -235,11 +232,8 @@ async fn add_documents(
     let ignored = std::mem::take(&mut sent.ignored);
     let mut documents = Vec::new();
     for new in sent.new_documents()? {
-        let added = caller
-            .base
-            .add_document(&*caller.reach, &collection.0, new)
-            .await;
-        documents.push(added.map_err(Error::from)?);
+        let (base, reach) = (&caller.base, &caller.reach);
+        documents.push(base.add_document(reach, &collection.0, new).await?);
     }
     let answer = AcceptedDocuments { documents, ignored };
     Ok((StatusCode::ACCEPTED, Json(answer)))
@@ -286,8 +280,7 @@ async fn show_document(
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Json<Document>, HttpError> {
-    let found = caller.base.document(&*caller.reach, &id.0).await;
-    Ok(Json(found.map_err(Error::from)?))
+    Ok(Json(caller.base.document(&caller.reach, &id.0).await?))
 }
 
 /// Replaces a document's content, or changes what is known of it.
@@ -299,16 +292,12 @@ async fn change_document(
     _: NoQuery,
     body: UnreadDocuments,
 ) -> Result<(StatusCode, Json<AcceptedDocuments>), HttpError> {
-    let allowed = caller.base.check_change(&*caller.reach, &id.0).await;
-    allowed.map_err(Error::from)?;
+    caller.base.check_change(&caller.reach, &id.0).await?;
     let mut sent = body.read().await?;
     let ignored = std::mem::take(&mut sent.ignored);
     let update = sent.update()?;
-    let changed = caller
-        .base
-        .update_document(&*caller.reach, &id.0, update)
-        .await;
-    let documents = vec![changed.map_err(Error::from)?];
+    let (base, reach) = (&caller.base, &caller.reach);
+    let documents = vec![base.update_document(reach, &id.0, update).await?];
     let answer = AcceptedDocuments { documents, ignored };
     Ok((StatusCode::ACCEPTED, Json(answer)))
 }
@@ -321,8 +310,8 @@ async fn remove_document(
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
-    let job = caller.base.remove_document(&*caller.reach, &id.0).await;
-    Ok(caller.removed(&job.map_err(Error::from)?).await?)
+    let job = caller.base.remove_document(&caller.reach, &id.0).await?;
+    Ok(caller.removed(&job).await?)
 }
 
 /// Removes a document of a collection with all that is of it.
@@ -333,18 +322,12 @@ async fn remove_document_of_collection(
     Path(path): Path<DocumentPath>,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
-    let found = caller
-        .base
-        .document(&*caller.reach, &path.document_id.0)
-        .await;
-    if found.map_err(Error::from)?.collection_id != path.collection_id.0 {
-        return Err(Error::not_found("document", &path.document_id.0).into());
+    let (base, reach, id) = (&caller.base, &caller.reach, &path.document_id.0);
+    if base.document(reach, id).await?.collection_id != path.collection_id.0 {
+        return Err(Error::not_found("document", id).into());
     }
-    let job = caller
-        .base
-        .remove_document(&*caller.reach, &path.document_id.0)
-        .await;
-    Ok(caller.removed(&job.map_err(Error::from)?).await?)
+    let job = base.remove_document(reach, id).await?;
+    Ok(caller.removed(&job).await?)
 }
 
 /// Removes several documents; those that the caller has not are left out.
@@ -357,10 +340,10 @@ async fn remove_documents(
     let ids: Vec<&str> = query.document_ids.0.split(',').map(str::trim).collect();
     let mut jobs = Vec::new();
     for id in &ids {
-        match caller.base.remove_document(&*caller.reach, id).await {
+        match caller.base.remove_document(&caller.reach, id).await {
             Ok(job) => jobs.push(job),
             Err(ambit_knowledge::KnowledgeError::NotFound { .. }) => {}
-            Err(error) => return Err(Error::from(error).into()),
+            Err(error) => return Err(error.into()),
         }
     }
     for job in &jobs {

@@ -7,13 +7,14 @@ use super::super::sse_source::{self, SseSource};
 use super::super::{ErrorBody, HttpError, SharedState};
 use super::{KnowledgeCaller, window};
 use ambit_knowledge::{Job, JobFilter, JobStatus};
-use ambit_runtime::{Error, Result};
+use ambit_runtime::Result;
 use axum::Json;
 use axum::body::Bytes;
 use axum::response::Response;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use serde::Deserialize;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 use utoipa::IntoParams;
@@ -51,11 +52,7 @@ async fn list_jobs(
         collection_id: query.collection_id.map(|id| id.0),
         status: query.status,
     };
-    let all = caller
-        .base
-        .jobs(&*caller.reach, &filter)
-        .await
-        .map_err(Error::from)?;
+    let all = caller.base.jobs(&caller.reach, &filter).await?;
     Ok(Json(paging.listing(window(all, paging.window()))))
 }
 
@@ -67,8 +64,7 @@ async fn show_job(
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Json<Job>, HttpError> {
-    let found = caller.base.job(&*caller.reach, &id.0).await;
-    Ok(Json(found.map_err(Error::from)?))
+    Ok(Json(caller.base.job(&caller.reach, &id.0).await?))
 }
 
 /// Calls a job off; one that is over stays as it is.
@@ -79,8 +75,7 @@ async fn cancel_job(
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Json<Job>, HttpError> {
-    let job = caller.base.cancel_job(&*caller.reach, &id.0).await;
-    Ok(Json(job.map_err(Error::from)?))
+    Ok(Json(caller.base.cancel_job(&caller.reach, &id.0).await?))
 }
 
 /// A job at each change, until it is over.
@@ -92,12 +87,8 @@ async fn stream_job(
     _: NoQuery,
 ) -> Result<Response, HttpError> {
     // Refused before the answer begins.
-    caller
-        .base
-        .job(&*caller.reach, &id.0)
-        .await
-        .map_err(Error::from)?;
-    let jobs = caller.base.watch_job(caller.reach.clone(), &id.0).boxed();
+    caller.base.job(&caller.reach, &id.0).await?;
+    let jobs = caller.base.watch_job(Arc::new(caller.reach), &id.0).boxed();
     Ok(sse_source::answer(JobSource { jobs, sent: 0 }))
 }
 
@@ -109,14 +100,10 @@ async fn stream_collection(
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
-    caller
-        .base
-        .collection(&*caller.reach, &id.0)
-        .await
-        .map_err(Error::from)?;
+    caller.base.collection(&caller.reach, &id.0).await?;
     let jobs = caller
         .base
-        .watch_collection(caller.reach.clone(), &id.0)
+        .watch_collection(Arc::new(caller.reach), &id.0)
         .boxed();
     Ok(sse_source::answer(JobSource { jobs, sent: 0 }))
 }

@@ -4,7 +4,6 @@ use super::super::input::{BodyFields, Id, JsonBody, NoQuery, Path, PathId, Query
 use super::super::{ErrorBody, HttpError, SharedState};
 use super::KnowledgeCaller;
 use ambit_knowledge::{ChunkVote, DocumentChunk, ScoreChange, WeightChange};
-use ambit_runtime::Error;
 use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -97,11 +96,10 @@ async fn set_weights(
     _: NoQuery,
     JsonBody { value, .. }: JsonBody<WeightsBody>,
 ) -> Result<Json<UpdatedCount>, HttpError> {
-    let changed = caller
+    let updated_count = caller
         .base
-        .set_weights(&*caller.reach, &id.0, &value.weights)
-        .await;
-    let updated_count = changed.map_err(Error::from)?;
+        .set_weights(&caller.reach, &id.0, &value.weights)
+        .await?;
     Ok(Json(UpdatedCount { updated_count }))
 }
 
@@ -114,11 +112,10 @@ async fn set_scores(
     _: NoQuery,
     JsonBody { value, .. }: JsonBody<ScoresBody>,
 ) -> Result<Json<UpdatedCount>, HttpError> {
-    let changed = caller
+    let updated_count = caller
         .base
-        .set_scores(&*caller.reach, &id.0, &value.scores)
-        .await;
-    let updated_count = changed.map_err(Error::from)?;
+        .set_scores(&caller.reach, &id.0, &value.scores)
+        .await?;
     Ok(Json(UpdatedCount { updated_count }))
 }
 
@@ -131,11 +128,12 @@ async fn show_chunk(
     _: NoQuery,
 ) -> Result<Json<DocumentChunk>, HttpError> {
     let (document, chunk) = (&path.document_id.0, &path.segment_id.0);
-    let found = caller
-        .base
-        .document_chunk(&*caller.reach, document, chunk)
-        .await;
-    Ok(Json(found.map_err(Error::from)?))
+    Ok(Json(
+        caller
+            .base
+            .document_chunk(&caller.reach, document, chunk)
+            .await?,
+    ))
 }
 
 /// The votes about a chunk.
@@ -147,8 +145,7 @@ async fn list_votes(
     _: NoQuery,
 ) -> Result<Json<VoteList>, HttpError> {
     let (document, chunk) = (&path.document_id.0, &path.segment_id.0);
-    let votes = caller.base.votes(&*caller.reach, document, chunk).await;
-    let votes = votes.map_err(Error::from)?;
+    let votes = caller.base.votes(&caller.reach, document, chunk).await?;
     Ok(Json(VoteList {
         next_cursor: None,
         has_more: false,
@@ -169,11 +166,9 @@ async fn vote(
     let (document, chunk) = (&path.document_id.0, &path.segment_id.0);
     for mut vote in value.segments {
         vote.id.clone_from(chunk);
-        let stored = caller.base.vote(&*caller.reach, document, &vote).await;
-        stored.map_err(Error::from)?;
+        caller.base.vote(&caller.reach, document, &vote).await?;
     }
-    let votes = caller.base.votes(&*caller.reach, document, chunk).await;
-    let votes = votes.map_err(Error::from)?;
+    let votes = caller.base.votes(&caller.reach, document, chunk).await?;
     Ok(Json(VoteList {
         next_cursor: None,
         has_more: false,
@@ -197,11 +192,10 @@ async fn remove_votes(
         .map(|id| id.trim().to_owned())
         .collect();
     let (document, chunk) = (&path.document_id.0, &path.segment_id.0);
-    let removed = caller
+    let updated_count = caller
         .base
-        .remove_votes(&*caller.reach, document, chunk, &ids)
-        .await;
-    let updated_count = removed.map_err(Error::from)?;
+        .remove_votes(&caller.reach, document, chunk, &ids)
+        .await?;
     Ok(Json(UpdatedCount { updated_count }))
 }
 
@@ -214,10 +208,9 @@ async fn count_hit(
     _: NoQuery,
 ) -> Result<Json<UpdatedCount>, HttpError> {
     let chunks = [path.segment_id.0];
-    let counted = caller
+    caller
         .base
-        .count_hits(&*caller.reach, &path.document_id.0, &chunks)
-        .await;
-    counted.map_err(Error::from)?;
+        .count_hits(&caller.reach, &path.document_id.0, &chunks)
+        .await?;
     Ok(Json(UpdatedCount { updated_count: 1 }))
 }

@@ -5,7 +5,6 @@ use super::super::{ErrorBody, HttpError, SharedState};
 use super::KnowledgeCaller;
 use super::collections::language;
 use ambit_knowledge::{ChunkLengths, EmbeddingSettings, Job, ReindexRequest};
-use ambit_runtime::Error;
 use axum::Json;
 use axum::http::StatusCode;
 use serde::Deserialize;
@@ -48,8 +47,8 @@ async fn reindex_collection(
     let request = ReindexRequest {
         chunk: value.chunk,
         language: language(value.language.as_ref())?,
-        embedding: embedding.map_err(Error::from)?,
+        embedding: embedding?,
     };
-    let begun = caller.base.reindex(&*caller.reach, &id.0, &request).await;
-    Ok((StatusCode::ACCEPTED, Json(begun.map_err(Error::from)?)))
+    let job = caller.base.reindex(&caller.reach, &id.0, &request).await?;
+    Ok((StatusCode::ACCEPTED, Json(job)))
 }

@@ -122,11 +122,7 @@ async fn search_collections(
     query.limit = value.limit.map_or(query.limit, |limit| {
         usize::try_from(limit.0).unwrap_or(query.limit)
     });
-    let found = caller
-        .base
-        .search(&*caller.reach, &query)
-        .await
-        .map_err(Error::from)?;
+    let found = caller.base.search(&caller.reach, &query).await?;
     let items = match value.rerank {
         None => found.items,
         Some(rerank) => {
@@ -156,7 +152,7 @@ impl KnowledgeCaller {
             Some(ids) => ids.into_iter().map(|id| id.0).collect(),
             None => {
                 let every = CollectionFilter::default();
-                let all = self.base.collections(&*self.reach, &every).await?;
+                let all = self.base.collections(&self.reach, &every).await?;
                 let ids = all.into_iter().map(|collection| collection.collection_id);
                 ids.collect()
             }
