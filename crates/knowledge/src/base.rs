@@ -2,6 +2,7 @@
 
 mod collections;
 mod documents;
+mod feedback;
 mod file_sync;
 mod intake;
 mod jobs;

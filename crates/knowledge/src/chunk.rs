@@ -56,6 +56,7 @@ pub struct DocumentChunk {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChunkVote {
     /// The chunk.
+    #[serde(default)]
     pub id: String,
     /// The vote.
     #[serde(default)]
@@ -65,6 +66,35 @@ pub struct ChunkVote {
     /// The hit that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit_id: Option<String>,
+    /// What it was found by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// What it was found for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
+    /// What was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// What else could have been found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<String>,
+    /// In what it was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Value>,
+}
+
+/// A use of a chunk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChunkHit {
+    /// The chunk.
+    #[serde(default)]
+    pub id: String,
+    /// The hit.
+    #[serde(default)]
+    pub hit_id: String,
+    /// How many uses it stands for: one, or as often as searches of a person's turns have found the chunk.
+    #[serde(default)]
+    pub count: u32,
     /// What it was found by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
@@ -93,7 +123,7 @@ pub enum VoteKind {
 }
 
 /// A weight that is given to a chunk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WeightChange {
     /// The chunk.
     pub id: String,
@@ -102,7 +132,7 @@ pub struct WeightChange {
 }
 
 /// A score that is given to a chunk: kept and shown, it ranks nothing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScoreChange {
     /// The chunk.
     pub id: String,

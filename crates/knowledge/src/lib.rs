@@ -27,7 +27,7 @@ mod sums;
 mod work;
 
 pub use base::{CollectionFilter, DocumentFilter, JobFilter, KnowledgeBase};
-pub use chunk::{ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};
+pub use chunk::{ChunkHit, ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};
 pub use collection::{
     ChunkLengths, Collection, CollectionEmbedding, CollectionShare, CollectionSource,
     CollectionStatus, CollectionUpdate, EmbeddingSettings, KeptContent, NewCollection,

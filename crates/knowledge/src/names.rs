@@ -200,9 +200,15 @@ impl CollectionPlace {
 
     /// The vote of a tenant's user on a chunk.
     pub fn vote(&self, document: &DocumentKey, chunk: &str, voter: &Voter<'_>) -> ValueKey {
-        let prefix = votes_prefix(document, Some(chunk));
+        let prefix = votes_prefix(document, chunk);
         let end = digest(&[voter.tenant, voter.user]);
         self.values().key(format!("{prefix}{end}"))
+    }
+
+    /// A use of a chunk.
+    pub fn hit(&self, document: &DocumentKey, chunk: &str, hit: &str) -> ValueKey {
+        let prefix = hits_prefix(document, chunk);
+        self.space().key(format!("{prefix}{hit}"))
     }
 }
 
@@ -232,8 +238,18 @@ pub(crate) fn reindex_prefix(version: u32) -> String {
     format!("reindex/{version}/")
 }
 
-/// The beginning of the names of the votes on a chunk, or on all chunks of a document.
-pub(crate) fn votes_prefix(document: &DocumentKey, chunk: Option<&str>) -> String {
-    let all = format!("vote/{}/", document.as_str());
+/// The beginning of the names of what is said of a chunk, or of all chunks of a document.
+pub(crate) fn feedback_prefix(document: &DocumentKey, chunk: Option<&str>) -> String {
+    let all = format!("feedback/{}/", document.as_str());
     chunk.map_or(all.clone(), |chunk| format!("{all}{chunk}/"))
+}
+
+/// The beginning of the names of the votes on a chunk.
+pub(crate) fn votes_prefix(document: &DocumentKey, chunk: &str) -> String {
+    format!("{}vote/", feedback_prefix(document, Some(chunk)))
+}
+
+/// The beginning of the names of the uses of a chunk.
+pub(crate) fn hits_prefix(document: &DocumentKey, chunk: &str) -> String {
+    format!("{}hit/", feedback_prefix(document, Some(chunk)))
 }

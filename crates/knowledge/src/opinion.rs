@@ -1,6 +1,6 @@
 //! What is stored of what people and apps think of chunks.
 
-use crate::chunk::ChunkVote;
+use crate::chunk::{ChunkHit, ChunkVote, VoteKind};
 use crate::reach::KnowledgeReach;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -56,17 +56,73 @@ impl ChunkOpinion {
     fn ranking(&self) -> (f64, u64, u64) {
         (self.weight, self.positive, self.negative)
     }
+
+    /// Counts what somebody has said, or no longer counts it.
+    pub fn count(&mut self, feedback: &ChunkFeedback, is_new: bool) {
+        let (sum, count) = match feedback {
+            ChunkFeedback::Vote(vote) => match vote.vote {
+                VoteKind::Positive => (&mut self.positive, 1),
+                VoteKind::Negative => (&mut self.negative, 1),
+            },
+            ChunkFeedback::Hit(hit) => (&mut self.hit, u64::from(hit.count)),
+        };
+        *sum = match is_new {
+            true => sum.saturating_add(count),
+            false => sum.saturating_sub(count),
+        };
+    }
 }
 
-/// A vote and whose it is.
+impl ChunkFeedback {
+    /// Its id.
+    pub fn id(&self) -> &String {
+        match self {
+            Self::Vote(vote) => &vote.vote_id,
+            Self::Hit(hit) => &hit.hit_id,
+        }
+    }
+
+    /// The chunk.
+    pub fn chunk(&self) -> &str {
+        match self {
+            Self::Vote(vote) => &vote.id,
+            Self::Hit(hit) => &hit.id,
+        }
+    }
+
+    pub fn vote(self) -> Option<ChunkVote> {
+        match self {
+            Self::Vote(vote) => Some(vote),
+            Self::Hit(_) => None,
+        }
+    }
+
+    pub fn hit(self) -> Option<ChunkHit> {
+        match self {
+            Self::Hit(hit) => Some(hit),
+            Self::Vote(_) => None,
+        }
+    }
+}
+
+/// What somebody has said of a chunk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct VoteRecord {
-    pub tenant: String,
-    pub user: String,
-    pub vote: ChunkVote,
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ChunkFeedback {
+    Vote(ChunkVote),
+    Hit(ChunkHit),
 }
 
-/// A user of a tenant, who votes.
+/// What somebody has said of a chunk, and who.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FeedbackRecord {
+    pub tenant: String,
+    /// None where nobody was named.
+    pub user: Option<String>,
+    pub feedback: ChunkFeedback,
+}
+
+/// A user of a tenant, who says what they think.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Voter<'a> {
     pub tenant: &'a str,
@@ -80,8 +136,8 @@ impl<'a> Voter<'a> {
         reach.user().map(|user| Self { tenant, user })
     }
 
-    pub fn has(&self, record: &VoteRecord) -> bool {
-        record.tenant == self.tenant && record.user == self.user
+    pub fn has(&self, record: &FeedbackRecord) -> bool {
+        record.tenant == self.tenant && record.user.as_deref() == Some(self.user)
     }
 }
 

@@ -1,6 +1,5 @@
-//! A person is erased: the documents that they added and their votes go, in every collection.
+//! A person is erased: the documents that they added and what they said of others go, in every collection.
 
-use super::lookup::FoundDocument;
 use super::{KnowledgeBase, retried};
 use crate::error::Result;
 use crate::opinion::Voter;
@@ -8,7 +7,7 @@ use crate::records::CollectionRecord;
 use ambit_storage::ids;
 
 impl KnowledgeBase {
-    /// Removes what a person has added to the collections of a tenant, and their votes in all that they could use. Nothing of it is
+    /// Removes what a person has added to the collections of a tenant, and their votes and hits in all that they could use. Nothing of it is
     /// found when this returns; the jobs, whose ids are returned, erase it.
     pub async fn erase_person(&self, tenant: &str, user: &str) -> Result<Vec<String>> {
         let person = Voter { tenant, user };
@@ -38,25 +37,16 @@ impl KnowledgeBase {
                 let Some(found) = self.document_of(tenant, id).await? else {
                     return Ok(false);
                 };
-                self.erase_person_from_document(found, person, is_own.then_some(&job_id))
-                    .await
+                match is_own {
+                    true => self.drop_document(&found, &job_id).await?,
+                    false => self.forget_feedback_of(found, person).await?,
+                }
+                Ok(is_own)
             });
             if has_job? {
                 jobs.push(job_id);
             }
         }
         Ok(jobs)
-    }
-
-    async fn erase_person_from_document(
-        &self,
-        found: FoundDocument,
-        person: &Voter<'_>,
-        job_id: Option<&String>,
-    ) -> Result<bool> {
-        match job_id {
-            Some(job_id) => self.drop_document(&found, job_id).await.map(|()| true),
-            None => self.forget_votes_of(found, person).await.map(|_| false),
-        }
     }
 }

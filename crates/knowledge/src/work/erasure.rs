@@ -5,7 +5,9 @@ use crate::base::KnowledgeBase;
 use crate::error::Result;
 use crate::index_record::IndexRecord;
 use crate::job::{Job, JobKind, JobStatus};
-use crate::names::{self, CollectionPlace, DocumentKey, ERASURES, opinions_prefix, votes_prefix};
+use crate::names::{
+    self, CollectionPlace, DocumentKey, ERASURES, feedback_prefix, opinions_prefix,
+};
 use crate::opinion::OpinionsRecord;
 use crate::records::{
     ChunkRecord, DocumentRecord, ErasureRecord, GoneChunks, RemovalRecord, TextRecord, WorkRecord,
@@ -53,7 +55,7 @@ impl WorkPlace<'_> {
                 self.erase_opinions(gone).await?;
             }
             if let Some(document) = &stored.value.document {
-                self.erase_votes(&document.key, None).await?;
+                self.erase_feedback(&document.key, None).await?;
             }
             let batch = self.last_step(&task.id, &stored)?;
             self.base.driver().commit(batch).await?;
@@ -116,7 +118,7 @@ impl WorkPlace<'_> {
         for id in &gone.ids {
             if opinions.value.chunks.remove(id).is_some() {
                 has_changed = true;
-                self.erase_votes(&gone.document, Some(id)).await?;
+                self.erase_feedback(&gone.document, Some(id)).await?;
             }
         }
         if has_changed {
@@ -127,8 +129,8 @@ impl WorkPlace<'_> {
         Ok(())
     }
 
-    async fn erase_votes(&self, document: &DocumentKey, chunk: Option<&str>) -> Result<()> {
-        let pattern = Pattern::parse(&format!("{}*", votes_prefix(document, chunk)));
+    async fn erase_feedback(&self, document: &DocumentKey, chunk: Option<&str>) -> Result<()> {
+        let pattern = Pattern::parse(&format!("{}*", feedback_prefix(document, chunk)));
         let space = self.place().values();
         let wipe = BatchWrite::Wipe { space, pattern };
         let batch = checked([self.lease.check()], [wipe]);

@@ -3,7 +3,7 @@
 use crate::person::Person;
 use crate::world::{World, key_of};
 use ambit_knowledge::{
-    ChunkVote, CollectionUpdate, JobStatus, NewDocument, VoteKind, WeightChange,
+    ChunkHit, ChunkVote, CollectionUpdate, JobStatus, NewDocument, VoteKind, WeightChange,
 };
 use ambit_storage::address::Space;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
@@ -47,6 +47,14 @@ pub fn vote(chunk: &str) -> ChunkVote {
     }
 }
 
+/// A use of a chunk, with what was asked.
+fn hit() -> ChunkHit {
+    ChunkHit {
+        query: Some("zebracanary".to_owned()),
+        ..ChunkHit::default()
+    }
+}
+
 pub async fn g204_of_a_removed_document_no_byte_is_left(world: World) {
     world.collection("c").await;
     let key = key_of(world.driver.as_ref(), "c").await;
@@ -63,6 +71,11 @@ pub async fn g204_of_a_removed_document_no_byte_is_left(world: World) {
     world
         .base
         .vote(&world.ann, "zebracanary", &vote(&chunk))
+        .await
+        .unwrap();
+    world
+        .base
+        .add_hits(&world.ann, "zebracanary", &chunk, &[hit()])
         .await
         .unwrap();
     world.base.work().await.unwrap();
@@ -207,6 +220,9 @@ pub async fn g204_of_an_erased_person_nothing_is_left(world: World) {
         .clone();
     let bob = Person::named("bob");
     world.base.vote(&bob, "d", &vote(&chunk)).await.unwrap();
+    let told = world.base.add_hits(&bob, "d", &chunk, &[hit()]).await;
+    let hits = world.base.hits(&world.ann, "d", &chunk).await.unwrap();
+    assert_eq!(hits, told.unwrap());
     let operator = Person {
         user: Some("bob".to_owned()),
         ..Person::operator("t")
@@ -225,7 +241,7 @@ pub async fn g204_of_an_erased_person_nothing_is_left(world: World) {
         .document_chunks(&world.ann, "d", 0..1)
         .await
         .unwrap();
-    assert_eq!(chunks[0].positive, 0);
+    assert_eq!((chunks[0].positive, chunks[0].hit), (0, 0));
 }
 
 pub async fn weights_and_votes_rank(world: World) {

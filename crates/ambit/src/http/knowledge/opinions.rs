@@ -3,7 +3,7 @@
 use super::super::input::{BodyFields, Id, JsonBody, NoQuery, Path, PathId, Query, Text};
 use super::super::{ErrorBody, HttpError, SharedState};
 use super::KnowledgeCaller;
-use ambit_knowledge::{ChunkVote, DocumentChunk, ScoreChange, WeightChange};
+use ambit_knowledge::{ChunkHit, ChunkVote, DocumentChunk, ScoreChange, WeightChange};
 use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -207,10 +207,9 @@ async fn count_hit(
     Path(path): Path<ChunkPath>,
     _: NoQuery,
 ) -> Result<Json<UpdatedCount>, HttpError> {
-    let chunks = [path.segment_id.0];
-    caller
-        .base
-        .count_hits(&caller.reach, &path.document_id.0, &chunks)
-        .await?;
-    Ok(Json(UpdatedCount { updated_count: 1 }))
+    let (document, chunk) = (&path.document_id.0, &path.segment_id.0);
+    let hits = [ChunkHit::default()];
+    let added = caller.base.add_hits(&caller.reach, document, chunk, &hits);
+    let updated_count = added.await?.len() as u64;
+    Ok(Json(UpdatedCount { updated_count }))
 }

@@ -1,0 +1,250 @@
+//! Votes and hits: what people and apps say of chunks. Each is kept with whose it is, and counts for its chunk.
+
+use super::lookup::{AccessKind, FoundDocument};
+use super::opinions::{OPINION_BYTES, OpinionChange};
+use super::{KnowledgeBase, retried};
+use crate::chunk::{ChunkHit, ChunkVote};
+use crate::error::{KnowledgeError, Result};
+use crate::names::{CollectionPlace, feedback_prefix, hits_prefix, votes_prefix};
+use crate::opinion::{ChunkFeedback, FeedbackRecord, Voter};
+use crate::reach::KnowledgeReach;
+use crate::stored::{self, check_size, delete, put};
+use ambit_storage::driver::{ValuePages, ValuePart};
+use ambit_storage::ids;
+use ambit_storage::pattern::Pattern;
+
+/// What was said of chunks, by the names of the values.
+type NamedFeedback = Vec<(String, FeedbackRecord)>;
+
+impl KnowledgeBase {
+    /// Votes on a chunk in the place of the caller's earlier vote. Whoever may read the document may vote.
+    pub async fn vote(
+        &self,
+        reach: &dyn KnowledgeReach,
+        document: &str,
+        vote: &ChunkVote,
+    ) -> Result<ChunkVote> {
+        check_size("vote", vote, OPINION_BYTES)?;
+        let Some(voter) = Voter::of(reach) else {
+            let reason = "only a user can vote, and nobody is named".to_owned();
+            return Err(KnowledgeError::Denied { reason });
+        };
+        retried!(async {
+            let mut change = self.read_chunk(reach, document, &vote.id).await?;
+            let place = &change.found.collection.value.place;
+            let key = place.vote(&change.found.key, &vote.id, &voter);
+            let before = stored::get::<FeedbackRecord>(self.driver(), key.clone()).await?;
+            if let Some(before) = &before {
+                change.of(&vote.id).count(&before.value.feedback, false);
+            }
+            let vote = ChunkVote {
+                vote_id: ids::ordered(&self.settings().clock),
+                ..vote.clone()
+            };
+            let record = FeedbackRecord::of(reach, ChunkFeedback::Vote(vote.clone()));
+            change.of(&vote.id).count(&record.feedback, true);
+            self.store_opinions(change, vec![put(key, &record)?])
+                .await?;
+            Ok(vote)
+        })
+    }
+
+    /// Keeps uses of a chunk. Whoever may read the document may tell of them.
+    pub async fn add_hits(
+        &self,
+        reach: &dyn KnowledgeReach,
+        document: &str,
+        chunk: &str,
+        hits: &[ChunkHit],
+    ) -> Result<Vec<ChunkHit>> {
+        for hit in hits {
+            check_size("hit", hit, OPINION_BYTES)?;
+        }
+        retried!(async {
+            let mut change = self.read_chunk(reach, document, chunk).await?;
+            let (mut added, mut writes) = (Vec::new(), Vec::new());
+            for hit in hits {
+                let hit = ChunkHit {
+                    id: chunk.to_owned(),
+                    hit_id: ids::ordered(&self.settings().clock),
+                    count: 1,
+                    ..hit.clone()
+                };
+                let place = &change.found.collection.value.place;
+                let key = place.hit(&change.found.key, chunk, &hit.hit_id);
+                let record = FeedbackRecord::of(reach, ChunkFeedback::Hit(hit.clone()));
+                writes.push(put(key, &record)?);
+                change.of(chunk).count(&record.feedback, true);
+                added.push(hit);
+            }
+            self.store_opinions(change, writes).await?;
+            Ok(added)
+        })
+    }
+
+    /// The votes on a chunk, the oldest first: one's own, or everybody's where the collection is one's own.
+    pub async fn votes(
+        &self,
+        reach: &dyn KnowledgeReach,
+        document: &str,
+        chunk: &str,
+    ) -> Result<Vec<ChunkVote>> {
+        let said = self.list_feedback(reach, document, |found| votes_prefix(&found.key, chunk));
+        let said = said.await?.into_iter();
+        Ok(said.filter_map(ChunkFeedback::vote).collect())
+    }
+
+    /// The uses of a chunk, the oldest first: one's own, or everybody's where the collection is one's own.
+    pub async fn hits(
+        &self,
+        reach: &dyn KnowledgeReach,
+        document: &str,
+        chunk: &str,
+    ) -> Result<Vec<ChunkHit>> {
+        let said = self.list_feedback(reach, document, |found| hits_prefix(&found.key, chunk));
+        let said = said.await?.into_iter();
+        Ok(said.filter_map(ChunkFeedback::hit).collect())
+    }
+
+    async fn list_feedback(
+        &self,
+        reach: &dyn KnowledgeReach,
+        document: &str,
+        prefix: impl Fn(&FoundDocument) -> String,
+    ) -> Result<Vec<ChunkFeedback>> {
+        let found = self.find_document(reach, document, AccessKind::Read);
+        let found = found.await?;
+        let prefix = prefix(&found);
+        let visible = self.visible_feedback(&found, reach, &prefix).await?;
+        let visible = visible.into_iter();
+        let mut said: Vec<ChunkFeedback> = visible.map(|(_, record)| record.feedback).collect();
+        said.sort_by(|one, other| one.id().cmp(other.id()));
+        Ok(said)
+    }
+
+    /// Takes votes back: one's own, or anybody's where the collection is one's own. Returns how many there were.
+    pub async fn remove_votes(
+        &self,
+        reach: &dyn KnowledgeReach,
+        document: &str,
+        chunk: &str,
+        vote_ids: &[String],
+    ) -> Result<u64> {
+        let prefix = |found: &FoundDocument| votes_prefix(&found.key, chunk);
+        self.remove_feedback(reach, document, prefix, vote_ids)
+            .await
+    }
+
+    /// Takes uses back, as votes are. Returns how many there were.
+    pub async fn remove_hits(
+        &self,
+        reach: &dyn KnowledgeReach,
+        document: &str,
+        chunk: &str,
+        hit_ids: &[String],
+    ) -> Result<u64> {
+        let prefix = |found: &FoundDocument| hits_prefix(&found.key, chunk);
+        self.remove_feedback(reach, document, prefix, hit_ids).await
+    }
+
+    async fn remove_feedback(
+        &self,
+        reach: &dyn KnowledgeReach,
+        document: &str,
+        prefix: impl Fn(&FoundDocument) -> String,
+        ids: &[String],
+    ) -> Result<u64> {
+        retried!(async {
+            let change = self.opinion_change(reach, document, AccessKind::Read);
+            let change = change.await?;
+            let prefix = prefix(&change.found);
+            let mut said = self.visible_feedback(&change.found, reach, &prefix).await?;
+            said.retain(|(_, record)| ids.contains(record.feedback.id()));
+            let removed = said.len() as u64;
+            self.forget(change, said).await?;
+            Ok(removed)
+        })
+    }
+
+    /// Forgets what a user has said of the chunks of a document.
+    pub(super) async fn forget_feedback_of(
+        &self,
+        found: FoundDocument,
+        voter: &Voter<'_>,
+    ) -> Result<()> {
+        let place = &found.collection.value.place;
+        let prefix = feedback_prefix(&found.key, None);
+        let mut said = self.feedback(place, &prefix).await?;
+        said.retain(|(_, record)| voter.has(record));
+        if said.is_empty() {
+            return Ok(());
+        }
+        let change = self.opinions_of(found, voter.tenant).await?;
+        self.forget(change, said).await
+    }
+
+    async fn forget(&self, mut change: OpinionChange, said: NamedFeedback) -> Result<()> {
+        let space = change.found.collection.value.place.values();
+        let mut deletions = Vec::new();
+        for (name, FeedbackRecord { feedback, .. }) in &said {
+            change.of(feedback.chunk()).count(feedback, false);
+            deletions.push(delete(space.key(name)));
+        }
+        self.store_opinions(change, deletions).await
+    }
+
+    /// A chunk of a document that the caller may read, and what is thought of it.
+    async fn read_chunk(
+        &self,
+        reach: &dyn KnowledgeReach,
+        document: &str,
+        chunk: &str,
+    ) -> Result<OpinionChange> {
+        let change = self.opinion_change(reach, document, AccessKind::Read);
+        let change = change.await?;
+        match change.ids.contains(chunk) {
+            true => Ok(change),
+            false => Err(KnowledgeError::not_found("segment", chunk)),
+        }
+    }
+
+    /// What one has said oneself, or everybody where the collection is one's own.
+    async fn visible_feedback(
+        &self,
+        found: &FoundDocument,
+        reach: &dyn KnowledgeReach,
+        prefix: &str,
+    ) -> Result<NamedFeedback> {
+        let collection = &found.collection.value;
+        let mut said = self.feedback(&collection.place, prefix).await?;
+        if !collection.is_changeable(reach) {
+            let voter = Voter::of(reach);
+            said.retain(|(_, record)| voter.is_some_and(|voter| voter.has(record)));
+        }
+        Ok(said)
+    }
+
+    async fn feedback(&self, place: &CollectionPlace, prefix: &str) -> Result<NamedFeedback> {
+        let space = place.values();
+        let pattern = Pattern::parse(&format!("{prefix}*"));
+        let mut pages = ValuePages::of(self.driver(), &space, pattern, ValuePart::Whole);
+        let mut said = Vec::new();
+        while let Some(page) = pages.next().await? {
+            for (name, entry) in page {
+                said.push((name, entry.value.to()?));
+            }
+        }
+        Ok(said)
+    }
+}
+
+impl FeedbackRecord {
+    /// What the caller says.
+    fn of(reach: &dyn KnowledgeReach, feedback: ChunkFeedback) -> Self {
+        Self {
+            tenant: reach.tenant().to_owned(),
+            user: reach.user().map(str::to_owned),
+            feedback,
+        }
+    }
+}

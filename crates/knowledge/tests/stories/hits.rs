@@ -1,0 +1,50 @@
+//! Uses of chunks are kept, counted, and taken back.
+
+use crate::person::Person;
+use crate::world::World;
+use ambit_knowledge::{ChunkHit, CollectionUpdate, DocumentChunk};
+
+/// A collection that Bob may read too, and the first chunk of its document.
+async fn shared(world: &World) -> String {
+    world.collection("c").await;
+    let update = CollectionUpdate {
+        public: Some(true),
+        ..CollectionUpdate::default()
+    };
+    let base = &world.base;
+    base.update_collection(&world.ann, "c", &update)
+        .await
+        .unwrap();
+    world.add("c", "d", "A heron.").await;
+    chunk(world).await.id
+}
+
+async fn chunk(world: &World) -> DocumentChunk {
+    let chunks = world.base.document_chunks(&world.ann, "d", 0..1).await;
+    chunks.unwrap().remove(0)
+}
+
+pub async fn who_told_of_a_use_takes_it_back_and_so_does_the_owner(world: World) {
+    let id = shared(&world).await;
+    let (base, ann, bob, carl) = (
+        &world.base,
+        &world.ann,
+        &Person::named("bob"),
+        &Person::named("carl"),
+    );
+    let uses = [ChunkHit::default(), ChunkHit::default()];
+    let told = base.add_hits(bob, "d", &id, &uses).await.unwrap();
+    let more = base.add_hits(carl, "d", &id, &uses[..1]).await.unwrap();
+    assert_eq!(chunk(&world).await.hit, 3);
+    // What others have told is their own, but for the owner.
+    assert_eq!(base.hits(carl, "d", &id).await.unwrap(), more);
+    assert_eq!(base.hits(ann, "d", &id).await.unwrap().len(), 3);
+    let (first, other) = ([told[0].hit_id.clone()], [more[0].hit_id.clone()]);
+    assert_eq!(base.remove_hits(carl, "d", &id, &first).await.unwrap(), 0);
+    assert_eq!(base.remove_hits(bob, "d", &id, &first).await.unwrap(), 1);
+    assert_eq!(base.remove_hits(ann, "d", &id, &other).await.unwrap(), 1);
+    assert_eq!(base.hits(ann, "d", &id).await.unwrap(), told[1..]);
+    assert_eq!(chunk(&world).await.hit, 1);
+    let lost = base.add_hits(bob, "d", "nowhere", &uses).await.unwrap_err();
+    assert_eq!(lost.to_string(), "segment \"nowhere\" not found");
+}
