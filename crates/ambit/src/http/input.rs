@@ -115,6 +115,8 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for PagedQuery<T> {
 pub trait BodyFields: DeserializeOwned {
     /// Whether fields that the type does not have are ignored, as OpenAI's clients expect it of some routes.
     const IGNORES_UNKNOWN: bool = false;
+    /// Whether a request without a body says the same as one with an empty object.
+    const MAY_BE_ABSENT: bool = false;
 
     /// Refuses what the fields by themselves allow.
     fn check(&self) -> Result<()> {
@@ -134,7 +136,10 @@ impl<T: BodyFields> FromRequest<SharedState> for JsonBody<T> {
     type Rejection = HttpError;
 
     async fn from_request(request: Request, server: &SharedState) -> Result<Self, HttpError> {
-        let text = body::read(request, server).await?;
+        let mut text = body::read(request, server).await?;
+        if text.is_empty() && T::MAY_BE_ABSENT {
+            text = Bytes::from_static(b"{}");
+        }
         let value = json::read(&text)?;
         Ok(Self { value, text })
     }

@@ -4,6 +4,7 @@ mod chunks;
 mod collections;
 mod document_body;
 mod documents;
+mod hits;
 mod jobs;
 mod opinions;
 mod reindex;
@@ -30,6 +31,7 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         .merge(documents::routes())
         .merge(chunks::routes())
         .merge(opinions::routes())
+        .merge(hits::routes())
         .merge(search::routes())
         .merge(jobs::routes())
 }

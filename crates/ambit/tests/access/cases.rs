@@ -97,6 +97,8 @@ PUT /kb/documents/:document_id/segments/scores | /kb/documents/anns-doc/segments
 GET /kb/documents/:document_id/segments/:segment_id/votes | /kb/documents/anns-doc/segments/{chunk}/votes | owner 200
 POST /kb/documents/:document_id/segments/:segment_id/votes | /kb/documents/anns-doc/segments/{chunk}/votes | owner 200 | votes
 DELETE /kb/documents/:document_id/segments/:segment_id/votes | /kb/documents/anns-doc/segments/{chunk}/votes?vote_ids=x | owner 200
+GET /kb/documents/:document_id/segments/:segment_id/hits | /kb/documents/anns-doc/segments/{chunk}/hits | owner 200
+DELETE /kb/documents/:document_id/segments/:segment_id/hits | /kb/documents/anns-doc/segments/{chunk}/hits?hit_ids=x | owner 200
 POST /kb/documents/:document_id/segments/:segment_id/hits | /kb/documents/anns-doc/segments/{chunk}/hits | owner 200 | empty
 POST /kb/search | /kb/search | caller | looked
 GET /kb/jobs | /kb/jobs | caller

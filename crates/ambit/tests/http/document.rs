@@ -19,6 +19,7 @@ const FREE: &[(&str, &str)] = &[
         "ChatMessageView.props.*",
         "scripts send messages of types of their own",
     ),
+    ("ChunkHit.context", "clients say of uses what they like"),
     (
         "ChunkVote.context",
         "clients say of their votes what they like",

@@ -44,3 +44,53 @@ async fn g212_forms_are_refused_before_they_are_read_and_as_a_whole() {
     let answer = send(&site, "c", &[("broken", "")]).await;
     assert_eq!(answer.status, 429);
 }
+
+/// A collection with these texts, each found by the time it is returned.
+async fn collection(site: &Site, texts: &[&str]) -> Vec<String> {
+    site.post("/v1/kb/collections", &json!({"id": "c"})).await;
+    let mut ids = Vec::new();
+    for text in texts {
+        let path = "/v1/kb/collections/c/documents/text";
+        let added = site.post(path, &json!({"text": text})).await;
+        ids.push(added.json()["doc_id"].as_str().unwrap().to_owned());
+    }
+    ids
+}
+
+#[tokio::test]
+async fn hits_come_in_pages_and_are_removed() {
+    let site = Site::of(&[]).await;
+    let document = &collection(&site, &["A heron."]).await[0];
+    let path = format!("/v1/kb/documents/{document}/segments");
+    let chunks = site.get(&path).await.json();
+    let chunk = format!("{path}/{}", chunks["segments"][0]["id"].as_str().unwrap());
+    let path = format!("{chunk}/hits");
+    let one = Answer::of(site.request(Method::POST, &path)).await.json();
+    assert_eq!(
+        (&one["total"], &one["hits"][0]["count"]),
+        (&json!(1), &json!(1))
+    );
+    let told = json!({"segments": [{"query": "bird"}, {"source": "test"}]});
+    site.post(&path, &told).await;
+    let first = site.get(&format!("{path}?limit=2")).await.json();
+    assert_eq!(
+        (&first["total"], &first["has_more"]),
+        (&json!(3), &json!(true))
+    );
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let rest = site.get(&format!("{path}?cursor={cursor}")).await.json();
+    assert_eq!(rest["hits"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&rest["has_more"], &rest["next_cursor"]),
+        (&json!(false), &json!(null))
+    );
+    let id = one["hits"][0]["hit_id"].as_str().unwrap();
+    let gone = site.request(Method::DELETE, &format!("{path}?hit_ids={id},x"));
+    assert_eq!(Answer::of(gone).await.json(), json!({"updated_count": 1}));
+    assert_eq!(site.get(&chunk).await.json()["hit"], 2);
+    let many = json!({"segments": vec![json!({}); 101]});
+    assert_eq!(
+        site.post(&path, &many).await.failure().2.as_deref(),
+        Some("segments")
+    );
+}

@@ -1,14 +1,19 @@
 //! What people and apps think of chunks: weights and votes, which rank, and scores, which are shown.
 
 use super::super::input::{BodyFields, Id, JsonBody, NoQuery, Path, PathId, Query, Text};
+use super::super::paging::{self, PageSize};
 use super::super::{ErrorBody, HttpError, SharedState};
 use super::KnowledgeCaller;
-use ambit_knowledge::{ChunkHit, ChunkVote, DocumentChunk, ScoreChange, WeightChange};
+use ambit_knowledge::{ChunkVote, DocumentChunk, ScoreChange, WeightChange};
+use ambit_runtime::{Error, Result};
 use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+/// At most so many votes, or uses, are told at once.
+const MOST: usize = 100;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
@@ -17,23 +22,21 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         .routes(routes!(set_scores))
         .routes(routes!(show_chunk))
         .routes(routes!(list_votes, vote, remove_votes))
-        .routes(routes!(count_hit))
 }
 
 /// A chunk of a document.
 #[derive(Deserialize, IntoParams)]
-struct ChunkPath {
+pub(super) struct ChunkPath {
     /// The document.
-    document_id: Id,
+    pub document_id: Id,
     /// The chunk.
-    segment_id: Id,
+    pub segment_id: Id,
 }
 
 /// Weights that chunks are given.
 #[derive(Deserialize, ToSchema)]
 struct WeightsBody {
     /// `{id, weight}` each; weights are 0 to 10, and 0 hides.
-    #[schema(value_type = Vec<Object>)]
     weights: Vec<WeightChange>,
 }
 
@@ -43,7 +46,6 @@ impl BodyFields for WeightsBody {}
 #[derive(Deserialize, ToSchema)]
 struct ScoresBody {
     /// `{id, score, dimensions}` each.
-    #[schema(value_type = Vec<Object>)]
     scores: Vec<ScoreChange>,
 }
 
@@ -53,11 +55,23 @@ impl BodyFields for ScoresBody {}
 #[derive(Deserialize, ToSchema)]
 struct VotesBody {
     /// `{vote: "positive" or "negative", hit_id, source, scenario, query, candidate, context}` each; the last one counts.
-    #[schema(value_type = Vec<Object>)]
     segments: Vec<ChunkVote>,
 }
 
-impl BodyFields for VotesBody {}
+impl BodyFields for VotesBody {
+    fn check(&self) -> Result<()> {
+        check_number(&self.segments)
+    }
+}
+
+/// Refuses more than are told at once.
+pub(super) fn check_number<T>(segments: &[T]) -> Result<()> {
+    if segments.len() <= MOST {
+        return Ok(());
+    }
+    let rule = format!("segments can be at most {MOST} at once");
+    Err(Error::invalid("segments", rule))
+}
 
 /// The votes to be removed.
 #[derive(Deserialize, IntoParams)]
@@ -67,11 +81,21 @@ struct VotesToRemove {
     vote_ids: Text,
 }
 
+/// Which votes or uses.
+#[derive(Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct CursorQuery {
+    /// At most so many; 20 where nobody says.
+    limit: Option<PageSize>,
+    /// `next_cursor` of the answer before.
+    cursor: Option<Text>,
+}
+
 /// How many were changed.
 #[derive(Serialize, ToSchema)]
-struct UpdatedCount {
+pub(super) struct UpdatedCount {
     /// How many.
-    updated_count: u64,
+    pub updated_count: u64,
 }
 
 /// The votes about a chunk.
@@ -79,12 +103,67 @@ struct UpdatedCount {
 struct VoteList {
     /// The votes.
     votes: Vec<ChunkVote>,
-    /// Where more follow; all come at once.
+    /// Where they have ended, if more follow.
     next_cursor: Option<String>,
     /// Whether more follow.
     has_more: bool,
     /// How many there are.
     total: usize,
+}
+
+/// A part of a list that goes on behind an id.
+pub(super) struct CursorPage<T> {
+    pub items: Vec<T>,
+    pub next_cursor: Option<String>,
+    pub has_more: bool,
+    pub total: usize,
+}
+
+impl<T> CursorPage<T> {
+    /// What comes next of all items, which are sorted by their ids.
+    pub fn of(mut all: Vec<T>, query: &CursorQuery, id: impl Fn(&T) -> &String) -> Self {
+        let total = all.len();
+        if let Some(Text(cursor)) = &query.cursor {
+            all.retain(|item| id(item) > cursor);
+        }
+        let limit = paging::limit(query.limit);
+        let has_more = all.len() > limit;
+        all.truncate(limit);
+        let last = all.last().filter(|_| has_more);
+        Self {
+            next_cursor: last.map(|last| id(last).clone()),
+            has_more,
+            total,
+            items: all,
+        }
+    }
+
+    /// All of a list.
+    pub fn whole(items: Vec<T>) -> Self {
+        Self {
+            next_cursor: None,
+            has_more: false,
+            total: items.len(),
+            items,
+        }
+    }
+}
+
+impl VoteList {
+    fn of(page: CursorPage<ChunkVote>) -> Json<Self> {
+        Json(Self {
+            votes: page.items,
+            next_cursor: page.next_cursor,
+            has_more: page.has_more,
+            total: page.total,
+        })
+    }
+}
+
+/// Ids with commas between them.
+pub(super) fn separate_ids(text: &Text) -> Vec<String> {
+    let ids = text.0.split(',');
+    ids.map(|id| id.trim().to_owned()).collect()
 }
 
 /// Gives chunks of a document their weights.
@@ -136,22 +215,18 @@ async fn show_chunk(
     ))
 }
 
-/// The votes about a chunk.
-#[utoipa::path(get, path = "/kb/documents/{document_id}/segments/{segment_id}/votes", tag = "knowledge", params(ChunkPath),
-    responses((status = 200, description = "The votes", body = VoteList), (status = 404, body = ErrorBody)))]
+/// The caller's vote about a chunk; for whoever may change its collection everybody's, the oldest first.
+#[utoipa::path(get, path = "/kb/documents/{document_id}/segments/{segment_id}/votes", tag = "knowledge", params(ChunkPath, CursorQuery),
+    responses((status = 200, description = "Some votes", body = VoteList), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn list_votes(
     caller: KnowledgeCaller,
     Path(path): Path<ChunkPath>,
-    _: NoQuery,
+    Query(query): Query<CursorQuery>,
 ) -> Result<Json<VoteList>, HttpError> {
     let (document, chunk) = (&path.document_id.0, &path.segment_id.0);
     let votes = caller.base.votes(&caller.reach, document, chunk).await?;
-    Ok(Json(VoteList {
-        next_cursor: None,
-        has_more: false,
-        total: votes.len(),
-        votes,
-    }))
+    let page = CursorPage::of(votes, &query, |vote| &vote.vote_id);
+    Ok(VoteList::of(page))
 }
 
 /// Votes about a chunk. A user has one vote; a new one takes its place.
@@ -169,47 +244,24 @@ async fn vote(
         caller.base.vote(&caller.reach, document, &vote).await?;
     }
     let votes = caller.base.votes(&caller.reach, document, chunk).await?;
-    Ok(Json(VoteList {
-        next_cursor: None,
-        has_more: false,
-        total: votes.len(),
-        votes,
-    }))
+    let first = CursorQuery::default();
+    let page = CursorPage::of(votes, &first, |vote| &vote.vote_id);
+    Ok(VoteList::of(page))
 }
 
 /// Removes votes.
 #[utoipa::path(delete, path = "/kb/documents/{document_id}/segments/{segment_id}/votes", tag = "knowledge", params(ChunkPath, VotesToRemove),
-    responses((status = 200, description = "How many were removed", body = UpdatedCount), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "How many were removed", body = UpdatedCount), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn remove_votes(
     caller: KnowledgeCaller,
     Path(path): Path<ChunkPath>,
     Query(query): Query<VotesToRemove>,
 ) -> Result<Json<UpdatedCount>, HttpError> {
-    let ids: Vec<String> = query
-        .vote_ids
-        .0
-        .split(',')
-        .map(|id| id.trim().to_owned())
-        .collect();
     let (document, chunk) = (&path.document_id.0, &path.segment_id.0);
-    let updated_count = caller
+    let ids = separate_ids(&query.vote_ids);
+    let removed = caller
         .base
-        .remove_votes(&caller.reach, document, chunk, &ids)
-        .await?;
-    Ok(Json(UpdatedCount { updated_count }))
-}
-
-/// Counts that a chunk was used.
-#[utoipa::path(post, path = "/kb/documents/{document_id}/segments/{segment_id}/hits", tag = "knowledge", params(ChunkPath),
-    responses((status = 200, description = "It was counted", body = UpdatedCount), (status = 404, body = ErrorBody)))]
-async fn count_hit(
-    caller: KnowledgeCaller,
-    Path(path): Path<ChunkPath>,
-    _: NoQuery,
-) -> Result<Json<UpdatedCount>, HttpError> {
-    let (document, chunk) = (&path.document_id.0, &path.segment_id.0);
-    let hits = [ChunkHit::default()];
-    let added = caller.base.add_hits(&caller.reach, document, chunk, &hits);
-    let updated_count = added.await?.len() as u64;
+        .remove_votes(&caller.reach, document, chunk, &ids);
+    let updated_count = removed.await?;
     Ok(Json(UpdatedCount { updated_count }))
 }
