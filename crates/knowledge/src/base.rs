@@ -4,6 +4,7 @@ mod collections;
 mod documents;
 mod feedback;
 mod file_sync;
+mod hits;
 mod intake;
 mod jobs;
 mod lookup;
@@ -20,6 +21,7 @@ mod upload;
 
 pub use collections::CollectionFilter;
 pub use documents::DocumentFilter;
+pub use hits::UsedChunk;
 pub use jobs::JobFilter;
 
 use crate::error::KnowledgeError;
@@ -28,6 +30,7 @@ use crate::settings::KnowledgeSettings;
 use ambit_search::index::{PageCache, SearchIndex};
 use ambit_storage::driver::Driver;
 use ambit_storage::ids;
+use hits::WaitingHits;
 use query_rate::QueryRate;
 use query_vectors::QueryVectors;
 use std::sync::Arc;
@@ -55,6 +58,7 @@ pub(crate) struct KnowledgeShared {
     tables: TableCache,
     rate: QueryRate,
     query_vectors: QueryVectors,
+    hits: WaitingHits,
     /// Uploads of this process go one by one, so that they do not meet each other at the sums of their tenant.
     intake: Mutex<()>,
 }
@@ -69,6 +73,7 @@ impl KnowledgeBase {
             tables: TableCache::new(tables),
             rate: QueryRate::default(),
             query_vectors: QueryVectors::default(),
+            hits: WaitingHits::default(),
             wake: Notify::new(),
             intake: Mutex::new(()),
             settings,

@@ -26,7 +26,7 @@ mod stored;
 mod sums;
 mod work;
 
-pub use base::{CollectionFilter, DocumentFilter, JobFilter, KnowledgeBase};
+pub use base::{CollectionFilter, DocumentFilter, JobFilter, KnowledgeBase, UsedChunk};
 pub use chunk::{ChunkHit, ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};
 pub use collection::{
     ChunkLengths, Collection, CollectionEmbedding, CollectionShare, CollectionSource,

@@ -303,6 +303,9 @@ impl Runtime {
             }
             self.0.making.feed.close().await;
             drop(lock(&self.0.knowledge_worker).take());
+            if let Some(base) = self.0.knowledge.get() {
+                turn::store_hits(base).await;
+            }
             let mut tasks = std::mem::take(&mut *lock(&self.0.tasks));
             tasks.shutdown().await;
             let sweepers = std::mem::take(&mut *lock(&self.0.sweepers));

@@ -30,7 +30,7 @@ mod turn_parts;
 mod usage;
 mod uses_client;
 
-pub(crate) use close::CONCURRENT_TITLES;
+pub(crate) use close::{CONCURRENT_TITLES, store_hits};
 pub(crate) use open::open;
 pub(crate) use recover::{RecoveryBackoff, recover_all};
 

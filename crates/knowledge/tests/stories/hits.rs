@@ -1,8 +1,9 @@
 //! Uses of chunks are kept, counted, and taken back.
 
+use crate::erasure::everything;
 use crate::person::Person;
-use crate::world::World;
-use ambit_knowledge::{ChunkHit, CollectionUpdate, DocumentChunk};
+use crate::world::{World, key_of};
+use ambit_knowledge::{ChunkHit, CollectionUpdate, DocumentChunk, UsedChunk};
 
 /// A collection that Bob may read too, and the first chunk of its document.
 async fn shared(world: &World) -> String {
@@ -47,4 +48,37 @@ pub async fn who_told_of_a_use_takes_it_back_and_so_does_the_owner(world: World)
     assert_eq!(chunk(&world).await.hit, 1);
     let lost = base.add_hits(bob, "d", "nowhere", &uses).await.unwrap_err();
     assert_eq!(lost.to_string(), "segment \"nowhere\" not found");
+}
+
+pub async fn g204_uses_are_counted_for_their_person_and_go_with_them(world: World) {
+    let id = shared(&world).await;
+    let (base, bob) = (&world.base, &Person::named("bob"));
+    let used = |document: &str, chunk: &str| UsedChunk {
+        document_id: document.to_owned(),
+        chunk_id: chunk.to_owned(),
+    };
+    // What is gone by the time it is counted counts nothing.
+    let all = ["d", "d", "gone"].map(|document| used(document, &id));
+    base.note_hits(bob, [all.to_vec(), vec![used("d", "gone")]].concat());
+    base.note_hits(&world.ann, vec![used("d", &id)]);
+    base.store_hits().await.unwrap();
+    base.note_hits(bob, vec![used("d", &id)]);
+    base.store_hits().await.unwrap();
+    assert_eq!(chunk(&world).await.hit, 4);
+    let counts = base.hits(bob, "d", &id).await.unwrap();
+    assert_eq!((counts.len(), counts[0].count), (1, 3));
+    base.erase_person("t", "bob").await.unwrap();
+    assert_eq!(chunk(&world).await.hit, 1);
+    let key = key_of(world.driver.as_ref(), "c").await;
+    let left = everything(world.driver.as_ref(), &key).await;
+    assert!(!left.iter().any(|value| value.contains("bob")), "{left:#?}");
+    let mine = base.hits(&world.ann, "d", &id).await.unwrap();
+    let removed = [mine[0].hit_id.clone()];
+    assert_eq!(
+        base.remove_hits(&world.ann, "d", &id, &removed)
+            .await
+            .unwrap(),
+        1
+    );
+    assert_eq!(chunk(&world).await.hit, 0);
 }

@@ -64,6 +64,7 @@ const STORIES: &[Story] = stories![
     files::g217_a_collection_goes_when_the_files_of_no_node_define_it,
     files::g217_two_nodes_that_follow_one_folder_agree,
     files::g217_documents_equal_the_files_whatever_becomes_of_them,
+    hits::g204_uses_are_counted_for_their_person_and_go_with_them,
     hits::who_told_of_a_use_takes_it_back_and_so_does_the_owner,
     limits::g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in,
     limits::g212_sizes_and_sums_are_refused_by_name,

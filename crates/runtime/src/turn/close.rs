@@ -1,8 +1,10 @@
 //! The end of a turn: what was said becomes history, the stream gets its last entry, and the conversation is free again, all in
 //! one commit. Where listeners can tell, the history is stored before.
 
+mod hits;
 mod title;
 
+pub(crate) use hits::store_hits;
 pub(crate) use title::CONCURRENT_TITLES;
 
 use super::next::TurnResponse;
@@ -106,6 +108,7 @@ impl Turn {
         if let Some(response) = &ending.response {
             self.start_title(response);
         }
+        self.start_counting_hits();
         self.release().await;
         Ok(())
     }

@@ -104,6 +104,38 @@ async fn a_reference_shows_a_chunk_as_it_is_now() {
 }
 
 #[tokio::test]
+async fn each_reference_to_a_chunk_counts_a_hit_of_it() {
+    let rules = json!({"documents": ["docs/*.md"], "public": true});
+    let text = "# Holidays\n\nThirty days of vacation.";
+    let more = vec![
+        ("kb/rules.kb.yao".to_owned(), rules.to_string()),
+        ("docs/a.md".to_owned(), text.to_owned()),
+    ];
+    let package = json!({"search": {"kb": {"collections": ["rules"]}}});
+    let hooks = "export function Create(ctx) { ctx.search.KB('vacation'); }";
+    let place = place(&borrowed(&app(&package, hooks, more))).await;
+    finds(&place, "vacation", 1).await;
+    let frames = ask(&place, request("hello", "vacation")).await;
+    assert_eq!(announced(&frames).len(), 2);
+    let chunk = announced(&frames)[0]["chunk_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let base = place.runtime.knowledge().unwrap();
+    let (reach, id) = (ambit_runtime::CallerReach::of(&ann()), "rules:docs/a.md");
+    let counted = async {
+        while base.document_chunk(&reach, id, &chunk).await.unwrap().hit != 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let counted = tokio::time::timeout(Duration::from_secs(60), counted).await;
+    assert!(counted.is_ok(), "the hits are not counted");
+    let hits = base.hits(&reach, id, &chunk).await.unwrap();
+    assert_eq!((hits.len(), hits[0].count), (1, 2));
+    assert_eq!(hits[0].source.as_deref(), Some("reference"));
+}
+
+#[tokio::test]
 async fn references_leave_room_in_the_window_of_the_model() {
     let item = |at: usize| json!({"title": format!("t{at}"), "url": format!("https://a.test/{at}"), "content": "word ".repeat(300)});
     let items: Vec<Value> = (0..10).map(item).collect();

@@ -1,0 +1,155 @@
+//! Hits of what turns have used: a node counts those that have gathered together, behind the turns.
+
+use super::{KnowledgeBase, retried};
+use crate::chunk::ChunkHit;
+use crate::error::Result;
+use crate::opinion::{ChunkFeedback, FeedbackRecord};
+use crate::reach::KnowledgeReach;
+use crate::stored::{self, put};
+use ambit_storage::address::digest;
+use ambit_storage::batch::Batch;
+use ambit_storage::ids;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+
+/// Documents whose hits one commit counts.
+const DOCUMENTS: usize = 64;
+/// By what hits are found that nobody has told of.
+const SOURCE: &str = "reference";
+
+/// A chunk that was used.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UsedChunk {
+    /// Its document.
+    pub document_id: String,
+    /// The chunk.
+    pub chunk_id: String,
+}
+
+/// Hits that are not counted yet.
+#[derive(Default)]
+pub(super) struct WaitingHits {
+    documents: Mutex<BTreeMap<HitDocument, DocumentHits>>,
+    writing: tokio::sync::Mutex<()>,
+}
+
+/// A document as a tenant knows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct HitDocument {
+    tenant: String,
+    id: String,
+}
+
+/// How often who has used which chunk of a document.
+type DocumentHits = BTreeMap<HitPlace, u32>;
+
+/// A chunk and who has used it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct HitPlace {
+    chunk: String,
+    user: Option<String>,
+}
+
+impl KnowledgeBase {
+    /// Notes a hit of each of these chunks, which [`store_hits`](Self::store_hits) counts.
+    pub fn note_hits(&self, reach: &dyn KnowledgeReach, used: Vec<UsedChunk>) {
+        self.shared.hits.add(reach, used);
+    }
+
+    /// Counts the hits that are noted. What is gone by now is left out. Whoever comes while others are counted waits, and then
+    /// counts all that were noted meanwhile: a document that every turn uses is not written by each.
+    pub async fn store_hits(&self) -> Result<()> {
+        let hits = &self.shared.hits;
+        let _writing = hits.writing.lock().await;
+        let mut waiting = std::mem::take(&mut *hits.documents.lock());
+        while !waiting.is_empty() {
+            let rest = waiting.keys().nth(DOCUMENTS).cloned();
+            let rest = rest.map(|first| waiting.split_off(&first));
+            self.store_hits_of(&waiting).await?;
+            waiting = rest.unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    async fn store_hits_of(&self, documents: &BTreeMap<HitDocument, DocumentHits>) -> Result<()> {
+        retried!(async {
+            let mut whole = Batch::default();
+            for (document, hits) in documents {
+                let batch = self.hits_batch(document, hits).await?;
+                whole.checks.extend(batch.checks);
+                whole.writes.extend(batch.writes);
+            }
+            if !whole.writes.is_empty() {
+                self.driver().commit(whole).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The writes of a document's hits; none where it has none of the chunks.
+    async fn hits_batch(&self, document: &HitDocument, hits: &DocumentHits) -> Result<Batch> {
+        let tenant = &document.tenant;
+        for owner in [Some(tenant.as_str()), None] {
+            let Some(found) = self.document_of(owner, &document.id).await? else {
+                continue;
+            };
+            let mut change = self.opinions_of(found, tenant).await?;
+            let mut writes = Vec::new();
+            for (place, count) in hits {
+                if !change.ids.contains(&place.chunk) {
+                    continue;
+                }
+                let whose: Vec<&str> = [tenant]
+                    .into_iter()
+                    .chain(&place.user)
+                    .map(String::as_str)
+                    .collect();
+                let collection = &change.found.collection.value.place;
+                let key = collection.hit(&change.found.key, &place.chunk, &digest(&whose));
+                let before = stored::get::<FeedbackRecord>(self.driver(), key.clone()).await?;
+                let before = before.and_then(|before| before.value.feedback.hit());
+                let mut hit = before.unwrap_or_else(|| self.first_hit(&place.chunk));
+                hit.count = hit.count.saturating_add(*count);
+                let record = FeedbackRecord {
+                    tenant: tenant.clone(),
+                    user: place.user.clone(),
+                    feedback: ChunkFeedback::Hit(hit),
+                };
+                writes.push(put(key, &record)?);
+                let opinion = change.of(&place.chunk);
+                opinion.hit = opinion.hit.saturating_add(u64::from(*count));
+            }
+            if !writes.is_empty() {
+                return change.batch(writes);
+            }
+        }
+        Ok(Batch::default())
+    }
+
+    fn first_hit(&self, chunk: &str) -> ChunkHit {
+        ChunkHit {
+            id: chunk.to_owned(),
+            hit_id: ids::ordered(&self.settings().clock),
+            source: Some(SOURCE.to_owned()),
+            ..ChunkHit::default()
+        }
+    }
+}
+
+impl WaitingHits {
+    fn add(&self, reach: &dyn KnowledgeReach, used: Vec<UsedChunk>) {
+        let mut documents = self.documents.lock();
+        for chunk in used {
+            let document = HitDocument {
+                tenant: reach.tenant().to_owned(),
+                id: chunk.document_id,
+            };
+            let place = HitPlace {
+                chunk: chunk.chunk_id,
+                user: reach.user().map(str::to_owned),
+            };
+            let hits = documents.entry(document).or_default();
+            *hits.entry(place).or_default() += 1;
+        }
+    }
+}
