@@ -9,9 +9,7 @@ use crate::error::{KnowledgeError, Result};
 use crate::names::{CollectionPlace, DOCUMENTS};
 use crate::opinion::OpinionsRecord;
 use crate::reach::KnowledgeReach;
-use crate::records::{
-    ChunkRecord, CollectionRecord, ContentRecord, DocumentRecord, TextRecord, merged_metadata,
-};
+use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, TextRecord, merged_metadata};
 use crate::stored;
 use ambit_extract::ExtractedDocument;
 use ambit_storage::Error;
@@ -134,7 +132,7 @@ impl KnowledgeBase {
             let mut chunks = Vec::new();
             for place in places.start..places.end.min(content.chunks()) {
                 let chunk = self.chunk_at(&found, &content, place).await?;
-                chunks.push(opinions.shown(chunk));
+                chunks.push(shown_chunk(&found, chunk, &opinions));
             }
             Ok(chunks)
         })
@@ -155,7 +153,7 @@ impl KnowledgeBase {
             let (_, place) = place.ok_or_else(missing)?;
             let opinions = self.opinions(&found, reach.tenant()).await?;
             let chunk = self.chunk_at(&found, &content, place).await?;
-            Ok(opinions.shown(chunk))
+            Ok(shown_chunk(&found, chunk, &opinions))
         })
     }
 
@@ -174,15 +172,13 @@ impl KnowledgeBase {
         found: &FoundDocument,
         content: &ContentRecord,
         place: u32,
-    ) -> Result<DocumentChunk> {
+    ) -> Result<ChunkRecord> {
         let collection = &found.collection.value;
-        let document = &found.document.value;
-        let gone = || replaced(&document.document.document_id);
+        let gone = || replaced(&found.document.value.document.document_id);
         let number = content.number(place).ok_or_else(gone)?;
         let key = collection.place.chunk(collection.index.version, number);
         let stored = stored::get::<ChunkRecord>(self.driver(), key).await?;
-        let stored = stored.ok_or_else(gone)?.value;
-        Ok(shown_chunk(collection, document, stored))
+        Ok(stored.ok_or_else(gone)?.value)
     }
 }
 
@@ -197,14 +193,15 @@ fn replaced(id: &str) -> KnowledgeError {
     KnowledgeError::race(format!("document \"{id}\""))
 }
 
-/// A chunk as callers see it.
+/// A chunk as callers see it, with what is thought of it.
 fn shown_chunk(
-    collection: &CollectionRecord,
-    document: &DocumentRecord,
+    found: &FoundDocument,
     stored: ChunkRecord,
+    opinions: &OpinionsRecord,
 ) -> DocumentChunk {
     let chunk = stored.chunk;
-    let of = &document.document;
+    let of = &found.document.value.document;
+    let opinion = opinions.chunks.get(&chunk.id).cloned().unwrap_or_default();
     DocumentChunk {
         id: chunk.id,
         document_id: of.document_id.clone(),
@@ -218,13 +215,13 @@ fn shown_chunk(
         tokens: chunk.tokens,
         hash: chunk.hash,
         metadata: merged_metadata(&of.metadata, Some(&stored.metadata)),
-        weight: 1.0,
-        score: None,
-        score_dimensions: serde_json::Map::new(),
-        positive: 0,
-        negative: 0,
-        hit: 0,
-        version: collection.index.version,
+        weight: opinion.weight,
+        score: opinion.score,
+        score_dimensions: opinion.dimensions,
+        positive: opinion.positive,
+        negative: opinion.negative,
+        hit: opinion.hit,
+        version: found.collection.value.index.version,
         created_at: stored.created_at,
         updated_at: stored.created_at,
     }
@@ -244,20 +241,5 @@ impl DocumentFilter {
         self.keywords.as_ref().is_none_or(has_words)
             && self.tag.as_ref().is_none_or(has_tag)
             && self.status.is_none_or(|status| document.status == status)
-    }
-}
-
-impl OpinionsRecord {
-    /// The chunk with what is thought of it.
-    fn shown(&self, mut chunk: DocumentChunk) -> DocumentChunk {
-        if let Some(opinion) = self.chunks.get(&chunk.id) {
-            chunk.weight = opinion.weight;
-            chunk.positive = opinion.positive;
-            chunk.negative = opinion.negative;
-            chunk.hit = opinion.hit;
-            chunk.score = opinion.score;
-            chunk.score_dimensions.clone_from(&opinion.dimensions);
-        }
-        chunk
     }
 }

@@ -39,17 +39,9 @@ impl KnowledgeBase {
                 return Err(KnowledgeError::invalid(field, "must be 0 to 10"));
             }
         }
-        let ids = || weights.iter().map(|change| &change.id);
-        self.change_opinions(
-            reach,
-            document,
-            |change| {
-                for weight in weights {
-                    change.of(&weight.id).weight = weight.weight;
-                }
-            },
-            ids().cloned().collect(),
-        )
+        self.change_opinions(reach, document, weights, |given, change| {
+            change.set(&given.id, |opinion| opinion.weight = given.weight)
+        })
         .await
     }
 
@@ -63,37 +55,30 @@ impl KnowledgeBase {
         for score in scores {
             check_size("score_dimensions", &score.dimensions, OPINION_BYTES)?;
         }
-        let ids = scores.iter().map(|change| change.id.clone()).collect();
-        self.change_opinions(
-            reach,
-            document,
-            |change| {
-                for score in scores {
-                    let opinion = change.of(&score.id);
-                    opinion.score = Some(score.score);
-                    opinion.dimensions.clone_from(&score.dimensions);
-                }
-            },
-            ids,
-        )
+        self.change_opinions(reach, document, scores, |given, change| {
+            change.set(&given.id, |opinion| {
+                opinion.score = Some(given.score);
+                opinion.dimensions.clone_from(&given.dimensions);
+            })
+        })
         .await
     }
 
-    async fn change_opinions(
+    /// Sets what is given. Returns how much of it was for chunks that are there.
+    async fn change_opinions<T>(
         &self,
         reach: &dyn KnowledgeReach,
         document: &str,
-        change: impl Fn(&mut OpinionChange),
-        ids: Vec<String>,
+        given: &[T],
+        set: impl Fn(&T, &mut OpinionChange) -> bool,
     ) -> Result<u64> {
         retried!(async {
-            let mut opinions = self
-                .opinion_change(reach, document, AccessKind::Change)
-                .await?;
-            change(&mut opinions);
-            let known = ids.iter().filter(|id| opinions.ids.contains(*id)).count();
-            self.store_opinions(opinions, Vec::new()).await?;
-            Ok(known as u64)
+            let change = self.opinion_change(reach, document, AccessKind::Change);
+            let mut change = change.await?;
+            let known = given.iter().filter(|given| set(given, &mut change));
+            let known = known.count() as u64;
+            self.store_opinions(change, Vec::new()).await?;
+            Ok(known)
         })
     }
 
@@ -146,6 +131,15 @@ impl OpinionChange {
     /// What is thought of a chunk.
     pub fn of(&mut self, chunk: &str) -> &mut ChunkOpinion {
         self.opinions.chunks.entry(chunk.to_owned()).or_default()
+    }
+
+    /// Sets something of a chunk; false where it is not there.
+    fn set(&mut self, chunk: &str, set: impl FnOnce(&mut ChunkOpinion)) -> bool {
+        let is_there = self.ids.contains(chunk);
+        if is_there {
+            set(self.of(chunk));
+        }
+        is_there
     }
 
     /// The writes of the opinions and of what goes with them; none where nothing is new.
