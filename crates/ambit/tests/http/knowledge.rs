@@ -94,3 +94,25 @@ async fn hits_come_in_pages_and_are_removed() {
         Some("segments")
     );
 }
+
+#[tokio::test]
+async fn jobs_come_the_oldest_first_in_pages() {
+    let site = Site::of(&[]).await;
+    let documents = collection(&site, &["A heron.", "A stork.", "A crane."]).await;
+    let first = site.get("/v1/kb/jobs?limit=2").await.json();
+    let next = first["next"].as_str().unwrap();
+    let rest = site.get(&format!("/v1/kb/jobs?cursor={next}")).await.json();
+    assert_eq!(rest["next"], json!(null));
+    let pages = [first, rest];
+    let jobs = pages
+        .iter()
+        .flat_map(|page| page["items"].as_array().unwrap());
+    let of: Vec<&str> = jobs
+        .map(|job| job["document_id"].as_str().unwrap())
+        .collect();
+    assert_eq!(of, documents);
+    let answer = site.get("/v1/kb/jobs?cursor=x").await;
+    assert_eq!(answer.failure().2.as_deref(), Some("cursor"));
+    let none = site.get("/v1/kb/jobs?status=failed").await.json();
+    assert_eq!(none, json!({"items": [], "next": null}));
+}

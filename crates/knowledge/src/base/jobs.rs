@@ -4,12 +4,16 @@ use super::lookup::AccessKind;
 use super::{KnowledgeBase, retried};
 use crate::error::{KnowledgeError, Result};
 use crate::job::{Job, JobKind, JobStatus};
+use crate::names::{CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
+use crate::records::DocumentRecord;
 use crate::stored::{self, StoredRecord};
 use ambit_storage::address::Space;
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
+use ambit_storage::{Page, ids};
 use futures::{Stream, StreamExt, stream};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,19 +29,36 @@ pub struct JobFilter {
     pub status: Option<JobStatus>,
 }
 
-/// Where a follower of a job stands.
+/// Which of the jobs in one place somebody may see: those of a tenant, or of the app's files.
+struct JobSight<'a> {
+    base: &'a KnowledgeBase,
+    reach: &'a dyn KnowledgeReach,
+    tenant: Option<&'a str>,
+    /// The collections that were looked up, where they may be used.
+    collections: HashMap<String, Option<CollectionPlace>>,
+}
+
+/// Reads the jobs in one place, the oldest first.
+struct JobReader<'a> {
+    sight: JobSight<'a>,
+    pages: ValuePages<'a>,
+    /// Those that were read and not looked at.
+    waiting: VecDeque<Job>,
+}
+
+/// What a follower waits for.
+enum WatchedJobs {
+    /// One, until it is over.
+    Job(String),
+    /// Those of a collection, what changes from now on.
+    Collection(JobFilter),
+}
+
+/// Where a follower of jobs stands.
 struct JobWatch {
     base: KnowledgeBase,
     reach: Arc<dyn KnowledgeReach>,
-    id: String,
-    last: Option<Job>,
-}
-
-/// Where a follower of a collection stands.
-struct CollectionWatch {
-    base: KnowledgeBase,
-    reach: Arc<dyn KnowledgeReach>,
-    filter: JobFilter,
+    watched: WatchedJobs,
     /// The jobs at the last look; none before the first.
     known: Option<Vec<Job>>,
 }
@@ -53,7 +74,9 @@ impl KnowledgeBase {
             let key = Space::knowledge_jobs(tenant).key(id);
             let found = stored::get::<Job>(self.driver(), key).await?;
             if let Some(found) = found
-                && self.is_visible(reach, tenant, &found.value).await?
+                && JobSight::new(self, reach, tenant)
+                    .sees(&found.value)
+                    .await?
             {
                 return Ok(found);
             }
@@ -61,47 +84,40 @@ impl KnowledgeBase {
         Err(KnowledgeError::not_found("job", id))
     }
 
-    /// A removal is shown to whoever knows its id: what it names is gone.
-    async fn is_visible(
+    /// The jobs of collections that the caller may use, the oldest first, behind the one with this id. Removals are not among
+    /// them.
+    pub async fn jobs(
         &self,
         reach: &dyn KnowledgeReach,
-        tenant: Option<&str>,
-        job: &Job,
-    ) -> Result<bool> {
-        if job.kind == JobKind::Remove {
-            return Ok(tenant.is_some());
+        filter: &JobFilter,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<Job>> {
+        if after.is_some_and(|after| ids::time_part(after).is_empty()) {
+            let rule = "must be `next` of the page before";
+            return Err(KnowledgeError::invalid("cursor", rule));
         }
-        if let Some(document) = &job.document_id {
-            let found = self.document_of(tenant, document).await?;
-            return Ok(found.is_some_and(|found| {
-                found.collection.value.is_usable(reach)
-                    && reach.may_read(&found.document.value.document)
-            }));
-        }
-        let found = self.collection_record(tenant, &job.collection_id).await?;
-        Ok(found.is_some_and(|found| found.value.is_usable(reach)))
-    }
-
-    /// The jobs of collections that the caller may use, the oldest first. Removals are not among them.
-    pub async fn jobs(&self, reach: &dyn KnowledgeReach, filter: &JobFilter) -> Result<Vec<Job>> {
-        let mut jobs = Vec::new();
-        for tenant in [Some(reach.tenant()), None] {
-            let space = Space::knowledge_jobs(tenant);
-            let (all, whole) = (Pattern::all(), ValuePart::Whole);
-            let mut pages = ValuePages::of(self.driver(), &space, all, whole);
-            let mut stored = Vec::new();
-            while let Some(page) = pages.next().await? {
-                stored.extend(page.into_iter().map(|(_, entry)| entry.value.to::<Job>()));
+        let tenants = [Some(reach.tenant()), None];
+        let spaces = tenants.map(Space::knowledge_jobs);
+        let mut readers = [0, 1].map(|at| JobReader {
+            sight: JobSight::new(self, reach, tenants[at]),
+            pages: ValuePages::of(self.driver(), &spaces[at], Pattern::all(), ValuePart::Whole)
+                .after(after.map(str::to_owned)),
+            waiting: VecDeque::new(),
+        });
+        let mut items: Vec<Job> = Vec::new();
+        while let Some((reader, job)) = next_job(&mut readers).await? {
+            let is_wanted = job.kind != JobKind::Remove && filter.matches(&job);
+            if !is_wanted || !readers[reader].sight.sees(&job).await? {
+                continue;
             }
-            for job in stored {
-                let job = job?;
-                let is_wanted = job.kind != JobKind::Remove && filter.matches(&job);
-                if is_wanted && self.is_visible(reach, tenant, &job).await? {
-                    jobs.push(job);
-                }
+            if items.len() == limit {
+                let next = items.last().map(|job| job.job_id.clone());
+                return Ok(Page { items, next });
             }
+            items.push(job);
         }
-        Ok(jobs)
+        Ok(Page { items, next: None })
     }
 
     /// Calls a job off. One that is over stays as it is; a removal cannot be called off.
@@ -135,20 +151,7 @@ impl KnowledgeBase {
         reach: Arc<dyn KnowledgeReach>,
         id: &str,
     ) -> impl Stream<Item = Result<Job>> + Send + use<> {
-        let watch = JobWatch {
-            base: self.clone(),
-            reach,
-            id: id.to_owned(),
-            last: None,
-        };
-        stream::unfold(Some(watch), async |watch| {
-            let mut watch = watch?;
-            match watch.next().await {
-                Ok(Some(job)) => Some((Ok(job), Some(watch))),
-                Ok(None) => None,
-                Err(error) => Some((Err(error), None)),
-            }
-        })
+        self.watch(reach, WatchedJobs::Job(id.to_owned()))
     }
 
     /// Each job of a collection at each change from now on.
@@ -157,19 +160,29 @@ impl KnowledgeBase {
         reach: Arc<dyn KnowledgeReach>,
         collection: &str,
     ) -> impl Stream<Item = Result<Job>> + Send + use<> {
-        let watch = CollectionWatch {
+        let filter = JobFilter {
+            collection_id: Some(collection.to_owned()),
+            status: None,
+        };
+        self.watch(reach, WatchedJobs::Collection(filter))
+    }
+
+    fn watch(
+        &self,
+        reach: Arc<dyn KnowledgeReach>,
+        watched: WatchedJobs,
+    ) -> impl Stream<Item = Result<Job>> + Send + use<> {
+        let watch = JobWatch {
             base: self.clone(),
             reach,
-            filter: JobFilter {
-                collection_id: Some(collection.to_owned()),
-                status: None,
-            },
+            watched,
             known: None,
         };
         let changes = stream::unfold(Some(watch), async |watch| {
             let mut watch = watch?;
             match watch.next().await {
-                Ok(jobs) => Some((jobs.into_iter().map(Ok).collect(), Some(watch))),
+                Ok(Some(jobs)) => Some((jobs.into_iter().map(Ok).collect(), Some(watch))),
+                Ok(None) => None,
                 Err(error) => Some((vec![Err(error)], None)),
             }
         });
@@ -206,41 +219,120 @@ impl KnowledgeBase {
     }
 }
 
-impl CollectionWatch {
-    /// The jobs that have changed, once there are any.
-    async fn next(&mut self) -> Result<Vec<Job>> {
-        loop {
-            let reach = self.reach.as_ref();
-            let collection = self.filter.collection_id.as_deref().unwrap_or_default();
-            self.base.collection(reach, collection).await?;
-            let jobs = self.base.jobs(reach, &self.filter).await?;
-            let before = self.known.replace(jobs.clone());
-            let is_new = |job: &Job| before.as_ref().is_some_and(|before| !before.contains(job));
-            let changed: Vec<Job> = jobs.into_iter().filter(is_new).collect();
-            tokio::time::sleep(LOOK).await;
-            if !changed.is_empty() {
-                return Ok(changed);
+/// The oldest job that was not looked at, and whose it is.
+async fn next_job(readers: &mut [JobReader<'_>; 2]) -> Result<Option<(usize, Job)>> {
+    for reader in readers.iter_mut() {
+        reader.fill().await?;
+    }
+    let first = |at: &usize| readers[*at].waiting.front().map(|job| job.job_id.clone());
+    let oldest = [0, 1].into_iter().filter_map(|at| Some((first(&at)?, at)));
+    let Some((_, at)) = oldest.min() else {
+        return Ok(None);
+    };
+    let job = readers[at].waiting.pop_front();
+    Ok(job.map(|job| (at, job)))
+}
+
+impl JobReader<'_> {
+    /// Reads on where nothing waits.
+    async fn fill(&mut self) -> Result<()> {
+        while self.waiting.is_empty() {
+            let Some(page) = self.pages.next().await? else {
+                break;
+            };
+            for (_, entry) in page {
+                self.waiting.push_back(entry.value.to()?);
             }
         }
+        Ok(())
+    }
+}
+
+impl<'a> JobSight<'a> {
+    fn new(
+        base: &'a KnowledgeBase,
+        reach: &'a dyn KnowledgeReach,
+        tenant: Option<&'a str>,
+    ) -> Self {
+        let collections = HashMap::new();
+        Self {
+            base,
+            reach,
+            tenant,
+            collections,
+        }
+    }
+
+    /// Whether the caller may see a job. A removal is shown to whoever knows its id: what it names is gone.
+    async fn sees(&mut self, job: &Job) -> Result<bool> {
+        if job.kind == JobKind::Remove {
+            return Ok(self.tenant.is_some());
+        }
+        let Some(place) = self.collection(&job.collection_id).await? else {
+            return Ok(false);
+        };
+        let Some(document) = &job.document_id else {
+            return Ok(true);
+        };
+        let key = place.document(&DocumentKey::of(document));
+        let found = stored::get::<DocumentRecord>(self.base.driver(), key).await?;
+        Ok(found.is_some_and(|found| self.reach.may_read(&found.value.document)))
+    }
+
+    async fn collection(&mut self, id: &str) -> Result<Option<CollectionPlace>> {
+        if let Some(known) = self.collections.get(id) {
+            return Ok(known.clone());
+        }
+        let found = self.base.collection_record(self.tenant, id).await?;
+        let usable = found.filter(|found| found.value.is_usable(self.reach));
+        let place = usable.map(|found| found.value.place);
+        self.collections.insert(id.to_owned(), place.clone());
+        Ok(place)
     }
 }
 
 impl JobWatch {
-    /// The job when it has changed; nothing behind its end.
-    async fn next(&mut self) -> Result<Option<Job>> {
-        if self.last.as_ref().is_some_and(|job| job.status.is_final()) {
-            return Ok(None);
-        }
+    /// The jobs that have changed, once there are any; nothing behind the end of the one that is watched.
+    async fn next(&mut self) -> Result<Option<Vec<Job>>> {
         loop {
-            let job = self.base.job(self.reach.as_ref(), &self.id).await?;
-            if self.last.as_ref() != Some(&job) {
-                if self.last.is_some() {
-                    tokio::time::sleep(LOOK).await;
-                }
-                self.last = Some(job.clone());
-                return Ok(Some(job));
+            if self.is_over() {
+                return Ok(None);
             }
-            tokio::time::sleep(LOOK).await;
+            let jobs = self.look().await?;
+            let is_first = self.known.is_none();
+            // Of a collection only what changes is told.
+            let is_told = |job: &Job| match (&self.known, &self.watched) {
+                (Some(known), _) => !known.contains(job),
+                (None, WatchedJobs::Job(_)) => true,
+                (None, WatchedJobs::Collection(_)) => false,
+            };
+            let changed: Vec<Job> = jobs.iter().filter(|job| is_told(job)).cloned().collect();
+            self.known = Some(jobs);
+            if changed.is_empty() || !is_first {
+                tokio::time::sleep(LOOK).await;
+            }
+            if !changed.is_empty() {
+                return Ok(Some(changed));
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let is_one = matches!(self.watched, WatchedJobs::Job(_));
+        let mut known = self.known.iter().flatten();
+        is_one && known.any(|job| job.status.is_final())
+    }
+
+    async fn look(&self) -> Result<Vec<Job>> {
+        let (base, reach) = (&self.base, self.reach.as_ref());
+        match &self.watched {
+            WatchedJobs::Job(id) => Ok(vec![base.job(reach, id).await?]),
+            WatchedJobs::Collection(filter) => {
+                let collection = filter.collection_id.as_deref().unwrap_or_default();
+                base.collection(reach, collection).await?;
+                let all = base.jobs(reach, filter, None, usize::MAX).await?;
+                Ok(all.items)
+            }
         }
     }
 }

@@ -208,7 +208,8 @@ pub async fn a_file_that_says_another_index_has_its_documents_indexed_anew(world
     let bob = Person::named("bob");
     // Changed back before anything was done: nothing is to be done.
     world.base.sync(&changed, &folder).await.unwrap();
-    let jobs = world.base.jobs(&bob, &JobFilter::default()).await.unwrap();
+    let all = JobFilter::default();
+    let jobs = world.base.jobs(&bob, &all, None, 9).await.unwrap().items;
     world.base.sync(&handbook(), &folder).await.unwrap();
     let cancelled = world.base.job(&bob, &jobs[1].job_id).await.unwrap();
     assert_eq!(cancelled.status, JobStatus::Cancelled);

@@ -1,18 +1,19 @@
 //! Jobs: shown, followed and called off.
 
-use super::super::input::{Id, NoQuery, PagedQuery, PathId};
-use super::super::paging::{PageParameters, PageResponse};
+use super::super::input::{Id, NoQuery, PathId, Query, Text};
+use super::super::paging::{self, PageSize};
 use super::super::sse::PING;
 use super::super::sse_source::{self, SseSource};
 use super::super::{ErrorBody, HttpError, SharedState};
-use super::{KnowledgeCaller, window};
+use super::KnowledgeCaller;
 use ambit_knowledge::{Job, JobFilter, JobStatus};
 use ambit_runtime::Result;
+use ambit_storage::Page;
 use axum::Json;
 use axum::body::Bytes;
 use axum::response::Response;
-use futures::StreamExt;
 use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,21 +40,27 @@ struct JobQuery {
     /// Those of this status: `queued`, `running`, `done`, `failed` or `cancelled`.
     #[param(value_type = Option<String>)]
     status: Option<JobStatus>,
+    /// `next` of the page before.
+    cursor: Option<Text>,
+    /// At most so many; 20 where nobody says.
+    limit: Option<PageSize>,
 }
 
-/// The jobs of collections that the caller may use, the oldest first.
-#[utoipa::path(get, path = "/kb/jobs", tag = "knowledge", params(JobQuery, PageParameters),
-    responses((status = 200, description = "A page of jobs", body = PageResponse<Job>), (status = 400, body = ErrorBody)))]
+/// The jobs of collections that the caller may use, the oldest first. Removals are not among them.
+#[utoipa::path(get, path = "/kb/jobs", tag = "knowledge", params(JobQuery),
+    responses((status = 200, description = "A page of jobs", body = Page<Job>), (status = 400, body = ErrorBody)))]
 async fn list_jobs(
     caller: KnowledgeCaller,
-    PagedQuery { query, paging }: PagedQuery<JobQuery>,
-) -> Result<Json<PageResponse<Job>>, HttpError> {
+    Query(query): Query<JobQuery>,
+) -> Result<Json<Page<Job>>, HttpError> {
     let filter = JobFilter {
         collection_id: query.collection_id.map(|id| id.0),
         status: query.status,
     };
-    let all = caller.base.jobs(&caller.reach, &filter).await?;
-    Ok(Json(paging.listing(window(all, paging.window()))))
+    let after = query.cursor.as_ref().map(|cursor| cursor.0.as_str());
+    let limit = paging::limit(query.limit);
+    let page = caller.base.jobs(&caller.reach, &filter, after, limit);
+    Ok(Json(page.await?))
 }
 
 /// A job.
@@ -88,8 +95,8 @@ async fn stream_job(
 ) -> Result<Response, HttpError> {
     // Refused before the answer begins.
     caller.base.job(&caller.reach, &id.0).await?;
-    let jobs = caller.base.watch_job(Arc::new(caller.reach), &id.0).boxed();
-    Ok(sse_source::answer(JobSource { jobs, sent: 0 }))
+    let reach = Arc::new(caller.reach.clone());
+    Ok(JobSource::answer(caller.base.watch_job(reach, &id.0)))
 }
 
 /// Each job of a collection at each change.
@@ -101,17 +108,22 @@ async fn stream_collection(
     _: NoQuery,
 ) -> Result<Response, HttpError> {
     caller.base.collection(&caller.reach, &id.0).await?;
-    let jobs = caller
-        .base
-        .watch_collection(Arc::new(caller.reach), &id.0)
-        .boxed();
-    Ok(sse_source::answer(JobSource { jobs, sent: 0 }))
+    let reach = Arc::new(caller.reach.clone());
+    let jobs = caller.base.watch_collection(reach, &id.0);
+    Ok(JobSource::answer(jobs))
 }
 
 /// One reader of jobs.
 struct JobSource {
     jobs: BoxStream<'static, ambit_knowledge::Result<Job>>,
     sent: u64,
+}
+
+impl JobSource {
+    fn answer(jobs: impl Stream<Item = ambit_knowledge::Result<Job>> + Send + 'static) -> Response {
+        let jobs = jobs.boxed();
+        sse_source::answer(Self { jobs, sent: 0 })
+    }
 }
 
 impl SseSource for JobSource {
