@@ -4,7 +4,8 @@ use crate::error::{KnowledgeError, Result};
 use ambit_search::chunker::ChunkSettings;
 use ambit_search::terms::Language;
 use ambit_storage::clock::Millis;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -132,7 +133,7 @@ pub struct ReindexProgress {
 }
 
 /// Which connector makes the vectors of a collection, and from what.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EmbeddingSettings {
     /// The connector's id.
@@ -149,32 +150,46 @@ pub struct EmbeddingSettings {
 }
 
 /// A collection that is to be made, or the definition of one by a file.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NewCollection {
-    /// Its id.
+    /// Its id: letters, digits, dots, underscores and hyphens.
+    #[serde(alias = "collection_id")]
     pub id: String,
-    /// What it is called; its id where that is empty.
+    /// What it is called; its id where nobody says.
+    #[serde(default, deserialize_with = "or_default")]
     pub name: String,
     /// What it holds.
+    #[serde(default, deserialize_with = "or_default")]
     pub description: String,
     /// Everybody of the tenant may use it.
+    #[serde(default, deserialize_with = "or_default")]
     pub public: bool,
-    /// Who else may use it.
+    /// `team`: the creator's team may use it.
+    #[serde(default, deserialize_with = "or_default")]
     pub share: CollectionShare,
-    /// The language of its documents.
+    /// The language of its documents, `auto` where nobody says.
+    #[serde(default, deserialize_with = "or_default")]
+    #[schema(value_type = String)]
     pub language: Language,
     /// How long its chunks are.
+    #[serde(default, deserialize_with = "or_default")]
     pub chunk: ChunkLengths,
-    /// Its vectors.
+    /// The connector that makes its vectors: its id, or an object.
+    #[serde(default, deserialize_with = "given_embedding")]
+    #[schema(value_type = Option<GivenEmbedding>)]
     pub embedding: Option<EmbeddingSettings>,
-    /// What is stored of an upload.
+    /// `file`: what is uploaded is stored too, beside its text.
+    #[serde(default, deserialize_with = "or_default")]
     pub keep: KeptContent,
-    /// The owner's own.
+    /// Whatever the owner wants to know of it.
+    #[serde(default, deserialize_with = "or_default")]
     pub metadata: Map<String, Value>,
 }
 
-/// Changes of a collection; what is `None` stays.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Changes of a collection; what is left out stays.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CollectionUpdate {
     /// What it is called.
     pub name: Option<String>,
@@ -182,38 +197,60 @@ pub struct CollectionUpdate {
     pub description: Option<String>,
     /// Everybody of the tenant may use it.
     pub public: Option<bool>,
-    /// Who else may use it.
+    /// `team` or `private`.
     pub share: Option<CollectionShare>,
     /// In the place of what there is.
     pub metadata: Option<Map<String, Value>>,
 }
 
-/// What a collection is to be indexed with from now on; what is `None` stays.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What a collection is indexed with from now on; what is left out stays.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ReindexRequest {
     /// How long its chunks are.
     pub chunk: Option<ChunkLengths>,
     /// The language of its documents.
+    #[schema(value_type = Option<String>)]
     pub language: Option<Language>,
-    /// Its vectors.
+    /// The connector that makes its vectors: its id, or an object.
+    #[serde(default, deserialize_with = "given_embedding")]
+    #[schema(value_type = Option<GivenEmbedding>)]
     pub embedding: Option<EmbeddingSettings>,
 }
 
-impl EmbeddingSettings {
-    /// A connector's id, or all that is set about vectors.
-    pub fn read(given: &Value) -> Result<Self> {
-        if let Some(connector) = given.as_str() {
-            return Ok(Self {
-                connector: connector.to_owned(),
-                ..Self::default()
-            });
-        }
-        let wrong = |_| {
-            let rule = "must be a connector's id, or {connector, dimensions, query_prefix, document_prefix}";
-            KnowledgeError::invalid("embedding", rule)
-        };
-        serde_json::from_value(given.clone()).map_err(wrong)
-    }
+/// What is said of vectors: their connector, or all of it.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+enum GivenEmbedding {
+    Connector(String),
+    Settings(EmbeddingSettings),
+}
+
+/// `null` says as little as nothing.
+fn or_default<'de, D, T>(reader: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Option::deserialize(reader).map(Option::unwrap_or_default)
+}
+
+fn given_embedding<'de, D: Deserializer<'de>>(
+    reader: D,
+) -> Result<Option<EmbeddingSettings>, D::Error> {
+    let wrong = |_| {
+        let rule =
+            "must be a connector's id, or {connector, dimensions, query_prefix, document_prefix}";
+        D::Error::custom(rule)
+    };
+    let given = Option::<GivenEmbedding>::deserialize(reader).map_err(wrong)?;
+    Ok(given.map(|given| match given {
+        GivenEmbedding::Settings(settings) => settings,
+        GivenEmbedding::Connector(connector) => EmbeddingSettings {
+            connector,
+            ..EmbeddingSettings::default()
+        },
+    }))
 }
 
 impl Default for ChunkLengths {
@@ -230,7 +267,7 @@ impl ChunkLengths {
     /// The same, checked.
     pub fn settings(self) -> Result<ChunkSettings> {
         ChunkSettings::new(self.size, self.overlap)
-            .map_err(|error| KnowledgeError::invalid("chunk:", error.to_string()))
+            .map_err(|error| KnowledgeError::invalid("chunk", format!("is refused: {error}")))
     }
 }
 

@@ -49,11 +49,11 @@ pub mod config;
 #[doc(hidden)]
 pub mod ctx;
 #[doc(hidden)]
-pub mod document_jobs;
-#[doc(hidden)]
 pub mod hook;
 #[doc(hidden)]
 pub mod knowledge;
+#[doc(hidden)]
+pub mod knowledge_client;
 #[doc(hidden)]
 pub mod limits;
 #[doc(hidden)]

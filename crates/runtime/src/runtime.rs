@@ -13,6 +13,7 @@ use crate::app::{App, FileProblem};
 use crate::error::{Error, ErrorCode, Result};
 use crate::feed::{EventFeed, EventFilter, FeedCursor, FeedReader};
 use crate::inspect::memory::{self, MemorySelector, OpenMemory};
+use crate::knowledge_client::KnowledgeClient;
 use crate::live_turn::LiveTurns;
 use crate::llm::ProviderCache;
 use crate::loaded_app::LoadOptions;
@@ -275,6 +276,12 @@ impl Runtime {
     pub fn knowledge(&self) -> Result<KnowledgeBase> {
         let open = self.0.knowledge.get().cloned();
         open.ok_or_else(|| Error::internal("collections are not open"))
+    }
+
+    /// The collections of knowledge, for a caller.
+    pub fn knowledge_client(&self, who: &Authorized) -> Result<KnowledgeClient> {
+        let app = self.0.loaded().app.clone();
+        Ok(KnowledgeClient::new(self.knowledge()?, who, app))
     }
 
     /// The stores.

@@ -11,16 +11,15 @@ mod reindex;
 mod search;
 
 use super::{ApiCaller, HttpError, SharedState};
-use ambit_knowledge::{Job, KnowledgeBase};
-use ambit_runtime::CallerReach;
 use ambit_runtime::Result;
 use ambit_runtime::chats::{ListPart, PageWindow};
-use ambit_runtime::document_jobs::finished_in_time;
+use ambit_runtime::knowledge_client::KnowledgeClient;
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use std::ops::Deref;
 use utoipa_axum::router::OpenApiRouter;
 
 /// The routes.
@@ -36,33 +35,28 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         .merge(jobs::routes())
 }
 
-/// What a caller reaches of the collections.
-struct KnowledgeCaller {
-    base: KnowledgeBase,
-    reach: CallerReach,
+/// The collections for whoever calls.
+struct KnowledgeCaller(KnowledgeClient);
+
+impl Deref for KnowledgeCaller {
+    type Target = KnowledgeClient;
+
+    fn deref(&self) -> &KnowledgeClient {
+        &self.0
+    }
 }
 
 impl KnowledgeCaller {
     fn of(caller: &ApiCaller) -> Result<Self> {
-        Ok(Self {
-            base: caller.server.runtime.knowledge()?,
-            reach: CallerReach::of(&caller.who),
-        })
-    }
-
-    /// Waits for a job; none where it takes too long.
-    async fn finished(&self, job_id: &str) -> Result<Option<Job>> {
-        finished_in_time(&self.base, &self.reach, job_id).await
+        let client = caller.server.runtime.knowledge_client(&caller.who)?;
+        Ok(Self(client))
     }
 
     /// What a removal answers: nothing once the last byte is gone, else its job.
     async fn removed(&self, job_id: &str) -> Result<Response> {
-        Ok(match self.finished(job_id).await? {
-            Some(_) => StatusCode::NO_CONTENT.into_response(),
-            None => {
-                let job = self.base.job(&self.reach, job_id).await?;
-                (StatusCode::ACCEPTED, Json(job)).into_response()
-            }
+        Ok(match self.unfinished_removal(job_id).await? {
+            None => StatusCode::NO_CONTENT.into_response(),
+            Some(job) => (StatusCode::ACCEPTED, Json(job)).into_response(),
         })
     }
 }

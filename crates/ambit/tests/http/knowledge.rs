@@ -116,3 +116,29 @@ async fn jobs_come_the_oldest_first_in_pages() {
     let none = site.get("/v1/kb/jobs?status=failed").await.json();
     assert_eq!(none, json!({"items": [], "next": null}));
 }
+
+#[tokio::test]
+async fn an_unknown_connector_is_refused_by_name_and_changes_nothing() {
+    let site = Site::of(&[]).await;
+    let new = json!({"id": "c", "embedding": "nope"});
+    let answer = site.post("/v1/kb/collections", &new).await;
+    assert_eq!(answer.status, 422);
+    let message = answer.json()["error"]["message"].clone();
+    assert_eq!(message, "embedding: connector \"nope\" not found");
+    let new = json!({"id": "c", "chunk": {"size": 5}});
+    let answer = site.post("/v1/kb/collections", &new).await;
+    assert_eq!(answer.failure().2.as_deref(), Some("chunk"));
+    assert_eq!(site.get("/v1/kb/collections/c").await.status, 404);
+    let new = json!({"id": "c", "language": "xx"});
+    let answer = site.post("/v1/kb/collections", &new).await;
+    assert_eq!(answer.failure().2.as_deref(), Some("language"));
+    let new = json!({"id": "c", "name": null, "embedding": null, "chunk": null});
+    let made = site.post("/v1/kb/collections", &new).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let path = "/v1/kb/collections/c/reindex";
+    let answer = site.post(path, &json!({"embedding": "nope"})).await;
+    assert_eq!(answer.status, 422);
+    // All of its fields may be left out, and so may the body.
+    let begun = Answer::of(site.request(Method::POST, path)).await;
+    assert_eq!(begun.status, 202, "{}", begun.text);
+}

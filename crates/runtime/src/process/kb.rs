@@ -5,9 +5,8 @@ mod collections;
 mod documents;
 
 use super::{ProcessCall, ProcessFamily, not_found};
-use crate::access::CallerReach;
 use crate::error::{Error, ErrorCode, Result};
-use ambit_knowledge::KnowledgeBase;
+use crate::knowledge_client::KnowledgeClient;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
@@ -30,8 +29,7 @@ struct KnowledgeProcess {
 /// A call of one of them.
 struct KnowledgeCall<'a> {
     call: &'a ProcessCall<'a>,
-    base: &'a KnowledgeBase,
-    reach: CallerReach,
+    client: KnowledgeClient,
 }
 
 macro_rules! processes {
@@ -63,11 +61,10 @@ async fn run(call: &ProcessCall<'_>) -> Result<Value> {
     let row = find(call.name).ok_or_else(|| not_found(call.catalogue(), call.name))?;
     let scope = &call.reach.scope;
     let closed = || Error::new(ErrorCode::Unavailable, "collections are not open here");
-    let call = KnowledgeCall {
-        call,
-        base: scope.search.knowledge.as_ref().ok_or_else(closed)?,
-        reach: CallerReach::of(&scope.properties.authorized),
-    };
+    let base = scope.search.knowledge.clone().ok_or_else(closed)?;
+    let who = &scope.properties.authorized;
+    let client = KnowledgeClient::new(base, who, scope.app.clone());
+    let call = KnowledgeCall { call, client };
     (row.run)(&call).await
 }
 

@@ -112,7 +112,11 @@ async fn wrong_arguments_change_nothing() {
         ),
         wrong(
             "\"kb.collection.create\", {id: \"c\", embedding: 3}",
-            "embedding must be a connector's id, or {connector, dimensions, query_prefix, document_prefix}",
+            "kb.collection.create: must be a connector's id, or {connector, dimensions, query_prefix, document_prefix}",
+        ),
+        wrong(
+            "\"kb.collection.create\", {id: \"c\", embedding: \"nope\"}",
+            "embedding: connector \"nope\" not found",
         ),
         wrong(
             "\"kb.collection.list\", {pagesize: 101}",

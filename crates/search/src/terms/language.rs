@@ -1,6 +1,8 @@
 //! The languages that terms are made for.
 
 use frostem::Algorithm;
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -141,6 +143,17 @@ impl FromStr for Language {
         let mut all = Self::ALL.into_iter();
         let found = all.find(|language| language.code() == code);
         found.ok_or_else(|| UnknownLanguage(code.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Language {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        let code = String::deserialize(reader)?;
+        code.parse().map_err(|_| {
+            let known = Self::ALL.map(Self::code).join(" ");
+            let expected = format!("one of {known}");
+            D::Error::invalid_value(Unexpected::Str(&code), &expected.as_str())
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use super::super::{ErrorBody, HttpError, SharedState};
 use super::KnowledgeCaller;
 use ambit_knowledge::DocumentChunk;
 use ambit_runtime::Error;
+use ambit_runtime::knowledge_client::DocumentText;
 use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -14,8 +15,6 @@ use utoipa_axum::routes;
 
 /// Chunks that come at once, where nobody says.
 const CHUNKS: u64 = 20;
-/// Characters that come at once, where nobody says.
-const CHARACTERS: u64 = 100_000;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
@@ -34,15 +33,6 @@ struct TextQuery {
     /// Before this one, 100,000 later where nobody says.
     #[param(inline)]
     to: Option<Whole<0, { u32::MAX as u64 }>>,
-}
-
-/// A part of a document's text.
-#[derive(Serialize, ToSchema)]
-struct DocumentText {
-    /// The characters.
-    text: String,
-    /// From which to which they are.
-    range: [u64; 2],
 }
 
 /// Which chunks.
@@ -75,18 +65,9 @@ async fn show_text(
     PathId(id): PathId,
     Query(query): Query<TextQuery>,
 ) -> Result<Json<DocumentText>, HttpError> {
-    let from = query.from.map_or(0, |from| from.0);
-    let to = query.to.map_or(from + CHARACTERS, |to| to.0);
-    if to < from {
-        return Err(Error::invalid("to", "to must not be less than from").into());
-    }
-    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
-    let text = caller
-        .base
-        .document_text(&caller.reach, &id.0, place(from)..place(to))
-        .await?;
-    let range = [from, from + text.chars().count() as u64];
-    Ok(Json(DocumentText { text, range }))
+    let place = |at: Whole<0, { u32::MAX as u64 }>| usize::try_from(at.0).unwrap_or(usize::MAX);
+    let (from, to) = (query.from.map(place), query.to.map(place));
+    Ok(Json(caller.document_text(&id.0, from, to).await?))
 }
 
 /// The chunks by which a document is found.

@@ -4,7 +4,7 @@ use super::super::error::too_large;
 use super::super::input::{BodyFields, Id, JsonBody, Text};
 use super::super::{HttpError, SharedState};
 use ambit_knowledge::{DocumentAccess, DocumentUpdate, NewContent, NewDocument};
-use ambit_runtime::document_jobs::IGNORED_FIELDS;
+use ambit_runtime::knowledge_client::IGNORED_FIELDS;
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};

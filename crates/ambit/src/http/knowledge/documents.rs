@@ -1,13 +1,13 @@
 //! Documents: added, shown, replaced and removed.
 
-use super::super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text};
+use super::super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text, filter};
 use super::super::paging::{PageParameters, PageResponse};
 use super::super::{ErrorBody, HttpError, SharedState};
 use super::document_body::{DocumentFields, SentDocuments, UnreadDocuments};
 use super::{KnowledgeCaller, window};
 use ambit_knowledge::{AcceptedDocument, Document, DocumentFilter, DocumentStatus};
 use ambit_runtime::Error;
-use ambit_runtime::document_jobs::add_and_wait;
+use ambit_runtime::knowledge_client::DocumentAddition;
 use axum::Json;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
@@ -34,24 +34,11 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         .layer(DefaultBodyLimit::disable())
 }
 
-/// Which documents of a collection.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct DocumentQuery {
-    /// Those whose id, name and title have all of these words among them, whatever their case.
-    keywords: Option<Text>,
-    /// Those with this among their `metadata.tags`.
-    tag: Option<Text>,
-    /// Those of this status: `queued`, `extracting`, `chunking`, `embedding`, `ready` or `failed`.
-    #[param(value_type = Option<String>)]
-    status: Option<DocumentStatus>,
-}
-
 /// Which documents.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct AnyDocumentQuery {
-    /// Those of this collection.
+struct DocumentQuery {
+    /// Those of this collection; where the path names one it counts.
     collection_id: Option<Id>,
     /// Those whose id, name and title have all of these words among them, whatever their case.
     keywords: Option<Text>,
@@ -79,25 +66,6 @@ struct DocumentPath {
     document_id: Id,
 }
 
-/// A document that was added, in Yao's form.
-#[derive(Serialize, ToSchema)]
-struct AddedDocument {
-    /// What was done, where somebody has waited for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'static str>,
-    /// Its collection, where somebody has waited for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    collection_id: Option<String>,
-    /// Its id.
-    doc_id: String,
-    /// The job that reads it, where nobody waits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    job_id: Option<String>,
-    /// Fields that have no effect.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    ignored: Vec<String>,
-}
-
 /// Documents that were accepted; each is found once its job is done.
 #[derive(Serialize, ToSchema)]
 struct AcceptedDocuments {
@@ -115,6 +83,12 @@ struct RemovedDocuments {
     deleted_count: usize,
     /// How many were named.
     requested_count: usize,
+}
+
+impl DocumentQuery {
+    fn filter(self) -> DocumentFilter {
+        filter!(DocumentFilter from self: collection_id keywords tag; status: self.status)
+    }
 }
 
 impl KnowledgeCaller {
@@ -148,22 +122,15 @@ impl KnowledgeCaller {
         &self,
         collection: &str,
         mut sent: SentDocuments,
-    ) -> Result<(StatusCode, Json<AddedDocument>), HttpError> {
+    ) -> Result<(StatusCode, Json<DocumentAddition>), HttpError> {
         let ignored = std::mem::take(&mut sent.ignored);
         let new = sent.new_document()?;
-        let added = add_and_wait(&self.base, &self.reach, collection, new).await?;
+        let added = self.add_and_wait(collection, new).await?;
         let status = match added.is_late {
             true => StatusCode::ACCEPTED,
             false => StatusCode::OK,
         };
-        let answer = AddedDocument {
-            message: Some(added.message),
-            collection_id: Some(added.collection_id),
-            doc_id: added.doc_id,
-            job_id: None,
-            ignored,
-        };
-        Ok((status, Json(answer)))
+        Ok((status, Json(DocumentAddition { ignored, ..added })))
     }
 
     /// Adds one document, as Yao's clients do it, and does not wait.
@@ -171,17 +138,11 @@ impl KnowledgeCaller {
         &self,
         collection: &str,
         mut sent: SentDocuments,
-    ) -> Result<(StatusCode, Json<AddedDocument>), HttpError> {
+    ) -> Result<(StatusCode, Json<DocumentAddition>), HttpError> {
         let ignored = std::mem::take(&mut sent.ignored);
         let new = sent.new_document()?;
-        let added = self.base.add_document(&self.reach, collection, new).await?;
-        let answer = AddedDocument {
-            message: None,
-            collection_id: None,
-            doc_id: added.document_id,
-            job_id: added.job_id,
-            ignored,
-        };
+        let added = self.add(collection, new).await?;
+        let answer = DocumentAddition { ignored, ..added };
         Ok((StatusCode::ACCEPTED, Json(answer)))
     }
 }
@@ -196,27 +157,19 @@ async fn list_documents(
 ) -> Result<Json<PageResponse<Document>>, HttpError> {
     let filter = DocumentFilter {
         collection_id: Some(collection.0),
-        keywords: query.keywords.map(|words| words.0),
-        tag: query.tag.map(|tag| tag.0),
-        status: query.status,
+        ..query.filter()
     };
     caller.documents(filter, paging).await
 }
 
 /// The documents of all collections that the caller may read, the newest first.
-#[utoipa::path(get, path = "/kb/documents", tag = "knowledge", params(AnyDocumentQuery, PageParameters),
+#[utoipa::path(get, path = "/kb/documents", tag = "knowledge", params(DocumentQuery, PageParameters),
     responses((status = 200, description = "A page of documents", body = PageResponse<Document>)))]
 async fn list_all_documents(
     caller: KnowledgeCaller,
-    PagedQuery { query, paging }: PagedQuery<AnyDocumentQuery>,
+    PagedQuery { query, paging }: PagedQuery<DocumentQuery>,
 ) -> Result<Json<PageResponse<Document>>, HttpError> {
-    let filter = DocumentFilter {
-        collection_id: query.collection_id.map(|id| id.0),
-        keywords: query.keywords.map(|words| words.0),
-        tag: query.tag.map(|tag| tag.0),
-        status: query.status,
-    };
-    caller.documents(filter, paging).await
+    caller.documents(query.filter(), paging).await
 }
 
 /// Adds documents: files of a form, or a text or an address as JSON.
@@ -243,14 +196,14 @@ macro_rules! one_document {
     ($($(#[$doc:meta])+ $name:ident, $path:literal, $how:ident;)+) => {$(
         $(#[$doc])+
         #[utoipa::path(post, path = $path, tag = "knowledge", params(("collection_id" = Id, Path)), request_body = DocumentFields,
-            responses((status = 200, description = "It is found", body = AddedDocument), (status = 202, description = "It is being read", body = AddedDocument),
+            responses((status = 200, description = "It is found", body = DocumentAddition), (status = 202, description = "It is being read", body = DocumentAddition),
                 (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
         async fn $name(
             caller: KnowledgeCaller,
             PathId(collection): PathId,
             _: NoQuery,
             body: UnreadDocuments,
-        ) -> Result<(StatusCode, Json<AddedDocument>), HttpError> {
+        ) -> Result<(StatusCode, Json<DocumentAddition>), HttpError> {
             let sent = caller.read_documents(&collection.0, body).await?;
             caller.$how(&collection.0, sent).await
         }
@@ -347,7 +300,7 @@ async fn remove_documents(
         }
     }
     for job in &jobs {
-        caller.finished(job).await?;
+        caller.finished_in_time(job).await?;
     }
     Ok(Json(RemovedDocuments {
         deleted_count: jobs.len(),

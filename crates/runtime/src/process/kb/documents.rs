@@ -1,16 +1,13 @@
 //! Documents: added and read.
 
 use super::KnowledgeCall;
-use crate::document_jobs::{IGNORED_FIELDS, add_and_wait};
 use crate::error::{Error, Result};
+use crate::knowledge_client::IGNORED_FIELDS;
 use ambit_knowledge::{DocumentAccess, NewContent, NewDocument};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-
-/// Characters that come at once, where nobody says.
-const CHARACTERS: usize = 100_000;
 
 /// What is said of a new document, whatever it consists of.
 #[derive(Deserialize)]
@@ -80,15 +77,13 @@ pub async fn get_contents(call: &KnowledgeCall<'_>) -> Result<Value> {
         },
         _ => call.fields(call.object(0)?)?,
     };
-    let from = fields.from.unwrap_or(0);
-    let to = fields.to.unwrap_or(from.saturating_add(CHARACTERS));
-    if to < from {
-        return Err(call.wrong("to", "must not be less than from"));
-    }
-    let id = &fields.document_id;
-    let text = call.base.document_text(&call.reach, id, from..to).await?;
-    let range = [from, from + text.chars().count()];
-    Ok(json!({"text": text, "range": range}))
+    let ContentsFields {
+        document_id,
+        from,
+        to,
+    } = fields;
+    let text = call.client.document_text(&document_id, from, to).await?;
+    Ok(json!(text))
 }
 
 /// What a document consists of.
@@ -118,16 +113,13 @@ async fn add(
         access: fields.access,
         content,
     };
-    let (base, collection) = (call.base, &fields.collection_id);
-    let mut answer = match fields.wait {
-        true => json!(add_and_wait(base, &call.reach, collection, new).await?),
-        false => {
-            let added = base.add_document(&call.reach, collection, new).await?;
-            json!({"doc_id": added.document_id, "job_id": added.job_id})
-        }
+    let (client, collection) = (&call.client, &fields.collection_id);
+    let mut added = match fields.wait {
+        true => client.add_and_wait(collection, new).await?,
+        false => client.add(collection, new).await?,
     };
-    if !fields.rest.is_empty() {
-        answer["ignored"] = fields.rest.keys().cloned().collect();
-    }
-    Ok(answer)
+    added
+        .ignored
+        .extend(fields.rest.into_iter().map(|(name, _)| name));
+    Ok(json!(added))
 }
