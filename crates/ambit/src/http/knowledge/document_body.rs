@@ -13,12 +13,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// At most so many files come at once.
 const FILES: usize = 32;
 /// At most so many bytes has a field that is no file.
 const FIELD: usize = 1 << 20;
+
 /// A document as JSON: a text with its name, or an address.
 #[derive(Default, Deserialize, ToSchema)]
 pub struct DocumentFields {
@@ -55,6 +58,33 @@ pub struct DocumentFields {
 }
 
 impl BodyFields for DocumentFields {}
+
+/// What documents are sent as in a form.
+pub struct DocumentForm;
+
+impl PartialSchema for DocumentForm {
+    fn schema() -> RefOr<Schema> {
+        let text = |what| {
+            let text = ObjectBuilder::new().schema_type(Type::String);
+            text.description(Some(what))
+        };
+        let file = text("A file with its name.").content_media_type("application/octet-stream");
+        let form = ObjectBuilder::new().schema_type(Type::Object);
+        form.property("file", ArrayBuilder::new().items(file))
+            .property("doc_id", text("The document's id, if it is one."))
+            .property(
+                "metadata",
+                text("What is to be known of it, as a JSON object."),
+            )
+            .property(
+                "access",
+                text("Who may read it, as a JSON object: `users`, `teams`, `roles`."),
+            )
+            .into()
+    }
+}
+
+impl ToSchema for DocumentForm {}
 
 /// A field that is there, be it `null`.
 fn present<'de, D, T>(reader: D) -> Result<Option<T>, D::Error>

@@ -3,7 +3,7 @@
 use super::super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text, filter};
 use super::super::paging::{PageParameters, PageResponse};
 use super::super::{ErrorBody, HttpError, SharedState};
-use super::document_body::{DocumentFields, SentDocuments, UnreadDocuments};
+use super::document_body::{DocumentFields, DocumentForm, SentDocuments, UnreadDocuments};
 use super::{KnowledgeCaller, window};
 use ambit_knowledge::{AcceptedDocument, Document, DocumentFilter, DocumentStatus};
 use ambit_runtime::Error;
@@ -173,7 +173,7 @@ async fn list_all_documents(
 }
 
 /// Adds documents: files of a form, or a text or an address as JSON.
-#[utoipa::path(post, path = "/kb/collections/{collection_id}/documents", tag = "knowledge", params(("collection_id" = Id, Path)), request_body = DocumentFields,
+#[utoipa::path(post, path = "/kb/collections/{collection_id}/documents", tag = "knowledge", params(("collection_id" = Id, Path)), request_body(content((DocumentFields = "application/json"), (DocumentForm = "multipart/form-data"))),
     responses((status = 202, description = "The documents and their jobs", body = AcceptedDocuments), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn add_documents(
     caller: KnowledgeCaller,
@@ -195,7 +195,7 @@ async fn add_documents(
 macro_rules! one_document {
     ($($(#[$doc:meta])+ $name:ident, $path:literal, $how:ident;)+) => {$(
         $(#[$doc])+
-        #[utoipa::path(post, path = $path, tag = "knowledge", params(("collection_id" = Id, Path)), request_body = DocumentFields,
+        #[utoipa::path(post, path = $path, tag = "knowledge", params(("collection_id" = Id, Path)), request_body(content((DocumentFields = "application/json"), (DocumentForm = "multipart/form-data"))),
             responses((status = 200, description = "It is found", body = DocumentAddition), (status = 202, description = "It is being read", body = DocumentAddition),
                 (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
         async fn $name(
@@ -237,7 +237,7 @@ async fn show_document(
 }
 
 /// Replaces a document's content, or changes what is known of it.
-#[utoipa::path(put, path = "/kb/documents/{document_id}", tag = "knowledge", params(("document_id" = Id, Path)), request_body = DocumentFields,
+#[utoipa::path(put, path = "/kb/documents/{document_id}", tag = "knowledge", params(("document_id" = Id, Path)), request_body(content((DocumentFields = "application/json"), (DocumentForm = "multipart/form-data"))),
     responses((status = 202, description = "The document and its job", body = AcceptedDocuments), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn change_document(
     caller: KnowledgeCaller,
