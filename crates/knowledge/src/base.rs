@@ -6,6 +6,7 @@ mod feedback;
 mod file_sync;
 mod hits;
 mod intake;
+mod job_watch;
 mod jobs;
 mod lookup;
 mod opinions;

@@ -12,13 +12,11 @@ use ambit_storage::address::Space;
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Page, ids};
-use futures::{Stream, StreamExt, stream};
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// From one look at a job to the next: what changes more often is told at this pace.
-const LOOK: Duration = Duration::from_millis(250);
+pub(super) const LOOK: Duration = Duration::from_millis(250);
 
 /// Which jobs are listed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,7 +28,7 @@ pub struct JobFilter {
 }
 
 /// Which of the jobs in one place somebody may see: those of a tenant, or of the app's files.
-struct JobSight<'a> {
+pub(super) struct JobSight<'a> {
     base: &'a KnowledgeBase,
     reach: &'a dyn KnowledgeReach,
     tenant: Option<&'a str>,
@@ -44,23 +42,6 @@ struct JobReader<'a> {
     pages: ValuePages<'a>,
     /// Those that were read and not looked at.
     waiting: VecDeque<Job>,
-}
-
-/// What a follower waits for.
-enum WatchedJobs {
-    /// One, until it is over.
-    Job(String),
-    /// Those of a collection, what changes from now on.
-    Collection(JobFilter),
-}
-
-/// Where a follower of jobs stands.
-struct JobWatch {
-    base: KnowledgeBase,
-    reach: Arc<dyn KnowledgeReach>,
-    watched: WatchedJobs,
-    /// The jobs at the last look; none before the first.
-    known: Option<Vec<Job>>,
 }
 
 impl KnowledgeBase {
@@ -145,50 +126,6 @@ impl KnowledgeBase {
         })
     }
 
-    /// A job at each change from now on, at most four times a second; ends with its final status.
-    pub fn watch_job(
-        &self,
-        reach: Arc<dyn KnowledgeReach>,
-        id: &str,
-    ) -> impl Stream<Item = Result<Job>> + Send + use<> {
-        self.watch(reach, WatchedJobs::Job(id.to_owned()))
-    }
-
-    /// Each job of a collection at each change from now on.
-    pub fn watch_collection(
-        &self,
-        reach: Arc<dyn KnowledgeReach>,
-        collection: &str,
-    ) -> impl Stream<Item = Result<Job>> + Send + use<> {
-        let filter = JobFilter {
-            collection_id: Some(collection.to_owned()),
-            status: None,
-        };
-        self.watch(reach, WatchedJobs::Collection(filter))
-    }
-
-    fn watch(
-        &self,
-        reach: Arc<dyn KnowledgeReach>,
-        watched: WatchedJobs,
-    ) -> impl Stream<Item = Result<Job>> + Send + use<> {
-        let watch = JobWatch {
-            base: self.clone(),
-            reach,
-            watched,
-            known: None,
-        };
-        let changes = stream::unfold(Some(watch), async |watch| {
-            let mut watch = watch?;
-            match watch.next().await {
-                Ok(Some(jobs)) => Some((jobs.into_iter().map(Ok).collect(), Some(watch))),
-                Ok(None) => None,
-                Err(error) => Some((vec![Err(error)], None)),
-            }
-        });
-        changes.flat_map(stream::iter)
-    }
-
     /// Waits until a job is over.
     pub async fn finished_job(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<Job> {
         loop {
@@ -249,7 +186,7 @@ impl JobReader<'_> {
 }
 
 impl<'a> JobSight<'a> {
-    fn new(
+    pub fn new(
         base: &'a KnowledgeBase,
         reach: &'a dyn KnowledgeReach,
         tenant: Option<&'a str>,
@@ -264,7 +201,7 @@ impl<'a> JobSight<'a> {
     }
 
     /// Whether the caller may see a job. A removal is shown to whoever knows its id: what it names is gone.
-    async fn sees(&mut self, job: &Job) -> Result<bool> {
+    pub async fn sees(&mut self, job: &Job) -> Result<bool> {
         if job.kind == JobKind::Remove {
             return Ok(self.tenant.is_some());
         }
@@ -288,52 +225,6 @@ impl<'a> JobSight<'a> {
         let place = usable.map(|found| found.value.place);
         self.collections.insert(id.to_owned(), place.clone());
         Ok(place)
-    }
-}
-
-impl JobWatch {
-    /// The jobs that have changed, once there are any; nothing behind the end of the one that is watched.
-    async fn next(&mut self) -> Result<Option<Vec<Job>>> {
-        loop {
-            if self.is_over() {
-                return Ok(None);
-            }
-            let jobs = self.look().await?;
-            let is_first = self.known.is_none();
-            // Of a collection only what changes is told.
-            let is_told = |job: &Job| match (&self.known, &self.watched) {
-                (Some(known), _) => !known.contains(job),
-                (None, WatchedJobs::Job(_)) => true,
-                (None, WatchedJobs::Collection(_)) => false,
-            };
-            let changed: Vec<Job> = jobs.iter().filter(|job| is_told(job)).cloned().collect();
-            self.known = Some(jobs);
-            if changed.is_empty() || !is_first {
-                tokio::time::sleep(LOOK).await;
-            }
-            if !changed.is_empty() {
-                return Ok(Some(changed));
-            }
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        let is_one = matches!(self.watched, WatchedJobs::Job(_));
-        let mut known = self.known.iter().flatten();
-        is_one && known.any(|job| job.status.is_final())
-    }
-
-    async fn look(&self) -> Result<Vec<Job>> {
-        let (base, reach) = (&self.base, self.reach.as_ref());
-        match &self.watched {
-            WatchedJobs::Job(id) => Ok(vec![base.job(reach, id).await?]),
-            WatchedJobs::Collection(filter) => {
-                let collection = filter.collection_id.as_deref().unwrap_or_default();
-                base.collection(reach, collection).await?;
-                let all = base.jobs(reach, filter, None, usize::MAX).await?;
-                Ok(all.items)
-            }
-        }
     }
 }
 
