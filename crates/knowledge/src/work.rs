@@ -11,6 +11,7 @@ mod indexing;
 mod known_vectors;
 mod reading;
 mod reindex;
+mod reindex_attempts;
 mod reindex_vectors;
 mod round;
 mod round_queue;

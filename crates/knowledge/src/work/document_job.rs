@@ -18,7 +18,7 @@ use ambit_storage::batch::WriteOutcome;
 use serde_json::{Map, Value};
 
 /// A job whose node died so often is given up.
-const ATTEMPTS: u32 = 3;
+pub(super) const ATTEMPTS: u32 = 3;
 /// Hex digits of the digest of what was read.
 const DIGEST: usize = 16;
 

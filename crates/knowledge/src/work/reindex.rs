@@ -59,7 +59,7 @@ impl<'a> WorkPlace<'a> {
 impl ReindexPlace<'_> {
     async fn step(&self) -> Result<bool> {
         if !self.reindex.is_listed {
-            self.list_documents().await?;
+            self.attempt(self.list_documents()).await?;
             return Ok(true);
         }
         let prefix = reindex_prefix(self.version());
@@ -69,7 +69,7 @@ impl ReindexPlace<'_> {
             .into_iter()
             .partition(|task| task.record.value.vectors.is_some());
         if !wordless.is_empty() {
-            self.index_words(wordless).await?;
+            self.attempt(self.index_words(wordless)).await?;
         } else if let Some(task) = embedding.into_iter().next() {
             if !self.embed(task).await? {
                 return Ok(false);
@@ -123,7 +123,6 @@ impl ReindexPlace<'_> {
             status: JobStatus::Running,
             step: Some("chunking".to_owned()),
             total,
-            attempts: 1,
             updated_at: self.work.base.now(),
             ..self.job().await?
         };
@@ -319,6 +318,7 @@ impl ReindexPlace<'_> {
             status: JobStatus::Done,
             step: None,
             done: job.total,
+            attempts: job.attempts + 1,
             updated_at: base.now(),
             ..job
         };

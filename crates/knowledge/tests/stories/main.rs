@@ -99,6 +99,7 @@ const LONG_STORIES: &[Story] = stories![
     crashes::g204_what_was_put_aside_of_another_text_is_erased,
     crashes::g201_killed_at_any_write_all_of_a_document_is_there_or_nothing,
     reindex_crashes::g201_killed_at_any_write_of_a_re_index_one_index_is_whole,
+    reindex_crashes::g207_a_re_index_that_kills_its_node_three_times_is_given_up,
     crashes::g207_a_document_that_kills_its_reader_three_times_is_given_up,
 ];
 

@@ -108,6 +108,34 @@ impl KilledWorld {
     }
 }
 
+pub async fn g207_a_re_index_that_kills_its_node_three_times_is_given_up(world: World) {
+    world.collection("c").await;
+    world.add("c", "d", &text("heron", 80)).await;
+    let before = texts(&world, &world.base, "heron").await;
+    let job = begin(&world, &chunks_of(SHORT)).await;
+    for _ in 0..3 {
+        let flaky = Arc::new(FlakyDriver::new(world.fresh.open().await));
+        let node = KnowledgeBase::open(settings(flaky.clone()));
+        // It takes the lease and begins, then it is gone.
+        flaky.fail_after(2, FaultKind::Write, u64::MAX);
+        assert!(node.work().await.is_err());
+        world.fresh.clock().advance(Duration::from_secs(10));
+    }
+    let failed = ended(&world, &world.base, &job).await;
+    let reason = "given up: whoever made the index died 3 times";
+    assert_eq!(
+        (failed.status, failed.error.as_deref(), failed.attempts),
+        (JobStatus::Failed, Some(reason), 3)
+    );
+    assert_eq!(texts(&world, &world.base, "heron").await, before);
+    let key = key_of(world.driver.as_ref(), "c").await;
+    let left = left(world.driver.as_ref(), &key, 1).await;
+    assert_eq!(left, Vec::<String>::new());
+    let job = begin(&world, &chunks_of(SHORT)).await;
+    let done = ended(&world, &world.base, &job).await;
+    assert_eq!((done.status, done.attempts), (JobStatus::Done, 1));
+}
+
 pub async fn g201_killed_at_any_write_of_a_re_index_one_index_is_whole(world: World) {
     let killed = KilledWorld::new(world).await;
     let mut passing = 0;

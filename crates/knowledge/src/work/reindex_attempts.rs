@@ -1,0 +1,44 @@
+//! A re-index whose node dies again and again is given up, as the job of a document is.
+
+use super::document_job::ATTEMPTS;
+use super::reindex::ReindexPlace;
+use crate::base::is_race;
+use crate::error::Result;
+use crate::job::Job;
+use crate::stored::{self, checked};
+
+impl ReindexPlace<'_> {
+    /// Does a step that is counted as begun until it has ended in whatever way: a node that dies leaves it counted.
+    pub(super) async fn attempt(&self, step: impl Future<Output = Result<()>>) -> Result<()> {
+        let deaths = self.job().await?.attempts;
+        if deaths >= ATTEMPTS {
+            let reason = format!("given up: whoever made the index died {ATTEMPTS} times");
+            return self.fail(reason).await;
+        }
+        self.count_attempts(deaths + 1).await?;
+        let done = step.await;
+        match self.count_attempts(deaths).await {
+            // It was called off just now.
+            Err(error) if is_race(&error) => {}
+            counted => counted?,
+        }
+        done
+    }
+
+    async fn count_attempts(&self, attempts: u32) -> Result<()> {
+        let (driver, key) = (
+            self.work.base.driver(),
+            self.work.place().job(&self.reindex.job_id),
+        );
+        let Some(mut job) = stored::get::<Job>(driver, key).await? else {
+            return Ok(());
+        };
+        if job.value.status.is_final() {
+            return Ok(());
+        }
+        job.value.attempts = attempts;
+        let checks = [job.check(), self.work.lease.check()];
+        driver.commit(checked(checks, [job.put()?])).await?;
+        Ok(())
+    }
+}
