@@ -9,6 +9,7 @@ mod erasure;
 mod index_erasure;
 mod indexing;
 mod known_vectors;
+mod old_terms;
 mod reading;
 mod reindex;
 mod reindex_attempts;

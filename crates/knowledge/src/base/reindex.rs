@@ -55,7 +55,7 @@ impl KnowledgeBase {
     }
 
     /// Lets a collection be indexed as this says. What is written goes into one commit with the collection.
-    pub(super) fn begin_reindex(
+    pub(crate) fn begin_reindex(
         &self,
         record: &mut CollectionRecord,
         index: IndexRecord,
@@ -126,6 +126,21 @@ impl KnowledgeBase {
             ..stored.map_or_else(unknown, |stored| stored.value)
         };
         self.end_reindex(record, &job, reindex.index.version)
+    }
+
+    /// Lets a node look at a collection whose index has other terms than queries have (`work/old_terms.rs`).
+    pub(super) async fn note_old_terms(
+        &self,
+        found: &StoredRecord<CollectionRecord>,
+    ) -> Result<()> {
+        let place = &found.value.place;
+        let work = put(place.work(), &WorkRecord::of(place))?;
+        match self.driver().commit(checked([found.check()], [work])).await {
+            Ok(_) => self.shared.wake.notify_waiters(),
+            // The next search tries again.
+            Err(error) => tracing::debug!(%error, "an index with old terms could not be noted"),
+        }
+        Ok(())
     }
 
     /// Calls a re-index off: what was made is erased, and the collection stays as it is.

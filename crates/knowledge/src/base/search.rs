@@ -14,6 +14,7 @@ use ambit_search::filter::MetadataFilter;
 use ambit_search::fusion::{FusedRanking, RankRequest, RankedChunk, rank};
 use ambit_search::manifest::{ChunkRange, ChunkTotals, Manifest};
 use ambit_search::ranking::{ChunkWeight, SearchScope};
+use ambit_search::terms::TERMS_VERSION;
 use ambit_storage::Error;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -158,6 +159,9 @@ impl KnowledgeBase {
         let is_same = now.is_some_and(|now| now.version == found.version);
         if !is_same || self.changes(place).await? != table.changes {
             return Err(changed(&place.id));
+        }
+        if snapshot.manifest.terms_version != TERMS_VERSION && record.reindex.is_none() {
+            self.note_old_terms(&found).await?;
         }
         let allowed = allowed(&table, &snapshot.manifest, query);
         let scope = SearchScope {

@@ -6,6 +6,7 @@ use crate::base::is_race;
 use crate::error::Result;
 use crate::job::Job;
 use crate::stored::{self, checked};
+use ambit_search::terms::TERMS_VERSION;
 
 impl ReindexPlace<'_> {
     /// Does a step that is counted as begun until it has ended in whatever way: a node that dies leaves it counted.
@@ -14,6 +15,11 @@ impl ReindexPlace<'_> {
         if deaths >= ATTEMPTS {
             let reason = format!("given up: whoever made the index died {ATTEMPTS} times");
             return self.fail(reason).await;
+        }
+        let made = self.work.index().snapshot().await?;
+        if made.manifest.terms_version != TERMS_VERSION {
+            let reason = "a node with other terms has begun it: nodes of two versions of Ambit";
+            return self.fail(reason.to_owned()).await;
         }
         self.count_attempts(deaths + 1).await?;
         let done = step.await;

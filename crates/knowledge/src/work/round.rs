@@ -85,7 +85,7 @@ impl WorkPlace<'_> {
         if !erasures.is_empty() {
             return Ok(true);
         }
-        let has_read = self.read_some().await?;
+        let has_read = self.takes_chunks().await? && self.read_some().await?;
         let has_embedded = !has_read && self.embed_some().await?;
         // It goes on beside what is added all the time.
         let has_reindexed = self.reindex_some().await?;

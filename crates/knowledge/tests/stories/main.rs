@@ -81,6 +81,8 @@ const STORIES: &[Story] = stories![
     reindex::g205_a_search_sees_the_old_or_the_new_index,
     reindex::g205_vectors_of_another_model_are_made_before_the_new_index_is_searched,
     reindex::g206_a_re_index_embeds_no_text_again,
+    reindex::a_document_that_comes_to_an_index_with_other_terms_waits_for_the_new_one,
+    reindex::an_index_with_terms_of_another_version_is_made_anew_by_itself,
     reindex::one_re_index_at_a_time_and_cancelling_erases_what_it_made,
     vectors::a_job_that_is_called_off_asks_for_no_vectors,
     vectors::a_replacement_that_failed_is_not_painted_over_by_older_vectors,

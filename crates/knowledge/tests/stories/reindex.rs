@@ -3,12 +3,15 @@
 use crate::vectors::{ScriptedEmbedder, add, with_embedder};
 use crate::world::{World, key_of, settings};
 use ambit_knowledge::{
-    ChunkLengths, DocumentStatus, EmbeddingSettings, Job, JobStatus, KnowledgeBase, KnowledgeQuery,
-    ReindexRequest,
+    ChunkLengths, DocumentStatus, EmbeddingSettings, Job, JobFilter, JobKind, JobStatus,
+    KnowledgeBase, KnowledgeQuery, ReindexRequest,
 };
+use ambit_storage::Json;
 use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::conformance::{DriverFixture, FaultKind, FlakyDriver};
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -263,6 +266,64 @@ pub async fn g206_a_re_index_embeds_no_text_again(world: World) {
         (collection.language.as_str(), collection.version),
         ("de", 2)
     );
+}
+
+/// Lets an index say that its terms are of another version.
+async fn with_old_terms(world: &World) {
+    let key = key_of(world.driver.as_ref(), "c").await;
+    let key = Space::collection_index(Some("t"), &key, 1).key("manifest");
+    let stored = world.driver.get(&key, ValuePart::Whole).await.unwrap();
+    let mut manifest: serde_json::Value = stored.unwrap().value.to().unwrap();
+    manifest["terms_version"] = 0.into();
+    let set = Operation::Set(Json::of(&manifest).unwrap().into());
+    let batch = Batch::of([BatchWrite::apply(key, set, None)]);
+    world.driver.commit(batch).await.unwrap();
+}
+
+pub async fn an_index_with_terms_of_another_version_is_made_anew_by_itself(world: World) {
+    world.collection("c").await;
+    world.add("c", "d", "The heron stands.").await;
+    let version = async || {
+        world
+            .base
+            .collection(&world.ann, "c")
+            .await
+            .unwrap()
+            .version
+    };
+    with_old_terms(&world).await;
+    world.base.work().await.unwrap();
+    assert_eq!(version().await, 1, "nobody has used it");
+    assert_eq!(world.found("c", "heron").await.len(), 1);
+    world.base.work().await.unwrap();
+    assert_eq!(version().await, 2, "it was searched");
+    assert_eq!(world.found("c", "heron").await.len(), 1);
+    let jobs = world.base.jobs(&world.ann, &JobFilter::default()).await;
+    let jobs = jobs.unwrap().into_iter();
+    let reindexes = jobs.filter(|job| job.kind == JobKind::Reindex);
+    let statuses: Vec<JobStatus> = reindexes.map(|job| job.status).collect();
+    assert_eq!(statuses, [JobStatus::Done]);
+}
+
+pub async fn a_document_that_comes_to_an_index_with_other_terms_waits_for_the_new_one(
+    world: World,
+) {
+    world.collection("c").await;
+    world.add("c", "d", "The heron stands.").await;
+    with_old_terms(&world).await;
+    world.add("c", "e", "A heron flies.").await;
+    let collection = world.base.collection(&world.ann, "c").await.unwrap();
+    let expected = (2, 2, 2, None);
+    let (chunks, documents) = (collection.chunks, collection.documents);
+    assert_eq!(
+        (collection.version, documents, chunks, collection.reindex),
+        expected
+    );
+    assert_eq!(world.document("e").await.status, DocumentStatus::Ready);
+    assert_eq!(world.found("c", "heron").await.len(), 2);
+    let key = key_of(world.driver.as_ref(), "c").await;
+    let left = left(world.driver.as_ref(), &key, 2).await;
+    assert_eq!(left, Vec::<String>::new());
 }
 
 pub async fn a_re_index_that_cannot_be_done_says_why_and_changes_nothing(world: World) {
