@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
 
 /// Large enough to come in steps.
-fn text(bird: &str) -> String {
+pub fn text(bird: &str) -> String {
     sections(bird, 300)
 }
 
@@ -29,7 +29,7 @@ async fn count(world: &World, bird: &str) -> usize {
 }
 
 /// How many of both are found.
-async fn birds(world: &World) -> (usize, usize) {
+pub async fn birds(world: &World) -> (usize, usize) {
     (count(world, "heron").await, count(world, "stork").await)
 }
 

@@ -2,11 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a story fails by panicking")]
 
+#[path = "../../../storage/tests/support/child.rs"]
+#[expect(dead_code, reason = "some of it is for workers that are talked to")]
+mod child;
 mod crashes;
 mod documents;
 mod erasure;
 mod files;
 mod hits;
+mod killed;
 mod limits;
 mod meanwhile;
 mod permission;
@@ -14,7 +18,6 @@ mod person;
 mod reindex;
 mod reindex_crashes;
 #[path = "../../../storage/tests/support/stores.rs"]
-#[expect(dead_code, reason = "some of it is for the tests of stores")]
 mod stores;
 #[path = "../../../storage/examples/own_driver/snapshot.rs"]
 mod toy;
@@ -105,14 +108,29 @@ const LONG_STORIES: &[Story] = stories![
     crashes::g207_a_document_that_kills_its_reader_three_times_is_given_up,
 ];
 
+/// Stories of two processes.
+const PROCESS_STORIES: &[Story] = stories![
+    killed::g201_a_document_whose_node_is_killed_is_indexed_once_or_not_at_all,
+    killed::g201_a_removal_whose_node_is_killed_ends_and_shows_nothing,
+    killed::g201_a_re_index_whose_node_is_killed_shows_one_index,
+];
+
 fn main() -> ExitCode {
+    if killed::obey() {
+        return ExitCode::SUCCESS;
+    }
     // Documents of strangers are read by this program too.
     if std::env::args().nth(1).as_deref() == Some("extract") {
         return ambit_extract::run_child();
     }
     let trials = STORES.iter().flat_map(|store| {
         let long = if store.is_small { &[] } else { LONG_STORIES };
-        let stories = STORIES.iter().chain(long);
+        let processes = if store.is_shared && !store.is_small {
+            PROCESS_STORIES
+        } else {
+            &[]
+        };
+        let stories = STORIES.iter().chain(long).chain(processes);
         stories.map(move |story| tells(store, story))
     });
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What is known of a collection whose re-index is killed again and again.
-struct KilledWorld {
-    world: World,
-    key: String,
+pub struct KilledWorld {
+    pub world: World,
+    pub key: String,
     /// The texts with herons, by the length of chunks.
-    herons: BTreeMap<u64, BTreeSet<String>>,
+    pub herons: BTreeMap<u64, BTreeSet<String>>,
 }
 
 impl KilledWorld {
-    async fn new(world: World) -> Self {
+    pub async fn new(world: World) -> Self {
         world.collection("c").await;
         world.add("c", "d", &text("heron", 60)).await;
         // It comes in steps.

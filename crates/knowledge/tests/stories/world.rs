@@ -12,6 +12,7 @@ use ambit_storage::driver::{Driver, ValuePart};
 use std::sync::Arc;
 
 pub struct World {
+    pub store: &'static Store,
     pub fresh: Fresh,
     pub driver: Arc<dyn Driver>,
     pub base: KnowledgeBase,
@@ -24,6 +25,7 @@ impl World {
         let driver = fresh.open().await;
         let base = KnowledgeBase::open(settings(driver.clone()));
         Self {
+            store,
             fresh,
             driver,
             base,

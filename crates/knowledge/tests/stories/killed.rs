@@ -1,0 +1,239 @@
+//! A node in a process of its own is killed at each point of each write of a job; this process is the node that goes on.
+
+use crate::child::{self, Worker};
+use crate::crashes::{birds, text};
+use crate::erasure::everything;
+use crate::reindex::{LONG, SHORT, begin, chunks_of, left, texts};
+use crate::reindex_crashes::KilledWorld;
+use crate::stores::wait_for;
+use crate::world::{World, key_of, settings};
+use ambit_knowledge::{Job, JobStatus, KnowledgeBase};
+use ambit_storage::conformance::DriverFixture;
+use ambit_storage::driver::{self, DriverOptions, Durability, FaultPoints};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The lease of a node that was killed has ended then.
+const LATER: Duration = Duration::from_secs(11);
+
+/// What a worker does: all that is to be done in this store.
+#[derive(Serialize, Deserialize)]
+struct Order {
+    url: String,
+    /// How far its clock is ahead.
+    ahead: Duration,
+    /// It kills itself when a write comes to this point for the so-manyth time.
+    point: String,
+    times: u64,
+}
+
+/// Does what the environment orders; false where it orders nothing, as in the test itself.
+pub fn obey() -> bool {
+    let Some(order) = child::order::<Order>() else {
+        return false;
+    };
+    wait_for(work(order));
+    true
+}
+
+async fn work(order: Order) {
+    let left = AtomicU64::new(order.times);
+    let fault_points = FaultPoints::new(move |reached| {
+        if reached == order.point && left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            child::die();
+        }
+    });
+    let options = DriverOptions {
+        durability: Durability::Normal,
+        fault_points,
+        ..DriverOptions::default()
+    };
+    options.clock.advance(order.ahead);
+    let driver = driver::open(&order.url, options).await.unwrap();
+    let node = KnowledgeBase::open(settings(driver));
+    node.work().await.unwrap();
+}
+
+/// How far a job is when it is looked at.
+#[derive(Clone, Copy, PartialEq)]
+enum JobMoment {
+    /// Its node was killed.
+    Killed,
+    /// It says that it is done.
+    Done,
+    /// All that was to be done is done.
+    Settled,
+}
+
+/// A job that can be asked for again and again, each time with another outcome.
+#[async_trait]
+trait KilledJob: Sync {
+    fn world(&self) -> &World;
+
+    /// Asks for it; its id.
+    async fn begin(&self, round: u64) -> String;
+
+    /// Fails where the store shows something else than it may.
+    async fn check(&self, round: u64, moment: JobMoment);
+}
+
+/// Kills a node at each point of each write of a job, and lets this one go on.
+async fn kill_everywhere(job: &dyn KilledJob) {
+    let world = job.world();
+    let (mut round, mut ahead) = (0, Duration::ZERO);
+    for point in world.store.fault_points {
+        let mut times = 0;
+        loop {
+            (round, times) = (round + 1, times + 1);
+            let id = job.begin(round).await;
+            let order = Order {
+                url: world.fresh.place.url.clone(),
+                ahead,
+                point: (*point).to_owned(),
+                times,
+            };
+            let has_died = is_killed(order).await;
+            let moment = match job_of(world, &id).await.status {
+                JobStatus::Done => JobMoment::Done,
+                _ => JobMoment::Killed,
+            };
+            job.check(round, moment).await;
+            ahead += LATER;
+            world.fresh.clock().advance(LATER);
+            world.base.work().await.unwrap();
+            let done = job_of(world, &id).await;
+            assert_eq!(done.status, JobStatus::Done, "{point} {times}: {done:?}");
+            job.check(round, JobMoment::Settled).await;
+            if !has_died {
+                break;
+            }
+        }
+        assert!(times > 4, "only {times} times at {point}");
+    }
+}
+
+/// Whether a worker was killed before all was done.
+async fn is_killed(order: Order) -> bool {
+    let worker = tokio::task::spawn_blocking(move || !Worker::start(&order).ended_well());
+    worker.await.unwrap()
+}
+
+async fn job_of(world: &World, id: &str) -> Job {
+    world.base.job(&world.ann, id).await.unwrap()
+}
+
+/// A document gets another text.
+struct Replacement(World);
+
+#[async_trait]
+impl KilledJob for Replacement {
+    fn world(&self) -> &World {
+        &self.0
+    }
+
+    async fn begin(&self, round: u64) -> String {
+        let bird = ["heron", "stork"][round as usize % 2];
+        self.0.replace("d", &text(bird)).await.job_id.unwrap()
+    }
+
+    async fn check(&self, round: u64, moment: JobMoment) {
+        let world = &self.0;
+        let (old, new) = match round % 2 {
+            0 => ((0, 100), (100, 0)),
+            _ => ((100, 0), (0, 100)),
+        };
+        let found = birds(world).await;
+        let is_whole = found == new || moment == JobMoment::Killed && found == old;
+        assert!(is_whole, "round {round}: {found:?}");
+        let collection = world.base.collection(&world.ann, "c").await.unwrap();
+        assert_eq!((collection.documents, collection.chunks), (1, 300));
+        let chunks = world.base.document_chunks(&world.ann, "d", 0..999).await;
+        let ids: HashSet<String> = chunks.unwrap().into_iter().map(|it| it.id).collect();
+        assert_eq!(ids.len(), 300, "round {round}");
+    }
+}
+
+pub async fn g201_a_document_whose_node_is_killed_is_indexed_once_or_not_at_all(world: World) {
+    world.collection("c").await;
+    world.add("c", "d", &text("heron")).await;
+    kill_everywhere(&Replacement(world)).await;
+}
+
+/// A document is removed, in a collection that has another one.
+struct Removal {
+    world: World,
+    key: String,
+}
+
+#[async_trait]
+impl KilledJob for Removal {
+    fn world(&self) -> &World {
+        &self.world
+    }
+
+    async fn begin(&self, _: u64) -> String {
+        let world = &self.world;
+        world.add("c", "gone", &text("zebracanary")).await;
+        let removed = world.base.remove_document(&world.ann, "gone").await;
+        removed.unwrap()
+    }
+
+    async fn check(&self, round: u64, moment: JobMoment) {
+        let world = &self.world;
+        assert_eq!(world.found("c", "zebracanary").await, []);
+        assert_eq!(birds(world).await, (100, 0), "round {round}");
+        if moment != JobMoment::Killed {
+            let values = everything(world.driver.as_ref(), &self.key).await;
+            let left = values.iter().find(|value| value.contains("zebracanary"));
+            assert_eq!(left, None, "round {round}");
+        }
+    }
+}
+
+pub async fn g201_a_removal_whose_node_is_killed_ends_and_shows_nothing(world: World) {
+    world.collection("c").await;
+    world.add("c", "d", &text("heron")).await;
+    let key = key_of(world.driver.as_ref(), "c").await;
+    kill_everywhere(&Removal { world, key }).await;
+}
+
+/// The length of chunks of a round.
+fn size_of(round: u64) -> u64 {
+    [LONG, SHORT][round as usize % 2]
+}
+
+#[async_trait]
+impl KilledJob for KilledWorld {
+    fn world(&self) -> &World {
+        &self.world
+    }
+
+    async fn begin(&self, round: u64) -> String {
+        let job = begin(&self.world, &chunks_of(size_of(round))).await;
+        job.job_id
+    }
+
+    async fn check(&self, round: u64, moment: JobMoment) {
+        let world = &self.world;
+        let found = texts(world, &world.base, "heron").await;
+        let (new, old) = (
+            &self.herons[&size_of(round)],
+            &self.herons[&size_of(round + 1)],
+        );
+        let is_whole = found == *new || moment == JobMoment::Killed && found == *old;
+        assert!(is_whole, "round {round}: {found:?}");
+        if moment == JobMoment::Settled {
+            let collection = world.base.collection(&world.ann, "c").await.unwrap();
+            let version = u64::from(collection.version);
+            let left = left(world.driver.as_ref(), &self.key, version).await;
+            assert_eq!(left, Vec::<String>::new(), "round {round}");
+        }
+    }
+}
+
+pub async fn g201_a_re_index_whose_node_is_killed_shows_one_index(world: World) {
+    kill_everywhere(&KilledWorld::new(world).await).await;
+}
