@@ -13,6 +13,7 @@ mod hits;
 mod killed;
 mod limits;
 mod meanwhile;
+mod order;
 mod permission;
 mod person;
 mod reindex;
@@ -75,6 +76,7 @@ const STORIES: &[Story] = stories![
     limits::g212_what_is_said_of_documents_and_chunks_is_bounded,
     meanwhile::g212_a_collection_removed_while_it_is_read_gives_back_what_it_had,
     meanwhile::what_is_said_of_a_document_meanwhile_holds_and_it_is_read_once,
+    order::g200_what_ties_has_one_order_whatever_the_order_of_writes,
     permission::a_collection_that_is_named_twice_is_searched_once,
     permission::access_that_is_narrowed_counts_at_once_on_every_node,
     permission::g202_a_collection_of_others_is_as_if_there_were_none,
