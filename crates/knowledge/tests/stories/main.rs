@@ -20,6 +20,7 @@ mod reindex;
 mod reindex_crashes;
 #[path = "../../../storage/tests/support/stores.rs"]
 mod stores;
+mod strangers;
 #[path = "../../../storage/examples/own_driver/snapshot.rs"]
 mod toy;
 mod vectors;
@@ -89,6 +90,7 @@ const STORIES: &[Story] = stories![
     reindex::a_document_that_comes_to_an_index_with_other_terms_waits_for_the_new_one,
     reindex::an_index_with_terms_of_another_version_is_made_anew_by_itself,
     reindex::one_re_index_at_a_time_and_cancelling_erases_what_it_made,
+    strangers::g202_a_store_with_data_of_others_answers_as_one_without,
     vectors::a_job_that_is_called_off_asks_for_no_vectors,
     vectors::a_replacement_that_failed_is_not_painted_over_by_older_vectors,
     vectors::a_refused_text_is_a_warning_and_another_dimension_a_failure,
