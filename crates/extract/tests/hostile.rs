@@ -324,6 +324,23 @@ fn g207_a_stream_that_unpacks_to_a_gigabyte_is_stopped() {
     );
 }
 
+/// A form that takes a second, drawn two thousand times, and never shows a letter.
+#[test]
+fn g207_a_pdf_that_would_be_read_for_hours_is_stopped() {
+    let states = zlib(&b"q Q ".repeat(8 << 20));
+    let form = PdfObject::stream(
+        "/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Filter /FlateDecode",
+        &states,
+    );
+    let draws = PdfObject::stream("", &b"/X Do ".repeat(2_000));
+    let endless = page(draws, "/XObject << /X 5 0 R >>", vec![form]);
+    let time = Duration::from_secs(2);
+    assert_eq!(
+        read_by(CHILD, "pdf", &mut endless.as_slice(), time),
+        limited("2 s")
+    );
+}
+
 #[test]
 fn g207_nested_pdf_objects_end() {
     let deep = PdfObject::new(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)));

@@ -10,6 +10,7 @@ mod documents;
 mod erasure;
 mod files;
 mod hits;
+mod hostile;
 mod killed;
 mod limits;
 mod meanwhile;
@@ -71,6 +72,7 @@ const STORIES: &[Story] = stories![
     files::g217_documents_equal_the_files_whatever_becomes_of_them,
     hits::g204_uses_are_counted_for_their_person_and_go_with_them,
     hits::who_told_of_a_use_takes_it_back_and_so_does_the_owner,
+    hostile::g207_a_document_whose_reader_hangs_fails_with_the_limit_and_others_go_on,
     limits::g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in,
     limits::g212_sizes_and_sums_are_refused_by_name,
     limits::g212_text_for_which_there_is_no_room_fails_its_document,
