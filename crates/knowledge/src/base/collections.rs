@@ -107,7 +107,7 @@ impl KnowledgeBase {
         let found = self.find_collection(reach, id, AccessKind::Read).await?;
         let sums = Sums::read(self.driver(), found.value.place.sums()).await?;
         let reindexed = u64::from(found.value.reindex.is_some());
-        Ok(sums.get("waiting").saturating_sub(reindexed))
+        Ok(sums.get(Sum::Waiting).saturating_sub(reindexed))
     }
 
     /// A collection as the caller sees it: where some may not read all of its documents, what the caller may read is counted.
@@ -116,6 +116,24 @@ impl KnowledgeBase {
         reach: &dyn KnowledgeReach,
         record: &CollectionRecord,
     ) -> Result<Collection> {
+        let sums = self.counted(reach, record).await?;
+        let mut reindex = self.reindex_progress(record).await?;
+        if let Some(reindex) = &mut reindex {
+            reindex.total = reindex.total.min(sums.get(Sum::Documents));
+            reindex.done = reindex.done.min(reindex.total);
+        }
+        Ok(Collection {
+            reindex,
+            ..record.shown(&sums)
+        })
+    }
+
+    /// The sums of what the caller may read of a collection.
+    pub(super) async fn counted(
+        &self,
+        reach: &dyn KnowledgeReach,
+        record: &CollectionRecord,
+    ) -> Result<Sums> {
         let mut sums = Sums::read(self.driver(), record.place.sums()).await?;
         if sums.get(Sum::Restricted) > 0 {
             sums = Sums::default();
@@ -125,11 +143,7 @@ impl KnowledgeBase {
                 }
             }
         }
-        let reindex = self.reindex_progress(record).await?;
-        Ok(Collection {
-            reindex,
-            ..record.shown(&sums)
-        })
+        Ok(sums)
     }
 
     /// The collections that the caller may use, by id.

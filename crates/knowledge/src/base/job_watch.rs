@@ -110,9 +110,10 @@ impl KnowledgeBase {
                 let job = stored::get::<Job>(self.driver(), space.key(id)).await?;
                 let is_of =
                     |job: &Job| job.collection_id == collection && job.kind != JobKind::Remove;
-                if let Some(job) = job.map(|job| job.value).filter(is_of)
+                if let Some(mut job) = job.map(|job| job.value).filter(is_of)
                     && sight.sees(&job).await?
                 {
+                    self.count_visible(reach, &mut job).await?;
                     changed.push(job);
                 }
             }

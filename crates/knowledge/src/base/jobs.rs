@@ -6,8 +6,9 @@ use crate::error::{KnowledgeError, Result};
 use crate::job::{Job, JobKind, JobStatus};
 use crate::names::{CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
-use crate::records::DocumentRecord;
+use crate::records::{CollectionRecord, DocumentRecord};
 use crate::stored::{self, StoredRecord};
+use crate::sums::{Sum, Sums};
 use ambit_storage::address::Space;
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
@@ -47,7 +48,38 @@ struct JobReader<'a> {
 impl KnowledgeBase {
     /// A job of a collection that the caller may use.
     pub async fn job(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<Job> {
-        self.find_job(reach, id).await.map(|found| found.value)
+        let mut job = self.find_job(reach, id).await?.value;
+        self.count_visible(reach, &mut job).await?;
+        Ok(job)
+    }
+
+    /// A re-index goes over all documents: it tells somebody of as many as they may read, and why it failed only who reads all.
+    pub(super) async fn count_visible(
+        &self,
+        reach: &dyn KnowledgeReach,
+        job: &mut Job,
+    ) -> Result<()> {
+        if job.kind != JobKind::Reindex {
+            return Ok(());
+        }
+        for tenant in [Some(reach.tenant()), None] {
+            let found = self.collection_record(tenant, &job.collection_id).await?;
+            let is_its = |found: &StoredRecord<CollectionRecord>| {
+                found.value.reindex_job.as_ref() == Some(&job.job_id)
+            };
+            let Some(found) = found.filter(is_its) else {
+                continue;
+            };
+            let visible = self.counted(reach, &found.value).await?.get(Sum::Documents);
+            let all = Sums::read(self.driver(), found.value.place.sums()).await?;
+            if visible < all.get(Sum::Documents) {
+                job.total = job.total.min(visible);
+                job.done = job.done.min(job.total);
+                let untold = |_| "ask whoever made the collection why it failed".to_owned();
+                job.error = job.error.take().map(untold);
+            }
+        }
+        Ok(())
     }
 
     async fn find_job(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<StoredRecord<Job>> {
@@ -87,7 +119,7 @@ impl KnowledgeBase {
             waiting: VecDeque::new(),
         });
         let mut items: Vec<Job> = Vec::new();
-        while let Some((reader, job)) = next_job(&mut readers).await? {
+        while let Some((reader, mut job)) = next_job(&mut readers).await? {
             let is_wanted = job.kind != JobKind::Remove && filter.matches(&job);
             if !is_wanted || !readers[reader].sight.sees(&job).await? {
                 continue;
@@ -96,6 +128,7 @@ impl KnowledgeBase {
                 let next = items.last().map(|job| job.job_id.clone());
                 return Ok(Page { items, next });
             }
+            self.count_visible(reach, &mut job).await?;
             items.push(job);
         }
         Ok(Page { items, next: None })

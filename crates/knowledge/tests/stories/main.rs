@@ -83,6 +83,7 @@ const STORIES: &[Story] = stories![
     permission::a_collection_that_is_named_twice_is_searched_once,
     permission::access_that_is_narrowed_counts_at_once_on_every_node,
     permission::g202_a_collection_of_others_is_as_if_there_were_none,
+    permission::g202_a_re_index_tells_of_no_document_that_is_not_visible,
     permission::g202_what_is_not_visible_changes_nothing,
     permission::g203_filters_allow_and_as_many_as_are_wanted_are_found,
     reindex::a_re_index_that_cannot_be_done_says_why_and_changes_nothing,

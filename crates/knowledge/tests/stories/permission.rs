@@ -1,12 +1,15 @@
 //! What a caller may not see is not there.
 
 use crate::person::Person;
-use crate::world::World;
+use crate::world::{World, settings};
 use ambit_knowledge::{
     CollectionFilter, CollectionShare, CollectionUpdate, DocumentAccess, DocumentFilter,
-    DocumentUpdate, KnowledgeAnswer, KnowledgeError, KnowledgeQuery, MetadataFilter, NewDocument,
+    DocumentUpdate, JobFilter, KnowledgeAnswer, KnowledgeBase, KnowledgeError, KnowledgeQuery,
+    MetadataFilter, NewDocument, ReindexRequest,
 };
+use ambit_storage::conformance::{DriverFixture, FaultKind, FlakyDriver};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Adds a document that some may read.
 async fn add_for(world: &World, id: &str, text: &str, access: DocumentAccess) {
@@ -69,6 +72,39 @@ pub async fn g202_what_is_not_visible_changes_nothing(world: World) {
     assert_eq!(counted.unwrap().documents, 10);
     let refused = world.base.document(&bob, "secret1").await.unwrap_err();
     assert_eq!(refused.to_string(), "document \"secret1\" not found");
+}
+
+pub async fn g202_a_re_index_tells_of_no_document_that_is_not_visible(world: World) {
+    world.collection("c").await;
+    publish(&world).await;
+    world.add("c", "d", "A heron.").await;
+    let only = DocumentAccess {
+        users: vec!["carl".to_owned()],
+        ..DocumentAccess::default()
+    };
+    for id in ["secret1", "secret2"] {
+        add_for(&world, id, "A stork.", only.clone()).await;
+    }
+    let request = ReindexRequest {
+        language: Some("de".parse().unwrap()),
+        ..ReindexRequest::default()
+    };
+    let job = world.base.reindex(&world.ann, "c", &request).await.unwrap();
+    // A node lists the documents, and is gone.
+    let flaky = Arc::new(FlakyDriver::new(world.fresh.open().await));
+    flaky.fail_after(5, FaultKind::Write, u64::MAX);
+    let node = KnowledgeBase::open(settings(flaky));
+    assert!(node.work().await.is_err());
+    let seen = async |who: &Person| {
+        let of_collection = world.base.collection(who, "c").await.unwrap().reindex;
+        let total = of_collection.unwrap().total;
+        let all = JobFilter::default();
+        let listed = world.base.jobs(who, &all).await.unwrap();
+        let job = world.base.job(who, &job.job_id).await.unwrap();
+        (total, job.total, listed.contains(&job))
+    };
+    assert_eq!(seen(&world.ann).await, (3, 3, true));
+    assert_eq!(seen(&Person::named("bob")).await, (1, 1, true));
 }
 
 pub async fn g202_a_collection_of_others_is_as_if_there_were_none(world: World) {
