@@ -35,6 +35,7 @@ mod reloads;
 mod retention;
 mod scripts;
 mod search_assistants;
+mod search_holdups;
 mod search_references;
 mod search_steps;
 mod searched;
