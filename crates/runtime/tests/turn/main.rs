@@ -38,6 +38,7 @@ mod search_assistants;
 mod search_holdups;
 mod search_references;
 mod search_steps;
+mod search_strangers;
 mod searched;
 mod searched_queries;
 mod searched_rows;
