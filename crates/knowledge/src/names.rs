@@ -208,7 +208,7 @@ impl CollectionPlace {
     /// A use of a chunk.
     pub fn hit(&self, document: &DocumentKey, chunk: &str, hit: &str) -> ValueKey {
         let prefix = hits_prefix(document, chunk);
-        self.space().key(format!("{prefix}{hit}"))
+        self.values().key(format!("{prefix}{hit}"))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::document_job::ATTEMPTS;
 use super::reindex::ReindexPlace;
-use crate::base::is_race;
 use crate::error::Result;
 use crate::job::Job;
 use crate::stored::{self, checked};
@@ -25,7 +24,7 @@ impl ReindexPlace<'_> {
         let done = step.await;
         match self.count_attempts(deaths).await {
             // It was called off just now.
-            Err(error) if is_race(&error) => {}
+            Err(error) if error.is_race() => {}
             counted => counted?,
         }
         done

@@ -99,9 +99,9 @@ pub async fn g202_a_re_index_tells_of_no_document_that_is_not_visible(world: Wor
         let of_collection = world.base.collection(who, "c").await.unwrap().reindex;
         let total = of_collection.unwrap().total;
         let all = JobFilter::default();
-        let listed = world.base.jobs(who, &all).await.unwrap();
+        let listed = world.base.jobs(who, &all, None, 100).await.unwrap();
         let job = world.base.job(who, &job.job_id).await.unwrap();
-        (total, job.total, listed.contains(&job))
+        (total, job.total, listed.items.contains(&job))
     };
     assert_eq!(seen(&world.ann).await, (3, 3, true));
     assert_eq!(seen(&Person::named("bob")).await, (1, 1, true));

@@ -98,6 +98,7 @@ async fn seen(base: &KnowledgeBase) -> Seen {
         refused.push(error.to_string().replace(id, "it"));
     }
     let all = CollectionFilter::default();
+    let jobs = base.jobs(&bob, &JobFilter::default(), None, 100);
     let mut seen = Seen {
         answers,
         collections: base.collections(&bob, &all).await.unwrap(),
@@ -105,7 +106,7 @@ async fn seen(base: &KnowledgeBase) -> Seen {
             .documents(&bob, &DocumentFilter::default())
             .await
             .unwrap(),
-        jobs: base.jobs(&bob, &JobFilter::default()).await.unwrap(),
+        jobs: jobs.await.unwrap().items,
         refused,
     };
     seen.forget_chance();

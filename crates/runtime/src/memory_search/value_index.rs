@@ -205,7 +205,7 @@ impl ValueIndex {
         let values: Vec<IndexedValue> =
             pending.values.iter().map(UnindexedValue::indexed).collect();
         let terms: Vec<TermCounts> = pending.values.into_iter().map(|it| it.terms).collect();
-        let first = change.add(&terms, false)?.first;
+        let first = change.add(&terms)?.first;
         let ranges = (first..).zip(&values);
         let ranges = ranges.map(|(chunk, value)| value.range(chunk)).collect();
         let record = ValueRecord {
