@@ -93,17 +93,12 @@ impl KnowledgeBase {
         let mut changed = Vec::new();
         for tenant in [Some(reach.tenant()), None] {
             let space = Space::knowledge_jobs(tenant);
-            let (all, nothing) = (Pattern::all(), ValuePart::Nothing);
-            let mut pages = ValuePages::of(self.driver(), &space, all, nothing);
+            let versions = self.job_versions(&space).await?;
             let mut written = Vec::new();
-            while let Some(page) = pages.next().await? {
-                for (id, entry) in page {
-                    let is_same = |before: &JobVersions| before.get(&id) == Some(&entry.version);
-                    if before.as_ref().is_some_and(|before| !is_same(before)) {
-                        written.push(id.clone());
-                    }
-                    now.insert(id, entry.version);
-                }
+            if let Some(before) = &before {
+                let new = versions.iter();
+                let new = new.filter(|(id, version)| before.get(*id) != Some(*version));
+                written.extend(new.map(|(id, _)| id.clone()));
             }
             let mut sight = JobSight::new(self, reach, tenant);
             for id in written {
@@ -117,10 +112,21 @@ impl KnowledgeBase {
                     changed.push(job);
                 }
             }
+            now.extend(versions);
         }
         *known = Some(now);
         changed.sort_by(|one, other| one.job_id.cmp(&other.job_id));
         Ok(changed)
+    }
+
+    async fn job_versions(&self, space: &Space) -> Result<JobVersions> {
+        let (all, nothing) = (Pattern::all(), ValuePart::Nothing);
+        let mut pages = ValuePages::of(self.driver(), space, all, nothing);
+        let mut versions = JobVersions::new();
+        while let Some(page) = pages.next().await? {
+            versions.extend(page.into_iter().map(|(id, entry)| (id, entry.version)));
+        }
+        Ok(versions)
     }
 }
 
