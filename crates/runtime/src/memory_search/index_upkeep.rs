@@ -2,11 +2,11 @@
 
 use super::value_index::{MemoryIndexNote, ValueIndex};
 use crate::error::{ErrorCode, Result};
-use ambit_storage::Stores;
 use ambit_storage::address::Space;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
 use ambit_storage::memory::{MemoryLocation, SCOPE};
 use ambit_storage::pattern::Pattern;
+use ambit_storage::{Json, Stores};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,10 +27,7 @@ async fn erase_in(stores: &Stores, name: &str, driver: &Arc<dyn Driver>) -> Resu
     let mut pages = ValuePages::of(driver.as_ref(), &space, Pattern::all(), ValuePart::Whole);
     while let Some(page) = pages.next().await? {
         for (_, entry) in page {
-            let Some(location) = location(stores, name, entry.value.to()?)? else {
-                continue;
-            };
-            match erase(&location).await {
+            match erase_noted(stores, name, &entry.value).await {
                 // Somebody else is at it.
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 Err(error) => {
@@ -41,6 +38,13 @@ async fn erase_in(stores: &Stores, name: &str, driver: &Arc<dyn Driver>) -> Resu
         }
     }
     Ok(())
+}
+
+async fn erase_noted(stores: &Stores, name: &str, note: &Json) -> Result<()> {
+    match location(stores, name, note.to()?)? {
+        Some(location) => erase(&location).await,
+        None => Ok(()),
+    }
 }
 
 /// Where the memory is that a note is about; `None` where the note is a copy of the one in another store.
