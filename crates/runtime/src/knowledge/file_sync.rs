@@ -19,6 +19,16 @@ const LOOK: Duration = Duration::from_secs(60);
 /// And at most.
 const LONGEST_LOOK: Duration = Duration::from_secs(60 * 60);
 
+/// What is left when all collections were compared with their files.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SyncRemainder {
+    Nothing,
+    /// Files that are no documents: only who changes them can help.
+    BadFiles,
+    /// What another node is at, or what failed.
+    Collections,
+}
+
 /// Keeps the collections as the files say, for as long as the runtime is there.
 pub(crate) async fn follow_files(core: Weak<RuntimeCore>, base: KnowledgeBase) {
     let mut pause = LOOK;
@@ -26,7 +36,8 @@ pub(crate) async fn follow_files(core: Weak<RuntimeCore>, base: KnowledgeBase) {
         let loaded = now.loaded();
         let (is_development, reloaded) = (now.is_development, now.reloaded.clone());
         drop(now);
-        let is_done = sync_all(&loaded, &base, is_development).await;
+        let left = sync_all(&loaded, &base, is_development).await;
+        let is_done = left == SyncRemainder::Nothing;
         drop(loaded);
         if is_done && !is_development {
             while timeout(LOOK, reloaded.notified()).await.is_err() {
@@ -61,33 +72,38 @@ async fn keep(app: &App, base: &KnowledgeBase) -> bool {
     kept.is_ok()
 }
 
-/// Brings all of them to what the files say. False where something is left.
+/// Brings all of them to what the files say.
 pub(super) fn sync_all<'a>(
     loaded: &'a LoadedApp,
     base: &'a KnowledgeBase,
     is_development: bool,
-) -> BoxFuture<'a, bool> {
+) -> BoxFuture<'a, SyncRemainder> {
     let app = &loaded.app;
     let usable = app.collections.values().flatten();
     let usable: Vec<Arc<AppCollection>> = usable.cloned().collect();
     Box::pin(async move {
-        let mut is_done = keep(app, base).await;
+        let mut left = match keep(app, base).await {
+            true => SyncRemainder::Nothing,
+            false => SyncRemainder::Collections,
+        };
         for collection in usable {
             match sync(app, base, &collection, is_development).await {
                 Ok(Some(report)) => {
                     tell(&collection.id, &report);
-                    is_done &= report.failed.is_empty();
+                    if !report.failed.is_empty() {
+                        left = left.max(SyncRemainder::BadFiles);
+                    }
                 }
                 // Another node is at it, which may have begun before the last change.
-                Ok(None) => is_done = false,
+                Ok(None) => left = SyncRemainder::Collections,
                 Err(error) => {
-                    is_done = false;
+                    left = SyncRemainder::Collections;
                     let id = &collection.id;
                     tracing::warn!(collection.id = id, %error, "a collection could not be compared with its files");
                 }
             }
         }
-        is_done
+        left
     })
 }
 

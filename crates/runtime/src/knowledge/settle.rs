@@ -1,6 +1,6 @@
 //! Waiting until what the app's files say of collections is found.
 
-use super::file_sync::sync_all;
+use super::file_sync::{SyncRemainder, sync_all};
 use crate::access::{Authorized, CallerReach};
 use crate::error::{Error, ErrorCode, Result};
 use crate::runtime_core::RuntimeCore;
@@ -25,7 +25,8 @@ pub(crate) async fn settle(core: &RuntimeCore, base: &KnowledgeBase) -> Result<(
         ..Authorized::default()
     });
     let settled = async {
-        while !sync_all(&loaded, base, core.is_development).await {
+        let sync = || sync_all(&loaded, base, core.is_development);
+        while sync().await == SyncRemainder::Collections {
             sleep(LOOK).await;
         }
         // What waits is read by the runtime's own worker, or on another node.

@@ -117,6 +117,24 @@ async fn g204_a_collection_has_the_documents_that_its_files_are() {
 }
 
 #[tokio::test]
+async fn a_file_that_is_no_document_holds_up_no_other() {
+    let limits = r#"{"name": "test", "ambit": {"search": {"limits": {"file": 40}}}}"#;
+    let place = place(&[
+        ("app.yao", limits),
+        ("kb/rules.kb.yao", RULES),
+        ("docs/a.md", "Thirty days of vacation."),
+        ("docs/b.md", &"Vacation without end. ".repeat(9)),
+    ])
+    .await;
+    place.runtime.settle_collections().await.unwrap();
+    let ann = &caller(json!({"user_id": "ann"}));
+    let found = place.search(ann, "vacation").await.items;
+    let ids: Vec<&str> = found.iter().map(|item| item.document_id.as_str()).collect();
+    assert_eq!(ids, ["rules:docs/a.md"]);
+    place.runtime.close(LONG).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_collection_that_does_not_say_who_sees_it_is_for_callers_without_constraints() {
     let place = place(&[
         ("kb/rules.kb.yao", r#"{"documents": ["docs/*.md"]}"#),
