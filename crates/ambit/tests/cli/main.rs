@@ -12,6 +12,7 @@ mod hostile_documents;
 #[path = "../../../extract/tests/support/mod.rs"]
 #[expect(dead_code, reason = "some of it is for the tests of readers")]
 mod hostile_files;
+mod hostile_sizes;
 mod image;
 mod knowledge;
 mod pages;

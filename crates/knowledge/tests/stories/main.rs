@@ -1,6 +1,10 @@
 //! What collections promise, on every driver: `driver::story`.
 
-#![expect(clippy::unwrap_used, reason = "a story fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a story fails by panicking"
+)]
 
 #[path = "../../../storage/tests/support/child.rs"]
 #[expect(dead_code, reason = "some of it is for workers that are talked to")]

@@ -298,7 +298,8 @@ pub async fn an_index_with_terms_of_another_version_is_made_anew_by_itself(world
     world.base.work().await.unwrap();
     assert_eq!(version().await, 2, "it was searched");
     assert_eq!(world.found("c", "heron").await.len(), 1);
-    let jobs = world.base.jobs(&world.ann, &JobFilter::default(), None, 100);
+    let all = JobFilter::default();
+    let jobs = world.base.jobs(&world.ann, &all, None, 100);
     let jobs = jobs.await.unwrap().items.into_iter();
     let reindexes = jobs.filter(|job| job.kind == JobKind::Reindex);
     let statuses: Vec<JobStatus> = reindexes.map(|job| job.status).collect();

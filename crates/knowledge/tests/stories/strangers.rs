@@ -98,7 +98,8 @@ async fn seen(base: &KnowledgeBase) -> Seen {
         refused.push(error.to_string().replace(id, "it"));
     }
     let all = CollectionFilter::default();
-    let jobs = base.jobs(&bob, &JobFilter::default(), None, 100);
+    let every = JobFilter::default();
+    let jobs = base.jobs(&bob, &every, None, 100);
     let mut seen = Seen {
         answers,
         collections: base.collections(&bob, &all).await.unwrap(),

@@ -8,7 +8,7 @@ use ambit_runtime::knowledge_client::IGNORED_FIELDS;
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -21,6 +21,10 @@ use utoipa::{PartialSchema, ToSchema};
 const FILES: usize = 32;
 /// At most so many bytes has a field that is no file.
 const FIELD: usize = 1 << 20;
+/// So much room is made at once for a file that is larger than a field.
+const ROOM: usize = 64 << 20;
+/// So much more than its files may a form say that it has.
+const BESIDE_FILES: u64 = 16 << 20;
 
 /// A document as JSON: a text with its name, or an address.
 #[derive(Default, Deserialize, ToSchema)]
@@ -279,6 +283,12 @@ impl UnreadDocuments {
             return Ok(SentDocuments::of_fields(body.value)?);
         }
         let largest = server.runtime.knowledge()?.settings().limits.file;
+        // One that says how long it is need not be read to be refused.
+        let announced = request.headers().get(CONTENT_LENGTH);
+        let announced = announced.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if announced.is_some_and(|bytes| bytes > largest.saturating_add(BESIDE_FILES)) {
+            return Err(files_too_large(largest).into());
+        }
         let form = Multipart::from_request(request, &server).await;
         let form = form.map_err(|refused| Error::invalid("body", refused.body_text()))?;
         let reading = SentDocuments::of_form(form, largest);
@@ -323,6 +333,12 @@ async fn limited(mut field: Field<'_>, largest: u64) -> Result<Option<Vec<u8>>> 
     while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
         if (bytes.len() + piece.len()) as u64 > largest {
             return Ok(None);
+        }
+        let free = bytes.capacity() - bytes.len();
+        if free < piece.len() && bytes.len() >= FIELD {
+            // Doubled, a large file would be in memory three times while it moves.
+            let left = usize::try_from(largest).unwrap_or(usize::MAX) - bytes.len();
+            bytes.reserve_exact(left.min(ROOM));
         }
         bytes.extend_from_slice(&piece);
     }

@@ -1,0 +1,183 @@
+//! What is too large to be looked at costs whoever is asked to look at it little, however it comes.
+
+#![cfg(target_os = "linux")]
+
+use crate::place::Place;
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+const GIGABYTE: usize = 1 << 30;
+const PIECE: usize = 64 << 10;
+/// As large as a file may be, and what carries it.
+const LARGEST: usize = 80_000_000;
+
+/// A server that is stopped with the test.
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// How a body says how long it is.
+#[derive(Clone, Copy, Debug)]
+enum BodyLength {
+    Announced,
+    Chunked,
+}
+
+/// An app with a file of ten gigabytes, which takes no room on the disk, among the documents of a collection.
+fn app() -> Place {
+    let place = Place::new();
+    assert_eq!(place.run_as(&["new", "shop"]).code, 0);
+    for folder in ["shop/kb", "shop/docs"] {
+        fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    let rules = json!({"documents": ["docs/*"], "public": true});
+    fs::write(place.path("shop/kb/rules.kb.yao"), rules.to_string()).unwrap();
+    fs::write(place.path("shop/docs/tea.md"), "Green tea.").unwrap();
+    let large = File::create(place.path("shop/docs/large.txt")).unwrap();
+    large.set_len(10 << 30).unwrap();
+    place
+}
+
+impl Server {
+    fn start(place: &Place) -> Self {
+        let arguments = [
+            "serve",
+            "shop",
+            "--dev",
+            "--listen",
+            "127.0.0.1:0",
+            "--log",
+            "off",
+        ];
+        let mut process = place
+            .command(&arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut greeting = String::new();
+        let mut printed = BufReader::new(process.stdout.as_mut().unwrap());
+        printed.read_line(&mut greeting).unwrap();
+        let address = greeting.trim_end().trim_end_matches("/v1");
+        let address = address.rsplit('/').next().unwrap().to_owned();
+        Self { process, address }
+    }
+
+    /// The most memory that it has had.
+    fn peak(&self) -> usize {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let mut lines = status.lines();
+        let line = lines.find(|line| line.starts_with("VmHWM:")).unwrap();
+        let kilobytes: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        kilobytes << 10
+    }
+
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect(&self.address).unwrap()
+    }
+
+    /// The status and the JSON of an answer to a request with this body.
+    fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let body = match body {
+            Value::Null => String::new(),
+            body => body.to_string(),
+        };
+        let head = format!(
+            "{method} /v1{path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        let mut line = self.connect();
+        line.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        let mut answer = String::new();
+        line.read_to_string(&mut answer).unwrap();
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        (status(&answer), serde_json::from_str(body).unwrap())
+    }
+
+    /// The status of the answer to a form with a file of a gigabyte, which is never whole in memory.
+    fn upload(&self, length: BodyLength) -> u16 {
+        let begin =
+            "--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n";
+        let how = match length {
+            BodyLength::Announced => format!("content-length: {}", begin.len() + GIGABYTE),
+            BodyLength::Chunked => "transfer-encoding: chunked".to_owned(),
+        };
+        let head = format!(
+            "POST /v1/kb/collections/c/documents HTTP/1.1\r\nhost: {}\r\n{how}\r\ncontent-type: multipart/form-data; boundary=x\r\n\r\n",
+            self.address
+        );
+        let mut line = self.connect();
+        let answer = BufReader::new(line.try_clone().unwrap());
+        let sending = std::thread::spawn(move || {
+            line.write_all(head.as_bytes())?;
+            send_piece(&mut line, begin.as_bytes(), length)?;
+            let text = b"text ".repeat(PIECE / 5);
+            (0..GIGABYTE / text.len()).try_for_each(|_| send_piece(&mut line, &text, length))
+        });
+        let mut lines = answer.lines();
+        let first = lines.next().unwrap().unwrap();
+        // The server hears no more of it before all is sent.
+        assert!(sending.join().unwrap().is_err());
+        status(&first)
+    }
+}
+
+fn send_piece(line: &mut TcpStream, piece: &[u8], length: BodyLength) -> std::io::Result<()> {
+    match length {
+        BodyLength::Announced => line.write_all(piece),
+        BodyLength::Chunked => {
+            let size = format!("{:x}\r\n", piece.len());
+            line.write_all(&[size.as_bytes(), piece, b"\r\n"].concat())
+        }
+    }
+}
+
+fn status(answer: &str) -> u16 {
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn g207_a_gigabyte_of_text_is_refused_and_costs_the_server_little() {
+    let place = app();
+    let server = Server::start(&place);
+    let made = server.send("POST", "/kb/collections", &json!({"id": "c"}));
+    assert_eq!(made.0, 201, "{made:?}");
+    let tea = json!({"text": "A heron drinks tea.", "name": "a.md", "doc_id": "small"});
+    let added = server.send("POST", "/kb/collections/c/documents/text", &tea);
+    assert_eq!(added.0, 200, "{added:?}");
+    let before = server.peak();
+    for length in [BodyLength::Announced, BodyLength::Chunked] {
+        assert_eq!(server.upload(length), 413, "{length:?}");
+        let grown = server.peak().saturating_sub(before);
+        let most = match length {
+            BodyLength::Announced => LARGEST / 5,
+            BodyLength::Chunked => LARGEST,
+        };
+        assert!(grown < most, "{length:?}: {grown} bytes");
+    }
+    let query = json!({"query": "tea", "collections": ["c", "rules"]});
+    let (_, found) = server.send("POST", "/kb/search", &query);
+    let items = found["items"].as_array().unwrap().iter();
+    let mut ids: Vec<&str> = items
+        .map(|item| item["document_id"].as_str().unwrap())
+        .collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["rules:docs/tea.md", "small"]);
+    for collection in ["c", "rules"] {
+        let path = format!("/kb/collections/{collection}/documents");
+        let (_, listed) = server.send("GET", &path, &Value::Null);
+        assert_eq!(listed["total"], 1, "{listed}");
+    }
+}
