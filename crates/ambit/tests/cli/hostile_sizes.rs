@@ -181,3 +181,21 @@ fn g207_a_gigabyte_of_text_is_refused_and_costs_the_server_little() {
         assert_eq!(listed["total"], 1, "{listed}");
     }
 }
+
+#[test]
+fn g207_a_file_that_is_too_large_is_not_read_by_the_command_line() {
+    let place = app();
+    let add = [
+        "kb",
+        "add",
+        "docs",
+        "shop/docs/tea.md",
+        "shop/docs/large.txt",
+        "--app",
+        "shop",
+    ];
+    let refused = place.run_as(&add);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let expected = "shop/docs/large.txt has more than 67108864 bytes (ambit.search.limits.file): nothing was added\n";
+    assert!(refused.err.ends_with(expected), "{}", refused.err);
+}

@@ -55,7 +55,7 @@ pub(super) async fn run(
             })?,
         ),
     };
-    let contents = sources::read(&arguments.sources)?;
+    let contents = sources::read(&arguments.sources, open.base.settings().limits.file)?;
     let ids = ids(arguments, &contents)?;
     let collection = &arguments.collection;
     make_collection(open, collection).await?;

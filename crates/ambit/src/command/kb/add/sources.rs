@@ -3,6 +3,7 @@
 use crate::command_error::{CommandError, Result};
 use ambit_knowledge::NewContent;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// One document that is to be added.
@@ -15,8 +16,8 @@ pub struct NamedContent {
     pub content: NewContent,
 }
 
-/// All documents that are given.
-pub fn read(sources: &[String]) -> Result<Vec<NamedContent>> {
+/// All documents that are given. No file may have more bytes than `largest`.
+pub fn read(sources: &[String], largest: u64) -> Result<Vec<NamedContent>> {
     let mut contents = Vec::new();
     for source in sources {
         if source.starts_with("http://") || source.starts_with("https://") {
@@ -31,7 +32,7 @@ pub fn read(sources: &[String]) -> Result<Vec<NamedContent>> {
         let mut files = Vec::new();
         list(source, &mut files)?;
         for file in files {
-            contents.push(read_file(source, &file)?);
+            contents.push(read_file(source, &file, largest)?);
         }
     }
     Ok(contents)
@@ -62,10 +63,20 @@ fn list(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         .try_for_each(|entry| list(entry, files))
 }
 
-fn read_file(source: &Path, file: &Path) -> Result<NamedContent> {
-    let bytes = fs::read(file).map_err(|error| {
+fn read_file(source: &Path, file: &Path, largest: u64) -> Result<NamedContent> {
+    let mut bytes = Vec::new();
+    // One byte more shows that there are more.
+    let read = fs::File::open(file).and_then(|file| file.take(largest + 1).read_to_end(&mut bytes));
+    read.map_err(|error| {
         CommandError::Refused(format!("cannot read {}: {error}", file.display()))
     })?;
+    if bytes.len() as u64 > largest {
+        let file = file.display();
+        let setting = "ambit.search.limits.file";
+        return Err(CommandError::Refused(format!(
+            "{file} has more than {largest} bytes ({setting}): nothing was added"
+        )));
+    }
     let path = path_below(source, file);
     let name = path.rsplit('/').next().unwrap_or_default().to_owned();
     Ok(NamedContent {
