@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")"
 : "${ENVS:=$HOME/.cache/ambit-bench-peers}" "${PEERS:=all}" "${LIMIT:=240}" "${BENCH_TMP:=${TMPDIR:-/tmp}/ambit-bench-peers}"
 export BENCH_TMP
-embedded="langgraph:sqlite langgraph_server:memory openai_agents:sqlite openai_agents:advanced openai_agents:sqlalchemy adk:sqlite adk:database agno:sqlite llamaindex:sqlite mastra:libsql mastra_server:memory mastra_server:libsql laragent_shape:sqlite node_vm:memory"
+embedded="langgraph:sqlite langgraph_server:memory openai_agents:sqlite openai_agents:advanced openai_agents:sqlalchemy adk:sqlite adk:database agno:sqlite llamaindex:sqlite mastra:libsql mastra_server:memory mastra_server:libsql laragent_shape:sqlite node_vm:memory vectors:langgraph vectors:agno vectors:sqlite_vec mastra_vectors:libsql"
 servers="langgraph:pg openai_agents:pg openai_agents:redis adk:pg agno:pg llamaindex:pg mastra:pg"
 case $PEERS in
   all) list="$embedded $servers" ;;

@@ -60,7 +60,7 @@ const fn server(
 }
 
 /// Works that the peers' scripts know.
-const PEERS_WORKS: &[&str] = &["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8"];
+const PEERS_WORKS: &[&str] = &["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W13", "W14"];
 
 /// Sizes of the peers' works under `--quick`.
 const SMALL: &[(&str, &str)] = &[
@@ -71,6 +71,7 @@ const SMALL: &[(&str, &str)] = &[
     ("KV", "100"),
     ("PER", "5"),
     ("HOOKS", "100"),
+    ("CHUNKS", "500,2000"),
 ];
 
 /// Histories of the peers where only the software's cost is wanted: some take a minute to make a long one.

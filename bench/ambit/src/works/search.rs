@@ -5,6 +5,7 @@ mod corpus;
 mod full_text;
 mod indexing;
 mod queries;
+mod vectors;
 
 pub use indexing::index;
 pub use queries::query;

@@ -3,10 +3,12 @@
 use crate::Result;
 use crate::works::Bench;
 use ambit_search::allowed::AllowedChunks;
+use ambit_search::fusion::{RankRequest, rank};
 use ambit_search::index::{IndexSnapshot, PageCache, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
 use ambit_search::ranking::{SearchScope, rank_words};
 use ambit_search::terms::{Analyzer, TermCounter, TermCounts};
+use ambit_search::vectors::{ChunkVector, EmbeddingSpace, QueryVector};
 use ambit_storage::address::Space;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
@@ -15,6 +17,8 @@ use std::time::Instant;
 
 /// What a node keeps of indexes in memory, by default.
 pub const MEMORY: u64 = 256 << 20;
+/// Numbers of a vector.
+pub const DIMENSION: usize = 384;
 /// Of so many chunks one is allowed where there is a filter.
 const ONE_OF: u32 = 100;
 
@@ -62,7 +66,7 @@ impl Collection {
             chunks.push(counts);
         }
         let mut change = self.index.change().await?;
-        change.add(&chunks, false)?;
+        change.add(&chunks)?;
         change.commit().await?;
         while self.index.keep_up().await? {}
         let seconds = start.elapsed().as_secs_f64();
@@ -70,6 +74,19 @@ impl Collection {
         self.lengths.extend(lengths);
         self.bytes += texts.iter().map(String::len).sum::<usize>();
         Ok(seconds)
+    }
+
+    /// Adds the vectors of some chunks, of which the first has this number; the seconds that it took.
+    pub async fn add_vectors(&self, first: usize, vectors: Vec<Vec<f32>>) -> Result<f64> {
+        let start = Instant::now();
+        let numbered = (first as u32..).zip(vectors);
+        let vectors: Vec<ChunkVector> = numbered
+            .map(|(chunk, vector)| ChunkVector { chunk, vector })
+            .collect();
+        let mut change = self.index.change().await?;
+        change.add_vectors(&embedding_space(), &vectors).await?;
+        change.commit().await?;
+        Ok(start.elapsed().as_secs_f64())
     }
 
     /// Bytes of all that is stored of the index.
@@ -125,10 +142,37 @@ impl Searcher {
         Ok(start.elapsed().as_secs_f64() * 1e3)
     }
 
+    /// Finds ten as a collection with vectors does; the milliseconds that it took.
+    pub async fn rank(&self, text: &str, vector: Option<Vec<f32>>) -> Result<f64> {
+        let start = Instant::now();
+        let query = Analyzer::default().query(text);
+        let snapshot = self.index.snapshot().await?;
+        let allowed = self.allowed(&snapshot);
+        let mut scope = SearchScope::of_words(self.index.clone(), snapshot, query, allowed);
+        scope.vector = vector.map(|vector| QueryVector {
+            space: embedding_space(),
+            vector,
+        });
+        let request = RankRequest {
+            limit: 10,
+            threshold: 0.0,
+        };
+        std::hint::black_box(rank(&[scope], &request).await?);
+        Ok(start.elapsed().as_secs_f64() * 1e3)
+    }
+
     fn allowed(&self, snapshot: &IndexSnapshot) -> AllowedChunks {
         match &self.allowed {
             Some(allowed) => AllowedChunks::of(&snapshot.manifest, allowed.clone()),
             None => AllowedChunks::all(&snapshot.manifest),
         }
+    }
+}
+
+fn embedding_space() -> EmbeddingSpace {
+    EmbeddingSpace {
+        connector: "bench".to_owned(),
+        model: "none".to_owned(),
+        dimension: DIMENSION as u32,
     }
 }

@@ -32,6 +32,13 @@ impl Corpus {
         text
     }
 
+    /// So many vectors of so many numbers from -1 to 1.
+    pub fn vectors(&mut self, count: usize, dimension: usize) -> Vec<Vec<f32>> {
+        let mut number = || (self.fraction() * 2.0 - 1.0) as f32;
+        let mut vector = || (0..dimension).map(|_| number()).collect();
+        (0..count).map(|_| vector()).collect()
+    }
+
     /// From 0 to 1.
     fn fraction(&mut self) -> f64 {
         // splitmix64

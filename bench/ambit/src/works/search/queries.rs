@@ -3,7 +3,7 @@
 use super::collection::{MEMORY, Searcher};
 use super::corpus::Corpus;
 use super::full_text::FullText;
-use super::{Bench, PEER, filled, filled_peer, is_measured};
+use super::{Bench, PEER, filled, filled_peer, is_measured, vectors};
 use crate::Result;
 use crate::measure::{Row, median, percentile};
 
@@ -34,7 +34,7 @@ pub async fn query(bench: &Bench) -> Result<()> {
             memory(bench, size, &collection.searcher()).await?;
         }
     }
-    Ok(())
+    vectors::run(bench).await
 }
 
 /// The milliseconds of the queries of each length, once all pages that they need are in memory.
