@@ -9,6 +9,8 @@ use ambit_storage::{Error, Json, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// A page is ended behind so many bytes.
 const PAGE: usize = 8 << 10;
@@ -43,6 +45,17 @@ pub struct PostingBlock<'a> {
     /// How many there are.
     pub count: u32,
     bytes: &'a [u8],
+    /// Where it ends on its page.
+    end: usize,
+}
+
+/// The postings of one term on a page that stays in memory with them.
+#[derive(Clone, Debug)]
+pub struct TermBlock {
+    /// How many there are.
+    pub count: u32,
+    page: Arc<PostingPage>,
+    bytes: Range<usize>,
 }
 
 /// Goes through the postings of a block.
@@ -55,6 +68,8 @@ pub struct PostingReader<'a> {
 /// Goes through the terms of a page.
 pub struct TermReader<'a> {
     bytes: &'a [u8],
+    /// How long the page is.
+    length: usize,
     /// The term last read.
     term: Vec<u8>,
 }
@@ -118,6 +133,7 @@ impl PostingPage {
     pub fn terms(&self) -> TermReader<'_> {
         TermReader {
             bytes: &self.0,
+            length: self.0.len(),
             term: Vec::new(),
         }
     }
@@ -133,6 +149,32 @@ impl PostingPage {
             }
         }
         None
+    }
+}
+
+impl TermBlock {
+    /// The postings of a term.
+    pub fn find(page: &Arc<PostingPage>, term: &str) -> Option<Self> {
+        page.find(term).map(|block| Self::of(page, block))
+    }
+
+    /// A block of this page.
+    pub fn of(page: &Arc<PostingPage>, block: PostingBlock<'_>) -> Self {
+        Self {
+            count: block.count,
+            page: page.clone(),
+            bytes: block.end - block.bytes.len()..block.end,
+        }
+    }
+
+    /// How many bytes it has.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The postings, by chunk.
+    pub fn postings(&self) -> PostingReader<'_> {
+        PostingReader::of(&self.page.0[self.bytes.clone()])
     }
 }
 
@@ -153,6 +195,7 @@ impl<'a> TermReader<'a> {
         let block = PostingBlock {
             count,
             bytes: postings,
+            end: self.length - bytes.len(),
         };
         Some((term, block))
     }
@@ -161,16 +204,20 @@ impl<'a> TermReader<'a> {
 impl<'a> PostingBlock<'a> {
     /// The postings, by chunk.
     pub fn postings(&self) -> PostingReader<'a> {
-        PostingReader {
-            bytes: self.bytes,
-            chunk: 0,
-        }
+        PostingReader::of(self.bytes)
+    }
+}
+
+impl<'a> PostingReader<'a> {
+    fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes, chunk: 0 }
     }
 }
 
 impl Iterator for PostingReader<'_> {
     type Item = Posting;
 
+    #[inline]
     fn next(&mut self) -> Option<Posting> {
         let distance = varint::take(&mut self.bytes)?;
         let length = varint::take(&mut self.bytes)?;

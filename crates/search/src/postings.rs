@@ -2,7 +2,7 @@
 
 use crate::allowed::{AllowedChunks, AllowedCursor};
 use crate::index::{IndexSnapshot, PagePosition, SearchIndex};
-use crate::page::{Posting, PostingPage, PostingReader};
+use crate::page::{Posting, PostingPage, PostingReader, TermBlock};
 use crate::terms::QueryTerm;
 use ambit_storage::Result;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -14,7 +14,7 @@ const AT_ONCE: usize = 16;
 /// At most so many terms count for one that is only begun.
 pub(crate) const EXPANSIONS: usize = 64;
 
-/// The pages on which a term stands.
+/// Where a term stands.
 #[derive(Clone, Debug, Default)]
 pub struct TermPostings {
     /// The term.
@@ -22,13 +22,12 @@ pub struct TermPostings {
     /// What of it was asked for, where that was its beginning.
     pub expanded_from: Option<Arc<str>>,
     /// In the order of the chunks.
-    pages: Vec<Arc<PostingPage>>,
+    blocks: Vec<TermBlock>,
 }
 
 /// Goes through the postings of a term that are allowed.
 pub struct PostingCursor<'a> {
-    term: &'a str,
-    pages: &'a [Arc<PostingPage>],
+    blocks: &'a [TermBlock],
     reader: Option<PostingReader<'a>>,
     /// Where it stands.
     posting: Option<Posting>,
@@ -39,14 +38,14 @@ pub struct PostingCursor<'a> {
 impl TermPostings {
     /// How many bytes there are to look at.
     pub fn bytes(&self) -> usize {
-        self.pages.iter().map(|page| page.len()).sum()
+        self.blocks.iter().map(TermBlock::size).sum()
     }
 
     /// In how many of these chunks the term stands.
     pub fn count(&self, allowed: &AllowedChunks) -> u64 {
         if allowed.is_everything() {
-            let blocks = self.pages.iter().filter_map(|page| page.find(&self.term));
-            return blocks.map(|block| u64::from(block.count)).sum();
+            let counts = self.blocks.iter().map(|block| u64::from(block.count));
+            return counts.sum();
         }
         let mut cursor = self.cursor(allowed);
         let mut count = 0;
@@ -59,8 +58,7 @@ impl TermPostings {
     /// The postings in these chunks.
     pub fn cursor<'a>(&'a self, allowed: &'a AllowedChunks) -> PostingCursor<'a> {
         let mut cursor = PostingCursor {
-            term: &self.term,
-            pages: &self.pages,
+            blocks: &self.blocks,
             reader: None,
             posting: None,
             allowed: (!allowed.is_everything()).then(|| allowed.cursor()),
@@ -77,23 +75,25 @@ impl PostingCursor<'_> {
     }
 
     /// The next posting that is not behind this chunk.
+    #[inline]
     pub fn next_until(&mut self, last: u32) -> Option<Posting> {
         let posting = self.posting.filter(|posting| posting.chunk <= last)?;
         self.advance();
         Some(posting)
     }
 
+    #[inline]
     fn advance(&mut self) {
         self.posting = loop {
             match self.reader.as_mut().and_then(Iterator::next) {
                 Some(posting) if self.is_allowed(posting.chunk) => break Some(posting),
                 Some(_) => {}
                 None => {
-                    let Some((page, rest)) = self.pages.split_first() else {
+                    let Some((block, rest)) = self.blocks.split_first() else {
                         break None;
                     };
-                    self.pages = rest;
-                    self.reader = page.find(self.term).map(|block| block.postings());
+                    self.blocks = rest;
+                    self.reader = Some(block.postings());
                 }
             }
         };
@@ -112,8 +112,8 @@ struct TermExpansion<'a> {
     /// So many are enough.
     most: usize,
     allowed: &'a AllowedChunks,
-    /// The pages of terms that may stand on further ones.
-    open: BTreeMap<String, BTreeMap<PagePosition, Arc<PostingPage>>>,
+    /// The blocks of terms that may stand on further pages.
+    open: BTreeMap<String, BTreeMap<PagePosition, TermBlock>>,
     found: Vec<TermPostings>,
 }
 
@@ -130,10 +130,10 @@ impl<'a> TermExpansion<'a> {
 
     fn read(&mut self, place: PagePosition, page: &Arc<PostingPage>) {
         let mut terms = page.terms();
-        while let Some((term, _)) = terms.next_term() {
+        while let Some((term, block)) = terms.next_term() {
             if term.starts_with(&*self.prefix) {
-                let pages = self.open.entry(term.to_owned()).or_default();
-                pages.insert(place, page.clone());
+                let blocks = self.open.entry(term.to_owned()).or_default();
+                blocks.insert(place, TermBlock::of(page, block));
             }
         }
     }
@@ -141,11 +141,11 @@ impl<'a> TermExpansion<'a> {
     /// Whether enough terms come before the first of the next page; without one there are no more.
     fn is_full_before(&mut self, next: Option<&String>) -> bool {
         let open = next.map_or_else(BTreeMap::new, |next| self.open.split_off(next));
-        for (term, pages) in std::mem::replace(&mut self.open, open) {
+        for (term, blocks) in std::mem::replace(&mut self.open, open) {
             let postings = TermPostings {
                 term,
                 expanded_from: Some(self.prefix.clone()),
-                pages: pages.into_values().collect(),
+                blocks: blocks.into_values().collect(),
             };
             if self.found.len() < self.most && postings.cursor(self.allowed).chunk().is_some() {
                 self.found.push(postings);
@@ -184,17 +184,17 @@ impl SearchIndex {
         }
         let found = found.into_values();
         Ok(found
-            .filter(|postings| !postings.pages.is_empty())
+            .filter(|postings| !postings.blocks.is_empty())
             .collect())
     }
 
     async fn find_term(&self, snapshot: &IndexSnapshot, term: &str) -> Result<TermPostings> {
-        let mut pages = self.pages(snapshot, snapshot.places(term)).await?;
-        pages.retain(|page| page.find(term).is_some());
+        let pages = self.pages(snapshot, snapshot.places(term)).await?;
+        let blocks = pages.iter().filter_map(|page| TermBlock::find(page, term));
         Ok(TermPostings {
             term: term.to_owned(),
             expanded_from: None,
-            pages,
+            blocks: blocks.collect(),
         })
     }
 

@@ -216,7 +216,7 @@ struct ScopeScorer<'a> {
     scope: usize,
     cursors: Vec<PostingCursor<'a>>,
     idfs: Vec<f64>,
-    mean_length: f64,
+    saturation: Saturation,
     scores: Vec<f64>,
     hidden: &'a HashSet<u32>,
 }
@@ -235,7 +235,7 @@ impl<'a> ScopeScorer<'a> {
             scope,
             cursors: cursors.collect(),
             idfs: terms.iter().map(|term| term.idf).collect(),
-            mean_length: totals.length as f64 / f64::from(totals.chunks.max(1)),
+            saturation: Saturation::of(totals),
             scores: vec![0.0; WINDOW as usize],
             hidden: &filter.hidden,
         }
@@ -254,7 +254,7 @@ impl<'a> ScopeScorer<'a> {
         let last = first.saturating_add(WINDOW - 1);
         for (cursor, idf) in self.cursors.iter_mut().zip(&self.idfs) {
             while let Some(posting) = cursor.next_until(last) {
-                let score = idf * saturation(posting, self.mean_length);
+                let score = idf * self.saturation.at(posting);
                 self.scores[(posting.chunk - first) as usize] += score;
             }
         }
@@ -273,8 +273,22 @@ impl<'a> ScopeScorer<'a> {
     }
 }
 
-fn saturation(posting: Posting, mean_length: f64) -> f64 {
-    let count = f64::from(posting.count);
-    let length = f64::from(posting.length) / mean_length;
-    count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length))
+/// How much a term counts that stands in a chunk so often, by the chunk's length.
+struct Saturation {
+    per_length: f64,
+}
+
+impl Saturation {
+    fn of(totals: ChunkTotals) -> Self {
+        let mean_length = totals.length as f64 / f64::from(totals.chunks.max(1));
+        Self {
+            per_length: K1 * B / mean_length,
+        }
+    }
+
+    fn at(&self, posting: Posting) -> f64 {
+        let count = f64::from(posting.count);
+        let by_length = K1 * (1.0 - B) + self.per_length * f64::from(posting.length);
+        count * (K1 + 1.0) / (count + by_length)
+    }
 }

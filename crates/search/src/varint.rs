@@ -9,8 +9,19 @@ pub fn put(bytes: &mut Vec<u8>, mut number: u32) {
     bytes.push(number as u8);
 }
 
-/// Takes a number from the front; `None` where there is none.
+/// Takes a number from the front; `None` where there is none. Most have one byte.
+#[inline]
 pub fn take(bytes: &mut &[u8]) -> Option<u32> {
+    match bytes.split_first() {
+        Some((&byte, rest)) if byte < 0x80 => {
+            *bytes = rest;
+            Some(u32::from(byte))
+        }
+        _ => take_long(bytes),
+    }
+}
+
+fn take_long(bytes: &mut &[u8]) -> Option<u32> {
     let mut number = 0;
     for shift in (0..35).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
