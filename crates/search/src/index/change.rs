@@ -10,7 +10,7 @@ use crate::vectors::CodePage;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Error, Json, Result};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Changes on the way to a commit. It fails with `Conflict` if somebody has changed the index meanwhile; then all is to be
@@ -180,25 +180,31 @@ fn length_of(counts: &TermCounts) -> u32 {
     counts.values().sum()
 }
 
+/// A posting on its way to its term.
+struct TermPosting<'a> {
+    term: &'a str,
+    posting: Posting,
+}
+
 /// The pages of some chunks, of which the first has this number.
 fn pages(chunks: &[TermCounts], first: u32, lengths: &[u32]) -> Vec<WrittenPage> {
-    let mut postings: HashMap<&str, Vec<Posting>> = HashMap::new();
+    let mut postings = Vec::with_capacity(chunks.iter().map(TermCounts::len).sum());
     for ((chunk, counts), length) in (first..).zip(chunks).zip(lengths) {
-        for (term, count) in counts {
-            let (count, length) = (*count, *length);
-            let posting = Posting {
+        postings.extend(counts.iter().map(|(term, count)| TermPosting {
+            term,
+            posting: Posting {
                 chunk,
-                count,
-                length,
-            };
-            postings.entry(term).or_default().push(posting);
-        }
+                count: *count,
+                length: *length,
+            },
+        }));
     }
-    let mut terms: Vec<&str> = postings.keys().copied().collect();
-    terms.sort_unstable();
+    // Those of a term stay in the order of their chunks.
+    postings.sort_by_key(|posting| posting.term);
     let mut writer = PageWriter::default();
-    for term in terms {
-        writer.add(term, postings.remove(term).unwrap_or_default());
+    for of_term in postings.chunk_by(|one, other| one.term == other.term) {
+        let found = of_term.iter().map(|posting| posting.posting);
+        writer.add(of_term[0].term, found);
     }
     writer.finish()
 }

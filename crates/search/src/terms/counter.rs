@@ -2,6 +2,7 @@
 
 use super::token::{Token, each_token};
 use super::{Analyzer, TermCounts, normalized};
+use foldhash::fast::RandomState;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ const LONGEST_KNOWN: usize = 64;
 pub struct TermCounter {
     analyzer: Analyzer,
     /// The terms of words. Words and pairs of letters have no text in common.
-    known: HashMap<Box<str>, FoundTerm>,
+    known: HashMap<Box<str>, FoundTerm, RandomState>,
     /// Terms of known words, and of others of the text under way. Words may have the same.
     terms: Vec<String>,
     /// What was found in the text under way.
@@ -57,7 +58,7 @@ impl TermCounter {
     pub fn new(analyzer: Analyzer) -> Self {
         Self {
             analyzer,
-            known: HashMap::new(),
+            known: HashMap::default(),
             terms: Vec::new(),
             found: Vec::new(),
         }
