@@ -50,6 +50,7 @@ pub const CASES: &[IndexCase] = cases![
     erasure::g204_an_index_that_was_removed_is_begun_as_another_one,
     erasure::g204_an_index_made_anew_shows_nothing_of_the_one_before,
     merge::a_merge_goes_on_while_others_write,
+    merge::a_short_merge_is_one_commit,
     merge::a_merge_of_two_nodes_is_done_once,
     merge::a_lost_page_is_an_error_and_not_tried_for_ever,
     merge::g204_a_merge_brings_nothing_back,

@@ -3,7 +3,7 @@
 use super::erasure::{contents, has};
 use super::index_of;
 use super::model::{IndexModel, Random, counts, exact};
-use crate::index::MergeStep;
+use crate::index::{MergeStep, SearchIndex};
 use ambit_storage::Error;
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite};
@@ -20,10 +20,35 @@ async fn begun(driver: &Arc<dyn Driver>) -> (IndexModel, MergeStep) {
             .add(label, vec![random.chunk(), counts(&["canary"])])
             .await;
     }
-    assert!(model.index.keep_up().await.unwrap());
+    begin(&model.index).await;
     let change = model.index.change().await.unwrap();
-    assert!(change.manifest.merge.is_some());
     (model, change.merge_step().await.unwrap())
+}
+
+/// Begins a merge as that of large parts begins: with a commit of its own.
+async fn begin(index: &SearchIndex) {
+    let mut change = index.change().await.unwrap();
+    assert!(change.manifest.begin_merge());
+    change.commit().await.unwrap();
+}
+
+pub(super) async fn a_short_merge_is_one_commit(driver: Arc<dyn Driver>) {
+    let mut model = IndexModel::new(index_of(&driver));
+    for label in 0..8 {
+        model.add(label, vec![counts(&["w6", "canary"])]).await;
+    }
+    assert!(model.index.keep_up().await.unwrap());
+    let after = model.index.snapshot().await.unwrap();
+    let manifest = &after.manifest;
+    assert_eq!((manifest.parts.len(), &manifest.merge), (1, &None));
+    assert!(manifest.obsolete.is_empty() && manifest.parts[0].chunks == 8);
+    assert!(!has(&contents(&driver).await, "page/1/"));
+    assert!(!model.index.keep_up().await.unwrap());
+    let query = exact(&["canary", "w6"]);
+    assert_eq!(
+        model.found(&query, None).await,
+        model.expected(&query, None)
+    );
 }
 
 pub(super) async fn a_merge_goes_on_while_others_write(driver: Arc<dyn Driver>) {
@@ -51,7 +76,7 @@ pub(super) async fn a_lost_page_is_an_error_and_not_tried_for_ever(driver: Arc<d
     for label in 0..8 {
         model.add(label, vec![counts(&["w"])]).await;
     }
-    assert!(model.index.keep_up().await.unwrap());
+    begin(&model.index).await;
     let space = Space::settings("t");
     let pattern = Pattern::parse("page/1/*");
     let lost = Batch::of([BatchWrite::Wipe { space, pattern }]);

@@ -4,9 +4,10 @@
 use super::directory::PartDirectory;
 use super::{IndexChange, SearchIndex, is_damaged, is_restless};
 use crate::manifest::Manifest;
-use crate::page::{PageWriter, Posting, PostingPage, PostingPosition};
+use crate::page::{PageWriter, Posting, PostingPage, PostingPosition, TermBlock};
 use ambit_storage::batch::Batch;
 use ambit_storage::{Error, Result};
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -24,10 +25,12 @@ struct MergeSource {
     terms: VecDeque<TermRun>,
 }
 
-/// A term and some of its postings.
+/// A term and what a page has of it.
 struct TermRun {
     term: String,
-    postings: Vec<Posting>,
+    block: TermBlock,
+    /// Its postings up to this chunk are in the new part already.
+    after: Option<u32>,
 }
 
 /// Pages that are ready for the part that is being made. What others add to the index meanwhile does not matter to them.
@@ -84,11 +87,22 @@ impl IndexChange {
             let step = self.merge_step().await?;
             return step.commit().await.map(|()| true);
         }
-        // A commit of its own gives the new part its number, which writers then leave alone.
-        match self.manifest.begin_merge() {
-            true => self.commit().await.map(|()| true),
-            false => Ok(false),
+        if !self.manifest.begin_merge() {
+            return Ok(false);
         }
+        match self.is_short_merge() {
+            true => self.merge_step().await?.commit_begun().await,
+            // A commit of its own gives the new part its number, which writers then leave alone.
+            false => self.commit().await,
+        }?;
+        Ok(true)
+    }
+
+    /// Whether one step is enough for the merge that begins.
+    fn is_short_merge(&self) -> bool {
+        let merge = self.manifest.merge.as_ref();
+        let parts = merge.map_or_else(Vec::new, |merge| self.manifest.merged_parts(merge));
+        parts.iter().map(|part| part.pages as usize).sum::<usize>() <= STEP
     }
 
     /// Makes the next pages of the part that is being made.
@@ -134,6 +148,27 @@ impl MergeStep {
         self.change.commit_rebased(&Batch::default(), apply).await
     }
 
+    /// Commits the first step of a merge with its begin. Where it is the last one too, the pages of the merged parts go with it.
+    async fn commit_begun(mut self) -> Result<()> {
+        let merge = self.change.manifest.merge.clone();
+        let mut manifest = self.change.manifest.clone();
+        self.apply(&mut manifest);
+        self.change.manifest = manifest;
+        if let Some(merge) = merge.filter(|_| self.is_over) {
+            let before = self.change.before.clone();
+            let is_merged = |part: u32| merge.of.contains(&part);
+            let merged = before.directories.iter().filter(|it| is_merged(it.part));
+            for directory in merged {
+                for page in &directory.pages {
+                    self.change.delete_page(directory.part, &page.start);
+                }
+            }
+            let obsolete = &mut self.change.manifest.obsolete;
+            obsolete.retain(|part| !is_merged(*part));
+        }
+        self.change.commit().await
+    }
+
     fn fits(&self, now: &Manifest) -> bool {
         let then = &self.change.manifest;
         let parts = |of: &Manifest| then.merge.as_ref().map(|merge| of.merged_parts(merge));
@@ -159,7 +194,7 @@ impl SearchIndex {
                 source.fill(self).await?;
             }
             let next = sources.iter().filter_map(|source| source.terms.front());
-            let Some(term) = next.map(|run| run.term.clone()).min() else {
+            let Some(term) = next.map(|run| &run.term).min().cloned() else {
                 return Ok(true);
             };
             for source in &mut *sources {
@@ -180,7 +215,7 @@ impl SearchIndex {
         writer: &mut PageWriter,
     ) -> Result<()> {
         while let Some(run) = source.terms.pop_front_if(|run| run.term == term) {
-            writer.add(&run.term, run.postings);
+            writer.add(term, run.postings());
             if writer.full_pages() >= STEP {
                 break;
             }
@@ -222,33 +257,44 @@ impl MergeSource {
 }
 
 impl TermRun {
-    /// Drops what is not behind a place; false where nothing is left.
+    /// Leaves out what is not behind a place; false where nothing is left.
     fn is_behind(&mut self, place: &PostingPosition) -> bool {
         match self.term.cmp(&place.term) {
-            std::cmp::Ordering::Less => false,
-            std::cmp::Ordering::Greater => true,
-            std::cmp::Ordering::Equal => {
-                self.postings.retain(|posting| posting.chunk > place.chunk);
-                !self.postings.is_empty()
+            Ordering::Less => false,
+            Ordering::Greater => true,
+            Ordering::Equal => {
+                self.after = Some(place.chunk);
+                self.postings().next().is_some()
             }
         }
+    }
+
+    fn postings(&self) -> impl Iterator<Item = Posting> {
+        let after = self.after;
+        let postings = self.block.postings();
+        postings.filter(move |posting| after.is_none_or(|after| posting.chunk > after))
     }
 }
 
 fn last_of(page: &PostingPage) -> Option<PostingPosition> {
-    let run = runs(page).pop_back()?;
-    let chunk = run.postings.last()?.chunk;
-    let term = run.term;
+    let mut terms = page.terms();
+    let mut last = None;
+    while let Some((term, block)) = terms.next_term() {
+        last = Some((term.to_owned(), block));
+    }
+    let (term, block) = last?;
+    let chunk = block.postings().last()?.chunk;
     Some(PostingPosition { term, chunk })
 }
 
-fn runs(page: &PostingPage) -> VecDeque<TermRun> {
+fn runs(page: &Arc<PostingPage>) -> VecDeque<TermRun> {
     let mut runs = VecDeque::new();
     let mut terms = page.terms();
     while let Some((term, block)) = terms.next_term() {
         runs.push_back(TermRun {
             term: term.to_owned(),
-            postings: block.postings().collect(),
+            block: TermBlock::of(page, block),
+            after: None,
         });
     }
     runs
