@@ -76,8 +76,8 @@ pub(super) async fn run(
         }
     }
     let outcome = match arguments.wait {
-        true => tell_found(open, collection, added, out).await?,
-        false => tell_waiting(open, collection, added, out)?,
+        true => tell_found(open, collection, &added, out).await?,
+        false => tell_waiting(open, collection, &added, out)?,
     };
     refused.map_or(Ok(outcome), Err)
 }
@@ -156,14 +156,14 @@ async fn make_collection(open: &OpenCollections, id: &str) -> Result<()> {
 async fn tell_found(
     open: &OpenCollections,
     collection: &str,
-    added: Vec<AddedSource>,
+    added: &[AddedSource],
     out: &mut Output,
 ) -> Result<CommandOutcome> {
     if let Some(missing) = wait_for_vectors(open, collection, PATIENCE).await? {
         eprintln!("ambit: {missing}");
     }
     let mut outcome = CommandOutcome::Done;
-    for document in &added {
+    for document in added {
         let id = &document.accepted.document_id;
         let now = open.base.document(&open.reach, id).await?;
         let failed = now.error.filter(|_| now.status == DocumentStatus::Failed);
@@ -188,11 +188,11 @@ async fn tell_found(
 fn tell_waiting(
     open: &OpenCollections,
     collection: &str,
-    added: Vec<AddedSource>,
+    added: &[AddedSource],
     out: &mut Output,
 ) -> Result<CommandOutcome> {
     let mut is_waiting = false;
-    for document in &added {
+    for document in added {
         let (name, id) = (one_line(&document.name), &document.accepted.document_id);
         is_waiting |= document.accepted.job_id.is_some();
         if open.is_json {
