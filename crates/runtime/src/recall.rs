@@ -8,7 +8,6 @@ mod sessions;
 mod settings;
 mod unindexed;
 
-pub(crate) use history::is_to_repeat;
 pub use messages::{ChatMessageMatch, MessageSearch, search_messages};
 pub use sessions::{
     ChatMatch, ChatMatches, MessageMatch, SearchedOwners, SessionSearch, search_sessions,

@@ -155,13 +155,13 @@ impl UsesAsker for StepAsker {
 }
 
 /// What the agent of a turn has said, and the frame that ended it.
-struct EndedTurn {
+struct SpokenAnswer {
     text: String,
     end: Frame,
 }
 
 /// Follows a turn to its end.
-async fn said(mut stream: StreamReader) -> Result<EndedTurn> {
+async fn said(mut stream: StreamReader) -> Result<SpokenAnswer> {
     let mut messages = OutputMessages::default();
     let mut read = 0;
     while let Some(entries) = stream.next().await? {
@@ -171,7 +171,7 @@ async fn said(mut stream: StreamReader) -> Result<EndedTurn> {
             let frame: Frame = serde_json::from_str(&entry.text).map_err(unreadable)?;
             if frame.event_name() == Some("stream_end") {
                 let text = text_of(&messages);
-                return Ok(EndedTurn { text, end: frame });
+                return Ok(SpokenAnswer { text, end: frame });
             }
             // A message that cannot be followed any more is told by its turn's end.
             let _ = apply(&mut messages, &frame);

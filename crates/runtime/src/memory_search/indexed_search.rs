@@ -3,8 +3,7 @@
 use super::value_index::{PendingValues, UnindexedValue, ValueIndex};
 use super::{MemoryMatch, MemorySearch, PAGE, SearchedValue, text_of};
 use crate::error::{Error, ErrorCode, Result};
-use crate::recall::is_to_repeat;
-use crate::text_terms::terms_of;
+use crate::text_terms::{is_to_repeat, terms_of};
 use ambit_search::allowed::AllowedChunks;
 use ambit_search::manifest::ChunkRange;
 use ambit_search::ranking::{SearchScope, rank_words};

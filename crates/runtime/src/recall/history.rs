@@ -4,7 +4,7 @@ use super::owner_index::{OwnerIndex, PendingMessages};
 use super::settings::RecallSettings;
 use super::unindexed::{MessagePointer, UnindexedMessage, UnreadMessages};
 use crate::chats::{ChatInfo, ChatMessageSearch, ChatMessageView, MessageFilter, ReachableChat};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::Result;
 use crate::text_terms::snippet_of;
 use ambit_search::allowed::AllowedChunks;
 use ambit_search::manifest::ChunkRange;
@@ -19,8 +19,6 @@ use ambit_storage::driver::LogRange;
 use ambit_storage::storage::StorageSnapshot;
 use std::collections::BTreeMap;
 
-/// How often a search begins again because others write.
-const TRIES: usize = 64;
 /// Fewer entries are read again by the next search rather than written into an index.
 const FEW: u64 = 64;
 
@@ -78,12 +76,6 @@ pub(super) struct FoundMessage {
 pub(super) struct WantedHits<'a> {
     pub filter: &'a MessageFilter,
     pub limit: usize,
-}
-
-/// Whether a search that has failed is to be tried again.
-pub(crate) fn is_to_repeat(error: &Error, tries: &mut usize) -> bool {
-    *tries += 1;
-    error.code == ErrorCode::Conflict && *tries < TRIES
 }
 
 impl HistorySearch<'_> {

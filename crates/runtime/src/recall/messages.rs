@@ -1,11 +1,11 @@
 //! Messages of one conversation, found by their words.
 
-use super::history::{FoundMessage, HistorySearch, WantedHits, is_to_repeat};
+use super::history::{FoundMessage, HistorySearch, WantedHits};
 use super::settings::RecallSettings;
 use crate::access::{Authorized, DataAccess};
 use crate::chats::{self, ChatMessageView, ChatName, MessageFilter};
 use crate::error::Result;
-use crate::text_terms::analyzer;
+use crate::text_terms::{analyzer, is_to_repeat};
 use ambit_storage::Ambit;
 use ambit_storage::directory::IndexRow;
 use serde::Serialize;

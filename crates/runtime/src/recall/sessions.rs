@@ -1,13 +1,13 @@
 //! Conversations found by what was said in them.
 
-use super::history::{FoundMessage, HistorySearch, RankedHistory, WantedHits, is_to_repeat};
+use super::history::{FoundMessage, HistorySearch, RankedHistory, WantedHits};
 use super::settings::RecallSettings;
 use crate::access::{Authorized, DataAccess};
 use crate::chats::{
     ChatFilter, ChatInfo, ChatOrder, ChatRows, MessageFilter, PageWindow, ReachableChat,
 };
 use crate::error::{Error, Result};
-use crate::text_terms::analyzer;
+use crate::text_terms::{analyzer, is_to_repeat};
 use ambit_storage::Ambit;
 use ambit_storage::clock::Millis;
 use ambit_storage::directory::IndexRow;
