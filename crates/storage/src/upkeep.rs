@@ -23,7 +23,7 @@ impl Default for SweeperOptions {
     fn default() -> Self {
         Self {
             interval: Duration::from_secs(60),
-            step: 500,
+            step: 100,
         }
     }
 }
