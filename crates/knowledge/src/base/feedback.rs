@@ -9,9 +9,13 @@ use crate::names::{CollectionPlace, feedback_prefix, hits_prefix, votes_prefix};
 use crate::opinion::{ChunkFeedback, FeedbackRecord, Voter};
 use crate::reach::KnowledgeReach;
 use crate::stored::{self, check_size, delete, put};
+use ambit_storage::address::digest;
 use ambit_storage::driver::{ValuePages, ValuePart};
-use ambit_storage::ids;
 use ambit_storage::pattern::Pattern;
+use ambit_storage::{Error, ids};
+
+/// So many uses of a chunk does a user tell of.
+const HITS: u64 = 1_000;
 
 /// What was said of chunks, by the names of the values.
 type NamedFeedback = Vec<(String, FeedbackRecord)>;
@@ -60,8 +64,17 @@ impl KnowledgeBase {
         for hit in hits {
             check_size("hit", hit, OPINION_BYTES)?;
         }
+        let whose = format!("{}.", digest(&[reach.tenant(), reach.user().unwrap_or("")]));
         retried!(async {
             let mut change = self.read_chunk(reach, document, chunk).await?;
+            let prefix = hits_prefix(&change.found.key, chunk) + &whose;
+            let space = change.found.collection.value.place.values();
+            let told = stored::entries(self.driver(), &space, &prefix, ValuePart::Nothing);
+            let all = (told.await?.len() + hits.len()) as u64;
+            if all > HITS {
+                let what = format!("what one user told of segment \"{chunk}\" hits");
+                return Err(Error::limited(what, all, HITS).into());
+            }
             let (mut added, mut writes) = (Vec::new(), Vec::new());
             for hit in hits {
                 let hit = ChunkHit {
@@ -71,7 +84,8 @@ impl KnowledgeBase {
                     ..hit.clone()
                 };
                 let place = &change.found.collection.value.place;
-                let key = place.hit(&change.found.key, chunk, &hit.hit_id);
+                let name = format!("{whose}{}", hit.hit_id);
+                let key = place.hit(&change.found.key, chunk, &name);
                 let record = FeedbackRecord::of(reach, ChunkFeedback::Hit(hit.clone()));
                 writes.push(put(key, &record)?);
                 change.of(chunk).count(&record.feedback, true);

@@ -82,3 +82,18 @@ pub async fn g204_uses_are_counted_for_their_person_and_go_with_them(world: Worl
     );
     assert_eq!(chunk(&world).await.hit, 0);
 }
+
+pub async fn g212_a_user_tells_of_so_many_uses_of_a_chunk_and_no_more(world: World) {
+    let id = shared(&world).await;
+    let (base, bob) = (&world.base, &Person::named("bob"));
+    let uses = vec![ChunkHit::default(); 999];
+    base.add_hits(bob, "d", &id, &uses).await.unwrap();
+    let refused = base.add_hits(bob, "d", &id, &uses[..2]).await.unwrap_err();
+    let why = format!("what one user told of segment \"{id}\" exceeds 1000 hits");
+    assert_eq!(refused.to_string(), why);
+    assert_eq!(chunk(&world).await.hit, 999);
+    base.add_hits(bob, "d", &id, &uses[..1]).await.unwrap();
+    let others = base.add_hits(&world.ann, "d", &id, &uses[..1]).await;
+    assert_eq!(others.unwrap().len(), 1);
+    assert_eq!(chunk(&world).await.hit, 1_001);
+}

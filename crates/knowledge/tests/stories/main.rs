@@ -75,6 +75,7 @@ const STORIES: &[Story] = stories![
     files::g217_two_nodes_that_follow_one_folder_agree,
     files::g217_documents_equal_the_files_whatever_becomes_of_them,
     hits::g204_uses_are_counted_for_their_person_and_go_with_them,
+    hits::g212_a_user_tells_of_so_many_uses_of_a_chunk_and_no_more,
     hits::who_told_of_a_use_takes_it_back_and_so_does_the_owner,
     hostile::g207_a_document_whose_reader_hangs_fails_with_the_limit_and_others_go_on,
     limits::g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in,
