@@ -206,10 +206,12 @@ impl Ambit {
             self.runtime().knowledge()?,
             CallerReach::of(&self.authorized),
         );
-        let jobs = base.erase_person(reach.tenant(), user_id).await?;
         let contexts = SessionQuery::every(self.index()).for_user(user_id);
         let report = contexts.remove().await?;
         self.user_memory(user_id).await?.clear().await?;
+        // Behind the turns, whose hits are counted when they have ended.
+        base.store_hits().await?;
+        let jobs = base.erase_person(reach.tenant(), user_id).await?;
         for job in jobs {
             base.finished_job(&reach, &job).await?;
         }
