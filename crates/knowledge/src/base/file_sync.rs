@@ -115,6 +115,16 @@ impl KnowledgeBase {
         Ok(())
     }
 
+    /// Whether these collections of the app are all there: a node that was away may have lost some to one that has other files.
+    pub async fn has_file_collections(&self, ids: &[&str]) -> Result<bool> {
+        for id in ids {
+            if self.collection_record(None, id).await?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// The collection of a definition, made or changed where it is not as that says.
     async fn defined(&self, definition: &NewCollection) -> Result<CollectionRecord> {
         check_collection_id(&definition.id)?;

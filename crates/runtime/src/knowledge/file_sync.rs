@@ -12,7 +12,7 @@ use ambit_knowledge::{
 use futures::future::BoxFuture;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// From one look to the next while the app is developed, and until what failed is tried again.
 const LOOK: Duration = Duration::from_secs(60);
@@ -31,6 +31,24 @@ pub(super) enum SyncRemainder {
 
 /// Keeps the collections as the files say, for as long as the runtime is there.
 pub(crate) async fn follow_files(core: Weak<RuntimeCore>, base: KnowledgeBase) {
+    // What is said of them ends soon, and comparing them may take long.
+    let saying = keep_saying(core.clone(), base.clone());
+    tokio::join!(saying, keep_comparing(core, base));
+}
+
+async fn keep_saying(core: Weak<RuntimeCore>, base: KnowledgeBase) {
+    loop {
+        sleep(LOOK).await;
+        let Some(now) = core.upgrade() else {
+            return;
+        };
+        let loaded = now.loaded();
+        drop(now);
+        keep(&loaded.app, &base).await;
+    }
+}
+
+async fn keep_comparing(core: Weak<RuntimeCore>, base: KnowledgeBase) {
     let mut pause = LOOK;
     while let Some(now) = core.upgrade() {
         let loaded = now.loaded();
@@ -46,7 +64,9 @@ pub(crate) async fn follow_files(core: Weak<RuntimeCore>, base: KnowledgeBase) {
                 };
                 let loaded = now.loaded();
                 drop(now);
-                keep(&loaded.app, &base).await;
+                if !has_all(&loaded.app, &base).await {
+                    break;
+                }
             }
             pause = LOOK;
             continue;
@@ -58,6 +78,13 @@ pub(crate) async fn follow_files(core: Weak<RuntimeCore>, base: KnowledgeBase) {
             false => LONGEST_LOOK.min(pause * 2),
         };
     }
+}
+
+/// Whether the app's collections are there. Where that cannot be told, they are taken to be.
+async fn has_all(app: &App, base: &KnowledgeBase) -> bool {
+    let usable = app.collections.values().flatten();
+    let ids: Vec<&str> = usable.map(|collection| collection.id.as_str()).collect();
+    base.has_file_collections(&ids).await.unwrap_or(true)
 }
 
 /// Says which collections the app has, so that nodes with another version of it leave them; those that no node's app has go.
