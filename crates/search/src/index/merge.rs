@@ -90,12 +90,19 @@ impl IndexChange {
         if !self.manifest.begin_merge() {
             return Ok(false);
         }
-        match self.is_short_merge() {
-            true => self.merge_step().await?.commit_begun().await,
-            // A commit of its own gives the new part its number, which writers then leave alone.
-            false => self.commit().await,
-        }?;
-        Ok(true)
+        if self.is_short_merge() {
+            let index = self.index.clone();
+            match self.merge_step().await?.commit_begun().await {
+                // Somebody writes all the time: a step that is begun is left alone by others.
+                Err(Error::Conflict { .. }) => self = index.change().await?,
+                done => return done.map(|()| true),
+            }
+            if !self.manifest.begin_merge() {
+                return Ok(true);
+            }
+        }
+        // A commit of its own gives the new part its number, which writers then leave alone.
+        self.commit().await.map(|()| true)
     }
 
     /// Whether one step is enough for the merge that begins.
