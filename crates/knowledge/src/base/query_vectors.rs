@@ -20,7 +20,14 @@ const WAIT: Duration = Duration::from_secs(2);
 const QUERIES: usize = 1_000;
 
 /// Vectors of queries that were asked before.
-pub(super) struct QueryVectors(Cache<QueryId, (Instant, Vec<f32>)>);
+pub(super) struct QueryVectors(Cache<TenantQuery, (Instant, Vec<f32>)>);
+
+/// A query of somebody of a tenant: no other learns that it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct TenantQuery {
+    tenant: String,
+    id: QueryId,
+}
 
 /// A query as it was embedded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -79,7 +86,11 @@ impl KnowledgeBase {
         }
         let answers = asked.into_iter().map(|(id, index)| async move {
             let mut used = Vec::new();
-            let vector = self.query_vector(&index, id.clone(), &mut used).await;
+            let asked = TenantQuery {
+                tenant: reach.tenant().to_owned(),
+                id: id.clone(),
+            };
+            let vector = self.query_vector(&index, asked, &mut used).await;
             (id, vector, used)
         });
         let (mut vectors, mut all_used) = (HashMap::new(), Vec::new());
@@ -96,14 +107,14 @@ impl KnowledgeBase {
     async fn query_vector(
         &self,
         index: &IndexRecord,
-        id: QueryId,
+        query: TenantQuery,
         used: &mut Vec<EmbeddingTokens>,
     ) -> Result<QueryVector, String> {
         let Some(settings) = &index.embedding else {
             return Err("words only: the collection has no embedding".to_owned());
         };
-        let (space, text) = (id.space.clone(), id.text.clone());
-        let known = self.shared.query_vectors.0.get(&id);
+        let (space, text) = (query.id.space.clone(), query.id.text.clone());
+        let known = self.shared.query_vectors.0.get(&query);
         if let Some((_, vector)) = known.filter(|(at, _)| at.elapsed() < KEPT) {
             return Ok(QueryVector { space, vector });
         }
@@ -138,7 +149,7 @@ impl KnowledgeBase {
         self.shared
             .query_vectors
             .0
-            .insert(id, (Instant::now(), vector.clone()));
+            .insert(query, (Instant::now(), vector.clone()));
         Ok(QueryVector { space, vector })
     }
 }
