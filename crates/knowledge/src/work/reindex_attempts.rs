@@ -22,7 +22,9 @@ impl ReindexPlace<'_> {
         }
         self.count_attempts(deaths + 1).await?;
         let done = step.await;
-        match self.count_attempts(deaths).await {
+        // What kills a node is done again by the next one: behind a step that was done it begins anew.
+        let left = if done.is_ok() { 0 } else { deaths };
+        match self.count_attempts(left).await {
             // It was called off just now.
             Err(error) if error.is_race() => {}
             counted => counted?,
