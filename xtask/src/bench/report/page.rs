@@ -51,11 +51,11 @@ const WORKS: &[(&str, &str)] = &[
     ),
     (
         "W13",
-        "indexing texts of 150 words, beside SQLite's own full-text search; the size is the chunks",
+        "indexing texts of 150 words, beside SQLite's own full-text search, and with vectors of 384 numbers, which cost nothing to make; the size is the chunks",
     ),
     (
         "W14",
-        "searching by words; the size is the chunks. FTS5 is asked for any of the same words, ranked by its `bm25()`",
+        "searching by words, by vectors and by both; the size is the chunks. FTS5 is asked for any of the same words, ranked by its `bm25()`",
     ),
     (
         "W15",

@@ -223,6 +223,30 @@ const REASONS: &[Reason] = &[
         why: "FTS5 makes no stems, and keeps of a chunk only that a word is in it",
     },
     Reason {
+        work: "W13 index with vectors",
+        store: "sqlite",
+        place: "",
+        why: "half of it is the index of words, which the peers do not make; a vector is kept as it is and, for searches, as codes of 8 bits",
+    },
+    Reason {
+        work: "W13 query p99, while indexing",
+        store: "sqlite",
+        place: "",
+        why: "each commit makes a new state of the index, whose list of parts the next query reads again",
+    },
+    Reason {
+        work: "W13 written",
+        store: "sqlite",
+        place: "",
+        why: "one level of merges more than at 20,000 chunks, where it is 7.84",
+    },
+    Reason {
+        work: "W14 query by vector, p99",
+        store: "sqlite",
+        place: "",
+        why: "the slowest of a hundred; the median is less than half of sqlite-vec's",
+    },
+    Reason {
         work: "W15 token",
         store: "memory",
         place: "",

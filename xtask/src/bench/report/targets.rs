@@ -96,6 +96,7 @@ fn alone(line: &ResultLine) -> Option<Limit> {
         "W13 parts" => Limit::AtMost(75.0),
         "W13 one chunk more, written" => Limit::AtMost(64.0),
         "W14 growth" => Limit::AtMost(5.0),
+        "W14 hybrid of words and vectors alone" => Limit::AtMost(110.0),
         // The cache and 64 MB.
         "W14 resident" => Limit::AtMost(320.0),
         "W15 token, p50" if line.p == 1 => Limit::AtMost(5.0),
@@ -291,7 +292,17 @@ fn against(table: &Table, row: &Measured) -> Vec<Target> {
         "W5 same session" | "W6 different sessions" => at_least(8.0, all),
         "W7 hooks per CPU-second" => at_least(4.0, |peer| is_of(peer, "Node")),
         "W13 index by words" => at_least(0.5, is_full_text),
+        "W13 index with vectors" => {
+            at_least(3.0, |peer| is_of(peer, "LangGraph"));
+            at_least(3.0, |peer| is_of(peer, "Mastra"));
+            at_least(1.0, |peer| is_of(peer, "Agno"));
+        }
         SHORT | LONG if line.p == 100_000 => at_least(10.0, is_full_text),
+        "W14 query by vector, p50" if line.p == 100_000 => {
+            at_least(2.0, |peer| is_of(peer, "sqlite-vec"));
+            at_least(2.0, |peer| is_of(peer, "Mastra"));
+            at_least(1.0, |peer| is_of(peer, "Agno"));
+        }
         "W8 turns" => {
             at_least(5.0, |peer| is_of(peer, "LangGraph") && !is_server(peer));
             at_least(10.0, is_server);
@@ -420,6 +431,32 @@ mod tests {
         };
         assert_eq!(verdicts(&rows(1.0, 1.3, 3.0, 12.0)), ["met"; 4]);
         assert_eq!(verdicts(&rows(1.1, 1.5, 3.4, 13.3)), ["missed"; 4]);
+    }
+
+    #[test]
+    fn vectors_are_judged_by_each_peer_and_hybrid_by_its_parts() {
+        let (index, query) = ("W13 index with vectors", "W14 query by vector, p50");
+        let share = "W14 hybrid of words and vectors alone";
+        let rows = |rate, ours, both| {
+            [
+                ("ambit", "sqlite", index, 100_000, rate, "chunks/s"),
+                ("LangGraph", "sqlite", index, 100_000, 100.0, "chunks/s"),
+                ("Mastra", "sqlite", index, 100_000, 90.0, "chunks/s"),
+                ("Agno", "sqlite", index, 100_000, 290.0, "chunks/s"),
+                ("ambit", "sqlite", query, 100_000, ours, "ms"),
+                ("sqlite-vec", "sqlite", query, 100_000, 20.0, "ms"),
+                ("Mastra", "sqlite", query, 100_000, 30.0, "ms"),
+                ("Agno", "sqlite", query, 100_000, 9.0, "ms"),
+                ("ambit", "sqlite", share, 100_000, both, "%"),
+            ]
+        };
+        assert!(!verdicts(&rows(300.0, 9.0, 110.0)).contains(&"missed"));
+        let missed = verdicts(&rows(280.0, 11.0, 111.0));
+        let count = missed
+            .iter()
+            .filter(|verdict| **verdict == "missed")
+            .count();
+        assert_eq!(count, 5, "{missed:?}");
     }
 
     #[test]
