@@ -20,7 +20,7 @@ pub(crate) use vector_directory::CodePagePlace;
 use crate::manifest::Manifest;
 use crate::page::{PostingPage, PostingPosition};
 use crate::terms::TERMS_VERSION;
-use ambit_storage::address::{Space, ValueKey};
+use ambit_storage::address::{INDEX_MANIFEST, Space, ValueKey};
 use ambit_storage::batch::ValueEntry;
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::{Error, Result};
@@ -29,7 +29,7 @@ use page_cache::PageId;
 use std::sync::Arc;
 
 /// The name of the manifest.
-const MANIFEST: &str = "manifest";
+const MANIFEST: &str = INDEX_MANIFEST;
 
 /// One index. Clones are the same one.
 #[derive(Clone)]

@@ -132,7 +132,8 @@ fn discounted(gains: &[u32]) -> f64 {
     let ranks = 2..;
     let discounted = gains.iter().zip(ranks);
     let discounted = discounted.map(|(gain, rank)| f64::from(*gain) / f64::from(rank).log2());
-    discounted.sum()
+    // The sum of nothing is -0, which is shown with its sign.
+    discounted.sum::<f64>() + 0.0
 }
 
 impl QualityReport {

@@ -38,6 +38,9 @@ pub struct ValueKey {
     pub name: String,
 }
 
+/// The value of an index that says what is in it: without it nothing of the index is found.
+pub const INDEX_MANIFEST: &str = "manifest";
+
 /// The log that holds a storage's items: what `clear` empties and an index row counts.
 pub const ITEMS: &str = "items";
 /// The log of overlays that make the view of `items`.

@@ -161,11 +161,6 @@ impl Memory {
                 .writes
                 .push(temporary::extend_life(space, clock, *life)?);
         }
-        if matches!(write, BatchWrite::Wipe { .. })
-            && let Some(location) = self.location()
-        {
-            batch.writes.extend(location.forget_index());
-        }
         batch.writes.push(write);
         let outcomes = self.driver.commit(batch).await?;
         let nothing = || Error::internal("a driver gave no outcome for a write");

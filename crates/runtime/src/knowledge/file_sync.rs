@@ -89,7 +89,7 @@ async fn has_all(app: &App, base: &KnowledgeBase) -> bool {
 
 /// Says which collections the app has, so that nodes with another version of it leave them; those that no node's app has go.
 /// False where that failed.
-async fn keep(app: &App, base: &KnowledgeBase) -> bool {
+pub(super) async fn keep(app: &App, base: &KnowledgeBase) -> bool {
     // A collection whose file is broken stays as it was.
     let ids: Vec<&str> = app.collections.keys().map(String::as_str).collect();
     let kept = base.keep_file_collections(&ids).await;
@@ -99,8 +99,18 @@ async fn keep(app: &App, base: &KnowledgeBase) -> bool {
     kept.is_ok()
 }
 
+/// Says which collections there are, and brings all of them to what the files say.
+async fn sync_all(loaded: &LoadedApp, base: &KnowledgeBase, is_development: bool) -> SyncRemainder {
+    let is_kept = keep(&loaded.app, base).await;
+    let left = compare_all(loaded, base, is_development).await;
+    match is_kept {
+        true => left,
+        false => SyncRemainder::Collections,
+    }
+}
+
 /// Brings all of them to what the files say.
-pub(super) fn sync_all<'a>(
+pub(super) fn compare_all<'a>(
     loaded: &'a LoadedApp,
     base: &'a KnowledgeBase,
     is_development: bool,
@@ -109,10 +119,7 @@ pub(super) fn sync_all<'a>(
     let usable = app.collections.values().flatten();
     let usable: Vec<Arc<AppCollection>> = usable.cloned().collect();
     Box::pin(async move {
-        let mut left = match keep(app, base).await {
-            true => SyncRemainder::Nothing,
-            false => SyncRemainder::Collections,
-        };
+        let mut left = SyncRemainder::Nothing;
         for collection in usable {
             match sync(app, base, &collection, is_development).await {
                 Ok(Some(report)) => {

@@ -1,6 +1,6 @@
 //! Waiting until what the app's files say of collections is found.
 
-use super::file_sync::{SyncRemainder, sync_all};
+use super::file_sync::{SyncRemainder, compare_all, keep};
 use crate::access::{Authorized, CallerReach};
 use crate::error::{Error, ErrorCode, Result};
 use crate::runtime_core::RuntimeCore;
@@ -25,8 +25,11 @@ pub(crate) async fn settle(core: &RuntimeCore, base: &KnowledgeBase) -> Result<(
         ..Authorized::default()
     });
     let settled = async {
-        let sync = || sync_all(&loaded, base, core.is_development);
-        while sync().await == SyncRemainder::Collections {
+        while !keep(&loaded.app, base).await {
+            sleep(LOOK).await;
+        }
+        let compare = || compare_all(&loaded, base, core.is_development);
+        while compare().await == SyncRemainder::Collections {
             sleep(LOOK).await;
         }
         // What waits is read by the runtime's own worker, or on another node.

@@ -139,6 +139,12 @@ impl ValueIndex {
             opened.forget().await?;
             return Err(opened.has_changed());
         }
+        let note = opened.location.note();
+        if !opened.is_begun() && driver.get(&note, ValuePart::Nothing).await?.is_some() {
+            // What was dropped is not all erased yet.
+            opened.location.erase_index().await?;
+            return Err(opened.has_changed());
+        }
         let names = Pattern::parse(&format!("{RECORD}*"));
         let mut pages = ValuePages::of(driver.as_ref(), &space, names, ValuePart::Whole);
         while let Some(page) = pages.next().await? {
@@ -172,8 +178,10 @@ impl ValueIndex {
         let change = self.index.change().await?;
         self.incarnation = Some(change.manifest.incarnation);
         let mut batch = change.batch()?;
-        let note = MemoryIndexNote::of(&self.location);
-        batch.writes.push(set(self.location.note(), &note)?);
+        let (key, note) = (self.location.note(), MemoryIndexNote::of(&self.location));
+        // As long as it is there, so are pages of an index that was dropped.
+        batch.checks.push(BatchCheck::version(key.clone(), None));
+        batch.writes.push(set(key, &note)?);
         self.driver().commit(batch).await?;
         Ok(())
     }

@@ -4,6 +4,8 @@
     reason = "the functions beside the tests fail as the tests do"
 )]
 
+mod files;
+
 use ambit_knowledge::{
     DocumentStatus, KnowledgeAnswer, KnowledgeQuery, NewCollection, NewContent, NewDocument,
 };

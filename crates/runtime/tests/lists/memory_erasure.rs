@@ -2,16 +2,18 @@
 
 use crate::bed::{Bed, ann};
 use crate::chats::named;
-use crate::memory_bed::{fill, index_of, keys_with, large};
+use crate::memory_bed::{fill, index_of, keys_with, large, put};
 use ambit_runtime::chats;
 use ambit_runtime::memory_search::erase_gone_values;
 use ambit_storage::batch::BatchWrite;
-use ambit_storage::memory::{Memory, Ttl};
+use ambit_storage::conformance::{FaultKind, FlakyDriver};
+use ambit_storage::memory::{Memory, MemorySettings, Ttl};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Caller, SessionQuery};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub const CASES: &[(&str, crate::Run)] = &[
@@ -20,6 +22,12 @@ pub const CASES: &[(&str, crate::Run)] = &[
     }),
     ("g204_upkeep_erases_the_values_that_are_gone", |bed| {
         erased(bed).boxed()
+    }),
+    ("a_pattern_that_nothing_matches_leaves_the_index", |bed| {
+        untouched(bed).boxed()
+    }),
+    ("g211_an_index_that_is_dropped_goes_in_steps", |bed| {
+        dropped_in_steps(bed).boxed()
     }),
     (
         "g204_a_memory_cleared_during_a_search_leaves_nothing",
@@ -63,6 +71,43 @@ async fn forgotten(bed: Bed) {
         forget(&bed, &memory).await;
         assert_eq!(index_of(&bed, &memory).await, "", "{way}");
         assert!(keys_with(&memory, "#7").await.is_empty(), "{way}");
+    }
+}
+
+async fn untouched(bed: Bed) {
+    let memory = large(&bed, &ann(), 1_100).await;
+    assert_eq!(keys_with(&memory, "#7").await, ["odd/k00007"]);
+    let index = index_of(&bed, &memory).await;
+    memory.del("tmp/*").await.unwrap();
+    assert_eq!(index_of(&bed, &memory).await, index);
+    memory.del("odd/k00007*").await.unwrap();
+    assert_eq!(index_of(&bed, &memory).await, "");
+}
+
+async fn dropped_in_steps(bed: Bed) {
+    // A node dies behind the commit of the values, one in the midst of the pages.
+    for passing in [1, 2] {
+        let memory = large(&bed, &ann(), 1_100).await;
+        assert_eq!(keys_with(&memory, "#7").await, ["odd/k00007"]);
+        let location = memory.location().unwrap();
+        let pages = (0..200).map(|at| format!("page/9/{at:03}"));
+        let pages = pages.map(|page| put(&location.index(), &page, &json!("k00007")));
+        bed.commit(pages).await;
+        let whole = index_of(&bed, &memory).await.len();
+        let flaky = Arc::new(FlakyDriver::new(bed.driver.clone()));
+        flaky.fail_after(passing, FaultKind::Write, u64::MAX);
+        let (tenant, settings) = (&location.space.tenant, MemorySettings::default());
+        let dying = Memory::user(flaky, tenant, Some("ann"), settings).unwrap();
+        assert!(dying.del("odd/k0000*").await.is_err());
+        let rest = index_of(&bed, &memory).await;
+        assert!(rest.contains("k00007") && rest.len() < whole);
+        // Upkeep erases the rest, or the next search does.
+        if passing == 1 {
+            erase_gone_values(bed.ambit.stores()).await;
+            assert_eq!(index_of(&bed, &memory).await, "");
+        }
+        assert_eq!(keys_with(&memory, "#7 #11").await, ["odd/k00011"]);
+        assert!(!index_of(&bed, &memory).await.contains("k00007"));
     }
 }
 

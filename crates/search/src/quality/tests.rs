@@ -24,6 +24,7 @@ fn the_best_ranking_has_one_and_an_empty_one_nothing() {
     let relevant = [("a", 2), ("b", 1)];
     assert_scores(scores(&["a", "b", "x"], &relevant, 10), [1.0; 3]);
     assert_scores(scores(&[], &relevant, 10), [0.0; 3]);
+    assert!(scores(&[], &relevant, 10).ndcg.is_sign_positive());
     assert_scores(scores(&["x"], &relevant, 10), [0.0; 3]);
     assert_scores(scores(&["x"], &[("a", 0)], 10), [0.0; 3]);
 }

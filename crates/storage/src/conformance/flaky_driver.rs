@@ -6,6 +6,7 @@ use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::driver::{Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
 use crate::{Error, Result};
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,6 +21,9 @@ pub enum FaultKind {
     Answer,
 }
 
+/// Which batch loses its race.
+type LostRace = fn(&Batch) -> bool;
+
 /// Passes every call on, except those that were told to fail: these are `Unavailable`.
 pub struct FlakyDriver {
     inner: Arc<dyn Driver>,
@@ -27,6 +31,7 @@ pub struct FlakyDriver {
     writes: CallCounter,
     answers: CallCounter,
     spared: fn(&ValueKey) -> bool,
+    race: Mutex<Option<LostRace>>,
 }
 
 /// The calls of one kind.
@@ -49,6 +54,7 @@ impl FlakyDriver {
             writes: CallCounter::default(),
             answers: CallCounter::default(),
             spared: |_| false,
+            race: Mutex::new(None),
         }
     }
 
@@ -68,6 +74,11 @@ impl FlakyDriver {
         let calls = self.calls(fault);
         calls.passing.store(passing, Ordering::SeqCst);
         calls.failing.store(failing, Ordering::SeqCst);
+    }
+
+    /// The next write like this finds that somebody else was first, and changes nothing.
+    pub fn lose_race(&self, is_meant: fn(&Batch) -> bool) {
+        *self.race.lock() = Some(is_meant);
     }
 
     /// How many calls of this kind there were, failed ones included.
@@ -120,6 +131,14 @@ fn take_one(left: &AtomicU64) -> bool {
 impl Driver for FlakyDriver {
     async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
         self.meet(FaultKind::Write)?;
+        let is_lost = self.race.lock().take_if(|is_meant| is_meant(&batch));
+        if is_lost.is_some() {
+            return Err(Error::Conflict {
+                what: "the store (told to be behind others)".to_owned(),
+                expected: "nobody else".to_owned(),
+                found: "somebody".to_owned(),
+            });
+        }
         let outcomes = self.inner.commit(batch).await?;
         self.meet(FaultKind::Answer)?;
         Ok(outcomes)

@@ -1,11 +1,16 @@
 //! Where a memory and the index of its words are.
 
 use super::{Memory, Namespace};
-use crate::address::{Space, ValueKey};
-use crate::batch::BatchWrite;
-use crate::driver::Driver;
+use crate::address::{INDEX_MANIFEST, Space, ValueKey};
+use crate::batch::{Batch, BatchCheck, BatchWrite};
+use crate::driver::{Driver, ValuePart, ValueScan};
 use crate::operation::Operation;
+use crate::pattern::Pattern;
+use crate::{Error, Result};
 use std::sync::Arc;
+
+/// So many pages of an index are erased by one commit, which others wait for.
+const STEP: usize = 64;
 
 /// Where a memory is that can have an index.
 #[derive(Clone)]
@@ -33,6 +38,46 @@ impl MemoryLocation {
     /// The writes that drop its index.
     pub fn forget_index(&self) -> [BatchWrite; 2] {
         forget_index(&self.space, &self.drivers)
+    }
+
+    /// The write from which on nothing finds its index, which [`erase_index`](Self::erase_index) is to follow.
+    pub(crate) fn hide_index(&self) -> BatchWrite {
+        let manifest = self.index().key(INDEX_MANIFEST);
+        BatchWrite::apply(manifest, Operation::Del, None)
+    }
+
+    /// Erases an index that is hidden, in steps for which nobody waits long. The note goes last: as long as it is there no index
+    /// begins, and by it upkeep finds what a node that was killed has left.
+    pub async fn erase_index(&self) -> Result<()> {
+        let noted = self.driver.get(&self.note(), ValuePart::Nothing).await?;
+        match noted {
+            Some(_) => self.erase_steps().await,
+            None => Ok(()),
+        }
+    }
+
+    async fn erase_steps(&self) -> Result<()> {
+        let index = self.index();
+        let scan = ValueScan::first(Pattern::all(), STEP, ValuePart::Nothing);
+        loop {
+            let found = self.driver.scan(&index, &scan).await?;
+            let is_last = found.len() < STEP;
+            let pages = found.into_iter().map(|(name, _)| index.key(name));
+            let mut step = match is_last {
+                true => Batch::of(self.forget_index()),
+                false => Batch::of(pages.map(|key| BatchWrite::apply(key, Operation::Del, None))),
+            };
+            let manifest = index.key(INDEX_MANIFEST);
+            step.checks.push(BatchCheck::version(manifest, None));
+            match self.driver.commit(step).await {
+                // Others have erased the rest, and begun another index.
+                Err(Error::Conflict { .. }) => return Ok(()),
+                done => drop(done?),
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The methods on any value, on numbers, and on the namespace as a whole.
 
-use super::{Memory, Ttl, check_key, unexpected};
-use crate::batch::{BatchCheck, BatchWrite, ValueEntry, WriteOutcome};
+use super::{Memory, MemoryLocation, Ttl, check_key, unexpected};
+use crate::batch::{Batch, BatchCheck, BatchWrite, ValueEntry};
 use crate::driver::{ValuePart, ValueScan};
 use crate::error::ValueProblem;
 use crate::json::Json;
@@ -166,9 +166,16 @@ impl Memory {
 
     async fn wipe(&self, pattern: Pattern) -> Result<()> {
         let space = self.owner()?.space.clone();
-        match self.commit(BatchWrite::Wipe { space, pattern }).await? {
-            WriteOutcome::Erased(_) => Ok(()),
-            other => Err(unexpected(&other)),
+        // The index has words of what goes. Where nothing does it stays as it is; what comes meanwhile is upkeep's.
+        let first = ValueScan::first(pattern.clone(), 1, ValuePart::Nothing);
+        let has_any = pattern.is_all() || !self.driver.scan(&space, &first).await?.is_empty();
+        let location = self.location().filter(|_| has_any);
+        let mut batch = Batch::of(location.iter().map(MemoryLocation::hide_index));
+        batch.writes.push(BatchWrite::Wipe { space, pattern });
+        self.driver.commit(batch).await?;
+        match location {
+            Some(location) => location.erase_index().await,
+            None => Ok(()),
         }
     }
 
