@@ -48,6 +48,15 @@ pub fn reference_message(
     (count > 0).then_some(ReferenceMessage { text, count })
 }
 
+/// Such a message without what its references say: where they come from that can be deleted.
+pub fn without_contents(message: &str) -> Option<String> {
+    let begin = message.rfind(BEGIN)?;
+    // Nothing that a reference says has a line that begins so.
+    let (told, references) = message.split_at(begin);
+    let tags = references.lines().filter(|line| line.starts_with('<'));
+    Some(told.to_owned() + &tags.collect::<Vec<_>>().join("\n"))
+}
+
 /// How the model is told to cite; nothing where the app does that itself.
 fn instruction(first: &SearchItem, citation: &CitationSettings) -> Option<String> {
     if !citation.auto_inject_prompt {

@@ -91,6 +91,14 @@ async fn a_reference_shows_a_chunk_as_it_is_now() {
         assert_eq!(shown[name], told[name], "{name}: {list}");
     }
     assert!(shown["content"].as_str().unwrap().contains("Thirty"));
+    // The model was told it, and says it; the trace of the call keeps no copy of its own.
+    let trace = traced(&place, &frames).await;
+    let (_, call) = trace.split_once("\"type\":\"llm\"").unwrap();
+    let (call, _) = call.split_once("\"output\":null").unwrap();
+    assert!(
+        call.contains("<ref id=") && !call.contains("Thirty"),
+        "{call}"
+    );
     std::fs::remove_file(place.app.path().join("docs/a.md")).unwrap();
     place.runtime.reload().await.unwrap();
     finds(&place, "vacation", 0).await;

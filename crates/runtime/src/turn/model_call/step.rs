@@ -2,11 +2,14 @@
 
 use super::ModelCallFailure;
 use crate::app::Connector;
+use crate::chat::{ChatContent, Role};
 use crate::llm::{ModelAnswer, ModelCall};
+use crate::search::injection::without_contents;
 use crate::trace::TraceNode;
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// A step that has begun.
 pub(super) struct ModelCallStep {
@@ -19,7 +22,7 @@ pub(super) struct ModelCallStep {
 impl ModelCallStep {
     pub fn begin(turn: &mut Turn, run: &AgentRun, connector: &Connector, call: &ModelCall) -> Self {
         let connector = connector.id.clone();
-        let node = turn.node(run, "llm", &connector, json!(call));
+        let node = turn.node(run, "llm", &connector, traced(call));
         let answers = &mut turn.output.answers;
         let index = answers.calls;
         answers.calls += 1;
@@ -46,4 +49,17 @@ impl ModelCallStep {
         });
         turn.output.outbox.emit("step_end", data);
     }
+}
+
+/// The call as its trace keeps it: what references say is not copied there.
+fn traced(call: &ModelCall) -> Value {
+    let mut traced = Cow::Borrowed(call);
+    for (at, message) in call.messages.iter().enumerate() {
+        if let (Role::System, ChatContent::Text(text)) = (&message.role, &message.content)
+            && let Some(kept) = without_contents(text)
+        {
+            traced.to_mut().messages[at].content = ChatContent::Text(kept);
+        }
+    }
+    json!(traced)
 }
