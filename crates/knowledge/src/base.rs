@@ -6,6 +6,7 @@ mod feedback;
 mod file_sync;
 mod hits;
 mod intake;
+mod job_looks;
 mod job_watch;
 mod jobs;
 mod lookup;
@@ -32,6 +33,7 @@ use ambit_search::index::{PageCache, SearchIndex};
 use ambit_storage::driver::Driver;
 use ambit_storage::ids;
 use hits::WaitingHits;
+use job_looks::JobLooks;
 use query_rate::QueryRate;
 use query_vectors::QueryVectors;
 use std::sync::Arc;
@@ -60,6 +62,7 @@ pub(crate) struct KnowledgeShared {
     rate: QueryRate,
     query_vectors: QueryVectors,
     hits: WaitingHits,
+    job_looks: JobLooks,
     /// Uploads of this process go one by one, so that they do not meet each other at the sums of their tenant.
     intake: Mutex<()>,
 }
@@ -75,6 +78,7 @@ impl KnowledgeBase {
             rate: QueryRate::default(),
             query_vectors: QueryVectors::default(),
             hits: WaitingHits::default(),
+            job_looks: JobLooks::default(),
             wake: Notify::new(),
             intake: Mutex::new(()),
             settings,

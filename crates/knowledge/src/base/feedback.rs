@@ -5,7 +5,7 @@ use super::opinions::{OPINION_BYTES, OpinionChange};
 use super::{KnowledgeBase, retried};
 use crate::chunk::{ChunkHit, ChunkVote};
 use crate::error::{KnowledgeError, Result};
-use crate::names::{CollectionPlace, feedback_prefix, hits_prefix, votes_prefix};
+use crate::names::{CollectionPlace, DocumentKey, feedback_prefix, hits_prefix, votes_prefix};
 use crate::opinion::{ChunkFeedback, FeedbackRecord, Voter};
 use crate::reach::KnowledgeReach;
 use crate::stored::{self, check_size, delete, put};
@@ -16,6 +16,9 @@ use ambit_storage::{Error, ids};
 
 /// So many uses of a chunk does a user tell of.
 const HITS: u64 = 1_000;
+
+/// The beginning of the names of votes on a chunk, or of uses of it.
+type FeedbackPrefix = fn(&DocumentKey, &str) -> String;
 
 /// What was said of chunks, by the names of the values.
 type NamedFeedback = Vec<(String, FeedbackRecord)>;
@@ -103,7 +106,7 @@ impl KnowledgeBase {
         document: &str,
         chunk: &str,
     ) -> Result<Vec<ChunkVote>> {
-        let said = self.list_feedback(reach, document, |found| votes_prefix(&found.key, chunk));
+        let said = self.list_feedback(reach, document, chunk, votes_prefix);
         let said = said.await?.into_iter();
         Ok(said.filter_map(ChunkFeedback::vote).collect())
     }
@@ -115,7 +118,7 @@ impl KnowledgeBase {
         document: &str,
         chunk: &str,
     ) -> Result<Vec<ChunkHit>> {
-        let said = self.list_feedback(reach, document, |found| hits_prefix(&found.key, chunk));
+        let said = self.list_feedback(reach, document, chunk, hits_prefix);
         let said = said.await?.into_iter();
         Ok(said.filter_map(ChunkFeedback::hit).collect())
     }
@@ -124,11 +127,11 @@ impl KnowledgeBase {
         &self,
         reach: &dyn KnowledgeReach,
         document: &str,
-        prefix: impl Fn(&FoundDocument) -> String,
+        chunk: &str,
+        prefix: FeedbackPrefix,
     ) -> Result<Vec<ChunkFeedback>> {
-        let found = self.find_document(reach, document, AccessKind::Read);
-        let found = found.await?;
-        let prefix = prefix(&found);
+        let found = self.read_chunk(reach, document, chunk).await?.found;
+        let prefix = prefix(&found.key, chunk);
         let visible = self.visible_feedback(&found, reach, &prefix).await?;
         let visible = visible.into_iter();
         let mut said: Vec<ChunkFeedback> = visible.map(|(_, record)| record.feedback).collect();
@@ -144,9 +147,11 @@ impl KnowledgeBase {
         chunk: &str,
         vote_ids: &[String],
     ) -> Result<u64> {
-        let prefix = |found: &FoundDocument| votes_prefix(&found.key, chunk);
-        self.remove_feedback(reach, document, prefix, vote_ids)
-            .await
+        retried!(async {
+            let change = self.read_chunk(reach, document, chunk).await?;
+            let prefix = votes_prefix(&change.found.key, chunk);
+            self.remove_feedback(reach, change, &prefix, vote_ids).await
+        })
     }
 
     /// Takes uses back, as votes are. Returns how many there were.
@@ -157,27 +162,25 @@ impl KnowledgeBase {
         chunk: &str,
         hit_ids: &[String],
     ) -> Result<u64> {
-        let prefix = |found: &FoundDocument| hits_prefix(&found.key, chunk);
-        self.remove_feedback(reach, document, prefix, hit_ids).await
+        retried!(async {
+            let change = self.read_chunk(reach, document, chunk).await?;
+            let prefix = hits_prefix(&change.found.key, chunk);
+            self.remove_feedback(reach, change, &prefix, hit_ids).await
+        })
     }
 
     async fn remove_feedback(
         &self,
         reach: &dyn KnowledgeReach,
-        document: &str,
-        prefix: impl Fn(&FoundDocument) -> String,
+        change: OpinionChange,
+        prefix: &str,
         ids: &[String],
     ) -> Result<u64> {
-        retried!(async {
-            let change = self.opinion_change(reach, document, AccessKind::Read);
-            let change = change.await?;
-            let prefix = prefix(&change.found);
-            let mut said = self.visible_feedback(&change.found, reach, &prefix).await?;
-            said.retain(|(_, record)| ids.contains(record.feedback.id()));
-            let removed = said.len() as u64;
-            self.forget(change, said).await?;
-            Ok(removed)
-        })
+        let mut said = self.visible_feedback(&change.found, reach, prefix).await?;
+        said.retain(|(_, record)| ids.contains(record.feedback.id()));
+        let removed = said.len() as u64;
+        self.forget(change, said).await?;
+        Ok(removed)
     }
 
     /// Forgets what a user has said of the chunks of a document.

@@ -57,18 +57,25 @@ impl KnowledgeBase {
     }
 
     /// Counts the hits that are noted. What is gone by now is left out. Whoever comes while others are counted waits, and then
-    /// counts all that were noted meanwhile: a document that every turn uses is not written by each.
+    /// counts all that were noted meanwhile: a document that every turn uses is not written by each. The hits of a document that
+    /// cannot be written are lost, and those of no other.
     pub async fn store_hits(&self) -> Result<()> {
         let hits = &self.shared.hits;
         let _writing = hits.writing.lock().await;
         let mut waiting = std::mem::take(&mut *hits.documents.lock());
+        let mut all_stored = Ok(());
         while !waiting.is_empty() {
             let rest = waiting.keys().nth(DOCUMENTS).cloned();
             let rest = rest.map(|first| waiting.split_off(&first));
-            self.store_hits_of(&waiting).await?;
+            if self.store_hits_of(&waiting).await.is_err() {
+                for document in waiting {
+                    let alone = self.store_hits_of(&BTreeMap::from([document])).await;
+                    all_stored = all_stored.and(alone);
+                }
+            }
             waiting = rest.unwrap_or_default();
         }
-        Ok(())
+        all_stored
     }
 
     async fn store_hits_of(&self, documents: &BTreeMap<HitDocument, DocumentHits>) -> Result<()> {

@@ -128,10 +128,11 @@ impl KnowledgeBase {
         &self,
         by: &Contributor<'_>,
         id: &str,
-        update: DocumentUpdate,
+        mut update: DocumentUpdate,
     ) -> Result<AcceptedDocument> {
         check_metadata(update.metadata.as_ref().unwrap_or(&Map::new()))?;
-        let upload = update.content.clone().map(|content| self.upload(content));
+        let content = update.content.take();
+        let upload = content.map(|content| self.upload(content));
         let upload = upload.transpose()?;
         let _turn = self.shared.intake.lock().await;
         retried!(async {

@@ -1,16 +1,14 @@
 //! Jobs are followed: each change of one, or of those of a collection, is told.
 
 use super::KnowledgeBase;
+use super::job_looks::JobVersions;
 use super::jobs::{JobSight, LOOK};
 use crate::error::Result;
 use crate::job::{Job, JobKind};
 use crate::reach::KnowledgeReach;
 use crate::stored;
 use ambit_storage::address::Space;
-use ambit_storage::driver::{ValuePages, ValuePart};
-use ambit_storage::pattern::Pattern;
 use futures::{Stream, StreamExt, stream};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a follower waits for.
@@ -24,13 +22,10 @@ enum WatchedJobs {
     /// Those of a collection, what changes from now on.
     Collection {
         id: String,
-        /// All jobs that there were at the last look; none before the first.
-        known: Option<JobVersions>,
+        /// All jobs of the tenant and of the app that there were at the last look; none before the first.
+        known: [Option<Arc<JobVersions>>; 2],
     },
 }
-
-/// The versions of jobs, by their ids.
-type JobVersions = HashMap<String, u64>;
 
 /// Where a follower of jobs stands.
 struct JobWatch {
@@ -56,7 +51,7 @@ impl KnowledgeBase {
         reach: Arc<dyn KnowledgeReach>,
         collection: &str,
     ) -> impl Stream<Item = Result<Job>> + Send + use<> {
-        let (id, known) = (collection.to_owned(), None);
+        let (id, known) = (collection.to_owned(), [None, None]);
         self.watch(reach, WatchedJobs::Collection { id, known })
     }
 
@@ -81,52 +76,29 @@ impl KnowledgeBase {
         changes.flat_map(stream::iter)
     }
 
-    /// The jobs of a collection that were written since, the oldest first. Of the others no more than the version is read.
+    /// The jobs of a collection in one place that were written since. Of the others no more than the version is read.
     async fn changed_jobs(
         &self,
-        reach: &dyn KnowledgeReach,
+        mut sight: JobSight<'_>,
         collection: &str,
-        known: &mut Option<JobVersions>,
+        before: &JobVersions,
+        now: &JobVersions,
     ) -> Result<Vec<Job>> {
-        let before = known.take();
-        let mut now = JobVersions::new();
+        let space = Space::knowledge_jobs(sight.tenant);
+        let written = now.iter();
+        let written = written.filter(|(id, version)| before.get(*id) != Some(*version));
         let mut changed = Vec::new();
-        for tenant in [Some(reach.tenant()), None] {
-            let space = Space::knowledge_jobs(tenant);
-            let versions = self.job_versions(&space).await?;
-            let mut written = Vec::new();
-            if let Some(before) = &before {
-                let new = versions.iter();
-                let new = new.filter(|(id, version)| before.get(*id) != Some(*version));
-                written.extend(new.map(|(id, _)| id.clone()));
+        for (id, _) in written {
+            let job = stored::get::<Job>(self.driver(), space.key(id)).await?;
+            let is_of = |job: &Job| job.collection_id == collection && job.kind != JobKind::Remove;
+            if let Some(mut job) = job.map(|job| job.value).filter(is_of)
+                && sight.sees(&job).await?
+            {
+                self.count_visible(sight.reach, &mut job).await?;
+                changed.push(job);
             }
-            let mut sight = JobSight::new(self, reach, tenant);
-            for id in written {
-                let job = stored::get::<Job>(self.driver(), space.key(id)).await?;
-                let is_of =
-                    |job: &Job| job.collection_id == collection && job.kind != JobKind::Remove;
-                if let Some(mut job) = job.map(|job| job.value).filter(is_of)
-                    && sight.sees(&job).await?
-                {
-                    self.count_visible(reach, &mut job).await?;
-                    changed.push(job);
-                }
-            }
-            now.extend(versions);
         }
-        *known = Some(now);
-        changed.sort_by(|one, other| one.job_id.cmp(&other.job_id));
         Ok(changed)
-    }
-
-    async fn job_versions(&self, space: &Space) -> Result<JobVersions> {
-        let (all, nothing) = (Pattern::all(), ValuePart::Nothing);
-        let mut pages = ValuePages::of(self.driver(), space, all, nothing);
-        let mut versions = JobVersions::new();
-        while let Some(page) = pages.next().await? {
-            versions.extend(page.into_iter().map(|(id, entry)| (id, entry.version)));
-        }
-        Ok(versions)
     }
 }
 
@@ -169,7 +141,20 @@ impl JobWatch {
             }
             WatchedJobs::Collection { id, known } => {
                 base.collection(reach, id).await?;
-                base.changed_jobs(reach, id, known).await
+                let mut changed = Vec::new();
+                for (tenant, known) in [Some(reach.tenant()), None].into_iter().zip(known) {
+                    let versions = base.look_at_jobs(tenant).await?;
+                    let before = known.replace(versions.clone());
+                    let before = before.filter(|before| !Arc::ptr_eq(before, &versions));
+                    if let Some(before) = before {
+                        let sight = JobSight::new(base, reach, tenant);
+                        let new = base.changed_jobs(sight, id, &before, &versions);
+                        changed.extend(new.await?);
+                    }
+                }
+                // The oldest first.
+                changed.sort_by(|one, other| one.job_id.cmp(&other.job_id));
+                Ok(changed)
             }
         }
     }

@@ -31,8 +31,8 @@ pub struct JobFilter {
 /// Which of the jobs in one place somebody may see: those of a tenant, or of the app's files.
 pub(super) struct JobSight<'a> {
     base: &'a KnowledgeBase,
-    reach: &'a dyn KnowledgeReach,
-    tenant: Option<&'a str>,
+    pub reach: &'a dyn KnowledgeReach,
+    pub tenant: Option<&'a str>,
     /// The collections that were looked up, where they may be used.
     collections: HashMap<String, Option<CollectionPlace>>,
 }

@@ -108,16 +108,15 @@ impl KnowledgeBase {
         place: &CollectionPlace,
         source: &TextRecord,
     ) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(source.blocks as usize * BLOCK);
         for block in 0..source.blocks {
             let key = place.source(&source.id, block);
             let what = key.to_string();
             let text = stored::get::<String>(self.driver(), key).await?;
             let lost = || Error::corrupt(what.clone(), "a block of an upload is lost");
             let text = text.ok_or_else(lost)?.value;
-            let decoded = STANDARD_NO_PAD.decode(text);
-            let decoded = decoded.map_err(|error| Error::corrupt(&what, error))?;
-            bytes.extend(decoded);
+            let decoded = STANDARD_NO_PAD.decode_vec(text, &mut bytes);
+            decoded.map_err(|error| Error::corrupt(&what, error))?;
         }
         Ok(bytes)
     }

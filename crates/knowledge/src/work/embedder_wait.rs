@@ -1,15 +1,17 @@
 //! Vectors that wait for an embedder that is down, and those that it will never make.
 
-use super::collection_work::{WaitingItem, WorkPlace};
+use super::collection_work::WorkPlace;
 use super::embedding::VectorlessDocument;
 use super::known_vectors::RefusedChunk;
+use crate::base::retried;
 use crate::error::Result;
 use crate::names::VECTORS;
 use crate::records::{ContentRecord, VectorTask};
-use crate::stored::checked;
-use ambit_storage::Error;
+use crate::stored::{StoredRecord, checked};
 use ambit_storage::batch::Batch;
 use ambit_storage::clock::{Millis, backoff, to_millis};
+use ambit_storage::driver::{ValuePages, ValuePart};
+use ambit_storage::pattern::Pattern;
 use std::time::Duration;
 
 /// From one try to the next, while the embedder is down; and at most.
@@ -34,33 +36,40 @@ impl WorkPlace<'_> {
     pub(super) async fn postpone_others(&self) -> Result<()> {
         let now = self.base.now();
         let is_due = |task: &VectorTask| task.not_before <= now;
-        let due = self.base.waiting(self.place(), VECTORS, is_due).await?;
-        self.put_off(due, now + to_millis(RETRY)).await
+        retried!(self.put_off(now + to_millis(RETRY), is_due))
     }
 
     /// None waits for an embedder that made the vectors of an index that is gone.
     pub(super) async fn hasten(&self) -> Result<()> {
         let now = self.base.now();
         let is_late = |task: &VectorTask| task.not_before > now;
-        let late = self.base.waiting(self.place(), VECTORS, is_late).await?;
-        self.put_off(late, now).await
+        retried!(self.put_off(now, is_late))
     }
 
-    async fn put_off(&self, tasks: Vec<WaitingItem<VectorTask>>, not_before: i64) -> Result<()> {
-        if tasks.is_empty() {
-            return Ok(());
+    /// Lets all tasks that are like this wait until then, and no longer.
+    async fn put_off(&self, not_before: i64, is_like: impl Fn(&VectorTask) -> bool) -> Result<()> {
+        let space = self.place().values();
+        let tasks = Pattern::parse(&format!("{VECTORS}*"));
+        let mut pages = ValuePages::of(self.base.driver(), &space, tasks, ValuePart::Whole);
+        while let Some(page) = pages.next().await? {
+            let mut batch = checked([self.lease.check()], []);
+            for (name, entry) in page {
+                let mut record = StoredRecord {
+                    key: space.key(name),
+                    value: entry.value.to()?,
+                    version: entry.version,
+                };
+                if is_like(&record.value) {
+                    record.value.not_before = not_before;
+                    batch.checks.push(record.check());
+                    batch.writes.push(record.put()?);
+                }
+            }
+            if !batch.writes.is_empty() {
+                self.base.driver().commit(batch).await?;
+            }
         }
-        let mut batch = checked([self.lease.check()], []);
-        for WaitingItem { mut record, .. } in tasks {
-            record.value.not_before = not_before;
-            batch.checks.push(record.check());
-            batch.writes.push(record.put()?);
-        }
-        match self.base.driver().commit(batch).await {
-            // Some of them was called off: the others are looked at again.
-            Ok(_) | Err(Error::Conflict { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What was removed or replaced is erased, byte by byte.
 
 use super::collection_work::{WaitingItem, WorkPlace};
-use crate::base::KnowledgeBase;
+use crate::base::{KnowledgeBase, retried};
 use crate::error::Result;
 use crate::index_record::IndexRecord;
 use crate::job::{Job, JobKind, JobStatus};
@@ -18,11 +18,11 @@ use ambit_search::manifest::ChunkRange;
 use ambit_storage::Json;
 use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchWrite};
-use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::driver::{ValuePages, ValuePart, ValueScan};
 use ambit_storage::lease::Lease;
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// So many values are deleted by one commit.
 const STEP: usize = 500;
@@ -55,7 +55,9 @@ impl WorkPlace<'_> {
                 self.erase_opinions(gone).await?;
             }
             if let Some(document) = &stored.value.document {
-                self.erase_feedback(&document.key, None).await?;
+                let said = format!("{}*", feedback_prefix(&document.key, None));
+                let (space, said) = (place.values(), Pattern::parse(&said));
+                self.base.erase_values(&space, said, self.lease).await?;
             }
             let batch = self.last_step(&task.id, &stored)?;
             self.base.driver().commit(batch).await?;
@@ -98,30 +100,37 @@ impl WorkPlace<'_> {
         Ok(())
     }
 
-    /// What is thought of chunks that are gone goes with them.
+    /// What is thought and said of chunks that are gone goes with them.
     pub(super) async fn erase_opinions(&self, gone: &GoneChunks) -> Result<()> {
+        if gone.ids.is_empty() {
+            return Ok(());
+        }
+        let serving = self.collection.value.index.version;
+        let now = self.base.content(self.place(), serving, &gone.document);
+        let now = now.await?.map(|now| now.value.ids).unwrap_or_default();
+        let there: HashSet<&String> = now.iter().collect();
+        let ids = gone.ids.iter().filter(|id| !there.contains(id));
+        let ids: HashSet<&str> = ids.map(String::as_str).collect();
+        self.erase_feedback(&gone.document, &ids).await?;
         let (space, prefix) = (self.place().values(), opinions_prefix(&gone.document));
         let names = stored::entries(self.base.driver(), &space, &prefix, ValuePart::Nothing);
         for (name, _) in names.await? {
             let key = space.key(format!("{prefix}{name}"));
-            self.erase_opinions_at(key, gone).await?;
+            // Whoever says something meanwhile writes there too.
+            retried!(self.erase_opinions_at(&key, &ids))?;
         }
         Ok(())
     }
 
-    async fn erase_opinions_at(&self, key: ValueKey, gone: &GoneChunks) -> Result<()> {
-        let found = stored::get::<OpinionsRecord>(self.base.driver(), key).await?;
+    async fn erase_opinions_at(&self, key: &ValueKey, gone: &HashSet<&str>) -> Result<()> {
+        let found = stored::get::<OpinionsRecord>(self.base.driver(), key.clone()).await?;
         let Some(mut opinions) = found else {
             return Ok(());
         };
-        let mut has_changed = false;
-        for id in &gone.ids {
-            if opinions.value.chunks.remove(id).is_some() {
-                has_changed = true;
-                self.erase_feedback(&gone.document, Some(id)).await?;
-            }
-        }
-        if has_changed {
+        let chunks = &mut opinions.value.chunks;
+        let before = chunks.len();
+        chunks.retain(|id, _| !gone.contains(id.as_str()));
+        if chunks.len() < before {
             let checks = [opinions.check(), self.lease.check()];
             let batch = checked(checks, [opinions.put()?]);
             self.base.driver().commit(batch).await?;
@@ -129,12 +138,24 @@ impl WorkPlace<'_> {
         Ok(())
     }
 
-    async fn erase_feedback(&self, document: &DocumentKey, chunk: Option<&str>) -> Result<()> {
-        let pattern = Pattern::parse(&format!("{}*", feedback_prefix(document, chunk)));
-        let space = self.place().values();
-        let wipe = BatchWrite::Wipe { space, pattern };
-        let batch = checked([self.lease.check()], [wipe]);
-        self.base.driver().commit(batch).await?;
+    /// Erases the votes on chunks and the uses of them, also where nothing counts them any more: whoever says something of another
+    /// chunk leaves out of the sums what is gone.
+    async fn erase_feedback(&self, document: &DocumentKey, gone: &HashSet<&str>) -> Result<()> {
+        let (space, prefix) = (self.place().values(), feedback_prefix(document, None));
+        let all = Pattern::parse(&format!("{prefix}*"));
+        let mut pages = ValuePages::of(self.base.driver(), &space, all, ValuePart::Nothing);
+        while let Some(page) = pages.next().await? {
+            let is_gone = |name: &String| {
+                let chunk = name[prefix.len()..].split('/').next();
+                chunk.is_some_and(|chunk| gone.contains(chunk))
+            };
+            let names = page.into_iter().map(|(name, _)| name).filter(is_gone);
+            let mut erased = Batch::of(names.map(|name| delete(space.key(name))));
+            if !erased.writes.is_empty() {
+                erased.checks.push(self.lease.check());
+                self.base.driver().commit(erased).await?;
+            }
+        }
         Ok(())
     }
 

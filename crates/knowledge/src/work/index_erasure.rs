@@ -9,7 +9,6 @@ use crate::stored::{self, checked};
 use crate::sums::{Sum, add_to_sums};
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
-use std::collections::HashSet;
 
 impl WorkPlace<'_> {
     /// Erases an index with the chunks in it. It can be gone on with from wherever it was left.
@@ -42,14 +41,11 @@ impl WorkPlace<'_> {
     async fn leave_index(&self, key: DocumentKey, content: ContentRecord) -> Result<()> {
         let (base, place) = (self.base, self.place());
         let serving = self.collection.value.index.version;
-        let now = base.content(place, serving, &key).await?;
-        let there: HashSet<String> = now.into_iter().flat_map(|now| now.value.ids).collect();
-        let ids = content.ids.into_iter().filter(|id| !there.contains(id));
         let gone = GoneChunks {
-            ids: ids.collect(),
+            ids: content.ids,
             document: key,
         };
-        retried!(self.erase_opinions(&gone))?;
+        self.erase_opinions(&gone).await?;
         retried!(async {
             let stored = place.document(&gone.document);
             let stored = stored::get::<DocumentRecord>(base.driver(), stored).await?;

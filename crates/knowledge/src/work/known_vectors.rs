@@ -7,6 +7,7 @@ use crate::names::vector_places;
 use crate::records::ChunkRecord;
 use crate::stored::put;
 use ambit_search::vectors::ChunkVector;
+use ambit_storage::Error;
 use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::driver::{ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
@@ -59,18 +60,20 @@ impl WorkPlace<'_> {
         for chunk in chunks {
             let prefix = vector_places(record.version, Some(&chunk.hash));
             let names = Pattern::parse(&format!("{prefix}*"));
-            let scan = ValueScan::first(names, 1, ValuePart::Nothing);
-            let found = driver.scan(&values, &scan).await?;
-            let number = found.first().map(|(name, _)| &name[prefix.len()..]);
-            let number = number.and_then(|number| u32::from_str_radix(number, 16).ok());
-            let Some(number) = number else {
-                continue;
-            };
-            if let Some(vector) = index.vector_of_chunk(&snapshot, &space, number).await? {
-                known.vectors.push(ChunkVector {
-                    chunk: chunk.number,
-                    vector: vector.to_vec(),
-                });
+            let mut scan = ValueScan::first(names, 1, ValuePart::Nothing);
+            // Of a chunk that is being erased the vector goes first.
+            while let Some((name, _)) = driver.scan(&values, &scan).await?.pop() {
+                let number = u32::from_str_radix(&name[prefix.len()..], 16);
+                let number = number.map_err(|_| Error::corrupt(&name, "names no chunk"))?;
+                let vector = index.vector_of_chunk(&snapshot, &space, number).await?;
+                if let Some(vector) = vector {
+                    known.vectors.push(ChunkVector {
+                        chunk: chunk.number,
+                        vector: vector.to_vec(),
+                    });
+                    break;
+                }
+                scan.after = Some(name);
             }
         }
         Ok(known)

@@ -1,6 +1,6 @@
 //! A store that fails at each write in turn, as a node that is killed there: what others find then, and after it was gone on with.
 
-use crate::erasure::everything;
+use crate::erasure::{everything, vote};
 use crate::world::{World, file, key_of, settings};
 use ambit_knowledge::{
     CollectionOwner, DocumentStatus, DocumentUpdate, FetchedPage, KnowledgeBase, KnowledgeQuery,
@@ -101,6 +101,46 @@ pub async fn g207_a_document_that_kills_its_reader_three_times_is_given_up(world
     let reason = "given up: whoever read it died 3 times";
     assert_eq!(document.error.as_deref(), Some(reason));
     assert_eq!(world.found("c", "stork").await.len(), 1);
+}
+
+pub async fn g204_a_vote_beside_a_chunk_that_is_gone_keeps_nothing_of_it(world: World) {
+    world.collection("c").await;
+    let key = key_of(world.driver.as_ref(), "c").await;
+    let both = "# A\n\nThe heron stands.\n\n# B\n\nThe stork flies.";
+    world.add("c", "d", both).await;
+    let chunks = async || world.base.document_chunks(&world.ann, "d", 0..9).await;
+    let mut passing = 0;
+    // A node replaces the text, and dies before it has erased what that had.
+    let gone = loop {
+        let gone = chunks().await.unwrap().remove(1).id;
+        world
+            .base
+            .vote(&world.ann, "d", &vote(&gone))
+            .await
+            .unwrap();
+        world.replace("d", "# A\n\nThe heron stands.").await;
+        let flaky = Arc::new(FlakyDriver::new(world.fresh.open().await));
+        let node = KnowledgeBase::open(settings(flaky.clone()));
+        flaky.fail_after(passing, FaultKind::Write, u64::MAX);
+        assert!(node.work().await.is_err(), "after {passing} writes");
+        let lease = std::time::Duration::from_secs(10);
+        world.fresh.clock().advance(lease);
+        if chunks().await.unwrap().len() == 1 {
+            break gone;
+        }
+        world.base.work().await.unwrap();
+        world.replace("d", both).await;
+        world.base.work().await.unwrap();
+        passing += 1;
+    };
+    let stays = chunks().await.unwrap().remove(0).id;
+    let voted = world.base.vote(&world.ann, "d", &vote(&stays)).await;
+    voted.unwrap();
+    world.base.work().await.unwrap();
+    let left = everything(world.driver.as_ref(), &key).await;
+    assert_eq!(left.iter().find(|value| value.contains(&gone)), None);
+    let votes = world.base.votes(&world.ann, "d", &stays).await;
+    assert_eq!(votes.unwrap().len(), 1);
 }
 
 /// A page that changes.

@@ -1,8 +1,10 @@
 //! Documents come in, are replaced and found.
 
+use crate::person::Person;
 use crate::world::{World, file};
 use ambit_knowledge::{
-    DocumentStatus, DocumentUpdate, JobStatus, KnowledgeQuery, NewContent, NewDocument,
+    DocumentStatus, DocumentUpdate, JobStatus, KeptContent, KnowledgeQuery, NewCollection,
+    NewContent, NewDocument,
 };
 use futures::StreamExt;
 use std::sync::Arc;
@@ -69,6 +71,37 @@ pub async fn what_was_read_is_shown_as_text_and_chunks(world: World) {
     assert_eq!(missing.to_string(), "segment \"0\" not found");
 }
 
+pub async fn a_collection_that_keeps_files_gives_them_back_as_they_came(world: World) {
+    let (base, ann) = (&world.base, &world.ann);
+    let keeping = NewCollection {
+        id: "c".to_owned(),
+        keep: KeptContent::File,
+        ..NewCollection::default()
+    };
+    base.create_collection(ann, keeping).await.unwrap();
+    // More than one block of it.
+    let page = format!("<p>A heron.</p>{}", " ".repeat(4 << 20));
+    let new = NewDocument {
+        id: Some("d".to_owned()),
+        ..NewDocument::of(file("d.html", page.as_bytes()))
+    };
+    base.add_document(ann, "c", new).await.unwrap();
+    base.work().await.unwrap();
+    assert!(base.document_file(ann, "d").await.unwrap() == page.as_bytes());
+    world.replace("d", "A stork.").await;
+    assert!(base.document_file(ann, "d").await.unwrap() == page.as_bytes());
+    base.work().await.unwrap();
+    assert_eq!(base.document_file(ann, "d").await.unwrap(), b"A stork.");
+    let stranger = base.document_file(&Person::named("bob"), "d").await;
+    let missing = "document \"d\" not found";
+    assert_eq!(stranger.unwrap_err().to_string(), missing);
+    world.collection("texts").await;
+    world.add("texts", "t", "A crane.").await;
+    let missing = "the file of document \"t\" not found";
+    let refused = base.document_file(ann, "t").await.unwrap_err();
+    assert_eq!(refused.to_string(), missing);
+}
+
 pub async fn a_job_is_followed_to_its_end(world: World) {
     world.collection("c").await;
     let new = NewDocument::text("d.md", "A heron.");
@@ -79,6 +112,30 @@ pub async fn a_job_is_followed_to_its_end(world: World) {
     let seen: Vec<JobStatus> = watch.map(|job| job.unwrap().status).collect().await;
     assert_eq!(seen.last(), Some(&JobStatus::Done));
     assert_eq!(seen.iter().filter(|status| status.is_final()).count(), 1);
+}
+
+pub async fn jobs_of_a_collection_are_followed(world: World) {
+    world.collection("c").await;
+    world.collection("other").await;
+    let reach = Arc::new(world.ann.clone());
+    let mut jobs = Box::pin(world.base.watch_collection(reach, "c"));
+    // It tells of what comes behind its first look.
+    let adding = async {
+        for at in 0.. {
+            for collection in ["other", "c"] {
+                let id = format!("{collection}{at}");
+                world.add(collection, &id, "A heron.").await;
+            }
+        }
+    };
+    let first = tokio::select! {
+        job = jobs.next() => job.unwrap().unwrap(),
+        () = adding => unreachable!("it goes on adding"),
+    };
+    assert_eq!(
+        (first.collection_id.as_str(), first.status),
+        ("c", JobStatus::Done)
+    );
 }
 
 pub async fn g205_a_replacement_is_found_as_a_whole(world: World) {

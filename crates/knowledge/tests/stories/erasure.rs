@@ -1,13 +1,17 @@
 //! What is removed leaves no byte behind.
 
 use crate::person::Person;
-use crate::world::{World, key_of};
+use crate::world::{World, key_of, settings};
 use ambit_knowledge::{
-    ChunkHit, ChunkVote, CollectionUpdate, JobStatus, NewDocument, VoteKind, WeightChange,
+    ChunkHit, ChunkVote, CollectionUpdate, JobStatus, KnowledgeBase, NewDocument, VoteKind,
+    WeightChange,
 };
 use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::conformance::FlakyDriver;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
+use std::sync::Arc;
 
 /// Names and texts of all that a tenant's collections keep, but for their jobs.
 pub async fn everything(driver: &dyn Driver, key: &str) -> Vec<String> {
@@ -170,6 +174,31 @@ pub async fn g204_what_was_replaced_is_erased_and_what_stays_keeps_its_votes(wor
             .count(),
         1
     );
+}
+
+fn writes_opinions(batch: &Batch) -> bool {
+    let is_opinion = |write: &BatchWrite| match write {
+        BatchWrite::Apply { key, .. } => key.name.starts_with("opinions/"),
+        _ => false,
+    };
+    batch.writes.iter().any(is_opinion)
+}
+
+pub async fn g204_what_is_gone_is_erased_whoever_says_something_meanwhile(world: World) {
+    world.collection("c").await;
+    world.add("c", "d", "The stork flies.").await;
+    let chunks = world.base.document_chunks(&world.ann, "d", 0..1).await;
+    let gone = chunks.unwrap().remove(0).id;
+    let voted = world.base.vote(&world.ann, "d", &vote(&gone)).await;
+    voted.unwrap();
+    world.replace("d", "The heron stands.").await;
+    let flaky = Arc::new(FlakyDriver::new(world.driver.clone()));
+    flaky.lose_race(writes_opinions);
+    let node = KnowledgeBase::open(settings(flaky));
+    node.work().await.unwrap();
+    let key = key_of(world.driver.as_ref(), "c").await;
+    let left = everything(world.driver.as_ref(), &key).await;
+    assert_eq!(left.iter().find(|value| value.contains(&gone)), None);
 }
 
 pub async fn g204_a_removed_collection_is_gone_and_its_ids_are_free(world: World) {

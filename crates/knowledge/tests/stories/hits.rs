@@ -1,9 +1,13 @@
 //! Uses of chunks are kept, counted, and taken back.
 
-use crate::erasure::everything;
+use crate::erasure::{everything, vote};
 use crate::person::Person;
 use crate::world::{World, key_of};
 use ambit_knowledge::{ChunkHit, CollectionUpdate, DocumentChunk, UsedChunk};
+use ambit_storage::Json;
+use ambit_storage::address::{Space, digest};
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::operation::Operation;
 
 /// A collection that Bob may read too, and the first chunk of its document.
 async fn shared(world: &World) -> String {
@@ -81,6 +85,45 @@ pub async fn g204_uses_are_counted_for_their_person_and_go_with_them(world: Worl
         1
     );
     assert_eq!(chunk(&world).await.hit, 0);
+}
+
+pub async fn what_is_said_of_no_chunk_is_not_found(world: World) {
+    let id = shared(&world).await;
+    let (base, ann) = (&world.base, &world.ann);
+    base.vote(ann, "d", &vote(&id)).await.unwrap();
+    let told = base.add_hits(ann, "d", &id, &[ChunkHit::default()]).await;
+    let told = [told.unwrap().remove(0).hit_id];
+    for chunk in ["*", "0"] {
+        let expected = format!("segment \"{chunk}\" not found");
+        let votes = base.votes(ann, "d", chunk).await.map(|_| ());
+        let hits = base.hits(ann, "d", chunk).await.map(|_| ());
+        let votes_removed = base.remove_votes(ann, "d", chunk, &told).await;
+        let removed = base.remove_hits(ann, "d", chunk, &told).await;
+        for refused in [votes, hits, votes_removed.map(|_| ()), removed.map(|_| ())] {
+            assert_eq!(refused.unwrap_err().to_string(), expected);
+        }
+    }
+    assert_eq!(base.hits(ann, "d", &id).await.unwrap().len(), 1);
+}
+
+pub async fn hits_of_a_document_that_cannot_be_written_lose_those_of_no_other(world: World) {
+    let id = shared(&world).await;
+    world.add("c", "broken", "A stork.").await;
+    let chunks = world.base.document_chunks(&world.ann, "broken", 0..1).await;
+    let broken = chunks.unwrap().remove(0).id;
+    let key = key_of(world.driver.as_ref(), "c").await;
+    let name = digest(&["broken"]);
+    let opinions = Space::collection(Some("t"), &key).key(format!("opinions/{}", &name[..32]));
+    let set = Operation::Set(Json::of("no opinions").unwrap().into());
+    let batch = Batch::of([BatchWrite::apply(opinions, set, None)]);
+    world.driver.commit(batch).await.unwrap();
+    let used = [("d", &id), ("broken", &broken)].map(|(document, chunk)| UsedChunk {
+        document_id: document.to_owned(),
+        chunk_id: chunk.clone(),
+    });
+    world.base.note_hits(&world.ann, used.to_vec());
+    assert!(world.base.store_hits().await.is_err());
+    assert_eq!(chunk(&world).await.hit, 1);
 }
 
 pub async fn g212_a_user_tells_of_so_many_uses_of_a_chunk_and_no_more(world: World) {

@@ -55,6 +55,7 @@ macro_rules! stories {
 
 const STORIES: &[Story] = stories![
     documents::a_job_is_followed_to_its_end,
+    documents::jobs_of_a_collection_are_followed,
     documents::a_text_is_found_when_its_job_is_done,
     documents::g205_a_replacement_is_found_as_a_whole,
     documents::equal_content_is_ready_at_once,
@@ -65,6 +66,7 @@ const STORIES: &[Story] = stories![
     erasure::g204_a_removed_collection_is_gone_and_its_ids_are_free,
     erasure::g204_of_a_removed_document_no_byte_is_left,
     erasure::g204_of_an_erased_person_nothing_is_left,
+    erasure::g204_what_is_gone_is_erased_whoever_says_something_meanwhile,
     erasure::g204_what_was_replaced_is_erased_and_what_stays_keeps_its_votes,
     erasure::the_removal_of_a_document_ends_with_that_of_its_collection,
     erasure::weights_and_votes_rank,
@@ -76,6 +78,8 @@ const STORIES: &[Story] = stories![
     files::g217_documents_equal_the_files_whatever_becomes_of_them,
     hits::g204_uses_are_counted_for_their_person_and_go_with_them,
     hits::g212_a_user_tells_of_so_many_uses_of_a_chunk_and_no_more,
+    hits::hits_of_a_document_that_cannot_be_written_lose_those_of_no_other,
+    hits::what_is_said_of_no_chunk_is_not_found,
     hits::who_told_of_a_use_takes_it_back_and_so_does_the_owner,
     hostile::g207_a_document_whose_reader_hangs_fails_with_the_limit_and_others_go_on,
     limits::g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in,
@@ -92,12 +96,14 @@ const STORIES: &[Story] = stories![
     permission::g202_what_is_not_visible_changes_nothing,
     permission::g203_filters_allow_and_as_many_as_are_wanted_are_found,
     reindex::a_re_index_that_cannot_be_done_says_why_and_changes_nothing,
+    reindex::a_re_index_that_begins_by_itself_and_fails_begins_again_after_an_hour,
     reindex::g205_a_search_sees_the_old_or_the_new_index,
     reindex::g205_vectors_of_another_model_are_made_before_the_new_index_is_searched,
     reindex::g206_a_re_index_embeds_no_text_again,
     reindex::a_document_that_comes_to_an_index_with_other_terms_waits_for_the_new_one,
     reindex::an_index_with_terms_of_another_version_is_made_anew_by_itself,
     reindex::one_re_index_at_a_time_and_cancelling_erases_what_it_made,
+    strangers::g202_nobody_learns_what_another_tenant_has_asked,
     strangers::g202_a_store_with_data_of_others_answers_as_one_without,
     vectors::a_job_that_is_called_off_asks_for_no_vectors,
     vectors::a_replacement_that_failed_is_not_painted_over_by_older_vectors,
@@ -106,6 +112,7 @@ const STORIES: &[Story] = stories![
     vectors::g206_a_search_asks_an_embedder_once_for_all_collections,
     vectors::g206_equal_texts_of_a_collection_are_embedded_once,
     vectors::g206_an_embedder_that_hangs_holds_up_no_other_collection,
+    vectors::g206_a_text_whose_vector_another_chunk_has_is_not_embedded_again,
     vectors::g206_what_is_due_waits_for_nothing_that_is_postponed,
     vectors::g206_what_stays_of_a_text_is_not_embedded_again,
     vectors::g206_words_find_while_the_embedder_is_down_and_vectors_follow,
@@ -113,9 +120,13 @@ const STORIES: &[Story] = stories![
 
 /// Stories that are too long for stores that promise little.
 const LONG_STORIES: &[Story] = stories![
+    vectors::g206_whatever_waits_for_an_embedder_waits_for_it_together,
+    documents::a_collection_that_keeps_files_gives_them_back_as_they_came,
+    crashes::g204_a_vote_beside_a_chunk_that_is_gone_keeps_nothing_of_it,
     crashes::g204_what_was_put_aside_of_another_text_is_erased,
     crashes::g201_killed_at_any_write_all_of_a_document_is_there_or_nothing,
     reindex_crashes::g201_killed_at_any_write_of_a_re_index_one_index_is_whole,
+    reindex_crashes::g207_deaths_before_a_step_that_was_done_are_forgotten,
     reindex_crashes::g207_a_re_index_that_kills_its_node_three_times_is_given_up,
     crashes::g207_a_document_that_kills_its_reader_three_times_is_given_up,
 ];

@@ -4,7 +4,7 @@ use crate::vectors::{ScriptedEmbedder, add, with_embedder};
 use crate::world::{World, key_of, settings};
 use ambit_knowledge::{
     ChunkLengths, DocumentStatus, EmbeddingSettings, Job, JobFilter, JobKind, JobStatus,
-    KnowledgeBase, KnowledgeQuery, ReindexRequest,
+    KnowledgeBase, KnowledgeQuery, KnowledgeSettings, ReindexRequest,
 };
 use ambit_storage::Json;
 use ambit_storage::address::Space;
@@ -304,6 +304,34 @@ pub async fn an_index_with_terms_of_another_version_is_made_anew_by_itself(world
     let reindexes = jobs.filter(|job| job.kind == JobKind::Reindex);
     let statuses: Vec<JobStatus> = reindexes.map(|job| job.status).collect();
     assert_eq!(statuses, [JobStatus::Done]);
+}
+
+pub async fn a_re_index_that_begins_by_itself_and_fails_begins_again_after_an_hour(world: World) {
+    world.collection("c").await;
+    let both = "# A\n\nThe heron stands.\n\n# B\n\nThe stork flies.";
+    world.add("c", "d", both).await;
+    with_old_terms(&world).await;
+    let mut settings = KnowledgeSettings {
+        clock: world.fresh.clock(),
+        ..settings(world.driver.clone())
+    };
+    settings.limits.document_chunks = 1;
+    let node = KnowledgeBase::open(settings);
+    let failed_job = async || {
+        assert_eq!(texts(&world, &node, "heron").await.len(), 1);
+        node.work().await.unwrap();
+        let all = JobFilter::default();
+        let jobs = node.jobs(&world.ann, &all, None, 100).await.unwrap().items;
+        let job = jobs.into_iter().find(|job| job.kind == JobKind::Reindex);
+        let job = job.unwrap();
+        assert_eq!(job.status, JobStatus::Failed);
+        job.job_id
+    };
+    let first = failed_job().await;
+    world.fresh.clock().advance(Duration::from_secs(3_500));
+    assert_eq!(failed_job().await, first);
+    world.fresh.clock().advance(Duration::from_secs(101));
+    assert_ne!(failed_job().await, first);
 }
 
 pub async fn a_document_that_comes_to_an_index_with_other_terms_waits_for_the_new_one(

@@ -108,18 +108,37 @@ impl KilledWorld {
     }
 }
 
+/// A node works on what is there, and dies after so many writes.
+async fn die_after(world: &World, passing: u64) {
+    let flaky = Arc::new(FlakyDriver::new(world.fresh.open().await));
+    let node = KnowledgeBase::open(settings(flaky.clone()));
+    flaky.fail_after(passing, FaultKind::Write, u64::MAX);
+    assert!(node.work().await.is_err());
+    world.fresh.clock().advance(Duration::from_secs(10));
+}
+
+pub async fn g207_deaths_before_a_step_that_was_done_are_forgotten(world: World) {
+    world.collection("c").await;
+    world.add("c", "d", &text("heron", 80)).await;
+    let job = begin(&world, &chunks_of(SHORT)).await;
+    // Two die at the first step, one does it and dies at the next, as another does.
+    for (passing, deaths) in [(2, 1), (2, 2), (6, 1), (2, 2)] {
+        die_after(&world, passing).await;
+        let job = world.base.job(&world.ann, &job.job_id).await.unwrap();
+        assert_eq!((job.status.is_final(), job.attempts), (false, deaths));
+    }
+    let done = ended(&world, &world.base, &job).await;
+    assert_eq!((done.status, done.error), (JobStatus::Done, None));
+}
+
 pub async fn g207_a_re_index_that_kills_its_node_three_times_is_given_up(world: World) {
     world.collection("c").await;
     world.add("c", "d", &text("heron", 80)).await;
     let before = texts(&world, &world.base, "heron").await;
     let job = begin(&world, &chunks_of(SHORT)).await;
     for _ in 0..3 {
-        let flaky = Arc::new(FlakyDriver::new(world.fresh.open().await));
-        let node = KnowledgeBase::open(settings(flaky.clone()));
         // It takes the lease and begins, then it is gone.
-        flaky.fail_after(2, FaultKind::Write, u64::MAX);
-        assert!(node.work().await.is_err());
-        world.fresh.clock().advance(Duration::from_secs(10));
+        die_after(&world, 2).await;
     }
     let failed = ended(&world, &world.base, &job).await;
     let reason = "given up: whoever made the index died 3 times";

@@ -2,7 +2,7 @@
 
 use crate::erasure::vote;
 use crate::person::Person;
-use crate::vectors::with_embedder;
+use crate::vectors::{embedded, with_embedder};
 use crate::world::World;
 use ambit_knowledge::{
     Collection, CollectionFilter, CollectionUpdate, Document, DocumentAccess, DocumentFilter, Job,
@@ -143,4 +143,23 @@ pub async fn g202_a_store_with_data_of_others_answers_as_one_without(world: Worl
     let found = expected.answers.iter().filter(|it| !it.items.is_empty());
     assert!(found.count() > 8, "{expected:#?}");
     assert_eq!(seen(&among).await, expected);
+}
+
+pub async fn g202_nobody_learns_what_another_tenant_has_asked(world: World) {
+    let (base, embedder) = with_embedder(&world).await;
+    let mut eve = Person::named("eve");
+    eve.tenant = "other".to_owned();
+    base.create_collection(&eve, embedded("c")).await.unwrap();
+    for who in [&world.ann, &eve] {
+        let new = NewDocument::text("d.md", "The heron stands.");
+        base.add_document(who, "c", new).await.unwrap();
+    }
+    base.work().await.unwrap();
+    let query = KnowledgeQuery::new("heron", &["c"]);
+    let notes = async |who: &Person| base.search(who, &query).await.unwrap().notes;
+    assert_eq!(notes(&world.ann).await, Vec::<String>::new());
+    *embedder.is_down.lock().unwrap() = true;
+    assert_eq!(notes(&world.ann).await, Vec::<String>::new());
+    let missing = "words only: embedding connector \"e5\" is unavailable";
+    assert_eq!(notes(&eve).await, [missing]);
 }

@@ -2,13 +2,16 @@
 
 use crate::world::{World, file, key_of, settings};
 use ambit_knowledge::{
-    DocumentStatus, DocumentUpdate, Embedder, EmbeddingFailure, EmbeddingRequest,
+    DocumentFilter, DocumentStatus, DocumentUpdate, Embedder, EmbeddingFailure, EmbeddingRequest,
     EmbeddingSettings, Embeddings, JobStatus, KnowledgeBase, KnowledgeQuery, KnowledgeSettings,
-    NewCollection, NewDocument,
+    NewCollection, NewDocument, ReindexRequest,
 };
+use ambit_storage::Json;
 use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::conformance::DriverFixture;
 use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
@@ -58,7 +61,7 @@ impl Embedder for ScriptedEmbedder {
 }
 
 /// A collection with vectors.
-fn embedded(id: &str) -> NewCollection {
+pub fn embedded(id: &str) -> NewCollection {
     NewCollection {
         id: id.to_owned(),
         embedding: Some(EmbeddingSettings {
@@ -134,6 +137,28 @@ pub async fn g206_words_find_while_the_embedder_is_down_and_vectors_follow(world
         asked.iter().filter(|text| text.contains("stands")).count(),
         1
     );
+}
+
+pub async fn g206_a_text_whose_vector_another_chunk_has_is_not_embedded_again(world: World) {
+    let (base, embedder) = with_embedder(&world).await;
+    for (id, text) in [("gone", "A kettle."), ("d", "The heron stands.")] {
+        add(&world, &base, id, text).await;
+    }
+    let chunks = base.document_chunks(&world.ann, "d", 0..1).await.unwrap();
+    base.remove_document(&world.ann, "gone").await.unwrap();
+    base.work().await.unwrap();
+    // As it is while the first chunk is being erased, which had this text too.
+    let key = key_of(world.driver.as_ref(), "c").await;
+    let place = format!("vector/1/{}/00000000", chunks[0].hash);
+    let place = Space::collection(Some("t"), &key).key(place);
+    let set = Operation::Set(Json::of(&true).unwrap().into());
+    let batch = Batch::of([BatchWrite::apply(place, set, None)]);
+    world.driver.commit(batch).await.unwrap();
+    embedder.asked.lock().unwrap().clear();
+    add(&world, &base, "e", "The heron stands.").await;
+    let document = base.document(&world.ann, "e").await.unwrap();
+    assert_eq!(document.status, DocumentStatus::Ready);
+    assert_eq!(*embedder.asked.lock().unwrap(), Vec::<String>::new());
 }
 
 pub async fn g206_what_stays_of_a_text_is_not_embedded_again(world: World) {
@@ -252,6 +277,32 @@ pub async fn g206_what_is_due_waits_for_nothing_that_is_postponed(world: World) 
         let document = base.document(&world.ann, id).await.unwrap();
         assert_eq!(document.status, DocumentStatus::Ready);
     }
+}
+
+pub async fn g206_whatever_waits_for_an_embedder_waits_for_it_together(world: World) {
+    let (base, embedder) = with_embedder(&world).await;
+    *embedder.is_down.lock().unwrap() = true;
+    // More than are looked at together.
+    for at in 0..70 {
+        let new = NewDocument::text("d.md", format!("The heron number {at} stands."));
+        base.add_document(&world.ann, "c", new).await.unwrap();
+    }
+    base.work().await.unwrap();
+    assert_eq!(*embedder.tries.lock().unwrap(), 1);
+    *embedder.is_down.lock().unwrap() = false;
+    // None of them waits any longer once another index has its vectors.
+    let request = ReindexRequest {
+        language: Some("de".parse().unwrap()),
+        ..ReindexRequest::default()
+    };
+    base.reindex(&world.ann, "c", &request).await.unwrap();
+    base.work().await.unwrap();
+    let waiting = DocumentFilter {
+        status: Some(DocumentStatus::Embedding),
+        ..DocumentFilter::default()
+    };
+    let waiting = base.documents(&world.ann, &waiting).await.unwrap();
+    assert_eq!(waiting, []);
 }
 
 pub async fn a_replacement_that_failed_is_not_painted_over_by_older_vectors(world: World) {
