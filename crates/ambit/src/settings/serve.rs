@@ -5,7 +5,7 @@ use ambit::environment::environment;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const GRACE: u64 = 30;
 /// `ambit serve`.
 #[derive(Args, Debug, Default)]
 pub struct ServeArguments {
-    /// The app's folder, else AMBIT_APP; without either the welcome app is served
+    /// The app's folder, else AMBIT_APP, else this folder if it has an app.yao; else the welcome app is served
     pub app: Option<PathBuf>,
     /// The address to listen on, else AMBIT_LISTEN, else 127.0.0.1:8080
     #[arg(long, value_name = "ADDRESS")]
@@ -77,7 +77,9 @@ impl ServeSettings {
             Some(text) => Some(log_format(&text)?),
             None => None,
         };
+        let here = || Path::new("app.yao").is_file().then(|| PathBuf::from("."));
         let app = arguments.app.clone();
+        let app = app.or_else(|| std::env::var_os("AMBIT_APP").map(PathBuf::from));
         let listen = arguments.listen.clone().or(variable("AMBIT_LISTEN")?);
         let grace = arguments
             .grace
@@ -85,7 +87,7 @@ impl ServeSettings {
         let is_public = parsed("AMBIT_PUBLIC_METRICS", "true or false")?;
         let restore = parsed("AMBIT_RESTORE_RUNTIMES", "true or false")?;
         Ok(Self {
-            app: app.or_else(|| std::env::var_os("AMBIT_APP").map(PathBuf::from)),
+            app: app.or_else(here),
             listen: address(listen.as_deref().unwrap_or(LISTEN))?,
             is_development: arguments.dev,
             has_public_metrics: arguments.public_metrics || is_public.unwrap_or(false),

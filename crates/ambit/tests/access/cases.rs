@@ -89,6 +89,7 @@ DELETE /kb/documents | /kb/documents?document_ids=none | caller
 GET /kb/documents/:document_id | /kb/documents/anns-doc | owner 200 | shows
 PUT /kb/documents/:document_id | /kb/documents/anns-doc | owner 202 | metadata
 DELETE /kb/documents/:document_id | /kb/documents/anns-doc | owner 204
+GET /kb/documents/:document_id/file | /kb/documents/anns-doc/file | owner 200 | shows
 GET /kb/documents/:document_id/text | /kb/documents/anns-doc/text | owner 200 | shows
 GET /kb/documents/:document_id/segments | /kb/documents/anns-doc/segments | owner 200 | shows
 GET /kb/documents/:document_id/segments/:segment_id | /kb/documents/anns-doc/segments/{chunk} | owner 200 | shows

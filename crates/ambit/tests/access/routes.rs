@@ -68,7 +68,7 @@ impl Words {
             let shared = bed.send(ANN, Method::PUT, "/chat/sessions/anns-chat", &share);
             assert_eq!(shared.await.status, 200);
         }
-        let collection = json!({"id": "anns-kb", "name": "canary"});
+        let collection = json!({"id": "anns-kb", "name": "canary", "keep": "file"});
         let made = bed.send(ANN, Method::POST, "/kb/collections", &collection);
         assert_eq!(made.await.status, 201);
         let document = json!({"doc_id": "anns-doc", "name": "canary.md", "text": "a canary"});

@@ -65,3 +65,16 @@ fn it_is_served_beyond_this_machine_to_those_who_have_a_key() {
     assert!(refused.out.trim().is_empty(), "{refused:?}");
     assert!(refused.err.contains("no valid credentials"), "{refused:?}");
 }
+
+#[test]
+fn it_is_what_is_served_in_its_folder() {
+    let place = place_with_app();
+    // The program's own app is not served beyond this machine.
+    let mut serve = place.command(&["serve", "--listen", "0.0.0.0:0", "--log", "error"]);
+    serve.current_dir(place.path("app")).stdout(Stdio::piped());
+    let mut server = Serving(serve.spawn().unwrap());
+    let mut greeting = String::new();
+    let mut printed = BufReader::new(server.0.stdout.as_mut().unwrap());
+    printed.read_line(&mut greeting).unwrap();
+    assert!(greeting.contains("http://0.0.0.0:"), "{greeting}");
+}

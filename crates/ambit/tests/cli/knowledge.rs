@@ -75,7 +75,7 @@ fn an_embedder_that_is_down_delays_no_command() {
     let questions = shop.file("questions.jsonl", line);
     let eval = ["handbook", &questions, "--patience", "0"];
     let measured = shop.kb("eval", &eval);
-    let expected = "1 questions\nnDCG@10    1.0000\nrecall@10  1.0000\nMRR@10     1.0000\n";
+    let expected = "1 question\nnDCG@10    1.0000\nrecall@10  1.0000\nMRR@10     1.0000\n";
     let err = format!("ambit: {missing}: the figures are those of this state\n");
     assert_eq!(measured, said(expected, &err));
 
@@ -160,6 +160,11 @@ fn ids_of_documents_are_their_names_or_the_one_that_is_given() {
         "{twice:?}"
     );
     let folder = shop.0.path("manuals");
+    let empty = shop.0.path("empty");
+    fs::create_dir_all(&empty).unwrap();
+    let refused = shop.kb("add", &["nothing", empty.to_str().unwrap()]);
+    assert!(refused.err.contains("empty holds no files"), "{refused:?}");
+    assert!(!shop.kb("ls", &[]).out.contains("nothing"));
     let all = shop.kb("add", &["books", folder.to_str().unwrap(), "--wait"]);
     let expected = "lamp.txt is found as books:manuals/lamp.txt\n\
         lamp.txt is found as books:manuals/old/lamp.txt\n";

@@ -2,13 +2,17 @@
 
 mod printed;
 
-use ambit::event::{ContextSaving, ConversationEnded, IdentityAdded, IdentityAdding, Verdict};
+use ambit::event::{
+    ContextSaving, ConversationEnded, IdentityAdded, IdentityAdding, IdentityRemoving, Verdict,
+};
+use ambit::runtime::CallerReach;
 use ambit::storage::driver::memory::MemoryDriver;
 use ambit::storage::driver::{Driver, DriverOptions};
 use ambit::{
     Ambit, AmbitBuilder, Authorized, ChatHistoryStorage, Context, ErrorCode, Result, StorageKind,
     Stores, ToolServer, Usage, UsageField, User,
 };
+use ambit_knowledge::{NewCollection, NewDocument, UsedChunk};
 use printed::{MultiTenantAgent, MyAgent, TenantSupportAgent};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -280,6 +284,47 @@ async fn a_caller_reaches_no_other_user() -> Result<()> {
     assert!(mallory.user_memory("ann").await.is_err());
     let others = mallory.agent("SupportAgent")?.for_user_id("ann").await;
     assert_eq!(others.unwrap_err().code, ErrorCode::PermissionDenied);
+    ambit.close().await
+}
+
+#[tokio::test]
+async fn g204_hits_of_a_turn_that_ends_while_its_user_is_erased_are_erased_too() -> Result<()> {
+    static NOTED: AtomicUsize = AtomicUsize::new(0);
+    let ambit = builder().open().await?;
+    let base = ambit.runtime().knowledge()?;
+    let reach = |user: &str| {
+        CallerReach::of(&Authorized {
+            user_id: Some(user.to_owned()),
+            ..Authorized::default()
+        })
+    };
+    let (ann, bob) = (reach("ann"), reach("bob"));
+    let collection = NewCollection {
+        id: "c".to_owned(),
+        public: true,
+        ..NewCollection::default()
+    };
+    base.create_collection(&bob, collection).await?;
+    let new = NewDocument::text("d.md", "A heron.");
+    let id = base.add_document(&bob, "c", new).await?.document_id;
+    base.work().await?;
+    let chunk = base.document_chunks(&bob, &id, 0..1).await?.remove(0).id;
+    let used = UsedChunk {
+        document_id: id.clone(),
+        chunk_id: chunk.clone(),
+    };
+    let support = ambit.agent("SupportAgent")?;
+    support.for_user_id("ann").respond("Hello").await?;
+    let noting = base.clone();
+    ambit.before::<IdentityRemoving>(move |_: &mut IdentityRemoving| {
+        noting.note_hits(&ann, vec![used.clone()]);
+        NOTED.fetch_add(1, Ordering::Relaxed);
+        async { Ok(Verdict::Continue) }
+    });
+    ambit.erase_user("ann").await?;
+    assert!(NOTED.load(Ordering::Relaxed) > 0);
+    base.store_hits().await?;
+    assert_eq!(base.hits(&bob, &id, &chunk).await?, []);
     ambit.close().await
 }
 

@@ -12,7 +12,8 @@ use ambit_knowledge::{
 };
 use clap::Args;
 use serde_json::{Map, Value, json};
-use sources::NamedContent;
+use sources::DocumentSource;
+use std::collections::HashSet;
 use std::io::Write;
 
 #[derive(Args, Debug)]
@@ -55,20 +56,27 @@ pub(super) async fn run(
             })?,
         ),
     };
-    let contents = sources::read(&arguments.sources, open.base.settings().limits.file)?;
-    let ids = ids(arguments, &contents)?;
+    let largest = open.base.settings().limits.file;
+    let sources = sources::find(&arguments.sources, largest)?;
+    let ids = ids(arguments, &sources)?;
     let collection = &arguments.collection;
     make_collection(open, collection).await?;
     let mut added = Vec::new();
     let mut refused = None;
-    for (NamedContent { name, content, .. }, id) in contents.into_iter().zip(ids) {
-        let new = NewDocument {
-            id: Some(id),
-            metadata: metadata.clone().unwrap_or_default(),
-            ..NewDocument::of(content)
+    for (source, id) in sources.into_iter().zip(ids) {
+        let adding = async {
+            let new = NewDocument {
+                id: Some(id),
+                metadata: metadata.clone().unwrap_or_default(),
+                ..NewDocument::of(source.read(largest)?)
+            };
+            add(open, collection, new, metadata.is_some()).await
         };
-        match add(open, collection, new, metadata.is_some()).await {
-            Ok(accepted) => added.push(AddedSource { name, accepted }),
+        match adding.await {
+            Ok(accepted) => added.push(AddedSource {
+                name: source.name,
+                accepted,
+            }),
             Err(error) => {
                 refused = Some(error);
                 break;
@@ -83,10 +91,10 @@ pub(super) async fn run(
 }
 
 /// The id of each document, of which no two are the same.
-fn ids(arguments: &AddArguments, contents: &[NamedContent]) -> Result<Vec<String>> {
+fn ids(arguments: &AddArguments, sources: &[DocumentSource]) -> Result<Vec<String>> {
     let collection = &arguments.collection;
     if let Some(id) = &arguments.id {
-        return match contents.len() {
+        return match sources.len() {
             1 => Ok(vec![id.clone()]),
             count => Err(CommandError::option(
                 "--id",
@@ -94,10 +102,10 @@ fn ids(arguments: &AddArguments, contents: &[NamedContent]) -> Result<Vec<String
             )),
         };
     }
-    let mut ids: Vec<String> = Vec::new();
-    for NamedContent { path, .. } in contents {
+    let (mut ids, mut known) = (Vec::with_capacity(sources.len()), HashSet::new());
+    for DocumentSource { path, .. } in sources {
         let id = format!("{collection}:{path}");
-        if ids.contains(&id) {
+        if !known.insert(path) {
             let reason = format!(
                 "two of them are called \"{path}\" and would replace each other: add the folder above them, or one at a time with --id"
             );

@@ -203,11 +203,16 @@ fn print(report: &QualityReport, is_json: bool, out: &mut Output) -> Result<()> 
         return Ok(());
     }
     let k = report.k;
-    writeln!(out, "{} questions", report.questions.len())?;
+    writeln!(out, "{}", questions_in_words(report.questions.len()))?;
     writeln!(out, "nDCG@{k}    {:.4}", mean.ndcg)?;
     writeln!(out, "recall@{k}  {:.4}", mean.recall)?;
     writeln!(out, "MRR@{k}     {:.4}", mean.mrr)?;
     Ok(())
+}
+
+fn questions_in_words(count: usize) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} question{plural}")
 }
 
 fn compare(
@@ -242,8 +247,9 @@ fn print_comparison(
     let change = compared.change.ndcg;
     writeln!(
         out,
-        "nDCG {change:+.4} against the baseline, over {} of {all} questions",
-        all - new
+        "nDCG {change:+.4} against the baseline, over {} of {}",
+        all - new,
+        questions_in_words(all)
     )?;
     for (count, what) in [
         (new, "not in the baseline"),

@@ -1,6 +1,6 @@
-//! What was read of a document: its text, and the chunks by which it is found.
+//! What a document consists of: its file, the text that was read of it, and the chunks by which it is found.
 
-use super::super::input::{Id, PathId, Query, Text, Whole};
+use super::super::input::{Id, NoQuery, PathId, Query, Text, Whole};
 use super::super::paging::PageSize;
 use super::super::{ErrorBody, HttpError, SharedState};
 use super::KnowledgeCaller;
@@ -8,6 +8,8 @@ use ambit_knowledge::DocumentChunk;
 use ambit_runtime::Error;
 use ambit_runtime::knowledge_client::DocumentText;
 use axum::Json;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -19,6 +21,7 @@ const CHUNKS: u64 = 20;
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
+        .routes(routes!(show_file))
         .routes(routes!(show_text))
         .routes(routes!(list_chunks))
 }
@@ -55,6 +58,24 @@ struct ChunkPage {
     scroll_id: Option<String>,
     /// Whether more follow.
     has_more: bool,
+}
+
+/// The file that a document was read from, as it came. Collections have it that are made with `keep: "file"`.
+#[utoipa::path(get, path = "/kb/documents/{document_id}/file", tag = "knowledge", params(("document_id" = Id, Path)),
+    responses((status = 200, description = "The file", body = String, content_type = "application/octet-stream"), (status = 404, body = ErrorBody)))]
+async fn show_file(
+    caller: KnowledgeCaller,
+    PathId(id): PathId,
+    _: NoQuery,
+) -> Result<Response, HttpError> {
+    let file = caller.base.document_file(&caller.reach, &id.0).await?;
+    // No browser shows what others have sent as a page of this site.
+    let headers = [
+        (CONTENT_TYPE, "application/octet-stream"),
+        (CONTENT_DISPOSITION, "attachment"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok((headers, file).into_response())
 }
 
 /// What was read of a document.

@@ -311,7 +311,9 @@ fn no_file_id() -> Error {
 
 fn files_too_large(limit: u64) -> Error {
     let mut error = too_large(usize::try_from(limit).unwrap_or(usize::MAX));
-    error.message = format!("the files of a form have more than {limit} bytes together");
+    error.message = format!(
+        "the files of a form have more than {limit} bytes together (ambit.search.limits.file): send fewer at once"
+    );
     error
 }
 

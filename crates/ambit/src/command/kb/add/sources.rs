@@ -3,91 +3,121 @@
 use crate::command_error::{CommandError, Result};
 use ambit_knowledge::NewContent;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// One document that is to be added.
-pub struct NamedContent {
+pub struct DocumentSource {
     /// The name of its file, or its address.
     pub name: String,
     /// The same, in a folder that was given with the path from there.
     pub path: String,
-    /// What it consists of.
-    pub content: NewContent,
+    /// None where it has an address.
+    file: Option<PathBuf>,
 }
 
-/// All documents that are given. No file may have more bytes than `largest`.
-pub fn read(sources: &[String], largest: u64) -> Result<Vec<NamedContent>> {
-    let mut contents = Vec::new();
+impl DocumentSource {
+    /// What it consists of. A file may not have more bytes than `largest`.
+    pub fn read(&self, largest: u64) -> Result<NewContent> {
+        let Some(file) = &self.file else {
+            return Ok(NewContent::Url(self.name.clone()));
+        };
+        let mut bytes = Vec::new();
+        // One byte more shows that there are more.
+        let read = fs::File::open(file).and_then(|it| it.take(largest + 1).read_to_end(&mut bytes));
+        read.map_err(|error| unreadable(file, &error))?;
+        if bytes.len() as u64 > largest {
+            return Err(too_large(file, largest, "it has grown meanwhile"));
+        }
+        Ok(NewContent::File {
+            name: self.name.clone(),
+            media_type: None,
+            bytes,
+        })
+    }
+}
+
+/// All documents that are given, none of which is read yet. One that cannot be read, or is larger than this, is refused before
+/// any is added.
+pub fn find(sources: &[String], largest: u64) -> Result<Vec<DocumentSource>> {
+    let mut found = Vec::new();
     for source in sources {
         if source.starts_with("http://") || source.starts_with("https://") {
-            contents.push(NamedContent {
+            found.push(DocumentSource {
                 name: source.clone(),
                 path: source.clone(),
-                content: NewContent::Url(source.clone()),
+                file: None,
             });
             continue;
         }
         let source = Path::new(source);
-        let mut files = Vec::new();
-        list(source, &mut files)?;
+        let files = files(source)?;
+        if files.is_empty() {
+            let folder = source.display();
+            return Err(CommandError::Refused(format!(
+                "{folder} holds no files, but for names with a leading dot: nothing was added"
+            )));
+        }
         for file in files {
-            contents.push(read_file(source, &file, largest)?);
+            let opened = fs::File::open(&file).and_then(|opened| opened.metadata());
+            let size = opened.map_err(|error| unreadable(&file, &error))?.len();
+            if size > largest {
+                return Err(too_large(&file, largest, "nothing was added"));
+            }
+            let path = path_below(source, &file);
+            let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+            let file = Some(file);
+            found.push(DocumentSource { name, path, file });
         }
     }
-    Ok(contents)
+    Ok(found)
 }
 
-/// The files at a path, those of folders in the order of their names. Names with a leading dot are left out.
-fn list(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    let failed = |error: std::io::Error| {
-        CommandError::Refused(format!("cannot read {}: {error}", path.display()))
-    };
-    if !fs::metadata(path).map_err(failed)?.is_dir() {
-        files.push(path.to_owned());
-        return Ok(());
+/// The file at a path, or those in the folder there.
+fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    let kind = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    if kind.is_file() {
+        return Ok(vec![path.to_owned()]);
     }
-    let entries: Result<Vec<PathBuf>, std::io::Error> = fs::read_dir(path)
-        .map_err(failed)?
-        .map(|entry| Ok(entry?.path()))
-        .collect();
+    if !kind.is_dir() {
+        let error = io::Error::other("it is neither a file nor a folder");
+        return Err(unreadable(path, &error));
+    }
+    let mut found = Vec::new();
+    add_files(path, &mut found).map(|()| found)
+}
+
+/// Those of a folder and the folders in it, in the order of their names. Links are left out, which may lead round in a circle, as is
+/// what no file is and what has a name with a leading dot.
+fn add_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    let failed = |error| unreadable(folder, &error);
+    let entries: io::Result<Vec<fs::DirEntry>> = fs::read_dir(folder).map_err(failed)?.collect();
     let mut entries = entries.map_err(failed)?;
-    entries.sort();
-    let is_shown = |path: &&PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| !name.starts_with('.'))
-    };
-    entries
-        .iter()
-        .filter(is_shown)
-        .try_for_each(|entry| list(entry, files))
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name();
+        if name.to_str().is_none_or(|name| name.starts_with('.')) {
+            continue;
+        }
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_dir() {
+            add_files(&entry.path(), found)?;
+        } else if kind.is_file() {
+            found.push(entry.path());
+        }
+    }
+    Ok(())
 }
 
-fn read_file(source: &Path, file: &Path, largest: u64) -> Result<NamedContent> {
-    let mut bytes = Vec::new();
-    // One byte more shows that there are more.
-    let read = fs::File::open(file).and_then(|file| file.take(largest + 1).read_to_end(&mut bytes));
-    read.map_err(|error| {
-        CommandError::Refused(format!("cannot read {}: {error}", file.display()))
-    })?;
-    if bytes.len() as u64 > largest {
-        let file = file.display();
-        let setting = "ambit.search.limits.file";
-        return Err(CommandError::Refused(format!(
-            "{file} has more than {largest} bytes ({setting}): nothing was added"
-        )));
-    }
-    let path = path_below(source, file);
-    let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-    Ok(NamedContent {
-        path,
-        content: NewContent::File {
-            name: name.clone(),
-            media_type: None,
-            bytes,
-        },
-        name,
-    })
+fn too_large(file: &Path, largest: u64, outcome: &str) -> CommandError {
+    let (file, setting) = (file.display(), "ambit.search.limits.file");
+    CommandError::Refused(format!(
+        "{file} has more than {largest} bytes ({setting}): {outcome}"
+    ))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::Refused(format!("cannot read {}: {error}", path.display()))
 }
 
 /// The name of a file that was given, or of one in a folder that was given: `folder/below/file`.
@@ -117,5 +147,33 @@ mod tests {
         ] {
             assert_eq!(path_below(Path::new(source), Path::new(file)), name);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_has_its_files_once_and_nothing_that_is_none() {
+        use std::os::unix::{fs::symlink, net::UnixListener};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("below")).unwrap();
+        for name in ["b.md", "below/a.md", ".hidden.md"] {
+            std::fs::write(at(name), "A heron.").unwrap();
+        }
+        symlink(folder.path(), at("below/round")).unwrap();
+        symlink(at("b.md"), at("also.md")).unwrap();
+        let _socket = UnixListener::bind(at("socket.md")).unwrap();
+        let given = |path: &Path| [path.to_str().unwrap().to_owned()];
+        let found = super::find(&given(folder.path()), 8).unwrap();
+        let names: Vec<&str> = found.iter().map(|source| source.name.as_str()).collect();
+        assert_eq!(names, ["b.md", "a.md"]);
+        // A link that is given itself is what it leads to.
+        assert_eq!(super::find(&given(&at("also.md")), 8).unwrap().len(), 1);
+        let refused = super::find(&given(&at("socket.md")), 8).err().unwrap();
+        let reason = "it is neither a file nor a folder";
+        assert!(refused.to_string().ends_with(reason), "{refused}");
+        let large = super::find(&given(folder.path()), 7).err().unwrap();
+        assert!(large.to_string().contains("b.md has more than 7 bytes"));
+        // One that has grown meanwhile.
+        assert!(found[1].read(7).is_err());
     }
 }
