@@ -2,11 +2,13 @@
 
 mod cell;
 mod commit_recovery;
+mod hidden;
 mod staged;
 mod view;
 
 pub use cell::INLINE;
 pub(crate) use cell::{SharedCell, StorageCell};
+pub(crate) use hidden::{EntryRange, HiddenRange, behind, cut, shown, visible};
 pub(crate) use staged::StagedChanges;
 pub(crate) use view::{
     CHUNK, LogView, Overlay, ViewItem, ViewPiece, blob_name, item as load, keep, off_loaded,

@@ -132,7 +132,8 @@ pub mod storage {
     pub use crate::kind::StorageKind;
     pub use crate::message::{Message, Role, ToolCall, ToolResult, for_model};
     pub use crate::session::{
-        ChatHistoryStorage, HistoryOptions, ListStorage, StorageSnapshot, StorageState, StoredItem,
+        ChatHistoryStorage, HistoryOptions, HistoryPosition, ListStorage, SequencedMessage,
+        StorageSnapshot, StorageState, StoredItem, SupersedableHistory, SupersededHistory,
         UsageStorage,
     };
     pub use crate::usage::{Cost, UsageRecord};

@@ -16,7 +16,10 @@ mod usage;
 pub use agent::{Agent, AgentDefinition, LiveAgent, SessionBuilder, User};
 pub use ambit::{Ambit, AmbitBuilder, AmbitSettings};
 pub use context::Context;
-pub use history::{ChatHistoryStorage, HistoryOptions};
+pub use history::{
+    ChatHistoryStorage, HistoryOptions, HistoryPosition, SequencedMessage, SupersedableHistory,
+    SupersededHistory,
+};
 pub use list::{ListStorage, StorageState};
 pub use snapshot::{StorageSnapshot, StoredItem};
 pub use usage::UsageStorage;

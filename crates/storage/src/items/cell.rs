@@ -1,5 +1,6 @@
 //! One storage of a session: where it is and what is staged. Typed handles and the context share it.
 
+use super::hidden::{HiddenRange, shown, without};
 use super::staged::{StagedChanges, StagedReplacement};
 use super::view::{self, LogView, Overlay, ViewItem, ViewPiece};
 use crate::Result;
@@ -260,6 +261,7 @@ impl StorageCell {
         }
         append(&space, staged.appends.iter().cloned(), &mut writes)?;
         writes.extend(staged.further_writes());
+        checks.extend(staged.checks.iter().map(|(_, check)| check.clone()));
         Ok((checks, writes))
     }
 
@@ -276,6 +278,8 @@ impl StorageCell {
             .retain(|entry| !done.contains(entry.id.as_str()));
         let beside: HashSet<&str> = written.extra.iter().map(|(id, _)| id.as_str()).collect();
         staged.extra.retain(|(id, _)| !beside.contains(id.as_str()));
+        let bound: HashSet<&str> = written.checks.iter().map(|(id, _)| id.as_str()).collect();
+        staged.checks.retain(|(id, _)| !bound.contains(id.as_str()));
         staged.is_doubtful = false;
         // What was changed once more while this was written is not durable; the log has moved away under it.
         if staged.basis.as_ref().map(StagedReplacement::overlay)
@@ -326,8 +330,12 @@ fn replacement(
     append(space, added.into_iter(), writes)?;
     let shows_all = last == 0 || parts == [ViewPiece::Kept(1, last)];
     if basis.previous.is_some() || !shows_all {
+        let removed = without(&basis.shown, &shown(&parts));
+        let removed = removed.into_iter();
+        let removed = removed.map(|range| HiddenRange { range, by: None });
         let overlay = Overlay {
             to: last,
+            hidden: Some(basis.hidden.iter().cloned().chain(removed).collect()),
             parts,
             reason: basis.reason.clone(),
             previous: basis.previous,

@@ -1,7 +1,8 @@
 //! What is staged in a storage and not yet written.
 
+use super::hidden::{EntryRange, HiddenRange, shown};
 use super::view::{LogView, ViewItem};
-use crate::batch::{BatchWrite, Head, NewEntry};
+use crate::batch::{BatchCheck, BatchWrite, Head, NewEntry};
 use crate::ids;
 use crate::operation::Operation;
 use std::collections::HashSet;
@@ -14,6 +15,8 @@ pub(crate) struct StagedChanges {
     pub(crate) appends: Vec<NewEntry>,
     /// Further writes of the same commit, each with the id of what it belongs to: usage sums, a turn's journal.
     pub(crate) extra: Vec<(String, BatchWrite)>,
+    /// What must hold for those, under the same ids.
+    pub(crate) checks: Vec<(String, BatchCheck)>,
     /// A commit of this failed in a way that may have left it done.
     pub(crate) is_doubtful: bool,
 }
@@ -27,6 +30,10 @@ pub(crate) struct StagedReplacement {
     pub(crate) erasures: Option<u64>,
     /// The sequence of the overlay that was shown.
     pub(crate) previous: Option<u64>,
+    /// The archived entries that were shown.
+    pub(crate) shown: Vec<EntryRange>,
+    /// What was left out otherwise than by truncation.
+    pub(crate) hidden: Vec<HiddenRange>,
     /// The new view; `None` is a clear, which erases the archive too.
     pub(crate) view: Option<Vec<ViewItem>>,
     /// Why, for the overlay's record.
@@ -47,6 +54,8 @@ impl StagedChanges {
         let appends = self.appends.iter();
         let beside: HashSet<&String> = then.extra.iter().map(|(id, _)| id).collect();
         let extra = self.extra.iter();
+        let bound: HashSet<&String> = then.checks.iter().map(|(id, _)| id).collect();
+        let checks = self.checks.iter();
         Self {
             basis: self.basis.clone().filter(|_| basis(self) == basis(then)),
             appends: appends
@@ -55,6 +64,10 @@ impl StagedChanges {
                 .collect(),
             extra: extra
                 .filter(|(id, _)| beside.contains(id))
+                .cloned()
+                .collect(),
+            checks: checks
+                .filter(|(id, _)| bound.contains(id))
                 .cloned()
                 .collect(),
             is_doubtful: self.is_doubtful,
@@ -99,7 +112,8 @@ impl StagedChanges {
 
     /// True where there is nothing to write.
     pub(crate) fn is_clean(&self) -> bool {
-        self.basis.is_none() && self.appends.is_empty() && self.extra.is_empty()
+        let has_items = self.basis.is_some() || !self.appends.is_empty();
+        !has_items && self.extra.is_empty() && self.checks.is_empty()
     }
 }
 
@@ -112,6 +126,8 @@ impl StagedReplacement {
             overlays: view.overlays,
             erasures: None,
             previous,
+            shown: shown(&view.pieces),
+            hidden: view.hidden.clone(),
             view: None,
             reason: String::new(),
             id: ids::unguessable(),

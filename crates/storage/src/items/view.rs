@@ -1,5 +1,6 @@
 //! The view of a log: its archive as it is, or as the newest overlay shows it, and what was added since.
 
+use super::hidden::{EntryRange, HiddenRange, shown, without};
 use crate::address::{BLOBS, ITEMS, OVERLAYS, Space};
 use crate::batch::{Head, LogEntry};
 use crate::clock::Millis;
@@ -23,6 +24,29 @@ pub(crate) struct Overlay {
     pub(crate) reason: String,
     /// The overlay that was shown before, for restoring it.
     pub(crate) previous: Option<u64>,
+    /// What is left out otherwise than by truncation; nothing is said in those of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hidden: Option<Vec<HiddenRange>>,
+}
+
+impl Overlay {
+    /// One that changes nothing.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            hidden: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+
+    /// What it leaves out for good: in those of earlier versions, all that it does not show.
+    fn hidden(&mut self) -> Vec<HiddenRange> {
+        let to = self.to;
+        let all = (to > 0).then_some(EntryRange { from: 1, to });
+        let missing = || without(all.as_slice(), &shown(&self.parts));
+        let hide = |range| HiddenRange { range, by: None };
+        let unsaid = || missing().into_iter().map(hide).collect();
+        self.hidden.take().unwrap_or_else(unsaid)
+    }
 }
 
 /// A piece of a view. Tagged, since JSON that is passed through as text can be read from a tagged enum only.
@@ -75,6 +99,8 @@ pub(crate) struct LogView {
     pub(crate) overlays: Option<Head>,
     pub(crate) overlay: Option<LogEntry>,
     pub(crate) pieces: Vec<ViewPiece>,
+    /// What it leaves out otherwise than by truncation.
+    pub(crate) hidden: Vec<HiddenRange>,
     pub(crate) stale_possible: bool,
 }
 
@@ -118,11 +144,12 @@ impl LogView {
 
     fn of(items: &LogPage, overlays: LogPage) -> Result<Self> {
         let newest = overlays.entries.into_iter().next();
-        let overlay = newest
+        let mut overlay = newest
             .as_ref()
             .map(|entry| entry.body.to::<Overlay>())
             .transpose()?
             .unwrap_or_default();
+        let hidden = overlay.hidden();
         let mut pieces = overlay.parts;
         let last = items.head.map_or(0, |head| head.last);
         if last > overlay.to {
@@ -134,6 +161,7 @@ impl LogView {
             overlays: overlays.head,
             overlay: newest,
             pieces,
+            hidden,
             stale_possible,
         })
     }

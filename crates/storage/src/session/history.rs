@@ -3,8 +3,10 @@
 mod amend;
 mod erase;
 mod overlay;
+mod supersede;
 
 pub(crate) use overlay::{NewOverlay, ViewSnapshot};
+pub use supersede::{HistoryPosition, SequencedMessage, SupersedableHistory, SupersededHistory};
 
 use super::events::{ChatHistoryLoaded, MessageAdding};
 use super::list::{ListStorage, StorageState};

@@ -29,6 +29,8 @@ pub struct StoredItem {
     pub id: String,
     /// When it was stored; `None` for what stands for other items, as a summary does.
     pub stored_at: Option<Millis>,
+    /// The turn that has taken its place, if one has.
+    pub superseded_by: Option<String>,
     /// The content.
     pub body: Json,
 }
@@ -87,9 +89,16 @@ impl StorageSnapshot {
             position,
             id: item.id,
             stored_at: item.seq.map(|_| item.at),
+            superseded_by: item.seq.and_then(|seq| self.superseded_by(seq)),
             body: item.body,
         };
         Ok((position + 1..).zip(items).map(stored).collect())
+    }
+
+    fn superseded_by(&self, seq: u64) -> Option<String> {
+        let mut hidden = self.view.hidden.iter();
+        let found = hidden.find(|hidden| hidden.range.from <= seq && seq <= hidden.range.to);
+        found.and_then(|hidden| hidden.by.clone())
     }
 
     /// The names of the values kept beside the items (a memory has nothing but these), behind this one.

@@ -20,6 +20,7 @@ mod stand_ins;
 #[expect(dead_code, reason = "its fault points are for other tests")]
 #[path = "../support/stores.rs"]
 mod stores;
+mod superseding;
 mod support;
 #[path = "../../examples/own_driver/snapshot.rs"]
 mod toy;
@@ -54,6 +55,7 @@ const CASES: &[&[Case]] = &[
     settings::CASES,
     simple::CASES,
     stand_ins::CASES,
+    superseding::CASES,
 ];
 
 fn main() {

@@ -62,7 +62,7 @@ impl ChatHistoryStorage {
             None => Default::default(),
         };
         let before = before.entries.first().map(|entry| entry.body.to());
-        let mut restored: Overlay = before.transpose()?.unwrap_or_default();
+        let mut restored: Overlay = before.transpose()?.unwrap_or_else(Overlay::nothing);
         // It covers all there is, so that nobody takes a report about the lifted view for one about this view.
         let last = view.items.map_or(0, |head| head.last);
         if last > restored.to {
@@ -133,7 +133,7 @@ impl ChatHistoryStorage {
         session.seen(self.cell().view(session.tenant()).await)
     }
 
-    fn overlay(&self, overlay: &Overlay) -> Result<(String, BatchWrite)> {
+    pub(super) fn overlay(&self, overlay: &Overlay) -> Result<(String, BatchWrite)> {
         let session = self.session()?;
         let id = ids::ordered(&session.ambit.stores().options().clock);
         let entry = NewEntry::new(id.clone(), Json::of(overlay)?);
@@ -207,5 +207,6 @@ fn overlay_of(seen: &ViewSnapshot, laying: &NewOverlay<'_>) -> Overlay {
         parts,
         reason: laying.reason.to_owned(),
         previous: seen.view.overlay.as_ref().map(|entry| entry.seq),
+        hidden: Some(seen.view.hidden.clone()),
     }
 }
