@@ -10,7 +10,7 @@ mod open;
 mod share;
 mod update;
 
-pub use details::{ChatShare, ChatStatus, LastTurn, first_title, note, supersede};
+pub use details::{ChatShare, ChatStatus, LastTurn, first_title, note};
 pub(crate) use details::{choose, retitle};
 pub(crate) use find::ReachableChat;
 pub use find::{ChatInfo, ChatName, get, row};

@@ -201,6 +201,8 @@ struct MessageQuery {
     kind: Option<Text>,
     /// Only those of this turn.
     request_id: Option<Id>,
+    /// Those too whose place a later turn has taken.
+    superseded: Option<bool>,
     /// Only those that have one of these words, the best first.
     q: Option<Text>,
 }
@@ -221,6 +223,7 @@ async fn list_chat_messages(
         role: query.role.map(|role| role.0),
         kind: query.kind.map(|kind| kind.0),
         request_id: query.request_id.map(|id| id.0),
+        superseded: query.superseded.unwrap_or(false),
     };
     let name = name(&chat_id, query.assistant_id.as_ref());
     if let Some(Text(text)) = &query.q {

@@ -79,8 +79,6 @@ pub(super) struct ChatDetails {
     pub version: Option<u64>,
     pub last: Option<LastTurn>,
     pub title: Option<String>,
-    /// Turns whose answers are shown no more.
-    pub superseded: Vec<String>,
 }
 
 fn part(name: &str) -> String {
@@ -130,16 +128,6 @@ fn one_line(text: &str, most: usize) -> String {
     line.chars().take(most).collect()
 }
 
-/// The write that hides what a turn answered, because the same is answered again.
-pub fn supersede(space: &Space, request_id: &str) -> Result<BatchWrite> {
-    let turn = Json::of(request_id)?;
-    Ok(BatchWrite::Apply {
-        key: space.key(part("superseded")),
-        op: Operation::AddToSet(vec![turn]),
-        life: None,
-    })
-}
-
 /// The write of what a person changed.
 pub(super) fn keep(space: &Space, own: &ChatEdits) -> Result<BatchWrite> {
     set(space, CHAT.to_owned(), Json::of(own)?)
@@ -177,7 +165,6 @@ fn take(about: &mut ChatDetails, name: &str, entry: &ValueEntry) -> Result<()> {
         }
         "/last" => about.last = Some(value.to()?),
         "/title" => about.title = Some(value.to()?),
-        "/superseded" => about.superseded = value.to()?,
         _ => {}
     }
     Ok(())

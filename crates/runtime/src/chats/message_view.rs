@@ -44,6 +44,8 @@ pub struct ChatMessageView {
     pub metadata: Option<Value>,
     /// In milliseconds since 1970.
     pub created_at: i64,
+    /// The turn that has taken its place; nothing where none has.
+    pub superseded_by: Option<String>,
 }
 
 /// The sequence of the first message of the entry at this position.
@@ -74,6 +76,8 @@ pub(super) struct ChatHistoryFold<'a> {
     pub chat_id: &'a str,
     /// The agent of entries that name none.
     pub agent: &'a str,
+    /// What has taken the place of the next entry.
+    pub superseded_by: Option<String>,
     pub shown: Vec<ChatMessageView>,
 }
 
@@ -248,6 +252,7 @@ impl ChatHistoryFold<'_> {
             amended: fields.get("amended") == Some(&Value::Bool(true)),
             metadata: message.metadata.clone(),
             created_at: message.created_at,
+            superseded_by: self.superseded_by.clone(),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::chats::find::{self, ChatName, ReachableChat};
 use crate::chats::message_view::{self, ChatHistoryFold, ChatMessageView};
 use crate::error::{Error, Result};
 use ambit_storage::Ambit;
-use ambit_storage::storage::{Message, Role, StorageSnapshot};
+use ambit_storage::storage::{Message, StorageSnapshot, StoredItem};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -27,6 +27,8 @@ pub struct MessageFilter {
     pub kind: Option<String>,
     /// Only those of this turn.
     pub request_id: Option<String>,
+    /// Those too whose place a later turn has taken.
+    pub superseded: bool,
 }
 
 /// Messages, oldest first, and where to go on in the same direction: as `after` if that was given, else as `before`.
@@ -87,6 +89,8 @@ pub(crate) struct ChatMessageSearch<'a> {
 /// A stored message, and which entry of the history it is, from 1.
 struct PositionedMessage {
     position: u64,
+    /// The turn that has taken its place.
+    superseded_by: Option<String>,
     message: Message,
 }
 
@@ -148,8 +152,8 @@ impl ChatMessageSearch<'_> {
 
     /// How many of the entries are behind all that an open turn may still change; `open` are such turns.
     pub async fn settled(&self, open: &[String], mut end: u64) -> Result<u64> {
-        let is_open = |message: &Option<Message>| {
-            let turn = message.as_ref().map(|message| message.turn_id.as_ref());
+        let is_open = |found: &Option<PositionedMessage>| {
+            let turn = found.as_ref().map(|found| found.message.turn_id.as_ref());
             turn.flatten().is_none_or(|turn| open.contains(turn))
         };
         while !open.is_empty() && end > 0 {
@@ -170,10 +174,12 @@ impl ChatMessageSearch<'_> {
         let mut fold = ChatHistoryFold {
             chat_id: identity.chat_name().unwrap_or_default(),
             agent: identity.agent_name(),
+            superseded_by: None,
             shown: Vec::new(),
         };
         for entry in self.whole_turns(start, end).await? {
-            if !self.is_superseded(&entry.message) {
+            if entry.superseded_by.is_none() || self.filter.superseded {
+                fold.superseded_by = entry.superseded_by;
                 fold.add(message_view::sequence(entry.position), &entry.message);
             }
         }
@@ -197,18 +203,19 @@ impl ChatMessageSearch<'_> {
             if page.is_empty() {
                 return Ok(entries);
             }
-            for message in page {
+            for found in page {
                 position += 1;
-                let Some(message) = message else {
+                let Some(found) = found else {
                     continue;
                 };
                 // What others put into a running turn belongs to no turn, and does not end it.
-                let is_other = message.turn_id.is_some() && message.turn_id != turn;
+                let own = &found.message.turn_id;
+                let is_other = own.is_some() && *own != turn;
                 if position > end && (turn.is_none() || is_other) {
                     return Ok(entries);
                 }
-                turn = message.turn_id.clone().or(turn);
-                entries.push(PositionedMessage { position, message });
+                turn = own.clone().or(turn);
+                entries.push(found);
             }
         }
     }
@@ -217,18 +224,18 @@ impl ChatMessageSearch<'_> {
     /// message stands where the message was first.
     async fn begin_of_turn(&self, start: u64) -> Result<u64> {
         let first = self.read(start, 1).await?.pop().flatten();
-        let Some(turn) = first.and_then(|message| message.turn_id) else {
+        let Some(turn) = first.and_then(|found| found.message.turn_id) else {
             return Ok(start);
         };
         let mut begin = start;
         while begin > 0 {
             let from = begin.saturating_sub(CHUNK);
             let before = self.read(from, begin - from).await?;
-            let is_same = |message: &Option<Message>| {
-                let of = message.as_ref().map(|message| message.turn_id.as_ref());
+            let is_same = |found: &Option<PositionedMessage>| {
+                let of = found.as_ref().map(|found| found.message.turn_id.as_ref());
                 of.is_none_or(|of| of == Some(&turn))
             };
-            let same = before.iter().rev().take_while(|message| is_same(message));
+            let same = before.iter().rev().take_while(|found| is_same(found));
             let same = same.count() as u64;
             begin -= same;
             if begin > from {
@@ -238,19 +245,18 @@ impl ChatMessageSearch<'_> {
         Ok(begin)
     }
 
-    async fn read(&self, after: u64, count: u64) -> Result<Vec<Option<Message>>> {
+    async fn read(&self, after: u64, count: u64) -> Result<Vec<Option<PositionedMessage>>> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let items = self.stored.after(after, count).await?;
-        items.iter().map(message_view::parse).collect()
-    }
-
-    fn is_superseded(&self, message: &Message) -> bool {
-        let turns = &self.found.about.superseded;
-        message.role != Role::User
-            && message
-                .turn_id
-                .as_ref()
-                .is_some_and(|turn| turns.contains(turn))
+        let found = |item: StoredItem| {
+            let message = message_view::parse(&item)?;
+            Ok(message.map(|message| PositionedMessage {
+                position: item.position,
+                superseded_by: item.superseded_by,
+                message,
+            }))
+        };
+        items.into_iter().map(found).collect()
     }
 
     fn wants(&self, shown: &ChatMessageView) -> bool {

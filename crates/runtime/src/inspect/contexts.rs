@@ -198,6 +198,8 @@ pub struct ContextItem {
     pub id: String,
     /// When it was stored, in milliseconds since 1970; nothing for what stands for other items.
     pub stored_at: Option<i64>,
+    /// The turn that has taken its place; nothing where none has.
+    pub superseded_by: Option<String>,
     /// The content.
     #[schema(value_type = serde_json::Value)]
     pub item: Json,
@@ -209,6 +211,7 @@ impl From<StoredItem> for ContextItem {
             position: item.position,
             id: item.id,
             stored_at: item.stored_at,
+            superseded_by: item.superseded_by,
             item: item.body,
         }
     }

@@ -116,7 +116,11 @@ impl<'a> UnreadMessages<'a> {
         };
         let (start, end) = (self.at, stop.min(self.at + CHUNK));
         self.at = end;
-        let filter = MessageFilter::default();
+        // What was superseded may be shown again, and is not found as long as it is not.
+        let filter = MessageFilter {
+            superseded: true,
+            ..MessageFilter::default()
+        };
         let search = ChatMessageSearch {
             found: &self.found,
             stored: &self.stored,

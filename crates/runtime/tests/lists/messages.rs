@@ -116,6 +116,7 @@ async fn whole(bed: Bed) {
         amended: false,
         metadata: None,
         created_at: 5,
+        superseded_by: None,
     };
     let table = ChatMessageView {
         id: "r1.M1".to_owned(),
@@ -267,12 +268,30 @@ async fn imported(bed: Bed) {
 async fn superseded(bed: Bed) {
     let live = chat(&bed).await;
     store(&live, "r1", [Message::user("a"), Message::assistant("b")]).await;
-    let (space, _) = live.context().place();
-    bed.commit([chats::supersede(&space, "r1").unwrap()]).await;
+    supersede(&live, 2, "r2").await;
     store(&live, "r2", [Message::assistant("c")]).await;
     let shown = all(&bed).await;
     let texts: Vec<&Value> = shown.iter().map(|shown| &shown.props["content"]).collect();
     assert_eq!(texts, ["a", "c"]);
+    let filter = MessageFilter {
+        superseded: true,
+        ..first(10)
+    };
+    let shown = page(&bed, &filter).await.items;
+    let whole: Vec<(&Value, Option<&str>)> = shown
+        .iter()
+        .map(|shown| (&shown.props["content"], shown.superseded_by.as_deref()))
+        .collect();
+    let texts = ["a", "b", "c"].map(Value::from);
+    let by = [None, Some("r2"), None];
+    assert_eq!(whole, texts.iter().zip(by).collect::<Vec<_>>());
+}
+
+/// Has a turn take the place of all from this entry on.
+pub async fn supersede(live: &LiveAgent, first: u64, by: &str) {
+    let tail = live.history().supersedable().await.unwrap();
+    tail.supersede(first, by).unwrap().stage();
+    live.context().save().await.unwrap();
 }
 
 async fn erased(bed: Bed) {

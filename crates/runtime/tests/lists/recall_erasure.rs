@@ -2,7 +2,7 @@
 
 use crate::bed::{Bed, ann, chief};
 use crate::chats::named;
-use crate::messages::store;
+use crate::messages::{store, supersede};
 use crate::recall_bed::{chats_with, find, index_size, long_chat};
 use ambit_runtime::chats;
 use ambit_storage::address::Space;
@@ -125,8 +125,7 @@ async fn hidden(bed: Bed) {
     store(&live, "r9", [Message::assistant("the canary")]).await;
     assert_eq!(chats_with(&bed, &ann(), "canary").await, ["c"]);
     assert!(index_size(&bed, &live).await > 0);
-    let (space, _) = live.context().place();
-    bed.commit([chats::supersede(&space, "r9").unwrap()]).await;
+    supersede(&live, 101, "r10").await;
     assert!(chats_with(&bed, &ann(), "canary").await.is_empty());
     assert_eq!(chats_with(&bed, &ann(), "lamp").await, ["c"]);
 }
