@@ -86,7 +86,7 @@ pub use hook::feed_types;
 pub use model::{ModelSecret, ModelSettings, ModelStore};
 pub use request::{
     CallOptions, ClientInfo, RequestOrigin, ScriptCallOptions, SearchChoice, SkipChanges,
-    SkipOptions, TurnRequest,
+    SkipOptions, Supersede, TurnRequest, TurnTrigger,
 };
 pub use runtime::{AgentSearchAnswer, AgentSearchRequest, ReloadCheck, Runtime, RuntimeSettings};
 pub use search::stored::{ReferenceList, ReferenceView};

@@ -1,8 +1,10 @@
 //! What is asked of an agent, however it came in.
 
 mod call_options;
+mod supersede;
 
 pub use call_options::{CallOptions, ScriptCallOptions, SearchChoice};
+pub use supersede::{Supersede, TurnTrigger};
 
 use crate::access::Authorized;
 use crate::chat::ChatMessage;
@@ -31,6 +33,12 @@ pub struct TurnRequest {
     pub identity: Option<SessionIdentity>,
     /// New messages, or the whole history with new ones behind it, in the shape of OpenAI's chat messages.
     pub messages: Vec<ChatMessage>,
+    /// What of the conversation it takes the place of. Then there may be no messages, if what is left ends with a person's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersede: Option<Supersede>,
+    /// The turn whose answer it continues, the first one of all that do; found out when its own turn begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
     /// How the agent's model is called.
     #[serde(flatten)]
     pub call: CallOptions,
@@ -53,6 +61,18 @@ pub struct TurnRequest {
     pub cancel_on_disconnect: bool,
     /// Two requests of one caller with this key are one request.
     pub idempotency_key: Option<String>,
+}
+
+impl TurnRequest {
+    /// How its turn came about.
+    pub fn trigger(&self) -> TurnTrigger {
+        match (&self.supersede, &self.continues) {
+            (Some(_), _) if self.messages.is_empty() => TurnTrigger::Regenerate,
+            (Some(_), _) => TurnTrigger::Edit,
+            (None, Some(_)) => TurnTrigger::Continue,
+            (None, None) => TurnTrigger::Submit,
+        }
+    }
 }
 
 /// Where a request came from: the plain properties of `ctx`. Absent values are empty.

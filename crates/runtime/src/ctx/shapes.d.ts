@@ -125,6 +125,8 @@ export interface HookOptions {
   skip?: Skip;
   disable_global_prompts?: boolean;
   metadata?: Record<string, any>;
+  /** How the turn came about. */
+  trigger?: "submit" | "edit" | "regenerate" | "continue";
   [key: string]: any;
 }
 

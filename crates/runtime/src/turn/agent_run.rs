@@ -10,7 +10,7 @@ use crate::chat_message;
 use crate::error::{Error, ErrorCode, Result};
 use crate::hook::{AgentHooks, Delegate};
 use crate::journal::JournalStep;
-use crate::request::{CallOptions, SkipOptions};
+use crate::request::{CallOptions, SkipOptions, TurnTrigger};
 use ambit_storage::storage::Message;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub(super) struct AgentRun {
     /// How its model is called, as the request says, or the agent that handed over.
     pub call: CallOptions,
     pub skip: SkipOptions,
+    /// How the turn came about.
+    pub trigger: TurnTrigger,
     /// Keys of a call's options that only the agent's own hooks know.
     pub further: Map<String, Value>,
     /// All agents of the turn so far, this one last.
@@ -67,6 +69,7 @@ impl AgentRun {
             messages: chat_view(&all),
             call: request.call.clone(),
             skip: request.skip,
+            trigger: request.trigger(),
             further: request.further.clone(),
         })
     }
@@ -118,6 +121,7 @@ impl AgentRun {
             messages,
             call: options.call,
             skip: self.skip.with(options.skip),
+            trigger: self.trigger,
             further: options.given,
             chain,
         })
@@ -134,6 +138,7 @@ impl AgentRun {
             ("skip", json!(self.skip)),
             ("disable_global_prompts", without_global.into()),
             ("metadata", metadata.clone().into()),
+            ("trigger", self.trigger.as_str().into()),
         ];
         let mut options = self.further.clone();
         options.extend(known.map(|(name, value)| (name.to_owned(), value)));

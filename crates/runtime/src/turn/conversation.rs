@@ -13,7 +13,7 @@ use ambit_storage::batch::BatchWrite;
 use ambit_storage::directory::RowFilter;
 use ambit_storage::driver::Driver;
 use ambit_storage::memory::Memory;
-use ambit_storage::storage::{Message, for_model};
+use ambit_storage::storage::{Message, SupersededHistory, for_model};
 use futures::FutureExt;
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub(super) struct Conversation {
     pub memory: Memory,
     /// The end of what was stored before the turn.
     pub history: Vec<Message>,
+    /// What is left of the history where the turn supersedes its end, until that is durable.
+    pub superseded: Option<SupersededHistory>,
     /// The last stored message that was looked at.
     pub last_seen_message: Option<String>,
     /// How much of what was sent to the turn is taken in.
@@ -46,6 +48,7 @@ impl Conversation {
             session,
             memory,
             history: Vec::new(),
+            superseded: None,
             last_seen_message: None,
             inbox_position: 0,
             is_held_by_next: false,
@@ -107,18 +110,25 @@ impl Conversation {
 
 /// Loads the end of the stored history; nothing where the request leaves history alone.
 pub(super) async fn load_history(
-    loaded: &LoadedApp,
-    agent: &AppAgent,
     session: &LiveAgent,
     request: &TurnRequest,
+    size: usize,
 ) -> Result<Vec<Message>> {
     if request.skip.history {
         return Ok(Vec::new());
     }
+    Ok(session.history().tail(size).await?)
+}
+
+/// How many messages of history are loaded for a request.
+pub(super) fn loaded_size(
+    loaded: &LoadedApp,
+    agent: &AppAgent,
+    request: &TurnRequest,
+) -> Result<usize> {
     let size = history_size(loaded, agent)?;
     // A client that sends everything again sends more than the model is shown.
-    let size = size.max(2 * request.messages.len());
-    Ok(session.history().tail(size).await?)
+    Ok(size.max(2 * request.messages.len()))
 }
 
 /// How many messages of history a model of this agent sees. Where long conversations are truncated, that is what bounds them.

@@ -1,6 +1,7 @@
 //! The beginning of a turn: the conversation is found and its lease taken, and the input is durable before anything is answered.
 
 mod new_messages;
+mod supersede;
 
 use super::agent_run::AgentRun;
 use super::create::ModelCallPlan;
@@ -29,12 +30,13 @@ use ambit_storage::batch::BatchWrite;
 use ambit_storage::event::ChatHistoryLoaded;
 use ambit_storage::json::Json;
 use ambit_storage::operation::Operation;
-use ambit_storage::storage::{ChatHistoryStorage, Role, StorageKind};
+use ambit_storage::storage::{ChatHistoryStorage, Message, Role, StorageKind, SupersededHistory};
 use ambit_storage::{LiveAgent, ids};
 use futures::future::BoxFuture;
-use new_messages::{CLIENT_ID_PREFIX, drop_repeated};
+use new_messages::{CLIENT_ID_PREFIX, continued_turn, drop_repeated};
 use serde_json::json;
 use std::sync::Arc;
+use supersede::ConversationSnapshot;
 
 /// Holds the conversation and records the request. Until this returns, nothing has been answered.
 pub(crate) fn open<'a>(
@@ -46,13 +48,18 @@ pub(crate) fn open<'a>(
         let (agent, hooks) = loaded.agent(&request.agent)?;
         let ambit = loaded.acting_as(&request.authorized.caller());
         let session = chats::open_for(&ambit, &request, &agent.id).await?;
+        let found = ConversationSnapshot::read(&session, &request).await?;
         hold(&session, &request).await?;
         core.stores.options().fault_points.reach("turn.held");
         let begun = async {
-            recover::settle_orphans(core, &session).await?;
+            let settled = recover::settle_orphans(core, &session).await?;
             let clock = &core.stores.options().clock;
             let request_id = request.id.clone();
             let request_id = request_id.unwrap_or_else(|| ids::ordered(clock));
+            let superseded = match &found {
+                Some(found) => Some(found.supersede(&session, &request_id, &settled).await?),
+                None => None,
+            };
             let parts = TurnParts {
                 core: core.clone(),
                 limits: *hooks.limits(),
@@ -66,7 +73,7 @@ pub(crate) fn open<'a>(
                 session: session.clone(),
                 request,
             };
-            begin(parts, &agent).await
+            begin(parts, &agent, superseded).await
         };
         let begun = begun.await;
         if begun.is_err() {
@@ -98,14 +105,28 @@ async fn hold(session: &LiveAgent, request: &TurnRequest) -> Result<()> {
 }
 
 /// Begins a turn of the conversation that is held.
-async fn begin(mut parts: TurnParts, agent: &AppAgent) -> Result<Turn> {
+async fn begin(
+    mut parts: TurnParts,
+    agent: &AppAgent,
+    superseded: Option<SupersededHistory>,
+) -> Result<Turn> {
     let request = &mut parts.request;
     request.id = None;
     request.chat = Some(parts.ids.chat_id.clone());
-    let history = conversation::load_history(&parts.loaded, agent, &parts.session, request).await?;
+    let size = conversation::loaded_size(&parts.loaded, agent, request)?;
+    let history = match &superseded {
+        Some(left) => left.tail(size).await?,
+        None => conversation::load_history(&parts.session, request, size).await?,
+    };
     drop_repeated(&history, &mut request.messages)?;
+    if superseded.is_some() {
+        check_question(request, &history)?;
+    } else {
+        request.continues = continued_turn(&parts.session, &history, &request.messages).await?;
+    }
     let mut turn = new_turn(parts)?;
     turn.conversation.set_history(history);
+    turn.conversation.superseded = superseded;
     let context = &turn.context;
     let about = context.about();
     context.announce(ConversationStarted { about }).await;
@@ -126,6 +147,16 @@ async fn begin(mut parts: TurnParts, agent: &AppAgent) -> Result<Turn> {
     }
     turn.context.reach_fault_point("turn.begun");
     Ok(turn)
+}
+
+/// Refuses to answer what is no question: without new messages, what is left of the conversation must end with a person's.
+fn check_question(request: &TurnRequest, history: &[Message]) -> Result<()> {
+    let ends_with_question = history.last().is_some_and(|last| last.role == Role::User);
+    if !request.messages.is_empty() || ends_with_question {
+        return Ok(());
+    }
+    let message = "messages must hold at least one message: what supersede leaves of the chat does not end with a user message";
+    Err(Error::invalid("messages", message))
 }
 
 /// A turn that has done nothing yet, over logs that are empty.
@@ -183,7 +214,10 @@ impl Turn {
         if !context.has_listener::<ChatHistoryLoaded>() || context.request.skip.history {
             return Ok(());
         }
-        let count = conversation.session.history().count().await?;
+        let count = match &conversation.superseded {
+            Some(left) => left.count(),
+            None => conversation.session.history().count().await?,
+        };
         let messages = conversation.history.iter().map(Json::of);
         let messages = messages.collect::<ambit_storage::Result<Vec<_>>>()?;
         context
@@ -236,6 +270,10 @@ impl Turn {
             if stored.role == Role::User {
                 stored.extras.insert("type".to_owned(), "user_input".into());
             }
+            if let Some(first) = &self.context.request.continues {
+                let first = first.as_str().into();
+                stored.extras.insert("continues".to_owned(), first);
+            }
             self.conversation.append(stored).await?;
         }
         Ok(())
@@ -258,6 +296,11 @@ impl Turn {
         let mut pending = self.output.stream.take_waiting().await;
         writes.append(&mut pending.writes);
         session.stage_with_history(writes);
+        let superseded = self.conversation.superseded.take();
+        let is_superseding = superseded.is_some();
+        if let Some(superseded) = superseded {
+            superseded.stage();
+        }
         let is_new = session.row_id().is_none();
         // Before the note is there: recovery must not find a turn of this node that it takes for nobody's.
         let RequestContext { core, live, .. } = &self.context;
@@ -266,7 +309,10 @@ impl Turn {
             pending.refused();
             core.turns.remove(self.context.id(), live);
             live.end();
-            return Err(error.into());
+            return Err(match error {
+                ambit_storage::Error::Conflict { .. } if is_superseding => supersede::changed(),
+                error => error.into(),
+            });
         }
         pending.stored();
         if is_new {

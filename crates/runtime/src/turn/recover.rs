@@ -173,17 +173,23 @@ async fn resume(
     Ok(true)
 }
 
-/// Closes what an earlier turn of a conversation has left open, now that its lease is ours. The conversation stays held.
-pub(super) async fn settle_orphans(core: &Arc<RuntimeCore>, session: &LiveAgent) -> Result<()> {
+/// Closes what an earlier turn of a conversation has left open, now that its lease is ours. The conversation stays held. The answer
+/// is which turns these were.
+pub(super) async fn settle_orphans(
+    core: &Arc<RuntimeCore>,
+    session: &LiveAgent,
+) -> Result<Vec<String>> {
     let (space, driver) = session.context().place();
+    let mut settled = Vec::new();
     for open in open_turns(&driver, &space.digest()).await? {
         if let Some(orphan) = OrphanedTurn::read(&driver, &open).await? {
             let mut turn = orphan.turn(core, session.clone()).await?;
             turn.conversation.is_held_by_next = true;
             turn.settle().await?;
+            settled.push(open.request_id);
         }
     }
-    Ok(())
+    Ok(settled)
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ impl RequestContext {
         let app = &self.loaded.app;
         let words = app.words(agent, &self.settings.locale);
         let text = |text: &str| words.fill(text).into_owned();
-        json!({
+        let mut start = json!({
             "context_id": self.ids.context_id,
             "request_id": self.ids.request_id,
             "timestamp": self.started_at,
@@ -137,7 +137,11 @@ impl RequestContext {
                 "description": text(&agent.package.description),
             },
             "metadata": self.request.metadata,
-        })
+        });
+        if let Some(first) = &self.request.continues {
+            start["continues"] = first.as_str().into();
+        }
+        start
     }
 
     /// How long the logs of the turn are kept after its end.

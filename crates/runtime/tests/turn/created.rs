@@ -226,7 +226,7 @@ async fn create_sees_how_the_agent_was_called() {
     asked.further = json!({"own": [1]}).as_object().unwrap().clone();
     let next = end(&ask(&place, asked).await)["next"].clone();
     let expected = json!({
-        "connector": null, "mode": "calm", "search": false, "disable_global_prompts": true, "metadata": {"m": 1}, "own": [1],
+        "connector": null, "mode": "calm", "search": false, "disable_global_prompts": true, "metadata": {"m": 1}, "own": [1], "trigger": "submit",
         "skip": {"history": false, "trace": false, "output": false, "search": true, "keyword": false, "content_parsing": false},
     });
     assert_eq!(next, expected);

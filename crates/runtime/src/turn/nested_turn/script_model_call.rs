@@ -45,6 +45,7 @@ impl NestedWork {
             messages,
             call: CallOptions::default(),
             skip: request.skip,
+            trigger: request.trigger(),
             further: Map::new(),
         };
         let plan = ModelCallPlan {

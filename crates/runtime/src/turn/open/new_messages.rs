@@ -2,9 +2,11 @@
 //! work grows with them, and not with their square. It also sends the results of its own tools, for which a call waits only as
 //! long as nothing else follows it.
 
+use super::supersede::continues;
 use crate::chat::{ChatMessage, Role};
 use crate::chat_message::to_chat;
 use crate::error::{Error, Result};
+use ambit_storage::LiveAgent;
 use ambit_storage::storage::{Message, for_model};
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,12 +14,15 @@ use std::mem::discriminant;
 
 /// Begins the ids of messages that clients sent.
 pub(super) const CLIENT_ID_PREFIX: &str = "U";
+/// How far back the beginning of a turn is looked for.
+const LONGEST_TURN: usize = 8_192;
 
 /// Drops what a client sends of the stored history. Refuses results that answer no call.
 pub(super) fn drop_repeated(history: &[Message], sent: &mut Vec<ChatMessage>) -> Result<()> {
     // One message that answers no call is always new.
     if sent.len() > 1 || sent.iter().any(is_result) {
         let awaiting = without_resent_results(for_model(history), sent);
+        drop_settled(&awaiting, sent)?;
         let history: Vec<ChatMessage> = awaiting.iter().filter_map(to_chat).collect();
         let repeated = repeated(&history, sent);
         sent.drain(..first_new(&history, sent, repeated)?);
@@ -151,6 +156,68 @@ fn without_resent_results(mut paired: Vec<Message>, sent: &[ChatMessage]) -> Vec
     paired
 }
 
+/// Drops results of the client's own calls that have one. Refuses a request that has nothing else.
+fn drop_settled(paired: &[Message], sent: &mut Vec<ChatMessage>) -> Result<()> {
+    let end = paired
+        .iter()
+        .rposition(|message| message.tool_result.is_none());
+    let (before, results) = paired.split_at(end.map_or(0, |end| end + 1));
+    let calling = before.last().into_iter();
+    let asked = calling.flat_map(|message| &message.tool_calls);
+    let open: Vec<&str> = asked
+        .map(|call| call.id.as_str())
+        .filter(|id| !results.iter().any(|result| is_result_of(result, id)))
+        .collect();
+    let repeated: Vec<String> = sent.iter().flat_map(calls).map(str::to_owned).collect();
+    let is_settled = |message: &ChatMessage| {
+        answered(message).is_some_and(|id| {
+            let last = paired.iter().rfind(|result| is_result_of(result, id));
+            let is_awaited = open.contains(&id) || repeated.iter().any(|call| call == id);
+            !is_awaited && last.is_some_and(may_be_sent)
+        })
+    };
+    let settled = sent.iter().find(|message| is_settled(message)).cloned();
+    sent.retain(|message| !is_settled(message));
+    match settled.as_ref().and_then(answered) {
+        Some(id) if sent.is_empty() => {
+            let message = format!("messages bring nothing new: call {id} has its result already");
+            Err(Error::invalid("messages", message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The turn whose answer these new messages continue: they are nothing but results of calls that it has left open.
+pub(super) async fn continued_turn(
+    session: &LiveAgent,
+    history: &[Message],
+    new: &[ChatMessage],
+) -> Result<Option<String>> {
+    if !new.iter().all(is_result) {
+        return Ok(None);
+    }
+    let Some(id) = new.first().and_then(answered) else {
+        return Ok(None);
+    };
+    let mut before = history.iter().rev();
+    let calling = before.find(|message| message.tool_calls.iter().any(|call| call.id == id));
+    let Some(turn) = calling.and_then(|calling| calling.turn_id.clone()) else {
+        return Ok(None);
+    };
+    let is_of_turn = |message: &&Message| message.turn_id.as_ref() == Some(&turn);
+    let first = |messages: &[Message]| {
+        let first = messages.iter().filter(is_of_turn).find_map(continues);
+        first.map(str::to_owned)
+    };
+    // A turn says what it continues where it begins, which may be further back than what was loaded.
+    let is_cut = history.first().as_ref().is_some_and(is_of_turn);
+    let known = match first(history) {
+        None if is_cut => first(&session.history().tail(LONGEST_TURN).await?),
+        known => known,
+    };
+    Ok(Some(known.unwrap_or(turn)))
+}
+
 /// Where new messages begin in what a client sent, which begins with this many that `history` has. A result whose call is
 /// closed in the history comes with its call once more. Refuses results that answer no call at all.
 fn first_new(history: &[ChatMessage], sent: &[ChatMessage], repeated: usize) -> Result<usize> {
@@ -163,8 +230,9 @@ fn first_new(history: &[ChatMessage], sent: &[ChatMessage], repeated: usize) -> 
             .rposition(|message| calls(message).any(|call| Some(call) == id));
         first = calling.ok_or_else(|| {
             let param = format!("messages[{at}].tool_call_id");
+            let call = id.unwrap_or_default();
             let message = format!(
-                "{param} answers no open call; send a result directly behind the calls that it belongs to"
+                "{param} \"{call}\" answers no open call; send a result directly behind the calls that it belongs to"
             );
             Error::invalid(param, message)
         })?;
@@ -194,6 +262,11 @@ fn may_be_sent(result: &Message) -> bool {
     let extra = |name: &str| result.extras.get(name);
     let id = extra("message_id").and_then(Value::as_str);
     extra("synthetic").is_some() || id.is_some_and(|id| id.starts_with(CLIENT_ID_PREFIX))
+}
+
+fn is_result_of(message: &Message, call_id: &str) -> bool {
+    let result = message.tool_result.as_ref();
+    result.is_some_and(|result| result.call_id == call_id)
 }
 
 fn is_result(message: &ChatMessage) -> bool {
