@@ -21,6 +21,7 @@ mod served;
 mod store;
 #[path = "../support/stores.rs"]
 mod stores;
+mod superseded;
 mod tools;
 mod turns;
 mod usage;
@@ -60,6 +61,7 @@ fn main() {
         calls::CASES,
         processes::CASES,
         served::CASES,
+        superseded::CASES,
         usage::CASES,
     ];
     let mut trials = Vec::new();
