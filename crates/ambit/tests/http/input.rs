@@ -94,6 +94,7 @@ fn bad_options() -> Vec<(&'static str, Value, &'static str)> {
         ("skip", json!({"history": "yes"}), "skip.history"),
         ("search", json!("all"), "search"),
         ("on_busy", json!("wait"), "on_busy"),
+        ("supersede", json!(1), "supersede"),
         ("mode", json!("chat"), "mode"),
         ("options", json!({"connector": 5}), "options.connector"),
         ("options", json!({"search": 5}), "options.search"),

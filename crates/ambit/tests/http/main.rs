@@ -22,5 +22,6 @@ mod repeat;
 mod site;
 mod slow;
 mod strict;
+mod superseded;
 mod turns;
 mod values;

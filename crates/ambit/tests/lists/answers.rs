@@ -57,7 +57,7 @@ async fn messages_of_a_chat_are_shown_and_paged() {
         "id": format!("r-one.{id}"), "chat_id": "a", "request_id": "r-one", "message_id": id, "role": "user",
         "type": "user_input", "props": {"content": "one", "role": "user"}, "block_id": null, "thread_id": null,
         "assistant_id": "hello", "sequence": 1_000, "status": "completed", "amended": false, "metadata": null,
-        "created_at": message["created_at"],
+        "created_at": message["created_at"], "superseded_by": null,
     }], "next": null});
     assert_eq!(before, expected);
 }

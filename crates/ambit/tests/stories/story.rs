@@ -40,6 +40,9 @@ struct Told {
     options: FormatOptions,
 }
 
+/// An id that is another one each time, and what it is called.
+type NamedId = (String, String);
+
 /// Runs a story and compares what comes of it.
 pub fn run(folder: &Path) {
     let text = std::fs::read_to_string(folder.join("request.json")).unwrap();
@@ -77,18 +80,18 @@ async fn tell(story: &Story) -> Vec<Told> {
         )
     });
     let runtime = opened.await.unwrap();
-    let mut turns: Vec<Told> = Vec::new();
-    for (index, turn) in story.turns.iter().enumerate() {
-        let request = request(turn, turns.last());
+    let (mut turns, mut ids): (Vec<Told>, Vec<NamedId>) = Default::default();
+    for turn in &story.turns {
+        let request = request(turn, turns.last(), &ids);
         let started = runtime.start(request.clone()).await.unwrap();
-        turns.push(told(index + 1, &request, started).await);
+        turns.push(told(&mut ids, &request, started).await);
     }
     runtime.close(Duration::from_secs(10)).await.unwrap();
     turns
 }
 
-/// The request as a server would make it.
-fn request(turn: &Map<String, Value>, before: Option<&Told>) -> TurnRequest {
+/// The request as a server would make it; `$REQUEST-1` is the id of the first one.
+fn request(turn: &Map<String, Value>, before: Option<&Told>, ids: &[NamedId]) -> TurnRequest {
     let mut request = json!({
         "authorized": {"user_id": "ann"},
         "origin": {"accept": "standard", "locale": "en-us", "referer": "api"},
@@ -99,6 +102,9 @@ fn request(turn: &Map<String, Value>, before: Option<&Told>) -> TurnRequest {
             .map(|(name, value)| (name.clone(), value.clone())),
     );
     let text = request.to_string().replace("$CALL", &last_call(before));
+    let text = ids.iter().fold(text, |text, (id, name)| {
+        text.replace(&format!("${name}"), id)
+    });
     serde_json::from_str(&text).unwrap()
 }
 
@@ -113,7 +119,8 @@ fn last_call(before: Option<&Told>) -> String {
     id.unwrap_or_default().to_owned()
 }
 
-async fn told(number: usize, request: &TurnRequest, mut started: StartedTurn) -> Told {
+async fn told(known: &mut Vec<NamedId>, request: &TurnRequest, mut started: StartedTurn) -> Told {
+    let number = known.len() + 1;
     let mut entries = Vec::new();
     while let Some(more) = started.stream.next().await.unwrap() {
         entries.extend(more);
@@ -125,6 +132,8 @@ async fn told(number: usize, request: &TurnRequest, mut started: StartedTurn) ->
         (started.trace_id.as_str(), "TRACE"),
     ];
     let ids = ids.map(|(id, name)| (id.to_owned(), format!("{name}-{number}")));
+    known.push(ids[0].clone());
+    let ids: Vec<NamedId> = ids.iter().chain(&*known).cloned().collect();
     let names = request.call.tools.iter().map(|tool| tool.name.clone());
     Told {
         entries: steady(&entries, &ids),

@@ -16,7 +16,8 @@ use utoipa::ToSchema;
 pub struct ChatCompletionBody {
     /// An agent's id; or a connector, if the agent is named otherwise.
     pub model: Option<String>,
-    /// The new messages, or the whole conversation with new ones at its end.
+    /// The new messages, or the whole conversation with new ones at its end. None are needed where `supersede` leaves a message
+    /// of a person at the chat's end.
     #[schema(value_type = Vec<Object>)]
     pub messages: Option<ClientMessages>,
     /// Whether the answer is a stream: by default in every format but `standard`.
@@ -29,6 +30,9 @@ pub struct ChatCompletionBody {
     pub assistant_id: Option<String>,
     /// The chat's name; without one a new chat begins.
     pub chat_id: Option<String>,
+    /// The message whose place this turn takes, with all behind it: an id of the chat's messages. One inside an answer means
+    /// the whole answer, and so does the id of its request.
+    pub supersede: Option<String>,
     /// The format of the answer: `standard`, `cui-web` …
     pub accept: Option<String>,
     /// The language.

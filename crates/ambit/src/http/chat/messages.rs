@@ -18,9 +18,9 @@ struct ClientMessage {
 }
 
 impl ClientMessages {
-    /// The messages, if there are any, all are right, and clients of this agent may use their roles.
-    pub fn for_agent(self, agent: &AppAgent) -> Result<Vec<ChatMessage>> {
-        if self.0.is_empty() {
+    /// The messages, if there are any or none are needed, all are right, and clients of this agent may use their roles.
+    pub fn for_agent(self, agent: &AppAgent, may_be_none: bool) -> Result<Vec<ChatMessage>> {
+        if self.0.is_empty() && !may_be_none {
             let message = "messages must hold at least one message";
             return Err(Error::invalid("messages", message));
         }

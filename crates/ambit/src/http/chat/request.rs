@@ -9,7 +9,7 @@ use crate::http::input::JsonBody;
 use crate::http::{HttpError, ServerState};
 use crate::id::check_id;
 use ambit_runtime::app::AppAgent;
-use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnRequest};
+use ambit_runtime::{Authorized, Error, ErrorCode, Result, Supersede, TurnRequest};
 use ambit_runtime::{CallOptions, RequestOrigin, SkipChanges, SkipOptions};
 use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Value};
@@ -35,8 +35,9 @@ pub fn read(
         connector: call.connector.take(),
     };
     let (agent, connector) = agent::find(server, &who, given, named)?;
+    let supersede = supersede(body.supersede.take())?;
     let messages = body.messages.take().unwrap_or_default();
-    let messages = messages.for_agent(&agent)?;
+    let messages = messages.for_agent(&agent, supersede.is_some())?;
     let metadata = metadata(given, call.metadata.take(), body.metadata.take())?;
     let origin = origin(given, &mut body, &metadata)?;
     let view = answer_view(&body, &agent, &origin.accept)?;
@@ -45,6 +46,7 @@ pub fn read(
         agent: agent.id.clone(),
         chat: chat(given, body.chat_id.take())?,
         messages,
+        supersede,
         skip: skip(body.skip.or(call.skip), body.store),
         on_busy: body.on_busy.map_or_else(OnBusy::default, OnBusy::from),
         cancel_on_disconnect: body.cancel_on_disconnect.unwrap_or(false),
@@ -154,6 +156,11 @@ fn chat(given: &RequestParameters, body: Option<String>) -> Result<Option<String
         .or(body);
     chat.iter().try_for_each(|chat| check_id("chat_id", chat))?;
     Ok(chat)
+}
+
+fn supersede(id: Option<String>) -> Result<Option<Supersede>> {
+    id.iter().try_for_each(|id| check_id("supersede", id))?;
+    Ok(id.map(Supersede::From))
 }
 
 fn mode(
