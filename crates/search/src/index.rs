@@ -28,9 +28,6 @@ use directory::PartDirectory;
 use page_cache::PageId;
 use std::sync::Arc;
 
-/// The name of the manifest.
-const MANIFEST: &str = INDEX_MANIFEST;
-
 /// One index. Clones are the same one.
 #[derive(Clone)]
 pub struct SearchIndex {
@@ -80,7 +77,7 @@ impl SearchIndex {
 
     /// For `StoredManifest::of`, which parses all of it; its version alone costs less.
     async fn manifest_entry(&self) -> Result<Option<ValueEntry>> {
-        let key = self.space.key(MANIFEST);
+        let key = self.space.key(INDEX_MANIFEST);
         self.driver.get(&key, ValuePart::Whole).await
     }
 

@@ -20,6 +20,13 @@ const HITS: u64 = 1_000;
 /// The beginning of the names of votes on a chunk, or of uses of it.
 type FeedbackPrefix = fn(&DocumentKey, &str) -> String;
 
+/// Votes on a chunk, or uses of it, by their ids.
+struct SelectedFeedback<'a> {
+    chunk: &'a str,
+    prefix: FeedbackPrefix,
+    ids: &'a [String],
+}
+
 /// What was said of chunks, by the names of the values.
 type NamedFeedback = Vec<(String, FeedbackRecord)>;
 
@@ -147,11 +154,12 @@ impl KnowledgeBase {
         chunk: &str,
         vote_ids: &[String],
     ) -> Result<u64> {
-        retried!(async {
-            let change = self.read_chunk(reach, document, chunk).await?;
-            let prefix = votes_prefix(&change.found.key, chunk);
-            self.remove_feedback(reach, change, &prefix, vote_ids).await
-        })
+        let selected = SelectedFeedback {
+            chunk,
+            prefix: votes_prefix,
+            ids: vote_ids,
+        };
+        self.remove_feedback(reach, document, &selected).await
     }
 
     /// Takes uses back, as votes are. Returns how many there were.
@@ -162,25 +170,29 @@ impl KnowledgeBase {
         chunk: &str,
         hit_ids: &[String],
     ) -> Result<u64> {
-        retried!(async {
-            let change = self.read_chunk(reach, document, chunk).await?;
-            let prefix = hits_prefix(&change.found.key, chunk);
-            self.remove_feedback(reach, change, &prefix, hit_ids).await
-        })
+        let selected = SelectedFeedback {
+            chunk,
+            prefix: hits_prefix,
+            ids: hit_ids,
+        };
+        self.remove_feedback(reach, document, &selected).await
     }
 
     async fn remove_feedback(
         &self,
         reach: &dyn KnowledgeReach,
-        change: OpinionChange,
-        prefix: &str,
-        ids: &[String],
+        document: &str,
+        selected: &SelectedFeedback<'_>,
     ) -> Result<u64> {
-        let mut said = self.visible_feedback(&change.found, reach, prefix).await?;
-        said.retain(|(_, record)| ids.contains(record.feedback.id()));
-        let removed = said.len() as u64;
-        self.forget(change, said).await?;
-        Ok(removed)
+        retried!(async {
+            let change = self.read_chunk(reach, document, selected.chunk).await?;
+            let prefix = (selected.prefix)(&change.found.key, selected.chunk);
+            let mut said = self.visible_feedback(&change.found, reach, &prefix).await?;
+            said.retain(|(_, record)| selected.ids.contains(record.feedback.id()));
+            let removed = said.len() as u64;
+            self.forget(change, said).await?;
+            Ok(removed)
+        })
     }
 
     /// Forgets what a user has said of the chunks of a document.

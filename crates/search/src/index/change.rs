@@ -2,11 +2,12 @@
 
 use super::directory::TRIES;
 use super::vector_directory::CodePageKey;
-use super::{IndexSnapshot, MANIFEST, SearchIndex, is_restless};
+use super::{IndexSnapshot, SearchIndex, is_restless};
 use crate::manifest::{ChunkRange, ChunkTotals, IndexPart, Manifest};
 use crate::page::{PageWriter, Posting, PostingPosition, WrittenPage};
 use crate::terms::{TERMS_VERSION, TermCounts};
 use crate::vectors::CodePage;
+use ambit_storage::address::INDEX_MANIFEST;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Error, Json, Result};
@@ -128,7 +129,7 @@ impl IndexChange {
     /// All of it, the manifest first; whoever adds to the batch puts it behind.
     pub fn batch(mut self) -> Result<Batch> {
         self.put_code_pages()?;
-        let key = self.index.space.key(MANIFEST);
+        let key = self.index.space.key(INDEX_MANIFEST);
         let manifest = Operation::Set(Json::of(&self.manifest)?.into());
         let manifest = BatchWrite::apply(key.clone(), manifest, None);
         let batch = Batch::of([manifest].into_iter().chain(self.writes));
