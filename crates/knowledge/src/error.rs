@@ -97,6 +97,11 @@ impl KnowledgeError {
         matches!(self, Self::Store(ambit_storage::Error::Conflict { .. }))
     }
 
+    /// Whether the store is away: what else is asked of it now fails too.
+    pub(crate) fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Store(ambit_storage::Error::Unavailable { .. }))
+    }
+
     /// The input breaks a rule.
     pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Invalid {

@@ -58,7 +58,7 @@ impl KnowledgeBase {
 
     /// Counts the hits that are noted. What is gone by now is left out. Whoever comes while others are counted waits, and then
     /// counts all that were noted meanwhile: a document that every turn uses is not written by each. The hits of a document that
-    /// cannot be written are lost, and those of no other.
+    /// cannot be written are lost, and those of no other; where the store is away, all are.
     pub async fn store_hits(&self) -> Result<()> {
         let hits = &self.shared.hits;
         let _writing = hits.writing.lock().await;
@@ -67,13 +67,27 @@ impl KnowledgeBase {
         while !waiting.is_empty() {
             let rest = waiting.keys().nth(DOCUMENTS).cloned();
             let rest = rest.map(|first| waiting.split_off(&first));
-            if self.store_hits_of(&waiting).await.is_err() {
-                for document in waiting {
-                    let alone = self.store_hits_of(&BTreeMap::from([document])).await;
-                    all_stored = all_stored.and(alone);
-                }
+            let stored = match self.store_hits_of(&waiting).await {
+                Err(error) if !error.is_unavailable() => self.store_each(waiting).await,
+                stored => stored,
+            };
+            match stored {
+                Err(error) if error.is_unavailable() => return Err(error),
+                stored => all_stored = all_stored.and(stored),
             }
             waiting = rest.unwrap_or_default();
+        }
+        all_stored
+    }
+
+    /// Counts the hits of each document alone, until the store is away.
+    async fn store_each(&self, documents: BTreeMap<HitDocument, DocumentHits>) -> Result<()> {
+        let mut all_stored = Ok(());
+        for document in documents {
+            match self.store_hits_of(&BTreeMap::from([document])).await {
+                Err(error) if error.is_unavailable() => return Err(error),
+                stored => all_stored = all_stored.and(stored),
+            }
         }
         all_stored
     }

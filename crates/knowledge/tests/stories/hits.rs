@@ -2,12 +2,14 @@
 
 use crate::erasure::{everything, vote};
 use crate::person::Person;
-use crate::world::{World, key_of};
-use ambit_knowledge::{ChunkHit, CollectionUpdate, DocumentChunk, UsedChunk};
+use crate::world::{World, key_of, settings};
+use ambit_knowledge::{ChunkHit, CollectionUpdate, DocumentChunk, KnowledgeBase, UsedChunk};
 use ambit_storage::Json;
 use ambit_storage::address::{Space, digest};
 use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::conformance::{FaultKind, FlakyDriver};
 use ambit_storage::operation::Operation;
+use std::sync::Arc;
 
 /// A collection that Bob may read too, and the first chunk of its document.
 async fn shared(world: &World) -> String {
@@ -124,6 +126,22 @@ pub async fn hits_of_a_document_that_cannot_be_written_lose_those_of_no_other(wo
     world.base.note_hits(&world.ann, used.to_vec());
     assert!(world.base.store_hits().await.is_err());
     assert_eq!(chunk(&world).await.hit, 1);
+}
+
+pub async fn of_a_store_that_is_away_hits_ask_once(world: World) {
+    let id = shared(&world).await;
+    let flaky = Arc::new(FlakyDriver::new(world.driver.clone()));
+    let base = KnowledgeBase::open(settings(flaky.clone()));
+    let used = ["a", "b", "d"].map(|document| UsedChunk {
+        document_id: document.to_owned(),
+        chunk_id: id.clone(),
+    });
+    base.note_hits(&world.ann, used.to_vec());
+    flaky.go_down();
+    let before = flaky.seen(FaultKind::Read);
+    let refused = base.store_hits().await.unwrap_err();
+    assert!(refused.to_string().contains("unavailable"), "{refused}");
+    assert_eq!(flaky.seen(FaultKind::Read) - before, 1);
 }
 
 pub async fn g212_a_user_tells_of_so_many_uses_of_a_chunk_and_no_more(world: World) {

@@ -79,6 +79,7 @@ const STORIES: &[Story] = stories![
     hits::g204_uses_are_counted_for_their_person_and_go_with_them,
     hits::g212_a_user_tells_of_so_many_uses_of_a_chunk_and_no_more,
     hits::hits_of_a_document_that_cannot_be_written_lose_those_of_no_other,
+    hits::of_a_store_that_is_away_hits_ask_once,
     hits::what_is_said_of_no_chunk_is_not_found,
     hits::who_told_of_a_use_takes_it_back_and_so_does_the_owner,
     hostile::g207_a_document_whose_reader_hangs_fails_with_the_limit_and_others_go_on,
