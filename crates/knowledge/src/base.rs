@@ -1,6 +1,7 @@
 //! The knowledge base: collections, documents, search and jobs over one store.
 
 mod collections;
+mod document_file;
 mod documents;
 mod feedback;
 mod file_sync;
@@ -22,6 +23,7 @@ mod table;
 mod upload;
 
 pub use collections::CollectionFilter;
+pub use document_file::DocumentFile;
 pub use documents::DocumentFilter;
 pub use hits::UsedChunk;
 pub use jobs::JobFilter;

@@ -26,7 +26,9 @@ mod stored;
 mod sums;
 mod work;
 
-pub use base::{CollectionFilter, DocumentFilter, JobFilter, KnowledgeBase, UsedChunk};
+pub use base::{
+    CollectionFilter, DocumentFile, DocumentFilter, JobFilter, KnowledgeBase, UsedChunk,
+};
 pub use chunk::{ChunkHit, ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};
 pub use collection::{
     ChunkLengths, Collection, CollectionEmbedding, CollectionShare, CollectionSource,

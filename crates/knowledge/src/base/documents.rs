@@ -100,25 +100,6 @@ impl KnowledgeBase {
         Ok(characters.take(length).collect())
     }
 
-    /// The file that a document was read from, as it came. Only a collection that keeps files has it.
-    pub async fn document_file(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<Vec<u8>> {
-        retried!(async {
-            let found = self.find_document(reach, id, AccessKind::Read).await?;
-            let Some(file) = &found.document.value.file else {
-                let what = "the file of document";
-                return Err(KnowledgeError::not_found(what, id));
-            };
-            let read = self.source(&found.collection.value.place, file).await;
-            if read.is_err() {
-                let now = self.find_document(reach, id, AccessKind::Read).await?;
-                if now.document.value.file.as_ref() != Some(file) {
-                    return Err(replaced(id));
-                }
-            }
-            read
-        })
-    }
-
     /// What was read of a document.
     pub(crate) async fn extracted(
         &self,

@@ -110,14 +110,25 @@ impl KnowledgeBase {
     ) -> Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(source.blocks as usize * BLOCK);
         for block in 0..source.blocks {
-            let key = place.source(&source.id, block);
-            let what = key.to_string();
-            let text = stored::get::<String>(self.driver(), key).await?;
-            let lost = || Error::corrupt(what.clone(), "a block of an upload is lost");
-            let text = text.ok_or_else(lost)?.value;
-            let decoded = STANDARD_NO_PAD.decode_vec(text, &mut bytes);
-            decoded.map_err(|error| Error::corrupt(&what, error))?;
+            self.read_block(place, source, block, &mut bytes).await?;
         }
         Ok(bytes)
+    }
+
+    /// Reads a part of an upload behind what there is.
+    pub(super) async fn read_block(
+        &self,
+        place: &CollectionPlace,
+        source: &TextRecord,
+        block: u32,
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
+        let key = place.source(&source.id, block);
+        let what = key.to_string();
+        let text = stored::get::<String>(self.driver(), key).await?;
+        let lost = || Error::corrupt(what.clone(), "a block of an upload is lost");
+        let text = text.ok_or_else(lost)?.value;
+        let decoded = STANDARD_NO_PAD.decode_vec(text, bytes);
+        Ok(decoded.map_err(|error| Error::corrupt(&what, error))?)
     }
 }

@@ -87,19 +87,35 @@ pub async fn a_collection_that_keeps_files_gives_them_back_as_they_came(world: W
     };
     base.add_document(ann, "c", new).await.unwrap();
     base.work().await.unwrap();
-    assert!(base.document_file(ann, "d").await.unwrap() == page.as_bytes());
+    assert!(given_back(&world).await == page.as_bytes());
     world.replace("d", "A stork.").await;
-    assert!(base.document_file(ann, "d").await.unwrap() == page.as_bytes());
+    assert!(given_back(&world).await == page.as_bytes());
+    let mut replaced = base.document_file(ann, "d").await.unwrap();
     base.work().await.unwrap();
-    assert_eq!(base.document_file(ann, "d").await.unwrap(), b"A stork.");
+    assert_eq!(given_back(&world).await, b"A stork.");
+    // It comes in parts, of which the second is gone.
+    let first = replaced.next().await.unwrap().unwrap();
+    assert_eq!((first.len(), replaced.bytes), (3 << 20, page.len() as u64));
+    assert!(replaced.next().await.is_err());
     let stranger = base.document_file(&Person::named("bob"), "d").await;
     let missing = "document \"d\" not found";
-    assert_eq!(stranger.unwrap_err().to_string(), missing);
+    assert_eq!(stranger.err().unwrap().to_string(), missing);
     world.collection("texts").await;
     world.add("texts", "t", "A crane.").await;
     let missing = "the file of document \"t\" not found";
-    let refused = base.document_file(ann, "t").await.unwrap_err();
+    let refused = base.document_file(ann, "t").await.err().unwrap();
     assert_eq!(refused.to_string(), missing);
+}
+
+/// The file of Ann's document, all parts of it.
+async fn given_back(world: &World) -> Vec<u8> {
+    let mut file = world.base.document_file(&world.ann, "d").await.unwrap();
+    let mut bytes = Vec::new();
+    while let Some(part) = file.next().await.unwrap() {
+        bytes.extend(part);
+    }
+    assert_eq!(bytes.len() as u64, file.bytes);
+    bytes
 }
 
 pub async fn a_job_is_followed_to_its_end(world: World) {

@@ -4,12 +4,16 @@ use super::super::input::{Id, NoQuery, PathId, Query, Text, Whole};
 use super::super::paging::PageSize;
 use super::super::{ErrorBody, HttpError, SharedState};
 use super::KnowledgeCaller;
-use ambit_knowledge::DocumentChunk;
+use ambit_knowledge::{DocumentChunk, DocumentFile, KnowledgeError};
 use ambit_runtime::Error;
 use ambit_runtime::knowledge_client::DocumentText;
 use axum::Json;
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::body::Body;
+use axum::http::header::{
+    CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
 use axum::response::{IntoResponse, Response};
+use futures::stream;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -75,7 +79,19 @@ async fn show_file(
         (CONTENT_DISPOSITION, "attachment"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
-    Ok((headers, file).into_response())
+    let length = [(CONTENT_LENGTH, file.bytes)];
+    Ok((headers, length, body(file)).into_response())
+}
+
+/// A file as fast as the client takes it. One that is replaced meanwhile breaks off, so that it does not look whole.
+fn body(file: DocumentFile) -> Body {
+    Body::from_stream(stream::try_unfold(file, |mut file| async move {
+        let part = file.next().await;
+        let part = part.inspect_err(|error| {
+            tracing::warn!(error.message = %error, "the file of a document broke off");
+        });
+        Ok::<_, KnowledgeError>(part?.map(|part| (part, file)))
+    }))
 }
 
 /// What was read of a document.
