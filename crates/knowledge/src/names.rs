@@ -17,7 +17,7 @@ pub(crate) struct CollectionPlace {
     pub key: String,
 }
 
-/// The name of a document within its collection: what its id is hashed to.
+/// The name of a document within its collection: what its creator and its id are hashed to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct DocumentKey(String);
@@ -28,12 +28,20 @@ pub(crate) const OPINIONS: &str = "opinions/";
 pub(crate) const VECTORS: &str = "vectors/";
 pub(crate) const QUEUE: &str = "queue/";
 
+/// Where a document is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DocumentPlace {
+    pub collection: CollectionPlace,
+    pub document: DocumentKey,
+}
+
 impl DocumentKey {
-    /// Of a document with this id.
-    pub fn of(id: &str) -> Self {
-        let mut name = digest(&[id]);
-        name.truncate(32);
-        Self(name)
+    /// Of the document with this id that somebody has added: others may have ones of this id that they do not see.
+    pub fn of(creator: Option<&str>, id: &str) -> Self {
+        match creator {
+            Some(creator) => Self(short_digest(&[creator, id])),
+            None => Self(short_digest(&[id])),
+        }
     }
 
     /// Of what follows [`DOCUMENTS`] or the like.
@@ -63,9 +71,15 @@ pub(crate) fn definitions(id: &str) -> String {
     format!("defined/{id}/")
 }
 
-/// Which collection has a document, by the document's id.
-pub(crate) fn document_place(tenant: Option<&str>, id: &str) -> ValueKey {
-    Space::collections(tenant).key(format!("{DOCUMENTS}{}", DocumentKey::of(id).as_str()))
+/// The beginning of the names that say where the documents with an id are.
+pub(crate) fn document_places(id: &str) -> String {
+    format!("{DOCUMENTS}{}/", short_digest(&[id]))
+}
+
+fn short_digest(parts: &[&str]) -> String {
+    let mut name = digest(parts);
+    name.truncate(32);
+    name
 }
 
 /// The sums of what a tenant has.
@@ -74,6 +88,13 @@ pub(crate) fn tenant_sums(tenant: Option<&str>) -> ValueKey {
 }
 
 impl CollectionPlace {
+    /// That a document with this id is here.
+    pub fn document_place(&self, document: &DocumentKey, id: &str) -> ValueKey {
+        let (prefix, document) = (document_places(id), document.as_str());
+        let name = format!("{prefix}{}.{document}", self.key);
+        Space::collections(self.tenant.as_deref()).key(name)
+    }
+
     /// All but its indexes.
     pub fn values(&self) -> Space {
         Space::collection(self.tenant.as_deref(), &self.key)

@@ -153,7 +153,7 @@ pub(crate) struct ChunkRecord {
 /// A job that waits, or is under way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct QueueRecord {
-    pub document_id: String,
+    pub document: DocumentKey,
     /// How often a node has begun it.
     #[serde(default)]
     pub attempts: u32,
@@ -225,6 +225,13 @@ impl WorkRecord {
             place: place.clone(),
             removal: None,
         }
+    }
+}
+
+impl DocumentRecord {
+    pub fn key(&self) -> DocumentKey {
+        let creator = self.document.created_by.as_deref();
+        DocumentKey::of(creator, &self.document.document_id)
     }
 }
 

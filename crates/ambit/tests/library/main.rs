@@ -12,7 +12,7 @@ use ambit::{
     Ambit, AmbitBuilder, Authorized, ChatHistoryStorage, Context, ErrorCode, Result, StorageKind,
     Stores, ToolServer, Usage, UsageField, User,
 };
-use ambit_knowledge::{NewCollection, NewDocument, UsedChunk};
+use ambit_knowledge::{KnowledgeReach, NewCollection, NewDocument, UsedChunk};
 use printed::{MultiTenantAgent, MyAgent, TenantSupportAgent};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -299,6 +299,7 @@ async fn g204_hits_of_a_turn_that_ends_while_its_user_is_erased_are_erased_too()
         })
     };
     let (ann, bob) = (reach("ann"), reach("bob"));
+    let ann: Arc<dyn KnowledgeReach> = Arc::new(ann);
     let collection = NewCollection {
         id: "c".to_owned(),
         public: true,

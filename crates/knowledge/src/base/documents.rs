@@ -146,14 +146,17 @@ impl KnowledgeBase {
         chunk: &str,
     ) -> Result<DocumentChunk> {
         retried!(async {
-            let found = self.find_document(reach, id, AccessKind::Read).await?;
-            let content = self.content_of(&found).await?;
-            let place = content.ids.iter().zip(0..).find(|(id, _)| *id == chunk);
-            let missing = || KnowledgeError::not_found("segment", chunk);
-            let (_, place) = place.ok_or_else(missing)?;
-            let opinions = self.opinions(&found, reach.tenant()).await?;
-            let chunk = self.chunk_at(&found, &content, place).await?;
-            Ok(shown_chunk(&found, chunk, &opinions))
+            for found in self.readable_documents(reach, id).await? {
+                let content = self.content_of(&found).await?;
+                let place = content.ids.iter().zip(0..).find(|(id, _)| *id == chunk);
+                let Some((_, place)) = place else {
+                    continue;
+                };
+                let opinions = self.opinions(&found, reach.tenant()).await?;
+                let chunk = self.chunk_at(&found, &content, place).await?;
+                return Ok(shown_chunk(&found, chunk, &opinions));
+            }
+            Err(KnowledgeError::not_found("segment", chunk))
         })
     }
 

@@ -1,6 +1,6 @@
 //! Votes and hits: what people and apps say of chunks. Each is kept with whose it is, and counts for its chunk.
 
-use super::lookup::{AccessKind, FoundDocument};
+use super::lookup::FoundDocument;
 use super::opinions::{OPINION_BYTES, OpinionChange};
 use super::{KnowledgeBase, retried};
 use crate::chunk::{ChunkHit, ChunkVote};
@@ -229,12 +229,13 @@ impl KnowledgeBase {
         document: &str,
         chunk: &str,
     ) -> Result<OpinionChange> {
-        let change = self.opinion_change(reach, document, AccessKind::Read);
-        let change = change.await?;
-        match change.ids.contains(chunk) {
-            true => Ok(change),
-            false => Err(KnowledgeError::not_found("segment", chunk)),
+        for found in self.readable_documents(reach, document).await? {
+            let change = self.opinions_of(found, reach.tenant()).await?;
+            if change.ids.contains(chunk) {
+                return Ok(change);
+            }
         }
+        Err(KnowledgeError::not_found("segment", chunk))
     }
 
     /// What one has said oneself, or everybody where the collection is one's own.

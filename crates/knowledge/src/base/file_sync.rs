@@ -9,7 +9,7 @@ use crate::error::{KnowledgeError, Result};
 use crate::files::{CollectionFiles, FileEntry, SyncReport};
 use crate::index_record::IndexRecord;
 use crate::job::JobStatus;
-use crate::names::{self, CollectionPlace};
+use crate::names::{self, CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
 use crate::records::{CollectionRecord, DocumentRecord, FileStamp};
 use crate::stored::{self, StoredRecord, checked, delete, put};
@@ -203,7 +203,7 @@ impl KnowledgeBase {
             }
         }
         for id in known.into_keys() {
-            self.drop_file(&id).await?;
+            self.drop_file(place, &id).await?;
             report.removed += 1;
         }
         Ok(report)
@@ -259,10 +259,11 @@ impl KnowledgeBase {
         })
     }
 
-    async fn drop_file(&self, id: &str) -> Result<()> {
+    async fn drop_file(&self, place: &CollectionPlace, id: &str) -> Result<()> {
         let job_id = self.new_id();
         retried!(async {
-            match self.document_of(None, id).await? {
+            let key = DocumentKey::of(None, id);
+            match self.document_at(place, key).await? {
                 Some(found) => self.drop_document(&found, &job_id).await,
                 None => Ok(()),
             }

@@ -1,5 +1,6 @@
 //! Hits of what turns have used: a node counts those that have gathered together, behind the turns.
 
+use super::opinions::OpinionChange;
 use super::{KnowledgeBase, retried};
 use crate::chunk::ChunkHit;
 use crate::error::Result;
@@ -11,6 +12,7 @@ use ambit_storage::batch::Batch;
 use ambit_storage::ids;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Documents whose hits one commit counts.
 const DOCUMENTS: usize = 64;
@@ -41,7 +43,13 @@ struct HitDocument {
 }
 
 /// How often who has used which chunk of a document.
-type DocumentHits = BTreeMap<HitPlace, u32>;
+type DocumentHits = BTreeMap<HitPlace, ChunkUses>;
+
+/// How often somebody has used a chunk, of whatever document of its id they see.
+struct ChunkUses {
+    reach: Arc<dyn KnowledgeReach>,
+    count: u32,
+}
 
 /// A chunk and who has used it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +60,7 @@ struct HitPlace {
 
 impl KnowledgeBase {
     /// Notes a hit of each of these chunks, which [`store_hits`](Self::store_hits) counts.
-    pub fn note_hits(&self, reach: &dyn KnowledgeReach, used: Vec<UsedChunk>) {
+    pub fn note_hits(&self, reach: &Arc<dyn KnowledgeReach>, used: Vec<UsedChunk>) {
         self.shared.hits.add(reach, used);
     }
 
@@ -107,44 +115,59 @@ impl KnowledgeBase {
         })
     }
 
-    /// The writes of a document's hits; none where it has none of the chunks.
+    /// The writes of the hits of an id; none where nobody sees a document with the chunks.
     async fn hits_batch(&self, document: &HitDocument, hits: &DocumentHits) -> Result<Batch> {
-        let tenant = &document.tenant;
-        for owner in [Some(tenant.as_str()), None] {
-            let Some(found) = self.document_of(owner, &document.id).await? else {
-                continue;
-            };
-            let mut change = self.opinions_of(found, tenant).await?;
-            let mut writes = Vec::new();
-            for (place, count) in hits {
-                if !change.ids.contains(&place.chunk) {
+        let (tenant, mut left) = (document.tenant.as_str(), Vec::from_iter(hits));
+        let mut whole = Batch::default();
+        for owner in [Some(tenant), None] {
+            for found in self.documents_of(owner, &document.id).await? {
+                let mut readers = left.iter().map(|(_, uses)| uses.reach.as_ref());
+                if !readers.any(|reach| found.is_visible(reach)) {
                     continue;
                 }
-                let whose: Vec<&str> = [tenant]
-                    .into_iter()
-                    .chain(&place.user)
-                    .map(String::as_str)
-                    .collect();
-                let collection = &change.found.collection.value.place;
-                let key = collection.hit(&change.found.key, &place.chunk, &digest(&whose));
-                let before = stored::get::<FeedbackRecord>(self.driver(), key.clone()).await?;
-                let before = before.and_then(|before| before.value.feedback.hit());
-                let mut hit = before.unwrap_or_else(|| self.first_hit(&place.chunk));
-                hit.count = hit.count.saturating_add(*count);
-                let record = FeedbackRecord {
-                    tenant: tenant.clone(),
-                    user: place.user.clone(),
-                    feedback: ChunkFeedback::Hit(hit),
-                };
-                writes.push(put(key, &record)?);
-                let opinion = change.of(&place.chunk);
-                opinion.hit = opinion.hit.saturating_add(u64::from(*count));
-            }
-            if !writes.is_empty() {
-                return change.batch(writes);
+                let change = self.opinions_of(found, tenant).await?;
+                let (own, others) = left.into_iter().partition(|(place, uses)| {
+                    let is_visible = change.found.is_visible(uses.reach.as_ref());
+                    is_visible && change.ids.contains(&place.chunk)
+                });
+                left = others;
+                let batch = self.counted_hits(change, own).await?;
+                whole.checks.extend(batch.checks);
+                whole.writes.extend(batch.writes);
             }
         }
-        Ok(Batch::default())
+        Ok(whole)
+    }
+
+    /// The writes of what was used of a document.
+    async fn counted_hits(
+        &self,
+        mut change: OpinionChange,
+        hits: Vec<(&HitPlace, &ChunkUses)>,
+    ) -> Result<Batch> {
+        let mut writes = Vec::new();
+        for (HitPlace { chunk, user }, ChunkUses { reach, count }) in hits {
+            let tenant = reach.tenant();
+            let whose: Vec<&str> = [tenant].into_iter().chain(user.as_deref()).collect();
+            let collection = &change.found.collection.value.place;
+            let key = collection.hit(&change.found.key, chunk, &digest(&whose));
+            let before = stored::get::<FeedbackRecord>(self.driver(), key.clone()).await?;
+            let before = before.and_then(|before| before.value.feedback.hit());
+            let mut hit = before.unwrap_or_else(|| self.first_hit(chunk));
+            hit.count = hit.count.saturating_add(*count);
+            let record = FeedbackRecord {
+                tenant: tenant.to_owned(),
+                user: user.clone(),
+                feedback: ChunkFeedback::Hit(hit),
+            };
+            writes.push(put(key, &record)?);
+            let opinion = change.of(chunk);
+            opinion.hit = opinion.hit.saturating_add(u64::from(*count));
+        }
+        match writes.is_empty() {
+            true => Ok(Batch::default()),
+            false => change.batch(writes),
+        }
     }
 
     fn first_hit(&self, chunk: &str) -> ChunkHit {
@@ -158,7 +181,7 @@ impl KnowledgeBase {
 }
 
 impl WaitingHits {
-    fn add(&self, reach: &dyn KnowledgeReach, used: Vec<UsedChunk>) {
+    fn add(&self, reach: &Arc<dyn KnowledgeReach>, used: Vec<UsedChunk>) {
         let mut documents = self.documents.lock();
         for chunk in used {
             let document = HitDocument {
@@ -170,7 +193,11 @@ impl WaitingHits {
                 user: reach.user().map(str::to_owned),
             };
             let hits = documents.entry(document).or_default();
-            *hits.entry(place).or_default() += 1;
+            let uses = hits.entry(place).or_insert_with(|| ChunkUses {
+                reach: reach.clone(),
+                count: 0,
+            });
+            uses.count = uses.count.saturating_add(1);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{KnowledgeBase, retried};
 use crate::document::{AcceptedDocument, Document, DocumentStatus, DocumentUpdate, NewDocument};
 use crate::error::{KnowledgeError, Result};
 use crate::job::{Job, JobKind};
-use crate::names::{self, DocumentKey};
+use crate::names::{CollectionPlace, DocumentPlace};
 use crate::reach::KnowledgeReach;
 use crate::records::{DocumentRecord, FileStamp, PendingContent, QueueRecord, WorkRecord};
 use crate::stored::{METADATA_BYTES, check_size, checked, count_one, put};
@@ -82,20 +82,18 @@ impl KnowledgeBase {
         let stored: Result<()> = retried!(async {
             let wanted = NewSums::of(1, upload.pending.bytes);
             let free = self.free_place(by, collection, &wanted).await?;
-            let tenant = free.collection.value.place.tenant.as_deref();
-            if self.document_of(tenant, &id).await?.is_some() {
-                let reason = format!("document \"{id}\" is there already, replace it by PUT");
-                return Err(KnowledgeError::Conflict { reason });
-            }
             let place = &free.collection.value.place;
-            let before = self.document_place(tenant, &id).await?;
+            self.check_is_new(by, place, &record).await?;
             let source = self.store_source(&free.collection, &upload).await?;
             let mut batch = self.queued(&free, record.clone(), &upload)?;
             batch.writes.extend(source);
-            let key = names::document_place(tenant, &id);
-            let version = before.map(|before| before.version);
-            batch.checks.push(BatchCheck::version(key.clone(), version));
-            batch.writes.push(put(key, place)?);
+            let there = DocumentPlace {
+                collection: place.clone(),
+                document: record.key(),
+            };
+            let key = place.document_place(&there.document, &id);
+            batch.checks.push(BatchCheck::version(key.clone(), None));
+            batch.writes.push(put(key, &there)?);
             let sums = add_to_sums(
                 place.sums(),
                 &[Sum::Documents.more(1), Sum::Waiting.more(1)],
@@ -110,6 +108,26 @@ impl KnowledgeBase {
             document_id: id,
             job_id: Some(upload.pending.job_id),
         })
+    }
+
+    /// Refuses an id that the caller sees in use. One that others use unseen is free, so that nobody learns of it.
+    async fn check_is_new(
+        &self,
+        by: &Contributor<'_>,
+        place: &CollectionPlace,
+        new: &DocumentRecord,
+    ) -> Result<()> {
+        let id = &new.document.document_id;
+        let there = self.documents_of(place.tenant.as_deref(), id).await?;
+        let is_same = |found: &FoundDocument| {
+            found.collection.value.place == *place && found.key == new.key()
+        };
+        let mut there = there.iter();
+        if there.any(|found| found.is_visible(by.reach) || is_same(found)) {
+            let reason = format!("document \"{id}\" is there already, replace it by PUT");
+            return Err(KnowledgeError::Conflict { reason });
+        }
+        Ok(())
     }
 
     /// Changes a document. With new content it is searched as it was until the new one is there as a whole; equal content
@@ -223,13 +241,12 @@ impl KnowledgeBase {
         let tenant = place.tenant_sums();
         let pending = upload.pending.clone();
         let (job_id, reserved) = (pending.job_id.clone(), pending.bytes);
-        let document = DocumentKey::of(&record.document.document_id);
         let queued = QueueRecord {
-            document_id: record.document.document_id.clone(),
+            document: record.key(),
             attempts: 0,
         };
         let job = Job {
-            document_id: Some(queued.document_id.clone()),
+            document_id: Some(record.document.document_id.clone()),
             ..self.new_job(&job_id, JobKind::Document, &place.id)
         };
         let bytes = Sum::Bytes.more(reserved);
@@ -241,7 +258,7 @@ impl KnowledgeBase {
             BatchCheck::version(tenant.clone(), free.tenant_sums.version),
         ];
         let writes = [
-            put(place.document(&document), &record)?,
+            put(place.document(&queued.document), &record)?,
             put(place.queued(&job_id), &queued)?,
             put(place.job(&job_id), &job)?,
             put(place.work(), &WorkRecord::of(place))?,

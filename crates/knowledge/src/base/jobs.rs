@@ -4,9 +4,9 @@ use super::lookup::AccessKind;
 use super::{KnowledgeBase, retried};
 use crate::error::{KnowledgeError, Result};
 use crate::job::{Job, JobKind, JobStatus};
-use crate::names::{CollectionPlace, DocumentKey};
+use crate::names::CollectionPlace;
 use crate::reach::KnowledgeReach;
-use crate::records::{CollectionRecord, DocumentRecord};
+use crate::records::CollectionRecord;
 use crate::stored::{self, StoredRecord};
 use crate::sums::{Sum, Sums};
 use ambit_storage::address::Space;
@@ -144,11 +144,10 @@ impl KnowledgeBase {
             let collection = &found.value.collection_id;
             let collection = self.find_collection(reach, collection, AccessKind::Change);
             let collection = collection.await?;
-            match (found.value.kind, &found.value.document_id) {
+            let tenant = collection.value.place.tenant.as_deref();
+            let document = self.document_of_job(tenant, &found.value).await?;
+            match (found.value.kind, document) {
                 (JobKind::Document, Some(document)) => {
-                    let document = self
-                        .find_document(reach, document, AccessKind::Change)
-                        .await?;
                     self.cancel_document_job(document, found.clone()).await
                 }
                 (JobKind::Reindex, _) => self.cancel_reindex(collection, found.value).await,
@@ -241,12 +240,14 @@ impl<'a> JobSight<'a> {
         let Some(place) = self.collection(&job.collection_id).await? else {
             return Ok(false);
         };
-        let Some(document) = &job.document_id else {
+        if job.document_id.is_none() {
             return Ok(true);
-        };
-        let key = place.document(&DocumentKey::of(document));
-        let found = stored::get::<DocumentRecord>(self.base.driver(), key).await?;
-        Ok(found.is_some_and(|found| self.reach.may_read(&found.value.document)))
+        }
+        let found = self.base.document_of_job(self.tenant, job).await?;
+        Ok(found.is_some_and(|found| {
+            let is_there = found.collection.value.place == place;
+            is_there && self.reach.may_read(&found.document.value.document)
+        }))
     }
 
     async fn collection(&mut self, id: &str) -> Result<Option<CollectionPlace>> {

@@ -73,23 +73,13 @@ impl KnowledgeBase {
         set: impl Fn(&T, &mut OpinionChange) -> bool,
     ) -> Result<u64> {
         retried!(async {
-            let change = self.opinion_change(reach, document, AccessKind::Change);
-            let mut change = change.await?;
+            let found = self.find_document(reach, document, AccessKind::Change);
+            let mut change = self.opinions_of(found.await?, reach.tenant()).await?;
             let known = given.iter().filter(|given| set(given, &mut change));
             let known = known.count() as u64;
             self.store_opinions(change, Vec::new()).await?;
             Ok(known)
         })
-    }
-
-    pub(super) async fn opinion_change(
-        &self,
-        reach: &dyn KnowledgeReach,
-        document: &str,
-        access: AccessKind,
-    ) -> Result<OpinionChange> {
-        let found = self.find_document(reach, document, access).await?;
-        self.opinions_of(found, reach.tenant()).await
     }
 
     pub(super) async fn opinions_of(

@@ -29,12 +29,12 @@ impl KnowledgeBase {
         let tenant = collection.place.tenant.as_deref();
         let mut jobs = Vec::new();
         for record in self.document_records(&collection.place).await? {
-            let id = &record.document.document_id;
             let created_by = record.document.created_by.as_deref();
             let is_own = tenant.is_some() && created_by == Some(person.user);
             let job_id = ids::ordered(&self.settings().clock);
             let has_job = retried!(async {
-                let Some(found) = self.document_of(tenant, id).await? else {
+                let found = self.document_at(&collection.place, record.key());
+                let Some(found) = found.await? else {
                     return Ok(false);
                 };
                 match is_own {

@@ -16,10 +16,20 @@ use std::collections::BTreeMap;
 impl KnowledgeBase {
     /// Removes a document: from now on it is not found. The job, whose id this is, erases what it had.
     pub async fn remove_document(&self, reach: &dyn KnowledgeReach, id: &str) -> Result<String> {
+        self.remove_document_of(reach, None, id).await
+    }
+
+    /// The same, of a collection if one is named.
+    pub async fn remove_document_of(
+        &self,
+        reach: &dyn KnowledgeReach,
+        collection: Option<&str>,
+        id: &str,
+    ) -> Result<String> {
         let job_id = self.new_id();
         retried!(async {
-            let found = self.find_document(reach, id, AccessKind::Change).await?;
-            self.drop_document(&found, &job_id).await
+            let found = self.find_document_in(reach, collection, id, AccessKind::Change);
+            self.drop_document(&found.await?, &job_id).await
         })?;
         self.wake();
         Ok(job_id)
@@ -93,7 +103,7 @@ impl KnowledgeBase {
             delete(found.document.key.clone()),
             delete(place.vector_task(&found.key)),
             count_one(place.changes()),
-            delete(names::document_place(tenant, &record.document.document_id)),
+            delete(place.document_place(&found.key, &record.document.document_id)),
             put(place.job(job_id), &job)?,
             put(place.work(), &WorkRecord::of(place))?,
             add_to_sums(names::tenant_sums(tenant), &[bytes])?,

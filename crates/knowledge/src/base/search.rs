@@ -293,10 +293,12 @@ fn first<'a>(
 }
 
 impl FoundChunk<'_> {
-    /// The ids of collection and document, and the chunk's place there.
-    fn name(&self) -> (&str, &str, u32) {
-        let document = &self.entry.record.document.document_id;
-        (&self.collection.record.place.id, document, self.place)
+    /// The ids of collection and document, the chunk's place there, and whose document it is.
+    fn name(&self) -> (&str, &str, u32, Option<&str>) {
+        let document = &self.entry.record.document;
+        let creator = document.created_by.as_deref();
+        let collection = &self.collection.record.place.id;
+        (collection, &document.document_id, self.place, creator)
     }
 }
 

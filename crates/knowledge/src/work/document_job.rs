@@ -78,7 +78,7 @@ impl WorkPlace<'_> {
 
     async fn begin(&self, waiting: &WaitingItem<QueueRecord>) -> Result<Option<BegunDocument>> {
         let (base, place) = (self.base, self.place());
-        let key = DocumentKey::of(&waiting.record.value.document_id);
+        let key = waiting.record.value.document.clone();
         let stored = stored::get::<DocumentRecord>(base.driver(), place.document(&key)).await?;
         let job = stored::get::<Job>(base.driver(), place.job(&waiting.id)).await?;
         let (Some(mut document), Some(job)) = (stored, job) else {

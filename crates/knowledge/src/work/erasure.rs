@@ -5,9 +5,7 @@ use crate::base::{KnowledgeBase, retried};
 use crate::error::Result;
 use crate::index_record::IndexRecord;
 use crate::job::{Job, JobKind, JobStatus};
-use crate::names::{
-    self, CollectionPlace, DocumentKey, ERASURES, feedback_prefix, opinions_prefix,
-};
+use crate::names::{CollectionPlace, DocumentKey, ERASURES, feedback_prefix, opinions_prefix};
 use crate::opinion::OpinionsRecord;
 use crate::records::{
     ChunkRecord, DocumentRecord, ErasureRecord, GoneChunks, RemovalRecord, TextRecord, WorkRecord,
@@ -268,21 +266,14 @@ impl KnowledgeBase {
         let Some(others) = &removal.others else {
             return self.note_removals(work, removal, lease).await;
         };
-        let tenant = place.tenant.as_deref();
         for record in self.document_records(place).await? {
+            let key = record.key();
             let DocumentRecord { document, .. } = record;
-            let id = &document.document_id;
+            let known = place.document_place(&key, &document.document_id);
             let mut gone = checked(
                 [lease.check()],
-                [delete(place.document(&names::DocumentKey::of(id)))],
+                [delete(place.document(&key)), delete(known)],
             );
-            // The id may be in use again.
-            let known =
-                stored::get::<CollectionPlace>(self.driver(), names::document_place(tenant, id));
-            if let Some(known) = known.await?.filter(|known| known.value == *place) {
-                gone.checks.push(known.check());
-                gone.writes.push(delete(known.key));
-            }
             gone.writes
                 .extend(document.job_id.map(|job| delete(place.job(&job))));
             self.driver().commit(gone).await?;

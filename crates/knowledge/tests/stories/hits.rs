@@ -3,7 +3,9 @@
 use crate::erasure::{everything, vote};
 use crate::person::Person;
 use crate::world::{World, key_of, settings};
-use ambit_knowledge::{ChunkHit, CollectionUpdate, DocumentChunk, KnowledgeBase, UsedChunk};
+use ambit_knowledge::{
+    ChunkHit, CollectionUpdate, DocumentChunk, KnowledgeBase, KnowledgeReach, UsedChunk,
+};
 use ambit_storage::Json;
 use ambit_storage::address::{Space, digest};
 use ambit_storage::batch::{Batch, BatchWrite};
@@ -24,6 +26,10 @@ async fn shared(world: &World) -> String {
         .unwrap();
     world.add("c", "d", "A heron.").await;
     chunk(world).await.id
+}
+
+fn reach(who: &Person) -> Arc<dyn KnowledgeReach> {
+    Arc::new(who.clone())
 }
 
 async fn chunk(world: &World) -> DocumentChunk {
@@ -65,10 +71,13 @@ pub async fn g204_uses_are_counted_for_their_person_and_go_with_them(world: Worl
     };
     // What is gone by the time it is counted counts nothing.
     let all = ["d", "d", "gone"].map(|document| used(document, &id));
-    base.note_hits(bob, [all.to_vec(), vec![used("d", "gone")]].concat());
-    base.note_hits(&world.ann, vec![used("d", &id)]);
+    base.note_hits(
+        &reach(bob),
+        [all.to_vec(), vec![used("d", "gone")]].concat(),
+    );
+    base.note_hits(&reach(&world.ann), vec![used("d", &id)]);
     base.store_hits().await.unwrap();
-    base.note_hits(bob, vec![used("d", &id)]);
+    base.note_hits(&reach(bob), vec![used("d", &id)]);
     base.store_hits().await.unwrap();
     assert_eq!(chunk(&world).await.hit, 4);
     let counts = base.hits(bob, "d", &id).await.unwrap();
@@ -114,7 +123,7 @@ pub async fn hits_of_a_document_that_cannot_be_written_lose_those_of_no_other(wo
     let chunks = world.base.document_chunks(&world.ann, "broken", 0..1).await;
     let broken = chunks.unwrap().remove(0).id;
     let key = key_of(world.driver.as_ref(), "c").await;
-    let name = digest(&["broken"]);
+    let name = digest(&["ann", "broken"]);
     let opinions = Space::collection(Some("t"), &key).key(format!("opinions/{}", &name[..32]));
     let set = Operation::Set(Json::of("no opinions").unwrap().into());
     let batch = Batch::of([BatchWrite::apply(opinions, set, None)]);
@@ -123,7 +132,7 @@ pub async fn hits_of_a_document_that_cannot_be_written_lose_those_of_no_other(wo
         document_id: document.to_owned(),
         chunk_id: chunk.clone(),
     });
-    world.base.note_hits(&world.ann, used.to_vec());
+    world.base.note_hits(&reach(&world.ann), used.to_vec());
     assert!(world.base.store_hits().await.is_err());
     assert_eq!(chunk(&world).await.hit, 1);
 }
@@ -136,7 +145,7 @@ pub async fn of_a_store_that_is_away_hits_ask_once(world: World) {
         document_id: document.to_owned(),
         chunk_id: id.clone(),
     });
-    base.note_hits(&world.ann, used.to_vec());
+    base.note_hits(&reach(&world.ann), used.to_vec());
     flaky.go_down();
     let before = flaky.seen(FaultKind::Read);
     let refused = base.store_hits().await.unwrap_err();

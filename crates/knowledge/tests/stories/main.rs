@@ -15,6 +15,7 @@ mod erasure;
 mod files;
 mod hits;
 mod hostile;
+mod ids;
 mod killed;
 mod limits;
 mod meanwhile;
@@ -83,6 +84,8 @@ const STORIES: &[Story] = stories![
     hits::what_is_said_of_no_chunk_is_not_found,
     hits::who_told_of_a_use_takes_it_back_and_so_does_the_owner,
     hostile::g207_a_document_whose_reader_hangs_fails_with_the_limit_and_others_go_on,
+    ids::g202_an_id_that_others_use_unseen_is_free,
+    ids::g202_equal_documents_of_one_id_count_for_who_sees_them,
     limits::g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in,
     limits::g212_sizes_and_sums_are_refused_by_name,
     limits::g212_text_for_which_there_is_no_room_fails_its_document,

@@ -6,7 +6,6 @@ use super::super::{ErrorBody, HttpError, SharedState};
 use super::document_body::{DocumentFields, DocumentForm, SentDocuments, UnreadDocuments};
 use super::{KnowledgeCaller, window};
 use ambit_knowledge::{AcceptedDocument, Document, DocumentFilter, DocumentStatus};
-use ambit_runtime::Error;
 use ambit_runtime::knowledge_client::DocumentAddition;
 use axum::Json;
 use axum::extract::DefaultBodyLimit;
@@ -275,12 +274,9 @@ async fn remove_document_of_collection(
     Path(path): Path<DocumentPath>,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
-    let (base, reach, id) = (&caller.base, &caller.reach, &path.document_id.0);
-    if base.document(reach, id).await?.collection_id != path.collection_id.0 {
-        return Err(Error::not_found("document", id).into());
-    }
-    let job = base.remove_document(reach, id).await?;
-    Ok(caller.removed(&job).await?)
+    let (base, reach, collection) = (&caller.base, &caller.reach, &path.collection_id.0);
+    let job = base.remove_document_of(reach, Some(collection), &path.document_id.0);
+    Ok(caller.removed(&job.await?).await?)
 }
 
 /// Removes several documents; those that the caller has not are left out.

@@ -3,7 +3,8 @@
 
 use crate::access::CallerReach;
 use crate::turn::Turn;
-use ambit_knowledge::{KnowledgeBase, UsedChunk};
+use ambit_knowledge::{KnowledgeBase, KnowledgeReach, UsedChunk};
+use std::sync::Arc;
 
 impl Turn {
     /// Has the hits of the chunks counted that are references of the turn.
@@ -23,6 +24,7 @@ impl Turn {
             return;
         };
         let reach = CallerReach::of(&self.context.request.authorized);
+        let reach: Arc<dyn KnowledgeReach> = Arc::new(reach);
         base.note_hits(&reach, used);
         core.spawn(async move { store_hits(&base).await });
     }
