@@ -3,11 +3,11 @@
 use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text, Time, filter};
 use super::paging::{ItemPosition, PageSize};
 use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, paging};
-use ambit_runtime::Authorized;
 use ambit_runtime::inspect::contexts::{
     self, ContextAction, ContextActionReport, ContextItemFilter, ContextItemPage, ContextRow,
     ContextRowFilter,
 };
+use ambit_runtime::{Authorized, Error};
 use ambit_storage::Page;
 use axum::Json;
 use axum::http::StatusCode;
@@ -137,7 +137,7 @@ async fn act(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Which contexts; without any condition all of them.
+/// Which contexts. A condition is needed, or `all`; but not for a dry run.
 #[derive(Deserialize, ToSchema)]
 struct RowSelection {
     /// Those that this agent touched.
@@ -158,6 +158,8 @@ struct RowSelection {
     /// Those last active before.
     #[schema(inline)]
     active_before: Option<Time>,
+    /// Without any condition, all that the caller may change.
+    all: Option<bool>,
     /// Nothing is changed, and the answer says what would be.
     dry_run: Option<bool>,
 }
@@ -193,9 +195,22 @@ async fn act_on_all(
     action: ContextAction,
 ) -> Result<Json<ContextActionReport>, HttpError> {
     let is_dry = selection.dry_run.unwrap_or(false);
+    let is_all = selection.all.unwrap_or(false);
     let filter =
         filter!(ContextRowFilter from selection: agent user chat group scope active_before);
+    check_selection(&filter, is_all || is_dry)?;
     let ambit = server.runtime.contexts(who);
     let report = filter.act(&ambit, who, action, is_dry).await?;
     Ok(Json(report))
+}
+
+/// Refuses to act on everything where nobody says so: a condition may have been forgotten.
+fn check_selection(filter: &ContextRowFilter, may_be_all: bool) -> Result<(), Error> {
+    if may_be_all || *filter != ContextRowFilter::default() {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "all",
+        "without a condition all contexts are meant: name a condition (agent, user, chat, group, scope, active_before), or send \"all\": true",
+    ))
 }

@@ -94,6 +94,24 @@ async fn an_empty_condition_is_not_one_that_is_left_out() {
     assert_eq!(site.post(path, &said("hi")).await.status, 200);
 }
 
+#[tokio::test]
+async fn all_contexts_are_meant_where_that_is_said() {
+    let site = Site::development().await;
+    let path = "/v1/chat/completions?chat_id=c";
+    site.post(path, &said("hi")).await;
+    for path in ["/v1/contexts/clear", "/v1/contexts/remove"] {
+        for body in [json!({}), json!({"all": false}), json!({"agent": null})] {
+            let answer = site.post(path, &body).await;
+            assert_eq!(answer.failure(), invalid("all"), "{path} {body}");
+        }
+        let dry = site.post(path, &json!({"dry_run": true})).await.json();
+        let all = site.post(path, &json!({"all": true})).await.json();
+        assert_eq!((&all["done"], &all["failed"]), (&dry["done"], &json!([])));
+        assert_ne!(all["done"], json!([]));
+    }
+    assert_eq!(site.get("/v1/chat/sessions/c").await.status, 404);
+}
+
 /// Parts, and the field that is to blame behind the part's place.
 fn bad_parts() -> Vec<(Value, &'static str)> {
     vec![
