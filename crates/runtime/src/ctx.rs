@@ -44,8 +44,9 @@ pub use turn_host::{
 use crate::error::{Error, ErrorCode, Result};
 use crate::globals;
 use ambit_script::{Callback, HostApi, HostError, HostValue, ParentRun};
+use ambit_storage::suggestion;
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// A class of objects, such as `ctx` itself.
@@ -125,6 +126,23 @@ impl ScriptCall<'_> {
             return Err(Error::new(ErrorCode::InvalidArgument, text).into());
         }
         (self.method.call)(self).await
+    }
+
+    /// Names options that do nothing in the trace. `object` is what of `ctx` was called, and `path` stands before their names.
+    pub fn warn_of_unknown(
+        &self,
+        object: &str,
+        path: &str,
+        options: &Map<String, Value>,
+        known: &[&str],
+    ) {
+        let method = self.method.name();
+        let names = options.keys().map(String::as_str);
+        for option in names.filter(|option| !known.contains(option)) {
+            let hint = suggestion::hint(option, known.iter().copied());
+            let text = format!("ctx.{object}.{method}: unknown option \"{path}{option}\"{hint}");
+            self.reach.cursor.warn(&text);
+        }
     }
 }
 

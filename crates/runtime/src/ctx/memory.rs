@@ -253,11 +253,16 @@ async fn array_all(call: &ScriptCall<'_>) -> Result<HostValue> {
     many(&memory(call).array_all(key(call)?).await?)
 }
 
+/// What a search can be told.
+const OPTIONS: [&str; 3] = ["limit", "filter", "pattern"];
+
 async fn search(call: &ScriptCall<'_>) -> Result<HostValue> {
     let mut search = MemorySearch::new(call.text(0, "text", "must be a string")?);
     match call.given(1) {
         None | Some(Value::Null) => {}
         Some(Value::Object(options)) => {
+            let object = format!("memory.{}", memory(call).space());
+            call.warn_of_unknown(&object, "", options, &OPTIONS);
             for (name, value) in options.iter().filter(|(_, value)| !value.is_null()) {
                 search = option(search, name, value)?;
             }
@@ -268,7 +273,7 @@ async fn search(call: &ScriptCall<'_>) -> Result<HostValue> {
     Ok(Json::of(&found)?.to::<Value>()?.into())
 }
 
-/// One more condition of a search; what is unknown is not read.
+/// One more condition of a search; what is unknown is named in the trace and not read.
 fn option(search: MemorySearch, name: &str, value: &Value) -> Result<MemorySearch> {
     match name {
         "limit" => {

@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::optional::optional;
 use crate::search::{ItemSource, SearchKind, SearchRequest, SearchResult, Searcher, announce};
 use ambit_script::HostValue;
-use ambit_storage::suggestion;
 use serde_json::{Map, Value, json};
 
 /// `ctx.search`.
@@ -44,7 +43,7 @@ async fn one(call: &ScriptCall<'_>, kind: SearchKind) -> Result<HostValue> {
     let is_no_object = || Error::invalid("options", "options must be an object");
     let options = optional(call.given(1), Value::as_object, is_no_object)?.unwrap_or(&none);
     let request = SearchRequest::read(kind, query, options, "")?;
-    warn_of_unknown(call, options, SearchRequest::option_names(kind), "");
+    call.warn_of_unknown("search", "", options, SearchRequest::option_names(kind));
     let mut result = search(call, &request).await;
     Ok(taken(call, vec![Some(&mut result)]).remove(0).into())
 }
@@ -84,26 +83,9 @@ fn read_request(call: &ScriptCall<'_>, at: usize, request: &Value) -> Result<Sea
     let none = Map::new();
     let mut options = request.as_object().unwrap_or(&none).clone();
     options.retain(|name, _| name != "type" && name != "query");
-    warn_of_unknown(call, &options, SearchRequest::option_names(kind), &path);
+    let known = SearchRequest::option_names(kind);
+    call.warn_of_unknown("search", &path, &options, known);
     SearchRequest::read(kind, query, &options, &path)
-}
-
-/// Names options that do nothing in the trace.
-fn warn_of_unknown(
-    call: &ScriptCall<'_>,
-    options: &Map<String, Value>,
-    known: &[&str],
-    path: &str,
-) {
-    let name = call.method.name();
-    for option in options
-        .keys()
-        .filter(|option| !known.contains(&option.as_str()))
-    {
-        let hint = suggestion::hint(option, known.iter().copied());
-        let text = format!("ctx.search.{name}: unknown option \"{path}{option}\"{hint}");
-        call.reach.cursor.warn(&text);
-    }
 }
 
 async fn search(call: &ScriptCall<'_>, request: &SearchRequest) -> SearchResult {

@@ -59,3 +59,14 @@ async fn wrong_searches_are_refused() {
         assert_eq!(found, json!(["invalid_argument", says]), "{call}");
     }
 }
+
+#[tokio::test]
+async fn options_that_do_nothing_are_named_in_the_trace() {
+    let stage = Stage::new();
+    let found = "ctx.memory.user.Search('a', { limits: 3, limit: 1 })";
+    assert_eq!(stage.value(found).await, json!([]));
+    let told = serde_json::to_string(&stage.tree().logs).unwrap();
+    let warning =
+        "ctx.memory.user.Search: unknown option \\\"limits\\\"; did you mean \\\"limit\\\"?";
+    assert!(told.contains(warning), "{told}");
+}

@@ -4,8 +4,11 @@ use super::messages::ClientMessages;
 use super::options;
 use crate::http::input::BodyFields;
 use ambit_runtime::chat::{StopSequences, ToolChoice, ToolDefinition};
+use ambit_runtime::search::SearchKind;
+use ambit_runtime::search::answers::unknown_types;
 use ambit_runtime::{Result, SearchChoice, SkipChanges};
 use ambit_storage::lease::OnBusy;
+use ambit_storage::suggestion;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde_json::{Map, Number, Value};
@@ -197,7 +200,19 @@ fn free_object<'de, D: Deserializer<'de>>(
 }
 
 fn search<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<SearchChoice>, D::Error> {
-    whole(reader, "must be true, false or an object")
+    let choice: Option<SearchChoice> = whole(reader, "must be true, false or an object")?;
+    let unknown = match &choice {
+        Some(SearchChoice::Intent(intent)) => unknown_types(intent).into_iter().next(),
+        _ => None,
+    };
+    let Some(unknown) = unknown else {
+        return Ok(choice);
+    };
+    let known = SearchKind::ALL.map(SearchKind::name);
+    let hint = suggestion::hint(&unknown, known);
+    let known = known.join(", ");
+    let reason = format!("names the type \"{unknown}\"; known are {known}{hint}");
+    Err(D::Error::custom(reason))
 }
 
 fn stop<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<StopSequences>, D::Error> {
