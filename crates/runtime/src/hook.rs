@@ -25,6 +25,7 @@ use crate::ctx::{self, RunHost, ScriptContext};
 use crate::error::Result;
 use crate::limits::AgentLimits;
 use crate::net::AllowList;
+use crate::search::automatic::clear_contents;
 use crate::trace::{NodeOptions, TraceNode};
 use ambit_script::{Engine, Program, ProgramSource, SourceFiles};
 use serde_json::Value;
@@ -121,7 +122,9 @@ impl AgentHooks {
         };
         let mut start = NodeOptions::new("hook", hook);
         if scope.trace.trace().is_on() {
-            start.input = Value::Array(arguments.clone());
+            let mut input = arguments.clone();
+            input.iter_mut().for_each(clear_contents);
+            start.input = Value::Array(input);
         }
         let node = scope.trace.add(start);
         let http = scope.http.for_run(self.limits.http, self.hosts.as_ref());

@@ -6,6 +6,7 @@ use crate::concurrent_calls::{JoinPolicy, run_concurrently};
 use crate::error::{Error, Result};
 use crate::optional::optional;
 use crate::search::{ItemSource, SearchKind, SearchRequest, SearchResult, Searcher, announce};
+use crate::trace::Trace;
 use ambit_script::HostValue;
 use serde_json::{Map, Value, json};
 
@@ -98,6 +99,8 @@ async fn search(call: &ScriptCall<'_>, request: &SearchRequest) -> SearchResult 
         .faults
         .iter()
         .for_each(|fault| node.node().warn(fault));
+    // What agents and tools see of results is in no trace.
+    let untraced = Trace::off(scope.trace.trace().id()).root();
     let searcher = Searcher {
         app: scope.app.clone(),
         models: scope.processes.models.clone(),
@@ -105,7 +108,7 @@ async fn search(call: &ScriptCall<'_>, request: &SearchRequest) -> SearchResult 
         agent: scope.agent.id.clone(),
         settings: effective.settings,
         context: scope.search.clone(),
-        asker: scope.turn_host.asker(scope, node.node().clone()),
+        asker: scope.turn_host.asker(scope, untraced),
         node: node.node().clone(),
     };
     let result = searcher.run(request, ItemSource::Hook).await;

@@ -1,8 +1,14 @@
 //! What the search before an agent's model call has found, as hooks, clients and the journal see it.
 
+use super::injection::without_contents;
 use super::{SearchItem, SearchKind, SearchReference, SearchResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+/// The id of the search among calls of tools.
+const TOOL_CALL: &str = "search";
+/// What of an item is told where its contents are not.
+const NAMES: [&str; 6] = ["id", "citation_id", "type", "source", "title", "url"];
 
 /// A search before the call of a model that has come to its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,13 +53,40 @@ impl AutomaticSearch {
     /// The first entry of `payload.tools`.
     pub fn tool_report(&self) -> Value {
         json!({
-            "toolcall_id": "search",
+            "toolcall_id": TOOL_CALL,
             "server": "search",
             "tool": "search",
             "arguments": {"query": self.query, "types": self.types},
             "result": self.results,
             "error": null,
         })
+    }
+}
+
+/// Takes out of a payload of `Next` what items say, which its trace does not keep.
+pub fn clear_contents(payload: &mut Value) {
+    list(payload, "/search/references").for_each(clear_item);
+    let tools = list(payload, "/tools").filter(|report| report["toolcall_id"] == TOOL_CALL);
+    let results = tools.flat_map(|report| list(report, "/result"));
+    results
+        .flat_map(|result| list(result, "/items"))
+        .for_each(clear_item);
+    for message in list(payload, "/messages").filter(|message| message["role"] == "system") {
+        let kept = message["content"].as_str().and_then(without_contents);
+        if let Some(kept) = kept {
+            message["content"] = kept.into();
+        }
+    }
+}
+
+fn list<'a>(value: &'a mut Value, path: &str) -> impl Iterator<Item = &'a mut Value> + use<'a> {
+    let list = value.pointer_mut(path).and_then(Value::as_array_mut);
+    list.into_iter().flatten()
+}
+
+fn clear_item(item: &mut Value) {
+    if let Value::Object(members) = item {
+        members.retain(|name, _| NAMES.contains(&name.as_str()));
     }
 }
 

@@ -1,7 +1,7 @@
 //! References of a search before the model's call: what they show later, to whom, and how many a model is told of.
 
 use crate::automatic_search::{KEEP, announced, app, opened, told, web};
-use crate::place::{Place, ann, ask, borrowed, end, model, named, place, request, traced};
+use crate::place::{Place, ann, ask, borrowed, end, left, model, named, place, request, traced};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -161,4 +161,38 @@ async fn references_leave_room_in_the_window_of_the_model() {
         assert_eq!(told.matches("<ref id").count(), expected, "{told}");
         assert!(traced(&place, &frames).await.contains("no room"));
     }
+}
+
+#[tokio::test]
+async fn g204_no_trace_has_what_hooks_and_rerankers_were_told_of_documents() {
+    let rules = json!({"documents": ["docs/*.md"], "public": true});
+    let mut more = named("ranker", &json!({"connector": "ranking"}), "");
+    more.push(model(
+        "ranking",
+        &json!([{"reply": "{\"order\": [\"2\", \"1\"]}"}]),
+    ));
+    more.push(model("mirror", &json!([{"reply": "Long ones."}])));
+    more.push(("kb/rules.kb.yao".to_owned(), rules.to_string()));
+    for (name, text) in [("a", "Thirty days of vacation."), ("b", "Vacation in May.")] {
+        more.push((format!("docs/{name}.md"), text.to_owned()));
+    }
+    let package = json!({"search": {"web": null, "kb": {"collections": ["rules"]}}, "uses": {"rerank": "ranker"}});
+    let hooks = "export function Create(ctx) {
+        ctx.memory.user.Set('created', ctx.search.KB('vacation', { rerank: {} }).items);
+    }
+    export function Next(ctx, payload) { ctx.memory.user.Set('search', payload.search); }";
+    let place = place(&borrowed(&app(&package, hooks, more))).await;
+    finds(&place, "vacation", 2).await;
+    let frames = ask(&place, request("hello", "vacation")).await;
+    assert_eq!(end(&frames)["error"], Value::Null);
+    for name in ["created", "search"] {
+        let seen = left(&place, name).await.to_string();
+        assert!(seen.contains("Thirty") && seen.contains("in May"), "{seen}");
+    }
+    let trace = traced(&place, &frames).await;
+    assert!(trace.contains("\"type\":\"hook\""), "{trace}");
+    assert!(
+        !trace.contains("Thirty") && !trace.contains("in May"),
+        "{trace}"
+    );
 }
