@@ -24,6 +24,8 @@ use std::collections::{BTreeSet, HashSet};
 
 /// So many values are deleted by one commit.
 const STEP: usize = 500;
+/// So many ranges of chunks are erased together, of at most 250 chunks each: each erasure writes most pages of a large document anew.
+const TOGETHER: usize = 4;
 /// A removal that is done is known for so long.
 const KNOWN: i64 = 60 * 60 * 1000;
 
@@ -41,9 +43,10 @@ impl WorkPlace<'_> {
                 .retain(|version, ranges| !ranges.is_empty() && self.made_with(*version).is_some());
             if let Some(mut ranges) = chunks.last_entry() {
                 let version = *ranges.key();
-                if let Some(range) = ranges.get_mut().pop() {
-                    self.erase_chunks(version, &range, &stored).await?;
-                }
+                let left = ranges.get_mut().len().saturating_sub(TOGETHER);
+                let mut together = ranges.get_mut().split_off(left);
+                together.sort_unstable_by_key(|range| range.first);
+                self.erase_chunks(version, together, &stored).await?;
                 continue;
             }
             if let Some(version) = stored.value.index {
@@ -67,20 +70,20 @@ impl WorkPlace<'_> {
     async fn erase_chunks(
         &self,
         version: u32,
-        range: &ChunkRange,
+        ranges: Vec<ChunkRange>,
         task: &StoredRecord<ErasureRecord>,
     ) -> Result<()> {
         let place = self.place();
         let index = self.base.index(place, version);
         let mut change = index.change().await?;
-        change.hide(range);
+        ranges.iter().for_each(|range| change.hide(range));
         let mut hiding = change.batch()?;
         hiding.checks.extend([task.check(), self.lease.check()]);
         self.base.driver().commit(hiding).await?;
         let analyzer = self.made_with(version).map(IndexRecord::analyzer);
         let mut terms = BTreeSet::new();
         let mut beside = checked([task.check(), self.lease.check()], [task.put()?]);
-        for number in range.numbers() {
+        for number in ranges.iter().flat_map(ChunkRange::numbers) {
             let key = place.chunk(version, number);
             if let Some(chunk) = stored::get::<ChunkRecord>(self.base.driver(), key).await? {
                 let counts = analyzer.map(|analyzer| chunk.value.terms(analyzer));
@@ -91,7 +94,7 @@ impl WorkPlace<'_> {
             }
         }
         let erasure = ChunkErasure {
-            ranges: vec![*range],
+            ranges,
             terms: Some(terms),
         };
         index.erase(&erasure, &beside).await?;

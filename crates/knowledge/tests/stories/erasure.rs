@@ -8,7 +8,7 @@ use ambit_knowledge::{
 };
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite};
-use ambit_storage::conformance::FlakyDriver;
+use ambit_storage::conformance::{FaultKind, FlakyDriver};
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
 use std::sync::Arc;
@@ -319,4 +319,17 @@ pub async fn the_removal_of_a_document_ends_with_that_of_its_collection(world: W
         let job = world.base.job(&world.ann, &job).await.unwrap();
         assert_eq!(job.status, JobStatus::Done);
     }
+}
+
+pub async fn the_chunks_of_a_large_document_are_erased_many_at_once(world: World) {
+    world.collection("c").await;
+    let sections = (0..1_000).map(|at| format!("# Section {at}\n\nword{at} heron\n\n"));
+    world.add("c", "d", &sections.collect::<String>()).await;
+    let flaky = Arc::new(FlakyDriver::new(world.driver.clone()));
+    let node = KnowledgeBase::open(settings(flaky.clone()));
+    node.remove_document(&world.ann, "d").await.unwrap();
+    let before = flaky.seen(FaultKind::Write);
+    node.work().await.unwrap();
+    let writes = flaky.seen(FaultKind::Write) - before;
+    assert!(writes <= 8, "{writes} writes");
 }

@@ -69,6 +69,7 @@ const STORIES: &[Story] = stories![
     erasure::g204_of_an_erased_person_nothing_is_left,
     erasure::g204_what_is_gone_is_erased_whoever_says_something_meanwhile,
     erasure::g204_what_was_replaced_is_erased_and_what_stays_keeps_its_votes,
+    erasure::the_chunks_of_a_large_document_are_erased_many_at_once,
     erasure::the_removal_of_a_document_ends_with_that_of_its_collection,
     erasure::weights_and_votes_rank,
     files::a_collection_of_files_is_read_only_and_goes_with_its_file,
