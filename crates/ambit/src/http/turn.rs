@@ -19,7 +19,7 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
-        .routes(routes!(show_turn))
+        .routes(routes!(show_turn, delete_turn))
         .routes(routes!(stream_turn))
         .routes(routes!(cancel_turn))
         .routes(routes!(append_messages))
@@ -108,6 +108,17 @@ async fn cancel_turn(
     let id = request_id.0;
     server.runtime.cancel(&who, &id).await?;
     Ok(StatusCode::ACCEPTED)
+}
+
+/// Stops a turn, as `POST …/cancel` does.
+#[utoipa::path(delete, path = "/chat/requests/{request_id}", tag = "chat", params(("request_id" = Id, Path)),
+    responses((status = 202, description = "The turn ends within a second, or has ended"), (status = 404, body = ErrorBody)))]
+async fn delete_turn(
+    caller: ApiCaller,
+    request_id: PathId,
+    query: NoQuery,
+) -> Result<StatusCode, HttpError> {
+    cancel_turn(caller, request_id, query).await
 }
 
 /// What is added to a running turn.

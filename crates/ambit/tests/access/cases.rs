@@ -35,6 +35,7 @@ GET /chat/references/:request_id | /chat/references/{request} | guest 200
 GET /chat/references/:request_id/:index | /chat/references/{request}/1 | nobody
 GET /chat/requests/:request_id | /chat/requests/{request} | guest 200 | shows
 GET /chat/requests/:request_id/stream | /chat/requests/{request}/stream?accept=cui-web | guest 200 | shows
+DELETE /chat/requests/:request_id | /chat/requests/{request} | guest 202
 POST /chat/requests/:request_id/cancel | /chat/requests/{request}/cancel | guest 202
 POST /chat/completions/:context_id/append | /chat/completions/{context}/append | guest 409 | addition
 POST /chat/completions/:context_id/append | /chat/completions/{request}/append | guest 409 | stop

@@ -196,19 +196,24 @@ async fn cancel_on_disconnect_ends_the_turn_of_a_client_that_leaves() {
 async fn g109_a_turn_is_stopped_within_a_second_also_from_another_node() {
     let site = Site::development().await;
     let other = site.beside().await;
-    for node in [&site, &other] {
+    for (node, method, end) in [
+        (&site, Method::POST, "/cancel"),
+        (&other, Method::POST, "/cancel"),
+        (&site, Method::DELETE, ""),
+        (&other, Method::DELETE, ""),
+    ] {
         let mut stream = site.stream(&streamed("never ends")).await;
-        let id = stream.request_id();
+        let turn = format!("/v1/chat/requests/{}", stream.request_id());
         let mut events = stream.until(is_text).await;
         let began = Instant::now();
-        let path = format!("/v1/chat/requests/{id}/cancel");
-        assert_eq!(node.post(&path, &json!({})).await.status, 202);
+        let stop = || Answer::of(node.request(method.clone(), &format!("{turn}{end}")));
+        assert_eq!(stop().await.status, 202);
         events.extend(stream.rest().await);
         let took = began.elapsed();
         assert!(took < Duration::from_secs(1), "{took:?}");
         assert_eq!(status(&events), json!("cancelled"));
-        assert_eq!(node.post(&path, &json!({})).await.status, 202);
-        let known = node.get(&format!("/v1/chat/requests/{id}")).await.json();
+        assert_eq!(stop().await.status, 202);
+        let known = node.get(&turn).await.json();
         assert_eq!(known["status"], json!("cancelled"));
     }
 }
@@ -338,6 +343,7 @@ async fn g057_a_turn_of_somebody_else_answers_like_one_that_does_not_exist() {
             (Method::GET, "/v1/chat/requests/{}"),
             (Method::GET, "/v1/chat/requests/{}/stream"),
             (Method::POST, "/v1/chat/requests/{}/cancel"),
+            (Method::DELETE, "/v1/chat/requests/{}"),
             (Method::POST, "/v1/chat/completions/{}/append"),
         ] {
             let id = if path.ends_with("append") {
