@@ -171,6 +171,7 @@ mod tests {
             "script",
             "search",
             "storage",
+            "telemetry",
         ];
         assert_eq!(
             paths,

@@ -14,6 +14,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
     ("quickjs-heap", &[OURS, ENGINE, HTTP]),
     ("storage", &[OURS, ENGINE, HTTP]),
     ("extract", &[OURS, ENGINE, HTTP]),
+    ("telemetry", &[OURS, ENGINE, HTTP]),
     (
         "search",
         &[&["ambit", "ambit-runtime*", "ambit-script*"], ENGINE, HTTP],
