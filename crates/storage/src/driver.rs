@@ -1,6 +1,7 @@
 //! A driver keeps bytes. One trait, one table of drivers, one public suite (`conformance`) that all of them pass.
 
 pub mod chain;
+mod commit_counts;
 #[cfg(feature = "file")]
 pub mod file;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -18,6 +19,8 @@ mod striped_locks;
 mod watch;
 mod work;
 
+pub(crate) use commit_counts::CountedDriver;
+pub use commit_counts::{CommitCounts, CommitOutcome};
 pub(crate) use pages::LogPages;
 pub use pages::{RowPages, ValuePages, first_row};
 pub use state::StoreContents;

@@ -1,6 +1,10 @@
 //! One writer per conversation: a lease that is renewed while its holder works, and what others do meanwhile.
 
+mod counted;
 mod renewal;
+
+pub use counted::LeaseCounts;
+pub(crate) use counted::{CountedLease, LeaseCounters};
 
 use crate::address::{Space, ValueKey};
 use crate::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
@@ -50,6 +54,7 @@ struct LeaseInner {
     driver: Arc<dyn Driver>,
     key: ValueKey,
     epoch: u64,
+    has_waited: bool,
     ended: watch::Receiver<Option<LeaseEnd>>,
     renewal: JoinHandle<()>,
 }
@@ -87,18 +92,23 @@ impl Lease {
                     give_up(driver.as_ref(), &key, &holder).await;
                     return Err(error);
                 }
-                taken => return Ok(Self::held(driver, key, taken?)),
+                taken => return Ok(Self::held(driver, key, taken?, false)),
             }
             let place = LeaseTicket::take(driver.clone(), &key.space, &holder).await?;
             let granted = place.wait(&key, on_busy).await;
             place.leave().await?;
-            Ok(Self::held(driver, key, granted?))
+            Ok(Self::held(driver, key, granted?, true))
         })
     }
 
     /// The number of the grant.
     pub fn epoch(&self) -> u64 {
         self.held.epoch
+    }
+
+    /// Whether somebody else had it first.
+    pub fn has_waited(&self) -> bool {
+        self.held.has_waited
     }
 
     /// The condition under which this holder's writes count.
@@ -133,7 +143,7 @@ impl Lease {
         ]
     }
 
-    fn held(driver: Arc<dyn Driver>, key: ValueKey, granted: LeaseTerm) -> Self {
+    fn held(driver: Arc<dyn Driver>, key: ValueKey, granted: LeaseTerm, has_waited: bool) -> Self {
         let epoch = granted.epoch;
         let (tell, ended) = watch::channel(None);
         let renewal = tokio::spawn(look_after(driver.clone(), key.clone(), granted, tell));
@@ -142,6 +152,7 @@ impl Lease {
                 driver,
                 key,
                 epoch,
+                has_waited,
                 ended,
                 renewal,
             }),

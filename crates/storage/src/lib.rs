@@ -94,6 +94,7 @@ mod session_query;
 mod stores;
 pub mod suggestion;
 mod temporary;
+mod time_counts;
 pub mod truncation;
 pub mod upkeep;
 mod usage;
@@ -113,6 +114,7 @@ pub use session::{
 };
 pub use session_query::{Page, QueryRows, SessionQuery};
 pub use stores::{MEMORY, Placement, Stores, StoresBuilder};
+pub use time_counts::TimeCounts;
 pub use truncation::TruncationStrategy;
 pub use usage::{ModelPrice, OnRemove, UsageSettings};
 pub use usage_query::{Usage, UsageField, UsageTotals};

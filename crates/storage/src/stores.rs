@@ -2,8 +2,9 @@
 
 use crate::debug::opaque_debug;
 use crate::driver::chain::{ChainDriver, WritePolicy};
-use crate::driver::{self, Driver, DriverOptions};
+use crate::driver::{self, CommitCounts, CountedDriver, Driver, DriverOptions};
 use crate::kind::check_scope;
+use crate::lease::{LeaseCounters, LeaseCounts};
 use crate::{Error, Result, memory, suggestion};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
@@ -66,12 +67,22 @@ pub(crate) const MOVING: &str = "moving from ";
 /// ```
 pub struct Stores {
     drivers: BTreeMap<String, Arc<dyn Driver>>,
+    /// The same drivers.
+    counted: BTreeMap<String, Arc<CountedDriver>>,
     default: Vec<String>,
     scopes: HashMap<String, Vec<String>>,
     temporary: Vec<String>,
     policy: WritePolicy,
-    chains: Mutex<HashMap<Vec<String>, Arc<ChainDriver>>>,
+    chains: Mutex<HashMap<Vec<String>, OpenChain>>,
+    leases: LeaseCounters,
     options: DriverOptions,
+}
+
+/// A chain, and the same as a driver whose commits are counted.
+#[derive(Clone)]
+struct OpenChain {
+    chain: Arc<ChainDriver>,
+    counted: Arc<CountedDriver>,
 }
 
 /// The name of the driver that every installation has: this process's memory.
@@ -80,19 +91,27 @@ pub const MEMORY: &str = "memory";
 impl Stores {
     /// Starts a set of stores; the process's memory is always among them.
     pub fn builder(options: DriverOptions) -> StoresBuilder {
-        let memory: Arc<dyn Driver> = Arc::new(driver::memory::MemoryDriver::new(options.clone()));
+        let memory = driver::memory::MemoryDriver::new(options.clone());
         let names = || vec![MEMORY.to_owned()];
-        StoresBuilder {
-            stores: Self {
-                drivers: BTreeMap::from([(MEMORY.to_owned(), memory)]),
-                default: names(),
-                scopes: HashMap::new(),
-                temporary: names(),
-                policy: WritePolicy::All,
-                chains: Mutex::default(),
-                options,
-            },
-        }
+        let mut stores = Self {
+            drivers: BTreeMap::new(),
+            counted: BTreeMap::new(),
+            default: names(),
+            scopes: HashMap::new(),
+            temporary: names(),
+            policy: WritePolicy::All,
+            chains: Mutex::default(),
+            leases: LeaseCounters::default(),
+            options,
+        };
+        stores.add(MEMORY.to_owned(), Arc::new(memory));
+        StoresBuilder { stores }
+    }
+
+    fn add(&mut self, name: String, driver: Arc<dyn Driver>) {
+        let counted = CountedDriver::new(driver);
+        self.counted.insert(name.clone(), counted.clone());
+        self.drivers.insert(name, counted);
     }
 
     /// The placement of these names: one driver, or a chain of them.
@@ -121,7 +140,7 @@ impl Stores {
                 names,
             }),
             _ => Ok(Placement {
-                driver: self.chained(&names)?,
+                driver: self.open_chain(&names)?.counted,
                 names,
             }),
         }
@@ -155,7 +174,28 @@ impl Stores {
     /// What chains could not write to their secondaries since the last call.
     pub(crate) fn degraded(&self) -> Vec<(String, String)> {
         let chains = self.chains.lock();
-        chains.values().flat_map(|chain| chain.degraded()).collect()
+        let missed = chains.values().flat_map(|open| open.chain.degraded());
+        missed.collect()
+    }
+
+    /// What was counted of the commits of each store; a chain is one too, named by its drivers with `+` between them.
+    pub fn commit_counts(&self) -> BTreeMap<String, CommitCounts> {
+        let stores = self.counted.iter();
+        let stores = stores.map(|(name, counted)| (name.clone(), counted.counts()));
+        let chains = self.chains.lock();
+        let chains = chains
+            .iter()
+            .map(|(names, open)| (names.join("+"), open.counted.counts()));
+        stores.chain(chains).collect()
+    }
+
+    /// What was counted of the leases of conversations.
+    pub fn lease_counts(&self) -> LeaseCounts {
+        self.leases.counts()
+    }
+
+    pub(crate) fn lease_counters(&self) -> &LeaseCounters {
+        &self.leases
     }
 
     /// Closes every driver, and tells the first failure.
@@ -169,16 +209,22 @@ impl Stores {
 
     /// The one chain of these drivers, whose names are as they are here.
     pub(crate) fn chained(&self, names: &[String]) -> Result<Arc<ChainDriver>> {
+        Ok(self.open_chain(names)?.chain)
+    }
+
+    fn open_chain(&self, names: &[String]) -> Result<OpenChain> {
         let mut chains = self.chains.lock();
-        if let Some(chain) = chains.get(names) {
-            return Ok(chain.clone());
+        if let Some(open) = chains.get(names) {
+            return Ok(open.clone());
         }
         let links = names
             .iter()
             .map(|name| (name.clone(), self.drivers[name].clone()));
         let chain = Arc::new(ChainDriver::new(links.collect(), self.policy)?);
-        chains.insert(names.to_vec(), chain.clone());
-        Ok(chain)
+        let counted = CountedDriver::new(chain.clone());
+        let open = OpenChain { chain, counted };
+        chains.insert(names.to_vec(), open.clone());
+        Ok(open)
     }
 
     /// The name as it is here; the names that LarAgent's configurations use are understood where nothing has them.
@@ -236,7 +282,7 @@ impl StoresBuilder {
         if self.stores.drivers.len() == 1 {
             self.stores.default = vec![name.clone()];
         }
-        self.stores.drivers.insert(name, driver);
+        self.stores.add(name, driver);
         self
     }
 

@@ -21,7 +21,7 @@ use crate::driver::Driver;
 use crate::identity::SessionIdentity;
 use crate::items::{SharedCell, StorageCell};
 use crate::kind::{StorageKind, check_prefix};
-use crate::lease::Lease;
+use crate::lease::{Lease, OnBusy};
 use crate::memory::{self, ChatMemoryOwner, Memory, RowTracking};
 use crate::report::SaveReport;
 use crate::{Error, Result, ids, temporary};
@@ -240,17 +240,20 @@ impl Context {
     }
 
     /// Takes the conversation for a turn; every save is refused once the lease has passed on.
-    pub async fn begin_turn(&self, on_busy: crate::lease::OnBusy) -> Result<()> {
+    pub async fn begin_turn(&self, on_busy: OnBusy) -> Result<()> {
         let history = self.session.state().history.clone();
         let key = history.space(&self.session.tenant).lease();
-        let lease = Lease::take(history.placement.driver().clone(), key, on_busy).await?;
+        let driver = history.placement.driver().clone();
+        let leases = self.ambit().stores().lease_counters();
+        let lease = leases.take(driver, key, on_busy).await?;
         self.session.state().lease = Some(lease);
         Ok(())
     }
 
     /// The lease of the running turn, if there is one.
     pub fn lease(&self) -> Option<Lease> {
-        self.session.state().lease.clone()
+        let state = self.session.state();
+        state.lease.as_ref().map(|counted| counted.lease.clone())
     }
 
     /// Gives the conversation back.

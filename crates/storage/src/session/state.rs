@@ -11,7 +11,7 @@ use crate::directory::TrackRequest;
 use crate::identity::SessionIdentity;
 use crate::items::{SharedCell, StorageCell};
 use crate::kind::StorageKind;
-use crate::lease::Lease;
+use crate::lease::CountedLease;
 use crate::stores::Placement;
 use crate::{Error, Result, ids};
 use parking_lot::{Mutex, MutexGuard};
@@ -39,7 +39,7 @@ pub(super) struct SessionState {
     pub(super) labels: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) failed_read: Option<String>,
     pub(super) is_clearing: bool,
-    pub(super) lease: Option<Lease>,
+    pub(super) lease: Option<CountedLease>,
     /// The id of the history's index row.
     pub(super) row: Option<String>,
 }
@@ -113,7 +113,8 @@ impl Session {
 
     /// The condition under which a turn's writes count.
     pub(crate) fn fence(&self) -> Option<BatchCheck> {
-        self.state().lease.as_ref().map(Lease::check)
+        let state = self.state();
+        state.lease.as_ref().map(|counted| counted.lease.check())
     }
 
     /// The request for an index row of this identity.
