@@ -17,6 +17,7 @@ use crate::run::fiber_body;
 use crate::task::{RunOutcome, RunTask, Scheduler};
 use runner_pool::RunnerPool;
 use std::sync::Arc;
+use std::time::Duration;
 use thread_pool::ThreadPool;
 use tokio::sync::mpsc;
 
@@ -67,6 +68,23 @@ pub struct ScriptRun {
     pub within: Option<ParentRun>,
 }
 
+/// What came of a run, and what it took.
+pub struct MeasuredRun {
+    /// What it left behind, or why it failed.
+    pub outcome: Result<RunOutcome>,
+    /// Processor time used.
+    pub cpu: Duration,
+}
+
+/// How many runs there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunCounts {
+    /// Those that have a thread.
+    pub running: usize,
+    /// Those that wait for one.
+    pub waiting: usize,
+}
+
 /// Runs functions of programs, each run in a runtime that is as it was made. Clones are the same engine.
 #[derive(Clone)]
 pub struct Engine(Arc<EngineInner>);
@@ -107,9 +125,30 @@ impl Engine {
     ///
     /// Dropping the future ends the run. Needs a Tokio runtime with timers.
     pub async fn run(&self, run: ScriptRun) -> Result<RunOutcome> {
-        let mut instance = self.open(run.program, run.host, run.limits, run.within.as_ref())?;
+        self.run_measured(run).await.outcome
+    }
+
+    /// The same, with the processor time that was used however the run ended.
+    pub async fn run_measured(&self, run: ScriptRun) -> MeasuredRun {
+        let opened = self.open(run.program, run.host, run.limits, run.within.as_ref());
+        let mut instance = match opened {
+            Ok(instance) => instance,
+            Err(error) => {
+                return MeasuredRun {
+                    outcome: Err(error),
+                    cpu: Duration::ZERO,
+                };
+            }
+        };
         instance.once = true;
-        instance.call(&run.function, run.arguments).await
+        let outcome = instance.call(&run.function, run.arguments).await;
+        let cpu = instance.used();
+        MeasuredRun { outcome, cpu }
+    }
+
+    /// How many runs there are now.
+    pub fn counts(&self) -> RunCounts {
+        self.0.pool.counts()
     }
 
     /// A run of which several functions can be called, one after another: its modules keep their state from call to call.

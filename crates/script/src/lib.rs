@@ -20,7 +20,7 @@ mod run;
 mod task;
 mod value;
 
-pub use engine::{Engine, EngineSettings, ProgramInstance, ScriptRun};
+pub use engine::{Engine, EngineSettings, MeasuredRun, ProgramInstance, RunCounts, ScriptRun};
 pub use error::{Error, HostError, LoadError, Result, ScriptException, SourceLocation, StackFrame};
 pub use host::{
     Callback, Host, HostApi, HostCall, HostClass, HostMethod, HostObject, HostValue, NoHost,

@@ -1,5 +1,6 @@
 //! The threads that run scripts: one for each core, and a watch thread that replaces those that are held too long.
 
+use super::RunCounts;
 use super::ready_queue::ReadyQueue;
 use super::runner_pool::RunnerPool;
 use crate::bare::{Fiber, FiberStep};
@@ -68,6 +69,15 @@ impl ThreadPool {
         let watched = Arc::clone(&pool);
         thread("script-watch", move || watched.watch())?;
         Ok(pool)
+    }
+
+    /// How many runs have a thread and how many wait for one.
+    pub fn counts(&self) -> RunCounts {
+        let queue = self.queue.lock();
+        RunCounts {
+            running: queue.running.len(),
+            waiting: queue.ready.len(),
+        }
     }
 
     /// Lets the threads end once nothing is left to run.
