@@ -20,16 +20,19 @@ pub use next_result::{NextOutcome, NextResult};
 pub use session_script::SessionScript;
 
 use crate::app::{App, AppAgent};
+use crate::call_metrics;
 use crate::chat::{self, ChatMessage};
 use crate::ctx::{self, RunHost, ScriptContext};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::AgentLimits;
 use crate::net::AllowList;
 use crate::search::automatic::clear_contents;
 use crate::trace::{NodeOptions, TraceNode};
 use ambit_script::{Engine, Program, ProgramSource, SourceFiles};
+use ambit_telemetry::{Metrics, table};
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The compiled hooks of one agent, and what they may use.
 #[derive(Clone)]
@@ -39,6 +42,7 @@ pub struct AgentHooks {
     limits: AgentLimits,
     /// What of the app's hosts the agent leaves.
     hosts: Option<AllowList>,
+    metrics: Arc<Metrics>,
 }
 
 /// What a hook returned, and the node of its run.
@@ -65,7 +69,13 @@ impl AgentHooks {
             program: program.transpose().map_err(|error| failure::load(&error))?,
             limits: AgentLimits::of(app, agent),
             hosts: agent.allowed_hosts()?,
+            metrics: Arc::default(),
         })
+    }
+
+    /// The same hooks, which are counted there.
+    pub fn counted_in(self, metrics: Arc<Metrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// True if the agent has this hook.
@@ -94,7 +104,8 @@ impl AgentHooks {
         let Some(ran) = self.run(scope, "Create", arguments).await? else {
             return Ok(None);
         };
-        checked(&ran.node, || CreateResult::read(ran.value, &ran.node))
+        let read = checked(&ran.node, || CreateResult::read(ran.value, &ran.node));
+        read.inspect_err(|error| self.count_failure(scope, "Create", error))
     }
 
     /// Runs `Next`. `None` where there is none, or where it leaves the answer as it is.
@@ -107,7 +118,8 @@ impl AgentHooks {
         let Some(ran) = self.run(scope, "Next", vec![payload, options]).await? else {
             return Ok(None);
         };
-        checked(&ran.node, || NextResult::read(ran.value, &ran.node))
+        let read = checked(&ran.node, || NextResult::read(ran.value, &ran.node));
+        read.inspect_err(|error| self.count_failure(scope, "Next", error))
     }
 
     /// Runs a hook in a runtime of its own. `None` where there is no such hook.
@@ -131,19 +143,19 @@ impl AgentHooks {
         let run = Arc::new(RunHost::new(scope, hook, node.clone(), http));
         let mut given = vec![ctx::object(run.own())];
         given.extend(arguments.into_iter().map(Into::into));
-        let result = self
-            .engine
-            .run(ambit_script::ScriptRun {
-                program: Arc::clone(program),
-                function: hook.to_owned(),
-                arguments: given,
-                host: Arc::clone(&run) as Arc<dyn ambit_script::Host>,
-                limits: self.limits.run,
-                within: None,
-            })
-            .await;
+        let began = Instant::now();
+        let script = ambit_script::ScriptRun {
+            program: Arc::clone(program),
+            function: hook.to_owned(),
+            arguments: given,
+            host: Arc::clone(&run) as Arc<dyn ambit_script::Host>,
+            limits: self.limits.run,
+            within: None,
+        };
+        let measured = self.engine.run_measured(script).await;
         run.end();
-        let outcome = match result {
+        self.count(scope, hook, [began.elapsed(), measured.cpu]);
+        let outcome = match measured.outcome {
             Ok(outcome) => outcome,
             // A computed default export turned out not to have it.
             Err(ambit_script::Error::NoFunction { .. }) => {
@@ -154,6 +166,7 @@ impl AgentHooks {
                 let error = failure::of(&error, program.entry(), hook);
                 run.own().cursor.end(Some(&error.message));
                 failure::record(&error, scope, hook, &node);
+                self.count_failure(scope, hook, &error);
                 return Err(error);
             }
         };
@@ -167,6 +180,19 @@ impl AgentHooks {
         }
         let value = outcome.value.unwrap_or_default();
         Ok(Some(HookResult { value, node }))
+    }
+
+    fn count(&self, scope: &ScriptContext, hook: &str, times: [Duration; 2]) {
+        let labels = [scope.properties.assistant_id.as_str(), hook];
+        let [took, cpu] = times.map(|time| time.as_secs_f64());
+        self.metrics.observe(&table::HOOK_SECONDS, labels, took);
+        self.metrics.add(&table::HOOK_CPU_SECONDS, labels, cpu);
+    }
+
+    fn count_failure(&self, scope: &ScriptContext, hook: &str, error: &Error) {
+        let agent = scope.properties.assistant_id.as_str();
+        let labels = [agent, hook, call_metrics::label(&error.code)];
+        self.metrics.count(&table::HOOK_FAILURES, labels);
     }
 }
 

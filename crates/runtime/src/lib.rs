@@ -16,11 +16,13 @@ pub mod tool;
 pub mod trace;
 
 mod access;
+mod call_metrics;
 mod chat_message;
 mod check;
 mod concurrent_calls;
 mod detached_context;
 mod error;
+mod event_loop_lag;
 mod feed;
 mod globals;
 mod inbox;

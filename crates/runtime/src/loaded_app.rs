@@ -11,11 +11,12 @@ use crate::net::{self, AllowList};
 use crate::process::ProcessRegistry;
 use crate::process::store::OpenStores;
 use crate::storage_agent::StorageAgent;
-use crate::summariser;
+use crate::summariser::ModelSummariser;
 use ambit_script::{Engine, SourceFolder};
 use ambit_storage::event::EventBus;
 use ambit_storage::memory::{self, Ttl};
 use ambit_storage::{Ambit, Caller, Stores, truncation};
+use ambit_telemetry::Metrics;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,6 +58,8 @@ pub(crate) struct LoadOptions {
     pub agents: Vec<Arc<dyn ambit_storage::Agent>>,
     /// What clients are told of events.
     pub feed: Arc<EventFeed>,
+    /// Where everything counts.
+    pub metrics: Arc<Metrics>,
 }
 
 /// The scripts of an agent, compiled.
@@ -191,7 +194,13 @@ impl AgentParts {
         agent: &Arc<AppAgent>,
     ) -> Result<Self> {
         let engine = &making.engine;
-        let truncation = summariser::settings(app, agent, &making.models);
+        let summaries = ModelSummariser {
+            app: app.clone(),
+            agent: agent.clone(),
+            models: making.models.clone(),
+            metrics: making.metrics.clone(),
+        };
+        let truncation = summaries.settings();
         let behind = Box::new(StorageAgent::new(agent.clone(), truncation.clone()));
         let loader = AgentScriptLoader {
             engine,
@@ -200,7 +209,8 @@ impl AgentParts {
             agent,
         };
         let sessions = SessionScript::load(&loader, behind)?;
-        let hooks = Arc::new(AgentHooks::load(engine, folder, app, agent)?);
+        let hooks = AgentHooks::load(engine, folder, app, agent)?;
+        let hooks = Arc::new(hooks.counted_in(making.metrics.clone()));
         Ok(Self {
             sessions,
             listeners: EventListeners::load(&loader)?,

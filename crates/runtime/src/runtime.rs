@@ -1,6 +1,7 @@
 //! The runtime: one app over its stores, and every way into it.
 
 mod agent_search;
+mod gathered_metrics;
 mod turn_access;
 mod turn_references;
 
@@ -28,7 +29,7 @@ use crate::runtime_core::{RuntimeCore, TemporaryTenants};
 use crate::tool::{ToolServer, Toolbox};
 use crate::turn_info::{StartedTurn, TurnStopReason};
 use crate::web_search::WebSearchClient;
-use crate::{knowledge, retention, turn};
+use crate::{event_loop_lag, knowledge, retention, turn};
 use ambit_knowledge::KnowledgeBase;
 use ambit_script::Engine;
 use ambit_storage::event::EventBus;
@@ -118,6 +119,7 @@ impl Runtime {
                 listeners: settings.listeners,
                 agents: settings.agents,
                 feed: Arc::new(EventFeed::new(settings.stores.clone())),
+                metrics: Arc::default(),
             };
             let watch = settings
                 .is_development
@@ -144,12 +146,7 @@ impl Runtime {
                 is_closing: Mutex::new(false),
             });
             start_knowledge(&core, settings.extract_program)?;
-            core.spawn(maintenance::recover(Arc::downgrade(&core)));
-            core.spawn(maintenance::tidy(Arc::downgrade(&core)));
-            core.spawn(core.making.feed.clone().run());
-            let drivers = core.stores.drivers().values().cloned();
-            let sweep = |driver| Sweeper::start(driver, SweeperOptions::default());
-            *lock(&core.sweepers) = drivers.map(sweep).collect();
+            start_upkeep(&core);
             if let Some(watch) = watch {
                 core.spawn(follow(Arc::downgrade(&core), watch));
             }
@@ -323,6 +320,17 @@ impl Runtime {
             self.0.making.opened.close().await
         })
     }
+}
+
+/// Begins what a node does by itself.
+fn start_upkeep(core: &Arc<RuntimeCore>) {
+    core.spawn(maintenance::recover(Arc::downgrade(core)));
+    core.spawn(maintenance::tidy(Arc::downgrade(core)));
+    core.spawn(core.making.feed.clone().run());
+    core.spawn(event_loop_lag::measure(core.metrics().clone()));
+    let drivers = core.stores.drivers().values().cloned();
+    let sweep = |driver| Sweeper::start(driver, SweeperOptions::default());
+    *lock(&core.sweepers) = drivers.map(sweep).collect();
 }
 
 /// Opens the collections, begins to work on them, and brings those that are files to what the files say.

@@ -11,6 +11,7 @@ use crate::web_search::WebSearchClient;
 use ambit_knowledge::{KnowledgeBase, KnowledgeWorker};
 use ambit_storage::Stores;
 use ambit_storage::upkeep::Sweeper;
+use ambit_telemetry::Metrics;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -71,6 +72,11 @@ impl TemporaryTenants {
 }
 
 impl RuntimeCore {
+    /// Where everything counts.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.making.metrics
+    }
+
     /// The app's present version.
     pub fn loaded(&self) -> Arc<LoadedApp> {
         self.loaded

@@ -64,6 +64,18 @@ pub enum TurnStatus {
     Cancelled,
 }
 
+impl TurnStatus {
+    /// As it is stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Error => "error",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// What a person adds to a turn that is running.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TurnInterrupt {

@@ -2,6 +2,7 @@
 
 use super::embedding_usage;
 use crate::app::App;
+use crate::call_metrics::count_tokens;
 use crate::llm::embedding::{
     EmbeddingAnswer, EmbeddingCall, EmbeddingClient, EmbeddingError, EmbeddingErrorKind,
 };
@@ -60,6 +61,7 @@ impl Embedder for ConnectorEmbedder {
         if let Some(record) = answer.record(&request.connector)
             && let EmbeddingPayer::Collection(owner) = &request.payer
         {
+            count_tokens(core.metrics(), &request.connector, &answer.usage);
             let settings = loaded.ambit.settings();
             let booked = embedding_usage::book(&core.stores, settings, owner, record).await;
             if let Err(error) = booked {

@@ -87,6 +87,18 @@ impl ModelFailure {
         )
     }
 
+    /// What whoever asked is told it is.
+    pub fn code(&self) -> ErrorCode {
+        match self.kind {
+            ModelFailureKind::RateLimited => ErrorCode::LlmRateLimited,
+            ModelFailureKind::ContentFilter => ErrorCode::LlmContentFilter,
+            ModelFailureKind::Temporary
+            | ModelFailureKind::Unusable
+            | ModelFailureKind::Permanent
+            | ModelFailureKind::Broken => ErrorCode::LlmError,
+        }
+    }
+
     /// Whether another connector may do better, as long as nothing was shown. What is wrong with a call or its content is so
     /// everywhere.
     pub fn is_of_connector(&self) -> bool {
@@ -217,15 +229,7 @@ fn retry_delay(body: &Value) -> Option<Duration> {
 
 impl From<ModelFailure> for Error {
     fn from(failure: ModelFailure) -> Self {
-        let code = match failure.kind {
-            ModelFailureKind::RateLimited => ErrorCode::LlmRateLimited,
-            ModelFailureKind::ContentFilter => ErrorCode::LlmContentFilter,
-            ModelFailureKind::Temporary
-            | ModelFailureKind::Unusable
-            | ModelFailureKind::Permanent
-            | ModelFailureKind::Broken => ErrorCode::LlmError,
-        };
-        let mut error = Self::new(code, failure.message);
+        let mut error = Self::new(failure.code(), failure.message);
         if let Some(pause) = failure.retry_after {
             let seconds = pause.as_secs_f64().ceil();
             error.details = Some(Box::new(json!({"retry_after": seconds})));

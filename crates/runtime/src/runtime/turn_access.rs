@@ -11,6 +11,7 @@ use crate::turn_info::{InterruptEffect, TurnInfo, TurnInterrupt, TurnStatus, Tur
 use crate::turn_location;
 use ambit_storage::batch::BatchCheck;
 use ambit_storage::driver::ValuePart;
+use ambit_telemetry::table;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 
@@ -41,6 +42,9 @@ impl Runtime {
         after: u64,
     ) -> BoxFuture<'a, Result<StreamReader>> {
         Box::pin(async move {
+            if after > 0 {
+                self.metrics().count(&table::STREAM_RESUMES, []);
+            }
             if let Some(live) = self.live(who, request_id) {
                 return live.log.reader(after);
             }

@@ -89,6 +89,7 @@ impl Turn {
             self.abandon().await;
             return Err(error);
         }
+        self.context.count_end(ending.status);
         self.context.reach_fault_point("turn.closed");
         if let Err(error) = self.store_late_messages().await {
             tracing::warn!(turn.id = self.context.id(), %error, "what came in at the turn's end is not in its history");

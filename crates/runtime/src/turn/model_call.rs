@@ -14,6 +14,7 @@ use super::model_input::{self, ModelCallDraft};
 use super::request_context::RequestContext;
 use super::usage::UsageMeter;
 use crate::app::Connector;
+use crate::call_metrics::ModelCallMeter;
 use crate::chat::{ChatMessage, ToolDefinition};
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::{AfterResponse, BeforeResponse};
@@ -141,7 +142,9 @@ impl FallbackChain {
         let step = ModelCallStep::begin(turn, input.run, &self.connector, &call);
         let mut retries = Vec::new();
         let trace = turn.output.root.clone();
+        let meter = ModelCallMeter::begin(turn.context.core.metrics(), &self.connector.id);
         let mut on_retry = |retry: &RetryNotice| {
+            meter.retry();
             let (attempt, failure) = (retry.attempt, &retry.failure);
             trace.warn(format!("call {attempt} of the model failed: {failure}"));
             retries.push(failure.to_string());
@@ -149,9 +152,14 @@ impl FallbackChain {
         let provider = self.provider.as_ref();
         let begun = retry::call(provider, &call, turn.context.deadline, &mut on_retry).await;
         let result = match begun {
-            Ok(pieces) => self.read_answer(turn, input.run, &call, pieces).await,
+            Ok(pieces) => {
+                meter.answered();
+                self.read_answer(turn, input.run, &call, pieces).await
+            }
             Err(failure) => ModelCallResult::failed(failure),
         };
+        let failed = result.failure.as_ref();
+        meter.end(failed.map(|failure| &failure.error().code));
         for failure in retries {
             self.announce_failure(turn, failure, true).await;
         }
@@ -225,9 +233,8 @@ impl FallbackChain {
         call: &ModelCall,
         mut pieces: AnswerStream,
     ) -> ModelCallResult {
-        let provider = &self.connector.kind;
         let mut writer = AnswerWriter::new(turn.agent_outbox(run), turn.context.is_nested());
-        let mut meter = UsageMeter::start(turn, call, provider);
+        let mut meter = UsageMeter::start(turn, call, &self.connector);
         let failure = loop {
             let shown = match pieces.next().await {
                 Some(Ok(piece)) => {
@@ -247,7 +254,7 @@ impl FallbackChain {
         let booked = turn
             .journal
             .usage
-            .book(&answer, provider, turn.context.purpose);
+            .book(&answer, &self.connector, turn.context.purpose);
         let noted = match failure {
             None => booked.and_then(|()| turn.note_answer(run, &answer, writer.shown())),
             Some(_) => booked,

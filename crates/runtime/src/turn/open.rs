@@ -13,7 +13,7 @@ use super::turn_parts::TurnParts;
 use super::usage::TurnUsage;
 use super::{Turn, conversation, model_input, recover};
 use crate::app::AppAgent;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, Result, StorageError};
 use crate::event::{
     BeforeReinjectingInstructions, BeforeSend, ConversationEnded, ConversationStarted,
 };
@@ -29,9 +29,11 @@ use crate::{chat_message, chats};
 use ambit_storage::batch::BatchWrite;
 use ambit_storage::event::ChatHistoryLoaded;
 use ambit_storage::json::Json;
+use ambit_storage::lease::OnBusy;
 use ambit_storage::operation::Operation;
 use ambit_storage::storage::{ChatHistoryStorage, Message, Role, StorageKind, SupersededHistory};
 use ambit_storage::{LiveAgent, ids};
+use ambit_telemetry::table;
 use futures::future::BoxFuture;
 use new_messages::{CLIENT_ID_PREFIX, continued_turn, drop_repeated};
 use serde_json::json;
@@ -49,7 +51,7 @@ pub(crate) fn open<'a>(
         let ambit = loaded.acting_as(&request.authorized.caller());
         let session = chats::open_for(&ambit, &request, &agent.id).await?;
         let found = ConversationSnapshot::read(&session, &request).await?;
-        hold(&session, &request).await?;
+        hold(core, &session, &request).await?;
         core.stores.options().fault_points.reach("turn.held");
         let begun = async {
             let settled = recover::settle_orphans(core, &session).await?;
@@ -88,9 +90,18 @@ pub(crate) fn open<'a>(
 }
 
 /// Takes the conversation's lease, and says which turn has it if that is refused.
-async fn hold(session: &LiveAgent, request: &TurnRequest) -> Result<()> {
+async fn hold(core: &RuntimeCore, session: &LiveAgent, request: &TurnRequest) -> Result<()> {
     let context = session.context();
-    let Err(error) = context.begin_turn(request.on_busy).await else {
+    let begun = context.begin_turn(request.on_busy).await;
+    let was_busy = match &begun {
+        Ok(()) => context.lease().is_some_and(|lease| lease.has_waited()),
+        Err(error) => matches!(error, StorageError::Busy { .. }),
+    };
+    if was_busy {
+        let labels = [on_busy(request.on_busy)];
+        core.metrics().count(&table::CHAT_BUSY, labels);
+    }
+    let Err(error) = begun else {
         return Ok(());
     };
     let mut error = Error::from(error);
@@ -102,6 +113,14 @@ async fn hold(session: &LiveAgent, request: &TurnRequest) -> Result<()> {
         error.details = running.map(|id| Box::new(json!({"request_id": id})));
     }
     Err(error)
+}
+
+fn on_busy(on_busy: OnBusy) -> &'static str {
+    match on_busy {
+        OnBusy::Reject => "reject",
+        OnBusy::Queue => "queue",
+        OnBusy::Interrupt => "interrupt",
+    }
 }
 
 /// Begins a turn of the conversation that is held.
@@ -168,7 +187,7 @@ fn new_turn(parts: TurnParts) -> Result<Turn> {
     let trace = parts.trace(&trace_log, &TraceTree::default());
     let outbox = Outbox::new(stream.clone(), parts.limits.outbox, options.clock.clone());
     let calls = NestedCallJournal::new(parts.target(keys.calls()), options.limits.value);
-    let usage = TurnUsage::new(parts.session.clone(), keys.clone(), Some(stream.clone()));
+    let usage = TurnUsage::new(&parts, Some(stream.clone()));
     let log = StepLog::Turn {
         key: keys.journal(),
         session: parts.session.clone(),

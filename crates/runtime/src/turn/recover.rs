@@ -12,6 +12,7 @@ use ambit_storage::clock::backoff;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::pattern::Pattern;
+use ambit_telemetry::table;
 use futures::future::BoxFuture;
 use orphaned_turn::OrphanedTurn;
 use std::collections::{HashMap, HashSet};
@@ -165,6 +166,7 @@ async fn resume(
         turn.id = context.id(),
         "an interrupted turn is taken up again"
     );
+    count(core, if is_hopeless { "closed" } else { "resumed" });
     match is_hopeless {
         // A turn that could not be closed has been logged, and is taken up again.
         true => core.spawn(async move { drop(turn.give_up().await) }),
@@ -187,9 +189,14 @@ pub(super) async fn settle_orphans(
             turn.conversation.is_held_by_next = true;
             turn.settle().await?;
             settled.push(open.request_id);
+            count(core, "closed");
         }
     }
     Ok(settled)
+}
+
+fn count(core: &RuntimeCore, result: &str) {
+    core.metrics().count(&table::TURN_RECOVERIES, [result]);
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::request::TurnRequest;
 use crate::retention::RetentionPeriods;
 use crate::runtime_core::RuntimeCore;
 use crate::tool::ServerSelection;
+use crate::turn_info::TurnStatus;
 use crate::turn_location;
 use ambit_storage::SessionIdentity;
 use ambit_storage::batch::BatchWrite;
@@ -21,6 +22,7 @@ use ambit_storage::event::{
     After, Before, ChatHistorySaving, ContextSaving, Event, EventMetadata, MessageAdded,
     MessageAdding,
 };
+use ambit_telemetry::table;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -111,6 +113,14 @@ impl RequestContext {
 
     pub fn now(&self) -> i64 {
         self.core.stores.options().clock.now()
+    }
+
+    /// Counts the turn, which has ended.
+    pub fn count_end(&self, status: TurnStatus) {
+        let (agent, metrics) = (self.request.agent.as_str(), self.core.metrics());
+        metrics.count(&table::TURNS, [agent, status.as_str()]);
+        let seconds = (self.now() - self.started_at) as f64 / 1_000.0;
+        metrics.observe(&table::TURN_SECONDS, [agent], seconds.max(0.0));
     }
 
     /// A point where a test may end the process.

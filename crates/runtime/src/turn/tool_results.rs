@@ -75,6 +75,10 @@ impl ToolCallEnd {
         &self.run.call.name
     }
 
+    pub fn is_error(&self) -> bool {
+        self.outcome.is_error
+    }
+
     fn error(&self) -> Option<String> {
         let text = self.outcome.text.clone();
         self.outcome.is_error.then_some(text)

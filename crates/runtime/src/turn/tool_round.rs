@@ -6,6 +6,7 @@ use super::agent_run::AgentRun;
 use super::tool_results::{ToolCallEnd, ToolCallRun};
 use super::tools::OfferedTools;
 use crate::app::ToolErrorPolicy;
+use crate::call_metrics::ToolCallMeter;
 use crate::chat::ChatMessage;
 use crate::error::{Error, Result};
 use crate::journal::{JournalStep, RoundPosition};
@@ -155,7 +156,9 @@ impl ToolRound<'_> {
             outbox: turn.agent_outbox(self.run),
             node,
         };
+        let metrics = turn.context.core.metrics().clone();
         turn.journal.tool_calls.begin(async move {
+            let meter = ToolCallMeter::begin(&metrics, call.server.as_deref(), &call.tool);
             let outcome = match (arguments.refusal, tool) {
                 (Some(why), _) => Ok(ToolOutcome::failed(why)),
                 (None, None) => Ok(ToolOutcome::failed(format!(
@@ -167,7 +170,9 @@ impl ToolRound<'_> {
                     call_in_time(toolbox.as_ref(), &tool, arguments, &caller).await
                 }
             };
-            call.end(outcome)
+            let ended = call.end(outcome);
+            meter.end(ended.is_error());
+            ended
         });
         Ok(())
     }

@@ -1,7 +1,10 @@
 //! What calls of models use: it is counted to the turn and booked with the conversation, even where nobody waits for a call's
 //! end. It is noted in the turn's journal too, so that it counts once at whatever moment the process dies.
 
+use super::turn_parts::TurnParts;
 use super::{Turn, model_input};
+use crate::app::Connector;
+use crate::call_metrics::count_tokens;
 use crate::error::Result;
 use crate::journal::{self, ModelCallUsage, TurnKeys};
 use crate::llm::{ModelAnswer, ModelCall, TokenUsage};
@@ -11,6 +14,7 @@ use crate::stream::StreamWriter;
 use ambit_storage::LiveAgent;
 use ambit_storage::batch::BatchWrite;
 use ambit_storage::storage::UsageRecord;
+use ambit_telemetry::Metrics;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -27,6 +31,7 @@ pub(super) struct TurnUsage {
     keys: TurnKeys,
     /// The turn's stream, if there is a turn that may be taken up again.
     stream: Option<StreamWriter>,
+    metrics: Arc<Metrics>,
     counted: Mutex<TurnUsageState>,
     running: TaskTracker,
 }
@@ -42,11 +47,12 @@ struct TurnUsageState {
 
 impl TurnUsage {
     /// Nothing, so far.
-    pub fn new(session: LiveAgent, keys: TurnKeys, stream: Option<StreamWriter>) -> Arc<Self> {
+    pub fn new(parts: &TurnParts, stream: Option<StreamWriter>) -> Arc<Self> {
         Arc::new(Self {
-            session,
-            keys,
+            session: parts.session.clone(),
+            keys: parts.keys(),
             stream,
+            metrics: parts.core.metrics().clone(),
             counted: Mutex::default(),
             running: TaskTracker::new(),
         })
@@ -58,16 +64,28 @@ impl TurnUsage {
     }
 
     /// Counts and books what a call has used, and notes it: that becomes durable with whatever is made durable next.
-    pub fn book(&self, answer: &ModelAnswer, provider: &str, purpose: Option<&str>) -> Result<()> {
-        let Some(mut record) = answer.record(provider) else {
+    pub fn book(
+        &self,
+        answer: &ModelAnswer,
+        connector: &Connector,
+        purpose: Option<&str>,
+    ) -> Result<()> {
+        let Some(mut record) = answer.record(&connector.kind) else {
             return Ok(());
         };
         record.purpose = purpose.map(str::to_owned);
+        count_tokens(&self.metrics, &connector.id, &answer.usage);
         self.book_record(answer.usage.clone(), record)
     }
 
-    /// The same for what is no model's answer.
-    pub fn book_record(&self, usage: TokenUsage, mut record: UsageRecord) -> Result<()> {
+    /// The same for the vector of a query; its record names the connector.
+    fn book_embedding(&self, usage: TokenUsage, record: UsageRecord) -> Result<()> {
+        let connector = record.provider_name.as_deref().unwrap_or_default();
+        count_tokens(&self.metrics, connector, &usage);
+        self.book_record(usage, record)
+    }
+
+    fn book_record(&self, usage: TokenUsage, mut record: UsageRecord) -> Result<()> {
         record.turn_id = Some(self.keys.request_id.clone());
         self.lock().usage.add(&usage);
         let context = self.session.context();
@@ -92,7 +110,7 @@ impl TurnUsage {
     pub fn booking(self: &Arc<Self>) -> UsageBooking {
         let own = self.clone();
         Arc::new(move |usage, record| {
-            if let Err(error) = own.book_record(usage, record) {
+            if let Err(error) = own.book_embedding(usage, record) {
                 let id = &own.keys.request_id;
                 tracing::warn!(turn.id = id, %error, "what a search has used is not booked");
             }
@@ -141,7 +159,7 @@ impl TurnUsage {
 pub(super) struct UsageMeter<'a> {
     pub answer: ModelAnswer,
     call: &'a ModelCall,
-    provider: &'a str,
+    connector: &'a Connector,
     purpose: Option<&'static str>,
     usage: Arc<TurnUsage>,
     is_finished: bool,
@@ -149,11 +167,11 @@ pub(super) struct UsageMeter<'a> {
 
 impl<'a> UsageMeter<'a> {
     /// For a call that the provider has begun to answer.
-    pub fn start(turn: &Turn, call: &'a ModelCall, provider: &'a str) -> Self {
+    pub fn start(turn: &Turn, call: &'a ModelCall, connector: &'a Connector) -> Self {
         Self {
             answer: ModelAnswer::default(),
             call,
-            provider,
+            connector,
             purpose: turn.context.purpose,
             usage: turn.journal.usage.clone(),
             is_finished: false,
@@ -173,7 +191,7 @@ impl Drop for UsageMeter<'_> {
             return;
         }
         self.answer.usage = estimated(self.call, &self.answer);
-        if let Err(error) = self.usage.book(&self.answer, self.provider, self.purpose) {
+        if let Err(error) = self.usage.book(&self.answer, self.connector, self.purpose) {
             let id = &self.usage.keys.request_id;
             tracing::warn!(turn.id = id, %error, "what a cancelled call has used is not booked");
         }

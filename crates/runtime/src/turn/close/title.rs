@@ -148,7 +148,7 @@ impl TitleWriter {
         let stream = StreamWriter::open(parts.target(keys.events()), StreamOptions::transient());
         let outbox = Outbox::new(stream.clone(), parts.limits.outbox, clock);
         let trace = Trace::off(&keys.request_id);
-        let usage = TurnUsage::new(parts.session.clone(), keys, None);
+        let usage = TurnUsage::new(&parts, None);
         let mut turn = parts.build(
             TurnJournal::new(StepLog::None, usage, None),
             TurnOutput::new(outbox, trace, stream),

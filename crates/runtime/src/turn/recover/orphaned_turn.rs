@@ -122,7 +122,7 @@ async fn resumed_turn(parts: TurnParts) -> Result<Turn> {
     let output = TurnOutput::new(outbox, parts.trace(&trace.log, &before), trace.log);
     let calls = parts.target(keys.calls());
     let calls = NestedCallJournal::read(calls, options.limits.value).await?;
-    let usage = TurnUsage::new(parts.session.clone(), keys.clone(), Some(stream.clone()));
+    let usage = TurnUsage::new(&parts, Some(stream.clone()));
     let log = StepLog::Turn {
         key: keys.journal(),
         session: parts.session.clone(),
