@@ -36,7 +36,6 @@ mod visible_agents;
 pub use authorization::{ApiCaller, RouteAccess};
 pub use connection::{ClientConnection, serve};
 pub use error::{ErrorBody, HttpError};
-pub use http_metrics::HttpMetrics;
 
 use crate::auth::Authenticator;
 use crate::auth::access::{EndpointPattern, RequestTarget};
@@ -59,8 +58,6 @@ pub struct ServerState {
     pub store: Arc<dyn Driver>,
     /// What may be set.
     pub settings: HttpSettings,
-    /// What is counted.
-    pub measures: HttpMetrics,
 }
 
 /// A server as handlers hold it.
@@ -244,8 +241,7 @@ async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> HttpErro
 #[cfg(test)]
 mod tests {
     use super::{
-        HttpMetrics, HttpSettings, RouteAccess, RouteGroup, ServerState, SharedState, assemble,
-        connection,
+        HttpSettings, RouteAccess, RouteGroup, ServerState, SharedState, assemble, connection,
     };
     use crate::auth::{AuthConfig, Authenticator};
     use ambit_runtime::{Runtime, RuntimeSettings};
@@ -278,7 +274,6 @@ mod tests {
             runtime,
             store,
             settings: HttpSettings::default(),
-            measures: HttpMetrics::default(),
         })
     }
 

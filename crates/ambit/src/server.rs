@@ -1,7 +1,7 @@
 //! The server inside an application of one's own.
 
 use crate::auth::{AuthConfig, Authenticator};
-use crate::http::{self, HttpMetrics, HttpSettings, ServerState};
+use crate::http::{self, HttpSettings, ServerState};
 use crate::library::Ambit;
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::Router;
@@ -62,6 +62,5 @@ pub fn router(ambit: &Ambit) -> Result<Router> {
         auth,
         store,
         settings,
-        measures: HttpMetrics::default(),
     })))
 }

@@ -7,7 +7,7 @@ use crate::settings::StoreOptions;
 use crate::settings::serve::{LogFormat, ServeArguments, ServeSettings};
 use ambit::auth::{AuthConfig, Authenticator};
 use ambit::environment::extract_program;
-use ambit::http::{self, HttpMetrics, ServerState};
+use ambit::http::{self, ServerState};
 use ambit_runtime::app::{App, FileProblem};
 use ambit_runtime::{Authorized, DataConstraints, Runtime, RuntimeSettings};
 use std::collections::BTreeMap;
@@ -79,7 +79,6 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
         auth,
         store,
         settings,
-        measures: HttpMetrics::default(),
     };
     serve(listener, server, stop, serving.grace).await?;
     Ok(CommandOutcome::Done)

@@ -1,11 +1,13 @@
-//! Around every request: its id, its span and measures, failures written out, and panics caught.
+//! Around every request: its id, its span and metrics, failures written out, and panics caught.
 
 use super::SharedState;
 use super::error::{ErrorBody, ErrorExtension, HttpError};
 use ambit_runtime::Error;
 use ambit_storage::{clock::Clock, ids};
+use ambit_telemetry::{OTHER, table};
 use axum::Json;
 use axum::extract::{MatchedPath, Request, State};
+use axum::http::Method;
 use axum::http::header::CONTENT_LENGTH;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -21,6 +23,7 @@ pub const REQUEST: &str = "x-ambit-request";
 pub async fn finish(State(server): State<SharedState>, request: Request, next: Next) -> Response {
     let id = ids::ordered(&Clock::default());
     let name = request.method().to_string();
+    let method = known_method(request.method());
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(|| "-".to_owned(), |route| route.as_str().to_owned());
     let span =
@@ -36,12 +39,21 @@ pub async fn finish(State(server): State<SharedState>, request: Request, next: N
         }
         let status = response.status().as_u16();
         let seconds = began.elapsed().as_secs_f64();
-        server.measures.answered(&name, &route, status, seconds);
+        let (metrics, code) = (server.runtime.metrics(), status.to_string());
+        metrics.count(&table::HTTP_REQUESTS, [method, &route, &code]);
+        metrics.observe(&table::HTTP_REQUEST_SECONDS, [&route], seconds);
         tracing::info!(http.status = status, seconds, "answered");
         response
     }
     .instrument(span)
     .await
+}
+
+/// The method as a label: clients may make up others.
+fn known_method(method: &Method) -> &'static str {
+    let known = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
+    let mut known = known.into_iter();
+    known.find(|name| *name == method.as_str()).unwrap_or(OTHER)
 }
 
 /// The answer with its failure written out, and logged.

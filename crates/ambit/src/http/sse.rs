@@ -6,6 +6,7 @@ use super::{ServerState, SharedState};
 use crate::format::Format;
 use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_runtime::{Authorized, Result, Runtime};
+use ambit_telemetry::table;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use axum::response::{IntoResponse, Response};
@@ -91,7 +92,7 @@ pub fn answer(
     peer: Option<ClientConnection>,
 ) -> Response {
     let limit = server.settings.lag_limit;
-    let open = server.measures.stream();
+    let open = server.runtime.metrics().hold(&table::STREAMS_OPEN);
     let server = server.clone();
     let (sender, receiver) = mpsc::channel(limit.div_ceil(FRAME).max(1));
     let leaving = view.leaving.take();
@@ -109,7 +110,7 @@ pub fn answer(
             Ok(StreamEnd::ClientLeft) => {}
             Ok(StreamEnd::TooSlow) => {
                 tracing::info!("a reader fell too far behind its stream and is cut off");
-                server.measures.cut();
+                server.runtime.metrics().count(&table::STREAMS_CUT, []);
                 peer.iter().for_each(ClientConnection::disconnect);
             }
             Err(error) => tracing::error!(error.code = %error.code, "a stream broke off: {error}"),

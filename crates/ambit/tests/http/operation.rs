@@ -32,11 +32,18 @@ async fn measures_count_requests_by_route_and_name_nobody() {
     let site = Site::development().await;
     site.get("/v1/models/hello").await;
     site.get("/v1/models/secret-name").await;
+    site.post(
+        "/v1/chat/completions",
+        &json!({"model": "hello", "messages": [{"role": "user", "content": "secret-name"}]}),
+    )
+    .await;
     let text = site.get("/metrics").await.text;
     for line in [
         r#"ambit_http_requests_total{method="GET",route="/v1/models/{id}",status="200"} 1"#,
         r#"ambit_http_requests_total{method="GET",route="/v1/models/{id}",status="404"} 1"#,
         r#"ambit_http_request_seconds_count{route="/v1/models/{id}"} 2"#,
+        r#"ambit_turns_total{agent="hello",status="completed"} 1"#,
+        r#"ambit_model_tokens_total{connector="script",kind="input"} 10"#,
     ] {
         assert!(text.lines().any(|found| found == line), "{line} in {text}");
     }

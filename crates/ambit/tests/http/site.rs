@@ -4,7 +4,7 @@
 mod openapi;
 
 use ambit::auth::{AuthConfig, Authenticator};
-use ambit::http::{self, HttpMetrics, HttpSettings, ServerState};
+use ambit::http::{self, HttpSettings, ServerState};
 use ambit_runtime::app::App;
 use ambit_runtime::{Runtime, RuntimeSettings};
 use ambit_storage::Stores;
@@ -127,7 +127,6 @@ impl Site {
             auth: Authenticator::new(config, &store),
             store: store.clone(),
             settings,
-            measures: HttpMetrics::default(),
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
