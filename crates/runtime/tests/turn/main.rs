@@ -28,6 +28,7 @@ mod large;
 mod late;
 mod listeners;
 mod memory;
+mod metrics;
 mod nested;
 mod nexted;
 mod place;
