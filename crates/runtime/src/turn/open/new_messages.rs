@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::{Message, for_model};
 use serde_json::Value;
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::discriminant;
 
@@ -168,23 +169,24 @@ fn drop_settled(paired: &[Message], sent: &mut Vec<ChatMessage>) -> Result<()> {
         .map(|call| call.id.as_str())
         .filter(|id| !results.iter().any(|result| is_result_of(result, id)))
         .collect();
-    let repeated: Vec<String> = sent.iter().flat_map(calls).map(str::to_owned).collect();
+    let repeated: HashSet<String> = sent.iter().flat_map(calls).map(str::to_owned).collect();
     let is_settled = |message: &ChatMessage| {
         answered(message).is_some_and(|id| {
             let last = paired.iter().rfind(|result| is_result_of(result, id));
-            let is_awaited = open.contains(&id) || repeated.iter().any(|call| call == id);
+            let is_awaited = open.contains(&id) || repeated.contains(id);
             !is_awaited && last.is_some_and(may_be_sent)
         })
     };
-    let settled = sent.iter().find(|message| is_settled(message)).cloned();
-    sent.retain(|message| !is_settled(message));
-    match settled.as_ref().and_then(answered) {
-        Some(id) if sent.is_empty() => {
-            let message = format!("messages bring nothing new: call {id} has its result already");
-            Err(Error::invalid("messages", message))
-        }
-        _ => Ok(()),
+    if let Some(id) = sent.first().and_then(answered)
+        && sent.iter().all(is_settled)
+    {
+        let param = "messages[0].tool_call_id";
+        let message =
+            format!("{param} \"{id}\" answers a call that has its result; nothing here is new");
+        return Err(Error::invalid(param, message));
     }
+    sent.retain(|message| !is_settled(message));
+    Ok(())
 }
 
 /// The turn whose answer these new messages continue: they are nothing but results of calls that it has left open.
