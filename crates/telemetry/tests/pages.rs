@@ -1,8 +1,6 @@
 //! The page of metrics equals the table, and the dashboard names nothing that does not exist. `AMBIT_BLESS=1 cargo test -p
 //! ambit-telemetry` rewrites the page's list.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
 use ambit_telemetry::table::METRICS;
 use ambit_telemetry::{MetricKind, MetricSpec};
 use serde_json::Value;

@@ -29,6 +29,13 @@ fn counted(runtime: &Runtime, name: &str, label: &str) -> i64 {
         .sum()
 }
 
+/// Waits for the ends of turns, which are counted behind those of their streams.
+async fn all_are_over(runtime: &Runtime) {
+    while counted(runtime, "ambit_turns_running", "") > 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// A connector that counts tokens.
 fn counting(name: &str, rules: &Value) -> (String, String) {
     let (file, text) = model(name, rules);
@@ -72,6 +79,7 @@ async fn g176_ten_thousand_users_chats_and_tenants_add_no_series() {
         .iter()
         .find(|it| it.contains("user-") || it.contains("tenant-"));
     assert_eq!(id, None);
+    all_are_over(&place.runtime).await;
     let turns = counted(&place.runtime, "ambit_turns_total", "completed");
     assert_eq!(turns, 10_100);
 }
@@ -132,6 +140,7 @@ async fn g176_counts_of_turns_tokens_and_errors_equal_what_is_stored() {
         }
     }
     assert_eq!(stored.len(), 3, "{stored:?}");
+    all_are_over(runtime).await;
     for (status, count) in stored {
         let label = format!("status=\"{status}\"");
         assert_eq!(
