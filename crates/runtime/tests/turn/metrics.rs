@@ -154,7 +154,7 @@ async fn g176_counts_of_turns_tokens_and_errors_equal_what_is_stored() {
         let label = format!("code=\"{code}\"");
         assert_eq!(counted(runtime, "ambit_model_errors_total", &label), count);
     }
-    let usage = Usage::all(&runtime.contexts(&ann()));
+    let usage = Usage::all(runtime.contexts(&ann()));
     let totals = usage.aggregate().await.unwrap().unwrap();
     let tokens = |kind: &str| counted(runtime, "ambit_model_tokens_total", kind);
     assert!(totals.prompt_tokens > 0 && totals.completion_tokens > 0);
