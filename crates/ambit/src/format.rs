@@ -21,11 +21,26 @@ pub const DEFAULT: &str = "standard";
 
 /// One reader's view of a log.
 pub trait Format: Send {
-    /// The payloads of `data:` lines that come of an entry, in order; the last one gets the entry's number as its id.
-    fn frames(&mut self, entry: &StreamEntry) -> Vec<String>;
+    /// The events that come of an entry, in order; the last one gets the entry's number as its id.
+    fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent>;
 
-    /// The payloads behind the last entry; they get no id.
-    fn end(&mut self) -> Vec<String>;
+    /// The events behind the last entry; they get no id.
+    fn end(&mut self) -> Vec<FormatEvent>;
+}
+
+/// One server-sent event of a format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormatEvent {
+    /// What stands in its `event:` line, in protocols that have one.
+    pub name: Option<&'static str>,
+    /// What stands in its `data:` line.
+    pub data: String,
+}
+
+impl From<String> for FormatEvent {
+    fn from(data: String) -> Self {
+        Self { name: None, data }
+    }
 }
 
 /// What a format must know that the log does not say.
@@ -49,6 +64,10 @@ pub struct FormatDefinition {
     pub name: &'static str,
     /// What comes of an entry depends on earlier entries: who resumes gives it those too, and drops what comes of them.
     pub needs_beginning: bool,
+    /// Events have the numbers of their entries as `id:` lines.
+    pub has_entry_ids: bool,
+    /// What the headers of a stream say besides.
+    pub headers: &'static [(&'static str, &'static str)],
     /// Opens a view.
     pub open: fn(&FormatOptions) -> Box<dyn Format>,
     /// The answer to a request that does not stream, from the whole log.
@@ -84,6 +103,8 @@ pub const FORMATS: &[FormatDefinition] = &[
     FormatDefinition {
         name: DEFAULT,
         needs_beginning: true,
+        has_entry_ids: true,
+        headers: &[],
         open: standard::open,
         body: standard::body,
     },
@@ -96,6 +117,8 @@ const fn cui_row(name: &'static str) -> FormatDefinition {
     FormatDefinition {
         name,
         needs_beginning: false,
+        has_entry_ids: true,
+        headers: &[],
         open: cui::open,
         body: cui::body,
     }

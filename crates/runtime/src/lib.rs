@@ -10,6 +10,7 @@ pub mod event;
 pub mod frame;
 pub mod inspect;
 pub mod llm;
+pub mod public_id;
 pub mod recall;
 pub mod stream;
 pub mod tool;

@@ -1,7 +1,7 @@
 //! `cui-web`, `cui-native` and `cui-desktop`: every entry of the log as it is stored.
 
 use super::frames::{StreamStart, read, take, text, usage};
-use super::{Format, FormatBody, FormatOptions, failure};
+use super::{Format, FormatBody, FormatEvent, FormatOptions, failure};
 use ambit_runtime::Frame;
 use ambit_runtime::frame::{OutputMessage, OutputMessages};
 use ambit_runtime::llm::TokenUsage;
@@ -18,11 +18,11 @@ pub fn open(_options: &FormatOptions) -> Box<dyn Format> {
 struct CuiFormat;
 
 impl Format for CuiFormat {
-    fn frames(&mut self, entry: &StreamEntry) -> Vec<String> {
-        vec![entry.text.to_string()]
+    fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
+        vec![entry.text.to_string().into()]
     }
 
-    fn end(&mut self) -> Vec<String> {
+    fn end(&mut self) -> Vec<FormatEvent> {
         Vec::new()
     }
 }

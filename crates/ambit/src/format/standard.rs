@@ -15,7 +15,7 @@ pub(crate) use completion_state::TurnEnding;
 pub(crate) use message_text::CompletionField;
 
 use super::frames::read;
-use super::{Format, FormatOptions, TurnFailure};
+use super::{Format, FormatEvent, FormatOptions, TurnFailure};
 use ambit_runtime::llm::TokenUsage;
 use ambit_runtime::stream::StreamEntry;
 use chunk::ChunkChoice;
@@ -41,7 +41,7 @@ impl StandardFormat {
         }
     }
 
-    fn chunks(&self, part: AnswerPart) -> Vec<String> {
+    fn chunks(&self, part: AnswerPart) -> impl Iterator<Item = FormatEvent> {
         let (mut before, mut after) = (None, None);
         if let AnswerPart::End(ending) = &part {
             before = ending.failure.as_ref().map(TurnFailure::from);
@@ -50,7 +50,8 @@ impl StandardFormat {
         let before = before.map(|failure| json(&failure));
         let own = self.chunk(vec![part.into()], None);
         let after = after.map(|usage| self.chunk(Vec::new(), Some(usage)));
-        before.into_iter().chain([own]).chain(after).collect()
+        let chunks = before.into_iter().chain([own]).chain(after);
+        chunks.map(FormatEvent::from)
     }
 
     fn chunk(&self, choices: Vec<ChunkChoice>, usage: Option<TokenUsage>) -> String {
@@ -71,7 +72,7 @@ fn json(payload: &impl Serialize) -> String {
 }
 
 impl Format for StandardFormat {
-    fn frames(&mut self, entry: &StreamEntry) -> Vec<String> {
+    fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
         let Some(frame) = read(entry) else {
             return Vec::new();
         };
@@ -82,8 +83,8 @@ impl Format for StandardFormat {
             .collect()
     }
 
-    fn end(&mut self) -> Vec<String> {
-        vec!["[DONE]".to_owned()]
+    fn end(&mut self) -> Vec<FormatEvent> {
+        vec!["[DONE]".to_owned().into()]
     }
 }
 

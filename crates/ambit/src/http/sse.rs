@@ -3,13 +3,13 @@
 
 use super::connection::ClientConnection;
 use super::{ServerState, SharedState};
-use crate::format::Format;
+use crate::format::{Format, FormatDefinition, FormatEvent};
 use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_runtime::{Authorized, Result, Runtime};
 use ambit_telemetry::table;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
-use axum::response::{IntoResponse, Response};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +28,8 @@ pub struct StreamView {
     pub reader: StreamReader,
     /// Entries that were taken from it already.
     pub first: Vec<StreamEntry>,
+    /// The format of the answer.
+    pub definition: &'static FormatDefinition,
     /// What is made of them.
     pub format: Box<dyn Format>,
     /// Entries up to this one are known to the client: the format sees them, the client does not.
@@ -96,6 +98,7 @@ pub fn answer(
     let server = server.clone();
     let (sender, receiver) = mpsc::channel(limit.div_ceil(FRAME).max(1));
     let leaving = view.leaving.take();
+    let further = view.definition.headers;
     let pump = StreamSender {
         view,
         capacity: Arc::new(Semaphore::new(limit)),
@@ -127,7 +130,7 @@ pub fn answer(
         pump: AbortOnDrop(task),
         leaving,
     };
-    (headers, incoming.body()).into_response()
+    (headers, AppendHeaders(further), incoming.body()).into_response()
 }
 
 fn ticks(every: Duration) -> Interval {
@@ -190,7 +193,7 @@ impl StreamSender {
 
     async fn finish(&mut self) -> StreamEnd {
         let mut end = String::new();
-        frames(&mut end, &self.view.format.end(), None);
+        write_events(&mut end, &self.view.format.end(), None);
         match self.follow(end).await {
             true => StreamEnd::Complete,
             false => StreamEnd::ClientLeft,
@@ -209,12 +212,14 @@ impl StreamSender {
     /// What is sent of these entries: of those that were there when the client came, and of those that came since.
     fn written(&mut self, entries: &[StreamEntry]) -> (String, String) {
         let (mut past, mut live) = (String::new(), String::new());
+        let has_ids = self.view.definition.has_entry_ids;
         for entry in entries {
-            let payloads = self.view.format.frames(entry);
+            let number = has_ids.then_some(entry.number);
+            let events = self.view.format.frames(entry);
             if entry.number > self.view.last_received {
                 let is_past = entry.number <= self.view.backlog_end;
                 let to = if is_past { &mut past } else { &mut live };
-                frames(to, &payloads, Some(entry.number));
+                write_events(to, &events, number);
             }
         }
         (past, live)
@@ -249,16 +254,19 @@ fn share(bytes: usize, limit: usize) -> u32 {
     u32::try_from(bytes.min(limit)).unwrap_or(u32::MAX)
 }
 
-/// Payloads as events; the last one carries the number.
-fn frames(to: &mut String, payloads: &[String], number: Option<u64>) {
-    let last = payloads.len().saturating_sub(1);
-    for (at, payload) in payloads.iter().enumerate() {
+/// Writes events; the last one carries the number.
+fn write_events(to: &mut String, events: &[FormatEvent], number: Option<u64>) {
+    let last = events.len().saturating_sub(1);
+    for (at, event) in events.iter().enumerate() {
         if let Some(number) = number.filter(|_| at == last) {
             // Writing to a text cannot fail.
             let _ = writeln!(to, "id: {number}");
         }
+        if let Some(name) = event.name {
+            let _ = writeln!(to, "event: {name}");
+        }
         to.push_str("data: ");
-        to.push_str(payload);
+        to.push_str(&event.data);
         to.push_str("\n\n");
     }
 }

@@ -80,6 +80,7 @@ async fn stream_turn(
     let view = StreamView {
         reader,
         first: Vec::new(),
+        definition: row,
         format: (row.open)(&options),
         last_received: known,
         backlog_end: turn.last_event,

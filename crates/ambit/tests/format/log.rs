@@ -1,6 +1,6 @@
 //! Logs, and what a client reads of them.
 
-use ambit::format::{FormatDefinition, FormatOptions};
+use ambit::format::{FormatDefinition, FormatEvent, FormatOptions};
 use ambit::runtime::stream::StreamEntry;
 use serde_json::{Map, Value};
 
@@ -25,28 +25,46 @@ pub fn entries<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<StreamEntry>
 }
 
 /// What a format makes of each entry, and of the end.
-pub fn frames(row: &FormatDefinition, entries: &[StreamEntry]) -> (Vec<Vec<String>>, Vec<String>) {
+pub fn events(
+    row: &FormatDefinition,
+    entries: &[StreamEntry],
+) -> (Vec<Vec<FormatEvent>>, Vec<FormatEvent>) {
     let mut format = (row.open)(&options());
-    let frames = entries.iter().map(|entry| format.frames(entry)).collect();
-    (frames, format.end())
+    let events = entries.iter().map(|entry| format.frames(entry)).collect();
+    (events, format.end())
+}
+
+/// The data of the events that a format makes of each entry, and of the end.
+pub fn frames(row: &FormatDefinition, entries: &[StreamEntry]) -> (Vec<Vec<String>>, Vec<String>) {
+    let (events, end) = events(row, entries);
+    (events.into_iter().map(data).collect(), data(end))
+}
+
+fn data(events: Vec<FormatEvent>) -> Vec<String> {
+    events.into_iter().map(|event| event.data).collect()
 }
 
 /// The text that goes over the wire.
 pub fn sse(row: &FormatDefinition, entries: &[StreamEntry]) -> String {
-    let (frames, end) = frames(row, entries);
+    let (events, end) = events(row, entries);
     let mut text = String::new();
-    for (entry, frames) in entries.iter().zip(&frames) {
-        for (index, frame) in frames.iter().enumerate() {
-            if index + 1 == frames.len() {
+    for (entry, events) in entries.iter().zip(&events) {
+        for (index, event) in events.iter().enumerate() {
+            if row.has_entry_ids && index + 1 == events.len() {
                 text.push_str(&format!("id: {}\n", entry.number));
             }
-            text.push_str(&format!("data: {frame}\n\n"));
+            write(&mut text, event);
         }
     }
-    for frame in end {
-        text.push_str(&format!("data: {frame}\n\n"));
-    }
+    end.iter().for_each(|event| write(&mut text, event));
     text
+}
+
+fn write(to: &mut String, event: &FormatEvent) {
+    if let Some(name) = event.name {
+        to.push_str(&format!("event: {name}\n"));
+    }
+    to.push_str(&format!("data: {}\n\n", event.data));
 }
 
 /// What a client of OpenAI's chat completions holds that put all chunks together.

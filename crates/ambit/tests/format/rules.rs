@@ -1,9 +1,9 @@
 //! What holds for every stream in every format, recorded or random.
 
-use crate::log::{Completion, entries, frames, options};
+use crate::log::{Completion, entries, events, frames, options};
 use crate::random::{Habits, random_log};
 use crate::recorded::logs;
-use ambit::format::{FORMATS, Format, FormatDefinition, failure, find};
+use ambit::format::{FORMATS, Format, FormatDefinition, FormatEvent, failure, find};
 use ambit::runtime::Frame;
 use ambit::runtime::frame::invariants;
 use ambit::runtime::stream::StreamEntry;
@@ -34,10 +34,10 @@ fn recorded_streams_are_such_as_a_turn_makes() {
 fn g106_who_resumes_anywhere_gets_exactly_what_is_missing() {
     for log in all() {
         for row in FORMATS {
-            let (whole, end) = frames(row, &log);
+            let (whole, end) = events(row, &log);
             for after in 0..=log.len() {
                 let mut format = resumed(row, &log[..after]);
-                let rest: Vec<Vec<String>> = log[after..]
+                let rest: Vec<Vec<FormatEvent>> = log[after..]
                     .iter()
                     .map(|entry| format.frames(entry))
                     .collect();
@@ -118,7 +118,8 @@ fn usage_comes_only_where_it_was_asked_for() {
     options.include_usage = false;
     let mut format = (find("standard").unwrap().open)(&options);
     let (_, log) = logs().remove(0);
-    let frames: Vec<String> = log.iter().flat_map(|entry| format.frames(entry)).collect();
+    let events = log.iter().flat_map(|entry| format.frames(entry));
+    let frames: Vec<String> = events.map(|event| event.data).collect();
     assert_eq!(Completion::of_chunks(&frames).usage, None);
 }
 

@@ -2,7 +2,7 @@
 
 use crate::expected;
 use crate::steady::steady;
-use ambit::format::{self, FormatOptions};
+use ambit::format::{self, FormatEvent, FormatOptions};
 use ambit::runtime::Frame;
 use ambit::runtime::frame::invariants;
 use ambit::runtime::stream::StreamEntry;
@@ -165,13 +165,18 @@ fn streams(name: &str, turns: &[Told]) -> String {
         let _ = writeln!(text, ": turn {}\n", index + 1);
         let mut format = (format::find(name).unwrap().open)(&turn.options);
         for entry in &turn.entries {
-            for frame in format.frames(entry) {
-                let _ = writeln!(text, "data: {frame}\n");
-            }
+            write_events(&mut text, format.frames(entry));
         }
-        for frame in format.end() {
-            let _ = writeln!(text, "data: {frame}\n");
-        }
+        write_events(&mut text, format.end());
     }
     text
+}
+
+fn write_events(to: &mut String, events: Vec<FormatEvent>) {
+    for event in events {
+        if let Some(name) = event.name {
+            let _ = writeln!(to, "event: {name}");
+        }
+        let _ = writeln!(to, "data: {}\n", event.data);
+    }
 }

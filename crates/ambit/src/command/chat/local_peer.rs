@@ -99,7 +99,7 @@ fn chunks(reader: StreamReader, format: Box<dyn Format>) -> BoxStream<'static, R
             Ok(Some(entries)) => entries
                 .iter()
                 .flat_map(|entry| format.frames(entry))
-                .map(Ok)
+                .map(|event| Ok(event.data))
                 .collect(),
             Ok(None) => return None,
             Err(error) => vec![Err(error.into())],

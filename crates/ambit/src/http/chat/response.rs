@@ -120,6 +120,7 @@ pub async fn answer(
     let view = StreamView {
         reader: started.stream,
         first,
+        definition: format,
         format: (format.open)(&options),
         last_received: 0,
         backlog_end: past,

@@ -2,6 +2,7 @@
 //! the one any more which the request found.
 
 use crate::error::{Error, ErrorCode, Result};
+use crate::public_id;
 use crate::request::{Supersede, TurnRequest};
 use crate::turn::answers::message_ids;
 use crate::turn::recover::open_turns;
@@ -182,8 +183,8 @@ pub(super) fn continues(message: &Message) -> Option<&str> {
 
 /// An id as the ids of messages are: a call of a tool is named by the message that shows it.
 fn names(id: &str) -> Vec<String> {
-    let call = id.strip_prefix("call_").and_then(|id| id.split_once('_'));
-    let call = call.map(|(turn, message)| format!("{turn}.{message}"));
+    let call = public_id::split_call_id(id);
+    let call = call.map(|(turn, message)| public_id::message_id(turn, message));
     [id.to_owned()].into_iter().chain(call).collect()
 }
 
