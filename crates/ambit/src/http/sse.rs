@@ -130,7 +130,12 @@ pub fn answer(
         pump: AbortOnDrop(task),
         leaving,
     };
-    (headers, AppendHeaders(further), incoming.body()).into_response()
+    (
+        headers,
+        AppendHeaders(further.iter().copied()),
+        incoming.body(),
+    )
+        .into_response()
 }
 
 fn ticks(every: Duration) -> Interval {
