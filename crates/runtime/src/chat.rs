@@ -9,6 +9,7 @@ mod message;
 mod options;
 mod reasoning;
 mod tool;
+mod tool_arguments;
 
 pub use call::ModelCall;
 pub use content::{ChatContent, ContentPart, FileContent, ImageUrl, InputAudio};
@@ -16,3 +17,4 @@ pub use message::{ChatMessage, ROLES, Role, role_named, to_json};
 pub use options::{GenerationOptions, ResponseFormat, StopSequences, ToolChoice};
 pub use reasoning::ReasoningPart;
 pub use tool::{ToolCall, ToolDefinition};
+pub use tool_arguments::read_arguments;

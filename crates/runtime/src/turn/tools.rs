@@ -1,12 +1,10 @@
 //! The tools of one agent: what its model may call, for whom, and with which arguments.
 
-mod arguments;
-
 use super::Turn;
 use super::agent_run::AgentRun;
 use super::create::ModelCallPlan;
 use super::uses_client::UsesClient;
-use crate::chat::{ChatMessage, ToolCall, ToolDefinition};
+use crate::chat::{ChatMessage, ToolCall, ToolDefinition, read_arguments};
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::{BeforeToolExecution, ToolChanged};
 use crate::llm::ModelAnswer;
@@ -137,7 +135,7 @@ impl Turn {
         call: &ToolCall,
         tool: Option<&ServerTool>,
     ) -> Result<ToolArguments> {
-        let mut arguments = match arguments::read(&call.arguments) {
+        let mut arguments = match read_arguments(&call.arguments) {
             Ok(arguments) => arguments,
             Err(error) => {
                 let why = format!("the arguments of {} are no JSON: {error}", call.name);

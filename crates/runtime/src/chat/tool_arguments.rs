@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The arguments. What a model has left open at the end is closed, a code fence and commas too many are dropped.
-pub(super) fn read(text: &str) -> Result<Value, serde_json::Error> {
+pub fn read_arguments(text: &str) -> Result<Value, serde_json::Error> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
@@ -88,14 +88,14 @@ mod tests {
                 json!({"a": "quote \"in\" it, }"}),
             ),
         ] {
-            assert_eq!(read(text).unwrap(), expected, "{text}");
+            assert_eq!(read_arguments(text).unwrap(), expected, "{text}");
         }
     }
 
     #[test]
     fn what_is_no_json_is_refused() {
         for text in ["{no json", "a", "{\"a\":}", "{\"a\": 1}}", "{'a': 1}"] {
-            assert!(read(text).is_err(), "{text}");
+            assert!(read_arguments(text).is_err(), "{text}");
         }
     }
 }
