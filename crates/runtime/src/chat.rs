@@ -4,6 +4,7 @@
 //! Nothing is lost on the way: what has no field here, and what does not have its field's form, stays in `extra` as it came.
 
 mod call;
+mod client_fields;
 mod content;
 mod message;
 mod options;
@@ -12,6 +13,7 @@ mod tool;
 mod tool_arguments;
 
 pub use call::ModelCall;
+pub use client_fields::ClientMessageFields;
 pub use content::{ChatContent, ContentPart, FileContent, ImageUrl, InputAudio};
 pub use message::{ChatMessage, ROLES, Role, role_named, to_json};
 pub use options::{GenerationOptions, ResponseFormat, StopSequences, ToolChoice};

@@ -92,6 +92,9 @@ pub fn from_chat(place: &str, chat: &ChatMessage) -> Result<Message> {
     let calls =
         calls.map(|call| storage::ToolCall::new(&call.id, &call.name, call.arguments.clone()));
     message.tool_calls = calls.collect();
+    if let Some(client) = &chat.client {
+        message.extras.insert("client".to_owned(), json!(client));
+    }
     if chat.role == Role::Tool {
         message.tool_result = Some(result_from_chat(chat, &message));
         message.parts.clear();
@@ -127,7 +130,7 @@ fn result_from_chat(chat: &ChatMessage, message: &Message) -> ToolResult {
         call_id: chat.tool_call_id.clone().unwrap_or_default(),
         name: chat.name.clone(),
         content,
-        is_error: false,
+        is_error: chat.client.as_ref().is_some_and(|client| client.is_error),
         extras: Map::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! A message of a conversation, as models and scripts know it: OpenAI's shape.
 
-use super::{ChatContent, ContentPart, ReasoningPart, ToolCall};
+use super::{ChatContent, ClientMessageFields, ContentPart, ReasoningPart, ToolCall};
 use crate::error::{Error, Result};
 use serde::de::Error as _;
 use serde::ser::SerializeMap;
@@ -37,6 +37,8 @@ pub struct ChatMessage {
     pub reasoning_content: Option<String>,
     /// What the provider wants back.
     pub reasoning_parts: Vec<ReasoningPart>,
+    /// What the client gave along with it, until it is stored.
+    pub client: Option<Box<ClientMessageFields>>,
     /// All other fields, and those that are not what they must be.
     pub extra: Map<String, Value>,
 }
@@ -53,6 +55,7 @@ impl ChatMessage {
             refusal: None,
             reasoning_content: None,
             reasoning_parts: Vec::new(),
+            client: None,
             extra: Map::new(),
         }
     }
@@ -83,10 +86,10 @@ impl ChatMessage {
     /// Reads a message; `path` names it in errors, as in `messages[2]`.
     pub fn read(path: &str, message: Value) -> Result<Self> {
         let Value::Object(fields) = message else {
-            return Err(wrong(path, "", "must be an object with a role"));
+            return Err(invalid_field(path, "", "must be an object with a role"));
         };
         let role = role(fields.get("role"));
-        let role = role.map_err(|reason| wrong(path, "role", &reason))?;
+        let role = role.map_err(|reason| invalid_field(path, "role", &reason))?;
         Ok(Self::of(role, fields))
     }
 
@@ -101,7 +104,11 @@ impl ChatMessage {
     pub fn check(&self, path: &str) -> Result<()> {
         let extra = |name: &str| self.extra.get(name).filter(|value| !value.is_null());
         if extra("content").is_some() {
-            return Err(wrong(path, "content", "must be a text or a list of parts"));
+            return Err(invalid_field(
+                path,
+                "content",
+                "must be a text or a list of parts",
+            ));
         }
         let calls = extra("tool_calls").and_then(Value::as_array);
         let mut calls = calls.into_iter().flatten().cloned();
@@ -110,13 +117,16 @@ impl ChatMessage {
         if let Some(at) = nameless.or_else(anonymous) {
             let field = format!("tool_calls[{at}]");
             let reason = "must have an id and a function with a name";
-            return Err(wrong(path, &field, reason));
+            return Err(invalid_field(path, &field, reason));
         }
         if self.role == Role::Tool && self.tool_call_id.is_none() {
             let reason = "must say which call this answers";
-            return Err(wrong(path, "tool_call_id", reason));
+            return Err(invalid_field(path, "tool_call_id", reason));
         }
-        Ok(())
+        match &self.client {
+            Some(client) => client.check(path),
+            None => Ok(()),
+        }
     }
 
     /// A message of these fields, but for the role.
@@ -145,6 +155,10 @@ impl ChatMessage {
             "reasoning_parts" => match parts(value) {
                 Ok(parts) => take(&mut self.reasoning_parts, parts),
                 Err(value) => Some(value),
+            },
+            "client" => match ClientMessageFields::deserialize(&value) {
+                Ok(client) => take(&mut self.client, Some(Box::new(client))),
+                Err(_) => Some(value),
             },
             _ => Some(value),
         };
@@ -237,7 +251,7 @@ fn role(value: Option<&Value>) -> Result<Role, String> {
     })
 }
 
-fn wrong(path: &str, field: &str, reason: &str) -> Error {
+pub(super) fn invalid_field(path: &str, field: &str, reason: &str) -> Error {
     let param = match field {
         "" => path.to_owned(),
         field => format!("{path}.{field}"),
@@ -269,6 +283,9 @@ impl Serialize for ChatMessage {
         }
         if !self.reasoning_parts.is_empty() {
             map.serialize_entry("reasoning_parts", &self.reasoning_parts)?;
+        }
+        if let Some(client) = &self.client {
+            map.serialize_entry("client", client)?;
         }
         for (name, value) in &self.extra {
             map.serialize_entry(name, value)?;

@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+/// Begins the ids of messages that clients sent.
+pub(crate) const CLIENT_ID_PREFIX: &str = "U";
 /// One entry of a history shows fewer messages than this.
 const PER_ENTRY: u64 = 1_000;
 
@@ -21,6 +23,9 @@ pub struct ChatMessageView {
     pub request_id: String,
     /// Its id on the turn's stream.
     pub message_id: String,
+    /// The id that the client has given to it, if it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
     /// `user` or `assistant`.
     pub role: &'static str,
     /// What kind of message.
@@ -238,6 +243,7 @@ impl ChatHistoryFold<'_> {
             chat_id: self.chat_id.to_owned(),
             request_id,
             message_id,
+            client_id: client_id(message).map(str::to_owned),
             role: match message.role {
                 Role::User => "user",
                 _ => "assistant",
@@ -255,6 +261,28 @@ impl ChatHistoryFold<'_> {
             superseded_by: self.superseded_by.clone(),
         }
     }
+}
+
+/// Whether a message is what a turn began with, or stands outside of turns. What a person says while a turn runs is part of its
+/// answer, and so are the results of client calls that a turn begins with.
+pub(crate) fn is_input(message: &Message) -> bool {
+    let has = |name: &str| message.extras.contains_key(name);
+    match message.role {
+        Role::Tool => false,
+        Role::Assistant => has("message_id") && !has("assistant_id"),
+        _ => message.turn_id.is_none() || has("message_id") || !has("type"),
+    }
+}
+
+/// Whether a client sent a message of a turn.
+pub(crate) fn is_sent_by_client(message: &Message) -> bool {
+    let id = message.extras.get("message_id").and_then(Value::as_str);
+    id.is_some_and(|id| id.starts_with(CLIENT_ID_PREFIX))
+}
+
+/// The id that a client has given to a stored message.
+pub fn client_id(message: &Message) -> Option<&str> {
+    message.extras.get("client")?.get("id")?.as_str()
 }
 
 fn text(value: Option<&Value>) -> Option<String> {

@@ -1,5 +1,6 @@
 //! The beginning of a turn: the conversation is found and its lease taken, and the input is durable before anything is answered.
 
+mod client_calls;
 mod new_messages;
 mod supersede;
 
@@ -13,6 +14,8 @@ use super::turn_parts::TurnParts;
 use super::usage::TurnUsage;
 use super::{Turn, conversation, model_input, recover};
 use crate::app::AppAgent;
+use crate::chat::ChatMessage;
+use crate::chats::CLIENT_ID_PREFIX;
 use crate::error::{Error, ErrorCode, Result, StorageError};
 use crate::event::{
     BeforeReinjectingInstructions, BeforeSend, ConversationEnded, ConversationStarted,
@@ -34,8 +37,9 @@ use ambit_storage::operation::Operation;
 use ambit_storage::storage::{ChatHistoryStorage, Message, Role, StorageKind, SupersededHistory};
 use ambit_storage::{LiveAgent, ids};
 use ambit_telemetry::table;
+use client_calls::rename_calls;
 use futures::future::BoxFuture;
-use new_messages::{CLIENT_ID_PREFIX, continued_turn, drop_repeated};
+use new_messages::{continued_turn, drop_repeated};
 use serde_json::json;
 use std::sync::Arc;
 use supersede::ConversationSnapshot;
@@ -137,6 +141,7 @@ async fn begin(
         Some(left) => left.tail(size).await?,
         None => conversation::load_history(&parts.session, request, size).await?,
     };
+    rename_calls(&parts.session, &history, &mut request.messages).await?;
     drop_repeated(&history, &mut request.messages)?;
     if superseded.is_some() {
         check_question(request, &history)?;
@@ -282,6 +287,11 @@ impl Turn {
                 .await?
                 .message;
             let mut stored = chat_message::from_chat(&format!("messages[{at}]"), &chat)?;
+            // What a client gave along with it is stored, and is nothing for hooks and models.
+            let chat = ChatMessage {
+                client: None,
+                ..chat
+            };
             self.context.request.messages.push(chat);
             stored.turn_id = Some(self.context.ids.request_id.clone());
             let id = format!("{CLIENT_ID_PREFIX}{}", at + 1);

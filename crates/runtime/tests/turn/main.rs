@@ -12,6 +12,7 @@ mod called;
 mod cancelled;
 mod carried;
 mod client;
+mod client_ids;
 mod continued;
 mod created;
 mod deadline;

@@ -41,6 +41,7 @@ pub fn encode(messages: &[ChatMessage], dialect: OpenAiDialect) -> Vec<Value> {
 fn one(mut message: ChatMessage, is_this_turn: bool, dialect: OpenAiDialect) -> Value {
     let is_sent = |name: &str, value: &Value| KEYS.contains(&name) && !value.is_null();
     message.extra.retain(|name, value| is_sent(name, value));
+    message.client = None;
     // Many servers refuse an assistant's message without this key.
     if message.content == ChatContent::Absent && !message.extra.contains_key("content") {
         message.content = ChatContent::Null;

@@ -5,18 +5,16 @@
 use super::supersede::continues;
 use crate::chat::{ChatMessage, Role};
 use crate::chat_message::to_chat;
+use crate::chats::is_sent_by_client;
 use crate::error::{Error, Result};
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::{Message, for_model};
-use serde_json::Value;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::discriminant;
 
-/// Begins the ids of messages that clients sent.
-pub(super) const CLIENT_ID_PREFIX: &str = "U";
 /// How far back the beginning of a turn is looked for.
-const LONGEST_TURN: usize = 8_192;
+pub(super) const LONGEST_TURN: usize = 8_192;
 
 /// Drops what a client sends of the stored history. Refuses results that answer no call.
 pub(super) fn drop_repeated(history: &[Message], sent: &mut Vec<ChatMessage>) -> Result<()> {
@@ -180,13 +178,18 @@ fn drop_settled(paired: &[Message], sent: &mut Vec<ChatMessage>) -> Result<()> {
     if let Some(id) = sent.first().and_then(answered)
         && sent.iter().all(is_settled)
     {
-        let param = "messages[0].tool_call_id";
-        let message =
-            format!("{param} \"{id}\" answers a call that has its result; nothing here is new");
-        return Err(Error::invalid(param, message));
+        return Err(nothing_new(id));
     }
     sent.retain(|message| !is_settled(message));
     Ok(())
+}
+
+/// What is said to whom sends nothing but results of calls that have theirs; this is the first of them.
+pub(super) fn nothing_new(call_id: &str) -> Error {
+    let param = "messages[0].tool_call_id";
+    let message =
+        format!("{param} \"{call_id}\" answers a call that has its result; nothing here is new");
+    Error::invalid(param, message)
 }
 
 /// The turn whose answer these new messages continue: they are nothing but results of calls that it has left open.
@@ -260,13 +263,11 @@ fn unasked(history: &[ChatMessage], sent: &[ChatMessage]) -> Option<usize> {
 }
 
 /// A result of a tool of the server is never a client's to change.
-fn may_be_sent(result: &Message) -> bool {
-    let extra = |name: &str| result.extras.get(name);
-    let id = extra("message_id").and_then(Value::as_str);
-    extra("synthetic").is_some() || id.is_some_and(|id| id.starts_with(CLIENT_ID_PREFIX))
+pub(super) fn may_be_sent(result: &Message) -> bool {
+    result.extras.contains_key("synthetic") || is_sent_by_client(result)
 }
 
-fn is_result_of(message: &Message, call_id: &str) -> bool {
+pub(super) fn is_result_of(message: &Message, call_id: &str) -> bool {
     let result = message.tool_result.as_ref();
     result.is_some_and(|result| result.call_id == call_id)
 }
@@ -276,13 +277,13 @@ fn is_result(message: &ChatMessage) -> bool {
 }
 
 /// The call that a message is the result of.
-fn answered(message: &ChatMessage) -> Option<&str> {
+pub(super) fn answered(message: &ChatMessage) -> Option<&str> {
     let id = message.tool_call_id.as_deref();
     id.filter(|_| is_result(message))
 }
 
 /// The calls that a message makes.
-fn calls(message: &ChatMessage) -> impl Iterator<Item = &str> {
+pub(super) fn calls(message: &ChatMessage) -> impl Iterator<Item = &str> {
     message.tool_calls.iter().map(|call| call.id.as_str())
 }
 

@@ -1,6 +1,7 @@
 //! Which part of a conversation a request takes the place of: found once the conversation is held, and refused where that is not
 //! the one any more which the request found.
 
+use crate::chats::{client_id, is_input};
 use crate::error::{Error, ErrorCode, Result};
 use crate::public_id;
 use crate::request::{Supersede, TurnRequest};
@@ -165,17 +166,6 @@ impl<'a> NewestFirst<'a> {
     }
 }
 
-/// Whether a message is what a turn began with, or stands outside of turns. What a person says while a turn runs is part of its
-/// answer, and so are the results of client calls that a turn begins with.
-fn is_input(message: &Message) -> bool {
-    let has = |name: &str| message.extras.contains_key(name);
-    match message.role {
-        Role::Tool => false,
-        Role::Assistant => has("message_id") && !has("assistant_id"),
-        _ => message.turn_id.is_none() || has("message_id") || !has("type"),
-    }
-}
-
 /// The turn whose answer the turn of this message continues.
 pub(super) fn continues(message: &Message) -> Option<&str> {
     message.extras.get("continues").and_then(Value::as_str)
@@ -193,8 +183,7 @@ fn is_named(message: &Message, names: &[String]) -> bool {
 }
 
 fn has_name(message: &Message, name: &str) -> bool {
-    let client_id = message.extras.get("client").and_then(|sent| sent.get("id"));
-    if message.id == name || client_id.is_some_and(|id| id == name) {
+    if message.id == name || client_id(message) == Some(name) {
         return true;
     }
     let turn = message.turn_id.as_deref();
