@@ -61,6 +61,9 @@ pub struct ToolCallStart {
     pub name: String,
     /// Which of the answer's calls it is, from 0.
     pub index: usize,
+    /// The client runs it.
+    #[serde(default, rename = "client", skip_serializing_if = "std::ops::Not::not")]
+    pub is_client: bool,
 }
 
 /// A message that begins.

@@ -154,7 +154,7 @@ impl FallbackChain {
         let result = match begun {
             Ok(pieces) => {
                 meter.answered();
-                self.read_answer(turn, input.run, &call, pieces).await
+                self.read_answer(turn, input, &call, pieces).await
             }
             Err(failure) => ModelCallResult::failed(failure),
         };
@@ -229,11 +229,13 @@ impl FallbackChain {
     async fn read_answer(
         &self,
         turn: &mut Turn,
-        run: &AgentRun,
+        input: &ModelCallInput<'_>,
         call: &ModelCall,
         mut pieces: AnswerStream,
     ) -> ModelCallResult {
+        let run = input.run;
         let mut writer = AnswerWriter::new(turn.agent_outbox(run), turn.context.is_nested());
+        writer.client_tools.clone_from(&input.plan.call.tools);
         let mut meter = UsageMeter::start(turn, call, &self.connector);
         let failure = loop {
             let shown = match pieces.next().await {

@@ -121,6 +121,7 @@ fn tool_call() -> ToolCallStart {
         id: "c".to_owned(),
         name: "n".to_owned(),
         index: 0,
+        is_client: false,
     }
 }
 

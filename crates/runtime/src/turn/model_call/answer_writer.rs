@@ -1,6 +1,6 @@
 //! A model's answer on its way to the client: thinking, text and tool calls, each as a message of its own.
 
-use crate::chat::ToolCall;
+use crate::chat::{ToolCall, ToolDefinition};
 use crate::error::Result;
 use crate::frame::MessageStatus;
 use crate::frame::props_path::PropsPath;
@@ -11,6 +11,8 @@ use serde_json::{Map, Value, json};
 /// Shows an answer as it grows.
 pub(super) struct AnswerWriter {
     outbox: AgentOutbox,
+    /// What the client runs itself.
+    pub client_tools: Vec<ToolDefinition>,
     /// The messages begun so far.
     shown: Vec<String>,
     thinking: AnswerMessage,
@@ -34,6 +36,7 @@ impl AnswerWriter {
     pub fn new(outbox: AgentOutbox, ends_on_drop: bool) -> Self {
         Self {
             outbox,
+            client_tools: Vec::new(),
             shown: Vec::new(),
             thinking: AnswerMessage::default(),
             text: AnswerMessage::default(),
@@ -75,6 +78,7 @@ impl AnswerWriter {
                 id: call.id.clone(),
                 name: call.name.clone(),
                 index,
+                is_client: self.client_tools.iter().any(|tool| tool.name == call.name),
             })?;
             let props =
                 json!({"id": call.id, "name": call.name, "arguments": "", "status": "pending"});
