@@ -17,6 +17,8 @@ pub struct RankRequest {
     pub limit: usize,
     /// The least similarity of vectors, from 0 to 1; it cuts nothing that words find.
     pub threshold: f64,
+    /// How many of the nearest vectors count; where nothing is said four for each chunk that is wanted, and at least 100.
+    pub nearest: Option<usize>,
 }
 
 /// What a search found.
@@ -100,7 +102,7 @@ pub(crate) async fn rank_within(
 ) -> Result<FusedRanking> {
     let limit = request.limit.saturating_mul(4).max(100);
     let options = NearestOptions {
-        limit,
+        limit: request.nearest.unwrap_or(limit),
         threshold: request.threshold,
     };
     let has_partial_vectors = has_more_vectors(scopes, limits.chunks).await?;

@@ -129,6 +129,7 @@ impl KnowledgeBase {
         let request = RankRequest {
             limit: query.asked.limit,
             threshold: query.asked.threshold,
+            nearest: None,
         };
         let ranking = rank(&scopes, &request).await?;
         if ranking.has_partial_vectors {

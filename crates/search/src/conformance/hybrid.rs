@@ -129,7 +129,12 @@ impl HybridModel {
     ) -> FusedRanking {
         let scope = self.scope(query, labels).await;
         let (limit, threshold) = (LIMIT, query.threshold);
-        let ranking = rank(&[scope], &RankRequest { limit, threshold }).await;
+        let request = RankRequest {
+            limit,
+            threshold,
+            nearest: None,
+        };
+        let ranking = rank(&[scope], &request).await;
         ranking.unwrap()
     }
 

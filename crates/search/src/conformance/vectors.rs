@@ -262,9 +262,16 @@ pub(super) async fn collections_reach_what_their_lists_allow(driver: Arc<dyn Dri
         without.scope(&query, None).await,
     ];
     let (limit, threshold) = (LIMIT, query.threshold);
-    let ranking = rank(&scopes, &RankRequest { limit, threshold })
-        .await
-        .unwrap();
+    let ranking = rank(
+        &scopes,
+        &RankRequest {
+            limit,
+            threshold,
+            nearest: None,
+        },
+    )
+    .await
+    .unwrap();
     let found = ranking
         .chunks
         .iter()
@@ -301,7 +308,11 @@ pub(super) async fn too_many_vectors_are_compared_where_words_are_found(driver: 
     };
     let scope = [model.scope(&query, None).await];
     let (limit, threshold) = (LIMIT, 0.0);
-    let request = RankRequest { limit, threshold };
+    let request = RankRequest {
+        limit,
+        threshold,
+        nearest: None,
+    };
     for (chunks, expected) in [(2, vec![0, 1]), (1, vec![0])] {
         let by_words = 1;
         let limits = VectorLimits { chunks, by_words };
@@ -326,7 +337,11 @@ pub(super) async fn g202_vectors_that_are_not_allowed_are_not_too_many(driver: A
         by_words: 1,
     };
     let (limit, threshold) = (LIMIT, 0.0);
-    let request = RankRequest { limit, threshold };
+    let request = RankRequest {
+        limit,
+        threshold,
+        nearest: None,
+    };
     // Three chunks are allowed; none, one and two of them have a vector.
     let ours = |chunk: u32| vec![vector(chunk, &[0.0, 1.0])];
     for (vectors, is_partial) in [(theirs, false), (ours(0), false), (ours(1), true)] {

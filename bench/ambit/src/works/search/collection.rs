@@ -156,6 +156,7 @@ impl Searcher {
         let request = RankRequest {
             limit: 10,
             threshold: 0.0,
+            nearest: None,
         };
         std::hint::black_box(rank(&[scope], &request).await?);
         Ok(start.elapsed().as_secs_f64() * 1e3)
