@@ -27,6 +27,7 @@ pub use document_file::DocumentFile;
 pub use documents::DocumentFilter;
 pub use hits::UsedChunk;
 pub use jobs::JobFilter;
+pub use query_vectors::{EmbeddedQuery, QueryId, QueryVectors, TenantQuery, UnknownVector};
 
 use crate::error::KnowledgeError;
 use crate::names::CollectionPlace;
@@ -37,7 +38,6 @@ use ambit_storage::ids;
 use hits::WaitingHits;
 use job_looks::JobLooks;
 use query_rate::QueryRate;
-use query_vectors::QueryVectors;
 use std::sync::Arc;
 use std::time::Duration;
 use table::TableCache;
@@ -62,7 +62,7 @@ pub(crate) struct KnowledgeShared {
     pages: Arc<PageCache>,
     tables: TableCache,
     rate: QueryRate,
-    query_vectors: QueryVectors,
+    query_vectors: Arc<QueryVectors>,
     hits: WaitingHits,
     job_looks: JobLooks,
     /// Uploads of this process go one by one, so that they do not meet each other at the sums of their tenant.
@@ -78,7 +78,7 @@ impl KnowledgeBase {
             pages: PageCache::new(pages),
             tables: TableCache::new(tables),
             rate: QueryRate::default(),
-            query_vectors: QueryVectors::default(),
+            query_vectors: Arc::default(),
             hits: WaitingHits::default(),
             job_looks: JobLooks::default(),
             wake: Notify::new(),

@@ -10,6 +10,7 @@ mod chunk;
 mod collection;
 mod document;
 mod embedder;
+mod embedding_batch;
 mod error;
 mod files;
 mod index_record;
@@ -27,7 +28,8 @@ mod sums;
 mod work;
 
 pub use base::{
-    CollectionFilter, DocumentFile, DocumentFilter, JobFilter, KnowledgeBase, UsedChunk,
+    CollectionFilter, DocumentFile, DocumentFilter, EmbeddedQuery, JobFilter, KnowledgeBase,
+    QueryId, QueryVectors, TenantQuery, UnknownVector, UsedChunk,
 };
 pub use chunk::{ChunkHit, ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};
 pub use collection::{
@@ -40,6 +42,7 @@ pub use document::{
     NewDocument,
 };
 pub use embedder::{Embedder, EmbeddingFailure, EmbeddingPayer, EmbeddingRequest, Embeddings};
+pub use embedding_batch::{BATCH_TEXTS, EmbeddedBatch};
 pub use error::{KnowledgeError, Result, Size};
 pub use files::{CollectionFiles, FileEntry, SyncReport};
 pub use job::{Job, JobKind, JobStatus};

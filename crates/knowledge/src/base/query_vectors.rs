@@ -2,7 +2,7 @@
 
 use super::KnowledgeBase;
 use super::lookup::AccessKind;
-use crate::embedder::{EmbeddingPayer, EmbeddingRequest};
+use crate::embedder::{Embedder, EmbeddingPayer, EmbeddingRequest};
 use crate::index_record::IndexRecord;
 use crate::query::{EmbeddingTokens, KnowledgeQuery};
 use crate::reach::KnowledgeReach;
@@ -10,6 +10,7 @@ use ambit_search::vectors::{EmbeddingSpace, QueryVector};
 use futures::future::join_all;
 use quick_cache::sync::Cache;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long the vector of a query is kept.
@@ -20,20 +21,42 @@ const WAIT: Duration = Duration::from_secs(2);
 const QUERIES: usize = 1_000;
 
 /// Vectors of queries that were asked before.
-pub(super) struct QueryVectors(Cache<TenantQuery, (Instant, Vec<f32>)>);
+pub struct QueryVectors(Cache<TenantQuery, (Instant, Vec<f32>)>);
 
 /// A query of somebody of a tenant: no other learns that it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct TenantQuery {
-    tenant: String,
-    id: QueryId,
+pub struct TenantQuery {
+    /// The tenant.
+    pub tenant: String,
+    /// What is asked.
+    pub id: QueryId,
 }
 
 /// A query as it was embedded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct QueryId {
-    space: EmbeddingSpace,
-    text: String,
+pub struct QueryId {
+    /// The space of the vectors that it is compared with.
+    pub space: EmbeddingSpace,
+    /// The query, prefixes included.
+    pub text: String,
+}
+
+/// The vector of a query, and what it took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EmbeddedQuery {
+    /// The vector, or why there is none.
+    pub vector: Result<QueryVector, UnknownVector>,
+    /// Nothing where nobody was asked, or nobody has answered.
+    pub used: Option<EmbeddingTokens>,
+}
+
+/// Why a query has no vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownVector {
+    /// Nobody has made it in time.
+    Unavailable,
+    /// It is of another model or length than those that it is to be compared with.
+    OtherSpace,
 }
 
 impl Default for QueryVectors {
@@ -68,7 +91,53 @@ impl SearchVectors {
     }
 }
 
+impl QueryVectors {
+    /// The vector of a query. It is asked for if nobody of the tenant has asked for it in the last ten minutes.
+    pub async fn vector(
+        &self,
+        embedder: &dyn Embedder,
+        query: TenantQuery,
+        dimensions: Option<u32>,
+    ) -> EmbeddedQuery {
+        let QueryId { space, text } = query.id.clone();
+        let known = self.0.get(&query);
+        if let Some((_, vector)) = known.filter(|(at, _)| at.elapsed() < KEPT) {
+            let vector = Ok(QueryVector { space, vector });
+            return EmbeddedQuery { vector, used: None };
+        }
+        let request = EmbeddingRequest {
+            connector: space.connector.clone(),
+            dimensions,
+            texts: vec![text],
+            payer: EmbeddingPayer::Caller,
+        };
+        let answer = tokio::time::timeout(WAIT, embedder.embed(&request)).await;
+        let Ok(Ok(answer)) = answer else {
+            let vector = Err(UnknownVector::Unavailable);
+            return EmbeddedQuery { vector, used: None };
+        };
+        let used = (answer.tokens > 0).then(|| EmbeddingTokens {
+            connector: space.connector.clone(),
+            model: answer.model.clone(),
+            tokens: answer.tokens,
+        });
+        let vector = answer.vectors.into_iter().next().unwrap_or_default();
+        if answer.model != space.model || space.check(&vector).is_err() {
+            let vector = Err(UnknownVector::OtherSpace);
+            return EmbeddedQuery { vector, used };
+        }
+        self.0.insert(query, (Instant::now(), vector.clone()));
+        let vector = Ok(QueryVector { space, vector });
+        EmbeddedQuery { vector, used }
+    }
+}
+
 impl KnowledgeBase {
+    /// The vectors of queries, for whoever else searches by them.
+    pub fn query_vectors(&self) -> Arc<QueryVectors> {
+        self.shared.query_vectors.clone()
+    }
+
     /// Asks for the vectors of a query, all at once: an embedder that does not answer delays a search by its own wait alone.
     pub(super) async fn search_vectors(
         &self,
@@ -113,43 +182,23 @@ impl KnowledgeBase {
         let Some(settings) = &index.embedding else {
             return Err("words only: the collection has no embedding".to_owned());
         };
-        let (space, text) = (query.id.space.clone(), query.id.text.clone());
-        let known = self.shared.query_vectors.0.get(&query);
-        if let Some((_, vector)) = known.filter(|(at, _)| at.elapsed() < KEPT) {
-            return Ok(QueryVector { space, vector });
-        }
-        let connector = &settings.connector;
-        let note = |why: &str| format!("words only: embedding connector \"{connector}\" {why}");
         let Some(embedder) = &self.settings().embedder else {
-            return Err(note("is unavailable"));
+            return Err(words_only(&settings.connector, "is unavailable"));
         };
-        let request = EmbeddingRequest {
-            connector: connector.clone(),
-            dimensions: settings.dimensions,
-            texts: vec![text],
-            payer: EmbeddingPayer::Caller,
-        };
-        let answer = tokio::time::timeout(WAIT, embedder.embed(&request)).await;
-        let Ok(Ok(answer)) = answer else {
-            return Err(note("is unavailable"));
-        };
-        if answer.tokens > 0 {
-            used.push(EmbeddingTokens {
-                connector: connector.clone(),
-                model: answer.model.clone(),
-                tokens: answer.tokens,
-            });
-        }
-        let vector = answer.vectors.into_iter().next().unwrap_or_default();
-        if answer.model != space.model || space.check(&vector).is_err() {
-            return Err(note(
-                "answers otherwise than it did for the documents, reindex",
-            ));
-        }
-        self.shared
-            .query_vectors
-            .0
-            .insert(query, (Instant::now(), vector.clone()));
-        Ok(QueryVector { space, vector })
+        let queries = &self.shared.query_vectors;
+        let dimensions = settings.dimensions;
+        let found = queries.vector(embedder.as_ref(), query, dimensions).await;
+        used.extend(found.used);
+        found.vector.map_err(|why| match why {
+            UnknownVector::Unavailable => words_only(&settings.connector, "is unavailable"),
+            UnknownVector::OtherSpace => {
+                let why = "answers otherwise than it did for the documents, reindex";
+                words_only(&settings.connector, why)
+            }
+        })
     }
+}
+
+fn words_only(connector: &str, why: &str) -> String {
+    format!("words only: embedding connector \"{connector}\" {why}")
 }

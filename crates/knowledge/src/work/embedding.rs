@@ -4,6 +4,7 @@ use super::collection_work::{WaitingItem, WorkPlace};
 use super::known_vectors::{HashedChunk, NewVectors, RefusedChunk};
 use crate::document::DocumentStatus;
 use crate::embedder::{EmbeddingFailure, EmbeddingPayer, EmbeddingRequest};
+use crate::embedding_batch::{BATCH_TEXTS, EmbeddedBatch};
 use crate::error::Result;
 use crate::job::{Job, JobStatus};
 use crate::names::{DocumentKey, VECTORS};
@@ -11,15 +12,11 @@ use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, VectorTask};
 use crate::stored::{self, StoredRecord, checked, delete};
 use crate::sums::{Sum, add_to_sums};
 use ambit_search::chunker::Chunk;
-use ambit_search::vectors::{ChunkVector, EmbeddingSpace};
+use ambit_search::vectors::ChunkVector;
 use ambit_storage::batch::Batch;
 
-/// So many texts go into a batch.
-const TEXTS: usize = 64;
-/// And so many tokens.
+/// So many tokens go into a batch.
 const TOKENS: u64 = 32_000;
-/// A text that is refused is cut in half so often.
-const HALVINGS: u32 = 2;
 
 /// A document whose vectors are made.
 pub(super) struct VectorlessDocument {
@@ -33,12 +30,6 @@ pub(super) struct VectorlessDocument {
 pub(super) struct EmbeddingBatch {
     pub chunks: Vec<HashedChunk>,
     pub texts: Vec<String>,
-}
-
-/// The vectors of a batch; none for texts that were refused, with the reason.
-pub(super) struct EmbeddedBatch {
-    model: String,
-    vectors: Vec<std::result::Result<Vec<f32>, String>>,
 }
 
 impl WorkPlace<'_> {
@@ -80,7 +71,7 @@ impl WorkPlace<'_> {
         }
         match self.embedded(batch.texts).await {
             Ok(embedded) => {
-                let new = embedded.sorted(&batch.chunks);
+                let new = NewVectors::of(embedded, &batch.chunks);
                 self.store_vectors(found, &batch.chunks, new).await
             }
             Err(EmbeddingFailure::Permanent(reason)) => {
@@ -135,7 +126,7 @@ impl WorkPlace<'_> {
                 None => range.numbers().collect(),
             };
             for number in numbers {
-                if batch.chunks.len() == TEXTS || tokens >= TOKENS {
+                if batch.chunks.len() == BATCH_TEXTS || tokens >= TOKENS {
                     return Ok(batch);
                 }
                 let key = self.place().chunk(record.version, number);
@@ -155,47 +146,8 @@ impl WorkPlace<'_> {
         Ok(batch)
     }
 
-    /// The vectors of texts. Where one of them is refused each is asked for alone.
+    /// The vectors of texts, as long as they can be compared with those that are there.
     pub(super) async fn embedded(
-        &self,
-        texts: Vec<String>,
-    ) -> std::result::Result<EmbeddedBatch, EmbeddingFailure> {
-        match self.ask(texts.clone()).await {
-            Err(EmbeddingFailure::Refused(_)) => {}
-            answered => return answered,
-        }
-        let (mut model, mut vectors) = (String::new(), Vec::new());
-        for text in texts {
-            match self.embedded_alone(text).await {
-                Ok(mut one) => {
-                    model = one.model;
-                    vectors.append(&mut one.vectors);
-                }
-                Err(EmbeddingFailure::Refused(reason)) => vectors.push(Err(reason)),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(EmbeddedBatch { model, vectors })
-    }
-
-    /// The vector of one text, or of its beginning where the whole of it is refused.
-    async fn embedded_alone(
-        &self,
-        text: String,
-    ) -> std::result::Result<EmbeddedBatch, EmbeddingFailure> {
-        let mut text = text;
-        for _ in 0..HALVINGS {
-            match self.ask(vec![text.clone()]).await {
-                Err(EmbeddingFailure::Refused(_)) => {
-                    text.truncate(text.floor_char_boundary(text.len() / 2));
-                }
-                answered => return answered,
-            }
-        }
-        self.ask(vec![text]).await
-    }
-
-    async fn ask(
         &self,
         texts: Vec<String>,
     ) -> std::result::Result<EmbeddedBatch, EmbeddingFailure> {
@@ -203,35 +155,17 @@ impl WorkPlace<'_> {
         let unset = || EmbeddingFailure::Permanent("the collection has no embedding".to_owned());
         let settings = self.index_record.embedding.as_ref().ok_or_else(unset)?;
         let embedder = self.base.settings().embedder.as_ref().ok_or_else(unset)?;
-        let wanted = texts.len();
         let request = EmbeddingRequest {
             connector: settings.connector.clone(),
             dimensions: settings.dimensions,
             texts,
             payer: EmbeddingPayer::Collection(record.owner()),
         };
-        let answer = embedder.embed(&request).await?;
-        let nonsense = |what: String| Err(EmbeddingFailure::Unavailable(what));
-        if answer.vectors.len() != wanted {
-            let count = answer.vectors.len();
-            return nonsense(format!("{count} vectors were answered for {wanted} texts"));
+        let batch = EmbeddedBatch::of(embedder.as_ref(), &request).await?;
+        if let Some(space) = batch.space(&settings.connector) {
+            self.index_record.check_space(&record.place.id, &space)?;
         }
-        let dimension = answer.vectors.first().map_or(0, Vec::len);
-        let space = EmbeddingSpace {
-            connector: settings.connector.clone(),
-            model: answer.model.clone(),
-            dimension: dimension as u32,
-        };
-        for vector in &answer.vectors {
-            if let Err(error) = space.check(vector) {
-                return nonsense(error.to_string());
-            }
-        }
-        self.index_record.check_space(&record.place.id, &space)?;
-        Ok(EmbeddedBatch {
-            model: answer.model,
-            vectors: answer.vectors.into_iter().map(Ok).collect(),
-        })
+        Ok(batch)
     }
 
     async fn store_vectors(
@@ -323,14 +257,14 @@ impl WorkPlace<'_> {
     }
 }
 
-impl EmbeddedBatch {
-    /// The vectors of these chunks, and those that have none.
-    pub fn sorted(self, chunks: &[HashedChunk]) -> NewVectors {
-        let mut new = NewVectors {
-            model: Some(self.model),
-            ..NewVectors::default()
+impl NewVectors {
+    /// Those that a batch has for these chunks, and the chunks that have none.
+    pub fn of(batch: EmbeddedBatch, chunks: &[HashedChunk]) -> Self {
+        let mut new = Self {
+            model: Some(batch.model),
+            ..Self::default()
         };
-        for (HashedChunk { number, .. }, vector) in chunks.iter().zip(self.vectors) {
+        for (HashedChunk { number, .. }, vector) in chunks.iter().zip(batch.vectors) {
             let chunk = *number;
             match vector {
                 Ok(vector) => new.vectors.push(ChunkVector { chunk, vector }),

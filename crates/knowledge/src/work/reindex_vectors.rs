@@ -62,7 +62,7 @@ impl ReindexPlace<'_> {
         }
         match self.work.embedded(batch.texts).await {
             Ok(embedded) => {
-                let new = embedded.sorted(&batch.chunks);
+                let new = NewVectors::of(embedded, &batch.chunks);
                 self.store(found, &batch.chunks, new).await
             }
             Err(EmbeddingFailure::Permanent(reason)) => self.fail(reason).await,
