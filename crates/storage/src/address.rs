@@ -120,6 +120,16 @@ impl Space {
         Self::new(tenant, format!("i:recall/{}", digest(&[&drivers, &owner])))
     }
 
+    /// Which owners of all tenants have an index of conversations in a store that is to get vectors.
+    pub fn recall_indexes() -> Self {
+        Self::new(DEFAULT_TENANT, "i:recall")
+    }
+
+    /// One task of looking after the indexes of conversations and memories in a store, whose lease one node of all takes.
+    pub fn index_upkeep(task: &str) -> Self {
+        Self::new(DEFAULT_TENANT, format!("i:upkeep/{}", part('n', task)))
+    }
+
     /// The index of the words of a memory, as far as these drivers keep it. Whose it is stands only in a digest.
     pub fn memory_index(memory: &Self, drivers: &[String]) -> Self {
         let of = digest(&[&drivers.join(","), &memory.path]);

@@ -56,7 +56,7 @@ impl Erasure<'_> {
                 let memory = Space::of(self.tenant, &memory);
                 writes.extend(forget_index(&memory, self.drivers));
                 writes.push(self.action.on(memory));
-                writes.push(forget_words(self.tenant, self.identity, self.drivers));
+                writes.extend(forget_words(self.tenant, self.identity, self.drivers));
                 Ok(writes)
             }
             Some(SCOPE) => Ok(forget_index(&space, self.drivers).into()),
@@ -66,16 +66,18 @@ impl Erasure<'_> {
     }
 }
 
-/// The write that goes with every other one by which stored messages are forgotten: it drops the index of their owner's
+/// The writes that go with every other one by which stored messages are forgotten: they drop the index of their owner's
 /// conversations, which the next search begins anew. Whoever adds to an index holds on to the state it had before they read
-/// any message, so that none comes back behind this write.
+/// any message, so that none comes back behind these writes.
 pub(crate) fn forget_words(
     tenant: &str,
     identity: &SessionIdentity,
     drivers: &[String],
-) -> BatchWrite {
+) -> [BatchWrite; 2] {
     let space = Space::recall(tenant, identity, drivers);
-    BatchWrite::Remove { space }
+    let note = Space::recall_indexes().key(space.digest());
+    let note = BatchWrite::apply(note, Operation::Del, None);
+    [BatchWrite::Remove { space }, note]
 }
 
 /// The writes that forget the open turns of a history, and the requests that they are known by.

@@ -98,6 +98,8 @@ async fn g052_spaces_that_look_alike_never_share_a_byte(store: TestStore) {
         Space::user_memory("5", DEFAULT_TENANT),
         Space::memory_index(&Space::user_memory(DEFAULT_TENANT, "5"), &[]),
         Space::memory_indexes(),
+        Space::recall_indexes(),
+        Space::index_upkeep("values"),
         Space::usage_sums(DEFAULT_TENANT),
         Space::settings(DEFAULT_TENANT),
         Space::tombstones(DEFAULT_TENANT),

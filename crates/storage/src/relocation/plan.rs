@@ -52,7 +52,7 @@ impl RelocationPlan {
         if row.identity.scope() == Some(ChatHistoryStorage::PREFIX) {
             let memory = row.identity.with_scope(memory::SCOPE)?;
             let memory = Space::of(&row.tenant, &memory);
-            indexes.push(forget_words(&row.tenant, &row.identity, old.names()));
+            indexes.extend(forget_words(&row.tenant, &row.identity, old.names()));
             indexes.extend(memory::forget_index(&memory, old.names()));
             spaces.push(memory);
         }

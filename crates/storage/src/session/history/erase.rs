@@ -59,7 +59,7 @@ impl ChatHistoryStorage {
             Operation::Incr(1.into()),
             None,
         ));
-        writes.push(forget_words(
+        writes.extend(forget_words(
             session.tenant(),
             self.identity(),
             self.placement().names(),
