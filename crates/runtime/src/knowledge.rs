@@ -3,7 +3,7 @@
 
 mod app_files;
 mod connector_embedder;
-mod embedding_usage;
+pub(crate) mod embedding_usage;
 mod failure;
 mod file_sync;
 mod page_fetcher;

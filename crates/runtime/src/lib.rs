@@ -45,6 +45,7 @@ mod turn;
 mod turn_info;
 mod uuid;
 mod value_text;
+mod vector_upkeep;
 
 // Parts that tests and benchmarks reach, and that promise nothing to others.
 #[doc(hidden)]
@@ -53,6 +54,8 @@ pub mod config;
 pub mod ctx;
 #[doc(hidden)]
 pub mod hook;
+#[doc(hidden)]
+pub mod index_vectors;
 #[doc(hidden)]
 pub mod knowledge;
 #[doc(hidden)]

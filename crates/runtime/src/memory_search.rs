@@ -1,12 +1,16 @@
 //! Values of a memory, found by their words. Those of a small memory are read and ranked; a large one has an index.
 
+mod index_note;
 mod index_upkeep;
 mod indexed_search;
 mod value_index;
+mod value_vectors;
 
 pub use index_upkeep::erase_gone_values;
+pub use value_vectors::embed_values;
 
 use crate::error::{Error, Result};
+use crate::index_vectors::{IndexEmbedding, SearchedVectors};
 use crate::text_terms::{analyzer, snippet_of, terms_of};
 use ambit_search::filter::MetadataFilter;
 use ambit_search::terms::{QueryTerm, TermCounts};
@@ -30,12 +34,13 @@ const BYTES: usize = 1 << 20;
 const PAGE: usize = 250;
 
 /// What a memory is searched for.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default)]
 pub struct MemorySearch {
     text: String,
     limit: usize,
     filter: MetadataFilter,
     pattern: Option<String>,
+    embedding: Option<IndexEmbedding>,
 }
 
 /// A value that was found.
@@ -99,6 +104,12 @@ impl MemorySearch {
         self
     }
 
+    /// By meaning too, where somebody makes vectors of values.
+    pub fn embedding(mut self, embedding: Option<IndexEmbedding>) -> Self {
+        self.embedding = embedding;
+        self
+    }
+
     /// The values that are found, the best first; without words by their names.
     pub async fn of(&self, memory: &Memory) -> Result<Vec<MemoryMatch>> {
         if self.text.trim().is_empty() {
@@ -106,6 +117,8 @@ impl MemorySearch {
         }
         let location = memory.location();
         let read = match &location {
+            // Vectors are kept in an index alone.
+            Some(_) if self.embedding.is_some() => None,
             Some(location) if self.has_many(location).await? => None,
             Some(_) => self.read(memory, BYTES, usize::MAX).await?,
             None => self.read(memory, usize::MAX, usize::MAX).await?,
@@ -114,10 +127,12 @@ impl MemorySearch {
         match (read, location) {
             (Some(values), _) => self.ranked(&values, terms).await,
             (None, Some(location)) => {
+                let (embedding, tenant) = (self.embedding.as_ref(), location.space.tenant.clone());
                 let search = IndexedSearch {
                     search: self,
                     terms,
                     location,
+                    vectors: SearchedVectors::new(embedding, &tenant, &self.text),
                 };
                 search.matches().await
             }

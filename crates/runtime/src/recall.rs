@@ -4,11 +4,14 @@
 mod history;
 mod messages;
 mod owner_index;
+mod owner_note;
+mod owner_vectors;
 mod sessions;
 mod settings;
 mod unindexed;
 
 pub use messages::{ChatMessageMatch, MessageSearch, search_messages};
+pub use owner_vectors::embed_messages;
 pub use sessions::{
     ChatMatch, ChatMatches, MessageMatch, SearchedOwners, SessionSearch, search_sessions,
 };

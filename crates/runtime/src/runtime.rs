@@ -13,6 +13,7 @@ use crate::app::watcher::AppWatcher;
 use crate::app::{App, FileProblem};
 use crate::error::{Error, ErrorCode, Result};
 use crate::feed::{EventFeed, EventFilter, FeedCursor, FeedReader};
+use crate::index_vectors::IndexEmbedding;
 use crate::inspect::memory::{self, MemorySelector, OpenMemory};
 use crate::knowledge_client::KnowledgeClient;
 use crate::live_turn::LiveTurns;
@@ -29,7 +30,7 @@ use crate::runtime_core::{RuntimeCore, TemporaryTenants};
 use crate::tool::{ToolServer, Toolbox};
 use crate::turn_info::{StartedTurn, TurnStopReason};
 use crate::web_search::WebSearchClient;
-use crate::{event_loop_lag, knowledge, retention, turn};
+use crate::{event_loop_lag, knowledge, retention, turn, vector_upkeep};
 use ambit_knowledge::KnowledgeBase;
 use ambit_script::Engine;
 use ambit_storage::event::EventBus;
@@ -230,9 +231,14 @@ impl Runtime {
         self.0.loaded().acting_as(caller)
     }
 
-    /// Whether and what conversations are searched for.
-    pub fn recall(&self) -> RecallSettings {
-        RecallSettings::of(&self.0.loaded().app.settings.search.recall)
+    /// Whether and what conversations are searched for. Vectors of queries are booked on the caller.
+    pub fn recall(&self, who: &Authorized) -> RecallSettings {
+        vector_upkeep::recall_settings(&self.0, who)
+    }
+
+    /// Who makes vectors of memories, if anybody does. Those of queries are booked on the caller.
+    pub fn value_embedding(&self, who: &Authorized) -> Option<IndexEmbedding> {
+        vector_upkeep::value_embedding(&self.0, who)
     }
 
     /// The memory that a request names, its values living as long as the app says.
@@ -326,6 +332,7 @@ impl Runtime {
 fn start_upkeep(core: &Arc<RuntimeCore>) {
     core.spawn(maintenance::recover(Arc::downgrade(core)));
     core.spawn(maintenance::tidy(Arc::downgrade(core)));
+    core.spawn(vector_upkeep::follow(Arc::downgrade(core)));
     core.spawn(core.making.feed.clone().run());
     core.spawn(event_loop_lag::measure(core.metrics().clone()));
     let drivers = core.stores.drivers().values().cloned();

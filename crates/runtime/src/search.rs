@@ -20,7 +20,7 @@ mod web;
 mod web_pages;
 
 pub use automatic::AutomaticSearch;
-pub use context::{SearchContext, TurnSearches, UsageBooking};
+pub use context::{SearchContext, TurnSearches, UsageBooking, book_embedding};
 pub use item::{ItemSource, KnowledgeFields, RecordFields, SearchItem, SearchKind, SearchResult};
 pub use reference::{SearchReference, announce};
 pub use references::TurnReferences;

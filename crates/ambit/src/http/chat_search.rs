@@ -69,7 +69,7 @@ pub async fn chats(
     paging: PageParameters,
 ) -> Result<ChatListResponse, HttpError> {
     let ambit = server.runtime.contexts(who);
-    let settings = server.runtime.recall();
+    let settings = server.runtime.recall(who);
     let found = recall::search_sessions(&ambit, who, &settings, search).await?;
     let part = ListPart {
         items: found.items.into_iter().map(ListedChat::found).collect(),
@@ -88,7 +88,7 @@ pub async fn messages(
     search: MessageSearch<'_>,
 ) -> Result<MessageListResponse, HttpError> {
     let ambit = server.runtime.contexts(who);
-    let settings = server.runtime.recall();
+    let settings = server.runtime.recall(who);
     let found = recall::search_messages(&ambit, who, &settings, search).await?;
     Ok(MessageListResponse {
         items: found.into_iter().map(ListedMessage::found).collect(),

@@ -98,6 +98,7 @@ async fn search(
         assistant_id: query.assistant_id.as_ref().map(|id| id.0.as_str()),
     };
     let open = server.runtime.memory(&who, which).await?;
-    let items = search.of(&open.memory).await?;
+    let embedding = server.runtime.value_embedding(&who);
+    let items = search.embedding(embedding).of(&open.memory).await?;
     Ok(Json(MemorySearchResponse { items }))
 }

@@ -25,13 +25,13 @@ config! {
         enabled: bool = true,
         /// The roles of messages that can be found.
         roles: Vec<String> = ["user", "assistant"] as ValueKind::List(&ValueKind::OneOf(&["user", "assistant"])),
-        /// The connector that is to make vectors of them. No effect yet: words alone find.
+        /// The connector that makes vectors of them; without one words alone find.
         embedding: Option<String>,
     }
 
     /// Finding values of memory.
     pub struct ValueSearchOptions {
-        /// The connector that is to make vectors of them. No effect yet: words alone find.
+        /// The connector that makes vectors of them; without one words alone find.
         embedding: Option<String>,
     }
 

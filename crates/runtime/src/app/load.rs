@@ -2,7 +2,7 @@
 
 use super::loader::AppLoader;
 use super::problem::{FileProblem, Severity};
-use super::read::{ConfigNode, ConfigValue, ValueKind};
+use super::read::{ConfigNode, ValueKind};
 use super::references;
 use super::{
     App, AppFile, collection, connector, defaults, mcp_server, model, package, scripts,
@@ -68,7 +68,7 @@ fn load_settings(loader: &mut AppLoader, app: &mut App) -> bool {
     let Ok((read, node)) = loader.read::<AppFile>(file) else {
         return false;
     };
-    warn_of_vectors(loader, file, &node);
+    check_embeddings(loader, file, &node);
     app.name = read.name;
     app.version = read.version;
     app.description = read.description;
@@ -76,17 +76,14 @@ fn load_settings(loader: &mut AppLoader, app: &mut App) -> bool {
     true
 }
 
-/// Warns of connectors for what words alone find.
-fn warn_of_vectors(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
+/// Warns of connectors that are to make vectors and that the app does not have.
+fn check_embeddings(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
     let search = node.get("ambit").and_then(|ambit| ambit.get("search"));
-    for key in ["recall", "values"] {
-        let options = search.and_then(|search| search.get(key));
-        let named = options.and_then(|options| options.get("embedding"));
-        if let Some(named) = named.filter(|it| !matches!(it.content, ConfigValue::Null)) {
-            let message = format!(
-                "\"ambit.search.{key}.embedding\" has no effect yet: no vectors are made, words alone find; leave it out"
-            );
-            references::warn(loader, file, named, message);
+    for part in ["recall", "values"] {
+        let options = search.and_then(|search| search.get(part));
+        if let Some(named) = options.and_then(|options| options.get("embedding")) {
+            let key = format!("ambit.search.{part}.embedding");
+            references::connector(loader, file, &key, named);
         }
     }
 }

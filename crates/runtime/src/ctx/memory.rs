@@ -2,6 +2,7 @@
 
 use super::{ContextHandle, ScriptCall, ScriptClass, ScriptMethod};
 use crate::error::{Error, Result};
+use crate::index_vectors::IndexEmbedding;
 use crate::memory_search::MemorySearch;
 use ambit_script::{HostObject, HostValue};
 use ambit_storage::Json;
@@ -269,7 +270,12 @@ async fn search(call: &ScriptCall<'_>) -> Result<HostValue> {
         }
         Some(_) => return Err(Error::invalid("options", "options must be an object")),
     }
-    let found = search.of(&memory(call)).await?;
+    let scope = &call.reach.scope;
+    let connector = scope.app.settings.search.values.embedding.as_deref();
+    let base = scope.search.knowledge.as_ref();
+    let book = scope.search.book.clone();
+    let embedding = base.and_then(|base| IndexEmbedding::of(base, connector, book));
+    let found = search.embedding(embedding).of(&memory(call)).await?;
     Ok(Json::of(&found)?.to::<Value>()?.into())
 }
 

@@ -1,6 +1,6 @@
 //! Vectors for collections, by the connectors of the app as it is loaded at that moment.
 
-use super::embedding_usage;
+use super::embedding_usage::{self, EmbeddingAccount};
 use crate::app::App;
 use crate::call_metrics::count_tokens;
 use crate::llm::embedding::{
@@ -63,7 +63,12 @@ impl Embedder for ConnectorEmbedder {
         {
             count_tokens(core.metrics(), &request.connector, &answer.usage);
             let settings = loaded.ambit.settings();
-            let booked = embedding_usage::book(&core.stores, settings, owner, record).await;
+            let account = EmbeddingAccount {
+                agent: "kb",
+                tenant: owner.tenant.as_deref(),
+                user: owner.user.as_deref(),
+            };
+            let booked = embedding_usage::book(&core.stores, settings, account, record).await;
             if let Err(error) = booked {
                 tracing::warn!(%error, "what the embeddings of a collection have used is not booked");
             }

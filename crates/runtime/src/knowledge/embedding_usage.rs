@@ -1,21 +1,26 @@
-//! What the jobs of collections use, booked on the creator of the collection under the agent's name `kb`.
+//! What vectors use, booked on whoever pays under the name of an agent: `kb` for the jobs of collections, `recall` and `memory`
+//! for those of conversations and memories.
 
 use crate::error::Result;
-use ambit_knowledge::CollectionOwner;
 use ambit_storage::address::DEFAULT_TENANT;
 use ambit_storage::storage::UsageRecord;
 use ambit_storage::{Agent, Ambit, AmbitSettings, Caller, Stores};
 use std::sync::Arc;
 
-/// The name under which jobs are booked.
-const NAME: &str = "kb";
+/// Who pays for vectors, and under which name it is booked.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddingAccount<'a> {
+    pub agent: &'static str,
+    pub tenant: Option<&'a str>,
+    pub user: Option<&'a str>,
+}
 
-/// Stands for all collections.
-struct KnowledgeAgent;
+/// Stands for all that is booked under a name.
+struct BookingAgent(&'static str);
 
-impl Agent for KnowledgeAgent {
+impl Agent for BookingAgent {
     fn name(&self) -> &str {
-        NAME
+        self.0
     }
 }
 
@@ -23,20 +28,25 @@ impl Agent for KnowledgeAgent {
 pub async fn book(
     stores: &Arc<Stores>,
     settings: &AmbitSettings,
-    payer: &CollectionOwner,
+    account: EmbeddingAccount<'_>,
     record: UsageRecord,
 ) -> Result<()> {
-    let tenant = payer.tenant.as_deref().unwrap_or(DEFAULT_TENANT);
-    let caller = match payer.user.as_deref() {
+    let EmbeddingAccount {
+        agent: name,
+        tenant,
+        user,
+    } = account;
+    let tenant = tenant.unwrap_or(DEFAULT_TENANT);
+    let caller = match user {
         Some(user) => Caller::user(tenant, user).as_system(),
         None => Caller::system(tenant),
     };
     let ambit = Ambit::builder(stores.clone()).settings(settings.clone());
-    let agent = ambit.agent(KnowledgeAgent).build().acting_as(&caller);
-    let definition = agent.agent(NAME)?;
-    let session = match payer.user.as_deref() {
+    let agent = ambit.agent(BookingAgent(name)).build().acting_as(&caller);
+    let definition = agent.agent(name)?;
+    let session = match user {
         Some(user) => definition.for_user_id(user).await?,
-        None => definition.for_chat(NAME).await?,
+        None => definition.for_chat(name).await?,
     };
     session.context().usage().record(record)?;
     session.context().save().await?;

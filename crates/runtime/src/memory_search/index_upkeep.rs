@@ -1,19 +1,22 @@
 //! What is gone from a memory, or has another version there, is erased from its index, term by term.
 
-use super::value_index::{MemoryIndexNote, ValueIndex};
+use super::index_note::MemoryIndexNote;
+use super::value_index::ValueIndex;
 use crate::error::{ErrorCode, Result};
+use crate::index_vectors::{UpkeepTask, work_under};
+use ambit_storage::Stores;
 use ambit_storage::address::Space;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
-use ambit_storage::memory::{MemoryLocation, SCOPE};
+use ambit_storage::memory::MemoryLocation;
 use ambit_storage::pattern::Pattern;
-use ambit_storage::{Json, Stores};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// So many values are erased from an index in one go.
 const GONE: usize = 4_096;
 
-/// Looks at every memory that has an index. What fails is told, and tried again the next time.
+/// Looks at every memory that has an index, in each store in which no other node is at it. What fails is told, and tried again the
+/// next time.
 pub async fn erase_gone_values(stores: &Stores) {
     for (name, driver) in stores.drivers() {
         if let Err(error) = erase_in(stores, name, driver).await {
@@ -23,12 +26,19 @@ pub async fn erase_gone_values(stores: &Stores) {
 }
 
 async fn erase_in(stores: &Stores, name: &str, driver: &Arc<dyn Driver>) -> Result<()> {
+    let Some(lease) = UpkeepTask::EraseValues.take(driver).await? else {
+        return Ok(());
+    };
+    work_under(lease, erase_all(stores, name, driver)).await
+}
+
+async fn erase_all(stores: &Stores, name: &str, driver: &Arc<dyn Driver>) -> Result<()> {
     let space = Space::memory_indexes();
     let mut pages = ValuePages::of(driver.as_ref(), &space, Pattern::all(), ValuePart::Whole);
     while let Some(page) = pages.next().await? {
         for (_, entry) in page {
-            match erase_noted(stores, name, &entry.value).await {
-                // Somebody else is at it.
+            match erase_noted(stores, name, entry.value.to()?).await {
+                // A search is at it.
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 Err(error) => {
                     tracing::warn!(store.name = name, %error, "what is gone from a memory is still in its index");
@@ -40,33 +50,16 @@ async fn erase_in(stores: &Stores, name: &str, driver: &Arc<dyn Driver>) -> Resu
     Ok(())
 }
 
-async fn erase_noted(stores: &Stores, name: &str, note: &Json) -> Result<()> {
-    match location(stores, name, note.to()?)? {
+async fn erase_noted(stores: &Stores, name: &str, note: MemoryIndexNote) -> Result<()> {
+    match note.location(stores, name)? {
         Some(location) => erase(&location).await,
         None => Ok(()),
     }
 }
 
-/// Where the memory is that a note is about; `None` where the note is a copy of the one in another store.
-fn location(stores: &Stores, name: &str, note: MemoryIndexNote) -> Result<Option<MemoryLocation>> {
-    let placement = match note.drivers.as_slice() {
-        [] => stores.for_scope(SCOPE)?,
-        names => stores.chain(names)?,
-    };
-    let is_here = placement.names().first().is_some_and(|it| it == name);
-    Ok(is_here.then(|| MemoryLocation {
-        driver: placement.driver().clone(),
-        space: Space {
-            tenant: note.tenant,
-            path: note.path,
-        },
-        drivers: note.drivers,
-    }))
-}
-
 async fn erase(location: &MemoryLocation) -> Result<()> {
     loop {
-        let mut index = ValueIndex::open(location.clone()).await?;
+        let mut index = ValueIndex::open(location.clone(), None).await?;
         let there = versions(location).await?;
         if there.is_empty() || !index.is_begun() {
             return index.forget().await;

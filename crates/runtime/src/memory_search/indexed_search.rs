@@ -3,10 +3,12 @@
 use super::value_index::{PendingValues, UnindexedValue, ValueIndex};
 use super::{MemoryMatch, MemorySearch, PAGE, SearchedValue, text_of};
 use crate::error::{Error, ErrorCode, Result};
+use crate::index_vectors::{IndexVectors, SearchedVectors, hybrid_ranking};
 use crate::text_terms::{is_to_repeat, terms_of};
 use ambit_search::allowed::AllowedChunks;
+use ambit_search::fusion::rank;
 use ambit_search::manifest::ChunkRange;
-use ambit_search::ranking::{SearchScope, rank_words};
+use ambit_search::ranking::SearchScope;
 use ambit_search::terms::{QueryTerm, TermCounts};
 use ambit_search::text_ranking::{rank_texts, texts_scope};
 use ambit_storage::batch::ValueEntry;
@@ -24,12 +26,15 @@ pub(super) struct IndexedSearch<'a> {
     pub search: &'a MemorySearch,
     pub terms: Vec<QueryTerm>,
     pub location: MemoryLocation,
+    pub vectors: SearchedVectors<'a>,
 }
 
 /// Brings an index up to what may be found in its memory.
-struct IndexFollower<'a> {
+pub(super) struct IndexFollower<'a> {
     search: &'a MemorySearch,
-    index: ValueIndex,
+    pub index: ValueIndex,
+    /// Fewer values are read again by the next search rather than written into the index.
+    few: usize,
     /// The chunks that may be found.
     allowed: Vec<ChunkRange>,
     /// Read, and not in the index yet.
@@ -65,18 +70,7 @@ impl IndexedSearch<'_> {
     }
 
     async fn attempt(&self) -> Result<Vec<MemoryMatch>> {
-        let mut index = ValueIndex::open(self.location.clone()).await?;
-        if !index.is_begun() {
-            index.begin().await?;
-        }
-        let mut follower = IndexFollower {
-            search: self.search,
-            index,
-            allowed: Vec::new(),
-            pending: PendingValues::default(),
-            read: 0,
-            left: 0,
-        };
+        let mut follower = IndexFollower::of(self.search, &self.location, FEW).await?;
         follower.follow().await?;
         let mut matches = Vec::new();
         for found in self.rank(follower).await? {
@@ -93,12 +87,14 @@ impl IndexedSearch<'_> {
         let snapshot = index.snapshot().await?;
         let allowed = AllowedChunks::of(&snapshot.manifest, follower.allowed);
         let terms: Vec<TermCounts> = rest.iter().map(|value| value.terms.clone()).collect();
-        let indexed =
+        let mut indexed =
             SearchScope::of_words(index.index.clone(), snapshot, self.terms.clone(), allowed);
+        let space = index.vectors.as_ref().and_then(IndexVectors::space);
+        indexed.vector = self.vectors.of(space).await;
         let scopes = [indexed, texts_scope(&terms, self.terms.clone()).await?];
         let counts = scopes.iter().map(|scope| scope.allowed.totals.chunks);
         let all = counts.map(|count| count as usize).sum();
-        let ranking = rank_words(&scopes, all).await?;
+        let ranking = rank(&scopes, &hybrid_ranking(all, self.search.limit)).await?;
         let found = ranking.chunks.iter().filter_map(|found| {
             let (key, version) = match found.scope {
                 0 => index
@@ -111,7 +107,7 @@ impl IndexedSearch<'_> {
             Some(FoundValue {
                 key: key.clone(),
                 version,
-                score: found.score / ranking.highest,
+                score: found.score,
             })
         });
         let mut found: Vec<FoundValue> = found.collect();
@@ -145,9 +141,32 @@ impl IndexedSearch<'_> {
     }
 }
 
-impl IndexFollower<'_> {
+impl<'a> IndexFollower<'a> {
+    /// Opens the index of a memory, and begins it where nobody has.
+    pub async fn of(
+        search: &'a MemorySearch,
+        location: &MemoryLocation,
+        few: usize,
+    ) -> Result<Self> {
+        let embedding = search.embedding.as_ref();
+        let connector = embedding.map(|embedding| embedding.connector.as_str());
+        let mut index = ValueIndex::open(location.clone(), connector).await?;
+        if !index.is_begun() {
+            index.begin().await?;
+        }
+        Ok(Self {
+            search,
+            index,
+            few,
+            allowed: Vec::new(),
+            pending: PendingValues::default(),
+            read: 0,
+            left: 0,
+        })
+    }
+
     /// Compares the index with the memory, and adds what it does not have, but for what is left to be ranked beside it.
-    async fn follow(&mut self) -> Result<()> {
+    pub async fn follow(&mut self) -> Result<()> {
         let mut after = None;
         loop {
             let page = self.page(after.take()).await?;
@@ -160,7 +179,7 @@ impl IndexFollower<'_> {
                 break;
             }
         }
-        if self.left > 0 || self.pending.values.len() >= FEW {
+        if self.left > 0 || self.pending.values.len() >= self.few {
             let pending = std::mem::take(&mut self.pending);
             self.allowed.extend(self.index.add(pending).await?);
         }

@@ -1,7 +1,9 @@
 //! The index of a memory. Beside its pages it has a record for each commit, which says of which keys and versions its chunks
 //! are: what a memory has in another version, or not at all, is told by comparing these with the names in the memory.
 
+use super::index_note::MemoryIndexNote;
 use crate::error::{Error, ErrorCode, Result, StorageError};
+use crate::index_vectors::IndexVectors;
 use ambit_search::index::{ChunkErasure, IndexSnapshot, PageCache, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
 use ambit_search::terms::{TERMS_VERSION, TermCounts};
@@ -51,6 +53,15 @@ struct StoredValueRecord {
     version: u64,
 }
 
+/// What the index has of a value, by the number of its chunk.
+pub(super) struct NumberedValue<'a> {
+    pub chunk: u32,
+    /// None where it was erased.
+    pub value: Option<&'a IndexedValue>,
+    /// The first chunk of its record.
+    pub record: u32,
+}
+
 /// A value on its way into an index, or ranked beside it.
 pub(super) struct UnindexedValue {
     pub key: String,
@@ -72,13 +83,15 @@ pub(super) struct ValueIndex {
     pub index: SearchIndex,
     pub location: MemoryLocation,
     /// None where it was not begun.
-    incarnation: Option<u64>,
+    pub incarnation: Option<u64>,
     /// The number of its next chunk: where it is another one, somebody has added to it.
     next_chunk: u32,
     /// By their first chunks.
     records: BTreeMap<u32, StoredValueRecord>,
     /// The last chunk of each key.
     chunks: HashMap<String, u32>,
+    /// Its vectors, where it is to have some.
+    pub vectors: Option<IndexVectors>,
 }
 
 impl PendingValues {
@@ -121,10 +134,14 @@ impl IndexedValue {
 }
 
 impl ValueIndex {
-    /// The index of this memory. One whose terms were made otherwise is dropped.
-    pub async fn open(location: MemoryLocation) -> Result<Self> {
+    /// The index of this memory. One whose terms were made otherwise, or its vectors by another connector than this, is dropped.
+    pub async fn open(location: MemoryLocation, connector: Option<&str>) -> Result<Self> {
         let (driver, space) = (location.driver.clone(), location.index());
         let index = SearchIndex::new(driver.clone(), space.clone(), PageCache::new(CACHE));
+        let vectors = match connector {
+            Some(_) => Some(IndexVectors::of(&index, &driver, &space).await?),
+            None => None,
+        };
         let snapshot = index.snapshot().await?;
         let manifest = &snapshot.manifest;
         let mut opened = Self {
@@ -134,8 +151,11 @@ impl ValueIndex {
             chunks: HashMap::new(),
             index,
             location,
+            vectors,
         };
-        if manifest.terms_version != TERMS_VERSION {
+        let vectors = opened.vectors.as_ref().zip(connector);
+        let is_another = vectors.is_some_and(|(vectors, by)| vectors.are_of_another(by));
+        if manifest.terms_version != TERMS_VERSION || is_another {
             opened.forget().await?;
             return Err(opened.has_changed());
         }
@@ -198,6 +218,26 @@ impl ValueIndex {
         let (first, stored) = self.records.range(..=chunk).next_back()?;
         let at = (chunk - first) as usize;
         stored.record.values.get(at)?.as_ref()
+    }
+
+    /// The values from this chunk on, in ascending order.
+    pub fn values_from(&self, chunk: u32) -> impl Iterator<Item = NumberedValue<'_>> {
+        let records = self.records.iter();
+        let values = records.flat_map(|(first, stored)| {
+            let numbered = (*first..).zip(&stored.record.values);
+            numbered.map(move |(chunk, value)| NumberedValue {
+                chunk,
+                value: value.as_ref(),
+                record: *first,
+            })
+        });
+        values.filter(move |value| value.chunk >= chunk)
+    }
+
+    /// Holds as long as nothing of the record that begins with this chunk is erased.
+    pub fn check(&self, record: u32) -> BatchCheck {
+        let version = self.records.get(&record).map(|stored| stored.version);
+        BatchCheck::version(self.record_key(record), version)
     }
 
     /// Adds values; the answer are their chunks.
@@ -349,25 +389,6 @@ impl ValueRecord {
 fn gone_twice(chunk: u32) -> Error {
     let message = format!("chunk {chunk} of the index of a memory is not in its record");
     Error::new(ErrorCode::Internal, message)
-}
-
-/// Says where upkeep finds a memory that has an index.
-#[derive(Serialize, Deserialize)]
-pub(super) struct MemoryIndexNote {
-    pub tenant: String,
-    pub path: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub drivers: Vec<String>,
-}
-
-impl MemoryIndexNote {
-    fn of(location: &MemoryLocation) -> Self {
-        Self {
-            tenant: location.space.tenant.clone(),
-            path: location.space.path.clone(),
-            drivers: location.drivers.clone(),
-        }
-    }
 }
 
 fn set<T: Serialize>(key: ValueKey, value: &T) -> Result<BatchWrite> {

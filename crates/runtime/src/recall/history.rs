@@ -1,14 +1,16 @@
 //! Ranking the messages of conversations: those that indexes have and those that they do not have yet, in one ranking.
 
-use super::owner_index::{OwnerIndex, PendingMessages};
+use super::owner_index::{OwnerIndex, OwnerIndexPlace, PendingMessages, SpokenRow};
 use super::settings::RecallSettings;
 use super::unindexed::{MessagePointer, UnindexedMessage, UnreadMessages};
 use crate::chats::{ChatInfo, ChatMessageSearch, ChatMessageView, MessageFilter, ReachableChat};
 use crate::error::Result;
+use crate::index_vectors::{IndexVectors, SearchedVectors, hybrid_ranking};
 use crate::text_terms::snippet_of;
 use ambit_search::allowed::AllowedChunks;
+use ambit_search::fusion::rank;
 use ambit_search::manifest::ChunkRange;
-use ambit_search::ranking::{SearchScope, rank_words};
+use ambit_search::ranking::SearchScope;
 use ambit_search::terms::{QueryTerm, Snippet, TermCounts};
 use ambit_search::text_ranking::texts_scope;
 use ambit_storage::Ambit;
@@ -20,7 +22,7 @@ use ambit_storage::storage::StorageSnapshot;
 use std::collections::BTreeMap;
 
 /// Fewer entries are read again by the next search rather than written into an index.
-const FEW: u64 = 64;
+pub(super) const FEW: u64 = 64;
 
 /// What is looked for.
 pub(super) struct HistorySearch<'a> {
@@ -28,6 +30,11 @@ pub(super) struct HistorySearch<'a> {
     pub ambit: Ambit,
     pub settings: &'a RecallSettings,
     pub terms: Vec<QueryTerm>,
+    pub vectors: SearchedVectors<'a>,
+    /// How many messages are wanted.
+    pub wanted: usize,
+    /// Fewer entries are read again by the next search rather than written into an index.
+    pub few: u64,
 }
 
 /// Conversations in which something was found, the best first.
@@ -102,12 +109,12 @@ impl HistorySearch<'_> {
             rest,
             chats: Vec::new(),
         };
-        ranked.chats = ranked.hits(&scopes).await?;
+        ranked.chats = ranked.hits(&scopes, self.wanted).await?;
         Ok(ranked)
     }
 
     /// Brings an owner's index up to what these of their conversations hold; what it is not given is left in `rest`.
-    async fn follow(
+    pub async fn follow(
         &self,
         space: Space,
         rows: &[IndexRow],
@@ -115,20 +122,32 @@ impl HistorySearch<'_> {
         rest: &mut Vec<UnindexedMessage>,
     ) -> Result<OwnerIndex> {
         let placement = self.ambit.stores().chain(&rows[of_owner[0]].placement)?;
-        let driver = placement.driver().clone();
-        let mut index = OwnerIndex::open(driver, space, self.settings.names()).await?;
+        let place = OwnerIndexPlace {
+            driver: placement.driver().clone(),
+            space,
+            settings: self.settings,
+        };
+        let mut index = OwnerIndex::open(place).await?;
         let (mut behind, mut entries) = (Vec::new(), 0);
+        let mut spoken = None;
         for at in of_owner {
             let head = self.head(&rows[*at]).await?;
+            if head.last > 0 {
+                spoken = spoken.or(Some(SpokenRow {
+                    row: &rows[*at],
+                    head,
+                }));
+            }
             let seen = index.seen(&rows[*at], head).await?;
             if seen < head.last {
                 behind.push((*at, Head::new(head.generation, seen)));
                 entries += head.last - seen;
             }
         }
-        let is_followed = entries >= FEW;
-        if is_followed {
-            index.begin().await?;
+        let is_followed = entries >= self.few;
+        // Where there are to be vectors the index begins with the first message, and is noted.
+        if let Some(spoken) = spoken.filter(|_| is_followed || index.vectors.is_some()) {
+            index.begin(&spoken).await?;
         }
         let mut pending = PendingMessages::default();
         for (at, seen) in behind {
@@ -190,7 +209,10 @@ impl HistorySearch<'_> {
         let allowed = ranges.iter().map(|(range, _)| *range).collect();
         let allowed = AllowedChunks::of(&snapshot.manifest, allowed);
         let (searched, terms) = (index.index.clone(), self.terms.clone());
-        let scope = SearchScope::of_words(searched, snapshot, terms, allowed);
+        let mut scope = SearchScope::of_words(searched, snapshot, terms, allowed);
+        let vectors = index.vectors.as_ref();
+        let space = vectors.and_then(IndexVectors::space);
+        scope.vector = self.vectors.of(space).await;
         Ok(Some((RankedOwner { index, ranges }, scope)))
     }
 
@@ -235,10 +257,10 @@ impl HistorySearch<'_> {
 }
 
 impl RankedHistory {
-    async fn hits(&self, scopes: &[SearchScope]) -> Result<Vec<ChatHits>> {
+    async fn hits(&self, scopes: &[SearchScope], wanted: usize) -> Result<Vec<ChatHits>> {
         let counts = scopes.iter().map(|scope| scope.allowed.totals.chunks);
         let all = counts.map(|count| count as usize).sum();
-        let ranking = rank_words(scopes, all).await?;
+        let ranking = rank(scopes, &hybrid_ranking(all, wanted)).await?;
         let mut chats: BTreeMap<usize, Vec<MessageHit>> = BTreeMap::new();
         for found in &ranking.chunks {
             let place = match found.scope < self.owners.len() {
@@ -252,7 +274,7 @@ impl RankedHistory {
                 HitPlace::Indexed { owner, chunk } => self.owners[owner].range_of(chunk).1,
                 HitPlace::Unindexed(at) => self.rest[at].row,
             };
-            let score = found.score / ranking.highest;
+            let score = found.score;
             chats
                 .entry(row)
                 .or_default()

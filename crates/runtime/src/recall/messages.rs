@@ -1,10 +1,11 @@
 //! Messages of one conversation, found by their words.
 
-use super::history::{FoundMessage, HistorySearch, WantedHits};
+use super::history::{FEW, FoundMessage, HistorySearch, WantedHits};
 use super::settings::RecallSettings;
 use crate::access::{Authorized, DataAccess};
 use crate::chats::{self, ChatMessageView, ChatName, MessageFilter};
 use crate::error::Result;
+use crate::index_vectors::SearchedVectors;
 use crate::text_terms::{analyzer, is_to_repeat};
 use ambit_storage::Ambit;
 use ambit_storage::directory::IndexRow;
@@ -49,6 +50,9 @@ pub async fn search_messages(
         ambit: DataAccess::of(who).system(ambit),
         settings,
         terms: analyzer().query(search.text),
+        vectors: SearchedVectors::new(settings.embedding.as_ref(), who.tenant(), search.text),
+        wanted: search.filter.limit,
+        few: FEW,
     };
     let mut tries = 0;
     loop {

@@ -1,13 +1,16 @@
 //! The index of an owner's conversations in one store. Beside its pages it has a cursor for each conversation, which says how
 //! far the index has read it, and pointers from chunks to messages; a commit of the index moves them along.
 
+use super::owner_note::OwnerNote;
+use super::settings::RecallSettings;
 use super::unindexed::{MessagePointer, UnindexedMessage};
 use crate::error::{Result, StorageError};
+use crate::index_vectors::IndexVectors;
 use ambit_search::index::{PageCache, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
 use ambit_search::terms::{TERMS_VERSION, TermCounts};
 use ambit_storage::Json;
-use ambit_storage::address::{Space, ValueKey};
+use ambit_storage::address::{ITEMS, Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, Head, WriteOutcome};
 use ambit_storage::directory::IndexRow;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
@@ -56,6 +59,21 @@ pub(super) struct OwnerIndex {
     cursors: BTreeMap<String, StoredCursor>,
     /// None where it was not begun.
     pub incarnation: Option<u64>,
+    /// Its vectors, where it is to have some.
+    pub vectors: Option<IndexVectors>,
+}
+
+/// What an index is opened for.
+pub(super) struct OwnerIndexPlace<'a> {
+    pub driver: Arc<dyn Driver>,
+    pub space: Space,
+    pub settings: &'a RecallSettings,
+}
+
+/// A conversation in which something was said, and the end of its log.
+pub(super) struct SpokenRow<'a> {
+    pub row: &'a IndexRow,
+    pub head: Head,
 }
 
 /// Messages for the next commit, in the order of the rows.
@@ -98,31 +116,47 @@ impl PendingMessages {
 
 impl OwnerIndex {
     /// The index in this space. One that was made for something else is dropped.
-    pub async fn open(driver: Arc<dyn Driver>, space: Space, roles: String) -> Result<Self> {
+    pub async fn open(place: OwnerIndexPlace<'_>) -> Result<Self> {
+        let OwnerIndexPlace {
+            driver,
+            space,
+            settings,
+        } = place;
         // Cursors are read before the manifest: chunks that come between count as not there yet.
         let cursors = cursors(driver.as_ref(), &space).await?;
         let index = SearchIndex::new(driver.clone(), space.clone(), PageCache::new(CACHE));
+        let vectors = match &settings.embedding {
+            Some(_) => Some(IndexVectors::of(&index, &driver, &space).await?),
+            None => None,
+        };
         let snapshot = index.snapshot().await?;
+        let manifest = &snapshot.manifest;
         let opened = Self {
+            incarnation: snapshot.is_stored().then_some(manifest.incarnation),
+            roles: settings.names(),
             index,
             driver,
             space,
-            roles,
             cursors,
-            incarnation: snapshot
-                .is_stored()
-                .then_some(snapshot.manifest.incarnation),
+            vectors,
         };
-        let mut cursors = opened.cursors.values().map(|stored| &stored.cursor);
-        let is_of_now = snapshot.manifest.terms_version == TERMS_VERSION;
-        if !is_of_now || cursors.clone().any(|cursor| cursor.roles != opened.roles) {
+        if manifest.terms_version != TERMS_VERSION || opened.is_made_otherwise(settings) {
             return Err(opened.start_over().await);
         }
-        let is_other = |cursor: &ChatCursor| Some(cursor.incarnation) != opened.incarnation;
-        if cursors.any(is_other) {
+        let mut cursors = opened.cursors.values().map(|stored| &stored.cursor);
+        if cursors.any(|cursor| Some(cursor.incarnation) != opened.incarnation) {
             return Err(opened.has_changed());
         }
         Ok(opened)
+    }
+
+    /// Whether it has messages of other roles, or vectors of another connector.
+    fn is_made_otherwise(&self, settings: &RecallSettings) -> bool {
+        let connector = settings.embedding.as_ref().map(|it| &it.connector);
+        let is_another = self.vectors.as_ref().zip(connector);
+        let mut cursors = self.cursors.values().map(|stored| &stored.cursor);
+        is_another.is_some_and(|(vectors, connector)| vectors.are_of_another(connector))
+            || cursors.any(|cursor| cursor.roles != self.roles)
     }
 
     /// How many entries of a log it has read; others may have let it read further than to this head.
@@ -138,9 +172,10 @@ impl OwnerIndex {
     }
 
     /// Drops the index; the answer is why the search has to begin again.
-    async fn start_over(&self) -> crate::error::Error {
+    pub async fn start_over(&self) -> crate::error::Error {
         let space = self.space.clone();
-        let dropped = Batch::of([BatchWrite::Remove { space }]);
+        let note = BatchWrite::apply(self.note_key(), Operation::Del, None);
+        let dropped = Batch::of([BatchWrite::Remove { space }, note]);
         match self.driver.commit(dropped).await {
             Ok(_) => self.has_changed(),
             Err(error) => error.into(),
@@ -148,14 +183,49 @@ impl OwnerIndex {
     }
 
     /// Begins it where nobody has. From now on whoever has messages erased takes this beginning away, and with it what is
-    /// about to be added.
-    pub async fn begin(&mut self) -> Result<()> {
-        if self.incarnation.is_none() {
-            let change = self.index.change().await?;
-            self.incarnation = Some(change.manifest.incarnation);
-            change.commit().await?;
+    /// about to be added. Where it is to have vectors it is noted, so that those who make them find it.
+    pub async fn begin(&mut self, spoken: &SpokenRow<'_>) -> Result<()> {
+        let lacks_note = self.lacks_note().await?;
+        if self.incarnation.is_some() && !lacks_note {
+            return Ok(());
         }
+        let change = self.index.change().await?;
+        let incarnation = change.manifest.incarnation;
+        if self.incarnation.is_some_and(|own| own != incarnation) {
+            return Err(self.has_changed());
+        }
+        self.incarnation = Some(incarnation);
+        let mut batch = change.batch()?;
+        if lacks_note {
+            let SpokenRow { row, head } = spoken;
+            batch
+                .writes
+                .push(set(self.note_key(), &OwnerNote::of(row))?);
+            // Nobody is noted who has been erased meanwhile.
+            batch
+                .checks
+                .push(BatchCheck::head(row.space().log(ITEMS), Some(*head)));
+        }
+        self.driver.commit(batch).await?;
         Ok(())
+    }
+
+    /// Whether those who make its vectors do not know of it.
+    async fn lacks_note(&self) -> Result<bool> {
+        match &self.vectors {
+            Some(vectors) if vectors.are_unknown() => {
+                let note = self
+                    .driver
+                    .get(&self.note_key(), ValuePart::Nothing)
+                    .await?;
+                Ok(note.is_none())
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn note_key(&self) -> ValueKey {
+        Space::recall_indexes().key(self.space.digest())
     }
 
     /// Adds messages of these rows.
@@ -223,17 +293,33 @@ impl OwnerIndex {
         stored.map_or(&[], |stored| &stored.cursor.ranges)
     }
 
-    /// The message of a chunk of this range.
-    pub async fn message(&self, range: &ChunkRange, chunk: u32) -> Result<MessagePointer> {
+    /// The chunks from this one on of the messages of rows, each range with its row's id, in ascending order.
+    pub fn ranges_from(&self, chunk: u32) -> Vec<(ChunkRange, &str)> {
+        let stored = self.cursors.iter();
+        let ranges = stored.flat_map(|(id, stored)| {
+            let ranges = stored.cursor.ranges.iter();
+            ranges.map(move |range| (*range, id.as_str()))
+        });
+        let mut ranges: Vec<(ChunkRange, &str)> = ranges
+            .filter(|(range, _)| range.numbers().end > chunk)
+            .collect();
+        ranges.sort_by_key(|(range, _)| range.first);
+        ranges
+    }
+
+    /// The messages of a range of chunks.
+    pub async fn messages(&self, range: &ChunkRange) -> Result<Vec<MessagePointer>> {
         let key = self.pointers(range.first);
         let found = self.driver.get(&key, ValuePart::Whole).await?;
         let found = found.ok_or_else(|| self.has_changed())?;
-        let pointers: Vec<MessagePointer> = found.value.to()?;
+        Ok(found.value.to()?)
+    }
+
+    /// The message of a chunk of this range.
+    pub async fn message(&self, range: &ChunkRange, chunk: u32) -> Result<MessagePointer> {
         let at = (chunk - range.first) as usize;
-        pointers
-            .into_iter()
-            .nth(at)
-            .ok_or_else(|| self.has_changed())
+        let mut pointers = self.messages(range).await?.into_iter();
+        pointers.nth(at).ok_or_else(|| self.has_changed())
     }
 
     fn cursor_key(&self, id: &str) -> ValueKey {

@@ -1,12 +1,13 @@
 //! Conversations found by what was said in them.
 
-use super::history::{FoundMessage, HistorySearch, RankedHistory, WantedHits};
+use super::history::{FEW, FoundMessage, HistorySearch, RankedHistory, WantedHits};
 use super::settings::RecallSettings;
 use crate::access::{Authorized, DataAccess};
 use crate::chats::{
     ChatFilter, ChatInfo, ChatOrder, ChatRows, MessageFilter, PageWindow, ReachableChat,
 };
 use crate::error::{Error, Result};
+use crate::index_vectors::SearchedVectors;
 use crate::text_terms::{analyzer, is_to_repeat};
 use ambit_storage::Ambit;
 use ambit_storage::clock::Millis;
@@ -98,10 +99,14 @@ pub async fn search_sessions(
     {
         return Err(Error::not_found("user", user));
     }
+    let PageWindow { skip, limit } = search.window;
     let history = HistorySearch {
         ambit: access.system(ambit),
         settings,
         terms: analyzer().query(search.text),
+        vectors: SearchedVectors::new(settings.embedding.as_ref(), access.tenant(), search.text),
+        wanted: skip.saturating_add(limit).saturating_mul(MATCHES),
+        few: FEW,
     };
     let mut tries = 0;
     loop {

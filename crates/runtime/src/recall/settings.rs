@@ -3,15 +3,18 @@
 use crate::app::RecallOptions;
 use crate::chats::ChatMessageView;
 use crate::error::{Error, ErrorCode, Result};
+use crate::index_vectors::IndexEmbedding;
 use serde_json::Value;
 
 /// Whether and what conversations are searched for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct RecallSettings {
     /// Whether they are searched at all.
     pub is_enabled: bool,
     /// Whose messages are found, `user` or `assistant`.
     pub roles: Vec<String>,
+    /// Who makes vectors of them; without it words alone find.
+    pub embedding: Option<IndexEmbedding>,
 }
 
 impl Default for RecallSettings {
@@ -19,16 +22,18 @@ impl Default for RecallSettings {
         Self {
             is_enabled: true,
             roles: ["user", "assistant"].map(str::to_owned).to_vec(),
+            embedding: None,
         }
     }
 }
 
 impl RecallSettings {
     /// What the app says.
-    pub(crate) fn of(options: &RecallOptions) -> Self {
+    pub(crate) fn of(options: &RecallOptions, embedding: Option<IndexEmbedding>) -> Self {
         Self {
             is_enabled: options.enabled,
             roles: options.roles.clone(),
+            embedding,
         }
     }
 

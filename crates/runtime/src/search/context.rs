@@ -3,10 +3,10 @@
 use super::TurnReferences;
 use super::web::WebFindings;
 use crate::error::Result;
-use crate::llm::TokenUsage;
+use crate::llm::{TokenUsage, embedding};
 use crate::lock::lock;
 use crate::web_search::WebSearchClient;
-use ambit_knowledge::KnowledgeBase;
+use ambit_knowledge::{EmbeddingTokens, KnowledgeBase};
 use ambit_storage::storage::UsageRecord;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -32,6 +32,13 @@ pub struct SearchContext {
 
 /// Counts what was used to whoever pays.
 pub type UsageBooking = Arc<dyn Fn(TokenUsage, UsageRecord) + Send + Sync>;
+
+/// Counts what vectors have used.
+pub fn book_embedding(book: &UsageBooking, used: &EmbeddingTokens) {
+    let usage = TokenUsage::of(i64::try_from(used.tokens).unwrap_or(i64::MAX), 0);
+    let record = embedding::usage_record(&used.connector, &used.model, &usage);
+    book(usage, record);
+}
 
 /// What all searches of a turn share.
 #[derive(Default)]

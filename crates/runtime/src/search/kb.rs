@@ -1,10 +1,9 @@
 //! Searching collections of knowledge, within what the caller may see of them.
 
 use super::request::KnowledgeTarget;
-use super::{KnowledgeFields, SearchItem, SearchRequest, SearchResult, Searcher};
+use super::{KnowledgeFields, SearchItem, SearchRequest, SearchResult, Searcher, book_embedding};
 use crate::access::CallerReach;
-use crate::llm::{TokenUsage, embedding};
-use ambit_knowledge::{EmbeddingTokens, KnowledgeItem, KnowledgeQuery};
+use ambit_knowledge::{KnowledgeItem, KnowledgeQuery};
 
 impl Searcher {
     pub(super) async fn search_kb(
@@ -40,20 +39,14 @@ impl Searcher {
         let reach = CallerReach::of(&self.authorized);
         let answer = base.search(&reach, &query).await;
         let answer = answer.map_err(|error| error.to_string())?;
-        answer.used.iter().for_each(|used| self.book(used));
+        let used = answer.used.iter();
+        used.for_each(|used| book_embedding(&self.context.book, used));
         if let Some(why) = answer.error {
             return Err(why);
         }
         result.notes.extend(answer.notes);
         result.set_items(answer.items.into_iter().map(SearchItem::from).collect());
         Ok(())
-    }
-
-    /// Counts the vector of a query.
-    fn book(&self, used: &EmbeddingTokens) {
-        let usage = TokenUsage::of(i64::try_from(used.tokens).unwrap_or(i64::MAX), 0);
-        let record = embedding::usage_record(&used.connector, &used.model, &usage);
-        (self.context.book)(usage, record);
     }
 }
 

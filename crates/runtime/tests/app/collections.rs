@@ -158,15 +158,18 @@ fn the_app_says_how_searches_are_served() {
 }
 
 #[test]
-fn connectors_for_what_words_alone_find_are_warned_of() {
-    let app = load(&[(
-        "app.yao",
-        "name: x\nambit:\n  search:\n    recall: {embedding: e5}\n    values: {embedding: null}",
-    )]);
+fn connectors_for_vectors_of_conversations_and_memories_must_be_there() {
+    let app = load(&[
+        (
+            "app.yao",
+            "name: x\nambit:\n  search:\n    recall: {embedding: e4}\n    values: {embedding: e5}",
+        ),
+        ("connectors/e5.conn.yao", "{type: scripted}"),
+    ]);
     assert_eq!(
         texts(&app.problems),
         [
-            "Warning app.yao:4:25: \"ambit.search.recall.embedding\" has no effect yet: no vectors are made, words alone find; leave it out"
+            "Warning app.yao:4:25: \"ambit.search.recall.embedding\": the app has no connector \"e4\"; did you mean \"e5\"?"
         ]
     );
 }

@@ -1,7 +1,7 @@
 //! Searches of hooks: what they give, whose references they are, and who is asked.
 
 use crate::place::{Place, agent, ask, borrowed, end, named, place, place_with, request, tree};
-use ambit_runtime::{Frame, ModelSecret};
+use ambit_runtime::{Authorized, Frame, ModelSecret};
 use serde_json::{Value, json};
 
 /// Settings of a web that knows two pages, one more for `slow`, which takes long, and none for `nothing`.
@@ -279,7 +279,8 @@ async fn the_app_says_whether_and_whose_messages_are_found() {
     let app = json!({"name": "Test", "version": "1.0.0", "ambit": {"search": {"recall": recall}}});
     let mut files = agent(&json!({}), "");
     files.push(("app.yao".to_owned(), app.to_string()));
-    let settings = place(&borrowed(&files)).await.runtime.recall();
+    let place = place(&borrowed(&files)).await;
+    let settings = place.runtime.recall(&Authorized::default());
     assert!(!settings.is_enabled);
     assert_eq!(settings.roles, ["user"]);
 }

@@ -22,6 +22,8 @@ pub struct MemoryLocation {
     /// The names of the drivers that keep a conversation's memory. None for those of users and teams, which are all kept
     /// where the scope [`SCOPE`](super::SCOPE) is.
     pub drivers: Vec<String>,
+    /// The person whose it is, or whose conversation's.
+    pub user: Option<String>,
 }
 
 impl MemoryLocation {
@@ -85,15 +87,22 @@ impl Memory {
     /// Where it is; `None` where it has no owner, ends by itself with a request or session, or is a store of the app: such
     /// a memory has no index.
     pub fn location(&self) -> Option<MemoryLocation> {
-        let drivers = match self.namespace {
-            Namespace::User | Namespace::Team => Vec::new(),
-            Namespace::Chat => self.tracking.as_ref()?.track.placement.clone(),
+        let owner = self.owner.as_ref()?;
+        let (drivers, user) = match self.namespace {
+            Namespace::User => (Vec::new(), Some(owner.id.clone())),
+            Namespace::Team => (Vec::new(), None),
+            Namespace::Chat => {
+                let track = &self.tracking.as_ref()?.track;
+                let user = track.identity.user_id().map(str::to_owned);
+                (track.placement.clone(), user)
+            }
             Namespace::Context | Namespace::Store => return None,
         };
         Some(MemoryLocation {
             driver: self.driver.clone(),
-            space: self.owner.as_ref()?.space.clone(),
+            space: owner.space.clone(),
             drivers,
+            user,
         })
     }
 }

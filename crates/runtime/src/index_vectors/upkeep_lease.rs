@@ -1,0 +1,52 @@
+//! Work on the indexes of a store that one node does for all.
+
+use crate::error::Result;
+use ambit_storage::Error;
+use ambit_storage::address::Space;
+use ambit_storage::driver::Driver;
+use ambit_storage::lease::{Lease, OnBusy};
+use std::sync::Arc;
+
+/// A task that one node at a time does in a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpkeepTask {
+    /// What is gone from memories is erased from their indexes.
+    EraseValues,
+    /// Indexes of memories get vectors.
+    EmbedValues,
+    /// Indexes of conversations get vectors.
+    EmbedMessages,
+}
+
+impl UpkeepTask {
+    fn name(self) -> &'static str {
+        match self {
+            Self::EraseValues => "erase-values",
+            Self::EmbedValues => "embed-values",
+            Self::EmbedMessages => "embed-messages",
+        }
+    }
+
+    /// Takes the task on; `None` where another node is at it.
+    pub async fn take(self, driver: &Arc<dyn Driver>) -> Result<Option<Lease>> {
+        let key = Space::index_upkeep(self.name()).lease();
+        match Lease::take(driver.clone(), key, OnBusy::Reject).await {
+            Ok(lease) => Ok(Some(lease)),
+            Err(Error::Busy { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Does a part of a task as long as its lease is held, then gives that back.
+pub async fn work_under(lease: Lease, work: impl Future<Output = Result<()>>) -> Result<()> {
+    let worked = tokio::select! {
+        worked = work => worked,
+        _ = lease.ended() => Ok(()),
+    };
+    match lease.release().await {
+        Ok(()) | Err(Error::Fenced { .. }) => {}
+        Err(error) => tracing::warn!(%error, "the lease of work on indexes ends by itself"),
+    }
+    worked
+}
