@@ -14,6 +14,7 @@ mod hidden;
 mod input;
 mod knowledge;
 mod limits;
+mod meaning;
 mod models;
 mod operation;
 mod process;

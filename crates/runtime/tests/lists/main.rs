@@ -25,6 +25,8 @@ mod sight;
 mod spent;
 #[path = "../support/stores.rs"]
 mod stores;
+mod vectors;
+mod vectors_bed;
 
 use bed::{Bed, STORES};
 use libtest_mimic::{Arguments, Trial};
@@ -47,6 +49,7 @@ fn main() {
         recall_erasure::CASES,
         sight::CASES,
         spent::CASES,
+        vectors::CASES,
     ];
     let mut trials = Vec::new();
     for store in STORES {

@@ -4,6 +4,7 @@ use crate::bed::{Bed, ann};
 use crate::chats::named;
 use crate::memory_bed::{fill, index_of, keys_with, large, put};
 use ambit_runtime::chats;
+use ambit_runtime::index_vectors::UpkeepTask;
 use ambit_runtime::memory_search::erase_gone_values;
 use ambit_storage::batch::BatchWrite;
 use ambit_storage::conformance::{FaultKind, FlakyDriver};
@@ -28,6 +29,9 @@ pub const CASES: &[(&str, crate::Run)] = &[
     }),
     ("g211_an_index_that_is_dropped_goes_in_steps", |bed| {
         dropped_in_steps(bed).boxed()
+    }),
+    ("upkeep_is_the_work_of_one_node", |bed| {
+        one_node(bed).boxed()
     }),
     (
         "g204_a_memory_cleared_during_a_search_leaves_nothing",
@@ -154,6 +158,20 @@ async fn erased(bed: Bed) {
     bed.commit(gone).await;
     erase_gone_values(bed.ambit.stores()).await;
     assert_eq!(index_of(&bed, &memory).await, "");
+}
+
+async fn one_node(bed: Bed) {
+    let memory = large(&bed, &ann(), 1_200).await;
+    assert_eq!(keys_with(&memory, "#7").await, ["odd/k00007"]);
+    memory.del("odd/k00007").await.unwrap();
+    let index = index_of(&bed, &memory).await;
+    assert!(index.contains("k00007"));
+    let other = UpkeepTask::EraseValues.take(&bed.driver).await.unwrap();
+    erase_gone_values(bed.ambit.stores()).await;
+    assert_eq!(index_of(&bed, &memory).await, index);
+    other.unwrap().release().await.unwrap();
+    erase_gone_values(bed.ambit.stores()).await;
+    assert!(!index_of(&bed, &memory).await.contains("k00007"));
 }
 
 async fn raced(bed: Bed) {
