@@ -1,5 +1,6 @@
 //! Documents as callers see and add them.
 
+use crate::spooled_file::SpooledFile;
 use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -112,7 +113,7 @@ pub enum NewContent {
         /// The media type that the sender declares.
         media_type: Option<String>,
         /// All of it.
-        bytes: Vec<u8>,
+        content: SpooledFile,
     },
     /// A page that is fetched when its turn comes.
     Url(String),
@@ -148,11 +149,11 @@ impl NewDocument {
             .rsplit_once('.')
             .is_some_and(|(_, end)| !end.contains(' '));
         let media_type = (!has_end).then(|| "text/markdown".to_owned());
-        let bytes = text.into().into_bytes();
+        let content = SpooledFile::from(text.into().into_bytes());
         Self::of(NewContent::File {
             name,
             media_type,
-            bytes,
+            content,
         })
     }
 

@@ -1,5 +1,6 @@
 //! The files of a collection that is defined by the app.
 
+use crate::spooled_file::FileSpool;
 use ambit_storage::clock::Millis;
 use async_trait::async_trait;
 use std::io;
@@ -10,8 +11,8 @@ pub trait CollectionFiles: Send + Sync {
     /// All of them, each path once.
     async fn list(&self) -> io::Result<Vec<FileEntry>>;
 
-    /// What a file holds.
-    async fn read(&self, path: &str) -> io::Result<Vec<u8>>;
+    /// Writes what a file holds. Where that fails, nothing that was written counts.
+    async fn read(&self, path: &str, into: &mut FileSpool) -> io::Result<()>;
 }
 
 /// A file, without what it holds.

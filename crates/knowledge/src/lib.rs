@@ -23,6 +23,7 @@ mod records;
 mod reindex_records;
 mod settings;
 mod sources;
+mod spooled_file;
 mod stored;
 mod sums;
 mod work;
@@ -50,4 +51,5 @@ pub use query::{EmbeddingTokens, KnowledgeAnswer, KnowledgeItem, KnowledgeQuery}
 pub use reach::KnowledgeReach;
 pub use settings::{KnowledgeLimits, KnowledgeSettings};
 pub use sources::{CollectionOwner, FetchedPage, ForeignExtractor, ForeignFile, PageFetcher};
+pub use spooled_file::{FileSpool, SpooledFile};
 pub use work::KnowledgeWorker;

@@ -1,5 +1,6 @@
 //! Where texts come from that this crate cannot read itself.
 
+use crate::spooled_file::SpooledFile;
 use ambit_extract::ExtractedDocument;
 use async_trait::async_trait;
 
@@ -37,7 +38,7 @@ pub struct ForeignFile {
     /// Its media type, as far as it is known.
     pub media_type: Option<String>,
     /// All of it.
-    pub bytes: Vec<u8>,
+    pub content: SpooledFile,
 }
 
 /// Fetches pages, by `uses.fetch` and within its list of addresses.

@@ -12,6 +12,7 @@ use crate::job::JobStatus;
 use crate::names::{self, CollectionPlace, DocumentKey};
 use crate::reach::KnowledgeReach;
 use crate::records::{CollectionRecord, DocumentRecord, FileStamp};
+use crate::spooled_file::FileSpool;
 use crate::stored::{self, StoredRecord, checked, delete, put};
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
@@ -226,8 +227,9 @@ impl KnowledgeBase {
         if before.is_some_and(|before| before.stamp == stamp) {
             return Ok(FileChange::Same);
         }
-        let bytes = files.read(&file.path).await;
-        let bytes = bytes.map_err(|error| unreadable(&file.path, &error))?;
+        let mut spool = FileSpool::default();
+        let read = files.read(&file.path, &mut spool).await;
+        read.map_err(|error| unreadable(&file.path, &error))?;
         let by = Contributor {
             reach: &AppReach,
             access: AccessKind::AppFiles,
@@ -236,7 +238,7 @@ impl KnowledgeBase {
         let content = NewContent::File {
             name: file.path.clone(),
             media_type: None,
-            bytes,
+            content: spool.finish().await?,
         };
         let Some(before) = before else {
             let new = NewDocument {

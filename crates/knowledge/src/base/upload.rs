@@ -5,13 +5,12 @@ use crate::document::NewContent;
 use crate::error::{KnowledgeError, Result, Size};
 use crate::names::CollectionPlace;
 use crate::records::{CollectionRecord, ErasureRecord, PendingContent, TextRecord, WorkRecord};
+use crate::spooled_file::{FileSpool, SpooledFile};
 use crate::stored::{self, StoredRecord, checked, delete, put};
 use ambit_storage::Error;
-use ambit_storage::address::hex;
 use ambit_storage::batch::BatchWrite;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use sha2::{Digest, Sha256};
 
 /// Bytes of an upload in one value.
 const BLOCK: usize = 3 << 20;
@@ -21,31 +20,44 @@ const LONGEST_UPLOAD: i64 = 60 * 60 * 1000;
 /// What a caller wants to add, looked at once.
 pub(super) struct Upload {
     pub pending: PendingContent,
-    /// The upload, in blocks.
-    pub bytes: Vec<u8>,
+    /// None where it is a page that is to be fetched.
+    file: Option<SpooledFile>,
 }
 
 impl KnowledgeBase {
     pub(super) fn upload(&self, content: NewContent) -> Result<Upload> {
         let job_id = self.new_id();
-        let (name, media_type, url, bytes) = match content {
+        let (name, media_type, file) = match content {
             NewContent::File {
                 name,
                 media_type,
-                bytes,
-            } => (name, media_type, None, bytes),
-            NewContent::Url(url) => (url.clone(), None, Some(url), Vec::new()),
+                content,
+            } => (name, media_type, content),
+            NewContent::Url(url) => {
+                let pending = PendingContent {
+                    job_id,
+                    name: url.clone(),
+                    media_type: None,
+                    hash: String::new(),
+                    bytes: 0,
+                    blocks: 0,
+                    url: Some(url),
+                };
+                return Ok(Upload {
+                    pending,
+                    file: None,
+                });
+            }
         };
-        let size = bytes.len() as u64;
-        let limit = self.settings().limits.file;
+        let (bytes, limit) = (file.bytes(), self.settings().limits.file);
         let of = |count| Size {
             count,
             unit: "bytes",
         };
-        if size > limit {
+        if bytes > limit {
             return Err(KnowledgeError::TooLarge {
                 what: format!("file \"{name}\""),
-                actual: of(size),
+                actual: of(bytes),
                 limit: of(limit),
             });
         }
@@ -54,16 +66,12 @@ impl KnowledgeBase {
                 job_id,
                 name,
                 media_type,
-                hash: if url.is_some() {
-                    String::new()
-                } else {
-                    hex(&Sha256::digest(&bytes))
-                },
-                bytes: size,
-                blocks: bytes.len().div_ceil(BLOCK) as u32,
-                url,
+                hash: file.hash().to_owned(),
+                bytes,
+                blocks: bytes.div_ceil(BLOCK as u64) as u32,
+                url: None,
             },
-            bytes,
+            file: Some(file),
         })
     }
 
@@ -74,14 +82,12 @@ impl KnowledgeBase {
         collection: &StoredRecord<CollectionRecord>,
         upload: &Upload,
     ) -> Result<Vec<BatchWrite>> {
-        let (place, job_id) = (&collection.value.place, &upload.pending.job_id);
-        let block = |number, bytes: &[u8]| {
-            let key = place.source(job_id, number);
-            put(key, &STANDARD_NO_PAD.encode(bytes))
+        let Some(file) = upload.file.as_ref().filter(|file| file.bytes() > 0) else {
+            return Ok(Vec::new());
         };
-        if upload.bytes.len() <= BLOCK {
-            let blocks = upload.bytes.chunks(BLOCK).map(|bytes| block(0, bytes));
-            return Ok(blocks.collect::<ambit_storage::Result<_>>()?);
+        let (place, job_id) = (&collection.value.place, &upload.pending.job_id);
+        if upload.pending.blocks == 1 {
+            return Ok(vec![block(place, upload, file, 0).await?]);
         }
         let abandoned = ErasureRecord {
             sources: vec![upload.pending.source()],
@@ -95,24 +101,28 @@ impl KnowledgeBase {
         ];
         let batch = checked([collection.check()], writes);
         self.driver().commit(batch).await?;
-        for (number, bytes) in (0..).zip(upload.bytes.chunks(BLOCK)) {
-            let batch = checked([collection.check()], [block(number, bytes)?]);
+        for number in 0..upload.pending.blocks {
+            let block = block(place, upload, file, number).await?;
+            let batch = checked([collection.check()], [block]);
             self.driver().commit(batch).await?;
         }
         Ok(vec![delete(key)])
     }
 
-    /// The bytes of an upload.
+    /// An upload.
     pub(crate) async fn source(
         &self,
         place: &CollectionPlace,
         source: &TextRecord,
-    ) -> Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(source.blocks as usize * BLOCK);
+    ) -> Result<SpooledFile> {
+        let mut spool = FileSpool::default();
+        let mut bytes = Vec::new();
         for block in 0..source.blocks {
+            bytes.clear();
             self.read_block(place, source, block, &mut bytes).await?;
+            spool.write(&bytes).await?;
         }
-        Ok(bytes)
+        spool.finish().await
     }
 
     /// Reads a part of an upload behind what there is.
@@ -131,4 +141,16 @@ impl KnowledgeBase {
         let decoded = STANDARD_NO_PAD.decode_vec(text, bytes);
         Ok(decoded.map_err(|error| Error::corrupt(&what, error))?)
     }
+}
+
+/// The write of a block of an upload.
+async fn block(
+    place: &CollectionPlace,
+    upload: &Upload,
+    file: &SpooledFile,
+    number: u32,
+) -> Result<BatchWrite> {
+    let key = place.source(&upload.pending.job_id, number);
+    let bytes = file.part(u64::from(number) * BLOCK as u64, BLOCK).await?;
+    Ok(put(key, &STANDARD_NO_PAD.encode(bytes))?)
 }

@@ -8,6 +8,7 @@ use crate::job::{Job, JobStatus};
 use crate::names::{self, DocumentKey};
 use crate::records::{ChunkRecord, DocumentRecord, PendingContent, QueueRecord};
 use crate::sources::ForeignFile;
+use crate::spooled_file::SpooledFile;
 use crate::stored::{self, StoredRecord, checked, put};
 use crate::sums::{Sum, Sums, add_to_sums};
 use ambit_extract::ExtractedDocument;
@@ -128,20 +129,20 @@ impl WorkPlace<'_> {
     /// What its file holds, or why it cannot be read.
     async fn read(&self, begun: &BegunDocument) -> Result<std::result::Result<ReadFile, String>> {
         let pending = &begun.pending;
-        let (bytes, media_type) = match &pending.url {
+        let (content, media_type) = match &pending.url {
             None => {
-                let bytes = self.base.source(self.place(), &pending.source()).await?;
-                (bytes, pending.media_type.clone())
+                let file = self.base.source(self.place(), &pending.source()).await?;
+                (file, pending.media_type.clone())
             }
             Some(url) => match self.fetch(url).await {
-                Ok(page) => page,
+                Ok((bytes, media_type)) => (SpooledFile::from(bytes), media_type),
                 Err(reason) => return Ok(Err(reason)),
             },
         };
         let file = ForeignFile {
             name: pending.name.clone(),
             media_type,
-            bytes,
+            content,
         };
         Ok(self.base.read(file, &self.collection.value.owner()).await)
     }

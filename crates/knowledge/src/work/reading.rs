@@ -1,13 +1,17 @@
 //! A file becomes text: by a reader of ours, those of strangers in a child process, or by somebody else.
 
 use crate::base::KnowledgeBase;
+use crate::error::Result;
 use crate::sources::{CollectionOwner, ForeignFile};
+use crate::spooled_file::SpooledFile;
 use ambit_extract::{
     ChildRequest, DetectedFormat, DocumentBytes, ExtractError, ExtractedDocument, detect, extract,
     extract_in_child,
 };
-use ambit_storage::address::hex;
-use sha2::{Digest, Sha256};
+use std::io::Read;
+
+/// So many bytes of either end of a file tell its format.
+const END: usize = 1 << 20;
 
 /// What was read of a file.
 pub(super) struct ReadFile {
@@ -27,14 +31,15 @@ impl KnowledgeBase {
         file: ForeignFile,
         owner: &CollectionOwner,
     ) -> Result<ReadFile, String> {
-        let (hash, bytes) = (hex(&Sha256::digest(&file.bytes)), file.bytes.len() as u64);
-        let detected = detect(Some(&file.name), file.media_type.as_deref(), &file.bytes);
+        let content = file.content.clone();
+        let ends = ends(&content).await.map_err(|error| error.to_string())?;
+        let detected = detect(Some(&file.name), file.media_type.as_deref(), &ends);
         let format = detected.as_ref().ok().map(|it| it.format.name);
         let extractor = self.settings().extractor.as_ref();
         let extracted = match (extractor.filter(|it| it.reads(format)), detected) {
             (Some(extractor), _) => extractor.extract(&file, owner).await?,
             (None, Ok(detected)) => {
-                let read = self.read_here(detected, file.bytes).await;
+                let read = self.read_here(detected, file.content).await;
                 read.map_err(|error| error.to_string())?
             }
             (None, Err(error)) => return Err(error.to_string()),
@@ -45,22 +50,27 @@ impl KnowledgeBase {
         Ok(ReadFile {
             extracted,
             format,
-            hash,
-            bytes,
+            hash: content.hash().to_owned(),
+            bytes: content.bytes(),
         })
     }
 
     async fn read_here(
         &self,
         detected: DetectedFormat,
-        bytes: Vec<u8>,
+        file: SpooledFile,
     ) -> Result<ExtractedDocument, ExtractError> {
         let settings = self.settings();
         let program = settings.extract_program.clone();
         let time = settings.extract_time;
         let reading = tokio::task::spawn_blocking(move || {
             let charset = detected.charset.as_deref();
-            if !detected.format.needs_child(bytes.len()) {
+            let mut document = file.reader();
+            let size = usize::try_from(file.bytes()).unwrap_or(usize::MAX);
+            if !detected.format.needs_child(size) {
+                let mut bytes = Vec::with_capacity(size);
+                let read = document.read_to_end(&mut bytes);
+                read.map_err(|error| ExtractError::Internal(error.to_string()))?;
                 let bytes = &bytes;
                 return extract(detected.format, &DocumentBytes { bytes, charset });
             }
@@ -72,11 +82,19 @@ impl KnowledgeBase {
             let request = ChildRequest {
                 format: detected.format,
                 charset,
-                document: &mut bytes.as_slice(),
+                document: &mut document,
             };
             extract_in_child(&program, request, time)
         });
         let ended = |error| ExtractError::Internal(format!("its reader ended early: {error}"));
         reading.await.map_err(ended)?
     }
+}
+
+/// The beginning of a file and its end, by which its format is known: archives list at their end what is in them.
+async fn ends(file: &SpooledFile) -> Result<Vec<u8>> {
+    let mut ends = file.part(0, END).await?;
+    let last = file.bytes().saturating_sub(END as u64).max(END as u64);
+    ends.extend(file.part(last, END).await?);
+    Ok(ends)
 }

@@ -4,8 +4,8 @@ use crate::erasure::vote;
 use crate::person::Person;
 use crate::world::World;
 use ambit_knowledge::{
-    ChunkLengths, CollectionFiles, DocumentFilter, DocumentStatus, FileEntry, JobFilter, JobStatus,
-    KnowledgeBase, KnowledgeQuery, NewCollection, NewDocument, SyncReport,
+    ChunkLengths, CollectionFiles, DocumentFilter, DocumentStatus, FileEntry, FileSpool, JobFilter,
+    JobStatus, KnowledgeBase, KnowledgeQuery, NewCollection, NewDocument, SyncReport,
 };
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -30,9 +30,9 @@ impl CollectionFiles for Folder {
         Ok(files.collect())
     }
 
-    async fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+    async fn read(&self, path: &str, into: &mut FileSpool) -> io::Result<()> {
         self.read.lock().unwrap().push(path.to_owned());
-        Ok(self.files[path].1.clone().into_bytes())
+        into.copy(io::Cursor::new(self.files[path].1.clone())).await
     }
 }
 

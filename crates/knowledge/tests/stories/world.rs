@@ -100,7 +100,7 @@ pub fn file(name: &str, bytes: &[u8]) -> NewContent {
     NewContent::File {
         name: name.to_owned(),
         media_type: None,
-        bytes: bytes.to_vec(),
+        content: bytes.to_vec().into(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The documents of a collection that is a file of the app: the files that its patterns mean.
 
 use crate::app::{AppCollection, document_files};
-use ambit_knowledge::{CollectionFiles, FileEntry};
+use ambit_knowledge::{CollectionFiles, FileEntry, FileSpool};
 use async_trait::async_trait;
-use std::fs::{self, Metadata};
-use std::io::{self, Error, ErrorKind};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Error, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -27,10 +27,11 @@ impl CollectionFiles for AppFiles {
         listed.await.map_err(Error::other)?
     }
 
-    async fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+    async fn read(&self, path: &str, into: &mut FileSpool) -> io::Result<()> {
         let (file, largest) = (self.root.join(path), self.largest);
-        let read = tokio::task::spawn_blocking(move || read(&file, largest));
-        read.await.map_err(Error::other)?
+        let open = tokio::task::spawn_blocking(move || open(&file, largest));
+        let file = open.await.map_err(Error::other)??;
+        into.copy(file).await
     }
 }
 
@@ -51,7 +52,8 @@ fn file_entry(path: String, metadata: &Metadata) -> FileEntry {
     }
 }
 
-fn read(file: &Path, largest: u64) -> io::Result<Vec<u8>> {
+/// A file, of which no more is read than is accepted, and one byte that shows that it has grown.
+fn open(file: &Path, largest: u64) -> io::Result<impl Read + use<>> {
     let metadata = fs::symlink_metadata(file)?;
     if !metadata.is_file() {
         return Err(Error::new(
@@ -66,7 +68,7 @@ fn read(file: &Path, largest: u64) -> io::Result<Vec<u8>> {
         );
         return Err(Error::new(ErrorKind::FileTooLarge, why));
     }
-    fs::read(file)
+    Ok(File::open(file)?.take(largest + 1))
 }
 
 #[cfg(test)]

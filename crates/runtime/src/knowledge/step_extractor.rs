@@ -32,7 +32,12 @@ impl ForeignExtractor for StepExtractor {
         owner: &CollectionOwner,
     ) -> Result<ExtractedDocument, String> {
         let target = self.0.target("extract").map_err(|error| error.message)?;
-        let mut request = json!({"name": file.name, "data": STANDARD.encode(&file.bytes)});
+        let bytes = file
+            .content
+            .whole()
+            .await
+            .map_err(|error| error.to_string())?;
+        let mut request = json!({"name": file.name, "data": STANDARD.encode(bytes)});
         if let Some(media_type) = &file.media_type {
             request["media_type"] = media_type.as_str().into();
         }

@@ -184,7 +184,7 @@ async fn g202_files_are_read_by_agents_in_the_name_of_their_collections_creator(
     let file = NewDocument::of(NewContent::File {
         name: "scan.png".to_owned(),
         media_type: None,
-        bytes: vec![0; 16],
+        content: vec![0; 16].into(),
     });
     let added = base.add_document(&ann, "c", file).await.unwrap();
     base.work().await.unwrap();

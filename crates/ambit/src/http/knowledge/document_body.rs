@@ -3,7 +3,7 @@
 use super::super::error::too_large;
 use super::super::input::{BodyFields, Id, JsonBody, Text};
 use super::super::{HttpError, SharedState};
-use ambit_knowledge::{DocumentAccess, DocumentUpdate, NewContent, NewDocument};
+use ambit_knowledge::{DocumentAccess, DocumentUpdate, FileSpool, NewContent, NewDocument};
 use ambit_runtime::knowledge_client::IGNORED_FIELDS;
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::extract::multipart::{Field, MultipartError};
@@ -21,8 +21,6 @@ use utoipa::{PartialSchema, ToSchema};
 const FILES: usize = 32;
 /// At most so many bytes has a field that is no file.
 const FIELD: usize = 1 << 20;
-/// So much room is made at once for a file that is larger than a field.
-const ROOM: usize = 64 << 20;
 /// So much more than its files may a form say that it has.
 const BESIDE_FILES: u64 = 16 << 20;
 
@@ -208,13 +206,13 @@ impl SentDocuments {
     /// The size of all contents.
     pub fn bytes(&self) -> u64 {
         let sizes = self.contents.iter().map(|content| match content {
-            NewContent::File { bytes, .. } => bytes.len() as u64,
+            NewContent::File { content, .. } => content.bytes(),
             NewContent::Url(_) => 0,
         });
         sizes.sum()
     }
 
-    /// The files of a form may have so many bytes together: they are in memory until the last one is there.
+    /// The files of a form may have so many bytes together.
     async fn of_form(mut form: Multipart, largest: u64) -> Result<Self> {
         let mut sent = Self::default();
         while let Some(field) = form.next_field().await.map_err(|error| broken(&error))? {
@@ -236,7 +234,7 @@ impl SentDocuments {
                 .push(file?.ok_or_else(|| files_too_large(largest))?);
             return Ok(());
         }
-        let bytes = limited(field, FIELD as u64).await?;
+        let bytes = limited(field).await?;
         let bytes = bytes.ok_or_else(|| too_large(FIELD))?;
         let text = String::from_utf8(bytes)
             .map_err(|_| Error::invalid(name.clone(), format!("{name} must be UTF-8")))?;
@@ -318,29 +316,29 @@ fn files_too_large(limit: u64) -> Error {
 }
 
 /// A file, if it has at most so many bytes.
-async fn file(field: Field<'_>, largest: u64) -> Result<Option<NewContent>> {
+async fn file(mut field: Field<'_>, largest: u64) -> Result<Option<NewContent>> {
     let name = field.file_name().unwrap_or("file").to_owned();
     let media_type = field.content_type().map(str::to_owned);
-    let bytes = limited(field, largest).await?;
-    Ok(bytes.map(|bytes| NewContent::File {
+    let mut spool = FileSpool::default();
+    while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
+        if spool.bytes() + piece.len() as u64 > largest {
+            return Ok(None);
+        }
+        spool.write(&piece).await?;
+    }
+    Ok(Some(NewContent::File {
         name,
         media_type,
-        bytes,
+        content: spool.finish().await?,
     }))
 }
 
-/// The bytes of a field, if they are at most so many.
-async fn limited(mut field: Field<'_>, largest: u64) -> Result<Option<Vec<u8>>> {
+/// The bytes of a field that is no file, if it has not too many.
+async fn limited(mut field: Field<'_>) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
-        if (bytes.len() + piece.len()) as u64 > largest {
+        if bytes.len() + piece.len() > FIELD {
             return Ok(None);
-        }
-        let free = bytes.capacity() - bytes.len();
-        if free < piece.len() && bytes.len() >= FIELD {
-            // Doubled, a large file would be in memory three times while it moves.
-            let left = usize::try_from(largest).unwrap_or(usize::MAX) - bytes.len();
-            bytes.reserve_exact(left.min(ROOM));
         }
         bytes.extend_from_slice(&piece);
     }

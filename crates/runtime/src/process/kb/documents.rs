@@ -62,7 +62,7 @@ pub async fn add_file(call: &KnowledgeCall<'_>) -> Result<Value> {
     let content = NewContent::File {
         name: name.ok_or_else(|| call.wrong("name", "must be the file's name"))?,
         media_type: None,
-        bytes,
+        content: bytes.into(),
     };
     add(call, fields, content).await
 }

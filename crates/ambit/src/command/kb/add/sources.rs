@@ -32,7 +32,7 @@ impl DocumentSource {
         Ok(NewContent::File {
             name: self.name.clone(),
             media_type: None,
-            bytes,
+            content: bytes.into(),
         })
     }
 }
