@@ -233,3 +233,46 @@ impl KnowledgeClient {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{KnowledgeClient, WAIT};
+    use crate::access::Authorized;
+    use ambit_knowledge::{
+        JobStatus, KnowledgeBase, KnowledgeSettings, NewCollection, NewDocument,
+    };
+    use ambit_storage::driver::DriverOptions;
+    use ambit_storage::driver::memory::MemoryDriver;
+    use std::sync::Arc;
+    use tokio::time::Instant;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_removal_is_waited_for_until_its_last_byte_is_gone_or_a_minute_has_passed() {
+        let driver = Arc::new(MemoryDriver::new(DriverOptions::default()));
+        // Nobody works on it but this test.
+        let base = KnowledgeBase::open(KnowledgeSettings::new(driver));
+        let who = Authorized {
+            user_id: Some("ann".to_owned()),
+            ..Authorized::default()
+        };
+        let client = KnowledgeClient::new(base, &who, Arc::default());
+        let collection = NewCollection {
+            id: "c".to_owned(),
+            ..NewCollection::default()
+        };
+        client.create_collection(collection).await.unwrap();
+        let new = NewDocument::text("a.md", "A heron.");
+        let added = client.add("c", new).await.unwrap();
+        client.base.work().await.unwrap();
+        let (base, reach) = (&client.base, &client.reach);
+        let job = base.remove_document(reach, &added.doc_id).await.unwrap();
+        let begun = Instant::now();
+        let left = client.unfinished_removal(&job).await.unwrap().unwrap();
+        assert_eq!(begun.elapsed().as_secs(), WAIT.as_secs());
+        assert_eq!((&left.job_id, left.status), (&job, JobStatus::Queued));
+        base.work().await.unwrap();
+        let begun = Instant::now();
+        assert_eq!(client.unfinished_removal(&job).await.unwrap(), None);
+        assert!(begun.elapsed() < WAIT);
+    }
+}

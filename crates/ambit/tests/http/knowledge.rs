@@ -1,8 +1,11 @@
 //! Documents that are sent.
 
 use crate::site::{Answer, Site};
+use ambit_storage::address::Space;
+use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::pattern::Pattern;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A form with these fields, each with its disposition.
 async fn send(site: &Site, collection: &str, fields: &[(&str, &str)]) -> Answer {
@@ -55,6 +58,36 @@ async fn collection(site: &Site, texts: &[&str]) -> Vec<String> {
         ids.push(added.json()["doc_id"].as_str().unwrap().to_owned());
     }
     ids
+}
+
+/// What the store has of a collection that is in none, but for its sums.
+async fn kept(site: &Site, key: &str) -> Vec<String> {
+    let space = Space::collection(Some("default"), key);
+    let scan = ValueScan::first(Pattern::all(), 100, ValuePart::Nothing);
+    let found = site.store.scan(&space, &scan).await.unwrap().into_iter();
+    let names = found.map(|(name, _)| name);
+    names
+        .filter(|name| !["sums", "changes"].contains(&name.as_str()))
+        .collect()
+}
+
+#[tokio::test]
+async fn g204_a_removal_is_answered_once_the_last_byte_is_gone() {
+    let site = Site::of(&[]).await;
+    let document = &collection(&site, &["A heron."]).await[0];
+    let record = Space::collections(Some("default")).key("collection/c");
+    let record = site.store.get(&record, ValuePart::Whole).await.unwrap();
+    let record: Value = record.unwrap().value.to().unwrap();
+    let key = record["place"]["key"].as_str().unwrap();
+    assert!(!kept(&site, key).await.is_empty());
+    for path in [
+        format!("/v1/kb/documents/{document}"),
+        "/v1/kb/collections/c".to_owned(),
+    ] {
+        let removed = Answer::of(site.request(Method::DELETE, &path)).await;
+        assert_eq!(removed.status, 204, "{}", removed.text);
+        assert_eq!(kept(&site, key).await, Vec::<String>::new(), "{path}");
+    }
 }
 
 #[tokio::test]
