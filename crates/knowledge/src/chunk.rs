@@ -66,21 +66,9 @@ pub struct ChunkVote {
     /// The hit that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit_id: Option<String>,
-    /// What it was found by.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// What it was found for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scenario: Option<String>,
-    /// What was asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub query: Option<String>,
-    /// What else could have been found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub candidate: Option<String>,
-    /// In what it was used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<Value>,
+    /// How the chunk was found.
+    #[serde(flatten)]
+    pub found: FeedbackContext,
 }
 
 /// A use of a chunk.
@@ -95,6 +83,14 @@ pub struct ChunkHit {
     /// How many uses it stands for: one, or as often as searches of a person's turns have found the chunk.
     #[serde(default)]
     pub count: u32,
+    /// How the chunk was found.
+    #[serde(flatten)]
+    pub found: FeedbackContext,
+}
+
+/// How a chunk was found about which somebody says something: kept and shown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FeedbackContext {
     /// What it was found by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,

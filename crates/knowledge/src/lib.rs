@@ -32,7 +32,9 @@ pub use base::{
     CollectionFilter, DocumentFile, DocumentFilter, EmbeddedQuery, JobFilter, KnowledgeBase,
     QueryId, QueryVectors, TenantQuery, UnknownVector, UsedChunk,
 };
-pub use chunk::{ChunkHit, ChunkVote, DocumentChunk, ScoreChange, VoteKind, WeightChange};
+pub use chunk::{
+    ChunkHit, ChunkVote, DocumentChunk, FeedbackContext, ScoreChange, VoteKind, WeightChange,
+};
 pub use collection::{
     ChunkLengths, Collection, CollectionEmbedding, CollectionShare, CollectionSource,
     CollectionStatus, CollectionUpdate, EmbeddingSettings, KeptContent, NewCollection,

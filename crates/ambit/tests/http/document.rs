@@ -19,11 +19,6 @@ const FREE: &[(&str, &str)] = &[
         "ChatMessageView.props.*",
         "scripts send messages of types of their own",
     ),
-    ("ChunkHit.context", "clients say of uses what they like"),
-    (
-        "ChunkVote.context",
-        "clients say of their votes what they like",
-    ),
     ("Collection.metadata.*", "clients keep what they like"),
     ("ContextItem.item", "an app's own storage chooses its items"),
     ("Document.metadata.*", "clients keep what they like"),
@@ -34,6 +29,10 @@ const FREE: &[(&str, &str)] = &[
     (
         "DocumentChunk.score_dimensions.*",
         "clients score by their own names",
+    ),
+    (
+        "FeedbackContext.context",
+        "clients say of chunks what they like",
     ),
     (
         "KnowledgeItem.metadata.*",

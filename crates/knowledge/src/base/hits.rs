@@ -2,7 +2,7 @@
 
 use super::opinions::OpinionChange;
 use super::{KnowledgeBase, retried};
-use crate::chunk::ChunkHit;
+use crate::chunk::{ChunkHit, FeedbackContext};
 use crate::error::Result;
 use crate::opinion::{ChunkFeedback, FeedbackRecord};
 use crate::reach::KnowledgeReach;
@@ -174,7 +174,10 @@ impl KnowledgeBase {
         ChunkHit {
             id: chunk.to_owned(),
             hit_id: ids::ordered(&self.settings().clock),
-            source: Some(SOURCE.to_owned()),
+            found: FeedbackContext {
+                source: Some(SOURCE.to_owned()),
+                ..FeedbackContext::default()
+            },
             ..ChunkHit::default()
         }
     }

@@ -3,8 +3,8 @@
 use crate::person::Person;
 use crate::world::{World, key_of, settings};
 use ambit_knowledge::{
-    ChunkHit, ChunkVote, CollectionUpdate, JobStatus, KnowledgeBase, NewDocument, VoteKind,
-    WeightChange,
+    ChunkHit, ChunkVote, CollectionUpdate, FeedbackContext, JobStatus, KnowledgeBase, NewDocument,
+    VoteKind, WeightChange,
 };
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite};
@@ -44,18 +44,21 @@ pub fn vote(chunk: &str) -> ChunkVote {
         vote_id: String::new(),
         vote: VoteKind::Positive,
         hit_id: None,
-        source: None,
-        scenario: None,
+        found: zebracanary(),
+    }
+}
+
+fn zebracanary() -> FeedbackContext {
+    FeedbackContext {
         query: Some("zebracanary".to_owned()),
-        candidate: None,
-        context: None,
+        ..FeedbackContext::default()
     }
 }
 
 /// A use of a chunk, with what was asked.
 fn hit() -> ChunkHit {
     ChunkHit {
-        query: Some("zebracanary".to_owned()),
+        found: zebracanary(),
         ..ChunkHit::default()
     }
 }

@@ -3,8 +3,8 @@
 use crate::erasure::vote;
 use crate::world::{World, file, settings};
 use ambit_knowledge::{
-    ChunkVote, DocumentFilter, DocumentUpdate, KnowledgeBase, KnowledgeError, KnowledgeLimits,
-    KnowledgeQuery, KnowledgeSettings, NewCollection, NewDocument,
+    ChunkVote, DocumentFilter, DocumentUpdate, FeedbackContext, KnowledgeBase, KnowledgeError,
+    KnowledgeLimits, KnowledgeQuery, KnowledgeSettings, NewCollection, NewDocument,
 };
 use futures::future::join_all;
 use serde_json::json;
@@ -137,7 +137,10 @@ pub async fn g212_what_is_said_of_documents_and_chunks_is_bounded(world: World) 
     assert_eq!(refused.unwrap_err().to_string(), expected);
     let chunks = world.base.document_chunks(&world.ann, "d", 0..1).await;
     let vote = ChunkVote {
-        context: Some(json!("x".repeat(8 << 10))),
+        found: FeedbackContext {
+            context: Some(json!("x".repeat(8 << 10))),
+            ..FeedbackContext::default()
+        },
         ..vote(&chunks.unwrap()[0].id)
     };
     let refused = world.base.vote(&world.ann, "d", &vote).await.unwrap_err();

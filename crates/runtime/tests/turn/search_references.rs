@@ -140,7 +140,7 @@ async fn each_reference_to_a_chunk_counts_a_hit_of_it() {
     assert!(counted.is_ok(), "the hits are not counted");
     let hits = base.hits(&reach, id, &chunk).await.unwrap();
     assert_eq!((hits.len(), hits[0].count), (1, 2));
-    assert_eq!(hits[0].source.as_deref(), Some("reference"));
+    assert_eq!(hits[0].found.source.as_deref(), Some("reference"));
 }
 
 #[tokio::test]
