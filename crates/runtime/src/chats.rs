@@ -8,6 +8,7 @@ mod message_view;
 mod messages;
 mod open;
 mod share;
+mod turns;
 mod update;
 
 pub use details::{ChatShare, ChatStatus, LastTurn, first_title, note};
@@ -24,5 +25,6 @@ pub(crate) use messages::{CHUNK, ChatMessageSearch};
 pub use messages::{ChatMessagePage, MessageFilter, messages};
 pub use open::open;
 pub(crate) use open::{is_nobodys, open_for};
+pub use turns::{ChatTurn, ChatTurnReader, TurnInput};
 pub(crate) use update::{check_idle, finished, open_turns};
 pub use update::{remove, update};

@@ -87,11 +87,11 @@ pub(crate) struct ChatMessageSearch<'a> {
 }
 
 /// A stored message, and which entry of the history it is, from 1.
-struct PositionedMessage {
-    position: u64,
+pub(super) struct PositionedMessage {
+    pub position: u64,
     /// The turn that has taken its place.
-    superseded_by: Option<String>,
-    message: Message,
+    pub superseded_by: Option<String>,
+    pub message: Message,
 }
 
 impl ChatMessageSearch<'_> {
@@ -222,7 +222,7 @@ impl ChatMessageSearch<'_> {
 
     /// The position before the first entry of the turn that the entry behind `start` is in the middle of: a change of a
     /// message stands where the message was first.
-    async fn begin_of_turn(&self, start: u64) -> Result<u64> {
+    pub(super) async fn begin_of_turn(&self, start: u64) -> Result<u64> {
         let first = self.read(start, 1).await?.pop().flatten();
         let Some(turn) = first.and_then(|found| found.message.turn_id) else {
             return Ok(start);
@@ -245,7 +245,11 @@ impl ChatMessageSearch<'_> {
         Ok(begin)
     }
 
-    async fn read(&self, after: u64, count: u64) -> Result<Vec<Option<PositionedMessage>>> {
+    pub(super) async fn read(
+        &self,
+        after: u64,
+        count: u64,
+    ) -> Result<Vec<Option<PositionedMessage>>> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let items = self.stored.after(after, count).await?;
         let found = |item: StoredItem| {
