@@ -10,17 +10,16 @@ mod parameters;
 mod request;
 mod response;
 
-pub use messages::UserMessages;
-pub use parameters::RequestParameters;
-pub use request::check_metadata;
-pub use response::{ChatRequest, answer};
+pub use body::{BusyChoice, ChatCompletionBody};
+pub use messages::{UserMessages, check_role};
+pub use parameters::{CompletionQuery, RequestParameters};
+pub use request::{AgentRequest, check_metadata, read_agent};
+pub use response::{AnsweringTurn, ChatRequest, answer, answer_joined, join, turn_headers};
 
 use super::input::{Id, JsonBody, PathId};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use crate::format::{FormatBody, StreamPayload};
 use axum::response::Response;
-use body::ChatCompletionBody;
-use parameters::CompletionQuery;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

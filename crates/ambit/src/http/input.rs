@@ -132,6 +132,13 @@ pub struct JsonBody<T> {
     pub text: Bytes,
 }
 
+impl<T> JsonBody<T> {
+    /// What else the body says, as another type reads it.
+    pub fn read_again<U: BodyFields>(&self) -> Result<U> {
+        json::read(&self.text)
+    }
+}
+
 impl<T: BodyFields> FromRequest<SharedState> for JsonBody<T> {
     type Rejection = HttpError;
 

@@ -3,9 +3,8 @@
 //! A value in the store names the turn before it starts. So a turn that has begun is found by whoever repeats its request,
 //! even if its node died at that moment; a claim whose turn never began is taken over after a time.
 
-use super::response::AnsweringTurn;
+use super::response::{AnsweringTurn, join};
 use crate::http::{ServerState, SharedState};
-use ambit_runtime::StartedTurn;
 use ambit_runtime::StorageError;
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnRequest};
 use ambit_storage::address::{self, Space, ValueKey};
@@ -29,7 +28,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 struct IdempotencyClaim {
     fingerprint: String,
     request_id: String,
-    assistant_id: String,
     /// The turn has begun: if it is not there, it is there no more.
     has_begun: bool,
     /// Until when the turn may still begin.
@@ -51,7 +49,7 @@ pub async fn start(
         let version = stored.as_ref().map(|stored| stored.version);
         if let Some(stored) = stored {
             let claim = claim_of(&stored, &fingerprint)?;
-            match join(server, &who, &claim).await {
+            match join(server, &who, &claim.request_id).await {
                 Err(error) if error.code == ErrorCode::NotFound && !claim.has_begun => {}
                 Err(error) if error.code == ErrorCode::NotFound => return Err(answer_expired()),
                 joined => return joined,
@@ -64,7 +62,6 @@ pub async fn start(
         let claim = IdempotencyClaim {
             fingerprint: fingerprint.clone(),
             request_id: ids::ordered(&clock),
-            assistant_id: request.agent.clone(),
             has_begun: false,
             until: clock.now() + to_millis(START_TIMEOUT),
         };
@@ -113,27 +110,6 @@ async fn run(
     Ok(AnsweringTurn {
         started: started?,
         backlog_end: 0,
-    })
-}
-
-async fn join(
-    server: &ServerState,
-    who: &Authorized,
-    claim: &IdempotencyClaim,
-) -> Result<AnsweringTurn> {
-    let known = server.runtime.turn(who, &claim.request_id).await?;
-    let stream = server.runtime.stream(who, &claim.request_id, 0).await?;
-    Ok(AnsweringTurn {
-        backlog_end: known.last_event,
-        started: StartedTurn {
-            trace_id: known.request_id.clone(),
-            request_id: known.request_id,
-            context_id: known.context_id,
-            chat_id: known.chat_id,
-            assistant_id: claim.assistant_id.clone(),
-            started_at: known.started_at,
-            stream,
-        },
     })
 }
 

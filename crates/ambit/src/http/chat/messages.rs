@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for UserMessages {
 }
 
 /// Refuses roles that are not the client's to use.
-fn check_role(role: &str, agent: &AppAgent, place: &str) -> Result<()> {
+pub fn check_role(role: &str, agent: &AppAgent, place: &str) -> Result<()> {
     if role == "user" || agent.package.client.roles.iter().any(|known| known == role) {
         return Ok(());
     }

@@ -13,9 +13,18 @@ use ambit_runtime::{Authorized, Error, ErrorCode, Result, Supersede, TurnRequest
 use ambit_runtime::{CallOptions, RequestOrigin, SkipChanges, SkipOptions};
 use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Bytes of metadata.
 const METADATA: usize = 16 << 10;
+
+/// What a body says but for its messages, and the agent that is asked.
+pub struct AgentRequest {
+    /// The agent.
+    pub agent: Arc<AppAgent>,
+    /// What is asked of it.
+    pub asked: ChatRequest,
+}
 
 /// Reads a call.
 pub fn read(
@@ -24,6 +33,22 @@ pub fn read(
     given: &RequestParameters,
     body: JsonBody<ChatCompletionBody>,
 ) -> Result<ChatRequest, HttpError> {
+    let mut body = body;
+    let messages = body.value.messages.take().unwrap_or_default();
+    let supersede = supersede(body.value.supersede.take())?;
+    let AgentRequest { agent, mut asked } = read_agent(server, who, given, body)?;
+    asked.request.messages = messages.for_agent(&agent, supersede.is_some())?;
+    asked.request.supersede = supersede;
+    Ok(asked)
+}
+
+/// Reads all of a call but its messages.
+pub fn read_agent(
+    server: &ServerState,
+    who: Authorized,
+    given: &RequestParameters,
+    body: JsonBody<ChatCompletionBody>,
+) -> Result<AgentRequest, HttpError> {
     let JsonBody {
         value: mut body,
         text,
@@ -35,9 +60,6 @@ pub fn read(
         connector: call.connector.take(),
     };
     let (agent, connector) = agent::find(server, &who, given, named)?;
-    let supersede = supersede(body.supersede.take())?;
-    let messages = body.messages.take().unwrap_or_default();
-    let messages = messages.for_agent(&agent, supersede.is_some())?;
     let metadata = metadata(given, call.metadata.take(), body.metadata.take())?;
     let origin = origin(given, &mut body, &metadata)?;
     let view = answer_view(&body, &agent, &origin.accept)?;
@@ -45,8 +67,6 @@ pub fn read(
         authorized: who,
         agent: agent.id.clone(),
         chat: chat(given, body.chat_id.take())?,
-        messages,
-        supersede,
         skip: skip(body.skip.or(call.skip), body.store),
         on_busy: body.on_busy.map_or_else(OnBusy::default, OnBusy::from),
         cancel_on_disconnect: body.cancel_on_disconnect.unwrap_or(false),
@@ -64,7 +84,10 @@ pub fn read(
         idempotency_key: given.idempotency_key()?,
         ..TurnRequest::default()
     };
-    Ok(ChatRequest::new(request, view, &text))
+    Ok(AgentRequest {
+        agent,
+        asked: ChatRequest::new(request, view, &text),
+    })
 }
 
 /// Where the request comes from.

@@ -67,7 +67,7 @@ fn fingerprint(request: &TurnRequest, body: &[u8]) -> String {
 }
 
 /// A turn that answers a request: its own, or that of the request that it repeats.
-pub(super) struct AnsweringTurn {
+pub struct AnsweringTurn {
     /// The turn.
     pub started: StartedTurn,
     /// Entries of its stream that are there already.
@@ -89,45 +89,109 @@ pub async fn answer(
             backlog_end: 0,
         },
     };
-    let AnsweringTurn {
-        mut started,
-        backlog_end: past,
-    } = begun;
-    let headers = headers(&started);
-    let leaving = cancels.then(|| CancelOnDisconnect::of(server, &who, &started.request_id));
-    let AnswerView {
-        is_streaming,
-        format,
-        mut options,
-    } = asked.view;
-    options.request_id = started.request_id.clone();
-    options.created = started.started_at / 1000;
-    if !is_streaming {
-        let entries = all(&mut started.stream).await?;
-        leaving.into_iter().for_each(CancelOnDisconnect::disarm);
-        if let Some(failed) = format::failure(&entries) {
-            return Ok(refuse(server, &who, &started, failed).await);
-        }
-        return Ok((headers, Json((format.body)(&entries, &options))).into_response());
-    }
-    let mut first = Vec::new();
-    if format.name == format::DEFAULT {
-        first = beginning(&mut started.stream, server.settings.status_wait).await?;
-        if let Some(failed) = format::failure(&first).filter(|_| !first.iter().any(is_shown)) {
-            return Ok(refuse(server, &who, &started, failed).await);
-        }
-    }
-    let view = StreamView {
-        reader: started.stream,
-        first,
-        definition: format,
-        format: (format.open)(&options),
-        last_received: 0,
-        backlog_end: past,
-        leaving,
+    let receiver = AnswerReceiver {
+        server,
+        who: &who,
+        given,
+        cancels,
     };
-    let stream = sse::answer(view, server, given.peer.clone());
-    Ok((headers, stream).into_response())
+    receiver.answer(begun, asked.view).await
+}
+
+/// Answers with a turn that began when the same request was sent before.
+pub async fn answer_joined(
+    server: &SharedState,
+    asked: ChatRequest,
+    request_id: &str,
+    given: &RequestParameters,
+) -> Result<Response, HttpError> {
+    let who = &asked.request.authorized;
+    let joined = join(server, who, request_id).await?;
+    let receiver = AnswerReceiver {
+        server,
+        who,
+        given,
+        cancels: false,
+    };
+    receiver.answer(joined, asked.view).await
+}
+
+/// A turn that began before.
+pub async fn join(
+    server: &ServerState,
+    who: &Authorized,
+    request_id: &str,
+) -> Result<AnsweringTurn> {
+    let known = server.runtime.turn(who, request_id).await?;
+    let stream = server.runtime.stream(who, request_id, 0).await?;
+    Ok(AnsweringTurn {
+        backlog_end: known.last_event,
+        started: StartedTurn {
+            trace_id: known.request_id.clone(),
+            request_id: known.request_id,
+            context_id: known.context_id,
+            chat_id: known.chat_id,
+            assistant_id: known.assistant_id,
+            started_at: known.started_at,
+            stream,
+        },
+    })
+}
+
+/// Who gets an answer.
+struct AnswerReceiver<'a> {
+    server: &'a SharedState,
+    who: &'a Authorized,
+    given: &'a RequestParameters,
+    /// The turn ends when nobody reads it any more.
+    cancels: bool,
+}
+
+impl AnswerReceiver<'_> {
+    async fn answer(self, turn: AnsweringTurn, view: AnswerView) -> Result<Response, HttpError> {
+        let Self { server, who, .. } = self;
+        let AnsweringTurn {
+            mut started,
+            backlog_end,
+        } = turn;
+        let headers = turn_headers(&started);
+        let leaving = self
+            .cancels
+            .then(|| CancelOnDisconnect::of(server, who, &started.request_id));
+        let AnswerView {
+            is_streaming,
+            format,
+            mut options,
+        } = view;
+        options.request_id = started.request_id.clone();
+        options.created = started.started_at / 1000;
+        if !is_streaming {
+            let entries = all(&mut started.stream).await?;
+            leaving.into_iter().for_each(CancelOnDisconnect::disarm);
+            if let Some(failed) = format::failure(&entries) {
+                return Ok(refuse(server, who, &started, failed).await);
+            }
+            return Ok((headers, Json((format.body)(&entries, &options))).into_response());
+        }
+        let mut first = Vec::new();
+        if format.name == format::DEFAULT {
+            first = beginning(&mut started.stream, server.settings.status_wait).await?;
+            if let Some(failed) = format::failure(&first).filter(|_| !first.iter().any(is_shown)) {
+                return Ok(refuse(server, who, &started, failed).await);
+            }
+        }
+        let view = StreamView {
+            reader: started.stream,
+            first,
+            definition: format,
+            format: (format.open)(&options),
+            last_received: 0,
+            backlog_end,
+            leaving,
+        };
+        let stream = sse::answer(view, server, self.given.peer.clone());
+        Ok((headers, stream).into_response())
+    }
 }
 
 /// The whole log of a turn, when it has ended.
@@ -172,11 +236,11 @@ async fn refuse(
     let known = server.runtime.turn(who, &started.request_id).await;
     let told = known.ok().and_then(|known| turn::failure(&known));
     let failure = HttpError::from(told.unwrap_or(failed));
-    (headers(started), failure).into_response()
+    (turn_headers(started), failure).into_response()
 }
 
 /// What the answer's headers say of the turn.
-fn headers(started: &StartedTurn) -> HeaderMap {
+pub fn turn_headers(started: &StartedTurn) -> HeaderMap {
     let ids = [
         ("x-ambit-request", &started.request_id),
         ("x-ambit-context", &started.context_id),
