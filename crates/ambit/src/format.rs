@@ -1,6 +1,7 @@
 //! Output formats: what a client receives of a turn's event log. A format is a pure function of the log; it never changes
 //! what is stored or what another connection sees.
 
+pub mod ai_sdk;
 pub mod cui;
 mod failure;
 mod frames;
@@ -56,6 +57,8 @@ pub struct FormatOptions {
     pub include_usage: bool,
     /// Names of the tools that the client declared and runs itself.
     pub client_tools: Vec<String>,
+    /// The client is of version 7 of the AI SDK, or later, and knows its keys.
+    pub is_ai_sdk_7: bool,
 }
 
 /// A row of the table of formats.
@@ -82,6 +85,8 @@ pub enum FormatBody {
     Completion(Box<standard::Completion>),
     /// That of the `cui` formats.
     Cui(Box<cui::CuiAnswer>),
+    /// That of the AI SDK.
+    UiMessage(Box<ai_sdk::UiMessage>),
     /// That of a turn that failed, in OpenAI's shape.
     Failure(TurnFailure),
 }
@@ -94,6 +99,8 @@ pub enum StreamPayload {
     Chunk(Box<standard::CompletionChunk>),
     /// That of a turn that failed, in OpenAI's shape.
     Failure(TurnFailure),
+    /// That of the AI SDK.
+    UiMessageChunk(Box<ai_sdk::UiMessageChunk>),
     /// That of the `cui` formats: a message, a change of one or an event.
     Frame(Box<Frame>),
 }
@@ -111,6 +118,14 @@ pub const FORMATS: &[FormatDefinition] = &[
     cui_row("cui-web"),
     cui_row("cui-native"),
     cui_row("cui-desktop"),
+    FormatDefinition {
+        name: ai_sdk::NAME,
+        needs_beginning: true,
+        has_entry_ids: true,
+        headers: ai_sdk::HEADERS,
+        open: ai_sdk::open,
+        body: ai_sdk::body,
+    },
 ];
 
 const fn cui_row(name: &'static str) -> FormatDefinition {
@@ -145,7 +160,7 @@ mod tests {
     fn an_unknown_format_is_refused_with_the_known_ones() {
         assert_eq!(find("").unwrap().name, DEFAULT);
         let refused = find("cui-wep").err().unwrap();
-        let expected = "accept must be one of standard, cui-web, cui-native, cui-desktop; did you mean \"cui-web\"?";
+        let expected = "accept must be one of standard, cui-web, cui-native, cui-desktop, ai-sdk; did you mean \"cui-web\"?";
         assert_eq!(refused.message, expected);
     }
 

@@ -34,6 +34,8 @@ struct StreamQuery {
     accept: Option<Text>,
     /// Whether OpenAI's format tells the usage at its end.
     include_usage: Option<bool>,
+    /// `7` for clients that know the keys of version 7 of the AI SDK.
+    v: Option<Text>,
 }
 
 /// What is known of a turn.
@@ -76,6 +78,7 @@ async fn stream_turn(
         include_usage: query.include_usage.unwrap_or(false),
         request_id: id.clone(),
         client_tools: Vec::new(),
+        is_ai_sdk_7: given.is_ai_sdk_7(query.v.as_ref())?,
     };
     let view = StreamView {
         reader,

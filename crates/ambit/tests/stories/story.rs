@@ -143,6 +143,7 @@ async fn told(known: &mut Vec<NamedId>, request: &TurnRequest, mut started: Star
             created: 0,
             include_usage: true,
             client_tools: names.collect(),
+            ..FormatOptions::default()
         },
     }
 }

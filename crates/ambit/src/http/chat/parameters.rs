@@ -21,6 +21,8 @@ const LOCALE: &str = "en-us";
 const MAX_LOCALE_LENGTH: usize = 35;
 /// Letters of an idempotency key.
 const MAX_KEY_LENGTH: usize = 255;
+/// The version of the AI SDK whose keys early ones refuse.
+const AI_SDK_7: &str = "7";
 /// What can stand behind `?`. An empty text leaves the usual, but for what names something.
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -41,6 +43,8 @@ pub struct CompletionQuery {
     pub referer: Option<String>,
     /// The language.
     pub locale: Option<String>,
+    /// `7` for clients that know the keys of version 7 of the AI SDK.
+    pub v: Option<Text>,
 }
 
 /// What a request says beside its body.
@@ -153,6 +157,13 @@ impl RequestParameters {
         ];
         let mut tags = all.into_iter().flatten().filter_map(|text| tag(&text));
         Ok(tags.next().unwrap_or_else(|| LOCALE.to_owned()))
+    }
+
+    /// Whether the client says that it knows the keys of version 7 of the AI SDK: by `v`, or by a header.
+    pub fn is_ai_sdk_7(&self, version: Option<&Text>) -> Result<bool> {
+        let version = version.map(|version| &version.0);
+        let version = self.query_or_header(version, "ai-sdk")?;
+        Ok(version.is_some_and(|version| version == AI_SDK_7))
     }
 
     /// The client program.

@@ -62,7 +62,7 @@ pub fn read_agent(
     let (agent, connector) = agent::find(server, &who, given, named)?;
     let metadata = metadata(given, call.metadata.take(), body.metadata.take())?;
     let origin = origin(given, &mut body, &metadata)?;
-    let view = answer_view(&body, &agent, &origin.accept)?;
+    let view = answer_view(given, &body, &agent, &origin.accept)?;
     let request = TurnRequest {
         authorized: who,
         agent: agent.id.clone(),
@@ -110,7 +110,12 @@ fn origin(
 }
 
 /// How the answer is wanted. A client that declares no tools has those of the package.
-fn answer_view(body: &ChatCompletionBody, agent: &AppAgent, accept: &str) -> Result<AnswerView> {
+fn answer_view(
+    given: &RequestParameters,
+    body: &ChatCompletionBody,
+    agent: &AppAgent,
+    accept: &str,
+) -> Result<AnswerView> {
     let format = format::find(accept)?;
     let own_tools = &agent.package.options.tools;
     let client_tools = body.tools.as_ref().filter(|tools| !tools.is_empty());
@@ -122,6 +127,7 @@ fn answer_view(body: &ChatCompletionBody, agent: &AppAgent, accept: &str) -> Res
             model: agent.id.clone(),
             include_usage: options.is_some_and(|options| options.include_usage()),
             client_tools: options::names(client_tools.unwrap_or(own_tools)),
+            is_ai_sdk_7: given.is_ai_sdk_7(given.query.v.as_ref())?,
             ..format::FormatOptions::default()
         },
     })

@@ -1,0 +1,265 @@
+//! The chunks of a UI message stream, version 1. Early versions of `ai` 6 refuse keys that they do not know: only these are sent.
+
+use super::ui_message::{UiMetadata, open_object};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
+
+/// What one event of a UI message stream holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
+pub enum UiMessageChunk {
+    /// The message begins.
+    Start {
+        /// The message.
+        message_id: String,
+        /// The turn.
+        message_metadata: UiMetadata,
+    },
+    /// A model is called.
+    StartStep,
+    /// It has answered.
+    FinishStep,
+    /// A text begins.
+    TextStart {
+        /// The part.
+        id: String,
+    },
+    /// More of a text.
+    TextDelta {
+        /// The part.
+        id: String,
+        /// What is new.
+        delta: String,
+    },
+    /// A text ends.
+    TextEnd {
+        /// The part.
+        id: String,
+    },
+    /// Thinking begins.
+    ReasoningStart {
+        /// The part.
+        id: String,
+    },
+    /// More thinking.
+    ReasoningDelta {
+        /// The part.
+        id: String,
+        /// What is new.
+        delta: String,
+    },
+    /// Thinking ends.
+    ReasoningEnd {
+        /// The part.
+        id: String,
+    },
+    /// A call of a tool begins.
+    ToolInputStart {
+        /// The call.
+        tool_call_id: String,
+        /// The tool.
+        tool_name: String,
+        /// Who runs it.
+        #[serde(flatten)]
+        runner: ToolRunner,
+    },
+    /// More of its arguments.
+    ToolInputDelta {
+        /// The call.
+        tool_call_id: String,
+        /// What is new.
+        input_text_delta: String,
+    },
+    /// Its arguments are whole.
+    ToolInputAvailable {
+        /// The call.
+        tool_call_id: String,
+        /// The tool.
+        tool_name: String,
+        /// The arguments.
+        input: Value,
+        /// Who runs it.
+        #[serde(flatten)]
+        runner: ToolRunner,
+    },
+    /// Its arguments are no JSON.
+    ToolInputError {
+        /// The call.
+        tool_call_id: String,
+        /// The tool.
+        tool_name: String,
+        /// What the model wrote.
+        input: Value,
+        /// What is wrong with it.
+        error_text: String,
+        /// Who runs it.
+        #[serde(flatten)]
+        runner: ToolRunner,
+    },
+    /// What the tool gave.
+    ToolOutputAvailable {
+        /// The call.
+        tool_call_id: String,
+        /// The result.
+        output: Value,
+        /// The tool still works: this is how far it is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        preliminary: Option<bool>,
+        /// Who runs it.
+        #[serde(flatten)]
+        runner: ToolRunner,
+    },
+    /// The tool failed.
+    ToolOutputError {
+        /// The call.
+        tool_call_id: String,
+        /// Why.
+        error_text: String,
+        /// Who runs it.
+        #[serde(flatten)]
+        runner: ToolRunner,
+    },
+    /// A picture, a sound or a film.
+    File {
+        /// Where it is.
+        url: String,
+        /// What it is.
+        media_type: String,
+    },
+    /// A page that the answer may cite.
+    SourceUrl {
+        /// The source.
+        source_id: String,
+        /// Where it is.
+        url: String,
+        /// Its title.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+    },
+    /// A document that the answer may cite.
+    SourceDocument {
+        /// The source.
+        source_id: String,
+        /// What it is.
+        media_type: String,
+        /// Its title.
+        title: String,
+    },
+    /// The turn failed.
+    Error {
+        /// Why.
+        error_text: String,
+    },
+    /// The message is whole, or the turn failed.
+    Finish {
+        /// Why it ended.
+        finish_reason: FinishReason,
+        /// What was spent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_metadata: Option<UiMetadata>,
+    },
+    /// The turn was stopped.
+    Abort {
+        /// Why, for clients that know this key.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Anything else that is shown.
+    #[serde(untagged)]
+    Data(DataChunk),
+}
+
+impl PartialSchema for UiMessageChunk {
+    fn schema() -> RefOr<Schema> {
+        open_object(
+            "What one event of a UI message stream holds: `start`, `text-delta`, `finish` …",
+        )
+    }
+}
+
+impl ToSchema for UiMessageChunk {}
+
+/// Who runs a tool: the client, or the server, whose tools clients do not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolRunner {
+    /// The tool is none that the client declared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dynamic: Option<bool>,
+    /// The server runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider_executed: Option<bool>,
+}
+
+impl ToolRunner {
+    /// The client.
+    pub const CLIENT: Self = Self {
+        dynamic: None,
+        provider_executed: None,
+    };
+    /// The server.
+    pub const SERVER: Self = Self {
+        dynamic: Some(true),
+        provider_executed: Some(true),
+    };
+
+    /// Whether the server runs the tool.
+    pub fn is_server(self) -> bool {
+        self == Self::SERVER
+    }
+}
+
+/// A part of a type of its own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DataChunk {
+    /// `data-` and the type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What it holds.
+    pub data: Value,
+    /// It is told once and becomes no part.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub transient: bool,
+}
+
+/// Why a message ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FinishReason {
+    /// The model had said all.
+    Stop,
+    /// Its tokens were used up.
+    Length,
+    /// Its provider took offence.
+    ContentFilter,
+    /// The client is to run tools.
+    ToolCalls,
+    /// The turn failed.
+    Error,
+    /// Anything else.
+    Other,
+}
+
+impl FinishReason {
+    /// By the name that models have for it.
+    pub fn of_model(reason: &str) -> Self {
+        match reason {
+            "" | "stop" => Self::Stop,
+            "length" => Self::Length,
+            "content_filter" => Self::ContentFilter,
+            "tool_calls" => Self::ToolCalls,
+            "error" => Self::Error,
+            _ => Self::Other,
+        }
+    }
+}

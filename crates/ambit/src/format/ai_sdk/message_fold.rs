@@ -1,0 +1,258 @@
+//! What a client holds of a message in the end: its parts, each in its last state. A text is one part even if it was sent in
+//! several, and what was replaced is gone.
+
+use super::chunk::{DataChunk, UiMessageChunk};
+use super::part_ids::{goes_on, message_of};
+use super::shown_message::PartChunk;
+use super::ui_message::{TextState, ToolState, UiData, UiMessage, UiMetadata, UiPart, UiToolCall};
+use serde_json::Value;
+
+/// Puts the chunks of one message together.
+#[derive(Default)]
+pub struct MessageFold {
+    id: String,
+    metadata: UiMetadata,
+    parts: Vec<FoldedPart>,
+    /// Thinking has ids.
+    has_reasoning_ids: bool,
+}
+
+struct FoldedPart {
+    id: Option<String>,
+    part: UiPart,
+}
+
+impl MessageFold {
+    /// For clients that know the keys of version 7, or not.
+    pub fn new(is_version_7: bool) -> Self {
+        Self {
+            has_reasoning_ids: is_version_7,
+            ..Self::default()
+        }
+    }
+
+    /// The message as far as it is there.
+    pub fn finish(self) -> UiMessage {
+        UiMessage {
+            id: self.id,
+            metadata: Some(self.metadata.into()),
+            parts: self.parts.into_iter().map(|folded| folded.part).collect(),
+            ..UiMessage::default()
+        }
+    }
+
+    /// Takes a chunk in.
+    pub fn take(&mut self, chunk: PartChunk) {
+        let PartChunk { part: id, chunk } = chunk;
+        match chunk {
+            UiMessageChunk::Start {
+                message_id,
+                message_metadata,
+            } => {
+                self.id = message_id;
+                self.metadata.extend(message_metadata);
+            }
+            UiMessageChunk::Finish {
+                message_metadata, ..
+            } => self.metadata.extend(message_metadata.unwrap_or_default()),
+            UiMessageChunk::StartStep => self.push(None, UiPart::StepStart),
+            UiMessageChunk::TextStart { id } => self.begin_text(id, false),
+            UiMessageChunk::ReasoningStart { id } => self.begin_text(id, true),
+            UiMessageChunk::TextDelta { id, delta }
+            | UiMessageChunk::ReasoningDelta { id, delta } => {
+                if let Some((text, _)) = self.text(&id) {
+                    text.push_str(&delta);
+                }
+            }
+            UiMessageChunk::TextEnd { id } | UiMessageChunk::ReasoningEnd { id } => {
+                if let Some((_, state)) = self.text(&id) {
+                    *state = TextState::Done;
+                }
+            }
+            UiMessageChunk::File { url, media_type } => {
+                self.push(id, UiPart::File { media_type, url });
+            }
+            UiMessageChunk::SourceUrl {
+                source_id,
+                url,
+                title,
+            } => self.push(
+                None,
+                UiPart::SourceUrl {
+                    source_id,
+                    url,
+                    title,
+                },
+            ),
+            UiMessageChunk::SourceDocument {
+                source_id,
+                media_type,
+                title,
+            } => self.push(
+                None,
+                UiPart::SourceDocument {
+                    source_id,
+                    media_type,
+                    title,
+                },
+            ),
+            UiMessageChunk::Data(data) => self.take_data(data),
+            UiMessageChunk::FinishStep
+            | UiMessageChunk::Error { .. }
+            | UiMessageChunk::Abort { .. } => {}
+            other => self.take_call(other),
+        }
+    }
+
+    fn push(&mut self, id: Option<String>, part: UiPart) {
+        self.parts.push(FoldedPart { id, part });
+    }
+
+    fn begin_text(&mut self, id: String, is_thinking: bool) {
+        if goes_on(&id)
+            && let Some((_, state)) = self.text(&id)
+        {
+            *state = TextState::Streaming;
+            return;
+        }
+        let (text, state) = (String::new(), TextState::Streaming);
+        let part = match is_thinking {
+            true => UiPart::Reasoning {
+                id: self.has_reasoning_ids.then(|| id.clone()),
+                text,
+                state,
+            },
+            false => UiPart::Text { text, state },
+        };
+        self.push(Some(id), part);
+    }
+
+    /// The text that a part is of.
+    fn text(&mut self, id: &str) -> Option<(&mut String, &mut TextState)> {
+        let message = message_of(id);
+        let is_of = |folded: &&mut FoldedPart| {
+            let id = folded.id.as_deref();
+            id.is_some_and(|id| message_of(id) == message)
+        };
+        let folded = self.parts.iter_mut().rev().find(is_of)?;
+        match &mut folded.part {
+            UiPart::Text { text, state } | UiPart::Reasoning { text, state, .. } => {
+                Some((text, state))
+            }
+            _ => None,
+        }
+    }
+
+    fn take_data(&mut self, chunk: DataChunk) {
+        if chunk.kind == "data-replaced" && chunk.transient {
+            let replaced = message_of(chunk.data["id"].as_str().unwrap_or_default()).to_owned();
+            self.parts.retain(|folded| {
+                let id = folded.id.as_deref();
+                id.is_none_or(|id| message_of(id) != replaced)
+            });
+            return;
+        }
+        if chunk.transient {
+            return;
+        }
+        let is_it = |folded: &&mut FoldedPart| {
+            let is_data = matches!(&folded.part, UiPart::Data(data) if data.kind == chunk.kind);
+            is_data && folded.id == chunk.id
+        };
+        let known = self.parts.iter_mut().find(is_it);
+        if let Some(FoldedPart {
+            part: UiPart::Data(known),
+            ..
+        }) = known
+        {
+            known.data = chunk.data;
+            return;
+        }
+        let DataChunk { kind, id, data, .. } = chunk;
+        self.push(id.clone(), UiPart::Data(UiData { kind, id, data }));
+    }
+
+    fn take_call(&mut self, chunk: UiMessageChunk) {
+        match chunk {
+            UiMessageChunk::ToolInputStart {
+                tool_call_id,
+                tool_name,
+                runner,
+            } => {
+                let is_server = runner.is_server();
+                let kind = match is_server {
+                    true => "dynamic-tool".to_owned(),
+                    false => format!("tool-{tool_name}"),
+                };
+                let call = UiToolCall {
+                    kind,
+                    tool_name: is_server.then_some(tool_name),
+                    tool_call_id,
+                    state: ToolState::InputStreaming,
+                    input: None,
+                    output: None,
+                    error_text: None,
+                    preliminary: None,
+                    provider_executed: is_server.then_some(true),
+                };
+                self.push(None, UiPart::Tool(call));
+            }
+            UiMessageChunk::ToolInputAvailable {
+                tool_call_id,
+                input,
+                ..
+            } => self.change_call(&tool_call_id, |call| {
+                call.state = ToolState::InputAvailable;
+                call.input = Some(input);
+            }),
+            UiMessageChunk::ToolInputError {
+                tool_call_id,
+                input,
+                error_text,
+                ..
+            } => self.change_call(&tool_call_id, |call| {
+                call.state = ToolState::OutputError;
+                call.input = Some(input);
+                call.error_text = Some(error_text);
+            }),
+            UiMessageChunk::ToolOutputAvailable {
+                tool_call_id,
+                output,
+                preliminary,
+                ..
+            } => self.change_call(&tool_call_id, |call| {
+                call.state = ToolState::OutputAvailable;
+                call.error_text = None;
+                call.output = Some(output);
+                call.preliminary = preliminary;
+            }),
+            UiMessageChunk::ToolOutputError {
+                tool_call_id,
+                error_text,
+                ..
+            } => self.change_call(&tool_call_id, |call| {
+                call.state = ToolState::OutputError;
+                call.output = None;
+                call.preliminary = None;
+                call.error_text = Some(error_text);
+            }),
+            _ => {}
+        }
+    }
+
+    fn change_call(&mut self, id: &str, change: impl FnOnce(&mut UiToolCall)) {
+        let calls = self.parts.iter_mut().rev();
+        let mut calls = calls.filter_map(|folded| match &mut folded.part {
+            UiPart::Tool(call) => Some(call),
+            _ => None,
+        });
+        if let Some(call) = calls.find(|call| call.tool_call_id == id) {
+            change(call);
+        }
+    }
+}
+
+/// Parts as a client sent them.
+pub fn sent_parts(parts: &[Value]) -> Vec<UiPart> {
+    parts.iter().cloned().map(UiPart::Sent).collect()
+}

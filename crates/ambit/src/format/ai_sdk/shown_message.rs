@@ -1,0 +1,472 @@
+//! How one message of a log is shown: as a text, a call, a file or data, and how much of it clients have.
+
+use super::chunk::{DataChunk, ToolRunner, UiMessageChunk};
+use super::media_type;
+use super::part_ids::PartIds;
+use ambit_runtime::chat::read_arguments;
+use ambit_runtime::frame::OutputMessage;
+use ambit_runtime::public_id;
+use serde_json::{Value, json};
+
+/// A chunk, and the part that it is of where it is of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartChunk {
+    pub part: Option<String>,
+    pub chunk: UiMessageChunk,
+}
+
+impl From<UiMessageChunk> for PartChunk {
+    fn from(chunk: UiMessageChunk) -> Self {
+        Self { part: None, chunk }
+    }
+}
+
+/// What changes a message's state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum StateChange {
+    /// Its content grows at its end, as far as that is a text.
+    Append,
+    /// Anything may have changed. Its content may still begin with what it was before.
+    Any { keeps_text: bool },
+}
+
+/// A message of the log.
+pub struct ShownMessage {
+    ids: PartIds,
+    /// What a call is called that it shows.
+    call_id: String,
+    kind: String,
+    form: MessageForm,
+}
+
+/// What a message is shown as.
+enum MessageForm {
+    Text(ShownText),
+    Call(ShownCall),
+    File(ShownFile),
+    /// Data that become a part.
+    Data {
+        is_told: bool,
+    },
+    /// Data that are told at each change and become no part.
+    Loading,
+    /// Data that are told once, when they are whole.
+    Action {
+        is_told: bool,
+    },
+}
+
+/// How far a text is shown.
+struct ShownText {
+    is_thinking: bool,
+    progress: TextProgress,
+    /// Bytes of it that clients have.
+    length: usize,
+}
+
+enum TextProgress {
+    /// Nothing is shown.
+    Unstarted,
+    /// This part goes on.
+    Open(String),
+    /// Its part has ended with a step; it goes on in another one.
+    Paused,
+    /// It is whole.
+    Ended,
+}
+
+/// How far a call is shown.
+#[derive(Default)]
+struct ShownCall {
+    call_id: String,
+    name: String,
+    is_client: bool,
+    is_started: bool,
+    is_input_told: bool,
+    is_settled: bool,
+    /// Bytes of its arguments that clients have.
+    length: usize,
+    progress: Value,
+}
+
+/// A file as it is shown.
+#[derive(Default, PartialEq)]
+struct ShownFile {
+    url: String,
+    media_type: String,
+}
+
+impl ShownMessage {
+    /// A message that begins. `call` is what its beginning says of the call that it shows.
+    pub fn begin(request_id: &str, message: &OutputMessage, call: Option<&Value>) -> Self {
+        let call_id = public_id::call_id(request_id, &message.message_id);
+        let mut form = MessageForm::of(message, &call_id);
+        if let (MessageForm::Call(shown), Some(call)) = (&mut form, call) {
+            let name = call["name"].as_str().unwrap_or_default();
+            name.clone_into(&mut shown.name);
+            shown.is_client = call["client"] == true;
+        }
+        Self {
+            ids: PartIds::of(request_id, &message.message_id),
+            call_id,
+            kind: message.kind.clone(),
+            form,
+        }
+    }
+
+    /// What is shown as soon as the message has begun.
+    pub fn opened(&mut self) -> Vec<PartChunk> {
+        let mut out = Vec::new();
+        match &mut self.form {
+            MessageForm::Text(text) => {
+                let id = self.ids.state().to_owned();
+                text.start(id, "", &mut out);
+            }
+            MessageForm::Call(call) if !call.name.is_empty() => call.start(&mut out),
+            _ => {}
+        }
+        out
+    }
+
+    /// What is shown of the message's new state.
+    pub fn changed(&mut self, message: &OutputMessage, change: StateChange) -> Vec<PartChunk> {
+        let mut out = Vec::new();
+        let mut change = change;
+        if self.has_other_form(message) {
+            self.kind.clone_from(&message.kind);
+            self.replace(&mut out);
+            self.form = MessageForm::of(message, &self.call_id);
+            change = StateChange::Append;
+        }
+        match &mut self.form {
+            MessageForm::Text(_) => self.text_changed(message, change, &mut out),
+            MessageForm::Call(call) => call.changed(message, &mut out),
+            MessageForm::File(_) => self.file_changed(message, &mut out),
+            MessageForm::Data { is_told } => {
+                *is_told = true;
+                out.push(data(message, self.ids.state(), false));
+            }
+            MessageForm::Loading => out.push(data(message, self.ids.state(), true)),
+            MessageForm::Action { .. } => {}
+        }
+        out
+    }
+
+    /// Whether the message's state cannot be shown as it was so far: it has another type, or has become a file or none.
+    fn has_other_form(&mut self, message: &OutputMessage) -> bool {
+        let is_file = ShownFile::of(message).is_some();
+        match &self.form {
+            _ if self.kind != message.kind => true,
+            MessageForm::Data { is_told: false } if is_file => {
+                self.form = MessageForm::File(ShownFile::default());
+                false
+            }
+            MessageForm::Data { .. } => is_file,
+            MessageForm::File(_) => !is_file,
+            _ => false,
+        }
+    }
+
+    fn text_changed(
+        &mut self,
+        message: &OutputMessage,
+        change: StateChange,
+        out: &mut Vec<PartChunk>,
+    ) {
+        let MessageForm::Text(text) = &self.form else {
+            return;
+        };
+        let content = content(message);
+        let grows = match change {
+            StateChange::Append => true,
+            StateChange::Any { keeps_text } => keeps_text,
+        };
+        let new = content.get(text.length..).filter(|_| grows);
+        let is_amended = matches!(text.progress, TextProgress::Ended);
+        if new.is_none() || (is_amended && new != Some("")) {
+            self.replace(out);
+        }
+        let MessageForm::Text(text) = &mut self.form else {
+            return;
+        };
+        let new = content.get(text.length..).unwrap_or_default().to_owned();
+        match &text.progress {
+            TextProgress::Unstarted => text.start(self.ids.state().to_owned(), &new, out),
+            TextProgress::Paused if !new.is_empty() => text.start(self.ids.go_on(), &new, out),
+            TextProgress::Open(_) => text.grow(&new, out),
+            TextProgress::Paused | TextProgress::Ended => {}
+        }
+    }
+
+    fn file_changed(&mut self, message: &OutputMessage, out: &mut Vec<PartChunk>) {
+        let now = ShownFile::of(message).unwrap_or_default();
+        let MessageForm::File(shown) = &self.form else {
+            return;
+        };
+        if *shown == now {
+            return;
+        }
+        if !shown.url.is_empty() {
+            self.replace(out);
+        }
+        out.push(PartChunk {
+            part: Some(self.ids.state().to_owned()),
+            chunk: UiMessageChunk::File {
+                url: now.url.clone(),
+                media_type: now.media_type.clone(),
+            },
+        });
+        self.form = MessageForm::File(now);
+    }
+
+    /// Tells that another part takes the place of what was shown.
+    fn replace(&mut self, out: &mut Vec<PartChunk>) {
+        self.pause(out);
+        let id = self.ids.state().to_owned();
+        let by = self.ids.replace();
+        let chunk = UiMessageChunk::Data(DataChunk {
+            kind: "data-replaced".to_owned(),
+            id: None,
+            data: json!({"id": id, "by": by}),
+            transient: true,
+        });
+        out.push(chunk.into());
+        if let MessageForm::Text(text) = &mut self.form {
+            text.length = 0;
+            text.progress = TextProgress::Unstarted;
+        }
+    }
+
+    /// Ends the part that goes on, if there is one: at the end of a step.
+    pub fn pause(&mut self, out: &mut Vec<PartChunk>) {
+        if let MessageForm::Text(text) = &mut self.form {
+            text.end(TextProgress::Paused, out);
+        }
+    }
+
+    /// What is shown when the message has ended.
+    pub fn ended(&mut self, message: &OutputMessage) -> Vec<PartChunk> {
+        let mut out = Vec::new();
+        match &mut self.form {
+            MessageForm::Text(text) => text.end(TextProgress::Ended, &mut out),
+            MessageForm::Call(call) => call.ended(message, &mut out),
+            MessageForm::Action { is_told } if !*is_told => {
+                *is_told = true;
+                let mut action = data(message, self.ids.state(), true);
+                if let UiMessageChunk::Data(chunk) = &mut action.chunk {
+                    chunk.id = None;
+                }
+                out.push(action);
+            }
+            _ => {}
+        }
+        out
+    }
+}
+
+impl MessageForm {
+    fn of(message: &OutputMessage, call_id: &str) -> Self {
+        match message.kind.as_str() {
+            kind @ ("text" | "thinking") => Self::Text(ShownText {
+                is_thinking: kind == "thinking",
+                progress: TextProgress::Unstarted,
+                length: 0,
+            }),
+            "tool_call" => Self::Call(ShownCall {
+                call_id: call_id.to_owned(),
+                ..ShownCall::default()
+            }),
+            "loading" => Self::Loading,
+            "action" => Self::Action { is_told: false },
+            _ if ShownFile::of(message).is_some() => Self::File(ShownFile::default()),
+            _ => Self::Data { is_told: false },
+        }
+    }
+}
+
+impl ShownText {
+    fn start(&mut self, id: String, new: &str, out: &mut Vec<PartChunk>) {
+        let chunk = match self.is_thinking {
+            true => UiMessageChunk::ReasoningStart { id: id.clone() },
+            false => UiMessageChunk::TextStart { id: id.clone() },
+        };
+        out.push(chunk.into());
+        self.progress = TextProgress::Open(id);
+        self.grow(new, out);
+    }
+
+    fn grow(&mut self, new: &str, out: &mut Vec<PartChunk>) {
+        let TextProgress::Open(id) = &self.progress else {
+            return;
+        };
+        if new.is_empty() {
+            return;
+        }
+        self.length += new.len();
+        let (id, delta) = (id.clone(), new.to_owned());
+        let chunk = match self.is_thinking {
+            true => UiMessageChunk::ReasoningDelta { id, delta },
+            false => UiMessageChunk::TextDelta { id, delta },
+        };
+        out.push(chunk.into());
+    }
+
+    fn end(&mut self, progress: TextProgress, out: &mut Vec<PartChunk>) {
+        if let TextProgress::Open(id) = &self.progress {
+            let id = id.clone();
+            let chunk = match self.is_thinking {
+                true => UiMessageChunk::ReasoningEnd { id },
+                false => UiMessageChunk::TextEnd { id },
+            };
+            out.push(chunk.into());
+        } else if !matches!(self.progress, TextProgress::Paused) {
+            return;
+        }
+        self.progress = progress;
+    }
+}
+
+impl ShownCall {
+    fn runner(&self) -> ToolRunner {
+        match self.is_client {
+            true => ToolRunner::CLIENT,
+            false => ToolRunner::SERVER,
+        }
+    }
+
+    fn start(&mut self, out: &mut Vec<PartChunk>) {
+        self.is_started = true;
+        let chunk = UiMessageChunk::ToolInputStart {
+            tool_call_id: self.call_id.clone(),
+            tool_name: self.name.clone(),
+            runner: self.runner(),
+        };
+        out.push(chunk.into());
+    }
+
+    fn changed(&mut self, message: &OutputMessage, out: &mut Vec<PartChunk>) {
+        if !self.is_started {
+            text(message, "name").clone_into(&mut self.name);
+            if self.name.is_empty() {
+                return;
+            }
+            self.start(out);
+        }
+        let arguments = text(message, "arguments");
+        if !self.is_input_told && arguments.len() > self.length {
+            // What was sent cannot be taken back; the whole input comes at the end.
+            let new = arguments.get(self.length..).unwrap_or_default();
+            self.length = arguments.len();
+            let chunk = UiMessageChunk::ToolInputDelta {
+                tool_call_id: self.call_id.clone(),
+                input_text_delta: new.to_owned(),
+            };
+            out.push(chunk.into());
+        }
+        if self.is_input_told {
+            self.settle(message, out);
+        }
+    }
+
+    fn ended(&mut self, message: &OutputMessage, out: &mut Vec<PartChunk>) {
+        if !self.is_started {
+            self.start(out);
+        }
+        if !std::mem::replace(&mut self.is_input_told, true) {
+            let arguments = text(message, "arguments");
+            let (tool_call_id, tool_name) = (self.call_id.clone(), self.name.clone());
+            let runner = self.runner();
+            let chunk = match read_arguments(arguments) {
+                Ok(input) => UiMessageChunk::ToolInputAvailable {
+                    tool_call_id,
+                    tool_name,
+                    input,
+                    runner,
+                },
+                Err(error) => UiMessageChunk::ToolInputError {
+                    tool_call_id,
+                    tool_name,
+                    input: arguments.into(),
+                    error_text: format!("the arguments are no JSON: {error}"),
+                    runner,
+                },
+            };
+            out.push(chunk.into());
+        }
+        self.settle(message, out);
+    }
+
+    /// Tells what has come of the call so far.
+    fn settle(&mut self, message: &OutputMessage, out: &mut Vec<PartChunk>) {
+        if self.is_settled {
+            return;
+        }
+        let (tool_call_id, runner) = (self.call_id.clone(), self.runner());
+        let prop = |name: &str| message.props.get(name).cloned().unwrap_or_default();
+        let chunk = match text(message, "status") {
+            "completed" => UiMessageChunk::ToolOutputAvailable {
+                tool_call_id,
+                output: prop("result"),
+                preliminary: None,
+                runner,
+            },
+            "error" => UiMessageChunk::ToolOutputError {
+                tool_call_id,
+                error_text: text(message, "error").to_owned(),
+                runner,
+            },
+            _ if prop("progress") != self.progress => {
+                self.progress = prop("progress");
+                let chunk = UiMessageChunk::ToolOutputAvailable {
+                    tool_call_id,
+                    output: self.progress.clone(),
+                    preliminary: Some(true),
+                    runner,
+                };
+                return out.push(chunk.into());
+            }
+            _ => return,
+        };
+        self.is_settled = true;
+        out.push(chunk.into());
+    }
+}
+
+impl ShownFile {
+    /// The file that a message shows, if it shows one.
+    fn of(message: &OutputMessage) -> Option<Self> {
+        let kind = message.kind.as_str();
+        if !media_type::KINDS.contains(&kind) {
+            return None;
+        }
+        let url = text(message, "url");
+        let given = text(message, "mime_type");
+        (!url.is_empty()).then(|| Self {
+            url: url.to_owned(),
+            media_type: match given {
+                "" => media_type::of_url(kind, url),
+                given => given.to_owned(),
+            },
+        })
+    }
+}
+
+fn data(message: &OutputMessage, id: &str, transient: bool) -> PartChunk {
+    let chunk = UiMessageChunk::Data(DataChunk {
+        kind: format!("data-{}", message.kind),
+        id: Some(id.to_owned()),
+        data: message.props.clone().into(),
+        transient,
+    });
+    chunk.into()
+}
+
+/// What a text says.
+pub fn content(message: &OutputMessage) -> &str {
+    text(message, "content")
+}
+
+fn text<'a>(message: &'a OutputMessage, name: &str) -> &'a str {
+    let value = message.props.get(name).and_then(Value::as_str);
+    value.unwrap_or_default()
+}

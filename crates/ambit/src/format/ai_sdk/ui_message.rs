@@ -1,0 +1,186 @@
+//! A UI message, as clients of the AI SDK hold it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+/// What a message says of itself.
+pub type UiMetadata = Map<String, Value>;
+
+/// A UI message.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct UiMessage {
+    /// The message: the id that its client gave to it, or the first turn of an answer.
+    pub id: String,
+    /// Who says it.
+    pub role: UiRole,
+    /// Free data of a person's message; the turn of an answer, and what it spent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    /// What it holds, in order.
+    pub parts: Vec<UiPart>,
+}
+
+/// Who says a UI message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UiRole {
+    /// Who runs the client.
+    System,
+    /// A person.
+    User,
+    /// An agent.
+    #[default]
+    Assistant,
+}
+
+/// A part of a UI message.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
+pub enum UiPart {
+    /// A model was called.
+    StepStart,
+    /// A text.
+    Text {
+        /// What it says.
+        text: String,
+        /// `streaming`, or `done`.
+        state: TextState,
+    },
+    /// Thinking.
+    Reasoning {
+        /// The part, for clients that know this key.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+        /// What it says.
+        text: String,
+        /// `streaming`, or `done`.
+        state: TextState,
+    },
+    /// A picture, a sound or a film.
+    File {
+        /// What it is.
+        media_type: String,
+        /// Where it is.
+        url: String,
+    },
+    /// A page that may be cited.
+    SourceUrl {
+        /// The source.
+        source_id: String,
+        /// Where it is.
+        url: String,
+        /// Its title.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+    },
+    /// A document that may be cited.
+    SourceDocument {
+        /// The source.
+        source_id: String,
+        /// What it is.
+        media_type: String,
+        /// Its title.
+        title: String,
+    },
+    /// A call of a tool.
+    #[serde(untagged)]
+    Tool(UiToolCall),
+    /// Anything else.
+    #[serde(untagged)]
+    Data(UiData),
+    /// A part of a person's message, as the client sent it.
+    #[serde(untagged)]
+    Sent(Value),
+}
+
+impl PartialSchema for UiPart {
+    fn schema() -> RefOr<Schema> {
+        open_object(
+            "A part of a UI message: `text`, `reasoning`, `file`, `dynamic-tool`, `data-…` …",
+        )
+    }
+}
+
+impl ToSchema for UiPart {}
+
+/// An object of which only the type is said: what more it has is as the AI SDK defines it.
+pub(super) fn open_object(description: &str) -> RefOr<Schema> {
+    let kind = ObjectBuilder::new().schema_type(Type::String);
+    let object = ObjectBuilder::new().property("type", kind).required("type");
+    object.description(Some(description)).into()
+}
+
+/// Whether a text goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TextState {
+    /// It does.
+    Streaming,
+    /// It has ended.
+    Done,
+}
+
+/// A call of a tool in a UI message.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UiToolCall {
+    /// `dynamic-tool` of a tool of the server's; `tool-` and the name of one of the client's.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The tool, where its type does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+    /// The call.
+    pub tool_call_id: String,
+    /// How far it is.
+    pub state: ToolState,
+    /// The arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    /// The result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_text: Option<String>,
+    /// Whether the result tells only how far the tool is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preliminary: Option<bool>,
+    /// Whether the server runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_executed: Option<bool>,
+}
+
+/// How far a call of a tool is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolState {
+    /// The model writes its arguments.
+    InputStreaming,
+    /// It runs, or is to be run.
+    InputAvailable,
+    /// It has a result.
+    OutputAvailable,
+    /// It failed.
+    OutputError,
+}
+
+/// A part of a type of its own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UiData {
+    /// `data-` and the type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What it holds.
+    pub data: Value,
+}
