@@ -1,4 +1,5 @@
-//! The turns of a chat, the newest first: what each began with, and what it has shown.
+//! The turns of a chat, the newest first: what each began with, and what it has shown. What others have taken the place of is
+//! left out.
 
 use super::messages::{CHUNK, ChatMessageSearch, MessageFilter, PositionedMessage};
 use crate::access::{Authorized, DataAccess};
@@ -20,6 +21,8 @@ pub struct ChatTurn {
     pub request_id: String,
     /// The turn whose answer it continues.
     pub continues: Option<String>,
+    /// The turn that has taken the place of its answer, which is left out then.
+    pub superseded_by: Option<String>,
     /// What it began with: what people said, and results of tools that the client runs.
     pub input: Vec<TurnInput>,
     /// What it has shown, each message in its last state.
@@ -42,7 +45,7 @@ impl ChatTurn {
     }
 }
 
-/// Reads the turns of a chat from its end. Those whose place others have taken are left out.
+/// Reads the turns of a chat from its end.
 pub struct ChatTurnReader {
     found: ReachableChat,
     stored: StorageSnapshot,
@@ -97,9 +100,7 @@ impl ChatTurnReader {
             let count = self.end - start;
             let entries = search.read(start, count).await?;
             self.end = start;
-            let visible = entries.into_iter().flatten();
-            let visible = visible.filter(|entry| entry.superseded_by.is_none());
-            let turns = self.turns(visible);
+            let turns = self.turns(entries.into_iter().flatten());
             if !turns.is_empty() {
                 return Ok(turns);
             }
@@ -136,6 +137,10 @@ impl ChatTurnReader {
                 turn.request_id = message.turn_id.clone().unwrap_or_default();
             }
             turn.continues = turn.continues.or_else(|| continues(message));
+            if let Some(by) = &entry.superseded_by {
+                turn.superseded_by = Some(by.clone());
+                continue;
+            }
             let is_result = message.tool_result.is_some();
             if is_input(message) || (is_result && is_sent_by_client(message)) {
                 let message = message.clone();
