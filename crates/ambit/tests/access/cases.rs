@@ -39,6 +39,16 @@ DELETE /chat/requests/:request_id | /chat/requests/{request} | guest 202
 POST /chat/requests/:request_id/cancel | /chat/requests/{request}/cancel | guest 202
 POST /chat/completions/:context_id/append | /chat/completions/{context}/append | guest 409 | addition
 POST /chat/completions/:context_id/append | /chat/completions/{request}/append | guest 409 | stop
+POST /ai-sdk/chat | /ai-sdk/chat?assistant_id=hello | caller | ui
+POST /ai-sdk/chat | /ai-sdk/chat?assistant_id=anns | owner 200 | ui
+POST /ai-sdk/:assistant_id/chat | /ai-sdk/hello/chat | caller | ui
+POST /ai-sdk/:assistant_id/chat | /ai-sdk/anns/chat | owner 200 | ui
+GET /ai-sdk/chat/:chat_id/stream | /ai-sdk/chat/{chat}/stream | caller
+DELETE /ai-sdk/chat/:chat_id/stream | /ai-sdk/chat/{chat}/stream | caller
+GET /ai-sdk/chat/:chat_id/messages | /ai-sdk/chat/{chat}/messages | guest 200 | shows
+GET /ai-sdk/:assistant_id/chat/:chat_id/stream | /ai-sdk/hello/chat/{chat}/stream | caller
+DELETE /ai-sdk/:assistant_id/chat/:chat_id/stream | /ai-sdk/hello/chat/{chat}/stream | caller
+GET /ai-sdk/:assistant_id/chat/:chat_id/messages | /ai-sdk/hello/chat/{chat}/messages | guest 200 | shows
 GET /usage | /usage?group_by=model | caller | shows
 GET /usage | /usage?context={row} | guest 200
 
@@ -196,6 +206,9 @@ fn body(name: &str) -> Option<Value> {
         "shows" | "endless" => return None,
         "chat" => {
             json!({"chat_id": "{chat}", "messages": [{"role": "user", "content": "what did I say?"}]})
+        }
+        "ui" => {
+            json!({"id": "{chat}", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "what did I say?"}]}]})
         }
         "sort" => json!({"sort": 7}),
         "addition" => {

@@ -22,6 +22,7 @@ const ACTIONS: &[(&str, &[&str])] = &[
             "DELETE /chat/*",
             "POST /agents/:assistant_id/chat/completions",
             "POST /ai-sdk/*",
+            "DELETE /ai-sdk/*",
             "POST /ag-ui",
             "POST /ag-ui/:assistant_id",
         ],
