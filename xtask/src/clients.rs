@@ -28,6 +28,13 @@ const PACKAGES: &[Package] = &[
         told: "",
     },
     Package {
+        variable: "TEST_CLIENTS_AI_SDK",
+        folder: "ai-sdk",
+        pinned: "crates/ambit/tests/clients/ai-sdk/package.json",
+        install: npm,
+        told: "",
+    },
+    Package {
         variable: "TEST_CLIENTS_PYTHON",
         folder: "python",
         pinned: "crates/ambit/tests/clients/python/requirements.txt",

@@ -5,6 +5,7 @@
 //! `NoQuery`), and `JsonBody` last. It answers `Result<impl IntoResponse, HttpError>`. `#[utoipa::path]` above it is its place in
 //! the document; paths there are below the base path, with `{name}` for what varies.
 
+mod ai_sdk;
 mod assistants;
 mod authorization;
 mod body;
@@ -137,6 +138,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::beside(RouteAccess::Anybody, health::routes),
     RouteGroup::beside(RouteAccess::Ruled, openapi::routes),
     RouteGroup::beside(RouteAccess::Measures, http_metrics::routes),
+    RouteGroup::of(RouteAccess::Ruled, ai_sdk::routes),
     RouteGroup::of(RouteAccess::Ruled, assistants::routes),
     RouteGroup::of(RouteAccess::Ruled, chat::routes),
     RouteGroup::of(RouteAccess::Ruled, chats::routes),

@@ -33,6 +33,23 @@ impl Server {
         Self::start(app, data, key)
     }
 
+    /// Serves an app from several nodes over one store, to whoever has the key of the first.
+    pub fn nodes(app: &Path, count: usize) -> Vec<Self> {
+        let data = tempfile::tempdir().unwrap();
+        let store = format!("sqlite:{}", data.path().join("ambit.db").display());
+        let mut make = Command::new(env!("CARGO_BIN_EXE_ambit"));
+        make.args(["key", "new", "--user", "ann", "--store", &store]);
+        let made = make.output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let key = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+        let mut nodes: Vec<Self> = (0..count)
+            .map(|_| Self::over(app, &["--store", &store]))
+            .collect();
+        nodes[0].key = key;
+        nodes[0].data = Some(data);
+        nodes
+    }
+
     fn start(app: &Path, data: TempDir, key: String) -> Self {
         let folder = data.path().to_str().unwrap().to_owned();
         let mut server = Self::over(app, &["--data", &folder]);

@@ -1,0 +1,3 @@
+export function Count(of: string) {
+  return { of, count: 3 };
+}

@@ -1,0 +1,121 @@
+//! The official `ai` package in three versions: the first of 6, and the last of 6 and 7.
+
+use crate::server::Server;
+use crate::{beside, check, installed};
+use std::path::Path;
+use std::process::Command;
+
+/// Names the folder that has the package in all versions, and a Node that is new enough for them.
+const FOLDER: &str = "TEST_CLIENTS_AI_SDK";
+/// The names under which the versions are installed.
+const FIRST_6: &str = "ai-6-0-0";
+const LAST_6: &str = "ai-6";
+const LAST_7: &str = "ai-7";
+
+fn node(program: &str) -> Command {
+    let mut node = Command::new(installed(FOLDER).join("node_modules/node/bin/node"));
+    node.arg(beside("ai-sdk").join(program));
+    node
+}
+
+/// Runs cases, all where none are named, with one node or several.
+fn cases(nodes: &[&Server], version: &str, names: &[&str]) -> Command {
+    let urls: Vec<&str> = nodes.iter().map(|node| node.url.as_str()).collect();
+    let mut program = node("cases.mjs");
+    program.args([&urls.join(","), &nodes[0].key]);
+    program.arg(installed(FOLDER)).arg(version).args(names);
+    program
+}
+
+fn server() -> Server {
+    Server::with_key(&beside("ai-sdk/app"))
+}
+
+#[test]
+fn g155_what_clients_of_6_0_0_hold_is_what_is_listed() {
+    check(&mut cases(&[&server()], FIRST_6, &[]), 24);
+}
+
+#[test]
+fn g155_what_clients_of_the_last_6_hold_is_what_is_listed() {
+    check(&mut cases(&[&server()], LAST_6, &[]), 27);
+}
+
+#[test]
+fn g155_what_clients_of_the_last_7_hold_is_what_is_listed() {
+    check(&mut cases(&[&server()], LAST_7, &[]), 27);
+}
+
+#[test]
+fn every_case_holds_with_two_nodes() {
+    let nodes = Server::nodes(&beside("ai-sdk/app"), 2);
+    let nodes: Vec<&Server> = nodes.iter().collect();
+    check(&mut cases(&nodes, LAST_6, &[]), 27);
+}
+
+#[test]
+fn g156_calls_have_ids_of_their_own_where_a_provider_repeats_its() {
+    let names = ["calls_whose_ids_a_provider_repeats"];
+    check(&mut cases(&[&server()], LAST_7, &names), 1);
+}
+
+#[test]
+fn g157_a_continued_message_is_one_streamed_resumed_and_reloaded() {
+    let names = [
+        "client_tool_and_continuation",
+        "resume_of_a_continued_message",
+    ];
+    for version in [LAST_6, LAST_7] {
+        check(&mut cases(&[&server()], version, &names), 2);
+    }
+}
+
+#[test]
+fn g161_a_stale_copy_of_the_history_changes_nothing() {
+    let names = ["a_stale_copy_changes_nothing"];
+    check(&mut cases(&[&server()], LAST_7, &names), 1);
+}
+
+#[test]
+fn g162_a_message_that_is_sent_again_is_answered_once() {
+    let nodes = Server::nodes(&beside("ai-sdk/app"), 2);
+    let nodes: Vec<&Server> = nodes.iter().collect();
+    check(&mut cases(&nodes, LAST_7, &["repeat"]), 1);
+}
+
+#[test]
+fn g163_every_recorded_stream_passes_the_strict_parser() {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format/recorded");
+    for version in [FIRST_6, LAST_6, LAST_7] {
+        let mut program = node("recorded.mjs");
+        program.arg(&records).arg(installed(FOLDER)).arg(version);
+        check(&mut program, 15);
+    }
+}
+
+#[test]
+fn the_program_of_the_documentation_prints_what_it_says() {
+    let server = server();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/clients.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let section = page.split("## AI SDK").nth(1).unwrap();
+    let program = section.split("```js\n").nth(1).unwrap();
+    let program = program.split("```").next().unwrap();
+    let address = "http://127.0.0.1:8080/v1";
+    assert!(program.contains(address), "{program}");
+    let program = program.replace(address, &server.url);
+    let folder = tempfile::tempdir().unwrap();
+    let packages = installed(FOLDER).join("node_modules");
+    std::os::unix::fs::symlink(packages, folder.path().join("node_modules")).unwrap();
+    let file = folder.path().join("program.mjs");
+    std::fs::write(&file, program.replace("\"ai\"", "\"ai-7\"")).unwrap();
+    let mut program = Command::new(installed(FOLDER).join("node_modules/node/bin/node"));
+    let ran = program.arg(file).env("AMBIT_KEY", &server.key).output();
+    let ran = ran.unwrap();
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(
+        String::from_utf8_lossy(&ran.stdout),
+        "hello\ntrue\n",
+        "{err}"
+    );
+}
