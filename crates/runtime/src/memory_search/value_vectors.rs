@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// So often an index is looked at again that others change meanwhile, before it is left for the next time.
 const TRIES: usize = 4;
+/// So often in a row more values are taken into it than one search takes in.
+const PASSES: usize = 64;
 
 /// Makes the vectors that indexes of memories lack, in each store in which no other node is at it. An embedder that is down is the
 /// failure that this returns; what else fails is told, and tried again the next time.
@@ -84,11 +86,13 @@ impl ValueVectors<'_> {
         let Some(location) = note.location(self.stores, self.store)? else {
             return Ok(());
         };
-        let mut tries = 0;
+        let (mut tries, mut passes) = (0, 0);
         loop {
             match self.embed_memory(&location).await {
                 // More values have changed than one search takes in.
-                Err(error) if error.code == ErrorCode::LimitExceeded => {}
+                Err(error) if error.code == ErrorCode::LimitExceeded && passes < PASSES => {
+                    passes += 1;
+                }
                 Err(error) if error.code == ErrorCode::Conflict && tries < TRIES => tries += 1,
                 Err(error) if error.code == ErrorCode::Conflict => return Ok(()),
                 done => return done,
