@@ -6,13 +6,15 @@ pub mod media_type;
 mod message_fold;
 mod message_replay;
 mod part_ids;
+mod props;
+mod shown_call;
 mod shown_message;
+mod shown_text;
 mod ui_message;
 
-pub use chunk::{ToolRunner, UiMessageChunk};
+pub use chunk::{PartChunk, ToolRunner, UiMessageChunk};
 pub use message_fold::{MessageFold, sent_parts};
 pub use message_replay::{ClientToolOutput, MessageReplay, output_chunk};
-pub use shown_message::PartChunk;
 pub use ui_message::{ToolState, UiMessage, UiPart, UiRole, UiToolCall};
 
 use super::frames::read;

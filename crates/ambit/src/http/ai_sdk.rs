@@ -245,7 +245,7 @@ async fn list_messages(
         who: &caller.who,
         is_version_7,
     };
-    show(&list, name(&path.chat_id, None), query).await
+    show(&list, name(&path.chat_id, None), &query).await
 }
 
 /// The same of a chat with the agent that the path names.
@@ -265,13 +265,13 @@ async fn list_messages_of(
         is_version_7,
     };
     let agent = path.assistant_id.0;
-    show(&list, name(&path.chat_id, Some(&agent)), query).await
+    show(&list, name(&path.chat_id, Some(&agent)), &query).await
 }
 
 async fn show(
     list: &UiMessageList<'_>,
     name: ChatName<'_>,
-    query: UiMessageQuery,
+    query: &UiMessageQuery,
 ) -> Result<Response, HttpError> {
     let limit = query.limit.map_or(LIMIT, |limit| limit.0);
     let window = UiMessageWindow {

@@ -176,6 +176,21 @@ pub enum UiMessageChunk {
     Data(DataChunk),
 }
 
+/// A chunk, and the part that it is of where the chunk does not say it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartChunk {
+    /// The part.
+    pub part: Option<String>,
+    /// The chunk.
+    pub chunk: UiMessageChunk,
+}
+
+impl From<UiMessageChunk> for PartChunk {
+    fn from(chunk: UiMessageChunk) -> Self {
+        Self { part: None, chunk }
+    }
+}
+
 impl PartialSchema for UiMessageChunk {
     fn schema() -> RefOr<Schema> {
         open_object(

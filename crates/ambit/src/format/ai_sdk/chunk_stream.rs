@@ -1,7 +1,8 @@
 //! A turn's log as the chunks of a UI message stream.
 
-use super::chunk::{FinishReason, UiMessageChunk};
-use super::shown_message::{PartChunk, ShownMessage, StateChange, content};
+use super::chunk::{FinishReason, PartChunk, UiMessageChunk};
+use super::props::content;
+use super::shown_message::{ShownMessage, StateChange};
 use super::ui_message::UiMetadata;
 use crate::format::FormatOptions;
 use crate::format::failure;

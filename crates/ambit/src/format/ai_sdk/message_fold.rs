@@ -1,9 +1,8 @@
 //! What a client holds of a message in the end: its parts, each in its last state. A text is one part even if it was sent in
 //! several, and what was replaced is gone.
 
-use super::chunk::{DataChunk, UiMessageChunk};
+use super::chunk::{DataChunk, PartChunk, UiMessageChunk};
 use super::part_ids::{goes_on, message_of};
-use super::shown_message::PartChunk;
 use super::ui_message::{TextState, ToolState, UiData, UiMessage, UiMetadata, UiPart, UiToolCall};
 use serde_json::Value;
 
@@ -55,7 +54,6 @@ impl MessageFold {
             UiMessageChunk::Finish {
                 message_metadata, ..
             } => self.metadata.extend(message_metadata.unwrap_or_default()),
-            UiMessageChunk::StartStep => self.push(None, UiPart::StepStart),
             UiMessageChunk::TextStart { id } => self.begin_text(id, false),
             UiMessageChunk::ReasoningStart { id } => self.begin_text(id, true),
             UiMessageChunk::TextDelta { id, delta }
@@ -69,38 +67,11 @@ impl MessageFold {
                     *state = TextState::Done;
                 }
             }
-            UiMessageChunk::File { url, media_type } => {
-                self.push(id, UiPart::File { media_type, url });
-            }
-            UiMessageChunk::SourceUrl {
-                source_id,
-                url,
-                title,
-            } => self.push(
-                None,
-                UiPart::SourceUrl {
-                    source_id,
-                    url,
-                    title,
-                },
-            ),
-            UiMessageChunk::SourceDocument {
-                source_id,
-                media_type,
-                title,
-            } => self.push(
-                None,
-                UiPart::SourceDocument {
-                    source_id,
-                    media_type,
-                    title,
-                },
-            ),
             UiMessageChunk::Data(data) => self.take_data(data),
-            UiMessageChunk::FinishStep
-            | UiMessageChunk::Error { .. }
-            | UiMessageChunk::Abort { .. } => {}
-            other => self.take_call(other),
+            other => match whole_part(&other) {
+                Some(part) => self.push(id, part),
+                None => self.take_call(other),
+            },
         }
     }
 
@@ -179,22 +150,7 @@ impl MessageFold {
                 tool_name,
                 runner,
             } => {
-                let is_server = runner.is_server();
-                let kind = match is_server {
-                    true => "dynamic-tool".to_owned(),
-                    false => format!("tool-{tool_name}"),
-                };
-                let call = UiToolCall {
-                    kind,
-                    tool_name: is_server.then_some(tool_name),
-                    tool_call_id,
-                    state: ToolState::InputStreaming,
-                    input: None,
-                    output: None,
-                    error_text: None,
-                    preliminary: None,
-                    provider_executed: is_server.then_some(true),
-                };
+                let call = UiToolCall::begun(tool_call_id, tool_name, runner.is_server());
                 self.push(None, UiPart::Tool(call));
             }
             UiMessageChunk::ToolInputAvailable {
@@ -211,9 +167,8 @@ impl MessageFold {
                 error_text,
                 ..
             } => self.change_call(&tool_call_id, |call| {
-                call.state = ToolState::OutputError;
                 call.input = Some(input);
-                call.error_text = Some(error_text);
+                call.fail(error_text);
             }),
             UiMessageChunk::ToolOutputAvailable {
                 tool_call_id,
@@ -230,12 +185,7 @@ impl MessageFold {
                 tool_call_id,
                 error_text,
                 ..
-            } => self.change_call(&tool_call_id, |call| {
-                call.state = ToolState::OutputError;
-                call.output = None;
-                call.preliminary = None;
-                call.error_text = Some(error_text);
-            }),
+            } => self.change_call(&tool_call_id, |call| call.fail(error_text)),
             _ => {}
         }
     }
@@ -249,6 +199,36 @@ impl MessageFold {
         if let Some(call) = calls.find(|call| call.tool_call_id == id) {
             change(call);
         }
+    }
+}
+
+/// The part that a chunk is as a whole.
+fn whole_part(chunk: &UiMessageChunk) -> Option<UiPart> {
+    match chunk {
+        UiMessageChunk::StartStep => Some(UiPart::StepStart),
+        UiMessageChunk::File { url, media_type } => Some(UiPart::File {
+            media_type: media_type.clone(),
+            url: url.clone(),
+        }),
+        UiMessageChunk::SourceUrl {
+            source_id,
+            url,
+            title,
+        } => Some(UiPart::SourceUrl {
+            source_id: source_id.clone(),
+            url: url.clone(),
+            title: title.clone(),
+        }),
+        UiMessageChunk::SourceDocument {
+            source_id,
+            media_type,
+            title,
+        } => Some(UiPart::SourceDocument {
+            source_id: source_id.clone(),
+            media_type: media_type.clone(),
+            title: title.clone(),
+        }),
+        _ => None,
     }
 }
 

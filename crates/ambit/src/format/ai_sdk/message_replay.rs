@@ -1,7 +1,6 @@
 //! The turns of one message as one stream: what came of those that have ended, behind one beginning.
 
-use super::chunk::{ToolRunner, UiMessageChunk};
-use super::shown_message::PartChunk;
+use super::chunk::{PartChunk, ToolRunner, UiMessageChunk};
 use super::ui_message::UiMetadata;
 use serde_json::Value;
 

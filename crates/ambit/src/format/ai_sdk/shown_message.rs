@@ -1,25 +1,14 @@
 //! How one message of a log is shown: as a text, a call, a file or data, and how much of it clients have.
 
-use super::chunk::{DataChunk, ToolRunner, UiMessageChunk};
+use super::chunk::{DataChunk, PartChunk, UiMessageChunk};
 use super::media_type;
 use super::part_ids::PartIds;
-use ambit_runtime::chat::read_arguments;
+use super::props::{content, text};
+use super::shown_call::ShownCall;
+use super::shown_text::{ShownText, TextProgress};
 use ambit_runtime::frame::OutputMessage;
 use ambit_runtime::public_id;
 use serde_json::{Value, json};
-
-/// A chunk, and the part that it is of where it is of one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PartChunk {
-    pub part: Option<String>,
-    pub chunk: UiMessageChunk,
-}
-
-impl From<UiMessageChunk> for PartChunk {
-    fn from(chunk: UiMessageChunk) -> Self {
-        Self { part: None, chunk }
-    }
-}
 
 /// What changes a message's state.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,39 +43,6 @@ enum MessageForm {
     Action {
         is_told: bool,
     },
-}
-
-/// How far a text is shown.
-struct ShownText {
-    is_thinking: bool,
-    progress: TextProgress,
-    /// Bytes of it that clients have.
-    length: usize,
-}
-
-enum TextProgress {
-    /// Nothing is shown.
-    Unstarted,
-    /// This part goes on.
-    Open(String),
-    /// Its part has ended with a step; it goes on in another one.
-    Paused,
-    /// It is whole.
-    Ended,
-}
-
-/// How far a call is shown.
-#[derive(Default)]
-struct ShownCall {
-    call_id: String,
-    name: String,
-    is_client: bool,
-    is_started: bool,
-    is_input_told: bool,
-    is_settled: bool,
-    /// Bytes of its arguments that clients have.
-    length: usize,
-    progress: Value,
 }
 
 /// A file as it is shown.
@@ -284,154 +240,6 @@ impl MessageForm {
     }
 }
 
-impl ShownText {
-    fn start(&mut self, id: String, new: &str, out: &mut Vec<PartChunk>) {
-        let chunk = match self.is_thinking {
-            true => UiMessageChunk::ReasoningStart { id: id.clone() },
-            false => UiMessageChunk::TextStart { id: id.clone() },
-        };
-        out.push(chunk.into());
-        self.progress = TextProgress::Open(id);
-        self.grow(new, out);
-    }
-
-    fn grow(&mut self, new: &str, out: &mut Vec<PartChunk>) {
-        let TextProgress::Open(id) = &self.progress else {
-            return;
-        };
-        if new.is_empty() {
-            return;
-        }
-        self.length += new.len();
-        let (id, delta) = (id.clone(), new.to_owned());
-        let chunk = match self.is_thinking {
-            true => UiMessageChunk::ReasoningDelta { id, delta },
-            false => UiMessageChunk::TextDelta { id, delta },
-        };
-        out.push(chunk.into());
-    }
-
-    fn end(&mut self, progress: TextProgress, out: &mut Vec<PartChunk>) {
-        if let TextProgress::Open(id) = &self.progress {
-            let id = id.clone();
-            let chunk = match self.is_thinking {
-                true => UiMessageChunk::ReasoningEnd { id },
-                false => UiMessageChunk::TextEnd { id },
-            };
-            out.push(chunk.into());
-        } else if !matches!(self.progress, TextProgress::Paused) {
-            return;
-        }
-        self.progress = progress;
-    }
-}
-
-impl ShownCall {
-    fn runner(&self) -> ToolRunner {
-        match self.is_client {
-            true => ToolRunner::CLIENT,
-            false => ToolRunner::SERVER,
-        }
-    }
-
-    fn start(&mut self, out: &mut Vec<PartChunk>) {
-        self.is_started = true;
-        let chunk = UiMessageChunk::ToolInputStart {
-            tool_call_id: self.call_id.clone(),
-            tool_name: self.name.clone(),
-            runner: self.runner(),
-        };
-        out.push(chunk.into());
-    }
-
-    fn changed(&mut self, message: &OutputMessage, out: &mut Vec<PartChunk>) {
-        if !self.is_started {
-            text(message, "name").clone_into(&mut self.name);
-            if self.name.is_empty() {
-                return;
-            }
-            self.start(out);
-        }
-        let arguments = text(message, "arguments");
-        if !self.is_input_told && arguments.len() > self.length {
-            // What was sent cannot be taken back; the whole input comes at the end.
-            let new = arguments.get(self.length..).unwrap_or_default();
-            self.length = arguments.len();
-            let chunk = UiMessageChunk::ToolInputDelta {
-                tool_call_id: self.call_id.clone(),
-                input_text_delta: new.to_owned(),
-            };
-            out.push(chunk.into());
-        }
-        if self.is_input_told {
-            self.settle(message, out);
-        }
-    }
-
-    fn ended(&mut self, message: &OutputMessage, out: &mut Vec<PartChunk>) {
-        if !self.is_started {
-            self.start(out);
-        }
-        if !std::mem::replace(&mut self.is_input_told, true) {
-            let arguments = text(message, "arguments");
-            let (tool_call_id, tool_name) = (self.call_id.clone(), self.name.clone());
-            let runner = self.runner();
-            let chunk = match read_arguments(arguments) {
-                Ok(input) => UiMessageChunk::ToolInputAvailable {
-                    tool_call_id,
-                    tool_name,
-                    input,
-                    runner,
-                },
-                Err(error) => UiMessageChunk::ToolInputError {
-                    tool_call_id,
-                    tool_name,
-                    input: arguments.into(),
-                    error_text: format!("the arguments are no JSON: {error}"),
-                    runner,
-                },
-            };
-            out.push(chunk.into());
-        }
-        self.settle(message, out);
-    }
-
-    /// Tells what has come of the call so far.
-    fn settle(&mut self, message: &OutputMessage, out: &mut Vec<PartChunk>) {
-        if self.is_settled {
-            return;
-        }
-        let (tool_call_id, runner) = (self.call_id.clone(), self.runner());
-        let prop = |name: &str| message.props.get(name).cloned().unwrap_or_default();
-        let chunk = match text(message, "status") {
-            "completed" => UiMessageChunk::ToolOutputAvailable {
-                tool_call_id,
-                output: prop("result"),
-                preliminary: None,
-                runner,
-            },
-            "error" => UiMessageChunk::ToolOutputError {
-                tool_call_id,
-                error_text: text(message, "error").to_owned(),
-                runner,
-            },
-            _ if prop("progress") != self.progress => {
-                self.progress = prop("progress");
-                let chunk = UiMessageChunk::ToolOutputAvailable {
-                    tool_call_id,
-                    output: self.progress.clone(),
-                    preliminary: Some(true),
-                    runner,
-                };
-                return out.push(chunk.into());
-            }
-            _ => return,
-        };
-        self.is_settled = true;
-        out.push(chunk.into());
-    }
-}
-
 impl ShownFile {
     /// The file that a message shows, if it shows one.
     fn of(message: &OutputMessage) -> Option<Self> {
@@ -459,14 +267,4 @@ fn data(message: &OutputMessage, id: &str, transient: bool) -> PartChunk {
         transient,
     });
     chunk.into()
-}
-
-/// What a text says.
-pub fn content(message: &OutputMessage) -> &str {
-    text(message, "content")
-}
-
-fn text<'a>(message: &'a OutputMessage, name: &str) -> &'a str {
-    let value = message.props.get(name).and_then(Value::as_str);
-    value.unwrap_or_default()
 }

@@ -158,6 +158,34 @@ pub struct UiToolCall {
     pub provider_executed: Option<bool>,
 }
 
+impl UiToolCall {
+    /// A call whose arguments are still to come.
+    pub fn begun(tool_call_id: String, tool_name: String, is_servers: bool) -> Self {
+        Self {
+            kind: match is_servers {
+                true => "dynamic-tool".to_owned(),
+                false => format!("tool-{tool_name}"),
+            },
+            tool_name: is_servers.then_some(tool_name),
+            tool_call_id,
+            state: ToolState::InputStreaming,
+            input: None,
+            output: None,
+            error_text: None,
+            preliminary: None,
+            provider_executed: is_servers.then_some(true),
+        }
+    }
+
+    /// Ends it with a failure.
+    pub fn fail(&mut self, error_text: String) {
+        self.state = ToolState::OutputError;
+        self.output = None;
+        self.preliminary = None;
+        self.error_text = Some(error_text);
+    }
+}
+
 /// How far a call of a tool is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

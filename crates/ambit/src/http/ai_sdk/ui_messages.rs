@@ -84,56 +84,83 @@ impl UiMessageList<'_> {
         turns: &[ChatTurn],
         running: Option<&str>,
     ) -> Result<Vec<PlacedMessage>> {
-        let mut answers: IndexMap<&str, (u64, MessageFold)> = IndexMap::new();
+        let mut answers = Answers::default();
         let mut placed = Vec::new();
         for (at, turn) in turns.iter().enumerate() {
             for input in &turn.input {
-                match &input.message.tool_result {
-                    None => placed.extend(said(input)),
-                    Some(result) => {
-                        let call = answered_call(&turns[..at], result);
-                        let output = tool_results::output(&input.message);
-                        if let (Some(call), Some(output)) = (call, output) {
-                            let chunk = output_chunk(call, output);
-                            let folds = answers.values_mut();
-                            folds.for_each(|(_, fold)| fold.take(chunk.clone()));
-                        }
-                    }
-                }
+                placed.extend(said(input));
+                answers.take_result(&turns[..at], input);
             }
-            let Some(first) = turn.shown.first().filter(|_| turn.request_id.is_empty()) else {
-                let is_shown = !turn.request_id.is_empty() && turn.superseded_by.is_none();
-                if !is_shown || running == Some(&turn.request_id) {
-                    continue;
-                }
+            if turn.request_id.is_empty() {
+                placed.extend(self.stored_alone(turn));
+            } else if turn.superseded_by.is_none() && running != Some(&turn.request_id) {
                 let chunks = turn_chunks::of(self.server, self.who, turn, self.is_version_7);
-                let sequence = turn.shown.first().map(|shown| shown.sequence);
-                let begun = turn.input.last().map(|input| input.sequence + 1);
-                let sequence = sequence.or(begun).unwrap_or_default();
-                let new = || (sequence, MessageFold::new(self.is_version_7));
-                let (_, fold) = answers.entry(turn.answer_id()).or_insert_with(new);
+                let fold = answers.of(turn, self.is_version_7);
                 chunks.await?.into_iter().for_each(|chunk| fold.take(chunk));
-                continue;
-            };
-            let mut fold = MessageFold::new(self.is_version_7);
-            let chunks = turn_chunks::of_history(turn, self.is_version_7);
-            chunks.into_iter().for_each(|chunk| fold.take(chunk));
-            let mut message = fold.finish();
-            message.id.clone_from(&first.id);
-            placed.push(PlacedMessage {
-                sequence: first.sequence,
-                message,
-            });
+            }
         }
         let working = turns.iter().find(|turn| running == Some(&turn.request_id));
-        let working = working.map(ChatTurn::answer_id);
-        let answers = answers.into_iter().filter(|(id, _)| working != Some(*id));
-        placed.extend(answers.map(|(_, (sequence, fold))| PlacedMessage {
-            sequence,
-            message: fold.finish(),
-        }));
+        placed.extend(answers.finish(working.map(ChatTurn::answer_id)));
         placed.retain(|placed| !placed.message.parts.is_empty());
         Ok(placed)
+    }
+
+    /// An answer that was stored outside of any turn.
+    fn stored_alone(&self, turn: &ChatTurn) -> Option<PlacedMessage> {
+        let first = turn.shown.first()?;
+        let mut fold = MessageFold::new(self.is_version_7);
+        let chunks = turn_chunks::of_history(turn, self.is_version_7);
+        chunks.into_iter().for_each(|chunk| fold.take(chunk));
+        let mut message = fold.finish();
+        message.id.clone_from(&first.id);
+        Some(PlacedMessage {
+            sequence: first.sequence,
+            message,
+        })
+    }
+}
+
+/// Answers as far as their turns have been taken in, by their first turns.
+#[derive(Default)]
+struct Answers<'a>(IndexMap<&'a str, PlacedAnswer>);
+
+struct PlacedAnswer {
+    sequence: u64,
+    fold: MessageFold,
+}
+
+impl<'a> Answers<'a> {
+    /// The answer that a turn is part of.
+    fn of(&mut self, turn: &'a ChatTurn, is_version_7: bool) -> &mut MessageFold {
+        let shown = turn.shown.first().map(|shown| shown.sequence);
+        let begun = turn.input.last().map(|input| input.sequence + 1);
+        let new = || PlacedAnswer {
+            sequence: shown.or(begun).unwrap_or_default(),
+            fold: MessageFold::new(is_version_7),
+        };
+        &mut self.0.entry(turn.answer_id()).or_insert_with(new).fold
+    }
+
+    /// Puts what a tool of the client has given where its call is.
+    fn take_result(&mut self, before: &[ChatTurn], input: &TurnInput) {
+        let result = input.message.tool_result.as_ref();
+        let call = result.and_then(|result| answered_call(before, result));
+        let output = tool_results::output(&input.message);
+        if let (Some(call), Some(output)) = (call, output) {
+            let chunk = output_chunk(call, output);
+            let answers = self.0.values_mut();
+            answers.for_each(|answer| answer.fold.take(chunk.clone()));
+        }
+    }
+
+    /// The messages, but for the one that is under way.
+    fn finish(self, working: Option<&str>) -> impl Iterator<Item = PlacedMessage> {
+        let ended = self.0.into_iter();
+        let ended = ended.filter(move |(id, _)| working != Some(*id));
+        ended.map(|(_, answer)| PlacedMessage {
+            sequence: answer.sequence,
+            message: answer.fold.finish(),
+        })
     }
 }
 
