@@ -10,6 +10,7 @@ pub mod variables;
 pub mod watcher;
 
 mod app_file;
+mod app_mcp_server;
 mod app_search;
 mod collection;
 mod connector;
@@ -33,6 +34,7 @@ pub use app_file::{
     AppCapabilities, AppFile, AppSettings, DefaultVisibility, EventSettings, MemoryLife,
     MemorySettings, StreamSettings, TracingSettings,
 };
+pub use app_mcp_server::AppMcpServer;
 pub use app_search::{AppSearch, RecallOptions, SearchLimits, ValueSearchOptions};
 pub use collection::{
     ChunkSizes, CollectionFile, CollectionVectors, DocumentPattern, VectorOptions, document_files,

@@ -22,7 +22,8 @@ mod transport;
 pub use concurrent::{ConcurrencyLimits, JoinPolicy, ServerToolCall, ServerToolResult};
 pub use pool::McpServerPool;
 pub use script_methods::SampleSource;
-pub(crate) use tool_result::cut;
+pub use tool_names::ToolNames;
+pub use tool_result::cut;
 
 use crate::app::find::meant;
 use crate::app::{self, App};

@@ -50,6 +50,9 @@ pub struct TurnRequest {
     /// What is left out.
     #[serde(default)]
     pub skip: SkipOptions,
+    /// Models are offered no tools of the client, not those of packages either: whoever asks cannot run any.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub omits_client_tools: bool,
     /// Further keys of a call's options, given to `Create` as they are.
     #[serde(default)]
     pub further: Map<String, Value>,

@@ -1,6 +1,7 @@
 //! `app.yao`: the app's name and Ambit's settings.
 
 use super::Visibility;
+use super::app_mcp_server::AppMcpServer;
 use super::app_search::AppSearch;
 use super::limits::LimitSettings;
 use crate::config;
@@ -37,6 +38,10 @@ config! {
         trace: TracingSettings,
         /// Searches.
         search: AppSearch,
+        /// The app as a tool server.
+        mcp_server: AppMcpServer,
+        /// The address that clients know the server by, such as `https://ambit.example.com`.
+        public_url: Option<String>,
         /// Who sees agents that do not say it themselves: `private` unless the server runs without sign-in.
         visibility: Option<DefaultVisibility>,
     }

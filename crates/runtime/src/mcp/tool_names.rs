@@ -16,13 +16,22 @@ pub struct ToolNames(BTreeSet<String>);
 impl ToolNames {
     /// A name for this tool that no other tool of the request has.
     pub fn take(&mut self, server: &str, tool: &str) -> String {
-        let plain: String = format!("{server}__{tool}").chars().map(letter).collect();
+        self.name(&format!("{server}__{tool}"), &format!("{server}\0{tool}"))
+    }
+
+    /// A name for a tool that is known by this text alone.
+    pub fn take_plain(&mut self, text: &str) -> String {
+        self.name(text, text)
+    }
+
+    fn name(&mut self, text: &str, identity: &str) -> String {
+        let plain: String = text.chars().map(letter).collect();
         if plain.len() <= LONGEST && self.0.insert(plain.clone()) {
             return plain;
         }
         let mut salt = 0_u32;
         loop {
-            let digest = Sha256::digest(format!("{server}\0{tool}\0{salt}"));
+            let digest = Sha256::digest(format!("{identity}\0{salt}"));
             let hash = hex(&digest[..HASH / 2]);
             let kept = plain.len().min(LONGEST - HASH - 1);
             let name = format!("{}_{hash}", &plain[..kept]);

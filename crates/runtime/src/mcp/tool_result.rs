@@ -99,7 +99,7 @@ fn line(item: &Value) -> String {
 }
 
 /// What a model gets to see of a text, with a note where that is not all.
-pub(crate) fn cut(text: String) -> String {
+pub fn cut(text: String) -> String {
     if text.len() <= MODEL {
         return text;
     }

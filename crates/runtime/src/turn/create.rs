@@ -61,13 +61,17 @@ impl ModelCallPlan {
         ) {
             may_choose(context, &run.agent, connector)?;
         }
+        let mut call = CallOptions::default()
+            .merge(of_app(&context.loaded.app))
+            .merge(of_package(&run.agent.package))
+            .merge(run.call.clone())
+            .merge(created.call);
+        if context.request.omits_client_tools {
+            call.tools.clear();
+        }
         Ok(Self {
             messages: created.messages.filter(|messages| !messages.is_empty()),
-            call: CallOptions::default()
-                .merge(of_app(&context.loaded.app))
-                .merge(of_package(&run.agent.package))
-                .merge(run.call.clone())
-                .merge(created.call),
+            call,
         })
     }
 
