@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod api_keys;
+mod caller_access;
 pub mod config;
 mod issuer;
 mod openapi_file;
@@ -10,6 +11,7 @@ mod proxy;
 mod remote_key_set;
 mod token;
 
+pub use caller_access::{CallerAccess, ResourceAuthority};
 pub use config::AuthConfig;
 pub use openapi_file::FILES;
 
@@ -125,28 +127,44 @@ impl Authenticator {
     /// Who may do this, with the limits of their data; an error where nobody may, or not they.
     pub async fn authorize(&self, asked: AuthRequest<'_>) -> Result<Authorized> {
         let config = current(&self.present);
-        if let Some(person) = config.development.as_ref().filter(|_| self.is_development) {
-            return Ok(person.clone());
-        }
         let target = RequestTarget::of(asked.method, asked.path);
-        if config.rules.decide(target.as_ref(), None) == AccessDecision::Public {
+        let is_public = config.rules.decide(target.as_ref(), None) == AccessDecision::Public;
+        // Wrong credentials keep nobody from what is for everybody.
+        if is_public && !self.is_development {
             return Ok(Authorized::default());
         }
-        let who = self.caller(&config, asked).await?;
-        grant(&config, asked, who.ok_or_else(unauthenticated)?)
+        let access = self.access(asked).await?;
+        access.authorize(asked.method, asked.path)
     }
 
     /// Whether somebody whom the program around the server has recognised may do this. Limits of their data that
     /// it has set count in the place of those of the rules.
     pub fn authorize_known(&self, known: Authorized, asked: AuthRequest<'_>) -> Result<Authorized> {
+        let access = self.access_of_known(known)?;
+        access.authorize(asked.method, asked.path)
+    }
+
+    /// Whoever sends this request, to be asked what they may do.
+    pub async fn access(&self, asked: AuthRequest<'_>) -> Result<CallerAccess> {
+        let config = current(&self.present);
+        if let Some(person) = config.development.clone().filter(|_| self.is_development) {
+            return Ok(CallerAccess::of_developer(config, person));
+        }
+        let who = self.caller(&config, asked).await?;
+        Ok(CallerAccess::new(config, who))
+    }
+
+    /// The same for somebody whom the program around the server has recognised.
+    pub fn access_of_known(&self, known: Authorized) -> Result<CallerAccess> {
         let config = current(&self.present);
         let limits = known.constraints.clone();
         let who = config.with_role(RequestCaller::of(known)?);
-        let mut granted = grant(&config, asked, who)?;
-        if !limits.is_none() {
-            granted.constraints = limits;
-        }
-        Ok(granted)
+        Ok(CallerAccess::new(config, Some(who)).with_limits(limits))
+    }
+
+    /// Who issues tokens for what is reached by this request, and the scopes that they need; none where nobody issues any.
+    pub fn resource_authority(&self, method: &str, path: &str) -> Option<ResourceAuthority> {
+        ResourceAuthority::of(&current(&self.present), method, path)
     }
 
     /// The caller; `None` without credentials, an error with wrong ones.
@@ -177,18 +195,6 @@ impl Authenticator {
     }
 }
 
-fn grant(config: &AuthConfig, asked: AuthRequest<'_>, who: RequestCaller) -> Result<Authorized> {
-    let target = RequestTarget::of(asked.method, asked.path);
-    match config.rules.decide(target.as_ref(), Some(&who)) {
-        AccessDecision::Public => Ok(Authorized::default()),
-        AccessDecision::Granted(constraints) => Ok(Authorized {
-            constraints,
-            ..who.authorized
-        }),
-        AccessDecision::Nobody | AccessDecision::Denied => Err(denied(asked, &who)),
-    }
-}
-
 fn current(present: &SharedConfig) -> Arc<AuthConfig> {
     present
         .read()
@@ -215,15 +221,6 @@ fn check_unchanged(old: &AuthConfig, new: &AuthConfig) -> Result<(), FileProblem
 pub fn unauthenticated() -> Error {
     let message = "no valid credentials; send Authorization: Bearer with a token or an API key";
     Error::new(ErrorCode::Unauthenticated, message)
-}
-
-fn denied(asked: AuthRequest<'_>, who: &RequestCaller) -> Error {
-    let roles = who.roles.join(", ");
-    let message = format!(
-        "{} {} is not granted to the caller, whose roles are: {roles}; `ambit access explain` tells the operator why",
-        asked.method, asked.path
-    );
-    Error::new(ErrorCode::PermissionDenied, message)
 }
 
 /// Credentials that are not accepted. What exactly is wrong with them helps whoever holds them and nobody else.

@@ -149,6 +149,16 @@ impl AccessRules {
         best.map(|(_, entry)| entry).collect()
     }
 
+    /// The scopes of which a request needs one.
+    pub fn scopes_for(&self, target: &RequestTarget) -> Vec<String> {
+        let entries = self.rules_for(target).into_iter();
+        let names = entries.filter_map(|entry| match &entry.effect {
+            RuleEffect::Scope(name) => Some(name.clone()),
+            RuleEffect::Public | RuleEffect::Allow | RuleEffect::Deny => None,
+        });
+        names.collect()
+    }
+
     fn granted(&self, entry: &EndpointRule, who: &RequestCaller) -> Option<DataConstraints> {
         let RuleEffect::Scope(name) = &entry.effect else {
             return None;
