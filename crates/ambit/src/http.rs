@@ -20,10 +20,12 @@ mod health;
 mod http_metrics;
 mod input;
 mod knowledge;
+mod mcp;
 mod memory;
 mod memory_search;
 mod middleware;
 mod models;
+mod oauth_metadata;
 mod openapi;
 mod paging;
 mod sse;
@@ -138,6 +140,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::beside(RouteAccess::Anybody, health::routes),
     RouteGroup::beside(RouteAccess::Ruled, openapi::routes),
     RouteGroup::beside(RouteAccess::Measures, http_metrics::routes),
+    RouteGroup::beside(RouteAccess::Anybody, oauth_metadata::routes),
     RouteGroup::of(RouteAccess::Ruled, ai_sdk::routes),
     RouteGroup::of(RouteAccess::Ruled, assistants::routes),
     RouteGroup::of(RouteAccess::Ruled, chat::routes),
@@ -145,6 +148,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::of(RouteAccess::Ruled, contexts::routes),
     RouteGroup::of(RouteAccess::Ruled, events::routes),
     RouteGroup::of(RouteAccess::Ruled, knowledge::routes),
+    RouteGroup::of(RouteAccess::McpServer, mcp::routes),
     RouteGroup::of(RouteAccess::Ruled, memory::routes),
     RouteGroup::of(RouteAccess::Ruled, memory_search::routes),
     RouteGroup::of(RouteAccess::Ruled, models::routes),

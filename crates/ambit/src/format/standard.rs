@@ -12,7 +12,7 @@ pub(crate) use answer_reader::{AnswerPart, AnswerReader};
 pub use body::{Completion, body};
 pub use chunk::CompletionChunk;
 pub(crate) use completion_state::TurnEnding;
-pub(crate) use message_text::CompletionField;
+pub(crate) use message_text::{CompletionField, text_of};
 
 use super::frames::read;
 use super::{Format, FormatEvent, FormatOptions, TurnFailure};

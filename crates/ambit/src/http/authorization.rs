@@ -1,7 +1,7 @@
 //! Who may call a row of routes. What is not granted is denied.
 
-use super::{ClientConnection, HttpError, SharedState};
-use crate::auth::{AuthRequest, unauthenticated};
+use super::{ClientConnection, HttpError, SharedState, mcp, oauth_metadata};
+use crate::auth::{AuthRequest, CallerAccess, unauthenticated};
 use ambit_runtime::{Authorized, Error, ErrorCode};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::HeaderMap;
@@ -20,7 +20,13 @@ pub enum RouteAccess {
     Ruled,
     /// The same, or everybody where the settings say so.
     Measures,
+    /// Whom the app's rules grant it, where the app has a tool server; who is refused is told where tokens are had.
+    McpServer,
 }
+
+/// Who calls as the program around the server says, before anything was granted.
+#[derive(Clone)]
+struct KnownCaller(Authorized);
 
 /// The caller of a route that is not for anybody, and the server that is called.
 pub struct ApiCaller {
@@ -45,6 +51,20 @@ impl FromRequestParts<SharedState> for ApiCaller {
     }
 }
 
+impl FromRequestParts<SharedState> for CallerAccess {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        server: &SharedState,
+    ) -> Result<Self, HttpError> {
+        Ok(match parts.extensions.get::<KnownCaller>() {
+            Some(KnownCaller(known)) => server.auth.access_of_known(known.clone())?,
+            None => server.auth.access(asked(parts)).await?,
+        })
+    }
+}
+
 /// Lets a request through to the routes of a row, or refuses it.
 pub async fn check(
     State((server, right)): State<(SharedState, RouteAccess)>,
@@ -54,35 +74,51 @@ pub async fn check(
     let is_open = match right {
         RouteAccess::Anybody => true,
         RouteAccess::Measures => server.settings.has_public_metrics,
-        RouteAccess::Ruled => false,
+        RouteAccess::Ruled | RouteAccess::McpServer => false,
     };
     if is_open {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
-    match admit(&server, &parts).await {
+    if right == RouteAccess::McpServer
+        && let Err(error) = mcp::check_source(&server, &parts)
+    {
+        return HttpError::from(error).into_response();
+    }
+    let admitted = admit(&server, &parts).await;
+    if let Some(known) = parts.extensions.remove::<Authorized>() {
+        parts.extensions.insert(KnownCaller(known));
+    }
+    match admitted {
         Ok(who) => parts.extensions.insert(who),
+        Err(error) if right == RouteAccess::McpServer => {
+            return oauth_metadata::refuse(&server, &parts, error);
+        }
         Err(error) => return HttpError::from(error).into_response(),
     };
     next.run(Request::from_parts(parts, body)).await
 }
 
 async fn admit(server: &SharedState, request: &Parts) -> Result<Authorized, Error> {
-    let peer = request.extensions.get::<ConnectInfo<ClientConnection>>();
     if server.auth.is_development() {
         check_origin(&request.headers)?;
     }
-    let asked = AuthRequest {
+    // Nothing but a layer of the program around the server can have said so.
+    match request.extensions.get::<Authorized>() {
+        Some(known) => server.auth.authorize_known(known.clone(), asked(request)),
+        None => server.auth.authorize(asked(request)).await,
+    }
+}
+
+/// A request as the rules judge it.
+fn asked(request: &Parts) -> AuthRequest<'_> {
+    let peer = request.extensions.get::<ConnectInfo<ClientConnection>>();
+    AuthRequest {
         method: request.method.as_str(),
         // Within routes below the base path, the path is what follows it.
         path: request.uri.path(),
         headers: &request.headers,
         peer: peer.map(|ConnectInfo(peer)| peer.address.ip()),
-    };
-    // Nothing but a layer of the program around the server can have said so.
-    match request.extensions.get::<Authorized>() {
-        Some(known) => server.auth.authorize_known(known.clone(), asked),
-        None => server.auth.authorize(asked).await,
     }
 }
 
@@ -104,7 +140,7 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Error> {
 }
 
 /// `localhost:8080`, `http://127.0.0.1:8080`, `[::1]` and the like.
-fn is_local(origin: &str) -> bool {
+pub fn is_local(origin: &str) -> bool {
     let host = origin.split_once("://").map_or(origin, |(_, host)| host);
     let address = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

@@ -11,10 +11,13 @@ mod request;
 mod response;
 
 pub use body::{BusyChoice, ChatCompletionBody};
+pub use idempotency::start as start_once;
 pub use messages::{UserMessages, check_role};
 pub use parameters::{CompletionQuery, RequestParameters};
 pub use request::{AgentRequest, check_metadata, read_agent};
-pub use response::{AnsweringTurn, ChatRequest, answer, answer_joined, join, turn_headers};
+pub use response::{
+    AnsweringTurn, ChatRequest, answer, answer_joined, fingerprint, join, turn_headers,
+};
 
 use super::input::{Id, JsonBody, PathId};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};

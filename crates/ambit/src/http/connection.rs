@@ -31,7 +31,12 @@ pub(super) async fn run(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
     let service = router.into_make_service_with_connect_info::<ClientConnection>();
-    axum::serve(ClientListener(listener), service)
+    let is_local_only = listener.local_addr()?.ip().is_loopback();
+    let listener = ClientListener {
+        listener,
+        is_local_only,
+    };
+    axum::serve(listener, service)
         .with_graceful_shutdown(stop)
         .await
 }
@@ -41,13 +46,16 @@ pub(super) async fn run(
 pub struct ClientConnection {
     /// Its address.
     pub address: SocketAddr,
+    /// The server listens to this machine alone.
+    pub is_local_only: bool,
     disconnect_signal: Arc<DisconnectSignal>,
 }
 
 impl ClientConnection {
-    fn new(address: SocketAddr) -> Self {
+    fn new(address: SocketAddr, is_local_only: bool) -> Self {
         Self {
             address,
+            is_local_only,
             disconnect_signal: Arc::default(),
         }
     }
@@ -79,17 +87,20 @@ impl DisconnectSignal {
     }
 }
 
-struct ClientListener(TcpListener);
+struct ClientListener {
+    listener: TcpListener,
+    is_local_only: bool,
+}
 
 impl Listener for ClientListener {
     type Io = ClientStream;
     type Addr = ClientConnection;
 
     async fn accept(&mut self) -> (ClientStream, ClientConnection) {
-        let (stream, address) = Listener::accept(&mut self.0).await;
+        let (stream, address) = Listener::accept(&mut self.listener).await;
         // Small frames go out when they are made; where that cannot be had they go out a little later.
         let _ = stream.set_nodelay(true);
-        let peer = ClientConnection::new(address);
+        let peer = ClientConnection::new(address, self.is_local_only);
         let knife = peer.disconnect_signal.clone();
         (
             ClientStream {
@@ -101,7 +112,8 @@ impl Listener for ClientListener {
     }
 
     fn local_addr(&self) -> Result<ClientConnection> {
-        self.0.local_addr().map(ClientConnection::new)
+        let address = self.listener.local_addr()?;
+        Ok(ClientConnection::new(address, self.is_local_only))
     }
 }
 

@@ -10,6 +10,7 @@ mod json;
 mod text;
 mod value;
 
+pub use json::read as read_json;
 pub use text::query;
 pub use value::{Id, Text, Time, Whole};
 

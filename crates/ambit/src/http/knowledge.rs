@@ -10,6 +10,8 @@ mod opinions;
 mod reindex;
 mod search;
 
+pub(super) use search::{SearchBody, search};
+
 use super::{ApiCaller, HttpError, SharedState};
 use ambit_runtime::Result;
 use ambit_runtime::chats::{ListPart, PageWindow};

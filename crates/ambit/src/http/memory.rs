@@ -40,12 +40,12 @@ struct MemoryValue {
 
 /// A value to be put.
 #[derive(Deserialize, ToSchema)]
-struct NewValue {
+pub(super) struct NewValue {
     /// The value; `null` is one too.
-    value: Value,
+    pub value: Value,
     /// How long it lives: seconds, or a text such as `30s`, `5m`, `2h` or `7d`.
     #[schema(value_type = Option<Object>)]
-    ttl: Option<Value>,
+    pub ttl: Option<Value>,
 }
 
 impl BodyFields for NewValue {}
@@ -245,7 +245,12 @@ async fn held(open: &OpenMemory, key: String) -> Result<Json<MemoryValue>, HttpE
     Ok(Json(MemoryValue { key, value }))
 }
 
-async fn set(open: &OpenMemory, key: &str, new: &NewValue) -> Result<StatusCode, HttpError> {
+/// Puts a value.
+pub(super) async fn set(
+    open: &OpenMemory,
+    key: &str,
+    new: &NewValue,
+) -> Result<StatusCode, HttpError> {
     let value = ambit_storage::Json::of(&new.value)?;
     let ttl = new.ttl.as_ref().unwrap_or(&Value::Null);
     let ttl = Ttl::of(ttl).map_err(|error| Error::invalid("ttl", error.to_string()))?;

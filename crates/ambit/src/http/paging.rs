@@ -48,6 +48,14 @@ pub struct PageResponse<T> {
 }
 
 impl PageParameters {
+    /// The first page, of this size.
+    pub fn first(pagesize: Option<PageSize>) -> Self {
+        Self {
+            page: None,
+            pagesize,
+        }
+    }
+
     fn page(self) -> u64 {
         self.page.map_or(1, |page| page.0)
     }

@@ -9,6 +9,9 @@ GET /healthz | /healthz | anybody
 GET /readyz | /readyz | anybody
 GET /openapi.json | /openapi.json | caller
 GET /metrics | /metrics | operator
+GET /.well-known/oauth-protected-resource | /.well-known/oauth-protected-resource | anybody
+GET /.well-known/oauth-protected-resource/:base/mcp | /.well-known/oauth-protected-resource/v1/mcp | anybody
+POST /mcp | /mcp | caller | tools
 
 GET /models | /models | caller
 GET /models/:id | /models/hello | caller
@@ -227,6 +230,7 @@ fn body(name: &str) -> Option<Value> {
         "scores" => json!({"scores": []}),
         "votes" => json!({"segments": []}),
         "empty" => json!({}),
+        "tools" => json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
         "looked" => json!({"query": "canar*"}),
         other => panic!("{other}"),
     })

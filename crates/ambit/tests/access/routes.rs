@@ -26,7 +26,9 @@ const PROMPTS: (&str, &str) = (
     "- {role: system, content: x}\n",
 );
 
-const ANN: Person = Person("t1", "ann", "red", "own");
+const SERVED: (&str, &str) = ("app.yao", "ambit: {mcp_server: {enabled: true}}");
+
+pub const ANN: Person = Person("t1", "ann", "red", "own");
 const PEOPLE: [(&str, &str, &str); 4] = [
     ("t1", "ann", "red"),
     ("t1", "bob", "red"),
@@ -35,7 +37,7 @@ const PEOPLE: [(&str, &str, &str); 4] = [
 ];
 
 /// Everybody with every kind of limits.
-fn people() -> impl Iterator<Item = Person> {
+pub fn people() -> impl Iterator<Item = Person> {
     let limits = ["own", "team", "whole"];
     PEOPLE.into_iter().flat_map(move |(tenant, user, team)| {
         limits.map(|limits| Person(tenant, user, team, limits))
@@ -43,16 +45,16 @@ fn people() -> impl Iterator<Item = Person> {
 }
 
 /// A conversation of Ann's with her words everywhere.
-struct Words {
-    bed: Bed,
+pub struct Words {
+    pub bed: Bed,
     is_shared: bool,
     /// What stands for names in paths.
     names: Vec<(&'static str, String)>,
 }
 
 impl Words {
-    async fn new(is_shared: bool) -> Self {
-        let bed = Bed::of(&[ROLES, AGENT, PROMPTS]).await;
+    pub async fn new(is_shared: bool) -> Self {
+        let bed = Bed::of(&[ROLES, AGENT, PROMPTS, SERVED]).await;
         bed.talk(ANN, "anns-chat", "canary").await;
         let turn = bed.turn(ANN, "anns-chat", "canary").await;
         assert_eq!(turn.status, 200, "{}", turn.text);
@@ -96,7 +98,7 @@ impl Words {
         }
     }
 
-    fn filled(&self, text: &str) -> String {
+    pub fn filled(&self, text: &str) -> String {
         let names = self.names.iter();
         names.fold(text.to_owned(), |text, (name, value)| {
             text.replace(name, value)
@@ -148,7 +150,7 @@ impl Words {
         let (method, _) = case.route.split_once(' ').unwrap();
         let (method, path) = (method.parse().unwrap(), self.filled(case.path));
         let base = match case.path.split(['?', '/']).nth(1) {
-            Some("healthz" | "readyz" | "metrics" | "openapi.json") => "",
+            Some("healthz" | "readyz" | "metrics" | "openapi.json" | ".well-known") => "",
             _ => "/v1",
         };
         let mut request = self.bed.site.request(method, &format!("{base}{path}"));

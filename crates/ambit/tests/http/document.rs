@@ -86,6 +86,7 @@ const FREE: &[(&str, &str)] = &[
     ("TurnInfo.response", "a hook chooses it"),
     ("TurnNames.next", "a hook chooses it"),
     ("get /openapi.json", "the OpenAPI standard says what it is"),
+    ("post /v1/mcp", "the Model Context Protocol says what it is"),
 ];
 
 /// Every file of the server's routes.

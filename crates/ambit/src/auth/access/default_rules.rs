@@ -40,6 +40,7 @@ const ACTIONS: &[(&str, &[&str])] = &[
     ("kb:write", &["POST /kb/*", "PUT /kb/*", "DELETE /kb/*"]),
     ("memory:read", &["GET /memory/*"]),
     ("memory:write", &["PUT /memory/*", "DELETE /memory/*"]),
+    ("mcp:use", &["POST /mcp"]),
     ("traces:read", &["GET /trace/*"]),
     ("usage:read", &["GET /usage"]),
 ];
@@ -48,9 +49,10 @@ const OPERATION: &[(&str, &[&str])] = &[("measures:read", &["GET /metrics"])];
 /// The levels at which each of `ACTIONS` is granted. `default` is the caller's team, or without one the caller alone.
 const LEVELS: [&str; 4] = ["own", "team", "default", "all"];
 /// The roles, what they grant, and what of it they do not.
-const ROLES: [(&str, &str, &[&str]); 2] = [
-    ("user", "*:*:default", &["kb:write:*"]),
-    ("admin", EVERYTHING, &[]),
+const ROLES: [(&str, &[&str], &[&str]); 2] = [
+    // `own` is no more than `default` grants, and what credentials are cut to.
+    ("user", &["*:*:default", "*:*:own"], &["kb:write:*"]),
+    ("admin", &[EVERYTHING], &[]),
 ];
 
 /// Where messages say that these rules are.
@@ -74,9 +76,9 @@ pub fn rules() -> AccessRules {
 }
 
 fn roles() -> BTreeMap<String, RoleDefinition> {
-    let roles = ROLES.iter().map(|(name, scope, restricted)| {
+    let roles = ROLES.iter().map(|(name, scopes, restricted)| {
         let role = RoleDefinition {
-            scopes: vec![(*scope).to_owned()],
+            scopes: scopes.iter().map(|&name| name.to_owned()).collect(),
             restricted: restricted.iter().map(|&name| name.to_owned()).collect(),
             ..RoleDefinition::default()
         };

@@ -48,7 +48,7 @@ impl ChatRequest {
 }
 
 /// Of all that a turn is told, wherever the request says it. Only the kind of program that asks may differ.
-fn fingerprint(request: &TurnRequest, body: &[u8]) -> String {
+pub fn fingerprint(request: &TurnRequest, body: &[u8]) -> String {
     let text = |text: &Option<String>| Value::from(text.clone()).to_string();
     let origin = &request.origin;
     address::digest(&[

@@ -24,16 +24,16 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 }
 
 /// What is looked for, and where.
-#[derive(Deserialize, ToSchema)]
-struct SearchBody {
+#[derive(Default, Deserialize, ToSchema)]
+pub(in super::super) struct SearchBody {
     /// What is looked for.
-    query: String,
+    pub query: String,
     /// Ids of collections; all that the caller may use where nobody says.
-    collections: Option<Vec<Id>>,
+    pub collections: Option<Vec<Id>>,
     /// In this document alone.
     document_id: Option<Id>,
     /// At most so many items, 10 where nobody says.
-    limit: Option<Whole<1, 100>>,
+    pub limit: Option<Whole<1, 100>>,
     /// Texts whose meaning is farther from the query are found by their words alone; 0.7 where nobody says.
     threshold: Option<f64>,
     /// A filter on metadata.
@@ -64,7 +64,7 @@ impl BodyFields for SearchBody {
 
 /// What was found.
 #[derive(Serialize, ToSchema)]
-struct SearchAnswer {
+pub(in super::super) struct SearchAnswer {
     /// `kb`.
     #[serde(rename = "type")]
     kind: &'static str,
@@ -73,14 +73,14 @@ struct SearchAnswer {
     /// `user`.
     source: &'static str,
     /// The items, the best first.
-    items: Vec<FoundItem>,
+    pub items: Vec<FoundItem>,
     /// How many they are.
     total: usize,
     /// How long it took.
     duration_ms: u64,
     /// Why nothing could be searched.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    pub error: Option<String>,
     /// What did not fail and differs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -88,7 +88,7 @@ struct SearchAnswer {
 
 /// A chunk that was found.
 #[derive(Serialize, ToSchema)]
-struct FoundItem {
+pub(in super::super) struct FoundItem {
     /// `kb`.
     #[serde(rename = "type")]
     kind: &'static str,
@@ -109,8 +109,16 @@ async fn search_collections(
     _: NoQuery,
     JsonBody { value, .. }: JsonBody<SearchBody>,
 ) -> Result<Json<SearchAnswer>, HttpError> {
+    Ok(Json(search(&api_caller, value).await?))
+}
+
+/// What fits best of what the caller may read.
+pub(in super::super) async fn search(
+    api_caller: &ApiCaller,
+    value: SearchBody,
+) -> Result<SearchAnswer> {
     let began = Instant::now();
-    let caller = KnowledgeCaller::of(&api_caller)?;
+    let caller = KnowledgeCaller::of(api_caller)?;
     let collections = caller.searched(value.collections).await?;
     let mut query = KnowledgeQuery::new(value.query, &[]);
     query.collections = collections;
@@ -127,13 +135,13 @@ async fn search_collections(
         None => found.items,
         Some(rerank) => {
             let top_n = rerank.top_n.and_then(|top| usize::try_from(top.0).ok());
-            let ApiCaller { server, who } = &api_caller;
+            let ApiCaller { server, who } = api_caller;
             let ranked = server.runtime.rerank(who, &query.query, found.items, top_n);
             ranked.await
         }
     };
     let items: Vec<FoundItem> = items.into_iter().map(FoundItem::of).collect();
-    Ok(Json(SearchAnswer {
+    Ok(SearchAnswer {
         kind: "kb",
         query: query.query,
         source: "user",
@@ -142,7 +150,7 @@ async fn search_collections(
         duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         error: found.error,
         notes: found.notes,
-    }))
+    })
 }
 
 impl KnowledgeCaller {

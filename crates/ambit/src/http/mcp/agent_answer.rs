@@ -1,0 +1,98 @@
+//! What an agent has answered, read from the log of its turn.
+
+use super::tool_answer;
+use crate::format;
+use crate::format::FormatOptions;
+use crate::format::standard::{AnswerPart, AnswerReader, CompletionField, TurnEnding};
+use ambit_runtime::stream::{StreamEntry, StreamReader};
+use ambit_runtime::{Error, Frame, Result};
+use serde_json::{Map, Value, json};
+
+/// An answer as far as it is read.
+pub struct AgentAnswer {
+    request_id: String,
+    reader: AnswerReader,
+    status: Option<String>,
+    ending: Option<Box<TurnEnding>>,
+}
+
+impl Default for AgentAnswer {
+    fn default() -> Self {
+        Self::new("")
+    }
+}
+
+impl AgentAnswer {
+    /// Of this turn.
+    pub fn new(request_id: &str) -> Self {
+        Self {
+            request_id: request_id.to_owned(),
+            reader: AnswerReader::new(&FormatOptions::default()),
+            status: None,
+            ending: None,
+        }
+    }
+
+    /// The whole log of a turn that has ended.
+    pub async fn read(request_id: &str, mut stream: StreamReader) -> Result<Self> {
+        let mut answer = Self::new(request_id);
+        while let Some(entries) = stream.next().await? {
+            for entry in &entries {
+                answer.take(entry);
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Takes an entry in; the answer is how many steps and calls of tools ended with it.
+    pub fn take(&mut self, entry: &StreamEntry) -> usize {
+        let Some(frame) = format::read(entry) else {
+            return 0;
+        };
+        for part in self.reader.read(&frame) {
+            if let AnswerPart::End(ending) = part {
+                self.ending = Some(ending);
+            }
+        }
+        if frame.event_name() == Some("stream_end") {
+            self.status = data(&frame, "status");
+        }
+        usize::from(self.is_step(&frame))
+    }
+
+    fn is_step(&self, frame: &Frame) -> bool {
+        match frame.event_name() {
+            Some("step_end") => true,
+            Some("message_end") => {
+                let id = data(frame, "message_id").unwrap_or_default();
+                let message = self.reader.state.messages.get(&id);
+                message.is_some_and(|message| message.kind == "tool_call")
+            }
+            _ => false,
+        }
+    }
+
+    /// The call's result, when the turn has ended.
+    pub fn result(self) -> Result<Map<String, Value>> {
+        let ending = self
+            .ending
+            .ok_or_else(|| Error::internal("the stream of a turn has no end"))?;
+        if let Some(failure) = ending.failure {
+            return Err(failure);
+        }
+        let state = &self.reader.state;
+        Ok(tool_answer::success(json!({
+            "text": state.text(CompletionField::Content),
+            "chat_id": state.start.chat_id,
+            "request_id": self.request_id,
+            "status": self.status,
+            "next": ending.next,
+        })))
+    }
+}
+
+/// A text in the data of an event.
+fn data(frame: &Frame, name: &str) -> Option<String> {
+    let value = frame.event_data()?.get(name)?;
+    value.as_str().map(str::to_owned)
+}

@@ -1,0 +1,189 @@
+//! An agent as a tool: a call is a turn, as over `POST /agents/:assistant_id/chat/completions`.
+
+use super::agent_answer::AgentAnswer;
+use super::answer::CallEvent;
+use super::arguments;
+use super::context::{McpContext, path_part};
+use super::open_calls::OpenCall;
+use super::protocol::{ProtocolEra, ProtocolRequest};
+use super::tasks::Task;
+use super::tool_answer::{self, ToolFailure};
+use super::tools::AgentTool;
+use crate::http::chat::{self, AnsweringTurn, check_metadata};
+use crate::http::input::{BodyFields, Id};
+use crate::http::sse::CancelOnDisconnect;
+use ambit_runtime::chat::ChatMessage;
+use ambit_runtime::stream::StreamReader;
+use ambit_runtime::{Error, RequestOrigin, Result, TurnRequest};
+use ambit_storage::ids;
+use ambit_storage::lease::OnBusy;
+use futures::StreamExt;
+use futures::stream::{BoxStream, unfold};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use tokio::time::{Instant, timeout_at};
+use utoipa::ToSchema;
+
+/// What an agent is told.
+#[derive(Deserialize, ToSchema)]
+pub struct AgentArguments {
+    /// What is said to the agent.
+    message: String,
+    /// The chat to go on with, as an earlier result names it; without it a new one begins.
+    #[schema(value_type = Option<String>)]
+    chat_id: Option<Id>,
+    /// Data for the agent's program, at most 16 KiB; its model does not see it.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Map<String, Value>>,
+}
+
+impl BodyFields for AgentArguments {
+    fn check(&self) -> Result<()> {
+        match self.message.is_empty() {
+            true => Err(Error::invalid("message", "message is required")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Asks an agent; gives what happens to the call until it has ended.
+pub async fn call(
+    context: Arc<McpContext>,
+    tool: AgentTool,
+    request: &ProtocolRequest,
+    given: Map<String, Value>,
+) -> Result<BoxStream<'static, CallEvent>, ToolFailure> {
+    let text = Value::from(given.clone()).to_string();
+    let mut turn = turn_request(&context, &tool, arguments::read(&given)?)?;
+    let who = tool.who;
+    let id = ids::ordered(&context.server.runtime.stores().options().clock);
+    let open = OpenCall::new(&who, &request.session, &request.id);
+    let is_stopped_by_id = request.era == ProtocolEra::Handshake;
+    if is_stopped_by_id {
+        // Who stops the call may do so as soon as it has begun.
+        open.remember(&context.server, &id).await?;
+    }
+    turn.id = Some(id.clone());
+    let started = start(&context, turn, &text).await?.started;
+    if is_stopped_by_id && started.request_id != id {
+        // Another request with this idempotency key has begun the turn.
+        open.remember(&context.server, &started.request_id).await?;
+    }
+    let leaving = (!is_stopped_by_id)
+        .then(|| CancelOnDisconnect::of(&context.server, &who, &started.request_id));
+    let path = format!("/chat/requests/{}", path_part(&started.request_id));
+    let may_be_task = request.knows_tasks && context.caller_of("GET", &path).is_some();
+    let becomes_task = may_be_task.then(|| Instant::now() + context.settings().task_after);
+    let call = AgentCall {
+        task: Task::running(&context, &started),
+        answer: AgentAnswer::new(&started.request_id),
+        stream: started.stream,
+        leaving,
+        becomes_task,
+        has_ended: false,
+    };
+    Ok(events(call))
+}
+
+fn turn_request(
+    context: &McpContext,
+    tool: &AgentTool,
+    asked: AgentArguments,
+) -> Result<TurnRequest> {
+    let mut metadata = asked.metadata.unwrap_or_default();
+    metadata.retain(|name, _| !name.starts_with("__"));
+    check_metadata(&metadata)?;
+    Ok(TurnRequest {
+        authorized: tool.who.clone(),
+        agent: tool.agent.id.clone(),
+        chat: asked.chat_id.map(|id| id.0),
+        messages: vec![ChatMessage::user(asked.message)],
+        origin: RequestOrigin {
+            locale: context.locale()?,
+            accept: "standard".to_owned(),
+            referer: "mcp".to_owned(),
+            client: context.given.client(),
+            ..RequestOrigin::default()
+        },
+        metadata,
+        omits_client_tools: true,
+        on_busy: OnBusy::Reject,
+        idempotency_key: context.given.idempotency_key()?,
+        ..TurnRequest::default()
+    })
+}
+
+async fn start(context: &McpContext, turn: TurnRequest, text: &str) -> Result<AnsweringTurn> {
+    let server = &context.server;
+    let Some(key) = turn.idempotency_key.clone() else {
+        return Ok(AnsweringTurn {
+            started: server.runtime.start(turn).await?,
+            backlog_end: 0,
+        });
+    };
+    let fingerprint = chat::fingerprint(&turn, text.as_bytes());
+    chat::start_once(server, turn, &key, fingerprint).await
+}
+
+/// A call that runs.
+struct AgentCall {
+    stream: StreamReader,
+    answer: AgentAnswer,
+    task: Task,
+    /// In the era in which closing the stream stops the call.
+    leaving: Option<CancelOnDisconnect>,
+    /// When the call becomes a task, where it may.
+    becomes_task: Option<Instant>,
+    has_ended: bool,
+}
+
+fn events(call: AgentCall) -> BoxStream<'static, CallEvent> {
+    let events = unfold(call, |mut call| async {
+        if call.has_ended {
+            return None;
+        }
+        let event = call.next().await;
+        Some((event, call))
+    });
+    events.boxed()
+}
+
+impl AgentCall {
+    async fn next(&mut self) -> CallEvent {
+        loop {
+            let next = self.stream.next();
+            let entries = match self.becomes_task {
+                None => next.await,
+                Some(at) => match timeout_at(at, next).await {
+                    Ok(entries) => entries,
+                    Err(_late) => return self.end(Ok(self.task.created())),
+                },
+            };
+            let entries = match entries {
+                Err(error) => return self.end(Err(error)),
+                Ok(None) => {
+                    let answer = std::mem::take(&mut self.answer);
+                    return self.end(answer.result());
+                }
+                Ok(Some(entries)) => entries,
+            };
+            let steps: usize = entries.iter().map(|entry| self.answer.take(entry)).sum();
+            if steps > 0 {
+                return CallEvent::Progress(steps);
+            }
+        }
+    }
+
+    /// The call needs nobody any more.
+    fn end(&mut self, result: Result<Map<String, Value>>) -> CallEvent {
+        self.has_ended = true;
+        self.leaving
+            .take()
+            .into_iter()
+            .for_each(CancelOnDisconnect::disarm);
+        CallEvent::Ended(Ok(
+            result.unwrap_or_else(|error| tool_answer::failure(&error))
+        ))
+    }
+}
