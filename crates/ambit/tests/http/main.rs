@@ -14,6 +14,9 @@ mod hidden;
 mod input;
 mod knowledge;
 mod limits;
+mod mcp;
+#[path = "../support/mcp.rs"]
+mod mcp_requests;
 mod meaning;
 mod models;
 mod operation;
