@@ -13,6 +13,10 @@ mod explained;
 #[path = "../support/feed.rs"]
 #[expect(dead_code, reason = "what the tests of lists use of it too")]
 mod feed;
+mod mcp;
+#[path = "../support/mcp.rs"]
+#[expect(dead_code, reason = "what the tests of the whole server use of it too")]
+mod mcp_requests;
 mod passed;
 mod remote;
 mod routes;
