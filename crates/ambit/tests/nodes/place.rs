@@ -34,6 +34,11 @@ impl Place {
         }
     }
 
+    /// Puts a file into the app, in the place of the one of this name.
+    pub fn write(&self, name: &str, text: &str) {
+        site::write(&self.app.path().join(name), text);
+    }
+
     /// Another node.
     pub fn node(&self) -> Node {
         self.node_with(&[])
