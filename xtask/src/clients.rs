@@ -42,6 +42,20 @@ const PACKAGES: &[Package] = &[
         told: "bin/python",
     },
     Package {
+        variable: "TEST_CLIENTS_MCP_NODE",
+        folder: "mcp-node",
+        pinned: "crates/ambit/tests/clients/mcp/node/package.json",
+        install: npm,
+        told: "",
+    },
+    Package {
+        variable: "TEST_CLIENTS_MCP_PYTHON",
+        folder: "mcp-python",
+        pinned: "crates/ambit/tests/clients/mcp/python/requirements.txt",
+        install: pip,
+        told: "bin/python",
+    },
+    Package {
         variable: "TEST_SERVERS_NODE",
         folder: "servers-node",
         pinned: "crates/runtime/tests/mcp/node/package.json",

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod ai_sdk;
+mod mcp;
 mod printed;
 mod server;
 

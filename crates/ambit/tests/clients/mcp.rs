@@ -1,0 +1,89 @@
+//! Clients of the tool server, and the public conformance suite for such servers.
+
+mod conformance;
+mod scenarios;
+
+use crate::server::Server;
+use crate::{beside, check, installed};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+
+/// Names the Python that has the `mcp` package.
+const PYTHON: &str = "TEST_CLIENTS_MCP_PYTHON";
+/// Names the folder that has the packages for Node.
+const NODE: &str = "TEST_CLIENTS_MCP_NODE";
+
+fn server() -> (Server, String) {
+    let server = Server::with_key(&beside("mcp/app"));
+    let url = format!("{}/mcp", server.url);
+    (server, url)
+}
+
+#[test]
+fn every_case_of_the_mcp_package_for_python_holds() {
+    let (server, url) = server();
+    let mut cases = Command::new(installed(PYTHON));
+    cases.arg(beside("mcp/python/cases.py"));
+    check(cases.args([&url, &server.key]), 16);
+}
+
+#[test]
+fn every_case_of_the_mcp_packages_for_node_holds() {
+    let (server, url) = server();
+    let mut cases = Command::new("node");
+    cases.arg(beside("mcp/node/cases.mjs"));
+    cases.args([&url, &server.key]).arg(installed(NODE));
+    check(&mut cases, 16);
+}
+
+/// The first block of this language in the page for clients that holds `with`.
+fn block(language: &str, with: &str) -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/clients.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let blocks = page.split("```").filter_map(|block| {
+        let (first, text) = block.split_once('\n')?;
+        (first == language).then(|| text.to_owned())
+    });
+    let mut blocks = blocks.filter(|text| text.contains(with));
+    blocks
+        .next()
+        .unwrap_or_else(|| panic!("there is no such block"))
+}
+
+#[test]
+fn the_pages_program_for_a_host_prints_what_is_printed() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/tool-server");
+    let server = Server::open(&example);
+    let program = block("python", "Client(");
+    let address = "http://127.0.0.1:8080/v1";
+    assert!(program.contains(address), "{program}");
+    let mut python = Command::new(installed(PYTHON));
+    let ran = python.arg("-c").arg(program.replace(address, &server.url));
+    let ran = ran.output().unwrap();
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{err}");
+    let out = String::from_utf8(ran.stdout).unwrap();
+    assert_eq!(out, block("text", "agent_opening-hours"));
+}
+
+#[test]
+fn the_page_s_setting_makes_an_app_a_tool_server() {
+    let setting: Value = serde_json::from_str(&block("json", "mcp_server")).unwrap();
+    let host: Value = serde_json::from_str(&block("json", "mcpServers")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("app.yao"), setting.to_string()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::over(folder.path(), &["--data", data.path().to_str().unwrap()]);
+    let url = host["mcpServers"]["shop"]["url"].as_str().unwrap();
+    let url = url.replace("http://127.0.0.1:8080/v1", &server.url);
+    let mut curl = Command::new("curl");
+    curl.args([
+        "--silent",
+        "--data",
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+        &url,
+    ]);
+    let answer: Value = serde_json::from_slice(&curl.output().unwrap().stdout).unwrap();
+    assert_eq!(answer, json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+}
