@@ -27,19 +27,31 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 #[derive(Default, Deserialize, ToSchema)]
 pub(in super::super) struct SearchBody {
     /// What is looked for.
-    pub query: String,
+    query: String,
     /// Ids of collections; all that the caller may use where nobody says.
-    pub collections: Option<Vec<Id>>,
+    collections: Option<Vec<Id>>,
     /// In this document alone.
     document_id: Option<Id>,
     /// At most so many items, 10 where nobody says.
-    pub limit: Option<Whole<1, 100>>,
+    limit: Option<Whole<1, 100>>,
     /// Texts whose meaning is farther from the query are found by their words alone; 0.7 where nobody says.
     threshold: Option<f64>,
     /// A filter on metadata.
     metadata: Option<Value>,
     /// Puts the items in order once more, by whom the app's `uses.rerank` names.
     rerank: Option<RerankBody>,
+}
+
+impl SearchBody {
+    /// A search for this in these collections.
+    pub fn of(query: String, collections: Option<Vec<Id>>, limit: Option<Whole<1, 100>>) -> Self {
+        Self {
+            query,
+            collections,
+            limit,
+            ..Self::default()
+        }
+    }
 }
 
 /// Putting items in order once more.

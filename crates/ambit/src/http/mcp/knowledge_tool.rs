@@ -42,12 +42,7 @@ pub async fn search(context: Arc<McpContext>, given: Map<String, Value>) -> Tool
         server: context.server.clone(),
         who: who.ok_or(ToolFailure::Unknown)?,
     };
-    let body = SearchBody {
-        query: asked.query,
-        collections: asked.collections,
-        limit: asked.limit,
-        ..SearchBody::default()
-    };
+    let body = SearchBody::of(asked.query, asked.collections, asked.limit);
     let found = knowledge::search(&caller, body).await?;
     let mut answer = json!({"items": found.items});
     if let Some(error) = found.error {
