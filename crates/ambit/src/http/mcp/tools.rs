@@ -73,7 +73,7 @@ pub const TOOLS: &[ToolRow] = &[
     ToolRow {
         name: "memory_delete",
         kind: "memory",
-        title: "Delete from memory",
+        title: "Delete a value of memory",
         description: "Deletes the value of a key; one that is not there is no error.",
         routes: &[
             ("DELETE", "/memory/user/keys/-"),
