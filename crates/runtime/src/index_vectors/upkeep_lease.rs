@@ -3,8 +3,9 @@
 use crate::error::Result;
 use ambit_storage::Error;
 use ambit_storage::address::Space;
-use ambit_storage::driver::Driver;
+use ambit_storage::driver::{Driver, ValuePart, ValueScan};
 use ambit_storage::lease::{Lease, OnBusy};
+use ambit_storage::pattern::Pattern;
 use std::sync::Arc;
 
 /// A task that one node at a time does in a store.
@@ -27,8 +28,20 @@ impl UpkeepTask {
         }
     }
 
-    /// Takes the task on; `None` where another node is at it.
+    /// What says which indexes there are to look after.
+    fn notes(self) -> Space {
+        match self {
+            Self::EraseValues | Self::EmbedValues => Space::memory_indexes(),
+            Self::EmbedMessages => Space::recall_indexes(),
+        }
+    }
+
+    /// Takes the task on; `None` where there is no index, or another node is at it. A store without indexes is not written to.
     pub async fn take(self, driver: &Arc<dyn Driver>) -> Result<Option<Lease>> {
+        let any = ValueScan::first(Pattern::all(), 1, ValuePart::Nothing);
+        if driver.scan(&self.notes(), &any).await?.is_empty() {
+            return Ok(None);
+        }
         let key = Space::index_upkeep(self.name()).lease();
         match Lease::take(driver.clone(), key, OnBusy::Reject).await {
             Ok(lease) => Ok(Some(lease)),
