@@ -16,18 +16,35 @@ pub struct DurationCounts {
     pub sum: f64,
 }
 
-impl Default for DurationCounts {
-    fn default() -> Self {
+/// The bounds of tokens, as the conventions of OpenTelemetry advise them.
+pub(crate) const TOKENS: &[f64] = &[
+    1.0,
+    4.0,
+    16.0,
+    64.0,
+    256.0,
+    1_024.0,
+    4_096.0,
+    16_384.0,
+    65_536.0,
+    262_144.0,
+    1_048_576.0,
+    4_194_304.0,
+    16_777_216.0,
+    67_108_864.0,
+];
+
+impl DurationCounts {
+    /// Nothing, in buckets with these bounds.
+    pub(crate) fn with(bounds: &'static [f64]) -> Self {
         Self {
-            bounds: SECONDS,
-            buckets: vec![0; SECONDS.len() + 1],
+            bounds,
+            buckets: vec![0; bounds.len() + 1],
             sum: 0.0,
         }
     }
-}
 
-impl DurationCounts {
-    /// Counts a time.
+    /// Counts a time, or another size.
     pub(crate) fn add(&mut self, seconds: f64) {
         let bucket = self.bounds.partition_point(|bound| *bound < seconds);
         if let Some(count) = self.buckets.get_mut(bucket) {

@@ -1,4 +1,5 @@
-//! What is counted of a server: one table of metrics, their counts, and their text for Prometheus.
+//! What is counted of a server: one table of metrics, their counts, their text for Prometheus, and what a collector of
+//! OpenTelemetry is sent of them and of traces.
 //!
 //! A metric is one row of [`table`]. Whoever counts holds [`Metrics`] and names the row; what a row does not name cannot be
 //! counted, and a label that a row does not have does not compile.
@@ -14,6 +15,7 @@
 mod durations;
 mod metric;
 mod metrics;
+pub mod otlp;
 pub mod process;
 mod series;
 pub mod table;

@@ -33,6 +33,8 @@ pub struct MetricSpec {
     pub labels: &'static [&'static str],
     /// What it says.
     pub help: &'static str,
+    /// The bounds of a histogram's buckets.
+    pub bounds: &'static [f64],
 }
 
 /// A metric that only grows, with so many labels.
@@ -43,6 +45,6 @@ pub struct Counter<const LABELS: usize>(pub(crate) MetricSpec);
 #[derive(Debug)]
 pub struct Gauge<const LABELS: usize>(pub(crate) MetricSpec);
 
-/// A metric of times, in seconds, with so many labels.
+/// A metric of sizes, of times in seconds where its bounds say nothing else, with so many labels.
 #[derive(Debug)]
 pub struct Histogram<const LABELS: usize>(pub(crate) MetricSpec);

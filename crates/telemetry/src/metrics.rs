@@ -21,7 +21,7 @@ impl Default for Metrics {
         let families = METRICS.iter().map(|spec| {
             let mut family = MetricFamily::new();
             if spec.labels.is_empty() {
-                family.insert(Vec::new(), MetricValue::new(spec.kind));
+                family.insert(Vec::new(), MetricValue::new(spec));
             }
             (spec.name, Mutex::new(family))
         });
@@ -40,11 +40,11 @@ impl Metrics {
         self.add_to(&metric.0, labels, more);
     }
 
-    /// Counts a time.
-    pub fn observe<const N: usize>(&self, metric: &Histogram<N>, labels: [&str; N], seconds: f64) {
+    /// Counts a time, or another size.
+    pub fn observe<const N: usize>(&self, metric: &Histogram<N>, labels: [&str; N], size: f64) {
         self.change(&metric.0, labels, |value| {
             if let MetricValue::Durations(durations) = value {
-                durations.add(seconds);
+                durations.add(size);
             }
         });
     }
@@ -111,10 +111,10 @@ impl Metrics {
             labels.fill(OTHER.to_owned());
         }
         let series = family.entry(labels);
-        change(series.or_insert_with(|| MetricValue::new(spec.kind)));
+        change(series.or_insert_with(|| MetricValue::new(spec)));
     }
 
-    fn family(&self, spec: &MetricSpec) -> MutexGuard<'_, MetricFamily> {
+    pub(crate) fn family(&self, spec: &MetricSpec) -> MutexGuard<'_, MetricFamily> {
         // Every row of the table has one.
         let family = &self.0[spec.name];
         family.lock().unwrap_or_else(PoisonError::into_inner)

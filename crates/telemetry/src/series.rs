@@ -1,7 +1,7 @@
 //! The series of one metric: what has been counted for each of its labels.
 
 use crate::durations::DurationCounts;
-use crate::metric::MetricKind;
+use crate::metric::{MetricKind, MetricSpec};
 use std::collections::BTreeMap;
 
 /// The series of one metric, by the values of their labels.
@@ -15,10 +15,10 @@ pub(crate) enum MetricValue {
 }
 
 impl MetricValue {
-    pub fn new(kind: MetricKind) -> Self {
-        match kind {
+    pub fn new(spec: &MetricSpec) -> Self {
+        match spec.kind {
             MetricKind::Counter | MetricKind::Gauge => Self::Number(0.0),
-            MetricKind::Histogram => Self::Durations(DurationCounts::default()),
+            MetricKind::Histogram => Self::Durations(DurationCounts::with(spec.bounds)),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Every metric there is, one row each. No label holds the id of a user, a tenant, a chat or a request.
 
+use crate::durations;
 use crate::metric::{Counter, Gauge, Histogram, MetricKind, MetricSpec};
 
 macro_rules! metrics {
-    ($($id:ident: $kind:ident = $name:literal [$($label:literal)*] $help:literal;)*) => {
+    ($($id:ident: $kind:ident = $name:literal [$($label:literal)*] $(in $bounds:ident)? $help:literal;)*) => {
         $(
             #[doc = $help]
             pub const $id: $kind<{ <[&str]>::len(&[$($label),*]) }> = $kind(MetricSpec {
@@ -11,12 +12,15 @@ macro_rules! metrics {
                 kind: MetricKind::$kind,
                 labels: &[$($label),*],
                 help: $help,
+                bounds: metrics!(@bounds $($bounds)?),
             });
         )*
 
         /// All of them.
         pub const METRICS: &[MetricSpec] = &[$($id.0),*];
     };
+    (@bounds) => { durations::SECONDS };
+    (@bounds $bounds:ident) => { durations::$bounds };
 }
 
 metrics! {
@@ -50,6 +54,8 @@ metrics! {
         "From a call of a model to the first piece of its answer that can be shown.";
     MODEL_TOKENS: Counter = "ambit_model_tokens_total" ["connector" "kind"]
         "Tokens as they are booked: input, output, and of these cached, cache_write and reasoning.";
+    MODEL_CALL_TOKENS: Histogram = "ambit_model_call_tokens" ["connector" "kind"] in TOKENS
+        "Tokens of one call: input or output.";
     MODEL_ERRORS: Counter = "ambit_model_errors_total" ["connector" "code"]
         "Calls of models that have failed for good, by the code of the error.";
     MODEL_RETRIES: Counter = "ambit_model_retries_total" ["connector"]
@@ -93,6 +99,10 @@ metrics! {
     LEASE_WAIT_SECONDS: Histogram = "ambit_lease_wait_seconds" []
         "How long turns waited for their conversation.";
 
+    TELEMETRY_SPANS: Counter = "ambit_telemetry_spans_total" ["result"]
+        "Spans by what became of them: sent, refused by the collector, or failed, which are sent again.";
+    TELEMETRY_LAG_SECONDS: Gauge = "ambit_telemetry_lag_seconds" []
+        "How long ago the first turn ended whose spans are not sent yet, on the node that sends them; else 0.";
     EVENT_LOOP_LAG_SECONDS: Gauge = "ambit_event_loop_lag_seconds" []
         "How late a timer of the server was, the worst of the last ten seconds.";
     BUILD_INFO: Gauge = "ambit_build_info" ["version"]
