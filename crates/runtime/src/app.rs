@@ -32,7 +32,8 @@ mod store;
 
 pub use app_file::{
     AppCapabilities, AppFile, AppSettings, DefaultVisibility, EventSettings, MemoryLife,
-    MemorySettings, StreamSettings, TracingSettings,
+    MemorySettings, StreamSettings, TelemetryContent, TelemetryConventions, TelemetrySettings,
+    TelemetryUser, TracingSettings,
 };
 pub use app_mcp_server::AppMcpServer;
 pub use app_search::{AppSearch, RecallOptions, SearchLimits, ValueSearchOptions};

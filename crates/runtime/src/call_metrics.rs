@@ -121,6 +121,9 @@ pub(crate) fn count_tokens(metrics: &Metrics, connector: &str, usage: &TokenUsag
         if tokens > 0 {
             let labels = [connector, kind];
             metrics.add(&table::MODEL_TOKENS, labels, tokens as f64);
+            if ["input", "output"].contains(&kind) {
+                metrics.observe(&table::MODEL_CALL_TOKENS, labels, tokens as f64);
+            }
         }
     }
 }

@@ -24,6 +24,7 @@ mod context;
 mod generate;
 mod mcp;
 mod memory;
+mod memory_use;
 mod message;
 mod run_host;
 mod script_context;
@@ -125,7 +126,14 @@ impl ScriptCall<'_> {
             let text = format!("{} requires {what}", self.method.name());
             return Err(Error::new(ErrorCode::InvalidArgument, text).into());
         }
-        (self.method.call)(self).await
+        let trace = self.run.own().cursor.base().trace();
+        let Some(start_at) = trace.now() else {
+            return (self.method.call)(self).await;
+        };
+        let answer = (self.method.call)(self).await;
+        let end_at = trace.now().unwrap_or(start_at);
+        self.run.note_call(self, start_at, end_at);
+        answer
     }
 
     /// Names options that do nothing in the trace. `object` is what of `ctx` was called, and `path` stands before their names.

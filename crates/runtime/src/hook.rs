@@ -27,10 +27,10 @@ use crate::error::{Error, Result};
 use crate::limits::AgentLimits;
 use crate::net::AllowList;
 use crate::search::automatic::clear_contents;
-use crate::trace::{NodeOptions, TraceNode};
+use crate::trace::{HookFacts, NodeOptions, StepFacts, TraceNode};
 use ambit_script::{Engine, Program, ProgramSource, SourceFiles};
 use ambit_telemetry::{Metrics, table};
-use serde_json::Value;
+use serde_json::{Number, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,7 @@ pub struct AgentHooks {
 struct HookResult {
     value: Value,
     node: TraceNode,
+    facts: HookFacts,
 }
 
 impl AgentHooks {
@@ -104,7 +105,8 @@ impl AgentHooks {
         let Some(ran) = self.run(scope, "Create", arguments).await? else {
             return Ok(None);
         };
-        let read = checked(&ran.node, || CreateResult::read(ran.value, &ran.node));
+        let HookResult { value, node, facts } = ran;
+        let read = checked(&node, facts, || CreateResult::read(value, &node));
         read.inspect_err(|error| self.count_failure(scope, "Create", error))
     }
 
@@ -118,7 +120,8 @@ impl AgentHooks {
         let Some(ran) = self.run(scope, "Next", vec![payload, options]).await? else {
             return Ok(None);
         };
-        let read = checked(&ran.node, || NextResult::read(ran.value, &ran.node));
+        let HookResult { value, node, facts } = ran;
+        let read = checked(&node, facts, || NextResult::read(value, &node));
         read.inspect_err(|error| self.count_failure(scope, "Next", error))
     }
 
@@ -132,7 +135,9 @@ impl AgentHooks {
         let Some(program) = self.program.as_ref().filter(|program| program.has(hook)) else {
             return Ok(None);
         };
-        let mut start = NodeOptions::new("hook", hook);
+        let mut facts = HookFacts::of(&scope.agent.id, hook);
+        let start = NodeOptions::new("hook", hook);
+        let mut start = start.with_facts(StepFacts::Hook(facts.clone()));
         if scope.trace.trace().is_on() {
             let mut input = arguments.clone();
             input.iter_mut().for_each(clear_contents);
@@ -140,6 +145,7 @@ impl AgentHooks {
         }
         let node = scope.trace.add(start);
         let http = scope.http.for_run(self.limits.http, self.hosts.as_ref());
+        let http = http.within_trace(node.outgoing());
         let run = Arc::new(RunHost::new(scope, hook, node.clone(), http));
         let mut given = vec![ctx::object(run.own())];
         given.extend(arguments.into_iter().map(Into::into));
@@ -155,6 +161,8 @@ impl AgentHooks {
         let measured = self.engine.run_measured(script).await;
         run.end();
         self.count(scope, hook, [began.elapsed(), measured.cpu]);
+        facts.cpu_ms = Number::from_f64(measured.cpu.as_secs_f64() * 1_000.0);
+        (facts.memory_read, facts.memory_written) = run.memory_uses();
         let outcome = match measured.outcome {
             Ok(outcome) => outcome,
             // A computed default export turned out not to have it.
@@ -165,6 +173,7 @@ impl AgentHooks {
             Err(error) => {
                 let error = failure::of(&error, program.entry(), hook);
                 run.own().cursor.end(Some(&error.message));
+                node.set_facts(failed(facts, &error));
                 failure::record(&error, scope, hook, &node);
                 self.count_failure(scope, hook, &error);
                 return Err(error);
@@ -179,7 +188,8 @@ impl AgentHooks {
             node.warn(what);
         }
         let value = outcome.value.unwrap_or_default();
-        Ok(Some(HookResult { value, node }))
+        node.set_facts(StepFacts::Hook(facts.clone()));
+        Ok(Some(HookResult { value, node, facts }))
     }
 
     fn count(&self, scope: &ScriptContext, hook: &str, times: [Duration; 2]) {
@@ -197,11 +207,25 @@ impl AgentHooks {
 }
 
 /// Reads what a hook returned; the node of the run ends with what came of it.
-fn checked<T>(node: &TraceNode, read: impl FnOnce() -> Result<Option<T>>) -> Result<Option<T>> {
+fn checked<T>(
+    node: &TraceNode,
+    facts: HookFacts,
+    read: impl FnOnce() -> Result<Option<T>>,
+) -> Result<Option<T>> {
     let read = read();
     match &read {
         Ok(_) => node.complete(None),
-        Err(error) => node.fail(&error.message),
+        Err(error) => {
+            node.set_facts(failed(facts, error));
+            node.fail(&error.message);
+        }
     }
     read
+}
+
+fn failed(facts: HookFacts, error: &Error) -> StepFacts {
+    StepFacts::Hook(HookFacts {
+        error_code: Some(call_metrics::label(&error.code).to_owned()),
+        ..facts
+    })
 }

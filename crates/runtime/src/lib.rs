@@ -33,6 +33,7 @@ mod loaded_app;
 mod lock;
 mod maintenance;
 mod optional;
+mod otlp;
 mod request;
 mod retention;
 mod runtime;
@@ -40,9 +41,12 @@ mod runtime_core;
 mod schema;
 mod storage_agent;
 mod summariser;
+mod telemetry;
 mod text_terms;
+mod trace_context;
 mod turn;
 mod turn_info;
+mod unsent_turn;
 mod uuid;
 mod value_text;
 mod vector_upkeep;
@@ -90,10 +94,12 @@ pub use feed::{EventFilter, FeedCursor, FeedItem, FeedReader};
 pub use frame::Frame;
 pub use hook::feed_types;
 pub use model::{ModelSecret, ModelSettings, ModelStore};
+pub use otlp::{OtlpEndpoint, OtlpSettings};
 pub use request::{
     CallOptions, ClientInfo, RequestOrigin, ScriptCallOptions, SearchChoice, SkipChanges,
     SkipOptions, Supersede, TurnRequest, TurnTrigger,
 };
 pub use runtime::{AgentSearchAnswer, AgentSearchRequest, ReloadCheck, Runtime, RuntimeSettings};
 pub use search::stored::{ReferenceList, ReferenceView};
+pub use trace_context::TraceContext;
 pub use turn_info::{InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus};

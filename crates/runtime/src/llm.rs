@@ -155,6 +155,33 @@ impl TokenUsage {
         }
     }
 
+    /// What there is beside what was counted before.
+    #[must_use]
+    pub fn without(&self, counted: &Self) -> Self {
+        let rest = |all: i64, counted: i64| all.saturating_sub(counted).max(0);
+        let details = |all: &Map<String, Value>, counted: &Map<String, Value>| {
+            let counts = all.iter().filter_map(|(name, value)| {
+                let before = counted.get(name).and_then(Value::as_i64).unwrap_or(0);
+                let left = rest(value.as_i64()?, before);
+                (left > 0).then(|| (name.clone(), left.into()))
+            });
+            counts.collect()
+        };
+        Self {
+            prompt_tokens: rest(self.prompt_tokens, counted.prompt_tokens),
+            completion_tokens: rest(self.completion_tokens, counted.completion_tokens),
+            total_tokens: rest(self.total_tokens, counted.total_tokens),
+            prompt_tokens_details: details(
+                &self.prompt_tokens_details,
+                &counted.prompt_tokens_details,
+            ),
+            completion_tokens_details: details(
+                &self.completion_tokens_details,
+                &counted.completion_tokens_details,
+            ),
+        }
+    }
+
     /// Counts another call's tokens too.
     pub fn add(&mut self, other: &Self) {
         self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);

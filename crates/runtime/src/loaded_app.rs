@@ -12,6 +12,7 @@ use crate::process::ProcessRegistry;
 use crate::process::store::OpenStores;
 use crate::storage_agent::StorageAgent;
 use crate::summariser::ModelSummariser;
+use crate::trace::AgentFacts;
 use ambit_script::{Engine, SourceFolder};
 use ambit_storage::event::EventBus;
 use ambit_storage::memory::{self, Ttl};
@@ -29,6 +30,8 @@ pub(crate) struct LoadedApp {
     pub ambit: Ambit,
     /// What reaches the hosts that the app lists.
     pub http: net::HttpClient,
+    /// The hosts that are told of the trace that a request is part of.
+    pub propagate: Arc<AllowList>,
     /// What scripts can call by name.
     pub processes: Arc<ProcessRegistry>,
     /// Its tool servers.
@@ -85,6 +88,9 @@ impl LoadedApp {
         )?);
         let folder = folder(&making.root)?;
         let http = http_client(&app).map_err(|error| vec![wrong_host(error)])?;
+        let told = &app.settings.telemetry.propagate;
+        let propagate = AllowList::parse("telemetry.propagate", told);
+        let propagate = propagate.map_err(|error| vec![wrong_host(error)])?;
         let mut builder = Ambit::builder(making.stores.clone())
             .settings(settings(&app, &making.storage))
             .listeners(&making.listeners);
@@ -118,6 +124,7 @@ impl LoadedApp {
             processes: Arc::new(processes),
             ambit,
             http,
+            propagate: Arc::new(propagate),
             mcp,
             agents,
             problems,
@@ -156,6 +163,20 @@ impl LoadedApp {
         let agent = self.app.agent(id)?;
         let hooks = self.ready(&agent.id)?.hooks.clone();
         Ok((agent, hooks))
+    }
+
+    /// What traces tell of an agent.
+    pub fn agent_facts(&self, id: &str, locale: &str) -> AgentFacts {
+        let agent = self.app.agent(id).ok();
+        let name = agent.map(|agent| {
+            let words = self.app.words(&agent, locale);
+            words.fill(&agent.package.name).into_owned()
+        });
+        AgentFacts {
+            id: id.to_owned(),
+            name: name.unwrap_or_default(),
+            ..AgentFacts::default()
+        }
     }
 
     /// Whether long conversations of this agent are made shorter.

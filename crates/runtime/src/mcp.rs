@@ -77,6 +77,12 @@ impl McpServers {
         }
     }
 
+    /// Whether a server that an agent names is outside.
+    pub(crate) fn is_external(&self, agent: &str, id: &str) -> bool {
+        let found = self.find(agent, id);
+        found.is_ok_and(|server| server.external().is_some())
+    }
+
     /// The full id of a server that an agent names, and what its file says.
     fn known(&self, agent: &str, id: &str) -> Option<(&String, &McpServerResult)> {
         let own = format!("agents.{agent}.{id}");
@@ -121,7 +127,11 @@ impl McpServers {
             return Ok(refused("the arguments must be an object"));
         };
         let tool = tool.to_owned();
-        let request = McpRequest::Call { tool, arguments };
+        let request = McpRequest::Call {
+            tool,
+            arguments,
+            meta: found.trace_meta(caller),
+        };
         let answer = found.ask_within(limit, request, caller).await?;
         let result = tool_result::shaped(answer);
         let warnings = unfit(about, &result).into_iter().collect();

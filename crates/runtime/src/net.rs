@@ -7,6 +7,7 @@ pub mod fetch;
 pub mod http;
 mod lookup;
 mod multipart;
+mod outgoing_trace;
 mod public_address;
 mod request_hop;
 mod tls;
@@ -14,6 +15,7 @@ mod tls;
 pub use allow_list::{AllowList, AllowedHost, HostEntry};
 pub use client::{HttpClient, HttpLimits, HttpRequest, HttpResponse, RedirectMode, ResponseStream};
 pub use lookup::{AddressLookup, SystemLookup};
+pub use outgoing_trace::{OutgoingTrace, TRACEPARENT, TRACESTATE};
 pub use tls::tls;
 
 /// Why there is no answer.

@@ -8,6 +8,7 @@ pub use supersede::{Supersede, TurnTrigger};
 
 use crate::access::Authorized;
 use crate::chat::ChatMessage;
+use crate::trace_context::TraceContext;
 use ambit_storage::SessionIdentity;
 use ambit_storage::lease::OnBusy;
 use serde::{Deserialize, Serialize};
@@ -94,6 +95,9 @@ pub struct RequestOrigin {
     pub referer: String,
     /// The client program.
     pub client: ClientInfo,
+    /// The trace that the request is part of, as its client says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_context: Option<TraceContext>,
 }
 
 /// A client program.

@@ -23,6 +23,7 @@ use crate::lock::lock;
 use crate::maintenance;
 use crate::mcp;
 use crate::model;
+use crate::otlp::{OtlpExport, OtlpSettings};
 use crate::process::store::OpenStores;
 use crate::recall::RecallSettings;
 use crate::request::TurnRequest;
@@ -30,7 +31,7 @@ use crate::runtime_core::{RuntimeCore, TemporaryTenants};
 use crate::tool::{ToolServer, Toolbox};
 use crate::turn_info::{StartedTurn, TurnStopReason};
 use crate::web_search::WebSearchClient;
-use crate::{event_loop_lag, knowledge, retention, turn, vector_upkeep};
+use crate::{event_loop_lag, knowledge, retention, telemetry, turn, vector_upkeep};
 use ambit_knowledge::KnowledgeBase;
 use ambit_script::Engine;
 use ambit_storage::event::EventBus;
@@ -42,6 +43,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
+
+/// How long a collector may take for what is sent last.
+const LAST_TELEMETRY: Duration = Duration::from_secs(3);
 
 /// What a runtime is made of.
 pub struct RuntimeSettings {
@@ -70,6 +74,8 @@ pub struct RuntimeSettings {
     /// The program that reads documents of strangers when it is called with `extract`, such as the server itself. Without one only
     /// plain texts become documents.
     pub extract_program: Option<PathBuf>,
+    /// The collectors of OpenTelemetry that traces and metrics are sent to.
+    pub telemetry: OtlpSettings,
 }
 
 impl RuntimeSettings {
@@ -88,6 +94,7 @@ impl RuntimeSettings {
             listeners: EventBus::default(),
             agents: Vec::new(),
             extract_program: None,
+            telemetry: OtlpSettings::default(),
         }
     }
 }
@@ -145,6 +152,7 @@ impl Runtime {
                 web: Arc::new(WebSearchClient::new()?),
                 sweepers: Mutex::default(),
                 is_closing: Mutex::new(false),
+                telemetry: OtlpExport::of(settings.telemetry)?,
             });
             start_knowledge(&core, settings.extract_program)?;
             start_upkeep(&core);
@@ -312,6 +320,9 @@ impl Runtime {
                 futures::future::join_all(left.iter().map(|live| live.ended())).await;
             }
             self.0.making.feed.close().await;
+            let last = telemetry::send_last(&self.0);
+            // What is not sent by then is sent by another node, or after the next start.
+            let _ = tokio::time::timeout(LAST_TELEMETRY, last).await;
             drop(lock(&self.0.knowledge_worker).take());
             if let Some(base) = self.0.knowledge.get() {
                 turn::store_hits(base).await;
@@ -335,6 +346,13 @@ fn start_upkeep(core: &Arc<RuntimeCore>) {
     core.spawn(vector_upkeep::follow(Arc::downgrade(core)));
     core.spawn(core.making.feed.clone().run());
     core.spawn(event_loop_lag::measure(core.metrics().clone()));
+    if let Some(export) = &core.telemetry {
+        core.spawn(telemetry::export_traces(Arc::downgrade(core)));
+        if export.metrics.is_some() {
+            let interval = export.metrics_interval;
+            core.spawn(telemetry::export_metrics(Arc::downgrade(core), interval));
+        }
+    }
     let drivers = core.stores.drivers().values().cloned();
     let sweep = |driver| Sweeper::start(driver, SweeperOptions::default());
     *lock(&core.sweepers) = drivers.map(sweep).collect();

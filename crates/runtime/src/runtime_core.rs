@@ -6,6 +6,7 @@ use crate::live_turn::LiveTurns;
 use crate::llm::ProviderCache;
 use crate::loaded_app::{LoadOptions, LoadedApp, broken};
 use crate::lock::lock;
+use crate::otlp::OtlpExport;
 use crate::tool::Toolbox;
 use crate::web_search::WebSearchClient;
 use ambit_knowledge::{KnowledgeBase, KnowledgeWorker};
@@ -45,6 +46,8 @@ pub(crate) struct RuntimeCore {
     /// They erase expired values of the stores.
     pub sweepers: Mutex<Vec<Sweeper>>,
     pub is_closing: Mutex<bool>,
+    /// What is sent to a collector of OpenTelemetry, where there is one.
+    pub telemetry: Option<OtlpExport>,
 }
 
 /// Judges a new version of the app for whoever enforces its access rules: an error keeps the present version, and what is
@@ -75,6 +78,12 @@ impl RuntimeCore {
     /// Where everything counts.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.making.metrics
+    }
+
+    /// Whether traces are sent to a collector.
+    pub fn sends_traces(&self) -> bool {
+        let telemetry = self.telemetry.as_ref();
+        telemetry.is_some_and(|telemetry| telemetry.traces.is_some())
     }
 
     /// The app's present version.

@@ -161,6 +161,7 @@ fn call(source: &StandInSource, form: SummaryForm) -> llm::ModelCall {
             max_tokens: Some(source.tokens.max(1).into()),
             ..GenerationOptions::default()
         },
+        ..llm::ModelCall::default()
     }
 }
 

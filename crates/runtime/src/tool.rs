@@ -12,6 +12,7 @@ pub use server_selection::ServerSelection;
 
 use crate::access::Authorized;
 use crate::error::{Error, ErrorCode, Result};
+use crate::net::OutgoingTrace;
 use async_trait::async_trait;
 use serde_json::Value;
 use std::fmt;
@@ -58,6 +59,8 @@ pub struct ToolCaller {
     pub servers: Arc<Vec<ServerSelection>>,
     /// How long one call may take.
     pub timeout: Duration,
+    /// What calls say of the trace that they are part of, where their server may know.
+    pub trace: Option<OutgoingTrace>,
     /// What runs processes for this run.
     pub processes: Arc<dyn ProcessCaller>,
 }

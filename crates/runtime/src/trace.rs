@@ -2,6 +2,7 @@
 //! the turn.
 
 mod event;
+mod facts;
 mod node;
 mod space;
 mod state;
@@ -9,8 +10,10 @@ mod tree;
 mod truncate;
 
 pub use event::{
-    LogLevel, NodeView, SpaceValue, SpaceView, TraceEvent, TraceLogEntry, TraceStatus, TraceSubject,
+    LogLevel, NodeView, SpaceValue, SpaceView, TraceEvent, TraceLogEntry, TraceOrigin, TraceStatus,
+    TraceSubject,
 };
+pub use facts::{AgentFacts, HookFacts, MemoryUse, ModelFacts, SearchFacts, StepFacts, ToolFacts};
 pub use node::{NodeOptions, TraceNode};
 pub use space::TraceSpace;
 pub use tree::{TraceInfo, TraceTree, fold, fold_texts};
@@ -18,6 +21,7 @@ pub(crate) use truncate::FieldTruncator;
 
 use crate::lock::lock;
 use crate::stream::StreamWriter;
+use crate::trace_context::TracePropagation;
 use ambit_storage::clock::{Clock, Millis};
 use state::{FULL, TraceState};
 use std::sync::{Arc, Mutex};
@@ -57,6 +61,7 @@ pub struct TraceLimits {
 pub struct Trace {
     id: Arc<str>,
     live: Option<Arc<LiveTrace>>,
+    propagation: Option<Arc<TracePropagation>>,
 }
 
 struct LiveTrace {
@@ -69,6 +74,12 @@ struct LiveTrace {
 pub struct TraceSettings {
     /// What it is about.
     pub about: TraceSubject,
+    /// Where it comes from.
+    pub origin: TraceOrigin,
+    /// What is known of the agent that was asked.
+    pub agent: AgentFacts,
+    /// What requests to others say of it, if anything.
+    pub propagation: Option<TracePropagation>,
     /// What it may hold.
     pub limits: TraceLimits,
     /// The time.
@@ -96,12 +107,17 @@ impl Trace {
         let trace = Self {
             id,
             live: Some(Arc::new(live)),
+            propagation: settings.propagation.map(Arc::new),
         };
         let about = settings.about;
         if before.nodes.is_empty() {
             let label = about.assistant_id.clone();
-            trace.emit(|_, at| vec![TraceEvent::Init { about, at }]);
-            TraceNode::start(&trace, &[], NodeOptions::new("turn", label));
+            let origin = Some(settings.origin).filter(|origin| *origin != TraceOrigin::default());
+            let origin = origin.map(Box::new);
+            trace.emit(|_, at| vec![TraceEvent::Init { about, origin, at }]);
+            let root = NodeOptions::new("turn", label);
+            let facts = StepFacts::Agent(settings.agent);
+            TraceNode::start(&trace, &[], root.with_facts(facts));
         }
         for node in trace.running() {
             if node.number() != Some(1) {
@@ -116,12 +132,30 @@ impl Trace {
         Self {
             id: id.into(),
             live: None,
+            propagation: None,
+        }
+    }
+
+    /// The same with what requests to others say of it.
+    pub(crate) fn propagating(self, propagation: Option<TracePropagation>) -> Self {
+        Self {
+            propagation: propagation.map(Arc::new),
+            ..self
         }
     }
 
     /// The trace's id.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The time, where something is recorded.
+    pub(crate) fn now(&self) -> Option<Millis> {
+        self.live.as_ref().map(|live| live.clock.now())
+    }
+
+    fn propagation(&self) -> Option<&TracePropagation> {
+        self.propagation.as_deref()
     }
 
     /// True where something is recorded.
@@ -232,6 +266,9 @@ mod tests {
                     trace_id: "t1".to_owned(),
                     ..TraceSubject::default()
                 },
+                origin: TraceOrigin::default(),
+                agent: AgentFacts::default(),
+                propagation: None,
                 limits: TraceLimits::default(),
                 clock: Clock::default(),
                 sink: Box::new(self.clone()),

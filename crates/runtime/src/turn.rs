@@ -36,6 +36,7 @@ pub(crate) use recover::{RecoveryBackoff, recover_all};
 
 use crate::error::{Error, Result};
 use crate::journal::RoundPosition;
+use crate::trace::TraceNode;
 use crate::turn_info::TurnStopReason;
 use agent_run::{AgentRun, AgentRunOutcome};
 use conversation::Conversation;
@@ -100,19 +101,33 @@ impl Turn {
     fn run_agents<'a>(&'a mut self) -> BoxFuture<'a, Result<TurnResponse>> {
         Box::pin(async move {
             self.output.answers.tool_results.clear();
-            let mut run = AgentRun::first(self)?;
-            loop {
-                self.journal.position = RoundPosition::first(run.index);
-                let outcome = match run.past_handover(self) {
-                    Some(delegate) => AgentRunOutcome::HandOver(Box::new(delegate)),
-                    None => self.run_agent(&run).await?,
-                };
-                run = match outcome {
-                    AgentRunOutcome::Done(response) => return self.restructure(*response).await,
-                    AgentRunOutcome::HandOver(delegate) => run.hand_over(self, *delegate).await?,
-                };
+            let mut delegates = Vec::new();
+            let answered = self.run_chain(&mut delegates).await;
+            for node in delegates.iter().rev() {
+                match &answered {
+                    Ok(_) => node.complete(None),
+                    Err(error) => node.fail(&error.message),
+                }
             }
+            answered
         })
+    }
+
+    /// The same; where those that were handed over to are traced is noted in the list.
+    async fn run_chain(&mut self, delegates: &mut Vec<TraceNode>) -> Result<TurnResponse> {
+        let mut run = AgentRun::first(self)?;
+        loop {
+            self.journal.position = RoundPosition::first(run.index);
+            let outcome = match run.past_handover(self) {
+                Some(delegate) => AgentRunOutcome::HandOver(Box::new(delegate)),
+                None => self.run_agent(&run).await?,
+            };
+            run = match outcome {
+                AgentRunOutcome::Done(response) => return self.restructure(*response).await,
+                AgentRunOutcome::HandOver(delegate) => run.hand_over(self, *delegate).await?,
+            };
+            delegates.push(run.node.clone());
+        }
     }
 
     /// Runs one agent: `Create`, its model with its tools, `Next`.

@@ -99,6 +99,11 @@ impl Space {
         Self::new(DEFAULT_TENANT, "i:left")
     }
 
+    /// The turns that have ended and whose traces no collector has yet, by the time of their end.
+    pub fn unsent_turns() -> Self {
+        Self::new(DEFAULT_TENANT, "i:unsent")
+    }
+
     /// Which conversation a request of the tenant belongs to, by the request's id.
     pub fn requests(tenant: &str) -> Self {
         Self::new(tenant, "i:requests")

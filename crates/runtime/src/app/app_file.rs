@@ -6,6 +6,7 @@ use super::app_search::AppSearch;
 use super::limits::LimitSettings;
 use crate::config;
 use crate::net::AllowedHost;
+use ambit_telemetry::otlp::conventions::ConventionVersion;
 use std::time::Duration;
 
 config! {
@@ -36,6 +37,8 @@ config! {
         memory: MemorySettings,
         /// Traces of turns.
         trace: TracingSettings,
+        /// What leaves in telemetry.
+        telemetry: TelemetrySettings,
         /// Searches.
         search: AppSearch,
         /// The app as a tool server.
@@ -94,12 +97,61 @@ config! {
         retention: Duration = "30d",
     }
 
+    /// What leaves in telemetry, where the environment names a collector of OpenTelemetry.
+    pub struct TelemetrySettings {
+        /// Whether spans hold what was said: messages, instructions, what tools were called with and gave.
+        content: TelemetryContent = "none",
+        /// How spans name users and tenants.
+        user: TelemetryUser = "hashed",
+        /// The version of OpenTelemetry's conventions for generative AI that names follow.
+        semconv: TelemetryConventions = "1.41",
+        /// The share of traces that is sent, from 0 to 1; what a caller's `traceparent` says counts before that.
+        sample: f64 = 1.0,
+        /// The hosts that models, scripts and tools tell of the trace that a request is part of: `api.example.com`, `*.example.com` or `https://host:port`.
+        propagate: Vec<AllowedHost>,
+    }
+
+    /// Whether spans hold what was said.
+    pub enum TelemetryContent {
+        /// They do not.
+        None = "none",
+        /// They do.
+        Full = "full",
+    }
+
+    /// How spans name users and tenants.
+    pub enum TelemetryUser {
+        /// By a digest.
+        Hashed = "hashed",
+        /// As they are.
+        Plain = "plain",
+        /// Not at all.
+        None = "none",
+    }
+
+    /// Versions of OpenTelemetry's conventions for generative AI.
+    pub enum TelemetryConventions {
+        /// The last one of the common conventions.
+        V141 = "1.41",
+        /// What has come of it since.
+        Latest = "latest",
+    }
+
     /// Who sees agents that do not say it themselves.
     pub enum DefaultVisibility {
         /// Their owners.
         Private = "private",
         /// Everybody.
         Public = "public",
+    }
+}
+
+impl From<TelemetryConventions> for ConventionVersion {
+    fn from(conventions: TelemetryConventions) -> Self {
+        match conventions {
+            TelemetryConventions::V141 => Self::V1_41,
+            TelemetryConventions::Latest => Self::Latest,
+        }
     }
 }
 

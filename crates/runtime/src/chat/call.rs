@@ -1,6 +1,7 @@
 //! What a model is asked.
 
 use super::{ChatMessage, GenerationOptions, ToolDefinition};
+use crate::net::OutgoingTrace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,6 +14,9 @@ pub struct ModelCall {
     pub tools: Vec<ToolDefinition>,
     /// How the answer is to be generated.
     pub options: GenerationOptions,
+    /// What the request says of the trace that it is part of, where its host may know.
+    #[serde(skip)]
+    pub trace: Option<OutgoingTrace>,
 }
 
 impl ModelCall {

@@ -1,5 +1,6 @@
 //! One run of a script: answers what it calls.
 
+use super::memory_use::MemoryUses;
 use super::trace::TraceCursor;
 use super::{ScriptCall, ScriptContext, find};
 use crate::error::Error;
@@ -7,7 +8,7 @@ use crate::globals::ScriptLog;
 use crate::lock::lock;
 use crate::net;
 use crate::process::RunResources;
-use crate::trace::TraceNode;
+use crate::trace::{MemoryUse, TraceNode};
 use ambit_script::{Host, HostError, HostValue};
 use ambit_storage::memory::Memory;
 use async_trait::async_trait;
@@ -32,6 +33,7 @@ struct RunHostState {
     own: Arc<ContextHandle>,
     http: net::HttpClient,
     stores: Mutex<BTreeMap<String, Memory>>,
+    memory_uses: MemoryUses,
 }
 
 /// A context within a run.
@@ -61,6 +63,7 @@ impl RunHost {
                 own,
                 http,
                 stores: Mutex::default(),
+                memory_uses: MemoryUses::default(),
             }),
             resources: RunResources::outermost(),
             depth: Arc::default(),
@@ -80,6 +83,16 @@ impl RunHost {
     /// Lets go of the contexts that its scripts have made: they end with the run, whatever still points at it.
     pub fn end(&self) {
         lock(&self.common.reaches).truncate(1);
+    }
+
+    /// When its scripts used memory.
+    pub fn memory_uses(&self) -> (Option<MemoryUse>, Option<MemoryUse>) {
+        self.common.memory_uses.all()
+    }
+
+    /// Notes a call that is over.
+    pub fn note_call(&self, call: &ScriptCall<'_>, start_at: i64, end_at: i64) {
+        self.common.memory_uses.note(call, start_at, end_at);
     }
 
     /// What it was called with.

@@ -119,6 +119,7 @@ impl StepAsker {
             request_id: ids::unguessable(),
             servers: Arc::default(),
             timeout: PATIENCE,
+            trace: None,
             processes: Arc::new(NoProcesses),
         };
         let tools = StepTools {

@@ -41,6 +41,16 @@ pub struct Connector {
     pub options: ConnectorOptions,
 }
 
+impl Connector {
+    /// The model, as its provider calls it.
+    pub fn model(&self) -> &str {
+        match self.kind.as_str() {
+            "scripted" => &self.options.scripted.model,
+            _ => &self.options.provider.model,
+        }
+    }
+}
+
 impl fmt::Debug for Connector {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = (&self.id, &self.kind);

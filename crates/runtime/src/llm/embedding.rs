@@ -122,11 +122,7 @@ impl EmbeddingClient {
 impl EmbeddingCall<'_> {
     /// The model, by its name in the connector's options.
     fn model(&self) -> String {
-        let options = &self.connector.options;
-        match self.connector.kind.as_str() {
-            "scripted" => options.scripted.model.clone(),
-            _ => options.provider.model.clone(),
-        }
+        self.connector.model().to_owned()
     }
 
     async fn try_until_answered(
@@ -135,7 +131,7 @@ impl EmbeddingCall<'_> {
     ) -> Result<EmbeddingAnswer, EmbeddingError> {
         let mut attempt = 1;
         loop {
-            let (failure, is_refused) = match endpoint.send(self.body()).await {
+            let (failure, is_refused) = match endpoint.send(self.body(), None).await {
                 Ok(response) if response.status().is_success() => {
                     return self.answer(endpoint, response).await;
                 }

@@ -5,7 +5,7 @@ use super::failure::ModelFailureKind;
 use super::secrets::Secrets;
 use crate::llm::Connector;
 use crate::lock::lock;
-use crate::net::tls;
+use crate::net::{OutgoingTrace, tls};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
@@ -136,8 +136,12 @@ impl ModelEndpoint {
     }
 
     /// Sends a call and waits for the answer to begin.
-    pub async fn post(&self, body: Map<String, Value>) -> Result<Response, ModelFailure> {
-        let response = self.send(body).await?;
+    pub async fn post(
+        &self,
+        body: Map<String, Value>,
+        trace: Option<&OutgoingTrace>,
+    ) -> Result<Response, ModelFailure> {
+        let response = self.send(body, trace).await?;
         match response.status().is_success() {
             true => Ok(response),
             false => Err(self.status_failure(response).await),
@@ -145,9 +149,16 @@ impl ModelEndpoint {
     }
 
     /// Sends a call and waits for an answer to begin, whatever its status is.
-    pub async fn send(&self, mut body: Map<String, Value>) -> Result<Response, ModelFailure> {
+    pub async fn send(
+        &self,
+        mut body: Map<String, Value>,
+        trace: Option<&OutgoingTrace>,
+    ) -> Result<Response, ModelFailure> {
         body.extend(self.extra.clone());
-        let request = self.client.post(self.url.clone());
+        let mut request = self.client.post(self.url.clone());
+        for (name, value) in trace.iter().flat_map(|trace| trace.headers(&self.url)) {
+            request = request.header(name, value);
+        }
         let request = request.headers(self.headers.clone()).json(&body);
         let sent = timeout(self.silence, request.send()).await;
         match sent {

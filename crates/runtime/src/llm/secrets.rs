@@ -47,6 +47,14 @@ impl Secrets {
         secrets.longest_first()
     }
 
+    /// Those of several services together.
+    pub fn joined(all: impl IntoIterator<Item = Self>) -> Self {
+        let mut secrets: Vec<String> = all.into_iter().flat_map(|it| it.0).collect();
+        secrets.sort_unstable();
+        secrets.dedup();
+        Self(secrets).longest_first()
+    }
+
     /// The text with secrets replaced.
     pub fn hide(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| {

@@ -40,7 +40,7 @@ pub async fn send_call(
     decoder: impl AnswerDecoder,
 ) -> Result<AnswerStream, ModelFailure> {
     let body = body.map_err(|failure| endpoint.redacted_failure(failure))?;
-    let response = endpoint.post(body).await?;
+    let response = endpoint.post(body, call.trace.as_ref()).await?;
     let kind = response.headers().get(CONTENT_TYPE);
     let is_whole = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
     let pump = ResponseReader {

@@ -171,7 +171,9 @@ impl ProcessServer {
     /// An answer, as the protocol writes it. Dropping the future cancels the work.
     pub async fn ask(&self, request: McpRequest, caller: &ToolCaller) -> Result<Value> {
         match request {
-            McpRequest::Call { tool, arguments } => {
+            McpRequest::Call {
+                tool, arguments, ..
+            } => {
                 let mut known = self.about.mapping.tools.iter();
                 match known.find(|known| known.tool.name == tool) {
                     Some(tool) => self.call(tool, arguments, caller).await,

@@ -38,7 +38,9 @@ impl ProgramServer {
     pub async fn ask(&self, request: McpRequest, caller: &ToolCaller) -> Result<Value> {
         let id = self.server.id();
         let (name, arguments) = match request {
-            McpRequest::Call { tool, arguments } => (tool, arguments),
+            McpRequest::Call {
+                tool, arguments, ..
+            } => (tool, arguments),
             McpRequest::Read { uri } => return Err(unknown("resource", &uri, id, [])),
             McpRequest::Prompt { name, .. } => return Err(unknown("prompt", &name, id, [])),
         };

@@ -36,6 +36,8 @@ pub enum McpRequest {
         tool: String,
         /// What it gets.
         arguments: Map<String, Value>,
+        /// What is said of the call: the trace that it is part of.
+        meta: Map<String, Value>,
     },
     /// Reads a resource.
     Read {

@@ -9,8 +9,9 @@ use super::transport::{McpEnvironment, TRANSPORTS};
 use crate::app::McpServerFile;
 use crate::error::Result;
 use crate::tool::{McpLists, McpSample, ToolCaller, ToolServer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
+use url::Url;
 
 /// A server.
 pub struct McpServer {
@@ -66,6 +67,19 @@ impl McpServer {
             McpServerKind::External(server) => Some(server),
             McpServerKind::Processes(_) | McpServerKind::Program(_) => None,
         }
+    }
+
+    /// What a call says of the trace that it is part of, where the server's host may know.
+    pub fn trace_meta(&self, caller: &ToolCaller) -> Map<String, Value> {
+        let url = Url::parse(&self.about.settings.connection.url).ok();
+        let url = url.filter(|_| self.external().is_some());
+        let (Some(trace), Some(url)) = (&caller.trace, url) else {
+            return Map::new();
+        };
+        let headers = trace.headers(&url);
+        headers
+            .map(|(name, text)| (name.to_owned(), text.into()))
+            .collect()
     }
 
     /// The app's own processes, if they are the server.

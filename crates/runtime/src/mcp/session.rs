@@ -7,8 +7,9 @@ use crate::error::{Error, ErrorCode};
 use crate::llm::Secrets;
 use crate::tool::McpLists;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse, MetaObject,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, RequestMetaObject,
+    ServerCapabilities,
 };
 use rmcp::service::RunningService;
 use rmcp::{ClientCacheConfig, RoleClient, ServiceError};
@@ -224,9 +225,16 @@ impl McpSession {
             };
         }
         match request {
-            McpRequest::Call { tool, arguments } => {
+            McpRequest::Call {
+                tool,
+                arguments,
+                meta,
+            } => {
                 let params = CallToolRequestParams::new(tool.clone());
-                let params = params.with_arguments(arguments.clone());
+                let mut params = params.with_arguments(arguments.clone());
+                if !meta.is_empty() {
+                    params.meta = Some(RequestMetaObject(MetaObject(meta.clone())));
+                }
                 answer!(CallToolResponse, self.running.call_tool_once(params))
             }
             McpRequest::Read { uri } => {

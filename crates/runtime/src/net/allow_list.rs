@@ -82,6 +82,11 @@ impl AllowList {
         })
     }
 
+    /// Whether it has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// This list and another one: what both allow.
     pub fn narrowed(&self, other: Self) -> Self {
         Self {

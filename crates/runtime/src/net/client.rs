@@ -4,7 +4,7 @@ use super::allow_list::{AllowList, name};
 use super::lookup::{AddressLookup, NotPublicError, PublicLookup, SystemLookup};
 use super::public_address::is_public;
 use super::request_hop::RequestHop;
-use super::{NetError, NetErrorKind, tls};
+use super::{NetError, NetErrorKind, OutgoingTrace, TRACEPARENT, tls};
 use crate::{Error, ErrorCode, Result};
 use reqwest::header::HeaderValue;
 use std::net::IpAddr;
@@ -34,6 +34,8 @@ pub struct HttpClient {
     allow: Arc<AllowList>,
     limits: HttpLimits,
     running: Arc<Semaphore>,
+    /// What requests say of the trace that they are part of, where their host may know.
+    trace: Option<Arc<OutgoingTrace>>,
 }
 
 /// Connections to private addresses are never taken for another host's.
@@ -143,6 +145,7 @@ impl HttpClient {
             allow: Arc::new(allow.clone()),
             running: Arc::new(Semaphore::new(limits.at_once)),
             limits,
+            trace: None,
         })
     }
 
@@ -162,6 +165,15 @@ impl HttpClient {
             allow,
             limits,
             running: Arc::new(Semaphore::new(limits.at_once)),
+            trace: None,
+        }
+    }
+
+    /// The same, whose requests are part of a trace. What a request itself says of one counts before that.
+    pub fn within_trace(self, trace: Option<OutgoingTrace>) -> Self {
+        Self {
+            trace: trace.map(Arc::new),
+            ..self
         }
     }
 
@@ -255,9 +267,15 @@ impl HttpClient {
         } else {
             &self.connections.public
         };
-        let request = client
+        let mut request = client
             .request(hop.method.clone(), hop.url.clone())
             .headers(hop.headers.clone());
+        // Each hop by itself: a host that may know may send the request on to one that may not.
+        let trace = self.trace.as_ref();
+        let trace = trace.filter(|_| !hop.headers.contains_key(TRACEPARENT));
+        for (name, value) in trace.iter().flat_map(|trace| trace.headers(&hop.url)) {
+            request = request.header(name, value);
+        }
         let request = match &hop.body {
             Some(body) => request.body(body.clone()),
             None => request,

@@ -1,6 +1,7 @@
 //! What is counted here, with what stores, scripts and the system have counted themselves.
 
 use super::Runtime;
+use crate::runtime_core::RuntimeCore;
 use ambit_storage::TimeCounts;
 use ambit_telemetry::{DurationCounts, Metrics, process, table};
 use std::sync::Arc;
@@ -13,15 +14,17 @@ impl Runtime {
 
     /// All metrics as Prometheus reads them.
     pub fn metrics_text(&self) -> String {
-        self.note_now();
+        self.0.note_counts();
         self.metrics().text()
     }
+}
 
+impl RuntimeCore {
     /// Notes what is not counted here by itself.
-    fn note_now(&self) {
+    pub(crate) fn note_counts(&self) {
         let metrics = self.metrics();
-        let turns = self.0.turns.all().len();
-        let scripts = self.0.making.engine.counts();
+        let turns = self.turns.all().len();
+        let scripts = self.making.engine.counts();
         for (metric, now) in [
             (&table::TURNS_RUNNING, turns),
             (&table::SCRIPTS_RUNNING, scripts.running),
@@ -35,7 +38,7 @@ impl Runtime {
     }
 
     fn note_stores(&self) {
-        let (metrics, stores) = (self.metrics(), self.stores());
+        let (metrics, stores) = (self.metrics(), &self.stores);
         for (store, commits) in stores.commit_counts() {
             let store = store.as_str();
             for (result, count) in commits.results {

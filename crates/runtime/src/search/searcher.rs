@@ -4,7 +4,7 @@ use super::{ItemSource, SearchContext, SearchKind, SearchRequest, SearchResult, 
 use crate::access::Authorized;
 use crate::app::{App, SearchSettings};
 use crate::model::TableModels;
-use crate::trace::{NodeOptions, TraceNode, TraceStatus};
+use crate::trace::{NodeOptions, SearchFacts, StepFacts, TraceNode, TraceStatus};
 use crate::uses::UsesAsker;
 use ambit_storage::clock::to_millis;
 use serde_json::{Value, json};
@@ -52,7 +52,10 @@ impl Searcher {
             source,
             ..SearchResult::default()
         };
-        let step = SearchNode::begin(&self.node, kind.name(), json!({"query": request.query}));
+        let step = NodeOptions::new("step", kind.name());
+        let step = step.with_input(json!({"query": request.query}));
+        let step = step.with_facts(StepFacts::Search(self.facts(request)));
+        let step = SearchNode(self.node.add(step));
         let time = self.settings.options.timeout;
         let searched = timeout(time, self.search(request, &mut result)).await;
         match searched {
@@ -64,6 +67,29 @@ impl Searcher {
         result.duration_ms = to_millis(started.elapsed()).unsigned_abs();
         step.end(&result);
         result
+    }
+
+    /// What traces tell of a search.
+    fn facts(&self, request: &SearchRequest) -> SearchFacts {
+        let settings = &self.settings;
+        let sources = match &request.target {
+            SearchTarget::Web(_) => {
+                let asked = self.context.uses("web");
+                vec![asked.unwrap_or(&settings.web.provider).to_owned()]
+            }
+            SearchTarget::Kb(target) => {
+                let named = target.collections.as_ref();
+                named.unwrap_or(&settings.kb.collections).clone()
+            }
+            SearchTarget::Db(target) => {
+                let named = target.models.as_ref();
+                named.unwrap_or(&settings.db.models).clone()
+            }
+        };
+        SearchFacts {
+            sources,
+            limit: request.limit,
+        }
     }
 
     async fn search(

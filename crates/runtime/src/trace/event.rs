@@ -1,5 +1,7 @@
 //! What is recorded of a trace, in the shape in which it is stored and sent.
 
+use super::StepFacts;
+use crate::trace_context::TraceContext;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -15,6 +17,19 @@ pub struct TraceSubject {
     pub chat_id: String,
     /// The agent that was asked.
     pub assistant_id: String,
+}
+
+/// Where a trace comes from, as far as telemetry needs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct TraceOrigin {
+    /// Who asked, where traces are sent to a collector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<String>,
+    /// The trace of the caller that this one is part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub context: Option<TraceContext>,
 }
 
 /// How far a node or a trace is.
@@ -80,6 +95,9 @@ pub struct NodeView {
     pub start_at: i64,
     /// When it ended, in milliseconds since 1970.
     pub end_at: Option<i64>,
+    /// What is known of it beside what went in and came out; a step of a script has nothing of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<StepFacts>,
 }
 
 /// One line of a node's log.
@@ -129,6 +147,9 @@ pub enum TraceEvent {
         /// What it is about.
         #[serde(flatten)]
         about: TraceSubject,
+        /// Where it comes from, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Box<TraceOrigin>>,
         /// When.
         at: i64,
     },
@@ -168,6 +189,9 @@ pub enum TraceEvent {
         /// Metadata that is new or has changed.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         metadata: Map<String, Value>,
+        /// What is known of it by now, if that is said here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        facts: Option<Box<StepFacts>>,
         /// When.
         at: i64,
     },
@@ -221,13 +245,25 @@ pub struct SpaceValue {
 }
 
 impl TraceEvent {
-    /// What is kept of it where there is little room: how things ended.
+    /// What is kept of it where there is little room: how things ended, and what they used.
     pub(super) fn brief(self) -> Option<Self> {
         match self {
             Self::NodeComplete { id, status, at, .. } => Some(Self::NodeComplete {
                 id,
                 status,
                 output: None,
+                at,
+            }),
+            Self::NodeUpdated {
+                id,
+                facts: facts @ Some(_),
+                at,
+                ..
+            } => Some(Self::NodeUpdated {
+                id,
+                output: None,
+                metadata: Map::new(),
+                facts,
                 at,
             }),
             ended @ (Self::NodeFailed { .. } | Self::Complete { .. }) => Some(ended),

@@ -1,8 +1,10 @@
 //! A step of a turn.
 
 use super::event::{LogLevel, NodeView, TraceEvent, TraceLogEntry, TraceStatus};
+use super::facts::StepFacts;
 use super::state::{NODES, TraceState};
 use super::{Millis, Trace, TraceSpace};
+use crate::net::OutgoingTrace;
 use serde_json::{Map, Value};
 
 /// A node of a trace. Cheap to clone; clones are the same node. A node that there was no room for takes every call silently.
@@ -27,6 +29,8 @@ pub struct NodeOptions {
     pub metadata: Map<String, Value>,
     /// What goes in.
     pub input: Value,
+    /// What is known of it so far, of a step of the runtime.
+    pub facts: Option<StepFacts>,
 }
 
 impl NodeOptions {
@@ -42,6 +46,14 @@ impl NodeOptions {
     /// The same with what goes in.
     pub fn with_input(self, input: Value) -> Self {
         Self { input, ..self }
+    }
+
+    /// The same with what is known of it.
+    pub fn with_facts(self, facts: StepFacts) -> Self {
+        Self {
+            facts: Some(facts),
+            ..self
+        }
     }
 }
 
@@ -70,6 +82,7 @@ impl TraceNode {
                 description: cutter.text(start.description),
                 metadata: cutter.map(start.metadata),
                 input: cutter.value(start.input),
+                facts: start.facts,
                 start_at: at,
                 ..NodeView::default()
             };
@@ -138,9 +151,29 @@ impl TraceNode {
                 id: id(number),
                 output: Some(state.cutter.value(output)),
                 metadata: Map::new(),
+                facts: None,
                 at,
             })
         });
+    }
+
+    /// Says what is known of it by now.
+    pub fn set_facts(&self, facts: StepFacts) {
+        self.emit(|number, _, at| {
+            Some(TraceEvent::NodeUpdated {
+                id: id(number),
+                output: None,
+                metadata: Map::new(),
+                facts: Some(Box::new(facts)),
+                at,
+            })
+        });
+    }
+
+    /// What requests to others say that it does.
+    pub fn outgoing(&self) -> Option<OutgoingTrace> {
+        let propagation = self.trace.propagation()?;
+        propagation.at(self.number.map(id).as_deref())
     }
 
     /// Says more about it.
@@ -151,6 +184,7 @@ impl TraceNode {
                 id: id(number),
                 output: None,
                 metadata: state.cutter.map(metadata),
+                facts: None,
                 at,
             })
         });

@@ -1,6 +1,10 @@
 //! A trace as it stands after its events.
 
-use super::event::{NodeView, SpaceView, TraceEvent, TraceLogEntry, TraceStatus, TraceSubject};
+use super::event::{
+    NodeView, SpaceView, TraceEvent, TraceLogEntry, TraceOrigin, TraceStatus, TraceSubject,
+};
+use super::facts::StepFacts;
+use crate::llm::TokenUsage;
 use ambit_storage::clock::Millis;
 use serde::Serialize;
 use serde_json::Value;
@@ -17,6 +21,9 @@ pub struct TraceTree {
     pub logs: Vec<TraceLogEntry>,
     /// The boards in the order in which they were made.
     pub spaces: Vec<SpaceView>,
+    /// Where it comes from.
+    #[serde(skip)]
+    pub origin: TraceOrigin,
 }
 
 /// A trace in one line.
@@ -31,6 +38,19 @@ pub struct TraceInfo {
     pub duration_ms: Option<Millis>,
     /// When it began.
     pub created_at: Millis,
+}
+
+impl TraceTree {
+    /// What its calls of models have used.
+    pub fn usage(&self) -> TokenUsage {
+        let mut all = TokenUsage::default();
+        for node in &self.nodes {
+            if let Some(StepFacts::Model(facts)) = &node.facts {
+                facts.usage.iter().for_each(|usage| all.add(usage));
+            }
+        }
+        all
+    }
 }
 
 /// The trace that these entries of its log make. An entry that cannot be read is passed over: a trace is never worth an error.
@@ -59,8 +79,9 @@ impl TreeBuilder {
     fn add(&mut self, event: TraceEvent) {
         match event {
             // A turn that is taken up again begins its trace again; the first beginning counts.
-            TraceEvent::Init { about, at } if self.tree.info.created_at == 0 => {
+            TraceEvent::Init { about, origin, at } if self.tree.info.created_at == 0 => {
                 self.tree.info.about = about;
+                self.tree.origin = origin.map(|origin| *origin).unwrap_or_default();
                 self.tree.info.created_at = at;
             }
             TraceEvent::Init { .. } => {}
@@ -87,10 +108,14 @@ impl TreeBuilder {
                 id,
                 output,
                 metadata,
+                facts,
                 ..
             } => self.node(&id, |node| {
                 set(&mut node.output, output);
                 node.metadata.extend(metadata);
+                if let Some(facts) = facts {
+                    node.facts = Some(*facts);
+                }
             }),
             TraceEvent::LogAdded(line) => self.tree.logs.push(line),
             TraceEvent::Complete { status, at } => {

@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::hook::{AgentHooks, Delegate};
 use crate::journal::JournalStep;
 use crate::request::{CallOptions, SkipOptions, TurnTrigger};
+use crate::trace::{NodeOptions, StepFacts, TraceNode};
 use ambit_storage::storage::Message;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub(super) struct AgentRun {
     pub further: Map<String, Value>,
     /// All agents of the turn so far, this one last.
     pub chain: Vec<String>,
+    /// Where it is traced.
+    pub node: TraceNode,
 }
 
 impl AgentRun {
@@ -64,6 +67,7 @@ impl AgentRun {
         Ok(Self {
             index: 0,
             chain,
+            node: turn.output.root.clone(),
             agent,
             hooks,
             messages: chat_view(&all),
@@ -114,6 +118,11 @@ impl AgentRun {
             _ => error,
         })?;
         context.settings.metadata.extend(options.metadata());
+        let facts = context
+            .loaded
+            .agent_facts(&agent.id, &context.settings.locale);
+        let node = NodeOptions::new("agent", agent.id.as_str());
+        let node = self.node.add(node.with_facts(StepFacts::Agent(facts)));
         Ok(Self {
             index,
             agent,
@@ -124,6 +133,7 @@ impl AgentRun {
             trigger: self.trigger,
             further: options.given,
             chain,
+            node,
         })
     }
 

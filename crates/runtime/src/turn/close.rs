@@ -2,6 +2,7 @@
 //! one commit. Where listeners can tell, the history is stored before.
 
 mod hits;
+mod telemetry;
 mod title;
 
 pub(crate) use hits::store_hits;
@@ -15,8 +16,7 @@ use crate::event::ConversationEnded;
 use crate::frame::MessageStatus;
 use crate::retention::{self, EndedTurn};
 use crate::trace::TraceStatus;
-use crate::turn_info::TurnStopReason;
-use crate::turn_info::{TurnInfo, TurnStatus};
+use crate::turn_info::{TurnInfo, TurnStatus, TurnStopReason};
 use crate::turn_location;
 use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::to_millis;
@@ -163,8 +163,7 @@ impl Turn {
             TurnStatus::Error => TraceStatus::Failed,
             TurnStatus::Cancelled => TraceStatus::Cancelled,
         };
-        let error = ending.error.as_ref().map(|error| error.message.as_str());
-        self.output.trace.finish(status, error);
+        self.finish_trace(status, ending.error.as_ref());
     }
 
     fn show_failure(&self, error: &Error) {
@@ -281,6 +280,7 @@ impl Turn {
             let log = context.keys.calls();
             writes.push(BatchWrite::Drop { log });
         }
+        writes.extend(self.unsent_note(ended_at).await?);
         let Some(row) = self.conversation.row_id().await? else {
             writes.push(context.request_note(&self.conversation)?);
             return Ok(writes);

@@ -30,6 +30,7 @@ use futures::StreamExt;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use step::ModelCallStep;
+pub(super) use step::ModelCallTrace;
 
 /// The connector that an agent's run asks, and those that are left to stand in for it. One that has failed is not asked again
 /// in the same run.
@@ -45,6 +46,14 @@ pub(super) struct ModelCallInput<'a> {
     pub run: &'a AgentRun,
     pub plan: &'a ModelCallPlan,
     pub tools: Vec<ToolDefinition>,
+}
+
+/// An answer that comes in pieces.
+struct AnswerInProgress<'a> {
+    input: &'a ModelCallInput<'a>,
+    call: &'a ModelCall,
+    trace: &'a ModelCallTrace,
+    pieces: AnswerStream,
 }
 
 /// Why there is no answer.
@@ -138,8 +147,9 @@ impl FallbackChain {
         input: &ModelCallInput<'_>,
         transcript: &mut Transcript,
     ) -> Result<ModelAnswer, ModelCallFailure> {
-        let call = self.prepare(turn, input, transcript).await?;
-        let step = ModelCallStep::begin(turn, input.run, &self.connector, &call);
+        let mut call = self.prepare(turn, input, transcript).await?;
+        let mut step = ModelCallStep::begin(turn, input.run, &self.connector, &call);
+        call.trace = step.trace().outgoing();
         let mut retries = Vec::new();
         let trace = turn.output.root.clone();
         let meter = ModelCallMeter::begin(turn.context.core.metrics(), &self.connector.id);
@@ -154,7 +164,14 @@ impl FallbackChain {
         let result = match begun {
             Ok(pieces) => {
                 meter.answered();
-                self.read_answer(turn, input, &call, pieces).await
+                step.answered();
+                let reading = AnswerInProgress {
+                    input,
+                    call: &call,
+                    trace: step.trace(),
+                    pieces,
+                };
+                self.read_answer(turn, reading).await
             }
             Err(failure) => ModelCallResult::failed(failure),
         };
@@ -226,17 +243,17 @@ impl FallbackChain {
     }
 
     /// Reads what the model says, each piece shown at once. A failure comes with what had been said before it.
-    async fn read_answer(
-        &self,
-        turn: &mut Turn,
-        input: &ModelCallInput<'_>,
-        call: &ModelCall,
-        mut pieces: AnswerStream,
-    ) -> ModelCallResult {
+    async fn read_answer(&self, turn: &mut Turn, reading: AnswerInProgress<'_>) -> ModelCallResult {
+        let AnswerInProgress {
+            input,
+            call,
+            trace,
+            mut pieces,
+        } = reading;
         let run = input.run;
         let mut writer = AnswerWriter::new(turn.agent_outbox(run), turn.context.is_nested());
         writer.client_tools.clone_from(&input.plan.call.tools);
-        let mut meter = UsageMeter::start(turn, call, &self.connector);
+        let mut meter = UsageMeter::start(turn, call, &self.connector, trace.clone());
         let failure = loop {
             let shown = match pieces.next().await {
                 Some(Ok(piece)) => {
@@ -300,6 +317,7 @@ impl ModelCallInput<'_> {
             messages: messages.to_vec(),
             tools: self.tools.clone(),
             options,
+            trace: None,
         };
         if !context.has_listener::<BeforeResponse>() {
             return Ok(call);

@@ -18,7 +18,7 @@ use super::turn_parts::TurnParts;
 use super::usage::TurnUsage;
 use super::uses_client::UsesClient;
 use crate::app::AppAgent;
-use crate::chat::{self, ChatMessage};
+use crate::chat;
 use crate::ctx::ScriptContext;
 use crate::ctx::{CalleeKind, DetachedContextOptions, NestedCall, TurnHost};
 use crate::error::Result;
@@ -30,7 +30,7 @@ use crate::request::{CallOptions, RequestOrigin, ScriptCallOptions, SkipOptions,
 use crate::runtime_core::RuntimeCore;
 use crate::stream::{StreamOptions, StreamTarget, StreamWriter};
 use crate::tool::ToolCaller;
-use crate::trace::{NodeOptions, Trace, TraceNode};
+use crate::trace::{NodeOptions, StepFacts, Trace, TraceNode};
 use crate::uses::UsesAsker;
 use ambit_script::HostError;
 use ambit_storage::{LiveAgent, ids};
@@ -180,6 +180,7 @@ impl TurnHost for AgentTurnHost {
             servers: scope.servers.clone(),
             request_id: properties.request_id.clone(),
             timeout: scope.agent.package.mcp.options.timeout,
+            trace: node.outgoing(),
             processes: Arc::new(ContextProcessRunner::Outside {
                 scope: scope.clone(),
                 node,
@@ -212,7 +213,18 @@ impl AgentTurnHost {
         } = nested;
         let node = match options.skip.trace == Some(true) {
             true => Trace::off(&context_id).root(),
-            false => call_node(caller, callee, &name, &messages),
+            false => {
+                let options = match callee {
+                    CalleeKind::Agent => {
+                        let locale = &caller.properties.origin.locale;
+                        let facts = self.loaded.agent_facts(&agent.id, locale);
+                        NodeOptions::new("agent", name.as_str()).with_facts(StepFacts::Agent(facts))
+                    }
+                    CalleeKind::Model => NodeOptions::new("step", name.as_str()),
+                };
+                let messages = chat::to_json(&messages);
+                caller.trace.add(options.with_input(messages))
+            }
         };
         let mut request = self.request(caller, &options);
         request.agent.clone_from(&agent.id);
@@ -348,22 +360,6 @@ impl AgentTurnHost {
         };
         Ok(turn)
     }
-}
-
-/// Where a call is traced.
-fn call_node(
-    caller: &ScriptContext,
-    callee: CalleeKind,
-    name: &str,
-    messages: &[ChatMessage],
-) -> TraceNode {
-    let kind = match callee {
-        CalleeKind::Agent => "agent",
-        CalleeKind::Model => "step",
-    };
-    let options = NodeOptions::new(kind, name);
-    let messages = chat::to_json(messages);
-    caller.trace.add(options.with_input(messages))
 }
 
 #[cfg(test)]

@@ -115,12 +115,15 @@ impl RequestContext {
         self.core.stores.options().clock.now()
     }
 
-    /// Counts the turn, which has ended.
+    /// Counts the turn, which has ended, and wakes whoever sends its trace.
     pub fn count_end(&self, status: TurnStatus) {
         let (agent, metrics) = (self.request.agent.as_str(), self.core.metrics());
         metrics.count(&table::TURNS, [agent, status.as_str()]);
         let seconds = (self.now() - self.started_at) as f64 / 1_000.0;
         metrics.observe(&table::TURN_SECONDS, [agent], seconds.max(0.0));
+        if let Some(telemetry) = &self.core.telemetry {
+            telemetry.turn_ended.notify_one();
+        }
     }
 
     /// A point where a test may end the process.

@@ -20,7 +20,7 @@ impl Turn {
     pub(super) fn agent_node(&self, run: &AgentRun) -> TraceNode {
         match run.skip.trace {
             true => Trace::off(self.context.id()).root(),
-            false => self.output.root.clone(),
+            false => run.node.clone(),
         }
     }
 

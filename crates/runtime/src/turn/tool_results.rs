@@ -2,6 +2,7 @@
 
 use super::Turn;
 use super::output::TurnOutput;
+use crate::call_metrics;
 use crate::chat::ToolCall;
 use crate::error::{ErrorCode, Result};
 use crate::event::AfterToolExecution;
@@ -10,13 +11,16 @@ use crate::journal::{CallPosition, JournalStep, RoundPosition, SettledToolCall, 
 use crate::outbox::AgentOutbox;
 use crate::request::SkipOptions;
 use crate::tool::{ServerTool, ToolOutcome};
-use crate::trace::TraceNode;
+use crate::trace::{StepFacts, ToolFacts, TraceNode};
 use ambit_storage::storage::Message;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Bytes of a result that are kept, well below what a store takes in one entry.
 const MAX_RESULT: usize = 8 << 20;
+
+/// The code of what a tool itself says went wrong.
+const TOOL_ERROR: &str = "tool_error";
 
 /// A tool call as it is made.
 pub(super) struct ToolCallRun {
@@ -34,6 +38,8 @@ pub(super) struct ToolCallRun {
     pub outbox: AgentOutbox,
     /// Where the call is traced.
     pub node: TraceNode,
+    /// What its trace tells of it.
+    pub facts: ToolFacts,
 }
 
 /// A call that has ended.
@@ -47,6 +53,16 @@ pub(super) struct ToolCallEnd {
 impl ToolCallRun {
     /// Ends the call with what came of it; `Err` is a failure of the server.
     pub fn end(self, outcome: Result<ToolOutcome>) -> ToolCallEnd {
+        let failure = match &outcome {
+            Ok(outcome) => outcome.is_error.then_some(TOOL_ERROR),
+            Err(error) => Some(call_metrics::label(&error.code)),
+        };
+        if let Some(code) = failure {
+            self.node.set_facts(StepFacts::Tool(ToolFacts {
+                error_code: Some(code.to_owned()),
+                ..self.facts.clone()
+            }));
+        }
         let (outcome, fatal) = match outcome {
             Ok(outcome) => (bounded(&self.call.name, outcome), None),
             Err(error) => {

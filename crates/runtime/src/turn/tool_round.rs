@@ -7,11 +7,12 @@ use super::tool_results::{ToolCallEnd, ToolCallRun};
 use super::tools::OfferedTools;
 use crate::app::ToolErrorPolicy;
 use crate::call_metrics::ToolCallMeter;
-use crate::chat::ChatMessage;
+use crate::chat::{ChatMessage, ToolCall};
 use crate::error::{Error, Result};
 use crate::journal::{JournalStep, RoundPosition};
 use crate::llm::ModelAnswer;
-use crate::tool::{ToolOutcome, call_in_time};
+use crate::tool::{ServerTool, ToolOutcome, call_in_time};
+use crate::trace::{NodeOptions, StepFacts, ToolFacts};
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
@@ -141,7 +142,11 @@ impl ToolRound<'_> {
         let call = &self.answer.tool_calls[index];
         let tool = self.offered.find(&call.name).cloned();
         let arguments = turn.tool_arguments(call, tool.as_ref()).await?;
-        let node = turn.node(self.run, "tool", &call.name, arguments.value.clone());
+        let facts = self.facts(turn, call, tool.as_ref());
+        let node = NodeOptions::new("tool", call.name.as_str());
+        let node = node.with_input(arguments.value.clone());
+        let node = node.with_facts(StepFacts::Tool(facts.clone()));
+        let node = turn.agent_node(self.run).add(node);
         let toolbox = turn.context.core.tools(&turn.context.loaded);
         let step = format!("tool {} {index}", self.position.round);
         let caller = turn.tool_caller(self.run, &step, node.clone())?;
@@ -155,6 +160,7 @@ impl ToolRound<'_> {
             skip: self.run.skip,
             outbox: turn.agent_outbox(self.run),
             node,
+            facts,
         };
         let metrics = turn.context.core.metrics().clone();
         turn.journal.tool_calls.begin(async move {
@@ -175,6 +181,19 @@ impl ToolRound<'_> {
             ended
         });
         Ok(())
+    }
+
+    /// What the trace tells of a call. A name that no tool has is the model's, and is not told.
+    fn facts(&self, turn: &Turn, call: &ToolCall, tool: Option<&ServerTool>) -> ToolFacts {
+        let servers = &turn.context.loaded.mcp;
+        let is_external = |tool: &ServerTool| servers.is_external(&self.run.agent.id, &tool.server);
+        ToolFacts {
+            tool: tool.map(|tool| tool.tool.clone()).unwrap_or_default(),
+            call_id: call.id.clone(),
+            server: tool.map(|tool| tool.server.clone()),
+            is_external: tool.is_some_and(is_external),
+            error_code: None,
+        }
     }
 }
 

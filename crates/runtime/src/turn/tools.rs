@@ -110,6 +110,7 @@ impl Turn {
             servers: scope.servers.clone(),
             request_id: self.context.ids.request_id.clone(),
             timeout: run.agent.package.mcp.options.timeout,
+            trace: node.outgoing(),
             processes: Arc::new(ContextProcessRunner::Outside { scope, node }),
         })
     }

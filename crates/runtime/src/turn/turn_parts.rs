@@ -14,7 +14,8 @@ use crate::loaded_app::LoadedApp;
 use crate::request::TurnRequest;
 use crate::runtime_core::RuntimeCore;
 use crate::stream::{StreamTarget, StreamWriter};
-use crate::trace::{Trace, TraceSettings, TraceSubject, TraceTree};
+use crate::trace::{Trace, TraceOrigin, TraceSettings, TraceSubject, TraceTree};
+use crate::trace_context::{ExternalTrace, TracePropagation};
 use crate::turn_info::{TurnInfo, TurnStatus};
 use ambit_storage::LiveAgent;
 use ambit_storage::address::LogKey;
@@ -52,21 +53,44 @@ impl TurnParts {
     /// The trace over its log, going on from what is stored of it.
     pub fn trace(&self, log: &StreamWriter, before: &TraceTree) -> Trace {
         let id = &self.ids.request_id;
-        if self.request.skip.trace || !self.loaded.app.settings.trace.enabled {
-            return Trace::off(id);
+        let is_off = self.request.skip.trace || !self.loaded.app.settings.trace.enabled;
+        if is_off {
+            return Trace::off(id).propagating(self.propagation(false));
         }
+        let is_sent = self.core.sends_traces();
+        let (agent, locale) = (&self.request.agent, &self.request.origin.locale);
+        let user_id = self.request.authorized.user_id.clone();
         let settings = TraceSettings {
             about: TraceSubject {
                 trace_id: id.clone(),
                 request_id: id.clone(),
                 chat_id: self.ids.chat_id.clone(),
-                assistant_id: self.request.agent.clone(),
+                assistant_id: agent.clone(),
             },
+            origin: TraceOrigin {
+                user_id: user_id.filter(|_| is_sent),
+                context: self.request.origin.trace_context.clone(),
+            },
+            agent: self.loaded.agent_facts(agent, locale),
+            propagation: self.propagation(is_sent),
             limits: self.limits.trace,
             clock: self.core.stores.options().clock.clone(),
             sink: Box::new(log.clone()),
         };
         Trace::resume(settings, before)
+    }
+
+    /// What requests to others say of the turn, if there is anybody who may know.
+    fn propagation(&self, is_sent: bool) -> Option<TracePropagation> {
+        let hosts = &self.loaded.propagate;
+        let caller = self.request.origin.trace_context.clone();
+        let trace = ExternalTrace::of(&self.ids.request_id, caller);
+        let share = self.loaded.app.settings.telemetry.sample;
+        (!hosts.is_empty()).then(|| TracePropagation {
+            hosts: hosts.clone(),
+            is_sent: is_sent && trace.is_sampled(share),
+            trace,
+        })
     }
 
     pub fn build(self, journal: TurnJournal, output: TurnOutput) -> Result<Turn> {

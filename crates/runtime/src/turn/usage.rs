@@ -1,6 +1,7 @@
 //! What calls of models use: it is counted to the turn and booked with the conversation, even where nobody waits for a call's
 //! end. It is noted in the turn's journal too, so that it counts once at whatever moment the process dies.
 
+use super::model_call::ModelCallTrace;
 use super::turn_parts::TurnParts;
 use super::{Turn, model_input};
 use crate::app::Connector;
@@ -162,18 +163,25 @@ pub(super) struct UsageMeter<'a> {
     connector: &'a Connector,
     purpose: Option<&'static str>,
     usage: Arc<TurnUsage>,
+    trace: ModelCallTrace,
     is_finished: bool,
 }
 
 impl<'a> UsageMeter<'a> {
     /// For a call that the provider has begun to answer.
-    pub fn start(turn: &Turn, call: &'a ModelCall, connector: &'a Connector) -> Self {
+    pub fn start(
+        turn: &Turn,
+        call: &'a ModelCall,
+        connector: &'a Connector,
+        trace: ModelCallTrace,
+    ) -> Self {
         Self {
             answer: ModelAnswer::default(),
             call,
             connector,
             purpose: turn.context.purpose,
             usage: turn.journal.usage.clone(),
+            trace,
             is_finished: false,
         }
     }
@@ -191,6 +199,7 @@ impl Drop for UsageMeter<'_> {
             return;
         }
         self.answer.usage = estimated(self.call, &self.answer);
+        self.trace.note(&self.answer, None);
         if let Err(error) = self.usage.book(&self.answer, self.connector, self.purpose) {
             let id = &self.usage.keys.request_id;
             tracing::warn!(turn.id = id, %error, "what a cancelled call has used is not booked");

@@ -45,6 +45,7 @@ async fn play(url: &str) {
         servers: Arc::default(),
         request_id: "r1".to_owned(),
         timeout: Duration::from_secs(20),
+        trace: None,
         processes: Arc::new(NoProcesses),
     };
     use_tools(&servers, &caller).await;

@@ -72,6 +72,7 @@ async fn a_call_becomes_one_body() {
         ].into()),
         options: typed(json!({"temperature": 1.7, "top_p": 0.5, "stop": "END", "user": "u1", "max_tokens": 9,
             "tool_choice": "required", "parallel_tool_calls": false, "seed": 4})),
+        ..ModelCall::default()
     };
     let expected = json!({
         "model": "m",

@@ -47,6 +47,7 @@ async fn a_call_becomes_one_body() {
         options: typed(json!({"temperature": 0.5, "top_p": 0.9, "seed": 4, "stop": ["END"], "max_tokens": 9,
             "presence_penalty": 0.1, "frequency_penalty": 0.2, "tool_choice": "required",
             "response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}})),
+        ..ModelCall::default()
     };
     let expected = json!({
         "contents": [

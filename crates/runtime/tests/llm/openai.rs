@@ -62,6 +62,7 @@ async fn a_call_becomes_one_body() {
         messages: typed(messages.into()),
         tools: typed(vec![tool.clone()].into()),
         options: typed(options),
+        ..ModelCall::default()
     };
     let options = json!({"temperature": 1, "thinking": {"type": "enabled"}, "extra_body": {"top_k": 4, "stop": "y"}});
     let expected = json!({

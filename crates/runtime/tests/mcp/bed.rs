@@ -215,6 +215,7 @@ pub fn caller(user: &str) -> ToolCaller {
         servers: Arc::default(),
         request_id: "r1".to_owned(),
         timeout: Duration::from_secs(60),
+        trace: None,
         processes: Arc::new(NoProcesses),
     }
 }

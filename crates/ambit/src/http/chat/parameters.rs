@@ -3,8 +3,7 @@
 use crate::http::HttpError;
 use crate::http::connection::ClientConnection;
 use crate::http::input::{self, Text};
-use ambit_runtime::ClientInfo;
-use ambit_runtime::{Error, Result};
+use ambit_runtime::{ClientInfo, Error, Result, TraceContext};
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT_LANGUAGE, USER_AGENT};
@@ -164,6 +163,12 @@ impl RequestParameters {
         let version = version.map(|version| &version.0);
         let version = self.query_or_header(version, "ai-sdk")?;
         Ok(version.is_some_and(|version| version == AI_SDK_7))
+    }
+
+    /// The trace that the request is part of.
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        let text = |name: &str| self.headers.get(name)?.to_str().ok();
+        TraceContext::read(text("traceparent")?, text("tracestate"))
     }
 
     /// The client program.

@@ -106,6 +106,7 @@ fn origin(
         accept: accept(given, body.accept.take())?,
         referer: given.referer()?,
         client: given.client(),
+        trace_context: given.trace_context(),
     })
 }
 

@@ -47,6 +47,7 @@ impl NestedWork {
             skip: request.skip,
             trigger: request.trigger(),
             further: Map::new(),
+            node: turn.output.root.clone(),
         };
         let plan = ModelCallPlan {
             messages: None,

@@ -4,10 +4,12 @@ use crate::chat::ChatMessage;
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::MessageStatus;
 use crate::journal::{self, ATTEMPTS, JournalEntry, JournalStep, OpenTurn, TurnIds};
+use crate::llm::TokenUsage;
 use crate::outbox::Outbox;
 use crate::request::TurnRequest;
 use crate::runtime_core::RuntimeCore;
 use crate::stream::{StreamOptions, StreamWriter};
+use crate::trace::{ModelFacts, NodeOptions, StepFacts};
 use crate::turn::answers::{AnswerRecord, call_messages, message_ids};
 use crate::turn::conversation::history_size;
 use crate::turn::nested_turn::NestedCallJournal;
@@ -91,17 +93,18 @@ impl OrphanedTurn {
             ids: self.ids,
             started_at: self.started_at,
         };
-        let mut turn = resumed_turn(parts).await?;
+        let (mut turn, traced) = resumed_turn(parts).await?;
         turn.context.settings.instructions = self.instructions;
         turn.journal.resume(self.entries);
         turn.restore_conversation(size).await?;
         turn.restore_answers()?;
+        turn.trace_lost_calls(&traced);
         Ok(turn)
     }
 }
 
-/// A turn over what is stored of its logs.
-async fn resumed_turn(parts: TurnParts) -> Result<Turn> {
+/// A turn over what is stored of its logs, and what its models have used as its trace has it.
+async fn resumed_turn(parts: TurnParts) -> Result<(Turn, TokenUsage)> {
     let options = parts.core.stores.options().clone();
     let keys = parts.keys();
     let events = parts.target(keys.events());
@@ -129,7 +132,7 @@ async fn resumed_turn(parts: TurnParts) -> Result<Turn> {
         stream,
     };
     let journal = TurnJournal::new(log, usage, Some(Arc::new(calls)));
-    parts.build(journal, output)
+    Ok((parts.build(journal, output)?, before.usage()))
 }
 
 impl Turn {
@@ -166,6 +169,27 @@ impl Turn {
             self.journal.usage.resume(used)?;
         }
         Ok(())
+    }
+
+    /// Adds a node for what calls of models have used that are in the journal and were lost with the last steps of the trace, so
+    /// that the tokens of a trace are those that are booked.
+    fn trace_lost_calls(&self, traced: &TokenUsage) {
+        let lost = self.journal.usage.tokens().without(traced);
+        if lost == TokenUsage::default() {
+            return;
+        }
+        let records = self.journal.replay.used();
+        let record = records.filter_map(|used| used.record.as_ref()).last();
+        let provider = record.and_then(|record| record.provider_name.clone());
+        let model = record.and_then(|record| record.model_name.clone());
+        let facts = StepFacts::Model(ModelFacts {
+            provider: provider.unwrap_or_default(),
+            model: model.unwrap_or_default(),
+            usage: Some(lost),
+            ..ModelFacts::default()
+        });
+        let node = NodeOptions::new("llm", "before the server stopped");
+        self.output.root.add(node.with_facts(facts)).complete(None);
     }
 
     /// Ends a turn that somebody waits behind: with its answer, where all of it was shown before the turn was left, else as

@@ -1,0 +1,48 @@
+//! What telemetry needs of a turn that ends: what is known of its agent, and that its trace is to be sent.
+
+use crate::call_metrics;
+use crate::error::{Error, Result};
+use crate::trace::{AgentFacts, StepFacts, TraceStatus};
+use crate::trace_context::ExternalTrace;
+use crate::turn::Turn;
+use crate::unsent_turn::{TurnPlace, UnsentTurn};
+use ambit_storage::batch::BatchWrite;
+
+impl Turn {
+    /// Ends the trace, with what the turn has used and how it failed.
+    pub(super) fn finish_trace(&self, status: TraceStatus, error: Option<&Error>) {
+        let context = &self.context;
+        let (agent, locale) = (&context.request.agent, &context.settings.locale);
+        self.output.root.set_facts(StepFacts::Agent(AgentFacts {
+            usage: Some(self.journal.usage.tokens()),
+            error_code: error.map(|error| call_metrics::label(&error.code).to_owned()),
+            ..context.loaded.agent_facts(agent, locale)
+        }));
+        let error = error.map(|error| error.message.as_str());
+        self.output.trace.finish(status, error);
+    }
+
+    /// The write that notes that the turn's trace is to be sent to a collector, if it is.
+    pub(super) async fn unsent_note(&self, ended_at: i64) -> Result<Option<BatchWrite>> {
+        let context = &self.context;
+        let telemetry = &context.loaded.app.settings.telemetry;
+        let caller = context.request.origin.trace_context.clone();
+        let trace = ExternalTrace::of(context.id(), caller);
+        let is_sent = context.core.sends_traces()
+            && self.output.trace.is_on()
+            && trace.is_sampled(telemetry.sample);
+        if !is_sent {
+            return Ok(None);
+        }
+        let turn = UnsentTurn {
+            tenant: context.request.authorized.tenant().to_owned(),
+            place: match self.conversation.row_id().await? {
+                Some(row) => TurnPlace::Row(row),
+                None => TurnPlace::Temporary(self.conversation.space()),
+            },
+            ended_at,
+        };
+        let write = turn.note(context.id(), context.retention().trace)?;
+        Ok(Some(write))
+    }
+}
