@@ -65,6 +65,8 @@ mod id;
 mod library;
 #[doc(hidden)]
 pub mod log;
+#[doc(hidden)]
+pub mod otlp_variables;
 pub mod server;
 mod status;
 #[doc(hidden)]

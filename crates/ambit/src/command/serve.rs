@@ -8,6 +8,7 @@ use crate::settings::serve::{LogFormat, ServeArguments, ServeSettings};
 use ambit::auth::{AuthConfig, Authenticator};
 use ambit::environment::extract_program;
 use ambit::http::{self, ServerState};
+use ambit::otlp_variables::otlp_settings;
 use ambit_runtime::app::{App, FileProblem};
 use ambit_runtime::{Authorized, DataConstraints, Runtime, RuntimeSettings};
 use std::collections::BTreeMap;
@@ -52,8 +53,11 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
     let data = serving.app.clone().unwrap_or_default();
     let opened = Arc::new(stores.open_for(&data).await?);
     let store = opened.index()?.driver().clone();
+    let telemetry = otlp_settings(&serving.environment);
+    let telemetry = telemetry.map_err(|error| CommandError::Refused(error.message))?;
     let runtime = Runtime::open(RuntimeSettings {
         models: stores.models(&data)?,
+        telemetry,
         environment: serving.environment,
         extract_program: Some(extract_program()),
         is_development,

@@ -3,6 +3,7 @@
 use super::app_source::{AppFolder, AppSource};
 use super::{Ambit, AmbitInner};
 use crate::environment::environment;
+use crate::otlp_variables::otlp_settings;
 use crate::store_urls::{DATA_FILE, StoreUrls, path_text};
 use ambit_runtime::RuntimeSettings;
 use ambit_runtime::model::{ModelSecret, ModelSettings};
@@ -197,7 +198,9 @@ impl AmbitBuilder {
             Some(stores) => stores,
             None => Arc::new(urls.open().await?),
         };
+        let telemetry = otlp_settings(&self.variables)?;
         let runtime = Runtime::open(RuntimeSettings {
+            telemetry,
             storage: self.settings,
             models,
             environment: self.variables,

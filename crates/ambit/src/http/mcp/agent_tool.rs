@@ -56,6 +56,8 @@ pub async fn call(
 ) -> Result<BoxStream<'static, CallEvent>, ToolFailure> {
     let text = Value::from(given.clone()).to_string();
     let mut turn = turn_request(&context, &tool, arguments::read(&given)?)?;
+    let of_header = || context.given.trace_context();
+    turn.origin.trace_context = request.trace_context().or_else(of_header);
     let who = tool.who;
     let id = ids::ordered(&context.server.runtime.stores().options().clock);
     let open = OpenCall::new(&who, &request.session, &request.id);

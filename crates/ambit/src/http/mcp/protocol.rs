@@ -3,6 +3,7 @@
 
 use super::message::RpcRequest;
 use super::rpc_error::{RpcError, RpcErrorKind};
+use ambit_runtime::TraceContext;
 use axum::http::HeaderMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -86,6 +87,13 @@ impl ProtocolRequest {
             session: session.unwrap_or_default().to_owned(),
             params: request.params,
         })
+    }
+
+    /// The trace that the request is part of, as its `_meta` says.
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        let meta = self.params.get("_meta")?;
+        let text = |name: &str| meta.get(name).and_then(Value::as_str);
+        TraceContext::read(text("traceparent")?, text("tracestate"))
     }
 
     /// A text among the parameters.
