@@ -56,6 +56,13 @@ const PACKAGES: &[Package] = &[
         told: "bin/python",
     },
     Package {
+        variable: "TEST_CLIENTS_TELEMETRY",
+        folder: "telemetry",
+        pinned: "crates/ambit/tests/clients/telemetry/requirements.txt",
+        install: pip,
+        told: "bin/python",
+    },
+    Package {
         variable: "TEST_SERVERS_NODE",
         folder: "servers-node",
         pinned: "crates/runtime/tests/mcp/node/package.json",

@@ -6,6 +6,7 @@ mod ai_sdk;
 mod mcp;
 mod printed;
 mod server;
+mod telemetry;
 
 use server::Server;
 use std::io::Write;

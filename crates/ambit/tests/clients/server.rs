@@ -60,8 +60,14 @@ impl Server {
 
     /// Serves an app with these options.
     pub fn over(app: &Path, options: &[&str]) -> Self {
+        Self::with_environment(app, options, &[])
+    }
+
+    /// The same with these variables.
+    pub fn with_environment(app: &Path, options: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut serve = Command::new(env!("CARGO_BIN_EXE_ambit"));
         serve.arg("serve").arg(app).args(options);
+        serve.envs(variables.iter().copied());
         serve.args(["--listen", "127.0.0.1:0", "--log", "error"]);
         let mut child = serve.stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());

@@ -2,7 +2,7 @@
 
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::tool::Toolbox;
-use ambit_runtime::{Authorized, TurnRequest};
+use ambit_runtime::{Authorized, OtlpSettings, TurnRequest};
 use ambit_runtime::{Runtime, RuntimeSettings};
 use ambit_storage::Stores;
 use ambit_storage::driver::FaultPoints;
@@ -13,8 +13,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
+use crate::collector::TestCollector;
 use crate::store::{self, Fresh};
 use crate::tools::{Gate, Tools};
+
+/// The file that names the collector of a case.
+pub const COLLECTOR: &str = "collector";
 
 const FILES: &[(&str, &str)] = &[
     ("app.yao", r#"{"name": "Test", "version": "1.0.0"}"#),
@@ -252,9 +256,18 @@ pub async fn node(folder: &Path, stores: Stores, tools: Option<Tools>) -> Runtim
             .into_iter()
             .collect(),
         tools: tools.map(|tools| Arc::new(tools) as Arc<dyn Toolbox>),
+        telemetry: telemetry(folder),
         ..RuntimeSettings::new(folder, stores)
     };
     Runtime::open(settings).await.unwrap()
+}
+
+/// Where the nodes of a folder send traces, if the case says that they do.
+fn telemetry(folder: &Path) -> OtlpSettings {
+    match std::fs::read_to_string(folder.join(COLLECTOR)) {
+        Ok(url) => TestCollector::traces_to(&url),
+        Err(_) => OtlpSettings::default(),
+    }
 }
 
 /// A node of this process.

@@ -13,6 +13,9 @@ mod added;
 mod answers;
 mod app;
 mod calls;
+#[expect(dead_code, reason = "the tests of turns use all of it")]
+#[path = "../support/collector.rs"]
+mod collector;
 mod nodes;
 mod points;
 mod processes;
@@ -22,6 +25,7 @@ mod store;
 #[path = "../support/stores.rs"]
 mod stores;
 mod superseded;
+mod telemetry;
 mod tools;
 mod turns;
 mod usage;
@@ -62,6 +66,7 @@ fn main() {
         processes::CASES,
         served::CASES,
         superseded::CASES,
+        telemetry::CASES,
         usage::CASES,
     ];
     let mut trials = Vec::new();
