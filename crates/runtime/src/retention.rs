@@ -144,10 +144,8 @@ async fn drop_due_in(core: &RuntimeCore, driver: &Arc<dyn Driver>) -> Result<usi
     let (mut after, mut followed) = (None, 0);
     while followed < MOST {
         let scan = ValueScan {
-            pattern: Pattern::all(),
             after,
-            limit: PAGE,
-            part: ValuePart::Whole,
+            ..ValueScan::first(Pattern::all(), PAGE, ValuePart::Whole)
         };
         let mut page = driver.scan(&Space::ended_turns(), &scan).await?;
         let is_last = page.len() < PAGE;

@@ -109,10 +109,8 @@ impl ApiKeys {
         let mut all: Vec<(String, ValueEntry)> = Vec::new();
         loop {
             let scan = ValueScan {
-                pattern: Pattern::all(),
                 after: all.last().map(|(name, _)| name.clone()),
-                limit: PAGE,
-                part: ValuePart::Whole,
+                ..ValueScan::first(Pattern::all(), PAGE, ValuePart::Whole)
             };
             let page = self.store.scan(&Space::api_keys(), &scan).await?;
             let is_last = page.len() < PAGE;

@@ -149,12 +149,7 @@ async fn is_noted(place: &Place) -> bool {
         tenant: "default".to_owned(),
         path: "i:moves".to_owned(),
     };
-    let all = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 1,
-        part: ValuePart::Nothing,
-    };
+    let all = ValueScan::first(Pattern::all(), 1, ValuePart::Nothing);
     let driver = place.driver("main.db").await;
     let notes = driver.scan(&moves, &all).await.unwrap();
     driver.close().await.unwrap();

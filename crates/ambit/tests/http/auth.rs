@@ -276,12 +276,7 @@ async fn g072_an_api_key_is_stored_as_a_hash_alone() {
     let site = Site::of(&[TOKENS]).await;
     let keys = ApiKeys::new(site.store.clone());
     let secret = keys.make(ApiKeyRecord::default()).await.unwrap();
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 10,
-        part: ValuePart::Whole,
-    };
+    let scan = ValueScan::first(Pattern::all(), 10, ValuePart::Whole);
     let stored = site.store.scan(&Space::api_keys(), &scan).await.unwrap();
     assert_eq!(stored.len(), 1);
     let (name, entry) = &stored[0];

@@ -62,12 +62,7 @@ async fn g042_of_requests_that_come_at_once_to_two_nodes_one_is_run() {
 /// Changes what is stored of the one key that was used.
 async fn change(site: &Site, change: impl Fn(&mut Value)) {
     let space = Space::repeats(DEFAULT_TENANT);
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 2,
-        part: ValuePart::Whole,
-    };
+    let scan = ValueScan::first(Pattern::all(), 2, ValuePart::Whole);
     let found = site.store.scan(&space, &scan).await.unwrap();
     let [(name, entry)] = &found[..] else {
         panic!("{found:?}");

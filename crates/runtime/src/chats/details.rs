@@ -143,12 +143,11 @@ fn set(space: &Space, name: String, value: Json) -> Result<BatchWrite> {
 
 /// Reads all of it in one go.
 pub(super) async fn read(driver: &dyn Driver, space: &Space) -> Result<ChatDetails> {
-    let scan = ValueScan {
-        pattern: Pattern::parse(&format!("{CHAT}*")),
-        after: None,
-        limit: 8,
-        part: ambit_storage::driver::ValuePart::Whole,
-    };
+    let scan = ValueScan::first(
+        Pattern::parse(&format!("{CHAT}*")),
+        8,
+        ambit_storage::driver::ValuePart::Whole,
+    );
     let mut about = ChatDetails::default();
     for (name, entry) in driver.scan(space, &scan).await? {
         take(&mut about, &name, &entry)?;

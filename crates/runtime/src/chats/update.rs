@@ -189,12 +189,11 @@ pub(crate) async fn open_turns(
     space: &Space,
     limit: usize,
 ) -> Result<Vec<String>> {
-    let scan = ValueScan {
-        pattern: Pattern::parse(&format!("{}/*", space.digest())),
-        after: None,
+    let scan = ValueScan::first(
+        Pattern::parse(&format!("{}/*", space.digest())),
         limit,
-        part: ValuePart::Whole,
-    };
+        ValuePart::Whole,
+    );
     let found = driver.scan(&Space::turns(), &scan).await?.into_iter();
     let open = found.map(|(_, entry)| Ok(entry.value.to::<OpenTurn>()?.request_id));
     open.collect()

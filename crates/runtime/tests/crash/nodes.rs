@@ -75,12 +75,7 @@ async fn g004_a_second_turn_is_rejected_on_the_other_node(fresh: Fresh) {
 async fn queued(node: &Node) -> usize {
     let driver = driver(&node.runtime);
     let open = open_turns(&driver).await;
-    let scan = ValueScan {
-        pattern: Pattern::parse("ticket/*"),
-        after: None,
-        limit: 100,
-        part: ValuePart::Whole,
-    };
+    let scan = ValueScan::first(Pattern::parse("ticket/*"), 100, ValuePart::Whole);
     driver
         .scan(&open[0].space.lease().space, &scan)
         .await

@@ -27,12 +27,7 @@ pub fn driver(node: &Runtime) -> Arc<dyn Driver> {
 
 /// Every turn that has not ended.
 pub async fn open_turns(driver: &Arc<dyn Driver>) -> Vec<Open> {
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 1_000,
-        part: ValuePart::Whole,
-    };
+    let scan = ValueScan::first(Pattern::all(), 1_000, ValuePart::Whole);
     let found = driver.scan(&Space::turns(), &scan).await.unwrap();
     found
         .into_iter()

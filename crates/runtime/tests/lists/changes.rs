@@ -195,12 +195,11 @@ async fn contents(bed: &Bed) -> BTreeMap<String, String> {
             let page = bed.driver.read(&space.log(&log), range).await.unwrap();
             found.insert(format!("{space} {log}"), format!("{page:?}"));
         }
-        let scan = ambit_storage::driver::ValueScan {
-            pattern: ambit_storage::pattern::Pattern::all(),
-            after: None,
-            limit: 1_000,
-            part: ambit_storage::driver::ValuePart::Whole,
-        };
+        let scan = ambit_storage::driver::ValueScan::first(
+            ambit_storage::pattern::Pattern::all(),
+            1_000,
+            ambit_storage::driver::ValuePart::Whole,
+        );
         for (name, entry) in bed.driver.scan(&space, &scan).await.unwrap() {
             found.insert(format!("{space} {name}"), format!("{entry:?}"));
         }

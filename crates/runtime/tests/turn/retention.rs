@@ -81,12 +81,7 @@ pub async fn logs(runtime: &Runtime) -> Vec<String> {
 
 /// Names and texts of all values in a space.
 async fn values(driver: &dyn Driver, space: &Space) -> Vec<(String, String)> {
-    let scan = ValueScan {
-        pattern: Pattern::all(),
-        after: None,
-        limit: 1_000,
-        part: ValuePart::Whole,
-    };
+    let scan = ValueScan::first(Pattern::all(), 1_000, ValuePart::Whole);
     let found = driver.scan(space, &scan).await.unwrap();
     let text =
         |(name, entry): (String, ambit_storage::batch::ValueEntry)| (name, entry.value.to_string());

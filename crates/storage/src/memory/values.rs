@@ -188,10 +188,8 @@ impl Memory {
             return Ok(Vec::new());
         };
         let scan = ValueScan {
-            pattern: pattern.clone(),
             after,
-            limit: PAGE,
-            part: ValuePart::Nothing,
+            ..ValueScan::first(pattern.clone(), PAGE, ValuePart::Nothing)
         };
         self.driver.scan(&owner.space, &scan).await
     }

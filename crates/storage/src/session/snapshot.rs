@@ -104,10 +104,8 @@ impl StorageSnapshot {
     /// The names of the values kept beside the items (a memory has nothing but these), behind this one.
     pub async fn values(&self, after: Option<String>, limit: usize) -> Result<Vec<String>> {
         let scan = ValueScan {
-            pattern: Pattern::all(),
             after,
-            limit,
-            part: ValuePart::Nothing,
+            ..ValueScan::first(Pattern::all(), limit, ValuePart::Nothing)
         };
         let found = self.driver.scan(&self.space, &scan).await?;
         Ok(found.into_iter().map(|(name, _)| name).collect())

@@ -208,10 +208,8 @@ impl Side {
             (dice.pattern(), 100),
         ] {
             let scan = ValueScan {
-                pattern,
                 after: after.map(str::to_owned),
-                limit,
-                part,
+                ..ValueScan::first(pattern, limit, part)
             };
             for (name, entry) in self.driver.scan(space, &scan).await.unwrap() {
                 seen.push(self.entry(&name, entry));

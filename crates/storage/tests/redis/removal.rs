@@ -26,10 +26,8 @@ pub async fn wiping(store: &Store) -> Outcomes {
     };
     driver.commit(Batch::of((0..count).map(set))).await?;
     let scan = ValueScan {
-        pattern: Pattern::all(),
         after: Some("k00999".to_owned()),
-        limit: 2_000,
-        part: ValuePart::Nothing,
+        ..ValueScan::first(Pattern::all(), 2_000, ValuePart::Nothing)
     };
     assert_eq!(driver.scan(&space, &scan).await?.len(), 2_000);
     store.clock.advance(Duration::from_secs(2));

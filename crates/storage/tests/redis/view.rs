@@ -35,10 +35,8 @@ impl Side {
                 ("ab", None, 100, ValuePart::Nothing),
             ] {
                 let scan = ValueScan {
-                    pattern: Pattern::parse(pattern),
                     after: after.map(str::to_owned),
-                    limit,
-                    part,
+                    ..ValueScan::first(Pattern::parse(pattern), limit, part)
                 };
                 for (name, entry) in self.driver.scan(&space, &scan).await? {
                     let ends = entry.expires_at.is_some();

@@ -90,10 +90,8 @@ impl Store {
                 ("*b*", ValuePart::Nothing),
             ] {
                 let scan = ValueScan {
-                    pattern: Pattern::parse(pattern),
                     after: (part == ValuePart::Nothing).then(|| "a".to_owned()),
-                    limit: 3,
-                    part,
+                    ..ValueScan::first(Pattern::parse(pattern), 3, part)
                 };
                 for (name, entry) in self.driver.scan(&space, &scan).await.unwrap() {
                     text += &self.value(&name, &entry);

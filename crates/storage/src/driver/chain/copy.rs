@@ -111,10 +111,8 @@ pub async fn row_of(driver: &dyn Driver, space: &Space) -> Result<Option<IndexRo
 /// The next values of a space, by name.
 pub fn page(after: Option<String>, part: ValuePart) -> ValueScan {
     ValueScan {
-        pattern: Pattern::all(),
         after,
-        limit: STEP,
-        part,
+        ..ValueScan::first(Pattern::all(), STEP, part)
     }
 }
 
