@@ -80,7 +80,8 @@ pub trait Driver: Send + Sync + 'static {
     /// A value, or part of a list; `None` where it is absent or expired.
     async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>>;
 
-    /// The live values of a space whose name matches, by name in byte order; fewer than the limit where no others follow.
+    /// The live values of a space whose name matches, by name in byte order, forward or backward; fewer than the limit where no
+    /// others follow.
     async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>>;
 
     /// The names of the logs of a space.
@@ -119,9 +120,9 @@ pub struct LogRange {
 /// The direction of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Ascending sequences.
+    /// Ascending sequences or names.
     Forward,
-    /// Descending sequences.
+    /// Descending sequences or names.
     Backward,
 }
 
@@ -205,12 +206,14 @@ impl ValuePart {
 pub struct ValueScan {
     /// Names that match.
     pub pattern: Pattern,
-    /// Only names behind this one.
+    /// Only names behind this one, in the direction of the scan.
     pub after: Option<String>,
     /// At most so many.
     pub limit: usize,
     /// Which part of each value.
     pub part: ValuePart,
+    /// By ascending or descending names.
+    pub direction: Direction,
 }
 
 impl ValueScan {
@@ -221,6 +224,7 @@ impl ValueScan {
             after: None,
             limit,
             part,
+            direction: Direction::Forward,
         }
     }
 }

@@ -15,6 +15,13 @@ impl Pattern {
         }
     }
 
+    /// Every name that starts with this text, whatever it holds.
+    pub fn starting_with(text: impl Into<String>) -> Self {
+        Self {
+            pieces: vec![text.into(), String::new()],
+        }
+    }
+
     /// Reads a pattern; every text is one.
     pub fn parse(text: &str) -> Self {
         let mut pieces = vec![String::new()];
@@ -57,6 +64,19 @@ impl Pattern {
         &self.pieces[0]
     }
 
+    /// The first text in byte order behind all that start with the prefix; `None` where there is none.
+    pub fn end(&self) -> Option<String> {
+        let mut letters: Vec<char> = self.prefix().chars().collect();
+        while let Some(last) = letters.pop() {
+            // The order of UTF-8 is that of its characters; no character is between those before and behind the surrogates.
+            if let Some(next) = (last..=char::MAX).nth(1) {
+                letters.push(next);
+                return Some(letters.into_iter().collect());
+            }
+        }
+        None
+    }
+
     /// True where the name matches.
     pub fn matches(&self, name: &str) -> bool {
         let Some(mut rest) = name.strip_prefix(self.prefix()) else {
@@ -78,6 +98,22 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_prefix_is_behind_all_names_with_it() {
+        for (prefix, end) in [
+            ("", None),
+            ("a", Some("b")),
+            ("a*", Some("a+")),
+            ("a\u{7f}", Some("a\u{80}")),
+            ("\u{d7ff}", Some("\u{e000}")),
+            ("a\u{10ffff}", Some("b")),
+            ("\u{10ffff}", None),
+        ] {
+            let pattern = Pattern::starting_with(prefix);
+            assert_eq!(pattern.end().as_deref(), end, "{prefix:?}");
+        }
+    }
 
     #[test]
     fn g102_only_the_star_is_a_wildcard() {

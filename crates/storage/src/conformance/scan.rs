@@ -4,13 +4,14 @@ use super::steps::*;
 use super::{ConformanceCase, TestStore};
 use crate::address::Space;
 use crate::batch::{Batch, WriteOutcome};
-use crate::driver::{ValuePart, ValueScan};
+use crate::driver::{Direction, ValuePart, ValueScan};
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     g102_only_the_star_is_a_wildcard,
     g102_a_wipe_takes_what_matches_in_its_own_space,
     names_come_in_byte_order,
     g081_pages_of_names_join_without_gap,
+    g081_pages_of_names_join_backward_too,
     a_scan_gives_the_part_that_is_asked_for,
     a_scan_tells_about_each_value,
 ];
@@ -132,6 +133,51 @@ async fn g081_pages_of_names_join_without_gap(store: TestStore) {
     let found = must(store.scan(&here, &behind).await);
     assert_eq!(found.len(), 1, "only a:2 is behind a:15: {found:?}");
     assert_eq!(must(store.scan(&here, &scan("*", 0)).await), []);
+}
+
+async fn g081_pages_of_names_join_backward_too(store: TestStore) {
+    let here = space("s");
+    let names = [NAMES, &["a\u{10ffff}", "a\u{10ffff}b", "\u{10ffff}"]].concat();
+    fill(&store, &here, &names).await;
+    fill(&store, &space("t"), &["a:9", "x"]).await;
+    let last: &[&str] = &["a\u{10ffff}", "a\u{10ffff}b"];
+    for (pattern, expected) in PATTERNS.iter().chain(&[("a\u{10ffff}*", last)]) {
+        let forward = must(store.scan(&here, &scan(pattern, MANY)).await);
+        assert!(forward.len() >= expected.len());
+        for limit in [1, 2, 3, 100] {
+            let mut found = Vec::new();
+            loop {
+                let page = ValueScan {
+                    after: found.last().map(|(name, _): &(String, _)| name.clone()),
+                    direction: Direction::Backward,
+                    ..scan(pattern, limit)
+                };
+                let page = must(store.scan(&here, &page).await);
+                assert!(page.len() <= limit);
+                if page.is_empty() {
+                    break;
+                }
+                found.extend(page);
+            }
+            found.reverse();
+            assert_eq!(found, forward, "{pattern} by {limit}");
+        }
+    }
+    for (after, expected) in [
+        ("a:15", Some("a:1")),
+        ("a:1", None),
+        ("A", None),
+        ("z", Some("a:2")),
+    ] {
+        let before = ValueScan {
+            after: Some(after.to_owned()),
+            direction: Direction::Backward,
+            ..scan("a:*", 1)
+        };
+        let found = must(store.scan(&here, &before).await);
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, Vec::from_iter(expected), "before {after}");
+    }
 }
 
 async fn a_scan_gives_the_part_that_is_asked_for(store: TestStore) {

@@ -27,7 +27,9 @@ use self::server::RedisServer;
 use self::value::{LoadScope, ValueHeader};
 use super::state::rows::ACTIVITY_STEP;
 use super::striped_locks::StripedLocks;
-use super::{Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, WatchHub};
+use super::{
+    Direction, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, WatchHub,
+};
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, ValueEntry, WriteOutcome};
 use crate::clock::{Millis, backoff};
@@ -206,18 +208,30 @@ async fn names(
     limit: usize,
 ) -> Result<Vec<String>> {
     let prefix = scan.pattern.prefix();
-    let from = match after.filter(|after| *after >= prefix) {
-        Some(after) => format!("({after}"),
-        None => format!("[{prefix}"),
-    };
+    let behind = |after: &str| format!("({after}").into_bytes();
+    let mut first = format!("[{prefix}").into_bytes();
+    let mut last = first.clone();
     // No name has the byte 255, so that this comes behind all that start with the prefix.
-    let mut to = format!("[{prefix}").into_bytes();
-    to.push(u8::MAX);
-    let mut command = redis::cmd("ZRANGEBYLEX");
-    command
-        .arg(server.key_of("n", &space.digest()))
-        .arg(from)
-        .arg(to);
+    last.push(u8::MAX);
+    let key = server.key_of("n", &space.digest());
+    let mut command = match scan.direction {
+        Direction::Forward => {
+            if let Some(after) = after.filter(|after| *after >= prefix) {
+                first = behind(after);
+            }
+            let mut command = redis::cmd("ZRANGEBYLEX");
+            command.arg(key).arg(first).arg(last);
+            command
+        }
+        Direction::Backward => {
+            if let Some(after) = after.filter(|after| after.as_bytes() < &last[1..]) {
+                last = behind(after);
+            }
+            let mut command = redis::cmd("ZREVRANGEBYLEX");
+            command.arg(key).arg(last).arg(first);
+            command
+        }
+    };
     server.ask(command.arg("LIMIT").arg(0).arg(limit)).await
 }
 

@@ -7,7 +7,7 @@ use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{BatchWrite, NewEntry};
 use crate::clock::Millis;
 use crate::directory::{RowOrder, TrackRequest};
-use crate::driver::{LogRange, ValuePart, ValueScan};
+use crate::driver::{Direction, LogRange, ValuePart, ValueScan};
 use crate::operation::Operation;
 use crate::pattern::Pattern;
 use crate::{Json, StoredValue};
@@ -296,12 +296,18 @@ impl Xorshift {
             78..=86 => {
                 let space = self.space();
                 let scan = ValueScan {
-                    pattern: Pattern::parse(self.pick(PATTERNS)),
                     after: self
                         .pick(&[None, None, Some("l"), Some("n:"), Some("z")])
                         .map(str::to_owned),
-                    limit: self.pick(&[0, 1, 2, 1_000]),
-                    part: self.part(),
+                    direction: match self.chance(40) {
+                        true => Direction::Backward,
+                        false => Direction::Forward,
+                    },
+                    ..ValueScan::first(
+                        Pattern::parse(self.pick(PATTERNS)),
+                        self.pick(&[0, 1, 2, 1_000]),
+                        self.part(),
+                    )
                 };
                 ScriptStep::Scan(space, scan)
             }

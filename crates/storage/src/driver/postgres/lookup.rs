@@ -8,20 +8,27 @@ use super::value::bounds;
 use crate::Result;
 use crate::address::{Space, ValueKey};
 use crate::batch::ValueEntry;
-use crate::driver::{ValuePart, ValueScan};
+use crate::driver::{Direction, ValuePart, ValueScan};
 use crate::json::{Json, StoredValue};
 use std::ops::Range;
 use tokio_postgres::Row;
 
 /// Values of a space by name, from $2 to below $3, with the items from … to … ($4, $5, negative ones from the end) of
 /// a list. $6 says whether the content is wanted; without it the first byte still tells the type.
-const SELECT: &str = "SELECT v.name, CASE WHEN $6 THEN v.body ELSE left(v.body, 1) END, v.length, v.version, \
+macro_rules! select {
+    ($order:literal) => {
+        concat!("SELECT v.name, CASE WHEN $6 THEN v.body ELSE left(v.body, 1) END, v.length, v.version, \
      v.expires_at, l.items FROM value v LEFT JOIN LATERAL (SELECT array_agg(body ORDER BY pos) AS items FROM item \
      WHERE $6 AND list_id = v.id AND v.body IS NULL \
      AND pos >= CASE WHEN $4::bigint < 0 THEN v.length + $4 ELSE $4 END \
      AND pos <= CASE WHEN $5::bigint < 0 THEN v.length + $5 ELSE $5 END) l ON true \
      WHERE v.space = $1 AND v.name >= $2 AND v.name < $3 AND (v.expires_at IS NULL OR v.expires_at > \
-     floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + $7) ORDER BY v.name LIMIT $8";
+     floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + $7) ORDER BY v.name ", $order, " LIMIT $8")
+    };
+}
+
+const FORWARD: &str = select!("ASC");
+const BACKWARD: &str = select!("DESC");
 
 /// Rows of one round trip where a pattern may refuse some of them.
 const STEP: usize = 256;
@@ -32,7 +39,12 @@ pub(super) async fn get(
     part: ValuePart,
 ) -> Result<Option<ValueEntry>> {
     let names = key.name.clone().into_bytes()..behind(&key.name);
-    let rows = store.values(&key.space, names, part, 1).await?;
+    let which = ValueRange {
+        names,
+        part,
+        direction: Direction::Forward,
+    };
+    let rows = store.values(&key.space, which, 1).await?;
     Ok(rows.first().map(|row| entry(row, part)))
 }
 
@@ -41,21 +53,33 @@ pub(super) async fn scan(
     space: &Space,
     scan: &ValueScan,
 ) -> Result<Vec<(String, ValueEntry)>> {
-    let (mut from, end) = bounds(&scan.pattern);
+    let (from, end) = bounds(&scan.pattern);
+    let mut names = from..end;
+    let go_on = |names: &mut Range<Vec<u8>>, after: &str| match scan.direction {
+        Direction::Forward => names.start = behind(after).max(std::mem::take(&mut names.start)),
+        Direction::Backward => {
+            names.end = after
+                .as_bytes()
+                .to_vec()
+                .min(std::mem::take(&mut names.end))
+        }
+    };
     if let Some(after) = &scan.after {
-        from = from.max(behind(after));
+        go_on(&mut names, after);
     }
     let mut found = Vec::new();
-    while found.len() < scan.limit && from < end {
+    while found.len() < scan.limit && names.start < names.end {
         let step = STEP.min(scan.limit);
-        let rows = store
-            .values(space, from..end.clone(), scan.part, step)
-            .await?;
+        let which = ValueRange {
+            names: names.clone(),
+            part: scan.part,
+            direction: scan.direction,
+        };
+        let rows = store.values(space, which, step).await?;
         let is_last = rows.len() < step;
-        from = Vec::new();
         for row in rows {
             let name = text(row.get(0), || format!("a value's name in {space}"))?;
-            from = behind(&name);
+            go_on(&mut names, &name);
             if found.len() < scan.limit && scan.pattern.matches(&name) {
                 found.push((name, entry(&row, scan.part)));
             }
@@ -74,14 +98,20 @@ fn behind(name: &str) -> Vec<u8> {
     bytes
 }
 
+/// Which values, and in which order.
+struct ValueRange {
+    names: Range<Vec<u8>>,
+    part: ValuePart,
+    direction: Direction,
+}
+
 impl PostgresStore {
-    async fn values(
-        &self,
-        space: &Space,
-        names: Range<Vec<u8>>,
-        part: ValuePart,
-        limit: usize,
-    ) -> Result<Vec<Row>> {
+    async fn values(&self, space: &Space, which: ValueRange, limit: usize) -> Result<Vec<Row>> {
+        let ValueRange {
+            names,
+            part,
+            direction,
+        } = which;
         let (first, last) = match part {
             ValuePart::Items(first, last) => (first, last),
             ValuePart::Whole | ValuePart::Nothing => (0, -1),
@@ -96,7 +126,11 @@ impl PostgresStore {
             self.options.clock.offset(),
             signed(limit as u64),
         ];
-        self.rows(SELECT, &values).await
+        let select = match direction {
+            Direction::Forward => FORWARD,
+            Direction::Backward => BACKWARD,
+        };
+        self.rows(select, &values).await
     }
 }
 

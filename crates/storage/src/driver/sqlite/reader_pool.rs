@@ -8,7 +8,7 @@ use crate::Result;
 use crate::address::{Space, ValueKey};
 use crate::batch::ValueEntry;
 use crate::clock::Millis;
-use crate::driver::{ValuePart, ValueScan};
+use crate::driver::{Direction, ValuePart, ValueScan};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 
@@ -106,6 +106,23 @@ pub fn get(
         .map(Some)
 }
 
+macro_rules! scan_sql {
+    ($from:literal $order:literal) => {
+        concat!(
+            "SELECT v.space, iif(?6, substr(v.body, 1, 1), v.body), v.length, v.version, v.expires_at, v.name \
+             FROM space s JOIN value v ON v.space = s.id WHERE s.tenant = ?1 AND s.path = ?2 AND ",
+            $from,
+            " AND (v.expires_at IS NULL OR v.expires_at > ?5) ORDER BY v.name ",
+            $order
+        )
+    };
+}
+
+const FORWARD: &str = scan_sql!("v.name >= ?3 AND (?4 IS NULL OR v.name > ?4)" "ASC");
+/// No text is behind the byte 255.
+const BACKWARD: &str =
+    scan_sql!("v.name < coalesce(?3, CAST(x'ff' AS TEXT)) AND (?4 IS NULL OR v.name < ?4)" "DESC");
+
 /// The live values of a space whose name matches, by name.
 pub fn scan(
     connection: &Connection,
@@ -113,19 +130,22 @@ pub fn scan(
     scan: &ValueScan,
     now: Millis,
 ) -> SqliteResult<Vec<(String, ValueEntry)>> {
-    let sql = "SELECT v.space, iif(?6, substr(v.body, 1, 1), v.body), v.length, v.version, v.expires_at, v.name
-        FROM space s JOIN value v ON v.space = s.id
-        WHERE s.tenant = ?1 AND s.path = ?2 AND v.name >= ?3 AND (?4 IS NULL OR v.name > ?4)
-        AND (v.expires_at IS NULL OR v.expires_at > ?5) ORDER BY v.name";
-    let prefix = scan.pattern.prefix();
-    let first = scan
-        .after
-        .as_deref()
-        .map_or(prefix, |after| after.max(prefix));
+    let (prefix, after, end) = (
+        scan.pattern.prefix(),
+        scan.after.as_deref(),
+        scan.pattern.end(),
+    );
+    let (sql, bound) = match scan.direction {
+        Direction::Forward => (
+            FORWARD,
+            Some(after.map_or(prefix, |after| after.max(prefix))),
+        ),
+        Direction::Backward => (BACKWARD, after.into_iter().chain(end.as_deref()).min()),
+    };
     let is_bare = scan.part == ValuePart::Nothing;
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows =
-        statement.query((&space.tenant, &space.path, first, &scan.after, now, is_bare))?;
+        statement.query((&space.tenant, &space.path, bound, &scan.after, now, is_bare))?;
     let mut found = Vec::new();
     while found.len() < scan.limit
         && let Some(row) = rows.next()?

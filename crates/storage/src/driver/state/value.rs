@@ -5,9 +5,10 @@ use crate::Result;
 use crate::address::{Space, ValueKey};
 use crate::batch::{ValueEntry, WriteOutcome};
 use crate::clock::Millis;
-use crate::driver::{ValuePart, ValueScan};
+use crate::driver::{Direction, ValuePart, ValueScan};
 use crate::json::{Json, StoredValue};
 use crate::operation::{self, Operation};
+use std::ops::Bound;
 
 /// A value with its version and end of life.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,18 +120,37 @@ impl StoreContents {
             return Vec::new();
         };
         let prefix = scan.pattern.prefix();
-        let first = scan.after.as_deref().filter(|after| *after >= prefix);
-        let start = first.map_or(std::ops::Bound::Included(prefix), std::ops::Bound::Excluded);
-        let behind = contents
-            .values
-            .range::<str, _>((start, std::ops::Bound::Unbounded));
-        let wanted = behind
-            .take_while(|(name, _)| name.starts_with(prefix))
-            .filter(|(name, stored)| scan.pattern.matches(name) && stored.is_live(now));
-        wanted
-            .take(scan.limit)
-            .map(|(name, stored)| (name.clone(), stored.entry(scan.part)))
-            .collect()
+        let end = scan.pattern.end();
+        let (mut first, mut last) = (
+            Bound::Included(prefix),
+            end.as_deref().map_or(Bound::Unbounded, Bound::Excluded),
+        );
+        match (scan.after.as_deref(), scan.direction) {
+            (None, _) => {}
+            // A range that ends before it begins is none.
+            (Some(after), Direction::Forward) if end.as_deref().is_some_and(|end| after >= end) => {
+                return Vec::new();
+            }
+            (Some(after), Direction::Backward) if after <= prefix => return Vec::new(),
+            (Some(after), Direction::Forward) if after >= prefix => first = Bound::Excluded(after),
+            (Some(after), Direction::Backward) if end.as_deref().is_none_or(|end| after < end) => {
+                last = Bound::Excluded(after);
+            }
+            (Some(_), _) => {}
+        }
+        let named = contents.values.range::<str, _>((first, last));
+        let wanted = |(name, stored): &(&String, &ValueContents)| {
+            scan.pattern.matches(name) && stored.is_live(now)
+        };
+        let entry =
+            |(name, stored): (&String, &ValueContents)| (name.clone(), stored.entry(scan.part));
+        match scan.direction {
+            Direction::Forward => named.filter(wanted).take(scan.limit).map(entry).collect(),
+            Direction::Backward => {
+                let named = named.rev().filter(wanted);
+                named.take(scan.limit).map(entry).collect()
+            }
+        }
     }
 
     /// Erases expired values, and says how many.
