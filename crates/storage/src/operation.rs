@@ -19,6 +19,8 @@ pub const MAX_SAFE: i64 = (1 << 53) - 1;
 pub enum Operation {
     /// Replaces value, type and life.
     Set(StoredValue),
+    /// Replaces the content of a dated value; the time of its creation stays.
+    SetDated(DatedContent),
     /// Deletes; deleting nothing is no error.
     Del,
     /// Deletes and gives what was there.
@@ -112,6 +114,7 @@ impl Operation {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Set(_) => "Set",
+            Self::SetDated(_) => "SetDated",
             Self::Del => "Del",
             Self::GetDel => "GetDel",
             Self::Incr(_) => "Incr",
@@ -131,7 +134,9 @@ impl Operation {
     /// Whether the value's life starts anew: only `Set` and leases replace it.
     pub fn life(&self) -> LifeRule {
         match self {
-            Self::Set(_) | Self::Acquire { .. } | Self::Renew { .. } => LifeRule::Renew,
+            Self::Set(_) | Self::SetDated(_) | Self::Acquire { .. } | Self::Renew { .. } => {
+                LifeRule::Renew
+            }
             _ => LifeRule::Keep,
         }
     }
@@ -147,6 +152,7 @@ impl Operation {
         };
         match self {
             Self::Set(value) => value.size(),
+            Self::SetDated(content) => content.json.as_str().len(),
             Self::Push(items) | Self::AddToSet(items) => largest(items),
             Self::ArraySet(_, item) => item.as_str().len(),
             Self::Tally { labels, .. } => labels.as_str().len(),
@@ -164,6 +170,10 @@ impl Operation {
     ) -> Result<OperationResult> {
         match self {
             Self::Set(value) => Ok(OperationResult::stored(Some(value.clone()))),
+            Self::SetDated(content) => {
+                let value = content.stored(current.as_ref());
+                Ok(OperationResult::stored(Some(value)))
+            }
             Self::Del => Ok(OperationResult::stored(None)),
             Self::GetDel => Ok(OperationResult::new(None, OperationOutput::Taken(current))),
             Self::Incr(delta) => self.incr(key, current, delta),
@@ -251,6 +261,38 @@ fn add(a: &serde_json::Number, b: &serde_json::Number) -> Option<serde_json::Num
         Some((sum as i64).into())
     } else {
         serde_json::Number::from_f64(sum)
+    }
+}
+
+/// The content of a value that says when it was created and changed.
+///
+/// It is stored as an object: `created_at` and `updated_at`, then the content under its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatedContent {
+    /// When it is written, in milliseconds since 1970.
+    pub at: Millis,
+    /// The name that the content has in the object, which needs no escapes.
+    pub name: &'static str,
+    /// The content.
+    pub json: Json,
+}
+
+/// When a dated value was created.
+#[derive(serde::Deserialize)]
+struct CreationTime {
+    created_at: Millis,
+}
+
+impl DatedContent {
+    fn stored(&self, current: Option<&StoredValue>) -> StoredValue {
+        let Self { at, name, json } = self;
+        let before = match current {
+            Some(StoredValue::Plain(json)) if json.kind() == "object" => json.to().ok(),
+            _ => None,
+        };
+        let created_at = before.map_or(*at, |CreationTime { created_at }| created_at);
+        let text = format!(r#"{{"created_at":{created_at},"updated_at":{at},"{name}":{json}}}"#);
+        StoredValue::Plain(Json::stored(text))
     }
 }
 

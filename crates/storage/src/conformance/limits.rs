@@ -6,7 +6,7 @@ use crate::address::DEFAULT_TENANT;
 use crate::batch::{Batch, BatchWrite, NewEntry};
 use crate::directory::TrackRequest;
 use crate::driver::ValuePart;
-use crate::operation::{MAX_LIST, Operation, OperationOutput};
+use crate::operation::{DatedContent, MAX_LIST, Operation, OperationOutput};
 use crate::{Json, StoredValue};
 
 pub(super) const CASES: &[ConformanceCase] = cases![
@@ -53,6 +53,11 @@ async fn g024_a_value_over_the_limit_is_refused_with_the_limit(store: TestStore)
         Operation::Push(vec![json("1"), large.clone()]),
         Operation::AddToSet(vec![large.clone()]),
         Operation::ArraySet(0, large.clone()),
+        Operation::SetDated(DatedContent {
+            at: 1,
+            name: "value",
+            json: large.clone(),
+        }),
     ] {
         refused(&store, apply(&key, op), &words).await;
     }

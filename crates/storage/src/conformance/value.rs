@@ -4,7 +4,7 @@ use super::steps::*;
 use super::{ConformanceCase, TestStore};
 use crate::batch::{Batch, BatchCheck, ValueEntry, WriteOutcome};
 use crate::operation::OperationOutput::{Nothing, Number, Taken};
-use crate::operation::{MAX_SAFE, Operation};
+use crate::operation::{DatedContent, MAX_SAFE, Operation};
 use crate::{Json, StoredValue};
 use std::collections::BTreeMap;
 
@@ -22,6 +22,7 @@ pub(super) const CASES: &[ConformanceCase] = cases![
     a_sum_beyond_its_range_is_refused,
     g152_an_operation_on_the_wrong_type_is_refused,
     set_replaces_any_type,
+    a_dated_value_keeps_the_time_of_its_creation,
 ];
 
 const EVERY_VALUE: &[(&str, &str, u64)] = &[
@@ -296,4 +297,37 @@ async fn set_replaces_any_type(store: TestStore) {
             assert_eq!(found, Some(json(second)), "{second} after {first}");
         }
     }
+}
+
+async fn a_dated_value_keeps_the_time_of_its_creation(store: TestStore) {
+    let key = space("s").key("k");
+    let dated = |at, name, text| {
+        let json = json(text);
+        Operation::SetDated(DatedContent { at, name, json })
+    };
+    let first = dated(5, "value", "{\"a\":[1]}");
+    assert_eq!(store.act(&key, first).await, Nothing);
+    let stored = r#"{"created_at":5,"updated_at":5,"value":{"a":[1]}}"#;
+    assert_eq!(store.text(&key).await.as_deref(), Some(stored));
+    let before = some(store.value(&key).await).version;
+    let second = apply_for(&key, dated(7, "data", "\"x\""), HOUR);
+    store.write(second).await;
+    let after = some(store.value(&key).await);
+    let stored = r#"{"created_at":5,"updated_at":7,"data":"x"}"#;
+    assert_eq!(after.value.as_str(), stored);
+    assert!(after.version > before && after.expires_at.is_some());
+    // The life is the write's own, as with any other value that is replaced.
+    store.act(&key, dated(8, "value", "null")).await;
+    assert_eq!(some(store.value(&key).await).expires_at, None);
+    // What is no dated value is replaced by one.
+    for other in ["1", "[1]", "{\"created_at\":\"long ago\"}"] {
+        store.act(&key, set(other)).await;
+        store.act(&key, dated(9, "value", "1")).await;
+        let stored = r#"{"created_at":9,"updated_at":9,"value":1}"#;
+        assert_eq!(store.text(&key).await.as_deref(), Some(stored), "{other}");
+    }
+    store.act(&key, Operation::Del).await;
+    store.act(&key, dated(11, "value", "1")).await;
+    let stored = r#"{"created_at":11,"updated_at":11,"value":1}"#;
+    assert_eq!(store.text(&key).await.as_deref(), Some(stored));
 }
