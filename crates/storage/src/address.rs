@@ -68,6 +68,16 @@ impl Space {
         Self::new(tenant, format!("m:team/{}", part('t', team_id)))
     }
 
+    /// What a user keeps for programs that have a framework of their own.
+    pub fn user_store(tenant: &str, user_id: &str) -> Self {
+        Self::new(tenant, format!("s:user/{}", part('u', user_id)))
+    }
+
+    /// What a team keeps for programs that have a framework of their own.
+    pub fn team_store(tenant: &str, team_id: &str) -> Self {
+        Self::new(tenant, format!("s:team/{}", part('t', team_id)))
+    }
+
     /// What one request keeps until it ends.
     pub fn request_memory(tenant: &str, context_id: &str) -> Self {
         Self::new(tenant, format!("m:request/{}", part('r', context_id)))

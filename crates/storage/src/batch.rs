@@ -236,7 +236,7 @@ impl Default for SizeLimits {
     fn default() -> Self {
         Self {
             value: 16 << 20,
-            name: 512,
+            name: 1_088,
             batch: 100_000,
         }
     }

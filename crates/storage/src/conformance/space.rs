@@ -94,6 +94,8 @@ async fn g052_spaces_that_look_alike_never_share_a_byte(store: TestStore) {
         lease,
         Space::user_memory(DEFAULT_TENANT, "5"),
         Space::team_memory(DEFAULT_TENANT, "5"),
+        Space::user_store(DEFAULT_TENANT, "5"),
+        Space::team_store(DEFAULT_TENANT, "5"),
         Space::request_memory(DEFAULT_TENANT, "5"),
         Space::user_memory("5", DEFAULT_TENANT),
         Space::memory_index(&Space::user_memory(DEFAULT_TENANT, "5"), &[]),

@@ -65,7 +65,7 @@ impl Ttl {
     }
 
     /// What a write carries.
-    pub(super) fn life(self) -> Option<Millis> {
+    pub fn life(self) -> Option<Millis> {
         match self {
             Self::Never => None,
             Self::After(millis) => Some(millis),
