@@ -30,6 +30,7 @@ mod openapi;
 mod paging;
 mod sse;
 mod sse_source;
+mod store;
 mod traces;
 mod turn;
 mod unread_body;
@@ -152,6 +153,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::of(RouteAccess::Ruled, memory::routes),
     RouteGroup::of(RouteAccess::Ruled, memory_search::routes),
     RouteGroup::of(RouteAccess::Ruled, models::routes),
+    RouteGroup::of(RouteAccess::Ruled, store::routes),
     RouteGroup::of(RouteAccess::Ruled, traces::routes),
     RouteGroup::of(RouteAccess::Ruled, turn::routes),
     RouteGroup::of(RouteAccess::Ruled, usage::routes),

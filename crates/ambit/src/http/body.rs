@@ -11,7 +11,15 @@ use futures::StreamExt;
 
 /// Reads the body of a request.
 pub(super) async fn read(request: Request, server: &SharedState) -> Result<Bytes> {
-    let limit = server.settings.body_limit;
+    read_at_most(server.settings.body_limit, request, server).await
+}
+
+/// Reads the body of a request, which has at most so many bytes.
+pub(super) async fn read_at_most(
+    limit: usize,
+    request: Request,
+    server: &SharedState,
+) -> Result<Bytes> {
     let (parts, body) = request.into_parts();
     let reading = read_within(&parts.headers, body, limit);
     let Ok(read) = tokio::time::timeout(server.settings.body_time, reading).await else {

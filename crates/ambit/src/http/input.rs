@@ -7,10 +7,12 @@ mod duplicate;
 mod error;
 mod fields;
 mod json;
+mod raw;
 mod text;
 mod value;
 
 pub use json::read as read_json;
+pub use raw::RawJson;
 pub use text::query;
 pub use value::{Id, Text, Time, Whole};
 
@@ -116,6 +118,8 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for PagedQuery<T> {
 pub trait BodyFields: DeserializeOwned {
     /// Whether fields that the type does not have are ignored, as OpenAI's clients expect it of some routes.
     const IGNORES_UNKNOWN: bool = false;
+    /// Bytes that the body may have, where they are more than the server's setting allows others.
+    const BODY_LIMIT: usize = 0;
     /// Whether a request without a body says the same as one with an empty object.
     const MAY_BE_ABSENT: bool = false;
 
@@ -144,7 +148,8 @@ impl<T: BodyFields> FromRequest<SharedState> for JsonBody<T> {
     type Rejection = HttpError;
 
     async fn from_request(request: Request, server: &SharedState) -> Result<Self, HttpError> {
-        let mut text = body::read(request, server).await?;
+        let limit = server.settings.body_limit.max(T::BODY_LIMIT);
+        let mut text = body::read_at_most(limit, request, server).await?;
         if text.is_empty() && T::MAY_BE_ABSENT {
             text = Bytes::from_static(b"{}");
         }

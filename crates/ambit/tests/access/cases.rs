@@ -121,6 +121,9 @@ GET /kb/jobs/:job_id | /kb/jobs/{job} | owner 200
 DELETE /kb/jobs/:job_id | /kb/jobs/{job} | owner 200
 GET /kb/jobs/:job_id/events | /kb/jobs/{job}/events | owner 200
 
+POST /store/batch | /store/batch | operator | stored
+POST /store/search | /store/search | operator | stored_words
+
 GET /trace/traces | /trace/traces?pagesize=100 | caller
 GET /trace/traces | /trace/traces?chat_id={chat} | caller
 GET /trace/traces/:id/info | /trace/traces/{made}/info | guest 200
@@ -231,6 +234,10 @@ fn body(name: &str) -> Option<Value> {
         "votes" => json!({"segments": []}),
         "empty" => json!({}),
         "tools" => json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
+        "stored" => {
+            json!({"space": "docs", "owner": "user", "ops": [{"op": "get", "key": "k"}]})
+        }
+        "stored_words" => json!({"space": "docs", "owner": "user", "query": "canar*"}),
         "looked" => json!({"query": "canar*"}),
         other => panic!("{other}"),
     })

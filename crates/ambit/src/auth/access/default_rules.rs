@@ -44,8 +44,12 @@ const ACTIONS: &[(&str, &[&str])] = &[
     ("traces:read", &["GET /trace/*"]),
     ("usage:read", &["GET /usage"]),
 ];
-/// What is for operators: it is about nobody's data in particular.
-const OPERATION: &[(&str, &[&str])] = &[("measures:read", &["GET /metrics"])];
+/// What is granted at level `all` alone: the measures, which are about nobody's data in particular, and the store of programs that
+/// have a framework of their own.
+const ALL_LEVEL_ACTIONS: &[(&str, &[&str])] = &[
+    ("measures:read", &["GET /metrics"]),
+    ("store:use", &["POST /store/*"]),
+];
 /// The levels at which each of `ACTIONS` is granted. `default` is the caller's team, or without one the caller alone.
 const LEVELS: [&str; 4] = ["own", "team", "default", "all"];
 /// The roles, what they grant, and what of it they do not.
@@ -69,7 +73,7 @@ pub fn rules() -> AccessRules {
             add(&mut rules, &format!("{action}:{level}"), endpoints);
         }
     }
-    for (action, endpoints) in OPERATION {
+    for (action, endpoints) in ALL_LEVEL_ACTIONS {
         add(&mut rules, &format!("{action}:all"), endpoints);
     }
     rules

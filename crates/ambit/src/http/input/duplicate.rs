@@ -5,16 +5,15 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::fmt;
 
-/// The path of the first such name, as it goes on behind the path of the value; a text that cannot be read has none.
-pub fn find(raw: &RawValue) -> Option<String> {
+/// The path of the first such name, as it goes on behind the path of the value; an error where an object or a list has too many
+/// levels, or texts that are none.
+pub fn find(raw: &RawValue) -> serde_json::Result<Option<String>> {
     let is_simple = !raw.get().starts_with(['{', '[']);
     if is_simple {
-        return None;
+        return Ok(None);
     }
     let mut reader = serde_json::Deserializer::from_str(raw.get());
-    DuplicateKeyVisitor
-        .deserialize(&mut reader)
-        .unwrap_or_default()
+    DuplicateKeyVisitor.deserialize(&mut reader)
 }
 
 struct DuplicateKeyVisitor;

@@ -3,6 +3,7 @@
 
 use super::error::InputError;
 use super::fields::InputFields;
+use super::raw::RAW;
 use super::{BodyFields, duplicate};
 use ambit_runtime::{Error, Result};
 use indexmap::IndexMap;
@@ -170,7 +171,7 @@ impl<'de> Deserializer<'de> for JsonValue<'de> {
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
         let read = reader.deserialize_any(visitor);
         let value = read.map_err(|_| InputError::new(JSON))?;
-        match duplicate::find(self.raw) {
+        match duplicate::find(self.raw).unwrap_or_default() {
             Some(path) => Err(InputError::twice(&path)),
             None => Ok(value),
         }
@@ -215,10 +216,21 @@ impl<'de> Deserializer<'de> for JsonValue<'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, InputError> {
-        visitor.visit_newtype_struct(self)
+        if name != RAW {
+            return visitor.visit_newtype_struct(self);
+        }
+        self.check_once()?;
+        if self.first() == b'"' {
+            self.string()?;
+        }
+        match duplicate::find(self.raw) {
+            Err(_) => Err(InputError::new(JSON)),
+            Ok(Some(path)) => Err(InputError::twice(&path)),
+            Ok(None) => visitor.visit_str(self.raw.get()),
+        }
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
