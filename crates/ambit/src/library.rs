@@ -20,6 +20,8 @@ use ambit_knowledge::KnowledgeReach;
 use ambit_runtime::DataConstraints;
 use ambit_runtime::inspect::memory::MemorySelector;
 use ambit_runtime::{Authorized, CallerReach, Error, ErrorCode, Result, Runtime};
+use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::event::{After, AfterFn, Before, BeforeFn, EventBus};
 use ambit_storage::memory::Memory;
 use ambit_storage::{Caller, SessionQuery, Stores};
@@ -176,8 +178,8 @@ impl Ambit {
         self.memory("user", user_id, &owner).await
     }
 
-    /// Erases what is stored of a user of this tenant: their conversations with all agents, their memory, the documents that they
-    /// have added to collections, and their votes there. Returns once the last byte is gone.
+    /// Erases what is stored of a user of this tenant: their conversations with all agents, their memory, their keys of the store, the
+    /// documents that they have added to collections, and their votes there. Returns once the last byte is gone.
     ///
     /// # Errors
     ///
@@ -209,6 +211,11 @@ impl Ambit {
         let contexts = SessionQuery::every(self.index()).for_user(user_id);
         let report = contexts.remove().await?;
         self.user_memory(user_id).await?.clear().await?;
+        let space = Space::user_store(reach.tenant(), user_id);
+        let store = self.stores().index()?.driver().clone();
+        store
+            .commit(Batch::of([BatchWrite::Remove { space }]))
+            .await?;
         // Behind the turns, whose hits are counted when they have ended.
         base.store_hits().await?;
         let jobs = base.erase_person(reach.tenant(), user_id).await?;

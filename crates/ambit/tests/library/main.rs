@@ -6,8 +6,12 @@ use ambit::event::{
     ContextSaving, ConversationEnded, IdentityAdded, IdentityAdding, IdentityRemoving, Verdict,
 };
 use ambit::runtime::CallerReach;
+use ambit::storage::Json;
+use ambit::storage::address::{DEFAULT_TENANT, Space};
+use ambit::storage::batch::{Batch, BatchWrite};
 use ambit::storage::driver::memory::MemoryDriver;
-use ambit::storage::driver::{Driver, DriverOptions};
+use ambit::storage::driver::{Driver, DriverOptions, ValuePart};
+use ambit::storage::operation::Operation;
 use ambit::{
     Ambit, AmbitBuilder, Authorized, ChatHistoryStorage, Context, ErrorCode, Result, StorageKind,
     Stores, ToolServer, Usage, UsageField, User,
@@ -284,6 +288,22 @@ async fn a_caller_reaches_no_other_user() -> Result<()> {
     assert!(mallory.user_memory("ann").await.is_err());
     let others = mallory.agent("SupportAgent")?.for_user_id("ann").await;
     assert_eq!(others.unwrap_err().code, ErrorCode::PermissionDenied);
+    ambit.close().await
+}
+
+#[tokio::test]
+async fn what_a_user_keeps_in_the_store_goes_with_them() -> Result<()> {
+    let ambit = builder().open().await?;
+    let store = ambit.stores().index()?.driver().clone();
+    let key = |user: &str| Space::user_store(DEFAULT_TENANT, user).key("docs/a");
+    for user in ["ann", "bob"] {
+        let set = Operation::Set(Json::of("canary")?.into());
+        let write = BatchWrite::apply(key(user), set, None);
+        store.commit(Batch::of([write])).await?;
+    }
+    ambit.erase_user("ann").await?;
+    assert_eq!(store.get(&key("ann"), ValuePart::Whole).await?, None);
+    assert!(store.get(&key("bob"), ValuePart::Whole).await?.is_some());
     ambit.close().await
 }
 
