@@ -24,4 +24,5 @@ mod rules;
 #[path = "../http/site.rs"]
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod site;
+mod store;
 mod unclear;
