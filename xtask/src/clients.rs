@@ -63,6 +63,20 @@ const PACKAGES: &[Package] = &[
         told: "bin/python",
     },
     Package {
+        variable: "TEST_CLIENTS_STORE_NODE",
+        folder: "store-node",
+        pinned: "crates/ambit/tests/clients/store/node/package.json",
+        install: npm,
+        told: "",
+    },
+    Package {
+        variable: "TEST_CLIENTS_STORE_PYTHON",
+        folder: "store-python",
+        pinned: "crates/ambit/tests/clients/store/python/requirements.txt",
+        install: pip,
+        told: "bin/python",
+    },
+    Package {
         variable: "TEST_SERVERS_NODE",
         folder: "servers-node",
         pinned: "crates/runtime/tests/mcp/node/package.json",

@@ -7,6 +7,7 @@ mod mcp;
 mod printed;
 mod server;
 mod telemetry;
+mod store;
 
 use server::Server;
 use std::io::Write;
