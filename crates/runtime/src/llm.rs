@@ -134,6 +134,19 @@ impl AnswerPiece {
     }
 }
 
+/// What was used of one model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelUsage {
+    /// Who offers the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How much.
+    pub usage: TokenUsage,
+}
+
 impl TokenUsage {
     /// This many tokens of the request and of the answer.
     pub fn of(prompt: i64, completion: i64) -> Self {

@@ -40,6 +40,7 @@ impl AgentOutbox {
         let thread = writer.thread_id();
         let mut group = MessageGroup::new(&thread, "agent");
         group.label = (!label.is_empty()).then(|| label.to_owned());
+        group.assistant_id = Some(assistant_id.to_owned());
         group.parent.clone_from(&self.author.thread);
         writer.threads.push(group);
         drop(writer);

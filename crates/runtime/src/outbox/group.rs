@@ -12,6 +12,8 @@ pub(super) struct MessageGroup {
     /// `mixed` for those of scripts, `agent` for a fork's thread.
     pub kind: String,
     pub label: Option<String>,
+    /// The agent that speaks in a fork's thread.
+    pub assistant_id: Option<String>,
     /// The thread that a thread comes from, or in which a block stands.
     pub parent: Option<String>,
     pub started: Option<Millis>,
@@ -26,6 +28,7 @@ impl MessageGroup {
             id: id.to_owned(),
             kind: kind.to_owned(),
             label: None,
+            assistant_id: None,
             parent: None,
             started: None,
             is_open: false,
@@ -101,6 +104,9 @@ impl MessageWriter {
         data.insert("timestamp".to_owned(), now.into());
         if let Some(label) = &group.label {
             data.insert("label".to_owned(), label.clone().into());
+        }
+        if let Some(assistant_id) = &group.assistant_id {
+            data.insert("assistant_id".to_owned(), assistant_id.clone().into());
         }
         if let (GroupKind::Thread, Some(parent)) = (level, &group.parent) {
             data.insert("parent_thread_id".to_owned(), parent.clone().into());

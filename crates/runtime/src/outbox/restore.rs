@@ -122,6 +122,7 @@ impl MessageWriter {
         let mut group = MessageGroup::new(id, "mixed");
         group.kind = text("type").unwrap_or(group.kind);
         group.label = text("label");
+        group.assistant_id = text("assistant_id");
         group.parent = text("parent_thread_id");
         group.started = Some(time(data));
         group.is_open = true;

@@ -195,6 +195,7 @@ impl Turn {
             "duration_ms": self.context.now() - self.context.started_at,
             "status": ending.status,
             "usage": self.journal.usage.tokens(),
+            "usage_by_model": self.journal.usage.by_model(),
             "finish_reason": self.output.answers.finish_reason,
             "metadata": response.map(|response| &response.metadata),
             "next": response.map_or(&Value::Null, |response| &response.next),

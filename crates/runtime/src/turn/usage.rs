@@ -8,7 +8,7 @@ use crate::app::Connector;
 use crate::call_metrics::count_tokens;
 use crate::error::Result;
 use crate::journal::{self, ModelCallUsage, TurnKeys};
-use crate::llm::{ModelAnswer, ModelCall, TokenUsage};
+use crate::llm::{ModelAnswer, ModelCall, ModelUsage, TokenUsage};
 use crate::lock::lock;
 use crate::search::UsageBooking;
 use crate::stream::StreamWriter;
@@ -40,10 +40,32 @@ pub(super) struct TurnUsage {
 #[derive(Default)]
 struct TurnUsageState {
     usage: TokenUsage,
+    /// The same by who offers it and what it is called.
+    by_model: Vec<ModelUsage>,
     /// Notes that may not be durable yet, numbered in the order in which they came.
     notes: Vec<(u64, BatchWrite)>,
     /// The number of the last note.
     last: u64,
+}
+
+impl TurnUsageState {
+    /// Counts what a call has used, which was of the model that its record names.
+    fn add(&mut self, usage: &TokenUsage, record: Option<&UsageRecord>) {
+        self.usage.add(usage);
+        let provider = record.and_then(|record| record.provider_name.as_ref());
+        let model = record.and_then(|record| record.model_name.as_ref());
+        let mut known = self.by_model.iter_mut();
+        let same = known
+            .find(|known| (known.provider.as_ref(), known.model.as_ref()) == (provider, model));
+        match same {
+            Some(known) => known.usage.add(usage),
+            None => self.by_model.push(ModelUsage {
+                provider: provider.cloned(),
+                model: model.cloned(),
+                usage: usage.clone(),
+            }),
+        }
+    }
 }
 
 impl TurnUsage {
@@ -62,6 +84,11 @@ impl TurnUsage {
     /// What was used so far.
     pub fn tokens(&self) -> TokenUsage {
         self.lock().usage.clone()
+    }
+
+    /// What was used so far of each model, in the order of their first calls.
+    pub fn by_model(&self) -> Vec<ModelUsage> {
+        self.lock().by_model.clone()
     }
 
     /// Counts and books what a call has used, and notes it: that becomes durable with whatever is made durable next.
@@ -88,7 +115,7 @@ impl TurnUsage {
 
     fn book_record(&self, usage: TokenUsage, mut record: UsageRecord) -> Result<()> {
         record.turn_id = Some(self.keys.request_id.clone());
-        self.lock().usage.add(&usage);
+        self.lock().add(&usage, Some(&record));
         let context = self.session.context();
         let used = ModelCallUsage {
             usage,
@@ -132,7 +159,7 @@ impl TurnUsage {
 
     /// Counts what an earlier attempt has used, and books what of it was not saved.
     pub fn resume(&self, used: &ModelCallUsage) -> Result<()> {
-        self.lock().usage.add(&used.usage);
+        self.lock().add(&used.usage, used.record.as_ref());
         if let Some(record) = &used.record {
             self.session.context().usage().record_again(record)?;
         }

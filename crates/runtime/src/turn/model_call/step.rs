@@ -40,7 +40,7 @@ impl ModelCallStep {
         answers.calls += 1;
         answers.connector = Some(connector.clone());
         let data = json!({"step": "llm", "index": index, "connector": connector});
-        turn.output.outbox.emit("step_start", data);
+        emit(turn, "step_start", data);
         Self {
             index,
             connector,
@@ -73,7 +73,7 @@ impl ModelCallStep {
             "duration_ms": turn.context.now() - self.started_at,
             "finish_reason": answer.finish_reason, "usage": answer.usage,
         });
-        turn.output.outbox.emit("step_end", data);
+        emit(turn, "step_end", data);
     }
 }
 
@@ -116,6 +116,15 @@ impl ModelCallTrace {
             ..self.facts.clone()
         }));
     }
+}
+
+/// Tells of a step; one of an agent in a thread of its own names that.
+fn emit(turn: &Turn, name: &str, mut data: Value) {
+    let output = &turn.output;
+    if let Some(thread) = &output.author.thread {
+        data["thread_id"] = thread.as_str().into();
+    }
+    output.outbox.emit(name, data);
 }
 
 /// The call as its trace keeps it: what references say is not copied there.
