@@ -8,6 +8,7 @@ mod notifications;
 mod pool;
 mod process;
 mod program;
+mod progress;
 mod request;
 mod samples;
 mod script_methods;
@@ -127,10 +128,12 @@ impl McpServers {
             return Ok(refused("the arguments must be an object"));
         };
         let tool = tool.to_owned();
+        let progress = caller.progress.clone();
         let request = McpRequest::Call {
             tool,
             arguments,
             meta: found.trace_meta(caller),
+            progress,
         };
         let answer = found.ask_within(limit, request, caller).await?;
         let result = tool_result::shaped(answer);

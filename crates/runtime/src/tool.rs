@@ -1,10 +1,12 @@
 //! Tools as a turn sees them: a list for the model, and calls that end in a result.
 
+mod progress;
 mod sample;
 mod server;
 mod server_list;
 mod server_selection;
 
+pub use progress::{ProgressListener, ProgressReader, ToolProgress};
 pub use sample::McpSample;
 pub use server::{SendToolFn, ToolFn, ToolServer};
 pub use server_list::{McpLists, McpPrompt, McpPromptArgument, McpResource, McpTool};
@@ -63,6 +65,8 @@ pub struct ToolCaller {
     pub trace: Option<OutgoingTrace>,
     /// What runs processes for this run.
     pub processes: Arc<dyn ProcessCaller>,
+    /// Who is told how far a call has come.
+    pub progress: Option<ProgressListener>,
 }
 
 impl fmt::Debug for ToolCaller {

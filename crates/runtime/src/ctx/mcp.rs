@@ -59,6 +59,7 @@ fn caller(call: &ScriptCall<'_>) -> ToolCaller {
         timeout: scope.agent.package.mcp.options.timeout,
         trace: call.reach.cursor.base().outgoing(),
         processes: Arc::new(ContextProcessRunner::within(call)),
+        progress: None,
     }
 }
 

@@ -121,6 +121,7 @@ impl StepAsker {
             timeout: PATIENCE,
             trace: None,
             processes: Arc::new(NoProcesses),
+            progress: None,
         };
         let tools = StepTools {
             app: &loaded.app,

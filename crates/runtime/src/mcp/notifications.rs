@@ -1,11 +1,12 @@
-//! What a server tells beside answers: that lists have changed. And that its connection has ended.
+//! What a server tells beside answers: that lists have changed, and how far calls have come. And that its connection has ended.
 
+use super::progress::ProgressReports;
 use super::request::McpListKind;
 use crate::llm::Secrets;
 use crate::lock::lock;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, Implementation, ProtocolVersion, ServerCapabilities,
-    SubscriptionFilter,
+    ClientCapabilities, ClientConfig, Implementation, ProgressNotificationParam, ProtocolVersion,
+    ServerCapabilities, SubscriptionFilter,
 };
 use rmcp::service::NotificationContext;
 use rmcp::{ClientHandler, Peer, RoleClient};
@@ -28,6 +29,7 @@ pub struct McpNotifications {
     /// Messages that may have been seen by the server, where the transport counts them.
     sent: AtomicU64,
     end: Mutex<Option<String>>,
+    progress: ProgressReports,
 }
 
 impl McpNotifications {
@@ -40,6 +42,7 @@ impl McpNotifications {
             is_interrupted: AtomicBool::new(false),
             sent: AtomicU64::new(0),
             end: Mutex::default(),
+            progress: ProgressReports::default(),
         })
     }
 
@@ -68,6 +71,11 @@ impl McpNotifications {
     /// How many messages the server may have seen; 0 where nobody counts.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::SeqCst)
+    }
+
+    /// Who is told of the progress of calls.
+    pub fn progress(&self) -> &ProgressReports {
+        &self.progress
     }
 
     /// What must not be told.
@@ -106,6 +114,14 @@ impl ClientHandler for McpNotifications {
         let itself = Implementation::new("ambit", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), itself)
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
+    }
+
+    async fn on_progress(
+        &self,
+        told: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.progress.take(told);
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

@@ -1,6 +1,7 @@
 //! What servers are asked, wherever they are.
 
 use crate::error::{Error, ErrorCode};
+use crate::tool::ProgressListener;
 use serde_json::{Map, Value};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -28,7 +29,7 @@ impl McpListKind {
 }
 
 /// A question.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum McpRequest {
     /// Runs a tool.
     Call {
@@ -38,6 +39,8 @@ pub enum McpRequest {
         arguments: Map<String, Value>,
         /// What is said of the call: the trace that it is part of.
         meta: Map<String, Value>,
+        /// Who is told how far it has come.
+        progress: Option<ProgressListener>,
     },
     /// Reads a resource.
     Read {

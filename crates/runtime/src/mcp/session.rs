@@ -1,11 +1,12 @@
 //! One open connection: what the server offers, asked once until it says that it has changed, and calls.
 
 use super::notifications::{McpNotifications, changes, listen};
+use super::progress::call_tool;
 use super::request::{McpListKind, McpRequest};
 use super::transport::{innermost, of_http};
 use crate::error::{Error, ErrorCode};
 use crate::llm::Secrets;
-use crate::tool::McpLists;
+use crate::tool::{McpLists, ProgressListener};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse, MetaObject,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, RequestMetaObject,
@@ -229,13 +230,14 @@ impl McpSession {
                 tool,
                 arguments,
                 meta,
+                progress,
             } => {
                 let params = CallToolRequestParams::new(tool.clone());
                 let mut params = params.with_arguments(arguments.clone());
                 if !meta.is_empty() {
                     params.meta = Some(RequestMetaObject(MetaObject(meta.clone())));
                 }
-                answer!(CallToolResponse, self.running.call_tool_once(params))
+                answer!(CallToolResponse, self.call_tool(params, progress.as_ref()))
             }
             McpRequest::Read { uri } => {
                 let params = ReadResourceRequestParams::new(uri.clone());
@@ -249,6 +251,17 @@ impl McpSession {
                 params.arguments = Some(arguments.clone());
                 answer!(GetPromptResponse, self.running.get_prompt_once(params))
             }
+        }
+    }
+
+    async fn call_tool(
+        &self,
+        params: CallToolRequestParams,
+        progress: Option<&ProgressListener>,
+    ) -> Result<CallToolResponse, ServiceError> {
+        match progress {
+            Some(listener) => call_tool(&self.running, &self.notifications, params, listener).await,
+            None => self.running.call_tool_once(params).await,
         }
     }
 

@@ -235,13 +235,19 @@ impl AgentOutbox {
 
     /// Merges into the props of a message; one that has ended is amended, without a warning.
     pub fn update(&self, id: &str, props: MessageProps) -> Result<()> {
+        let change = MessageChange::Merge(props, PropsPath::default());
+        self.amend("Merge", id, change)
+    }
+
+    /// Puts one of the props of a message; one that has ended is amended, without a warning.
+    pub fn put(&self, id: &str, name: &str, value: Value) -> Result<()> {
+        self.amend("Set", id, MessageChange::Set(value, PropsPath::key(name)))
+    }
+
+    fn amend(&self, method: &str, id: &str, change: MessageChange) -> Result<()> {
         self.outbox.with(|writer| {
             let had_warned = writer.set_warned(id, true);
-            let done = writer.change(
-                "Merge",
-                id,
-                MessageChange::Merge(props, PropsPath::default()),
-            );
+            let done = writer.change(method, id, change);
             writer.set_warned(id, had_warned);
             done
         })

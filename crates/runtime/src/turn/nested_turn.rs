@@ -188,6 +188,7 @@ impl TurnHost for AgentTurnHost {
         };
         Arc::new(UsesClient {
             scope,
+            progress: None,
             toolbox: self.core.tools(&self.loaded),
             caller,
         })

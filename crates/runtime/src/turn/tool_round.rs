@@ -11,19 +11,27 @@ use crate::chat::{ChatMessage, ToolCall};
 use crate::error::{Error, Result};
 use crate::journal::{JournalStep, RoundPosition};
 use crate::llm::ModelAnswer;
-use crate::tool::{ServerTool, ToolOutcome, call_in_time};
+use crate::outbox::AgentOutbox;
+use crate::tool::{ProgressListener, ProgressReader, ServerTool, ToolOutcome, call_in_time};
 use crate::trace::{NodeOptions, StepFacts, ToolFacts};
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
+use serde_json::json;
 use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::task::unconstrained;
+use tokio::time::sleep;
 
 /// Calls of one round that run at once.
 const MAX_CONCURRENT: usize = 8;
+/// From one report of a call's progress to the next.
+const PROGRESS_PACE: Duration = Duration::from_millis(250);
 /// What stands for the result of a call that another one's failure has left without.
 const GIVEN_UP: &str = "no result: the round ended when another of its calls failed";
 
@@ -149,7 +157,14 @@ impl ToolRound<'_> {
         let node = turn.agent_node(self.run).add(node);
         let toolbox = turn.context.core.tools(&turn.context.loaded);
         let step = format!("tool {} {index}", self.position.round);
-        let caller = turn.tool_caller(self.run, &step, node.clone())?;
+        let mut caller = turn.tool_caller(self.run, &step, node.clone())?;
+        let (listener, progress) = ProgressListener::channel();
+        caller.progress = Some(listener);
+        let message = turn
+            .output
+            .answers
+            .call_message(&call.id)
+            .map(str::to_owned);
         let call = ToolCallRun {
             position: self.position.call(index),
             call: call.clone(),
@@ -173,7 +188,9 @@ impl ToolRound<'_> {
                 ))),
                 (None, Some(tool)) => {
                     let arguments = call.arguments.clone();
-                    call_in_time(toolbox.as_ref(), &tool, arguments, &caller).await
+                    let called = call_in_time(toolbox.as_ref(), &tool, arguments, &caller);
+                    let shown = show_progress(&call.outbox, message, progress);
+                    beside(called, shown).await
                 }
             };
             let ended = call.end(outcome);
@@ -195,6 +212,31 @@ impl ToolRound<'_> {
             error_code: None,
         }
     }
+}
+
+/// Works until the first has ended; the second never does.
+async fn beside<T>(work: impl Future<Output = T>, other: impl Future<Output = Infallible>) -> T {
+    tokio::select! {
+        biased;
+        done = work => done,
+        never = other => match never {},
+    }
+}
+
+/// Shows how far a call has come, where the call is shown. More often than four times a second nobody is told, of the last
+/// report always.
+async fn show_progress(
+    outbox: &AgentOutbox,
+    message: Option<String>,
+    mut progress: ProgressReader,
+) -> Infallible {
+    while let (Some(message), Some(told)) = (&message, progress.next().await) {
+        if let Err(error) = outbox.put(message, "progress", json!(told)) {
+            tracing::debug!(%error, "the progress of a tool call is not shown");
+        }
+        sleep(PROGRESS_PACE).await;
+    }
+    pending().await
 }
 
 /// The tool calls that are under way, and those that have ended and are not in the journal. They belong to the turn and not to

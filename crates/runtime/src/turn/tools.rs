@@ -112,6 +112,7 @@ impl Turn {
             timeout: run.agent.package.mcp.options.timeout,
             trace: node.outgoing(),
             processes: Arc::new(ContextProcessRunner::Outside { scope, node }),
+            progress: None,
         })
     }
 

@@ -47,6 +47,7 @@ async fn play(url: &str) {
         timeout: Duration::from_secs(20),
         trace: None,
         processes: Arc::new(NoProcesses),
+        progress: None,
     };
     use_tools(&servers, &caller).await;
     read(&servers, &caller).await;

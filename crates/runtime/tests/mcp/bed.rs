@@ -217,6 +217,7 @@ pub fn caller(user: &str) -> ToolCaller {
         timeout: Duration::from_secs(60),
         trace: None,
         processes: Arc::new(NoProcesses),
+        progress: None,
     }
 }
 

@@ -46,6 +46,7 @@ TOOLS = {
     "picture": ("gives a picture", schema()),
     "child": ("starts a process of its own that outlives it", schema()),
     "headers": ("shows the headers of the request", schema()),
+    "walk": ("tells each step, and never answers", schema(steps={"type": "integer"})),
 }
 
 RESOURCES = [
@@ -113,6 +114,16 @@ def call(name, arguments, output, headers):
     if name == "wrong":
         return wrong(arguments.get("how"))
     raise KeyError(f"unknown tool {name}")
+
+
+def walk(params, output):
+    """Tells how far it has come, and does not come to its end."""
+    token, steps = params["_meta"]["progressToken"], params["arguments"]["steps"]
+    for step in range(1, steps + 1):
+        told = {"progressToken": token, "progress": step, "total": steps, "message": f"step {step}"}
+        output({"jsonrpc": "2.0", "method": "notifications/progress", "params": told})
+    tell("hangs")
+    threading.Event().wait()
 
 
 def wrong(how):
@@ -192,6 +203,8 @@ def answer(method, params, output=None, headers=None):
         return {"description": "a greeting", "messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
     if method == "tools/call":
         tell("call", params["name"])
+        if params["name"] == "walk":
+            walk(params, output)
         return call(params["name"], params.get("arguments") or {}, output, headers)
     raise KeyError(f"unknown method {method}")
 

@@ -5,8 +5,8 @@ use crate::place::{
     Place, agent, ann, ask, borrowed, end, files, mirror, mirrored, model, named, remembered,
     request, said, settings, shown,
 };
-use ambit_runtime::Runtime;
 use ambit_runtime::event::ToolChanged;
+use ambit_runtime::{Frame, Runtime};
 use ambit_storage::driver::DriverOptions;
 use ambit_storage::event::EventBus;
 use ambit_storage::{Context, Stores};
@@ -380,4 +380,33 @@ async fn a_reload_keeps_servers_that_did_not_change_and_replaces_the_others() {
         1,
         "{told:?}"
     );
+}
+
+#[tokio::test]
+async fn how_far_a_call_has_come_is_shown_where_the_call_is() {
+    let witness = Witness::new().await;
+    let package = json!({"connector": "calling", "mcp": {"servers": ["notes"]}});
+    let mut list = agent(&package, "");
+    list.push(calling(
+        &json!([{"name": "notes__walk", "arguments": {"steps": 200}}]),
+    ));
+    let server = stdio(&witness, &json!({})).to_string();
+    list.push(("mcps/notes.mcp.yao".to_owned(), server));
+    let place = place(&list).await;
+    let mut started = place.runtime.start(request("hello", "hi")).await.unwrap();
+    let last = json!({"progress": 200.0, "total": 200.0, "message": "step 200"});
+    let mut told: Vec<Value> = Vec::new();
+    while told.last() != Some(&last) {
+        let entries = started.stream.next().await.unwrap().unwrap();
+        let frames = entries
+            .iter()
+            .map(|entry| serde_json::from_str(&entry.text));
+        let frames = frames.map(|frame: Result<Frame, _>| frame.unwrap());
+        told.extend(frames.filter_map(|frame| frame.props.get("progress").cloned()));
+    }
+    // The server has told all of them at once; four a second are shown.
+    assert!(told.len() < 50, "{told:?}");
+    let id = started.request_id.clone();
+    place.runtime.cancel(&ann(), &id).await.unwrap();
+    while started.stream.next().await.unwrap().is_some() {}
 }
