@@ -9,6 +9,7 @@ pub mod chats;
 pub mod event;
 pub mod frame;
 pub mod inspect;
+pub mod json_patch;
 pub mod llm;
 pub mod public_id;
 pub mod recall;

@@ -54,6 +54,9 @@ pub struct TurnRequest {
     /// Models are offered no tools of the client, not those of packages either: whoever asks cannot run any.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub omits_client_tools: bool,
+    /// What takes the place of the shared state before `Create`, where the agent has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Value>,
     /// Further keys of a call's options, given to `Create` as they are.
     #[serde(default)]
     pub further: Map<String, Value>,

@@ -22,6 +22,7 @@ mod output;
 mod recover;
 mod request_context;
 mod script_context;
+mod shared_state;
 mod tool_results;
 mod tool_round;
 mod tools;

@@ -17,6 +17,7 @@ use crate::driver::{Driver, ValuePart};
 use crate::json::{Json, StoredValue};
 use crate::operation::{self, Operation, OperationOutput};
 use crate::{Error, Result, temporary};
+use futures::future::BoxFuture;
 use namespace::MemoryOwner;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +60,11 @@ pub struct Memory {
     settings: MemorySettings,
     tracking: Option<Arc<RowTracking>>,
     temporary: Option<IdleLimit>,
+    listener: Option<WriteListener>,
 }
+
+/// Who is told when a write has become durable, before the write returns.
+pub type WriteListener = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// What is idle for this time is gone, and no value lives longer, whatever its write says.
 #[derive(Clone)]
@@ -85,6 +90,14 @@ impl Memory {
         match self.namespace {
             Namespace::Context => self.driver.close().await,
             _ => Ok(()),
+        }
+    }
+
+    /// The same memory, whose writes through this handle and its clones are told to somebody.
+    pub fn with_listener(self, listener: WriteListener) -> Self {
+        Self {
+            listener: Some(listener),
+            ..self
         }
     }
 
@@ -163,8 +176,16 @@ impl Memory {
         }
         batch.writes.push(write);
         let outcomes = self.driver.commit(batch).await?;
+        self.tell_listener().await;
         let nothing = || Error::internal("a driver gave no outcome for a write");
         outcomes.into_iter().next_back().ok_or_else(nothing)
+    }
+
+    /// Tells whoever listens that something was written.
+    async fn tell_listener(&self) {
+        if let Some(listener) = &self.listener {
+            listener().await;
+        }
     }
 
     async fn apply(&self, write: BatchWrite) -> Result<OperationOutput> {

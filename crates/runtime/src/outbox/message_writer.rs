@@ -283,6 +283,7 @@ fn message_of(event: &str) -> &'static str {
         "step_start" => "Step started",
         "step_end" => "Step ended",
         "references" => "References found",
+        "state" => "State changed",
         "interrupt" => "Interrupt received",
         _ => "",
     }

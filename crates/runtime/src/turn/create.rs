@@ -20,6 +20,9 @@ impl AgentRun {
         let created = match turn.journal.replay.created(self.index) {
             Some(created) => created.cloned().unwrap_or_default(),
             None => {
+                if self.index == 0 {
+                    turn.replace_shared_state().await?;
+                }
                 let script = turn.script_context(self, "Create")?;
                 let options = self.hook_options(&turn.context.settings.metadata);
                 let created = self.hooks.create(&script, &self.messages, options).await?;

@@ -13,6 +13,7 @@ use super::Turn;
 use super::agent_run::AgentRun;
 use super::output::TurnOutput;
 use super::request_context::TurnSettings;
+use super::shared_state::SharedState;
 use super::turn_journal::{StepLog, TurnJournal};
 use super::turn_parts::TurnParts;
 use super::usage::TurnUsage;
@@ -50,6 +51,7 @@ pub(super) struct AgentTurnHost {
     /// What they use for the turn.
     usage: Arc<TurnUsage>,
     settings: TurnSettings,
+    shared_state: Option<Arc<SharedState>>,
     /// The agents so far, the asking one last.
     chain: Vec<String>,
     /// What its calls have done, if that is kept.
@@ -98,6 +100,7 @@ impl Turn {
             trace_log: self.output.trace_log.clone(),
             usage: self.journal.usage.clone(),
             settings: context.settings.clone(),
+            shared_state: self.output.shared_state.clone(),
             chain: run.chain.clone(),
             purpose: context.purpose,
             calls: self.journal.nested_calls.clone(),
@@ -185,10 +188,10 @@ impl TurnHost for AgentTurnHost {
                 scope: scope.clone(),
                 node,
             }),
+            progress: None,
         };
         Arc::new(UsesClient {
             scope,
-            progress: None,
             toolbox: self.core.tools(&self.loaded),
             caller,
         })
@@ -325,6 +328,7 @@ impl AgentTurnHost {
         TurnOutput {
             author: outbox.author().clone(),
             root,
+            shared_state: self.shared_state.clone(),
             ..TurnOutput::new(outbox.outbox().clone(), trace, self.trace_log.clone())
         }
     }

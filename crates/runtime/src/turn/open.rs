@@ -10,6 +10,7 @@ use super::nested_turn::NestedCallJournal;
 use super::output::TurnOutput;
 use super::request_context::RequestContext;
 use super::turn_journal::{StepLog, TurnJournal};
+use super::shared_state::SharedState;
 use super::turn_parts::TurnParts;
 use super::usage::TurnUsage;
 use super::{Turn, conversation, model_input, recover};
@@ -198,10 +199,11 @@ fn new_turn(parts: TurnParts) -> Result<Turn> {
         session: parts.session.clone(),
         stream,
     };
-    parts.build(
-        TurnJournal::new(log, usage, Some(Arc::new(calls))),
-        TurnOutput::new(outbox, trace, trace_log),
-    )
+    let output = TurnOutput {
+        shared_state: SharedState::of(&parts, &outbox)?,
+        ..TurnOutput::new(outbox, trace, trace_log)
+    };
+    parts.build(TurnJournal::new(log, usage, Some(Arc::new(calls))), output)
 }
 
 impl Turn {
@@ -233,6 +235,7 @@ impl Turn {
         let Self {
             context,
             conversation,
+        self.tell_shared_state().await?;
             ..
         } = self;
         if !context.has_listener::<ChatHistoryLoaded>() || context.request.skip.history {

@@ -1,11 +1,13 @@
 //! What a turn shows: its stream, its trace, and what its models have said.
 
 use super::answers::TurnAnswers;
+use super::shared_state::SharedState;
 use crate::frame::OutputMessage;
 use crate::llm::{ModelAnswer, ModelCompletion, TokenUsage};
 use crate::outbox::{MessageAuthor, Outbox};
 use crate::stream::StreamWriter;
 use crate::trace::{Trace, TraceNode};
+use std::sync::Arc;
 
 /// What is shown and traced of a turn.
 pub(super) struct TurnOutput {
@@ -18,6 +20,8 @@ pub(super) struct TurnOutput {
     pub root: TraceNode,
     /// As whom agents speak, but for their ids; of a call where its messages are shown.
     pub author: MessageAuthor,
+    /// What the client sees of the conversation's memory.
+    pub shared_state: Option<Arc<SharedState>>,
     pub answers: TurnAnswers,
 }
 
@@ -31,6 +35,7 @@ impl TurnOutput {
             trace,
             trace_log,
             author: MessageAuthor::default(),
+            shared_state: None,
             answers: TurnAnswers::default(),
         }
     }

@@ -115,7 +115,10 @@ impl Turn {
                 authorized.team_id.as_deref(),
                 settings("team"),
             )?,
-            chat: session.memory_with(settings("chat"))?,
+            chat: match &self.output.shared_state {
+                Some(state) => state.watch(session.memory_with(settings("chat"))?),
+                None => session.memory_with(settings("chat"))?,
+            },
             context: self.conversation.memory.clone(),
         })
     }

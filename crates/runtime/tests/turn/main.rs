@@ -52,6 +52,7 @@ mod searched_rows;
 mod server;
 mod servers;
 mod stops;
+mod shared_state;
 mod superseded;
 mod telemetry;
 mod telemetry_content;

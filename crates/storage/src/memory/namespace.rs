@@ -179,6 +179,7 @@ impl Memory {
             settings,
             tracking: None,
             temporary: None,
+            listener: None,
         }
     }
 }

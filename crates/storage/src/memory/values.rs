@@ -173,6 +173,7 @@ impl Memory {
         let mut batch = Batch::of(location.iter().map(MemoryLocation::hide_index));
         batch.writes.push(BatchWrite::Wipe { space, pattern });
         self.driver.commit(batch).await?;
+        self.tell_listener().await;
         match location {
             Some(location) => location.erase_index().await,
             None => Ok(()),

@@ -383,5 +383,7 @@ config! {
     pub struct ClientSettings {
         /// The roles of messages that a client may send beside `user`.
         roles: Vec<String> = ["assistant", "tool"] as ValueKind::List(&ValueKind::OneOf(&["assistant", "tool", "system", "developer"])),
+        /// The key of `ctx.memory.chat` whose value clients of AG-UI share: they see it change, and may replace it.
+        state: Option<String>,
     }
 }

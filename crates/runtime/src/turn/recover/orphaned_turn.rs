@@ -15,6 +15,7 @@ use crate::turn::conversation::history_size;
 use crate::turn::nested_turn::NestedCallJournal;
 use crate::turn::next::TurnResponse;
 use crate::turn::output::TurnOutput;
+use crate::turn::shared_state::SharedState;
 use crate::turn::turn_journal::{StepLog, TurnJournal};
 use crate::turn::turn_parts::TurnParts;
 use crate::turn::usage::TurnUsage;
@@ -122,7 +123,10 @@ async fn resumed_turn(parts: TurnParts) -> Result<(Turn, TokenUsage)> {
     )?;
     outbox.close_all(MessageStatus::Partial, false);
     let before = trace::fold_texts(trace.entries.iter().map(|entry| &*entry.text));
-    let output = TurnOutput::new(outbox, parts.trace(&trace.log, &before), trace.log);
+    let output = TurnOutput {
+        shared_state: SharedState::of(&parts, &outbox)?,
+        ..TurnOutput::new(outbox, parts.trace(&trace.log, &before), trace.log)
+    };
     let calls = parts.target(keys.calls());
     let calls = NestedCallJournal::read(calls, options.limits.value).await?;
     let usage = TurnUsage::new(&parts, Some(stream.clone()));
