@@ -15,9 +15,45 @@ pub fn split_call_id(id: &str) -> Option<(&str, &str)> {
     id.strip_prefix("call_")?.split_once('_')
 }
 
+/// Returns the id of the message that an id is a part of, a call or a result included: `R.M1` of `R.M1.c1` and `call_R_M1`. Any
+/// other id is returned as it is.
+pub fn whole(id: &str) -> String {
+    if let Some((request_id, message)) = split_call_id(id) {
+        return message_id(request_id, message);
+    }
+    match id.rsplit_once('.') {
+        Some((message, part)) if message.contains('.') && is_part(part) => message.to_owned(),
+        _ => id.to_owned(),
+    }
+}
+
+/// Whether this is how a part of a message is numbered: `c1` continues it, `r1` replaces it, `result` is that of its call.
+fn is_part(text: &str) -> bool {
+    let number = text.strip_prefix('c').or_else(|| text.strip_prefix('r'));
+    let is_number =
+        |number: &str| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+    text == "result" || number.is_some_and(is_number)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{call_id, split_call_id};
+    use super::{call_id, split_call_id, whole};
+
+    #[test]
+    fn a_part_leads_to_its_message() {
+        for part in [
+            "r1.M1",
+            "r1.M1.c1",
+            "r1.M1.r12",
+            "r1.M1.result",
+            "call_r1_M1",
+        ] {
+            assert_eq!(whole(part), "r1.M1");
+        }
+        for other in ["r1", "a.c1", "r1.M1.c", "r1.M1.rx", "call_abc"] {
+            assert_eq!(whole(other), other);
+        }
+    }
 
     #[test]
     fn an_id_of_a_call_leads_back_to_its_message() {

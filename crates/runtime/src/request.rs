@@ -34,6 +34,9 @@ pub struct TurnRequest {
     pub identity: Option<SessionIdentity>,
     /// New messages, or the whole history with new ones behind it, in the shape of OpenAI's chat messages.
     pub messages: Vec<ChatMessage>,
+    /// Each message has the id by which the client knows it, and those whose ids are stored are not new, wherever they stand.
+    #[serde(skip)]
+    pub has_message_ids: bool,
     /// What of the conversation it takes the place of. Then there may be no messages, if what is left ends with a person's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersede: Option<Supersede>,
@@ -48,15 +51,15 @@ pub struct TurnRequest {
     /// Client-supplied data.
     #[serde(default)]
     pub metadata: Map<String, Value>,
+    /// What takes the place of the shared state before `Create`, where the agent has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Value>,
     /// What is left out.
     #[serde(default)]
     pub skip: SkipOptions,
     /// Models are offered no tools of the client, not those of packages either: whoever asks cannot run any.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub omits_client_tools: bool,
-    /// What takes the place of the shared state before `Create`, where the agent has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<Value>,
     /// Further keys of a call's options, given to `Create` as they are.
     #[serde(default)]
     pub further: Map<String, Value>,

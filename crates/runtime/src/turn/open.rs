@@ -1,6 +1,7 @@
 //! The beginning of a turn: the conversation is found and its lease taken, and the input is durable before anything is answered.
 
 mod client_calls;
+mod named_messages;
 mod new_messages;
 mod supersede;
 
@@ -9,8 +10,8 @@ use super::create::ModelCallPlan;
 use super::nested_turn::NestedCallJournal;
 use super::output::TurnOutput;
 use super::request_context::RequestContext;
-use super::turn_journal::{StepLog, TurnJournal};
 use super::shared_state::SharedState;
+use super::turn_journal::{StepLog, TurnJournal};
 use super::turn_parts::TurnParts;
 use super::usage::TurnUsage;
 use super::{Turn, conversation, model_input, recover};
@@ -40,6 +41,7 @@ use ambit_storage::{LiveAgent, ids};
 use ambit_telemetry::table;
 use client_calls::rename_calls;
 use futures::future::BoxFuture;
+use named_messages::keep_new;
 use new_messages::{continued_turn, drop_repeated};
 use serde_json::json;
 use std::sync::Arc;
@@ -48,14 +50,14 @@ use supersede::ConversationSnapshot;
 /// Holds the conversation and records the request. Until this returns, nothing has been answered.
 pub(crate) fn open<'a>(
     core: &'a Arc<RuntimeCore>,
-    request: TurnRequest,
+    mut request: TurnRequest,
 ) -> BoxFuture<'a, Result<Turn>> {
     Box::pin(async move {
         let loaded = core.loaded();
         let (agent, hooks) = loaded.agent(&request.agent)?;
         let ambit = loaded.acting_as(&request.authorized.caller());
         let session = chats::open_for(&ambit, &request, &agent.id).await?;
-        let found = ConversationSnapshot::read(&session, &request).await?;
+        let mut found = ConversationSnapshot::read(&session, &request).await?;
         hold(core, &session, &request).await?;
         core.stores.options().fault_points.reach("turn.held");
         let begun = async {
@@ -63,6 +65,11 @@ pub(crate) fn open<'a>(
             let clock = &core.stores.options().clock;
             let request_id = request.id.clone();
             let request_id = request_id.unwrap_or_else(|| ids::ordered(clock));
+            keep_new(&session, &mut request).await?;
+            // A request that turns out to ask again takes the place of the answer that is there now.
+            if found.is_none() {
+                found = ConversationSnapshot::read(&session, &request).await?;
+            }
             let superseded = match &found {
                 Some(found) => Some(found.supersede(&session, &request_id, &settled).await?),
                 None => None,
@@ -143,7 +150,7 @@ async fn begin(
         None => conversation::load_history(&parts.session, request, size).await?,
     };
     rename_calls(&parts.session, &history, &mut request.messages).await?;
-    drop_repeated(&history, &mut request.messages)?;
+    drop_repeated(&history, request)?;
     if superseded.is_some() {
         check_question(request, &history)?;
     } else {
@@ -228,6 +235,7 @@ impl Turn {
         self.stage_request().await?;
         let start = self.context.start_event(agent);
         self.output.outbox.emit("stream_start", start);
+        self.tell_shared_state().await?;
         self.first_commit().await
     }
 
@@ -235,7 +243,6 @@ impl Turn {
         let Self {
             context,
             conversation,
-        self.tell_shared_state().await?;
             ..
         } = self;
         if !context.has_listener::<ChatHistoryLoaded>() || context.request.skip.history {

@@ -32,6 +32,7 @@ mod late;
 mod listeners;
 mod memory;
 mod metrics;
+mod named_messages;
 mod nested;
 mod nexted;
 mod place;
@@ -51,8 +52,8 @@ mod searched_rows;
 #[path = "../llm/server.rs"]
 mod server;
 mod servers;
-mod stops;
 mod shared_state;
+mod stops;
 mod superseded;
 mod telemetry;
 mod telemetry_content;

@@ -7,6 +7,7 @@ use crate::chat::{ChatMessage, Role};
 use crate::chat_message::to_chat;
 use crate::chats::is_sent_by_client;
 use crate::error::{Error, Result};
+use crate::request::TurnRequest;
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::{Message, for_model};
 use std::collections::HashSet;
@@ -17,13 +18,18 @@ use std::mem::discriminant;
 pub(super) const LONGEST_TURN: usize = 8_192;
 
 /// Drops what a client sends of the stored history. Refuses results that answer no call.
-pub(super) fn drop_repeated(history: &[Message], sent: &mut Vec<ChatMessage>) -> Result<()> {
+pub(super) fn drop_repeated(history: &[Message], request: &mut TurnRequest) -> Result<()> {
+    let is_new = request.has_message_ids;
+    let sent = &mut request.messages;
     // One message that answers no call is always new.
     if sent.len() > 1 || sent.iter().any(is_result) {
         let awaiting = without_resent_results(for_model(history), sent);
         drop_settled(&awaiting, sent)?;
         let history: Vec<ChatMessage> = awaiting.iter().filter_map(to_chat).collect();
-        let repeated = repeated(&history, sent);
+        let repeated = match is_new {
+            true => 0,
+            false => repeated(&history, sent),
+        };
         sent.drain(..first_new(&history, sent, repeated)?);
     }
     Ok(())
