@@ -1,6 +1,7 @@
 //! Output formats: what a client receives of a turn's event log. A format is a pure function of the log; it never changes
 //! what is stored or what another connection sees.
 
+pub mod ag_ui;
 pub mod ai_sdk;
 pub mod cui;
 mod failure;
@@ -59,6 +60,8 @@ pub struct FormatOptions {
     pub client_tools: Vec<String>,
     /// The client is of version 7 of the AI SDK, or later, and knows its keys.
     pub is_ai_sdk_7: bool,
+    /// What an AG-UI client calls the turn; without one it is the turn's own id.
+    pub run_id: Option<String>,
 }
 
 /// A row of the table of formats.
@@ -87,11 +90,14 @@ pub enum FormatBody {
     Cui(Box<cui::CuiAnswer>),
     /// That of the AI SDK.
     UiMessage(Box<ai_sdk::UiMessage>),
+    /// All events of `ag-ui`.
+    AgUi(Vec<ag_ui::AgUiEvent>),
     /// That of a turn that failed, in OpenAI's shape.
     Failure(TurnFailure),
 }
 
-/// What an event of a turn's stream holds, by the format that was asked for. `standard` ends with the text `[DONE]`.
+/// What an event of a turn's stream holds, by the format that was asked for. `standard` ends with the text `[DONE]`; the events of
+/// `ag-ui` are described with its own route.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum StreamPayload {
@@ -125,6 +131,14 @@ pub const FORMATS: &[FormatDefinition] = &[
         headers: ai_sdk::HEADERS,
         open: ai_sdk::open,
         body: ai_sdk::body,
+    },
+    FormatDefinition {
+        name: "ag-ui",
+        needs_beginning: true,
+        has_entry_ids: true,
+        headers: &[],
+        open: ag_ui::open,
+        body: ag_ui::body,
     },
 ];
 
@@ -160,7 +174,7 @@ mod tests {
     fn an_unknown_format_is_refused_with_the_known_ones() {
         assert_eq!(find("").unwrap().name, DEFAULT);
         let refused = find("cui-wep").err().unwrap();
-        let expected = "accept must be one of standard, cui-web, cui-native, cui-desktop, ai-sdk; did you mean \"cui-web\"?";
+        let expected = "accept must be one of standard, cui-web, cui-native, cui-desktop, ai-sdk, ag-ui; did you mean \"cui-web\"?";
         assert_eq!(refused.message, expected);
     }
 

@@ -2,7 +2,7 @@
 
 use ambit_runtime::Frame;
 use ambit_runtime::frame::{OutputMessages, apply};
-use ambit_runtime::llm::TokenUsage;
+use ambit_runtime::llm::{ModelUsage, TokenUsage};
 use ambit_runtime::stream::StreamEntry;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -58,6 +58,20 @@ pub fn text(data: &Map<String, Value>, name: &str) -> Option<String> {
 /// What the data of an event says was spent.
 pub fn usage(data: &Map<String, Value>) -> Option<TokenUsage> {
     TokenUsage::deserialize(data.get("usage")?).ok()
+}
+
+/// What the data of a stream's end says was spent, model by model. Streams of earlier versions say only the sum.
+pub fn model_usage(data: &Map<String, Value>) -> Vec<ModelUsage> {
+    let by_model = data.get("usage_by_model");
+    if let Some(Ok(by_model)) = by_model.map(Vec::deserialize) {
+        return by_model;
+    }
+    let usage = usage(data).filter(|usage| *usage != TokenUsage::default());
+    let sum = usage.map(|usage| ModelUsage {
+        usage,
+        ..ModelUsage::default()
+    });
+    sum.into_iter().collect()
 }
 
 /// Applies a frame. One that does not fit is told likewise, and changes nothing.

@@ -77,8 +77,8 @@ async fn stream_turn(
         created: turn.started_at / 1000,
         include_usage: query.include_usage.unwrap_or(false),
         request_id: id.clone(),
-        client_tools: Vec::new(),
         is_ai_sdk_7: given.is_ai_sdk_7(query.v.as_ref())?,
+        ..format::FormatOptions::default()
     };
     let view = StreamView {
         reader,

@@ -13,6 +13,7 @@ pub fn options() -> FormatOptions {
         include_usage: true,
         client_tools: vec!["get_weather".to_owned(), "get_time".to_owned()],
         is_ai_sdk_7: false,
+        run_id: Some("run-1".to_owned()),
     }
 }
 
