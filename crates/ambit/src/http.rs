@@ -5,6 +5,7 @@
 //! `NoQuery`), and `JsonBody` last. It answers `Result<impl IntoResponse, HttpError>`. `#[utoipa::path]` above it is its place in
 //! the document; paths there are below the base path, with `{name}` for what varies.
 
+mod ag_ui;
 mod ai_sdk;
 mod assistants;
 mod authorization;
@@ -142,6 +143,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::beside(RouteAccess::Ruled, openapi::routes),
     RouteGroup::beside(RouteAccess::Measures, http_metrics::routes),
     RouteGroup::beside(RouteAccess::Anybody, oauth_metadata::routes),
+    RouteGroup::of(RouteAccess::Ruled, ag_ui::routes),
     RouteGroup::of(RouteAccess::Ruled, ai_sdk::routes),
     RouteGroup::of(RouteAccess::Ruled, assistants::routes),
     RouteGroup::of(RouteAccess::Ruled, chat::routes),

@@ -10,13 +10,14 @@ mod parameters;
 mod request;
 mod response;
 
+pub use agent::{AgentSelection, find_agent};
 pub use body::{BusyChoice, ChatCompletionBody};
 pub use idempotency::start as start_once;
 pub use messages::{UserMessages, check_role};
 pub use parameters::{CompletionQuery, RequestParameters};
 pub use request::{AgentRequest, check_metadata, read_agent};
 pub use response::{
-    AnsweringTurn, ChatRequest, answer, answer_joined, fingerprint, join, turn_headers,
+    AnswerView, AnsweringTurn, ChatRequest, answer, answer_joined, fingerprint, join, turn_headers,
 };
 
 use super::input::{Id, JsonBody, PathId};

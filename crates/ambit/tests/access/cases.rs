@@ -25,6 +25,8 @@ POST /chat/completions | /chat/completions?assistant_id=hello | caller | chat
 POST /chat/completions | /chat/completions?assistant_id=anns | owner 200 | chat
 POST /agents/:assistant_id/chat/completions | /agents/hello/chat/completions | caller | chat
 POST /agents/:assistant_id/chat/completions | /agents/anns/chat/completions | owner 200 | chat
+POST /ag-ui | /ag-ui?assistant_id=hello | caller | run
+POST /ag-ui/:assistant_id | /ag-ui/anns | owner 200 | run
 
 GET /chat/sessions | /chat/sessions?pagesize=100 | caller | shows
 GET /chat/sessions | /chat/sessions?keywords=canar&order_by=sort | caller | shows
@@ -215,6 +217,10 @@ fn body(name: &str) -> Option<Value> {
         }
         "ui" => {
             json!({"id": "{chat}", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "what did I say?"}]}]})
+        }
+        "run" => {
+            let asked = json!({"id": "asked", "role": "user", "content": "what did I say?"});
+            json!({"threadId": "{chat}", "runId": "r1", "messages": [asked]})
         }
         "sort" => json!({"sort": 7}),
         "addition" => {

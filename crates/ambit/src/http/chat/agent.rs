@@ -18,7 +18,7 @@ pub struct AgentSelection {
 }
 
 /// The agent, and the connector that the client chose for it.
-pub fn find(
+pub fn find_agent(
     server: &ServerState,
     who: &Authorized,
     given: &RequestParameters,

@@ -1,6 +1,6 @@
 //! A body of OpenAI's shape with Ambit's further fields, as a request.
 
-use super::agent::{self, AgentSelection};
+use super::agent::{AgentSelection, find_agent};
 use super::body::ChatCompletionBody;
 use super::response::{AnswerView, ChatRequest};
 use super::{RequestParameters, options};
@@ -59,7 +59,7 @@ pub fn read_agent(
         model: body.model.take(),
         connector: call.connector.take(),
     };
-    let (agent, connector) = agent::find(server, &who, given, named)?;
+    let (agent, connector) = find_agent(server, &who, given, named)?;
     let metadata = metadata(given, call.metadata.take(), body.metadata.take())?;
     let origin = origin(given, &mut body, &metadata)?;
     let view = answer_view(given, &body, &agent, &origin.accept)?;
