@@ -42,6 +42,13 @@ const PACKAGES: &[Package] = &[
         told: "bin/python",
     },
     Package {
+        variable: "TEST_CLIENTS_AG_UI",
+        folder: "ag-ui",
+        pinned: "crates/ambit/tests/clients/ag_ui/package.json",
+        install: npm,
+        told: "",
+    },
+    Package {
         variable: "TEST_CLIENTS_MCP_NODE",
         folder: "mcp-node",
         pinned: "crates/ambit/tests/clients/mcp/node/package.json",

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod ag_ui;
 mod ai_sdk;
 mod mcp;
 mod printed;

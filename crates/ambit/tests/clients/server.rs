@@ -58,6 +58,12 @@ impl Server {
         server
     }
 
+    /// Another node of the same installation.
+    pub fn node_beside(&self, app: &Path) -> Self {
+        let data = self.data.as_ref().unwrap().path();
+        Self::over(app, &["--data", data.to_str().unwrap()])
+    }
+
     /// Serves an app with these options.
     pub fn over(app: &Path, options: &[&str]) -> Self {
         Self::with_environment(app, options, &[])
