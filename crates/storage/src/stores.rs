@@ -108,6 +108,25 @@ impl Stores {
         StoresBuilder { stores }
     }
 
+    /// Returns stores of the same names, empty and in this process's memory alone: what is kept there ends with them.
+    pub fn in_memory(&self) -> Self {
+        let Self {
+            options, policy, ..
+        } = self;
+        let mut stores = Self {
+            default: self.default.clone(),
+            scopes: self.scopes.clone(),
+            temporary: self.temporary.clone(),
+            policy: *policy,
+            ..Self::builder(options.clone()).stores
+        };
+        for name in self.drivers.keys().filter(|name| *name != MEMORY) {
+            let memory = driver::memory::MemoryDriver::new(options.clone());
+            stores.add(name.clone(), Arc::new(memory));
+        }
+        stores
+    }
+
     fn add(&mut self, name: String, driver: Arc<dyn Driver>) {
         let counted = CountedDriver::new(driver);
         self.counted.insert(name.clone(), counted.clone());

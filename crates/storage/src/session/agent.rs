@@ -200,6 +200,11 @@ impl AgentDefinition {
         self.for_chat(ids::unguessable()).await
     }
 
+    /// The session of nobody in particular, which has no chat.
+    pub async fn for_nobody(&self) -> Result<LiveAgent> {
+        self.open(SessionIdentity::builder(self.name())).await
+    }
+
     /// The user's one default conversation, or with `chat` one of their many.
     pub fn for_user(&self, user: &(impl User + ?Sized)) -> SessionBuilder<'_> {
         self.for_user_id(user.user_id())
@@ -385,13 +390,9 @@ impl LiveAgent {
     pub async fn clear(&self) -> Result<()> {
         self.history().clear().await?;
         self.context.save().await?;
-        self.context
-            .ambit()
-            .bus()
-            .notify(AgentCleared {
-                about: self.context.about(),
-            })
-            .await;
+        let about = self.context.about();
+        let bus = self.context.ambit().bus();
+        bus.notify(AgentCleared { about }).await;
         Ok(())
     }
 }

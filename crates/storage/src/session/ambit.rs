@@ -91,6 +91,20 @@ impl Ambit {
         }
     }
 
+    /// The same agents, listeners and settings over other stores.
+    pub fn over(&self, stores: impl Into<Arc<Stores>>) -> Self {
+        let core = AmbitInner {
+            agents: self.core.agents.clone(),
+            stores: stores.into(),
+            bus: self.core.bus.clone(),
+            settings: self.core.settings.clone(),
+        };
+        Self {
+            core: Arc::new(core),
+            caller: self.caller.clone(),
+        }
+    }
+
     /// Who acts.
     pub fn caller(&self) -> &Caller {
         &self.caller
