@@ -24,7 +24,7 @@ pub(crate) use message_view::{CLIENT_ID_PREFIX, is_input, is_sent_by_client, pos
 pub(crate) use messages::{CHUNK, ChatMessageSearch};
 pub use messages::{ChatMessagePage, MessageFilter, messages};
 pub use open::open;
-pub(crate) use open::{is_nobodys, open_for};
+pub(crate) use open::{is_nobodys, open_for, open_without_chat};
 pub use turns::{ChatTurn, ChatTurnReader, TurnInput};
 pub(crate) use update::{check_idle, finished, open_turns};
 pub use update::{remove, update};

@@ -98,7 +98,7 @@ pub use model::{ModelSecret, ModelSettings, ModelStore};
 pub use otlp::{OtlpEndpoint, OtlpSettings};
 pub use request::{
     CallOptions, ClientInfo, RequestOrigin, ScriptCallOptions, SearchChoice, SkipChanges,
-    SkipOptions, Supersede, TurnRequest, TurnTrigger,
+    SkipOptions, Supersede, TurnRequest, TurnStorage, TurnTrigger,
 };
 pub use runtime::{AgentSearchAnswer, AgentSearchRequest, ReloadCheck, Runtime, RuntimeSettings};
 pub use search::stored::{ReferenceList, ReferenceView};

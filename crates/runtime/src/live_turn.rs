@@ -1,14 +1,16 @@
 //! The turns that run on this node, and how they are told to stop.
 
 use crate::access::{Authorized, DataAccess};
+use crate::error::Result;
 use crate::inbox::TurnInbox;
 use crate::lock::lock;
-use crate::stream::StreamWriter;
+use crate::request::TurnRequest;
+use crate::stream::{StreamReader, StreamWriter};
 use crate::turn_info::TurnInfo;
 use crate::turn_info::TurnStopReason;
 use ambit_storage::lease::{Lease, LeaseEnd};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use tokio::sync::watch;
 
 /// What the outside can do with a running turn.
@@ -19,6 +21,9 @@ pub(crate) struct LiveTurn {
     pub log: StreamWriter,
     /// Who asked.
     pub asked_by: Authorized,
+    /// Nobody can fetch its answer later: it is cancelled when nobody reads its stream any more.
+    ends_unread: bool,
+    readers: Mutex<Weak<ReaderHold>>,
     /// The turn has ended and its last commit is done.
     done: watch::Sender<bool>,
     stop: watch::Sender<Option<TurnStopReason>>,
@@ -28,11 +33,13 @@ pub(crate) struct LiveTurn {
 }
 
 impl LiveTurn {
-    pub fn new(info: TurnInfo, log: StreamWriter, inbox: TurnInbox, asked_by: Authorized) -> Self {
+    pub fn new(info: TurnInfo, log: StreamWriter, inbox: TurnInbox, request: &TurnRequest) -> Self {
         Self {
             info: Mutex::new(info),
             log,
-            asked_by,
+            asked_by: request.authorized.clone(),
+            ends_unread: !request.is_stored(),
+            readers: Mutex::default(),
             done: watch::channel(false).0,
             stop: watch::channel(None).0,
             inbox,
@@ -52,6 +59,21 @@ impl LiveTurn {
         let mut info = lock(&self.info).clone();
         info.last_event = self.log.last();
         info
+    }
+
+    /// The turn's stream behind this entry.
+    pub fn reader(self: &Arc<Self>, after: u64) -> Result<StreamReader> {
+        let reader = self.log.reader(after)?;
+        if !self.ends_unread {
+            return Ok(reader);
+        }
+        let mut readers = lock(&self.readers);
+        let hold = readers.upgrade().unwrap_or_else(|| {
+            let hold = Arc::new(ReaderHold(self.clone()));
+            *readers = Arc::downgrade(&hold);
+            hold
+        });
+        Ok(reader.holding(hold))
     }
 
     /// Whoever asked may see the turn here; others find it by its conversation.
@@ -131,6 +153,15 @@ impl LiveTurn {
     /// It is too late for messages, until another agent takes over.
     pub async fn set_closing(&self, is_closing: bool) {
         *self.is_closing.lock().await = is_closing;
+    }
+}
+
+/// What all readers of a turn share. With the last of them the turn is cancelled; one that has ended stays as it is.
+struct ReaderHold(Arc<LiveTurn>);
+
+impl Drop for ReaderHold {
+    fn drop(&mut self) {
+        self.0.stop(TurnStopReason::Cancelled);
     }
 }
 

@@ -60,6 +60,9 @@ pub struct TurnRequest {
     /// Models are offered no tools of the client, not those of packages either: whoever asks cannot run any.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub omits_client_tools: bool,
+    /// Where what is said in its turn is kept.
+    #[serde(default)]
+    pub storage: TurnStorage,
     /// Further keys of a call's options, given to `Create` as they are.
     #[serde(default)]
     pub further: Map<String, Value>,
@@ -74,6 +77,11 @@ pub struct TurnRequest {
 }
 
 impl TurnRequest {
+    /// Whether anything of its turn is kept.
+    pub fn is_stored(&self) -> bool {
+        self.storage == TurnStorage::Conversation
+    }
+
     /// How its turn came about.
     pub fn trigger(&self) -> TurnTrigger {
         match (&self.supersede, &self.continues) {
@@ -83,6 +91,19 @@ impl TurnRequest {
             (None, None) => TurnTrigger::Submit,
         }
     }
+}
+
+/// Where what is said in a turn is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnStorage {
+    /// In its conversation.
+    #[default]
+    Conversation,
+    /// Nowhere. The turn has no conversation: its messages are all that it knows, the request's names of chat and identity count
+    /// for nothing, and history, stream, journal and trace are in the memory of this process and end with it. What it uses is
+    /// counted. No other node and no later start takes it up, and it is cancelled when nobody reads its stream any more.
+    None,
 }
 
 /// Where a request came from: the plain properties of `ctx`. Absent values are empty.

@@ -11,7 +11,7 @@ pub use agent_search::{AgentSearchAnswer, AgentSearchRequest};
 use crate::access::Authorized;
 use crate::app::watcher::AppWatcher;
 use crate::app::{App, FileProblem};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, Result};
 use crate::feed::{EventFeed, EventFilter, FeedCursor, FeedReader};
 use crate::index_vectors::IndexEmbedding;
 use crate::inspect::memory::{self, MemorySelector, OpenMemory};
@@ -27,7 +27,7 @@ use crate::otlp::{OtlpExport, OtlpSettings};
 use crate::process::store::OpenStores;
 use crate::recall::RecallSettings;
 use crate::request::TurnRequest;
-use crate::runtime_core::{RuntimeCore, TemporaryTenants};
+use crate::runtime_core::{RuntimeCore, TemporaryTenants, stopping};
 use crate::tool::{ToolServer, Toolbox};
 use crate::turn_info::{StartedTurn, TurnStopReason};
 use crate::web_search::WebSearchClient;
@@ -365,13 +365,6 @@ fn start_knowledge(core: &Arc<RuntimeCore>, extract_program: Option<PathBuf>) ->
     *lock(&core.knowledge_worker) = Some(base.start());
     core.spawn(knowledge::follow_files(Arc::downgrade(core), base.clone()));
     Ok(())
-}
-
-fn stopping() -> Error {
-    Error::new(
-        ErrorCode::Unavailable,
-        "the server is being stopped; send the request again",
-    )
 }
 
 /// Loads the app again when its files have changed, for as long as the runtime is there.

@@ -1,7 +1,7 @@
 //! What all turns of a node share.
 
 use crate::app::{App, FileProblem};
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result};
 use crate::live_turn::LiveTurns;
 use crate::llm::ProviderCache;
 use crate::loaded_app::{LoadOptions, LoadedApp, broken};
@@ -132,4 +132,12 @@ impl RuntimeCore {
         self.reloaded.notify_one();
         Ok(problems)
     }
+}
+
+/// Why a request is not answered any more.
+pub(crate) fn stopping() -> Error {
+    Error::new(
+        ErrorCode::Unavailable,
+        "the server is being stopped; send the request again",
+    )
 }

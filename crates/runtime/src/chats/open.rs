@@ -4,7 +4,7 @@ use crate::access::{Authorized, DataAccess};
 use crate::chats::index_rows;
 use crate::chats::share;
 use crate::error::{Error, Result};
-use crate::request::TurnRequest;
+use crate::request::{TurnRequest, TurnStorage};
 use ambit_storage::directory::{IndexRow, RowFilter};
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind, StorageState};
 use ambit_storage::{AgentDefinition, Ambit, LiveAgent, ids};
@@ -23,7 +23,7 @@ pub fn open<'a>(
 ) -> BoxFuture<'a, Result<LiveAgent>> {
     Box::pin(async move {
         let definition = ambit.acting_as(&who.caller()).agent(agent)?;
-        let Some(user) = who.user_id.as_deref().filter(|user| !user.is_empty()) else {
+        let Some(user) = user(who) else {
             return nameless(ambit, &definition, chat).await;
         };
         let opening = definition.for_user_id(user);
@@ -39,13 +39,17 @@ pub fn open<'a>(
     })
 }
 
-/// Opens the conversation of a request to this agent: the one that a program named by its identity, else as [`open`] does.
+/// Opens the conversation of a request to this agent: one in memory where the request stores nothing, the one that a program named
+/// by its identity, else as [`open`] does.
 pub(crate) async fn open_for(
     ambit: &Ambit,
     request: &TurnRequest,
     agent: &str,
 ) -> Result<LiveAgent> {
     let who = &request.authorized;
+    if request.storage == TurnStorage::None {
+        return in_memory(ambit, who, agent).await;
+    }
     let Some(identity) = &request.identity else {
         return open(ambit, who, agent, request.chat.as_deref()).await;
     };
@@ -53,6 +57,37 @@ pub(crate) async fn open_for(
     let caller = who.caller().as_system();
     let definition = ambit.acting_as(&caller).agent(agent)?;
     Ok(definition.for_identity(identity).await?)
+}
+
+/// A conversation of one turn over stores of its own, which end with it. It is temporary, so that whoever keeps what happens in
+/// conversations leaves it out.
+async fn in_memory(ambit: &Ambit, who: &Authorized, agent: &str) -> Result<LiveAgent> {
+    let ambit = ambit.over(ambit.stores().in_memory());
+    let definition = ambit.acting_as(&who.caller()).agent(agent)?;
+    let chat = format!("{TEMPORARY}_{}", ids::unguessable());
+    let opened = match user(who) {
+        Some(user) => definition.for_user_id(user).chat(chat).await,
+        None => definition.for_chat(chat).await,
+    };
+    Ok(opened?)
+}
+
+/// Opens what the usage of a turn without a conversation is booked with: the caller's session without a chat.
+pub(crate) async fn open_without_chat(
+    ambit: &Ambit,
+    who: &Authorized,
+    agent: &str,
+) -> Result<LiveAgent> {
+    let definition = ambit.acting_as(&who.caller()).agent(agent)?;
+    let opened = match user(who) {
+        Some(user) => definition.for_user_id(user).await,
+        None => definition.for_nobody().await,
+    };
+    Ok(opened?)
+}
+
+fn user(who: &Authorized) -> Option<&str> {
+    who.user_id.as_deref().filter(|user| !user.is_empty())
 }
 
 /// The conversation of this name that others share with the caller, unless the caller has one of their own.
@@ -86,7 +121,7 @@ async fn shared(
 
 /// Whether it is a conversation of the caller's.
 pub(super) fn is_own(row: &IndexRow, who: &Authorized) -> bool {
-    let user = who.user_id.as_deref().filter(|user| !user.is_empty());
+    let user = user(who);
     user.is_some() && row.identity.user_id() == user
 }
 

@@ -46,7 +46,7 @@ impl Runtime {
                 self.metrics().count(&table::STREAM_RESUMES, []);
             }
             if let Some(live) = self.live(who, request_id) {
-                return live.log.reader(after);
+                return live.reader(after);
             }
             let (place, info) = self.found(who, request_id).await?;
             let log = place.names.events();

@@ -7,6 +7,7 @@ use super::state::ReadOutcome;
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::address::LogKey;
 use ambit_storage::driver::{Driver, LogWatch};
+use std::any::Any;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -18,6 +19,8 @@ pub struct StreamReader {
     after: u64,
     cursor: RowCursor,
     source: StreamSource,
+    /// What is dropped with it.
+    _hold: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 enum StreamSource {
@@ -47,6 +50,7 @@ impl StreamReader {
             after,
             cursor: RowCursor::default(),
             source: StreamSource::Live(LiveSource { shared, grown }),
+            _hold: None,
         })
     }
 
@@ -65,6 +69,7 @@ impl StreamReader {
                 watch: None,
                 was_there: true,
             },
+            _hold: None,
         }))
     }
 
@@ -79,6 +84,15 @@ impl StreamReader {
                 watch: None,
                 was_there: false,
             },
+            _hold: None,
+        }
+    }
+
+    /// The same reader, with something that lives as long as it does.
+    pub fn holding(self, hold: Arc<dyn Any + Send + Sync>) -> Self {
+        Self {
+            _hold: Some(hold),
+            ..self
         }
     }
 

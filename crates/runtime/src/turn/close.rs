@@ -1,6 +1,7 @@
 //! The end of a turn: what was said becomes history, the stream gets its last entry, and the conversation is free again, all in
 //! one commit. Where listeners can tell, the history is stored before.
 
+mod abandon;
 mod hits;
 mod telemetry;
 mod title;
@@ -15,6 +16,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::event::ConversationEnded;
 use crate::frame::MessageStatus;
 use crate::retention::{self, EndedTurn};
+use crate::runtime_core::stopping;
 use crate::trace::TraceStatus;
 use crate::turn_info::{TurnInfo, TurnStatus, TurnStopReason};
 use crate::turn_location;
@@ -52,6 +54,11 @@ impl Turn {
     /// Closes the turn, or leaves it to whoever has the conversation next. Fails where it is to be taken up later.
     pub(super) async fn close(mut self, end: TurnEnd) -> Result<()> {
         let ending = match end {
+            TurnEnd::Stopped(TurnStopReason::LeaseLost | TurnStopReason::NodeClosing)
+                if !self.context.request.is_stored() =>
+            {
+                TurnEnding::failed(stopping())
+            }
             TurnEnd::Stopped(
                 reason @ (TurnStopReason::LeaseLost | TurnStopReason::NodeClosing),
             ) => {
@@ -82,6 +89,9 @@ impl Turn {
         let ending = self.stage_ending(ending).await;
         if let Some(reason) = ending.veto() {
             self.stage_veto_note(reason).await;
+        }
+        if let Err(error) = self.save_usage_apart().await {
+            tracing::error!(turn.id = self.context.id(), %error, "what a turn has used is not booked");
         }
         self.emit_end(&ending);
         if let Err(error) = self.last_commit(&ending).await {
@@ -321,37 +331,7 @@ impl Turn {
     }
 }
 
-/// Turns that are left to be taken up later.
 impl Turn {
-    /// Makes durable what had ended, so that whoever goes on does not do it again, and what was used.
-    async fn persist_ended_calls(&mut self) {
-        self.journal.usage.wait_for_calls().await;
-        let has_any = self.settle_interrupted_calls().await;
-        let (used, _) = self.journal.usage.notes();
-        let mut persisted = match &self.journal.nested_calls {
-            Some(calls) => calls.persist_dropped().await,
-            None => Ok(()),
-        };
-        if persisted.is_ok() && (has_any || !used.is_empty()) {
-            persisted = self.persist().await;
-        }
-        if let Err(error) = persisted {
-            tracing::warn!(turn.id = self.context.id(), %error, "results of tools are not kept; whoever goes on with the turn calls them again");
-        }
-    }
-
-    /// Ends here without a word: another node, or a later start, goes on from the journal, and need not wait for that.
-    async fn abandon(&mut self) {
-        let context = self.conversation.session.context();
-        context.discard();
-        if !self.conversation.is_held_by_next
-            && let Err(error) = context.end_turn().await
-        {
-            tracing::warn!(turn.id = self.context.id(), %error, "a conversation was not given back; its lease will expire");
-        }
-        self.release().await;
-    }
-
     /// Forgets the turn on this node.
     async fn release(&mut self) {
         let context = &self.context;

@@ -14,7 +14,7 @@ use super::shared_state::SharedState;
 use super::turn_journal::{StepLog, TurnJournal};
 use super::turn_parts::TurnParts;
 use super::usage::TurnUsage;
-use super::{Turn, conversation, model_input, recover};
+use super::{Turn, conversation, model_input, recover, usage};
 use crate::app::AppAgent;
 use crate::chat::ChatMessage;
 use crate::chats::CLIENT_ID_PREFIX;
@@ -58,7 +58,10 @@ pub(crate) fn open<'a>(
         let ambit = loaded.acting_as(&request.authorized.caller());
         let session = chats::open_for(&ambit, &request, &agent.id).await?;
         let mut found = ConversationSnapshot::read(&session, &request).await?;
-        hold(core, &session, &request).await?;
+        // Nobody else can reach what is kept nowhere.
+        if request.is_stored() {
+            hold(core, &session, &request).await?;
+        }
         core.stores.options().fault_points.reach("turn.held");
         let begun = async {
             let settled = recover::settle_orphans(core, &session).await?;
@@ -156,7 +159,8 @@ async fn begin(
     } else {
         request.continues = continued_turn(&parts.session, &history, &request.messages).await?;
     }
-    let mut turn = new_turn(parts)?;
+    let usage_apart = usage::open_apart(&parts).await?;
+    let mut turn = new_turn(parts, usage_apart)?;
     turn.conversation.set_history(history);
     turn.conversation.superseded = superseded;
     let context = &turn.context;
@@ -192,7 +196,7 @@ fn check_question(request: &TurnRequest, history: &[Message]) -> Result<()> {
 }
 
 /// A turn that has done nothing yet, over logs that are empty.
-fn new_turn(parts: TurnParts) -> Result<Turn> {
+fn new_turn(parts: TurnParts, usage_apart: Option<LiveAgent>) -> Result<Turn> {
     let options = parts.core.stores.options();
     let keys = parts.keys();
     let stream = StreamWriter::open(parts.target(keys.events()), StreamOptions::default());
@@ -200,7 +204,7 @@ fn new_turn(parts: TurnParts) -> Result<Turn> {
     let trace = parts.trace(&trace_log, &TraceTree::default());
     let outbox = Outbox::new(stream.clone(), parts.limits.outbox, options.clock.clone());
     let calls = NestedCallJournal::new(parts.target(keys.calls()), options.limits.value);
-    let usage = TurnUsage::new(&parts, Some(stream.clone()));
+    let usage = TurnUsage::new(&parts, Some(stream.clone()), usage_apart);
     let log = StepLog::Turn {
         key: keys.journal(),
         session: parts.session.clone(),
@@ -224,7 +228,7 @@ impl Turn {
             trace_id: ids.request_id.clone(),
             assistant_id: self.context.request.agent.clone(),
             started_at: self.context.started_at,
-            stream: self.output.stream.reader(0)?,
+            stream: self.context.live.reader(0)?,
         })
     }
 
@@ -327,7 +331,7 @@ impl Turn {
             instructions: self.context.settings.instructions.clone(),
         };
         let session = self.conversation.session.context();
-        if session.is_temporary() {
+        if session.is_temporary() && self.context.request.is_stored() {
             let tenant = self.context.request.authorized.tenant();
             self.context.core.temporary.note(tenant);
         }

@@ -202,6 +202,24 @@ impl Turn {
         }
     }
 
+    /// Saves what is booked apart from a conversation that is stored nowhere. A store that fails for a moment is waited for.
+    pub(super) async fn save_usage_apart(&self) -> Result<()> {
+        let Some(context) = self.journal.usage.apart() else {
+            return Ok(());
+        };
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match context.save().await {
+                Ok(_) => return Ok(()),
+                Err(error) if tries < TRIES && may_pass(&error) => {
+                    tokio::time::sleep(pause(tries)).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     /// After a read that failed: waits a while where the store is away, and the read may be tried again.
     pub(super) async fn wait_before_retry(&self, error: Error, failures: &mut u32) -> Result<()> {
         if error.code != ErrorCode::Unavailable || !self.holds_conversation() {

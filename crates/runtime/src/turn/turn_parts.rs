@@ -4,16 +4,18 @@ use super::Turn;
 use super::conversation::Conversation;
 use super::output::TurnOutput;
 use super::request_context::{RequestContext, TurnSettings};
-use super::turn_journal::TurnJournal;
+use super::turn_journal::{StepLog, TurnJournal};
+use super::usage::TurnUsage;
 use crate::error::Result;
 use crate::inbox::TurnInbox;
 use crate::journal::{TurnIds, TurnKeys};
 use crate::limits::AgentLimits;
 use crate::live_turn::LiveTurn;
 use crate::loaded_app::LoadedApp;
+use crate::outbox::Outbox;
 use crate::request::TurnRequest;
 use crate::runtime_core::RuntimeCore;
-use crate::stream::{StreamTarget, StreamWriter};
+use crate::stream::{StreamOptions, StreamTarget, StreamWriter};
 use crate::trace::{Trace, TraceOrigin, TraceSettings, TraceSubject, TraceTree};
 use crate::trace_context::{ExternalTrace, TracePropagation};
 use crate::turn_info::{TurnInfo, TurnStatus};
@@ -93,6 +95,20 @@ impl TurnParts {
         })
     }
 
+    /// A turn that is not begun, for what is only asked from inside it. Nothing of it is kept.
+    pub fn unbegun(self) -> Result<Turn> {
+        let keys = self.keys();
+        let clock = self.core.stores.options().clock.clone();
+        let stream = StreamWriter::open(self.target(keys.events()), StreamOptions::transient());
+        let outbox = Outbox::new(stream.clone(), self.limits.outbox, clock);
+        let trace = Trace::off(&keys.request_id);
+        let usage = TurnUsage::new(&self, None, None);
+        self.build(
+            TurnJournal::new(StepLog::None, usage, None),
+            TurnOutput::new(outbox, trace, stream),
+        )
+    }
+
     pub fn build(self, journal: TurnJournal, output: TurnOutput) -> Result<Turn> {
         let keys = self.keys();
         let info = TurnInfo {
@@ -108,8 +124,7 @@ impl TurnParts {
             response: None,
         };
         let inbox = TurnInbox::new(self.session.context().place().1, keys.inbox());
-        let authorized = self.request.authorized.clone();
-        let live = LiveTurn::new(info, output.stream.clone(), inbox, authorized);
+        let live = LiveTurn::new(info, output.stream.clone(), inbox, &self.request);
         let memory = Memory::request(
             self.core.stores.options().clock.clone(),
             self.request.authorized.tenant(),

@@ -6,15 +6,16 @@ use super::turn_parts::TurnParts;
 use super::{Turn, model_input};
 use crate::app::Connector;
 use crate::call_metrics::count_tokens;
+use crate::chats;
 use crate::error::Result;
 use crate::journal::{self, ModelCallUsage, TurnKeys};
 use crate::llm::{ModelAnswer, ModelCall, ModelUsage, TokenUsage};
 use crate::lock::lock;
 use crate::search::UsageBooking;
 use crate::stream::StreamWriter;
-use ambit_storage::LiveAgent;
 use ambit_storage::batch::BatchWrite;
 use ambit_storage::storage::UsageRecord;
+use ambit_storage::{Context, LiveAgent};
 use ambit_telemetry::Metrics;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -29,6 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct TurnUsage {
     /// The conversation with which it is booked.
     session: LiveAgent,
+    /// With what it is booked instead, where the conversation is stored nowhere.
+    apart: Option<LiveAgent>,
     keys: TurnKeys,
     /// The turn's stream, if there is a turn that may be taken up again.
     stream: Option<StreamWriter>,
@@ -68,11 +71,28 @@ impl TurnUsageState {
     }
 }
 
+/// Opens what the usage of a turn is booked with, where its conversation is stored nowhere.
+pub(super) async fn open_apart(parts: &TurnParts) -> Result<Option<LiveAgent>> {
+    let request = &parts.request;
+    if request.is_stored() {
+        return Ok(None);
+    }
+    let who = &request.authorized;
+    let ambit = parts.loaded.acting_as(&who.caller());
+    let opened = chats::open_without_chat(&ambit, who, &request.agent).await?;
+    Ok(Some(opened))
+}
+
 impl TurnUsage {
     /// Nothing, so far.
-    pub fn new(parts: &TurnParts, stream: Option<StreamWriter>) -> Arc<Self> {
+    pub fn new(
+        parts: &TurnParts,
+        stream: Option<StreamWriter>,
+        apart: Option<LiveAgent>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             session: parts.session.clone(),
+            apart,
             keys: parts.keys(),
             stream,
             metrics: parts.core.metrics().clone(),
@@ -119,7 +139,7 @@ impl TurnUsage {
         let context = self.session.context();
         let used = ModelCallUsage {
             usage,
-            record: context.usage().record(record)?,
+            record: self.booked().usage().record(record)?,
         };
         let Some(stream) = &self.stream else {
             return Ok(());
@@ -161,9 +181,18 @@ impl TurnUsage {
     pub fn resume(&self, used: &ModelCallUsage) -> Result<()> {
         self.lock().add(&used.usage, used.record.as_ref());
         if let Some(record) = &used.record {
-            self.session.context().usage().record_again(record)?;
+            self.booked().usage().record_again(record)?;
         }
         Ok(())
+    }
+
+    /// What is booked apart from the conversation, if that is stored nowhere.
+    pub fn apart(&self) -> Option<&Context> {
+        self.apart.as_ref().map(LiveAgent::context)
+    }
+
+    fn booked(&self) -> &Context {
+        self.apart().unwrap_or(self.session.context())
     }
 
     /// A call that has begun; it ends when this is dropped.

@@ -62,6 +62,7 @@ mod telemetry_export;
 mod titles;
 mod toolbox;
 mod tools;
+mod unstored;
 mod usage;
 mod uses;
 mod web;

@@ -6,19 +6,13 @@ use crate::chats;
 use crate::error::{Error, ErrorCode, Result};
 use crate::journal::TurnIds;
 use crate::loaded_app::LoadedApp;
-use crate::outbox::Outbox;
 use crate::request::TurnRequest;
 use crate::runtime_core::RuntimeCore;
-use crate::stream::{StreamOptions, StreamWriter};
-use crate::trace::Trace;
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
 use crate::turn::next::TurnResponse;
-use crate::turn::output::TurnOutput;
 use crate::turn::request_context::{RequestContext, TurnSettings};
-use crate::turn::turn_journal::{StepLog, TurnJournal};
 use crate::turn::turn_parts::TurnParts;
-use crate::turn::usage::TurnUsage;
 use crate::uses::{UsesAsker, UsesFailure, UsesRequest, UsesTarget, words};
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::StorageState;
@@ -131,7 +125,7 @@ impl TitleWriter {
         Ok(())
     }
 
-    /// A turn that is not begun: whoever is asked from inside it finds what it was like. Nothing of it is kept.
+    /// A turn that is not begun: whoever is asked from inside it finds what it was like.
     fn turn(self, session: LiveAgent) -> Result<Turn> {
         let (_, hooks) = self.loaded.agent(&self.request.agent)?;
         let clock = self.core.stores.options().clock.clone();
@@ -144,15 +138,7 @@ impl TitleWriter {
             ids: self.ids,
             started_at: clock.now(),
         };
-        let keys = parts.keys();
-        let stream = StreamWriter::open(parts.target(keys.events()), StreamOptions::transient());
-        let outbox = Outbox::new(stream.clone(), parts.limits.outbox, clock);
-        let trace = Trace::off(&keys.request_id);
-        let usage = TurnUsage::new(&parts, None);
-        let mut turn = parts.build(
-            TurnJournal::new(StepLog::None, usage, None),
-            TurnOutput::new(outbox, trace, stream),
-        )?;
+        let mut turn = parts.unbegun()?;
         turn.context.settings = self.settings;
         Ok(turn)
     }

@@ -129,7 +129,7 @@ async fn resumed_turn(parts: TurnParts) -> Result<(Turn, TokenUsage)> {
     };
     let calls = parts.target(keys.calls());
     let calls = NestedCallJournal::read(calls, options.limits.value).await?;
-    let usage = TurnUsage::new(&parts, Some(stream.clone()));
+    let usage = TurnUsage::new(&parts, Some(stream.clone()), None);
     let log = StepLog::Turn {
         key: keys.journal(),
         session: parts.session.clone(),
