@@ -229,6 +229,11 @@ impl Runtime {
         })
     }
 
+    /// About how many tokens the request would give its agent's model. Nothing is run or stored for it.
+    pub fn estimate_input<'a>(&'a self, request: TurnRequest) -> BoxFuture<'a, Result<u64>> {
+        turn::estimate(&self.0, request)
+    }
+
     /// The stored contexts as this caller may see them.
     pub fn contexts(&self, who: &Authorized) -> Ambit {
         self.contexts_of(&who.caller())

@@ -12,6 +12,7 @@ mod conversation;
 mod converse;
 mod create;
 mod incoming_messages;
+mod input_estimate;
 mod media;
 mod model_call;
 mod model_input;
@@ -32,6 +33,7 @@ mod usage;
 mod uses_client;
 
 pub(crate) use close::{CONCURRENT_TITLES, store_hits};
+pub(crate) use input_estimate::estimate;
 pub(crate) use open::open;
 pub(crate) use recover::{RecoveryBackoff, recover_all};
 

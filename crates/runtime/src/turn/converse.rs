@@ -41,9 +41,9 @@ impl StageFailure {
 }
 
 /// What the model of an agent is called with in every round.
-struct ModelSetup {
+pub(super) struct ModelSetup {
     plan: ModelCallPlan,
-    offered: OfferedTools,
+    pub offered: OfferedTools,
 }
 
 impl Turn {
@@ -116,7 +116,7 @@ impl Turn {
     }
 
     /// The plan, with the messages and the tools that follow from it. `None` where there is nothing to ask the model.
-    async fn prepare(
+    pub(super) async fn prepare(
         &self,
         run: &AgentRun,
         created: CreateResult,

@@ -271,6 +271,19 @@ async fn it_neither_reads_nor_changes_a_conversation() {
 }
 
 #[tokio::test]
+async fn about_as_many_tokens_are_estimated_as_the_model_is_given() {
+    let place = place(&borrowed(&agent(&json!({}), ""))).await;
+    let small = place.runtime.estimate_input(unstored("hi")).await.unwrap();
+    let mut asked = unstored("hi");
+    asked
+        .messages
+        .push(ChatMessage::user("word ".repeat(1_000)));
+    let large = place.runtime.estimate_input(asked).await.unwrap();
+    assert!((1_000..3_000).contains(&(large - small)), "{small} {large}");
+    assert_eq!(counted(&place.runtime).await, 0);
+}
+
+#[tokio::test]
 async fn nobody_in_particular_may_ask_too() {
     let place = place(&borrowed(&agent(&json!({}), ""))).await;
     let asked = TurnRequest {

@@ -1,0 +1,55 @@
+//! About how many tokens a request would give its agent's model, without asking it.
+
+use super::agent_run::AgentRun;
+use super::conversation;
+use super::converse::Transcript;
+use super::model_input::{of_tools, tokens};
+use super::turn_parts::TurnParts;
+use crate::chats;
+use crate::error::Result;
+use crate::hook::CreateResult;
+use crate::journal::{self, TurnIds};
+use crate::request::TurnRequest;
+use crate::runtime_core::RuntimeCore;
+use ambit_storage::ids;
+use futures::future::BoxFuture;
+use std::sync::Arc;
+
+/// Estimates what the agent that is asked gives its model: prompts, what was said before and is said now, and tools. Hooks and
+/// searches, which only a turn runs, change nothing of it.
+pub(crate) fn estimate<'a>(
+    core: &'a Arc<RuntimeCore>,
+    request: TurnRequest,
+) -> BoxFuture<'a, Result<u64>> {
+    Box::pin(async move {
+        let loaded = core.loaded();
+        let (agent, hooks) = loaded.agent(&request.agent)?;
+        let ambit = loaded.acting_as(&request.authorized.caller());
+        let session = chats::open_for(&ambit, &request, &agent.id).await?;
+        let size = conversation::loaded_size(&loaded, &agent, &request)?;
+        let history = conversation::load_history(&session, &request, size).await?;
+        let clock = &core.stores.options().clock;
+        let request_id = ids::ordered(clock);
+        let parts = TurnParts {
+            core: core.clone(),
+            limits: *hooks.limits(),
+            ids: TurnIds {
+                context_id: journal::context_id(&request_id),
+                request_id,
+                chat_id: session.chat_name().unwrap_or_default().to_owned(),
+            },
+            started_at: clock.now(),
+            loaded,
+            session,
+            request,
+        };
+        let mut turn = parts.unbegun()?;
+        turn.conversation.set_history(history);
+        let run = AgentRun::first(&turn)?;
+        let mut transcript = Transcript::default();
+        let created = CreateResult::default();
+        let setup = turn.prepare(&run, created, &mut transcript).await?;
+        let tools = setup.map(|setup| setup.offered.definitions());
+        Ok(tokens(&transcript.messages) + of_tools(&tools.unwrap_or_default()))
+    })
+}
