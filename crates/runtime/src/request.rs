@@ -63,6 +63,9 @@ pub struct TurnRequest {
     /// Where what is said in its turn is kept.
     #[serde(default)]
     pub storage: TurnStorage,
+    /// Its stream tells what providers want back of their models' reasoning, for a client that brings it along again.
+    #[serde(default)]
+    pub tells_reasoning_parts: bool,
     /// Further keys of a call's options, given to `Create` as they are.
     #[serde(default)]
     pub further: Map<String, Value>,

@@ -15,18 +15,20 @@ use super::request_context::RequestContext;
 use super::usage::UsageMeter;
 use crate::app::Connector;
 use crate::call_metrics::ModelCallMeter;
-use crate::chat::{ChatMessage, ToolDefinition};
+use crate::chat::{ChatMessage, ReasoningPart, ToolDefinition};
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::{AfterResponse, BeforeResponse};
 use crate::frame::MessageStatus;
 use crate::journal::{JournalStep, UnstoredAnswer};
 use crate::llm::retry::{self, RetryNotice};
 use crate::llm::{
-    AnswerStream, ModelAnswer, ModelCall, ModelFailure, Provider, capabilities, reasoning_parts,
+    AnswerPiece, AnswerStream, ModelAnswer, ModelCall, ModelFailure, Provider, capabilities,
+    reasoning_parts,
 };
 use ambit_storage::event::EngineError;
 use answer_writer::AnswerWriter;
 use futures::StreamExt;
+use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use step::ModelCallStep;
@@ -258,6 +260,9 @@ impl FallbackChain {
             let shown = match pieces.next().await {
                 Some(Ok(piece)) => {
                     meter.answer.take(&piece);
+                    if let AnswerPiece::ReasoningPart(part) = &piece {
+                        self.tell_reasoning_part(turn, run, part);
+                    }
                     writer.show(&meter.answer)
                 }
                 Some(Err(failure)) => Err(Error::from(failure)),
@@ -292,6 +297,17 @@ impl FallbackChain {
         ModelCallResult {
             answer,
             failure: failure.map(ModelCallFailure::Final),
+        }
+    }
+
+    /// Tells what the provider wants back to a client that brings it along again.
+    fn tell_reasoning_part(&self, turn: &Turn, run: &AgentRun, part: &ReasoningPart) {
+        let context = &turn.context;
+        if context.request.tells_reasoning_parts && !context.is_nested() {
+            let mut part = part.clone();
+            part.set_connector(&self.connector.id);
+            let told = json!({"part": part});
+            turn.agent_outbox(run).emit("reasoning_part", told);
         }
     }
 
