@@ -6,6 +6,7 @@ pub mod ai_sdk;
 pub mod cui;
 mod failure;
 mod frames;
+pub mod messages;
 pub mod standard;
 
 pub use failure::{FailureDetails, TurnFailure, failure};
@@ -62,6 +63,8 @@ pub struct FormatOptions {
     pub is_ai_sdk_7: bool,
     /// What an AG-UI client calls the turn; without one it is the turn's own id.
     pub run_id: Option<String>,
+    /// What the model thinks is not shown, in formats that let clients choose.
+    pub omits_thinking: bool,
 }
 
 /// A row of the table of formats.
@@ -74,6 +77,10 @@ pub struct FormatDefinition {
     pub has_entry_ids: bool,
     /// What the headers of a stream say besides.
     pub headers: &'static [(&'static str, &'static str)],
+    /// What a silent stream says from time to time.
+    pub ping: &'static str,
+    /// A turn that fails before it has shown anything is answered with its status, even if a stream was asked for.
+    pub has_status: bool,
     /// Opens a view.
     pub open: fn(&FormatOptions) -> Box<dyn Format>,
     /// The answer to a request that does not stream, from the whole log.
@@ -94,6 +101,10 @@ pub enum FormatBody {
     AgUi(Vec<ag_ui::AgUiEvent>),
     /// That of a turn that failed, in OpenAI's shape.
     Failure(TurnFailure),
+    /// Anthropic's.
+    Messages(Box<messages::MessagesAnswer>),
+    /// That of a turn that failed, in Anthropic's shape.
+    MessagesFailure(messages::MessagesFailure),
 }
 
 /// What an event of a turn's stream holds, by the format that was asked for. `standard` ends with the text `[DONE]`; the events of
@@ -107,9 +118,14 @@ pub enum StreamPayload {
     Failure(TurnFailure),
     /// That of the AI SDK.
     UiMessageChunk(Box<ai_sdk::UiMessageChunk>),
+    /// Anthropic's.
+    Messages(Box<messages::MessagesEvent>),
     /// That of the `cui` formats: a message, a change of one or an event.
     Frame(Box<Frame>),
 }
+
+/// What streams of most formats say when they have been silent for a time: a comment.
+pub(crate) const PING: &str = ": ping\n\n";
 
 /// Every format.
 pub const FORMATS: &[FormatDefinition] = &[
@@ -118,8 +134,20 @@ pub const FORMATS: &[FormatDefinition] = &[
         needs_beginning: true,
         has_entry_ids: true,
         headers: &[],
+        ping: PING,
+        has_status: true,
         open: standard::open,
         body: standard::body,
+    },
+    FormatDefinition {
+        name: "messages",
+        needs_beginning: true,
+        has_entry_ids: false,
+        headers: &[],
+        ping: messages::PING,
+        has_status: true,
+        open: messages::open,
+        body: messages::body,
     },
     cui_row("cui-web"),
     cui_row("cui-native"),
@@ -129,6 +157,8 @@ pub const FORMATS: &[FormatDefinition] = &[
         needs_beginning: true,
         has_entry_ids: true,
         headers: ai_sdk::HEADERS,
+        ping: PING,
+        has_status: false,
         open: ai_sdk::open,
         body: ai_sdk::body,
     },
@@ -148,6 +178,8 @@ const fn cui_row(name: &'static str) -> FormatDefinition {
         needs_beginning: false,
         has_entry_ids: true,
         headers: &[],
+        ping: PING,
+        has_status: false,
         open: cui::open,
         body: cui::body,
     }
@@ -174,7 +206,7 @@ mod tests {
     fn an_unknown_format_is_refused_with_the_known_ones() {
         assert_eq!(find("").unwrap().name, DEFAULT);
         let refused = find("cui-wep").err().unwrap();
-        let expected = "accept must be one of standard, cui-web, cui-native, cui-desktop, ai-sdk, ag-ui; did you mean \"cui-web\"?";
+        let expected = "accept must be one of standard, messages, cui-web, cui-native, cui-desktop, ai-sdk, ag-ui; did you mean \"cui-web\"?";
         assert_eq!(refused.message, expected);
     }
 

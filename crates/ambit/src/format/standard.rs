@@ -11,8 +11,10 @@ mod text_queue;
 pub(crate) use answer_reader::{AnswerPart, AnswerReader};
 pub use body::{Completion, body};
 pub use chunk::CompletionChunk;
-pub(crate) use completion_state::TurnEnding;
+pub(crate) use client_tool_calls::ToolCallDelta;
+pub(crate) use completion_state::{CompletionState, TurnEnding};
 pub(crate) use message_text::{CompletionField, text_of};
+pub(crate) use text_queue::{TextPiece, TextQueue};
 
 use super::frames::read;
 use super::{Format, FormatEvent, FormatOptions, TurnFailure};

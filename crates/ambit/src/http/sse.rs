@@ -3,7 +3,7 @@
 
 use super::connection::ClientConnection;
 use super::{ServerState, SharedState};
-use crate::format::{Format, FormatDefinition, FormatEvent};
+use crate::format::{self, Format, FormatDefinition, FormatEvent};
 use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_runtime::{Authorized, Result, Runtime};
 use ambit_telemetry::table;
@@ -20,7 +20,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 /// Frames are hardly ever smaller; so many fit into the bytes that a reader may be behind.
 const FRAME: usize = 64;
 /// What a silent stream says from time to time.
-pub const PING: Bytes = Bytes::from_static(b": ping\n\n");
+pub const PING: Bytes = Bytes::from_static(format::PING.as_bytes());
 
 /// One reader's view of a turn.
 pub struct StreamView {
@@ -184,6 +184,7 @@ impl StreamSender {
 
     /// The next entries, or that there are no more; nothing if the client has left.
     async fn next(&mut self, ticks: &mut Interval) -> Result<Option<Option<Vec<StreamEntry>>>> {
+        let ping = Bytes::from_static(self.view.definition.ping.as_bytes());
         let next = self.view.reader.next();
         tokio::pin!(next);
         loop {
@@ -191,7 +192,7 @@ impl StreamSender {
                 entries = &mut next => return entries.map(Some),
                 () = self.sender.closed() => return Ok(None),
                 // A client that has not taken all of what was sent hears enough.
-                _ = ticks.tick() => drop(self.sender.try_send((PING, None))),
+                _ = ticks.tick() => drop(self.sender.try_send((ping.clone(), None))),
             }
         }
     }

@@ -12,8 +12,8 @@ pub fn options() -> FormatOptions {
         created: 1_764_300_000,
         include_usage: true,
         client_tools: vec!["get_weather".to_owned(), "get_time".to_owned()],
-        is_ai_sdk_7: false,
         run_id: Some("run-1".to_owned()),
+        ..FormatOptions::default()
     }
 }
 

@@ -7,6 +7,7 @@ mod ai_sdk;
 #[path = "../support/expected.rs"]
 mod expected;
 mod log;
+mod messages;
 mod random;
 mod recorded;
 mod rules;

@@ -29,6 +29,9 @@ struct CompletionFunction {
 /// What is new of a call: an item of `delta.tool_calls`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ToolCallDelta {
+    /// The message that shows it.
+    #[serde(skip)]
+    message: String,
     /// Which of the answer's calls it is.
     index: usize,
     /// Its id, where it is told first.
@@ -55,6 +58,39 @@ struct FunctionDelta {
 pub struct ClientToolCalls {
     declared: Vec<String>,
     list: Vec<CompletionToolCall>,
+}
+
+impl CompletionToolCall {
+    /// All of it, as if it were new.
+    fn whole(&self, index: usize) -> ToolCallDelta {
+        ToolCallDelta {
+            message: self.message.clone(),
+            index,
+            id: Some(self.id.clone()),
+            kind: Some(self.kind),
+            function: FunctionDelta {
+                name: Some(self.function.name.clone()),
+                arguments: self.function.arguments.clone(),
+            },
+        }
+    }
+}
+
+impl ToolCallDelta {
+    /// The message that shows the call.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The tool, where the call is told first.
+    pub fn name(&self) -> Option<&str> {
+        self.function.name.as_deref()
+    }
+
+    /// More of the JSON that the tool is called with.
+    pub fn arguments(&self) -> &str {
+        &self.function.arguments
+    }
 }
 
 impl ClientToolCalls {
@@ -93,6 +129,7 @@ impl ClientToolCalls {
             };
             arguments.clone_into(known);
             return Some(ToolCallDelta {
+                message: message.message_id.clone(),
                 index,
                 id: None,
                 kind: None,
@@ -112,15 +149,13 @@ impl ClientToolCalls {
                 arguments: arguments.to_owned(),
             },
         });
-        Some(ToolCallDelta {
-            index: self.list.len() - 1,
-            id: Some(id.to_owned()),
-            kind: Some("function"),
-            function: FunctionDelta {
-                name: Some(name.to_owned()),
-                arguments: arguments.to_owned(),
-            },
-        })
+        self.list.last().map(|call| call.whole(self.list.len() - 1))
+    }
+
+    /// All of the call that this message shows.
+    pub fn of_message(&self, message: &str) -> Option<ToolCallDelta> {
+        let at = self.list.iter().position(|call| call.message == message)?;
+        Some(self.list[at].whole(at))
     }
 
     /// All of them, as `message.tool_calls`.

@@ -174,7 +174,7 @@ impl AnswerReceiver<'_> {
             return Ok((headers, Json((format.body)(&entries, &options))).into_response());
         }
         let mut first = Vec::new();
-        if format.name == format::DEFAULT {
+        if format.has_status {
             first = beginning(&mut started.stream, server.settings.status_wait).await?;
             if let Some(failed) = format::failure(&first).filter(|_| !first.iter().any(is_shown)) {
                 return Ok(refuse(server, who, &started, failed).await);

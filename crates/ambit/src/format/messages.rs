@@ -1,0 +1,117 @@
+//! `messages`: Anthropic's messages. An answer is a list of blocks, one open at a time.
+
+mod answer;
+mod block_writer;
+mod body;
+mod event;
+mod failure;
+pub(crate) mod signature;
+
+pub use answer::{AnswerBlock, MessagesAnswer, MessagesUsage};
+pub use body::body;
+pub use event::MessagesEvent;
+pub use failure::{MessagesFailure, MessagesFailureDetails};
+
+use super::standard::{AnswerPart, AnswerReader, TurnEnding};
+use super::{Format, FormatEvent, FormatOptions, frames};
+use ambit_runtime::Frame;
+use ambit_runtime::stream::StreamEntry;
+use block_writer::{AnswerPiece, BlockWriter};
+use event::StopDelta;
+use serde_json::Value;
+
+/// What a silent stream says from time to time.
+pub const PING: &str = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
+
+/// A stream of events.
+pub fn open(options: &FormatOptions) -> Box<dyn Format> {
+    Box::new(MessagesFormat {
+        reader: AnswerReader::new(options),
+        writer: BlockWriter::new(options),
+        options: options.clone(),
+    })
+}
+
+struct MessagesFormat {
+    reader: AnswerReader,
+    writer: BlockWriter,
+    options: FormatOptions,
+}
+
+impl Format for MessagesFormat {
+    fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
+        let Some(frame) = frames::read(entry) else {
+            return Vec::new();
+        };
+        let mut events = Vec::new();
+        for part in self.reader.read(&frame) {
+            match part {
+                AnswerPart::Start => events.push(MessagesEvent::MessageStart {
+                    message: Box::new(MessagesAnswer::begin(&self.options)),
+                }),
+                AnswerPart::Text(field, text) => {
+                    self.writer
+                        .take(AnswerPiece::Text(field, text), &mut events);
+                }
+                AnswerPart::ToolCall(call) => {
+                    for piece in AnswerPiece::of_call(&call) {
+                        self.writer.take(piece, &mut events);
+                    }
+                }
+                AnswerPart::End(ending) => {
+                    self.writer.finish(&mut events);
+                    events.extend(last(&ending));
+                }
+            }
+        }
+        if let Some(piece) = piece_of_event(&frame) {
+            self.writer.take(piece, &mut events);
+        }
+        events.into_iter().map(FormatEvent::from).collect()
+    }
+
+    fn end(&mut self) -> Vec<FormatEvent> {
+        Vec::new()
+    }
+}
+
+/// What events say of the answer beside its text and calls.
+fn piece_of_event(frame: &Frame) -> Option<AnswerPiece> {
+    let data = frame.event_data()?;
+    match frame.event_name()? {
+        "message_end" => {
+            let id = data.get("message_id")?.as_str()?;
+            Some(AnswerPiece::End(id.to_owned()))
+        }
+        "reasoning_part" => {
+            let part = data.get("part").and_then(Value::as_object)?;
+            Some(AnswerPiece::ReasoningPart(part.clone()))
+        }
+        "step_start" if frame.thread_id.is_none() => Some(AnswerPiece::Step),
+        _ => None,
+    }
+}
+
+/// How the stream ends.
+fn last(ending: &TurnEnding) -> Vec<MessagesEvent> {
+    if let Some(failure) = &ending.failure {
+        return vec![MessagesEvent::Error {
+            error: MessagesFailureDetails::from(failure),
+        }];
+    }
+    let delta = MessagesEvent::MessageDelta {
+        delta: StopDelta::new(stop_reason(ending)),
+        usage: MessagesUsage::from(&ending.usage),
+    };
+    vec![delta, MessagesEvent::MessageStop]
+}
+
+/// Why the answer ended.
+fn stop_reason(ending: &TurnEnding) -> &'static str {
+    match ending.finish_reason {
+        "length" => "max_tokens",
+        "tool_calls" => "tool_use",
+        "content_filter" => "refusal",
+        _ => "end_turn",
+    }
+}

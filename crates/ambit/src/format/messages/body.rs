@@ -1,0 +1,94 @@
+//! The whole answer at once, from the final state of the messages.
+
+use super::block_writer::{AnswerPiece, BlockWriter};
+use super::{MessagesAnswer, MessagesFailure, last, piece_of_event};
+use crate::format::frames::read;
+use crate::format::standard::{CompletionField, CompletionState, TextPiece, TextQueue, text_of};
+use crate::format::{FormatBody, FormatOptions};
+use ambit_runtime::frame::OutputMessage;
+use ambit_runtime::stream::StreamEntry;
+
+/// An answer; an error in Anthropic's shape if the turn failed.
+pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
+    let mut state = CompletionState::new(options);
+    // What events say, each with the number of messages before it.
+    let mut said: Vec<(usize, AnswerPiece)> = Vec::new();
+    for frame in entries.iter().filter_map(read) {
+        if frame.kind == "event" {
+            state.event(&frame);
+        } else {
+            state.frame(&frame);
+        }
+        let before = state.messages.messages().len();
+        said.extend(piece_of_event(&frame).map(|piece| (before, piece)));
+    }
+    let ending = state.ending.take();
+    if let Some(error) = ending.as_ref().and_then(|ending| ending.failure.as_ref()) {
+        return FormatBody::MessagesFailure(MessagesFailure::of(error, None));
+    }
+    let mut events = Vec::new();
+    let mut writer = FinalAnswer::new(&state, options);
+    let mut said = said.into_iter().peekable();
+    for (index, message) in state.messages.messages().iter().enumerate() {
+        while let Some((_, piece)) = said.next_if(|(before, _)| *before <= index) {
+            writer.blocks.take(piece, &mut events);
+        }
+        for piece in writer.pieces(message) {
+            writer.blocks.take(piece, &mut events);
+        }
+    }
+    for (_, piece) in said {
+        writer.blocks.take(piece, &mut events);
+    }
+    writer.blocks.finish(&mut events);
+    events.extend(ending.iter().flat_map(last));
+    FormatBody::Messages(Box::new(MessagesAnswer::begin(options).with(events)))
+}
+
+/// What is made of the final state of messages, one after the other.
+struct FinalAnswer<'a> {
+    state: &'a CompletionState,
+    content: TextQueue,
+    reasoning: TextQueue,
+    blocks: BlockWriter,
+}
+
+impl<'a> FinalAnswer<'a> {
+    fn new(state: &'a CompletionState, options: &FormatOptions) -> Self {
+        Self {
+            state,
+            content: TextQueue::default(),
+            reasoning: TextQueue::default(),
+            blocks: BlockWriter::new(options),
+        }
+    }
+
+    fn pieces(&mut self, message: &OutputMessage) -> Vec<AnswerPiece> {
+        if let Some(call) = self.state.calls.of_message(&message.message_id) {
+            let end = AnswerPiece::End(message.message_id.clone());
+            return AnswerPiece::of_call(&call)
+                .into_iter()
+                .chain([end])
+                .collect();
+        }
+        self.text(message).into_iter().collect()
+    }
+
+    fn text(&mut self, message: &OutputMessage) -> Option<AnswerPiece> {
+        let shown = text_of(message)?;
+        let queue = match shown.place {
+            CompletionField::Content => &mut self.content,
+            CompletionField::Reasoning => &mut self.reasoning,
+        };
+        queue.push(&TextPiece {
+            message: &message.message_id,
+            thread: message.thread_id.as_deref(),
+            text: &shown.text,
+            is_new: true,
+            is_line: shown.is_line,
+        });
+        queue.close(&message.message_id);
+        let text = queue.ready();
+        (!text.is_empty()).then_some(AnswerPiece::Text(shown.place, text))
+    }
+}
