@@ -26,7 +26,7 @@ export interface ToolCall {
 }
 
 /** The output formats. */
-export type Accept = "standard" | "cui-web" | "cui-native" | "cui-desktop" | "ai-sdk" | "ag-ui" | (string & {});
+export type Accept = "standard" | "cui-web" | "cui-native" | "cui-desktop" | "ai-sdk" | "ag-ui" | "messages" | (string & {});
 
 /** Kinds of callers. */
 export type Referer =

@@ -24,6 +24,7 @@ mod knowledge;
 mod mcp;
 mod memory;
 mod memory_search;
+mod messages;
 mod middleware;
 mod models;
 mod oauth_metadata;
@@ -154,6 +155,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::of(RouteAccess::McpServer, mcp::routes),
     RouteGroup::of(RouteAccess::Ruled, memory::routes),
     RouteGroup::of(RouteAccess::Ruled, memory_search::routes),
+    RouteGroup::of(RouteAccess::Ruled, messages::routes),
     RouteGroup::of(RouteAccess::Ruled, models::routes),
     RouteGroup::of(RouteAccess::Ruled, store::routes),
     RouteGroup::of(RouteAccess::Ruled, traces::routes),

@@ -11,9 +11,10 @@ mod request;
 mod response;
 
 pub use agent::{AgentSelection, find_agent};
-pub use body::{BusyChoice, ChatCompletionBody};
+pub use body::{Between, BusyChoice, ChatCompletionBody};
 pub use idempotency::start as start_once;
 pub use messages::{UserMessages, check_role};
+pub use options::names as tool_names;
 pub use parameters::{CompletionQuery, RequestParameters};
 pub use request::{AgentRequest, check_metadata, read_agent};
 pub use response::{

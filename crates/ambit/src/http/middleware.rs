@@ -1,7 +1,7 @@
 //! Around every request: its id, its span and metrics, failures written out, and panics caught.
 
-use super::SharedState;
 use super::error::{ErrorBody, ErrorExtension, HttpError};
+use super::{SharedState, messages};
 use ambit_runtime::Error;
 use ambit_storage::{clock::Clock, ids};
 use ambit_telemetry::{OTHER, table};
@@ -29,13 +29,16 @@ pub async fn finish(State(server): State<SharedState>, request: Request, next: N
     let span =
         tracing::info_span!("request", request.id = %id, http.method = %name, http.route = %route);
     let began = Instant::now();
+    let write = failure_writer(request.uri().path(), &server.settings.base);
     async {
         let ran = AssertUnwindSafe(next.run(request)).catch_unwind().await;
         let mut response = ran.unwrap_or_else(|_| {
             HttpError::from(Error::internal("the server failed; its log says why")).into_response()
         });
         if let Some(ErrorExtension(error)) = response.extensions_mut().remove::<ErrorExtension>() {
-            response = with_error_body(response, *error, &id, server.settings.is_development);
+            response = with_error_body(response, *error, &id, |error, id| {
+                write(error, id, server.settings.is_development)
+            });
         }
         let status = response.status().as_u16();
         let seconds = began.elapsed().as_secs_f64();
@@ -56,8 +59,28 @@ fn known_method(method: &Method) -> &'static str {
     known.find(|name| *name == method.as_str()).unwrap_or(OTHER)
 }
 
+/// Writes a failure of a request with this id, in development mode with its stack.
+type FailureWriter = fn(Error, &str, bool) -> Response;
+
+/// Who writes failures at this path: a protocol with a shape of its own, or else this API.
+fn failure_writer(path: &str, base: &str) -> FailureWriter {
+    match path.strip_prefix(base) {
+        Some(path) if messages::has_path(path) => {
+            |error, id, _| messages::write_failure(&error, id)
+        }
+        _ => |error, id, is_development| {
+            Json(ErrorBody::of(error, id, is_development)).into_response()
+        },
+    }
+}
+
 /// The answer with its failure written out, and logged.
-fn with_error_body(response: Response, error: Error, id: &str, is_development: bool) -> Response {
+fn with_error_body(
+    response: Response,
+    error: Error,
+    id: &str,
+    write: impl FnOnce(Error, &str) -> Response,
+) -> Response {
     let (mut parts, _) = response.into_parts();
     let turn = parts
         .headers
@@ -68,8 +91,7 @@ fn with_error_body(response: Response, error: Error, id: &str, is_development: b
         tracing::error!(error.code = %error.code, error.stack = ?error.stack, "{error}");
     }
     let id = turn.unwrap_or(id).to_owned();
-    let told = Json(ErrorBody::of(error, &id, is_development)).into_response();
-    let (text, body) = told.into_parts();
+    let (text, body) = write(error, &id).into_parts();
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.extend(text.headers);
     Response::from_parts(parts, body)

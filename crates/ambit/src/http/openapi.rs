@@ -72,7 +72,8 @@ pub fn with_failures(mut document: OpenApi) -> OpenApi {
             responses
                 .iter_mut()
                 .for_each(|(status, response)| describe(status, response));
-            responses.insert("default".to_owned(), failure.clone().into());
+            let default = responses.entry("default".to_owned());
+            default.or_insert_with(|| failure.clone().into());
         }
     }
     document

@@ -27,6 +27,10 @@ POST /agents/:assistant_id/chat/completions | /agents/hello/chat/completions | c
 POST /agents/:assistant_id/chat/completions | /agents/anns/chat/completions | owner 200 | chat
 POST /ag-ui | /ag-ui?assistant_id=hello | caller | run
 POST /ag-ui/:assistant_id | /ag-ui/anns | owner 200 | run
+POST /messages | /messages | caller | asked
+POST /messages | /messages | owner 200 | asks anns
+POST /messages/count_tokens | /messages/count_tokens | caller | asked
+POST /messages/count_tokens | /messages/count_tokens | owner 200 | asks anns
 
 GET /chat/sessions | /chat/sessions?pagesize=100 | caller | shows
 GET /chat/sessions | /chat/sessions?keywords=canar&order_by=sort | caller | shows
@@ -222,6 +226,8 @@ fn body(name: &str) -> Option<Value> {
             let asked = json!({"id": "asked", "role": "user", "content": "what did I say?"});
             json!({"threadId": "{chat}", "runId": "r1", "messages": [asked]})
         }
+        "asked" => json!({"model": "hello", "messages": [{"role": "user", "content": "hi"}]}),
+        "asks anns" => json!({"model": "anns", "messages": [{"role": "user", "content": "hi"}]}),
         "sort" => json!({"sort": 7}),
         "addition" => {
             json!({"type": "graceful", "messages": [{"role": "user", "content": "and this"}]})

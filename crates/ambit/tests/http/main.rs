@@ -19,6 +19,7 @@ mod mcp;
 #[path = "../support/mcp.rs"]
 mod mcp_requests;
 mod meaning;
+mod messages;
 mod models;
 mod operation;
 mod process;

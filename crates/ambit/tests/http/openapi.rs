@@ -26,6 +26,8 @@ struct OpenApi {
     schemas: Schemas,
     operations: Vec<Operation>,
     failure: SchemaIndex,
+    /// Of what would be one of Anthropic's routes.
+    messages_failure: SchemaIndex,
 }
 
 struct Operation {
@@ -46,6 +48,7 @@ impl OpenApi {
             compiled.unwrap_or_else(|error| panic!("{pointer}: {error:#}"))
         };
         let failure = compile("/components/schemas/ErrorBody");
+        let messages_failure = compile("/components/schemas/MessagesFailure");
         let items = object(&document["paths"]).iter();
         let all = items.flat_map(|(path, item)| object(item).iter().map(move |of| (path, of)));
         let operations = all.map(|(path, (method, operation))| {
@@ -70,6 +73,7 @@ impl OpenApi {
             schemas,
             operations,
             failure,
+            messages_failure,
         }
     }
 
@@ -81,7 +85,10 @@ impl OpenApi {
             Some(operation) => operation.schema(answer.status, kind, &said),
             None => {
                 assert!(matches!(answer.status, 401 | 403 | 404 | 405), "{said}");
-                Some(self.failure)
+                match path == "/v1/messages" || path.starts_with("/v1/messages/") {
+                    true => Some(self.messages_failure),
+                    false => Some(self.failure),
+                }
             }
         };
         // A HEAD request has no body, and text has no schema of its own.

@@ -249,6 +249,8 @@ pub struct Stream {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     pub id: Option<u64>,
+    /// Of protocols that name their events.
+    pub name: Option<String>,
     pub data: Value,
 }
 
@@ -297,9 +299,10 @@ impl Stream {
         let mut answer = Answer::beginning(&self.response);
         frame.clone_into(&mut answer.text);
         openapi::check(&self.method, self.response.url().path(), &answer);
-        let (mut id, mut data) = (None, None);
+        let (mut id, mut name, mut data) = (None, None, None);
         for line in frame.lines() {
             match line.split_once(": ").unwrap() {
+                ("event", text) => name = Some(text.to_owned()),
                 ("id", number) => id = Some(number.parse().unwrap()),
                 ("data", text) => {
                     data = Some(serde_json::from_str(text).unwrap_or_else(|_| text.into()));
@@ -308,7 +311,7 @@ impl Stream {
                 other => panic!("{other:?}"),
             }
         }
-        data.map(|data| Event { id, data })
+        data.map(|data| Event { id, name, data })
     }
 
     /// All events from here to the end.

@@ -25,6 +25,8 @@ const ACTIONS: &[(&str, &[&str])] = &[
             "DELETE /ai-sdk/*",
             "POST /ag-ui",
             "POST /ag-ui/:assistant_id",
+            "POST /messages",
+            "POST /messages/*",
         ],
     ),
     (

@@ -381,6 +381,8 @@ config! {
 
     /// What clients may send.
     pub struct ClientSettings {
+        /// Whether clients of Anthropic's Messages may ask it though it has hooks or tool servers, of which they see nothing.
+        messages: bool,
         /// The roles of messages that a client may send beside `user`.
         roles: Vec<String> = ["assistant", "tool"] as ValueKind::List(&ValueKind::OneOf(&["assistant", "tool", "system", "developer"])),
         /// The key of `ctx.memory.chat` whose value clients of AG-UI share: they see it change, and may replace it.

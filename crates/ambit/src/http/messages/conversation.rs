@@ -1,0 +1,225 @@
+//! The conversation of a request as chat messages: results of tools are messages of their own, and what a tool shows beside text
+//! follows as what the person says, for models that take only texts of tools.
+
+use super::blocks::{self, InputBlock};
+use super::body::{InputContent, InputMessage, MessagesBody};
+use crate::format::messages::signature;
+use crate::http::chat::check_role;
+use ambit_runtime::app::AppAgent;
+use ambit_runtime::chat::{
+    ChatContent, ChatMessage, ClientMessageFields, ContentPart, ReasoningPart, Role, ToolCall,
+};
+use ambit_runtime::{Error, Result};
+use serde_json::{Map, json};
+use std::mem::take;
+
+/// The messages of a request. A client may use only the roles that the agent lets it use.
+pub fn read(body: &mut MessagesBody, agent: &AppAgent) -> Result<Vec<ChatMessage>> {
+    let mut conversation = Conversation {
+        agent,
+        messages: Vec::new(),
+        open_calls: Vec::new(),
+    };
+    if let Some(system) = body.system.take() {
+        conversation.instruct(system, "system", "system")?;
+    }
+    for (at, message) in take(&mut body.messages).into_iter().enumerate() {
+        conversation.add(message, &format!("messages[{at}]"))?;
+    }
+    Ok(conversation.messages)
+}
+
+struct Conversation<'a> {
+    agent: &'a AppAgent,
+    messages: Vec<ChatMessage>,
+    /// The calls that the next message answers.
+    open_calls: Vec<String>,
+}
+
+impl Conversation<'_> {
+    fn add(&mut self, message: InputMessage, place: &str) -> Result<()> {
+        let InputMessage { role, content } = message;
+        let role_place = format!("{place}.role");
+        let place = format!("{place}.content");
+        match role.as_str() {
+            "user" => self.user(content, &place),
+            "assistant" => {
+                check_role("assistant", self.agent, &role_place)?;
+                self.assistant(content, &place)
+            }
+            "system" => self.instruct(content, &place, &role_place),
+            _ => {
+                let message = format!("{role_place} must be user, assistant or system");
+                Err(Error::invalid(role_place, message))
+            }
+        }
+    }
+
+    fn instruct(&mut self, content: InputContent, place: &str, role_place: &str) -> Result<()> {
+        check_role("system", self.agent, role_place)?;
+        let mut texts = Vec::new();
+        for (place, block) in blocks::read(content, place)? {
+            match block {
+                InputBlock::Text { text } => texts.push(text),
+                _ => return Err(blocks::misplaced(&place)),
+            }
+        }
+        self.messages.push(ChatMessage::system(texts.join("\n\n")));
+        Ok(())
+    }
+
+    fn user(&mut self, content: InputContent, place: &str) -> Result<()> {
+        let (mut shown, mut said) = (Vec::new(), Vec::new());
+        for (place, block) in blocks::read(content, place)? {
+            match block {
+                InputBlock::ToolResult {
+                    tool_use_id,
+                    content,
+                    is_error,
+                } => {
+                    let result = self.result(&tool_use_id, content, &place)?;
+                    let is_error = is_error == Some(true);
+                    let mut message = ChatMessage::result(tool_use_id, result.text(is_error));
+                    shown.extend(result.shown);
+                    message.client = is_error.then(|| Box::new(failed()));
+                    self.messages.push(message);
+                }
+                block => {
+                    let parts = blocks::parts(block, &place)?;
+                    said.extend(parts.ok_or_else(|| blocks::misplaced(&place))?);
+                }
+            }
+        }
+        self.open_calls.clear();
+        let parts = shown.into_iter().chain(said).collect();
+        if let Some(content) = content_of(parts) {
+            self.messages.push(ChatMessage::user(content));
+        }
+        Ok(())
+    }
+
+    /// What a tool has given for a call of the message before.
+    fn result(
+        &mut self,
+        id: &str,
+        content: Option<InputContent>,
+        place: &str,
+    ) -> Result<ToolResultContent> {
+        check_role("tool", self.agent, &format!("{place}.type"))?;
+        let Some(at) = self.open_calls.iter().position(|open| open == id) else {
+            let param = format!("{place}.tool_use_id");
+            let message = format!(
+                "{param} \"{id}\" answers no tool_use of the message before; send each result once, directly behind its call"
+            );
+            return Err(Error::invalid(param, message));
+        };
+        self.open_calls.remove(at);
+        let place = format!("{place}.content");
+        let content = content.unwrap_or(InputContent::Text(String::new()));
+        let (mut texts, mut shown) = (Vec::new(), Vec::new());
+        for part in blocks::shown(content, &place)? {
+            match part.text() {
+                Some(text) => texts.push(text.to_owned()),
+                None => shown.push(part),
+            }
+        }
+        if !shown.is_empty() {
+            texts.push("(what the tool shows follows the results)".to_owned());
+            let text = format!("Shown by the tool whose call is {id}:");
+            shown.insert(0, ContentPart::of_text(text));
+        }
+        Ok(ToolResultContent {
+            text: texts.join("\n"),
+            shown,
+        })
+    }
+
+    fn assistant(&mut self, content: InputContent, place: &str) -> Result<()> {
+        let mut answer = ChatMessage::new(Role::Assistant, ChatContent::Null);
+        let (mut text, mut thoughts) = (String::new(), String::new());
+        for (place, block) in blocks::read(content, place)? {
+            match block {
+                InputBlock::Text { text: more } => text.push_str(&more),
+                InputBlock::Thinking {
+                    thinking,
+                    signature,
+                } => {
+                    let Some(parts) = signature::decode(&signature, &thinking) else {
+                        continue;
+                    };
+                    thoughts.push_str(&thinking);
+                    let (text, calls) = (text.len(), answer.tool_calls.len());
+                    let placed = parts.into_iter().map(|part| behind(part, text, calls));
+                    answer.reasoning_parts.extend(placed);
+                }
+                InputBlock::RedactedThinking {} => {}
+                InputBlock::ToolUse { id, name, input } => {
+                    if id.is_empty() || name.is_empty() {
+                        let message = format!("{place} must have an id and a name");
+                        return Err(Error::invalid(place, message));
+                    }
+                    answer.tool_calls.push(ToolCall {
+                        id,
+                        name,
+                        arguments: json!(input).to_string(),
+                        extra: Map::new(),
+                    });
+                }
+                _ => return Err(blocks::misplaced(&place)),
+            }
+        }
+        self.open_calls = answer
+            .tool_calls
+            .iter()
+            .map(|call| call.id.clone())
+            .collect();
+        if !text.is_empty() || answer.tool_calls.is_empty() {
+            answer.content = text.into();
+        }
+        answer.reasoning_content = (!thoughts.is_empty()).then_some(thoughts);
+        self.messages.push(answer);
+        Ok(())
+    }
+}
+
+/// What a tool has given.
+struct ToolResultContent {
+    text: String,
+    /// What it shows beside text.
+    shown: Vec<ContentPart>,
+}
+
+impl ToolResultContent {
+    /// What the model is told, also that the tool has failed.
+    fn text(&self, is_error: bool) -> String {
+        match (is_error, self.text.as_str()) {
+            (false, text) => text.to_owned(),
+            (true, "") => "Error: the tool has failed".to_owned(),
+            (true, text) => format!("Error: {text}"),
+        }
+    }
+}
+
+/// What is stored with the result of a tool that has failed.
+fn failed() -> ClientMessageFields {
+    ClientMessageFields {
+        is_error: true,
+        ..ClientMessageFields::default()
+    }
+}
+
+/// A thought that stands behind so many bytes of text and so many calls.
+fn behind(part: ReasoningPart, text: usize, calls: usize) -> ReasoningPart {
+    match text + calls {
+        0 => part,
+        _ => part.with("behind", json!({"text": text, "calls": calls})),
+    }
+}
+
+/// One text where it is all text, else the parts; `None` where there are none.
+fn content_of(mut parts: Vec<ContentPart>) -> Option<ChatContent> {
+    if let [ContentPart::Text { text, .. }] = parts.as_mut_slice() {
+        return Some(ChatContent::Text(take(text)));
+    }
+    (!parts.is_empty()).then_some(ChatContent::Parts(parts))
+}
