@@ -4,6 +4,7 @@
 
 mod ag_ui;
 mod ai_sdk;
+mod anthropic;
 mod mcp;
 mod printed;
 mod server;

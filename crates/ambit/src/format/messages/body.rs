@@ -29,11 +29,11 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
     let mut events = Vec::new();
     let mut writer = FinalAnswer::new(&state, options);
     let mut said = said.into_iter().peekable();
-    for (index, message) in state.messages.messages().iter().enumerate() {
+    for index in in_order(&state) {
         while let Some((_, piece)) = said.next_if(|(before, _)| *before <= index) {
             writer.blocks.take(piece, &mut events);
         }
-        for piece in writer.pieces(message) {
+        for piece in writer.pieces(&state.messages.messages()[index]) {
             writer.blocks.take(piece, &mut events);
         }
     }
@@ -43,6 +43,24 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
     writer.blocks.finish(&mut events);
     events.extend(ending.iter().flat_map(last));
     FormatBody::Messages(Box::new(MessagesAnswer::begin(options).with(events)))
+}
+
+/// The messages in the order in which a stream shows them: texts as they first were shown, and calls where they began.
+fn in_order(state: &CompletionState) -> Vec<usize> {
+    let messages = state.messages.messages();
+    let is_there = |place: CompletionField, index: usize| {
+        text_of(&messages[index]).is_some_and(|text| text.place == place)
+    };
+    let shown = state.order.iter();
+    let shown = shown.filter(|(place, index)| is_there(*place, *index));
+    let mut order: Vec<usize> = shown.map(|(_, index)| *index).collect();
+    for (index, message) in messages.iter().enumerate() {
+        if state.calls.of_message(&message.message_id).is_some() {
+            let earlier = order.iter().rposition(|other| *other < index);
+            order.insert(earlier.map_or(0, |at| at + 1), index);
+        }
+    }
+    order
 }
 
 /// What is made of the final state of messages, one after the other.
