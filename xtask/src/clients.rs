@@ -73,8 +73,8 @@ const PACKAGES: &[Package] = &[
         variable: "TEST_CLIENTS_STORE_NODE",
         folder: "store-node",
         pinned: "crates/ambit/tests/clients/store/node/package.json",
-        install: pip,
-        told: "bin/python",
+        install: npm,
+        told: "",
     },
     Package {
         variable: "TEST_ANTHROPIC_NODE",
