@@ -167,6 +167,8 @@ pub const FORMATS: &[FormatDefinition] = &[
         needs_beginning: true,
         has_entry_ids: true,
         headers: &[],
+        ping: PING,
+        has_status: false,
         open: ag_ui::open,
         body: ag_ui::body,
     },

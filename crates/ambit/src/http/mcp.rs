@@ -223,7 +223,7 @@ async fn call(
     let ping = context.server.settings.ping;
     Ok(RunningCall {
         events: begin_call(context, tool, &request).await,
-        permit,
+        _permit: permit,
         era: request.era,
         id: request.id,
         progress_token: request.progress_token,

@@ -16,7 +16,7 @@ fn every_case_of_the_ag_ui_client_holds() {
     let mut cases = Command::new("node");
     cases.arg(beside("ag_ui/cases.cjs"));
     cases.args([&server.url, &server.key]);
-    check(cases.arg(installed(PACKAGES)));
+    check(cases.arg(installed(PACKAGES)), 17);
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn every_case_of_the_ag_ui_client_holds_on_two_nodes() {
     let mut cases = Command::new("node");
     cases.arg(beside("ag_ui/cases.cjs"));
     cases.args([&format!("{},{}", server.url, other.url), &server.key]);
-    check(cases.arg(installed(PACKAGES)));
+    check(cases.arg(installed(PACKAGES)), 17);
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn g163_the_ag_ui_client_takes_every_recorded_stream_without_a_warning() {
     let mut cases = Command::new("node");
     cases.arg(beside("ag_ui/recorded.cjs"));
     cases.arg(beside("../format/recorded"));
-    check(cases.arg(installed(PACKAGES)));
+    check(cases.arg(installed(PACKAGES)), 14);
 }
 
 #[test]

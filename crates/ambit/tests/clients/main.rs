@@ -8,8 +8,8 @@ mod anthropic;
 mod mcp;
 mod printed;
 mod server;
-mod telemetry;
 mod store;
+mod telemetry;
 
 use server::Server;
 use std::io::Write;

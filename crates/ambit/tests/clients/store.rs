@@ -178,7 +178,8 @@ fn the_checkpointer_passes_all_of_langgraph_jss_validation() {
 /// The blocks of a page in one language that use a package of Ambit's, each with what is printed below it.
 fn own_blocks(page: &str, language: &str, package: &str) -> Vec<(String, String)> {
     let page = std::fs::read_to_string(repository().join(page)).unwrap();
-    let blocks = page.split(&format!("```{language}\n")).skip(1);
+    let fence = format!("```{language}\n");
+    let blocks = page.split(&fence).skip(1);
     let blocks = blocks.map(|rest| {
         let (block, rest) = rest.split_once("```\n").unwrap();
         let text = rest.strip_prefix("\n```text\n").unwrap_or_default();

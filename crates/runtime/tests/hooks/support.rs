@@ -112,6 +112,7 @@ impl Stage {
                     user_agent: "Mozilla".to_owned(),
                     ip: "10.0.0.1".to_owned(),
                 },
+                trace_context: None,
             },
             metadata: Map::new(),
             chat: Some("c1".to_owned()),

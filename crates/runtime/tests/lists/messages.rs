@@ -102,6 +102,7 @@ async fn whole(bed: Bed) {
         chat_id: "c".to_owned(),
         request_id: "r1".to_owned(),
         message_id: "U1".to_owned(),
+        client_id: None,
         role: "user",
         kind: "user_input".to_owned(),
         props: json!({"content": "Hello", "role": "user", "name": "Ann"})

@@ -33,6 +33,14 @@ enum CallStage {
 }
 
 impl ShownCall {
+    /// A call of which nothing is shown yet.
+    pub fn new(call_id: &str) -> Self {
+        Self {
+            call_id: call_id.to_owned(),
+            ..Self::default()
+        }
+    }
+
     fn runner(&self) -> ToolRunner {
         match self.is_client {
             true => ToolRunner::CLIENT,

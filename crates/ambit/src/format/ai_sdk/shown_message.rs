@@ -228,10 +228,7 @@ impl MessageForm {
                 progress: TextProgress::Unstarted,
                 length: 0,
             }),
-            "tool_call" => Self::Call(ShownCall {
-                call_id: call_id.to_owned(),
-                ..ShownCall::default()
-            }),
+            "tool_call" => Self::Call(ShownCall::new(call_id)),
             "loading" => Self::Loading,
             "action" => Self::Action { is_told: false },
             _ if ShownFile::of(message).is_some() => Self::File(ShownFile::default()),

@@ -94,6 +94,7 @@ fn origin(given: &RequestParameters, metadata: &Map<String, Value>) -> Result<Re
         accept: FORMAT.to_owned(),
         referer: given.referer()?,
         client: given.client(),
+        trace_context: given.trace_context(),
     })
 }
 

@@ -32,7 +32,7 @@ pub struct RunningCall {
     /// What happens to it.
     pub events: BoxStream<'static, CallEvent>,
     /// Counts it among the caller's.
-    pub permit: CallPermit,
+    pub _permit: CallPermit,
     /// The era of its request.
     pub era: ProtocolEra,
     /// By which the client knows the answer.

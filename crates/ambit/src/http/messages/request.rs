@@ -110,6 +110,7 @@ fn origin(given: &RequestParameters, metadata: &Map<String, Value>) -> Result<Re
         accept: ACCEPT.to_owned(),
         referer: given.referer()?,
         client: given.client(),
+        trace_context: given.trace_context(),
     })
 }
 
