@@ -130,7 +130,9 @@ fn node_folder() -> TempDir {
     let package = modules.join("@ambit/store/src");
     std::fs::create_dir_all(&package).unwrap();
     let source = repository().join("adapters/js");
-    let copy = |from: &Path, to: &Path| drop(std::fs::copy(from, to).unwrap());
+    let copy = |from: &Path, to: &Path| {
+        std::fs::copy(from, to).unwrap();
+    };
     copy(
         &source.join("package.json"),
         &modules.join("@ambit/store/package.json"),
