@@ -66,7 +66,11 @@ impl AgentAnswer {
             Some("message_end") => {
                 let id = data(frame, "message_id").unwrap_or_default();
                 let message = self.reader.state.messages.get(&id);
-                message.is_some_and(|message| message.kind == "tool_call")
+                // The message of a call ends with its arguments, with each report of its progress, and with its result.
+                let status = message.and_then(|message| message.props.get("status"));
+                let is_call = message.is_some_and(|message| message.kind == "tool_call");
+                let status = status.and_then(Value::as_str);
+                is_call && matches!(status, Some("completed" | "error"))
             }
             _ => false,
         }
