@@ -108,7 +108,7 @@ pub enum FormatBody {
 }
 
 /// What an event of a turn's stream holds, by the format that was asked for. `standard` ends with the text `[DONE]`; the events of
-/// `ag-ui` are described with its own route.
+/// the formats of other protocols are described with their own routes.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum StreamPayload {
@@ -116,10 +116,6 @@ pub enum StreamPayload {
     Chunk(Box<standard::CompletionChunk>),
     /// That of a turn that failed, in OpenAI's shape.
     Failure(TurnFailure),
-    /// That of the AI SDK.
-    UiMessageChunk(Box<ai_sdk::UiMessageChunk>),
-    /// Anthropic's.
-    Messages(Box<messages::MessagesEvent>),
     /// That of the `cui` formats: a message, a change of one or an event.
     Frame(Box<Frame>),
 }

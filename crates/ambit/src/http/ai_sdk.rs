@@ -224,6 +224,7 @@ struct UiMessageQuery {
     /// Only those in front of this place, which `X-Ambit-Next` tells.
     before: Option<u64>,
     /// At most so many; 50 where nobody says.
+    #[param(inline)]
     limit: Option<Whole<1, 200>>,
     /// `7` for clients that know the keys of version 7 of the AI SDK.
     v: Option<Text>,

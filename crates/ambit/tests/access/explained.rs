@@ -220,7 +220,9 @@ fn the_page_about_access_shows_what_is() {
     let all = named
         .iter()
         .flat_map(|name| levels.map(|level| format!("{name}:{level}")));
-    let all: BTreeSet<String> = all.chain(["measures:read:all".to_owned()]).collect();
+    let all: BTreeSet<String> = all
+        .chain(["measures:read:all", "store:use:all"].map(str::to_owned))
+        .collect();
     let bare = tempfile::tempdir().unwrap();
     write(&bare.path().join("app.yao"), "{}");
     let app = App::load(bare.path(), &BTreeMap::new()).unwrap();

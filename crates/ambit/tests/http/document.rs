@@ -19,6 +19,20 @@ const FREE: &[(&str, &str)] = &[
         "ChatMessageView.props.*",
         "scripts send messages of types of their own",
     ),
+    (
+        "AgUiEventContent.content.*",
+        "scripts send messages of types of their own",
+    ),
+    ("AgUiEventContent.result", "a hook chooses it"),
+    (
+        "AgUiEventContent.snapshot",
+        "scripts and clients share what they like",
+    ),
+    (
+        "AgUiEventContent.value",
+        "scripts ask for actions of their own",
+    ),
+    ("AnswerBlock.input", "each tool has arguments of its own"),
     ("Collection.metadata.*", "clients keep what they like"),
     ("ContextItem.item", "an app's own storage chooses its items"),
     ("Document.metadata.*", "clients keep what they like"),
@@ -57,14 +71,22 @@ const FREE: &[(&str, &str)] = &[
         "MemoryValue.value",
         "scripts and clients keep what they like",
     ),
+    ("ModelFacts.options", "each provider has options of its own"),
     ("NodeView.input", "scripts trace what they like"),
     ("NodeView.metadata.*", "scripts trace what they like"),
     ("NodeView.output", "scripts trace what they like"),
+    (
+        "PatchOperation.value",
+        "scripts and clients share what they like",
+    ),
     (
         "PublicError.details",
         "each error has details of its own, and scripts throw theirs",
     ),
     ("SpaceValue.value", "scripts trace what they like"),
+    ("StoreItem.value", "frameworks keep what they like"),
+    ("TraceOrigin.context", "W3C Trace Context says what it has"),
+    ("UiMessage.metadata", "clients keep what they like"),
     ("SpaceView.metadata.*", "scripts trace what they like"),
     ("SpaceView.values.*", "scripts trace what they like"),
     (

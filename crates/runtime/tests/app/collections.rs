@@ -164,7 +164,7 @@ fn connectors_for_vectors_of_conversations_and_memories_must_be_there() {
             "app.yao",
             "name: x\nambit:\n  search:\n    recall: {embedding: e4}\n    values: {embedding: e5}",
         ),
-        ("connectors/e5.conn.yao", "{type: scripted}"),
+        ("connectors/e5.conn.yao", "{\"type\": \"scripted\"}"),
     ]);
     assert_eq!(
         texts(&app.problems),
