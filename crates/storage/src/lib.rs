@@ -134,9 +134,9 @@ pub mod storage {
     pub use crate::kind::StorageKind;
     pub use crate::message::{Message, Role, ToolCall, ToolResult, for_model};
     pub use crate::session::{
-        ChatHistoryStorage, HistoryOptions, HistoryPosition, ListStorage, SequencedMessage,
-        StorageSnapshot, StorageState, StoredItem, SupersedableHistory, SupersededHistory,
-        UsageStorage,
+        ChatHistoryStorage, HistoryOptions, HistoryPosition, ListStorage, MessageErasure,
+        SequencedMessage, StorageSnapshot, StorageState, StoredItem, SupersedableHistory,
+        SupersededHistory, UsageStorage,
     };
     pub use crate::usage::{Cost, UsageRecord};
 }

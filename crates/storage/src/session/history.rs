@@ -5,6 +5,7 @@ mod erase;
 mod overlay;
 mod supersede;
 
+pub use erase::MessageErasure;
 pub(crate) use overlay::{NewOverlay, ViewSnapshot};
 pub use supersede::{HistoryPosition, SequencedMessage, SupersedableHistory, SupersededHistory};
 

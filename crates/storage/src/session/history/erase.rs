@@ -5,8 +5,9 @@ use crate::address::{ERASURES, ITEMS, OVERLAYS};
 use crate::batch::{Batch, BatchCheck, BatchWrite, LogEntry};
 use crate::driver::LogPages;
 use crate::erasure::forget_words;
-use crate::items::{Overlay, ViewPiece, blob_name};
+use crate::items::{Overlay, ViewPiece, blob_name, load};
 use crate::json::Json;
+use crate::message::Message;
 use crate::operation::Operation;
 use crate::{Result, ids};
 use serde_json::json;
@@ -27,24 +28,61 @@ fn message_id(entry_id: &str) -> &str {
     }
 }
 
+/// What is erased of a history.
+pub struct MessageErasure<'a, F> {
+    /// The messages.
+    pub message_ids: &'a [&'a str],
+    /// What is left of one of them; of most nothing.
+    pub remainder: F,
+    /// What is written in the same commit.
+    pub writes: Vec<BatchWrite>,
+}
+
 impl ChatHistoryStorage {
     /// Erases these messages from view and archive at once, leaving a mark in their place; also from every summary that
     /// was made of one of them. The answer is how many there were.
     pub async fn erase(&self, message_ids: &[&str]) -> Result<u64> {
+        let erasure = MessageErasure {
+            message_ids,
+            remainder: |_: &Message| None,
+            writes: Vec::new(),
+        };
+        self.erase_with(erasure).await
+    }
+
+    /// The same, where something of a message may be left, and other writes go along.
+    pub async fn erase_with<F>(&self, erasure: MessageErasure<'_, F>) -> Result<u64>
+    where
+        F: Fn(&Message) -> Option<Message> + Send + Sync,
+    {
+        let MessageErasure {
+            message_ids,
+            remainder,
+            writes: further,
+        } = erasure;
         let session = self.session()?;
         session.check_may_write()?;
         let (space, driver) = (self.cell.space(session.tenant()), self.cell.driver());
         let head = session.seen(self.cell.head(session.tenant()).await)?;
-        let (mut bodies, mut writes) = (Vec::new(), Vec::new());
+        let (mut bodies, mut writes) = (Vec::new(), further);
         let mut pages = LogPages::of(driver, space.log(ITEMS));
         while let Some(entries) = session.seen(pages.next().await)? {
             let is_named = |entry: &&LogEntry| message_ids.contains(&message_id(&entry.id));
             for entry in entries.iter().filter(is_named) {
-                bodies.push((entry.seq, mark(message_id(&entry.id))?));
+                let id = message_id(&entry.id);
                 if let Some(name) = blob_name(&entry.body) {
                     let op = Operation::Del;
                     writes.push(BatchWrite::apply(space.key(name), op, None));
                 }
+                let seq = entry.seq;
+                let whole = load(driver, &space, entry.clone()).await?.body;
+                // A mark of an earlier erasure is no message.
+                let left = whole.to().ok().and_then(|message| remainder(&message));
+                let body = match left {
+                    Some(message) => Json::of(&message)?,
+                    None => mark(id)?,
+                };
+                bodies.push((seq, body));
             }
         }
         let erased: Vec<u64> = bodies.iter().map(|(seq, _)| *seq).collect();
