@@ -95,7 +95,7 @@ impl IndexSweep {
         let settings = ambit.settings();
         let now = ambit.stores().options().clock.now();
         let idle = now.saturating_sub(row.last_used_at());
-        if let Some(life) = settings.retention.life(row.identity.scope())
+        if let Some(life) = settings.retention.life_of(&row.identity)
             && idle >= life
         {
             return retire(&ambit, row, now - life).await;

@@ -2,7 +2,7 @@
 
 use crate::clock::{Millis, to_millis};
 use crate::kind::{CHAT_HISTORY, StorageKind, USAGE};
-use crate::{Error, Result, memory};
+use crate::{Error, Result, SessionIdentity, memory};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -15,6 +15,8 @@ const SCOPES: [&str; 3] = [CHAT_HISTORY, memory::SCOPE, USAGE];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
     idle: BTreeMap<String, Millis>,
+    /// Of histories of chats whose names begin like this.
+    chats: BTreeMap<String, Millis>,
 }
 
 impl Retention {
@@ -44,8 +46,25 @@ impl Retention {
         self
     }
 
-    /// How long a storage of this scope may be idle, if that is limited.
-    pub(crate) fn life(&self, scope: Option<&str>) -> Option<Millis> {
+    /// The same, where the history of a chat whose name begins like this goes after this time without use unless it goes sooner.
+    pub fn chats_at_most(mut self, prefix: &str, idle: Duration) -> Self {
+        self.chats.insert(prefix.to_owned(), to_millis(idle));
+        self
+    }
+
+    /// How long a storage may be idle, if that is limited.
+    pub(crate) fn life_of(&self, identity: &SessionIdentity) -> Option<Millis> {
+        // A history takes its memory along; a memory by itself may be idle while its chat goes on.
+        let is_history = identity.scope() == Some(CHAT_HISTORY);
+        let chat = identity.chat_name().filter(|_| is_history);
+        let chat = chat.unwrap_or_default();
+        let mut of_chats = self.chats.iter();
+        let of_chat = of_chats.find(|(prefix, _)| chat.starts_with(prefix.as_str()));
+        let lives = [self.life(identity.scope()), of_chat.map(|(_, idle)| *idle)];
+        lives.into_iter().flatten().min()
+    }
+
+    fn life(&self, scope: Option<&str>) -> Option<Millis> {
         self.idle.get(scope?).copied()
     }
 
