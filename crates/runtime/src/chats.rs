@@ -1,6 +1,9 @@
 //! Conversations as a person sees them: found by name, listed, shown, shared and removed.
 
+pub mod conversations;
 mod details;
+mod entries;
+mod erase_entries;
 mod find;
 mod index_rows;
 mod list;
@@ -13,18 +16,20 @@ mod update;
 
 pub use details::{ChatShare, ChatStatus, LastTurn, first_title, note};
 pub(crate) use details::{choose, retitle};
+pub use entries::{ChatEntries, ChatEntry};
+pub use erase_entries::{EntrySelection, erase};
 pub(crate) use find::ReachableChat;
 pub use find::{ChatInfo, ChatName, get, row};
 pub(crate) use index_rows::first;
 pub(crate) use list::ChatRows;
-pub use list::{ChatFilter, ChatOrder, ListPart, PageWindow, list};
+pub use list::{ChatFilter, ChatOrder, ChatSource, ListPart, PageWindow, list};
 pub use message_view::ChatMessageView;
 pub use message_view::client_id;
 pub(crate) use message_view::{CLIENT_ID_PREFIX, is_input, is_sent_by_client, position};
 pub(crate) use messages::{CHUNK, ChatMessageSearch};
 pub use messages::{ChatMessagePage, MessageFilter, messages};
-pub use open::open;
 pub(crate) use open::{is_nobodys, open_for, open_without_chat};
+pub use open::{open, row_for};
 pub use turns::{ChatTurn, ChatTurnReader, TurnInput};
 pub(crate) use update::{check_idle, finished, open_turns};
 pub use update::{remove, update};

@@ -285,6 +285,11 @@ impl TurnKeys {
             .key(format!("turn/{}/references", self.request_id))
     }
 
+    /// What the protocol of its client has to know of its request.
+    pub fn protocol_record(&self) -> ambit_storage::address::ValueKey {
+        self.space.key(format!("turn/{}/protocol", self.request_id))
+    }
+
     /// What is known of the turn: a `TurnInfo`.
     pub fn info(&self) -> ambit_storage::address::ValueKey {
         self.space.key(format!("turn/{}", self.request_id))

@@ -97,8 +97,8 @@ pub use hook::feed_types;
 pub use model::{ModelSecret, ModelSettings, ModelStore};
 pub use otlp::{OtlpEndpoint, OtlpSettings};
 pub use request::{
-    CallOptions, ClientInfo, RequestOrigin, ScriptCallOptions, SearchChoice, SkipChanges,
-    SkipOptions, Supersede, TurnRequest, TurnStorage, TurnTrigger,
+    CallOptions, ClientInfo, ConversationSource, RequestOrigin, ScriptCallOptions, SearchChoice,
+    SkipChanges, SkipOptions, Supersede, TurnRequest, TurnStorage, TurnTrigger,
 };
 pub use runtime::{AgentSearchAnswer, AgentSearchRequest, ReloadCheck, Runtime, RuntimeSettings};
 pub use search::stored::{ReferenceList, ReferenceView};

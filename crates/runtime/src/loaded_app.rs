@@ -1,6 +1,7 @@
 //! One version of an app, ready to run: its agents known to storage, its scripts compiled.
 
 use crate::app::{App, AppAgent, FileProblem, Severity};
+use crate::chats::conversations::ConversationsAgent;
 use crate::check;
 use crate::error::{Error, ErrorCode, Result};
 use crate::feed::EventFeed;
@@ -10,6 +11,7 @@ use crate::mcp;
 use crate::net::{self, AllowList};
 use crate::process::ProcessRegistry;
 use crate::process::store::OpenStores;
+use crate::public_id;
 use crate::storage_agent::StorageAgent;
 use crate::summariser::ModelSummariser;
 use crate::trace::AgentFacts;
@@ -106,6 +108,7 @@ impl LoadedApp {
             };
             agents.insert(agent.id.clone(), ready);
         }
+        builder = builder.agent(ConversationsAgent);
         for own in &making.agents {
             builder = builder.shared_agent(own.clone());
         }
@@ -243,6 +246,8 @@ impl AgentParts {
 /// What storage is set to, as far as the app has a say in it.
 fn settings(app: &App, given: &ambit_storage::AmbitSettings) -> ambit_storage::AmbitSettings {
     let mut settings = given.clone();
+    let idle = app.settings.responses.retention;
+    settings.retention = settings.retention.chats_at_most(public_id::RESPONSE, idle);
     if let Some(idle) = app.defaults.store.expiration {
         settings.retention = settings.retention.histories_at_most(idle);
     }

@@ -35,6 +35,42 @@ fn is_part(text: &str) -> bool {
     text == "result" || number.is_some_and(is_number)
 }
 
+/// Returns the id of a turn as a Response: `resp_R`.
+pub fn response_id(request_id: &str) -> String {
+    format!("{RESPONSE}{request_id}")
+}
+
+/// Returns the turn of a Response's id.
+pub fn response_turn(id: &str) -> Option<&str> {
+    id.strip_prefix(RESPONSE).filter(|turn| !turn.is_empty())
+}
+
+/// Returns the id of the item that shows a turn's message: `msg_R_M1`, `rs_R_M2` …
+pub fn item_id(prefix: &str, request_id: &str, message_id: &str) -> String {
+    format!("{prefix}_{request_id}_{message_id}")
+}
+
+/// Returns the turn that an item's id names.
+pub fn item_turn(id: &str) -> Option<&str> {
+    let mut parts = id.splitn(3, '_');
+    parts.nth(1).filter(|_| parts.next().is_some())
+}
+
+/// Returns the id of the conversation whose history has this row in the index: `conv_` and its id.
+pub fn conversation_id(row: &str) -> String {
+    format!("{CONVERSATION}{row}")
+}
+
+/// Returns the row of a conversation's id.
+pub fn conversation_row(id: &str) -> Option<&str> {
+    id.strip_prefix(CONVERSATION).filter(|row| !row.is_empty())
+}
+
+/// Begins the ids of conversations.
+const CONVERSATION: &str = "conv_";
+/// Begins the ids of Responses, and the names of chats that they have begun.
+pub const RESPONSE: &str = "resp_";
+
 #[cfg(test)]
 mod tests {
     use super::{call_id, split_call_id, whole};

@@ -1,16 +1,18 @@
 //! What is asked of an agent, however it came in.
 
 mod call_options;
+mod conversation_source;
 mod supersede;
 
 pub use call_options::{CallOptions, ScriptCallOptions, SearchChoice};
+pub use conversation_source::ConversationSource;
 pub use supersede::{Supersede, TurnTrigger};
 
 use crate::access::Authorized;
 use crate::chat::ChatMessage;
 use crate::trace_context::TraceContext;
-use ambit_storage::SessionIdentity;
 use ambit_storage::lease::OnBusy;
+use ambit_storage::{Json, SessionIdentity};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -32,11 +34,26 @@ pub struct TurnRequest {
     /// that callers cannot name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<SessionIdentity>,
+    /// Which conversation it goes on with, where neither of these says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<ConversationSource>,
+    /// Instructions for this turn alone, behind those of the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
     /// New messages, or the whole history with new ones behind it, in the shape of OpenAI's chat messages.
     pub messages: Vec<ChatMessage>,
     /// Each message has the id by which the client knows it, and those whose ids are stored are not new, wherever they stand.
     #[serde(skip)]
     pub has_message_ids: bool,
+    /// The messages are items: all of them are new, and consecutive ones of an assistant are one answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_items: bool,
+    /// What of the request is left out, for the turn's trace.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
+    /// What the client's protocol has to know of the request as long as the turn is known.
+    #[serde(skip)]
+    pub protocol_record: Option<Json>,
     /// What of the conversation it takes the place of. Then there may be no messages, if what is left ends with a person's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersede: Option<Supersede>,

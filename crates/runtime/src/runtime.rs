@@ -2,6 +2,7 @@
 
 mod agent_search;
 mod gathered_metrics;
+mod responses;
 mod turn_access;
 mod turn_references;
 

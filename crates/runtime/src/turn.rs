@@ -13,6 +13,7 @@ mod converse;
 mod create;
 mod incoming_messages;
 mod input_estimate;
+mod joined_answers;
 mod media;
 mod model_call;
 mod model_input;

@@ -39,6 +39,8 @@ config! {
         trace: TracingSettings,
         /// What leaves in telemetry.
         telemetry: TelemetrySettings,
+        /// Chats that clients of OpenAI's Responses have begun.
+        responses: ResponsesSettings,
         /// Searches.
         search: AppSearch,
         /// The app as a tool server.
@@ -135,6 +137,12 @@ config! {
         V141 = "1.41",
         /// What has come of it since.
         Latest = "latest",
+    }
+
+    /// Chats that clients of OpenAI's Responses have begun.
+    pub struct ResponsesSettings {
+        /// How long such a chat is kept without use.
+        retention: Duration = "30d",
     }
 
     /// Who sees agents that do not say it themselves.

@@ -19,6 +19,9 @@ pub struct ClientMessageFields {
     /// The message's parts in the client's own form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<Value>,
+    /// The item of OpenAI's Responses that the message is, but for its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<Value>,
     /// Free data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,

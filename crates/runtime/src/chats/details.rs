@@ -90,6 +90,14 @@ pub fn note(space: &Space, last: &LastTurn) -> Result<BatchWrite> {
     set(space, part("last"), Json::of(last)?)
 }
 
+/// Where the title is that nobody gave.
+pub(super) const TITLE_KEY: &str = "chat/title";
+
+/// Whether a title is the beginning of this text.
+pub(super) fn is_title(title: Option<&str>, text: &str) -> bool {
+    title.is_some_and(|title| !title.is_empty() && title == one_line(text, TITLE))
+}
+
 /// The write that gives a chat its first title: the beginning of this text. A title that a person gave stays.
 pub fn first_title(space: &Space, text: &str) -> Result<BatchWrite> {
     set(space, part("title"), Json::of(&one_line(text, TITLE))?)

@@ -3,6 +3,7 @@
 use crate::access::{Authorized, DataAccess};
 use crate::chats::details::{self, ChatDetails, ChatShare, ChatStatus};
 use crate::chats::index_rows;
+use crate::chats::list::ChatSource;
 use crate::chats::{open, share};
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::Ambit;
@@ -24,6 +25,9 @@ pub struct ChatInfo {
     pub title: String,
     /// The agent that was asked last.
     pub assistant_id: String,
+    /// `responses` where a client of OpenAI's Responses has begun it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'static str>,
     /// The connector that answered last.
     pub last_connector: Option<String>,
     /// The mode of the last turn.
@@ -77,6 +81,7 @@ impl ReachableChat {
             chat_id: row.identity.chat_name().unwrap_or_default().to_owned(),
             title: title.unwrap_or_default(),
             assistant_id: agent.unwrap_or_else(|| row.identity.agent_name().to_owned()),
+            source: (ChatSource::of(row) == ChatSource::Responses).then_some(ChatSource::RESPONSES),
             last_connector: last.connector,
             last_mode: last.mode,
             status: own.status,

@@ -3,9 +3,10 @@
 use crate::access::{Authorized, DataAccess};
 use crate::chats::details::{ChatStatus, choose};
 use crate::chats::find::{ChatInfo, ReachableChat};
-use crate::chats::index_rows::BATCH;
+use crate::chats::index_rows::{self, BATCH};
 use crate::chats::share;
 use crate::error::{Error, Result};
+use crate::public_id::RESPONSE;
 use ambit_storage::Ambit;
 use ambit_storage::clock::Millis;
 use ambit_storage::directory::{IndexRow, PageRequest, RowFilter, RowOrder};
@@ -30,8 +31,19 @@ pub struct ChatFilter {
     pub to: Option<Millis>,
     /// Those of this person.
     pub user_id: Option<String>,
+    /// Those begun like this.
+    pub source: Option<ChatSource>,
     /// In which order.
     pub order: ChatOrder,
+}
+
+/// How chats were begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChatSource {
+    /// By requests that name a chat, or have the server make one.
+    Chat,
+    /// By clients of OpenAI's Responses, which know no chats.
+    Responses,
 }
 
 /// In which order.
@@ -62,6 +74,25 @@ pub struct ListPart<T> {
     pub items: Vec<T>,
     /// How many there are.
     pub total: u64,
+}
+
+impl ChatSource {
+    /// The source with this name.
+    pub fn parse(name: &str) -> Result<Self> {
+        choose("source", name, &[(Self::RESPONSES, Self::Responses)])
+    }
+
+    /// What the source of chats that clients of OpenAI's Responses have begun is called.
+    pub const RESPONSES: &str = "responses";
+
+    /// How the chat of a row was begun.
+    pub(super) fn of(row: &IndexRow) -> Self {
+        let name = row.identity.chat_name().unwrap_or_default();
+        match name.starts_with(RESPONSE) {
+            true => Self::Responses,
+            false => Self::Chat,
+        }
+    }
 }
 
 impl ChatOrder {
@@ -183,6 +214,7 @@ pub(crate) struct ChatRows<'a> {
     pub ambit: &'a Ambit,
     filter: RowFilter,
     order: RowOrder,
+    source: Option<ChatSource>,
     after: Option<ambit_storage::directory::RowPosition>,
     /// Rows read in one go.
     batch: usize,
@@ -214,6 +246,7 @@ impl<'a> ChatRows<'a> {
             ambit,
             filter: wanted,
             order,
+            source: filter.source,
             after: None,
             batch: BATCH,
             shared,
@@ -223,8 +256,19 @@ impl<'a> ChatRows<'a> {
 
     async fn count(&self) -> Result<u64> {
         let index = self.ambit.stores().index()?;
+        if self.source.is_some() {
+            // An index knows no beginnings of names: its rows are looked at, which is quick beside reading the chats.
+            let rows = index_rows::every(self.ambit, &self.filter).await?;
+            let rows = rows.iter().chain(&self.shared);
+            return Ok(rows.filter(|row| self.is_wanted(row)).count() as u64);
+        }
         let own = index.driver().count(&self.filter).await?;
         Ok(own + self.shared.len() as u64)
+    }
+
+    fn is_wanted(&self, row: &IndexRow) -> bool {
+        let source = self.source;
+        source.is_none_or(|source| source == ChatSource::of(row))
     }
 
     /// The next rows in the order; `None` at the end.
@@ -248,6 +292,7 @@ impl<'a> ChatRows<'a> {
             }
             rows.extend(self.shared.pop());
         }
+        rows.retain(|row| self.is_wanted(row));
         self.order.sort(&mut rows);
         Ok(Some(rows))
     }

@@ -4,7 +4,7 @@ use crate::access::{Authorized, DataAccess};
 use crate::chats::index_rows;
 use crate::chats::share;
 use crate::error::{Error, Result};
-use crate::request::{TurnRequest, TurnStorage};
+use crate::request::{ConversationSource, TurnRequest, TurnStorage};
 use ambit_storage::directory::{IndexRow, RowFilter};
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind, StorageState};
 use ambit_storage::{AgentDefinition, Ambit, LiveAgent, ids};
@@ -40,7 +40,7 @@ pub fn open<'a>(
 }
 
 /// Opens the conversation of a request to this agent: one in memory where the request stores nothing, the one that a program named
-/// by its identity, else as [`open`] does.
+/// by its identity, the one that its source says, else as [`open`] does.
 pub(crate) async fn open_for(
     ambit: &Ambit,
     request: &TurnRequest,
@@ -50,8 +50,17 @@ pub(crate) async fn open_for(
     if request.storage == TurnStorage::None {
         return in_memory(ambit, who, agent).await;
     }
+    let chat = request.chat.as_deref();
+    match (&request.identity, &request.source) {
+        (None, Some(ConversationSource::Row(id))) => {
+            let row = row_for(ambit, who, id).await?;
+            return as_its_owner(ambit, who, agent, &row).await;
+        }
+        (None, Some(ConversationSource::New)) => return open_new(ambit, who, agent, chat).await,
+        _ => {}
+    }
     let Some(identity) = &request.identity else {
-        return open(ambit, who, agent, request.chat.as_deref()).await;
+        return open(ambit, who, agent, chat).await;
     };
     // The program opened it as whoever may.
     let caller = who.caller().as_system();
@@ -88,6 +97,38 @@ pub(crate) async fn open_without_chat(
 
 fn user(who: &Authorized) -> Option<&str> {
     who.user_id.as_deref().filter(|user| !user.is_empty())
+}
+
+/// Opens a conversation that the server has named itself; without a name a random one.
+pub(super) async fn open_new(
+    ambit: &Ambit,
+    who: &Authorized,
+    agent: &str,
+    chat: Option<&str>,
+) -> Result<LiveAgent> {
+    let definition = ambit.acting_as(&who.caller()).agent(agent)?;
+    let chat = chat.map_or_else(ids::unguessable, str::to_owned);
+    match user(who) {
+        Some(user) => Ok(definition.for_user_id(user).chat(chat).await?),
+        None => Ok(definition.for_chat(chat).await?),
+    }
+}
+
+/// The history's row with this id, if the caller may use its conversation.
+pub async fn row_for(ambit: &Ambit, who: &Authorized, id: &str) -> Result<IndexRow> {
+    let access = DataAccess::of(who);
+    let filter = RowFilter {
+        id: Some(id.to_owned()),
+        scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
+        ..RowFilter::tenant(access.tenant())
+    };
+    if !id.contains('\0')
+        && let Some(row) = index_rows::first(ambit, &filter).await?
+        && ((user(who).is_none() && is_nobodys(&row)) || access.sees(ambit, &row).await?)
+    {
+        return Ok(row);
+    }
+    Err(Error::not_found("conversation", id))
 }
 
 /// The conversation of this name that others share with the caller, unless the caller has one of their own.
@@ -127,7 +168,7 @@ pub(super) fn is_own(row: &IndexRow, who: &Authorized) -> bool {
 
 /// A conversation that the caller was found to reach, opened as its owner has it: identities and places that depend on a
 /// user are the owner's, those that depend on a claim the caller's.
-async fn as_its_owner(
+pub(super) async fn as_its_owner(
     ambit: &Ambit,
     who: &Authorized,
     agent: &str,

@@ -34,6 +34,16 @@ pub async fn update(
 ) -> Result<ChatInfo> {
     apply(ChatEdits::default(), change)?;
     let row = find::row(ambit, who, name).await?;
+    change_row(ambit, &row, change).await
+}
+
+/// The same for the chat of a row that the caller was found to reach.
+pub(super) async fn change_row(
+    ambit: &Ambit,
+    row: &IndexRow,
+    change: &Map<String, Value>,
+) -> Result<ChatInfo> {
+    apply(ChatEdits::default(), change)?;
     let mut tries = 0;
     loop {
         tries += 1;
@@ -151,12 +161,17 @@ fn refused(field: &str, value: &Value) -> Error {
 /// it fail `chat_busy`.
 pub async fn remove(ambit: &Ambit, who: &Authorized, name: ChatName<'_>) -> Result<()> {
     let row = find::row(ambit, who, name).await?;
-    check_idle(ambit, &row).await?;
-    let rights = DataAccess::of(who).ambit_for(ambit, &row);
-    let report = of_conversation(&rights, &row).remove().await?;
+    remove_row(ambit, who, &row).await
+}
+
+/// The same for the chat of a row that the caller was found to reach.
+pub(super) async fn remove_row(ambit: &Ambit, who: &Authorized, row: &IndexRow) -> Result<()> {
+    check_idle(ambit, row).await?;
+    let rights = DataAccess::of(who).ambit_for(ambit, row);
+    let report = of_conversation(&rights, row).remove().await?;
     finished(&report)?;
     match &row.team {
-        Some(team) => share::set(ambit, &row, team, false).await,
+        Some(team) => share::set(ambit, row, team, false).await,
         None => Ok(()),
     }
 }

@@ -39,6 +39,13 @@ pub struct AgentSearchAnswer {
 }
 
 impl Runtime {
+    /// Whether turns of an agent can search the web for this caller.
+    pub fn searches_web(&self, who: &Authorized, agent: &Arc<AppAgent>) -> bool {
+        let (searcher, _) = self.searcher(agent, who);
+        let kinds = configured_kinds(&searcher.settings, searcher.context.uses("web"));
+        kinds.contains(&SearchKind::Web)
+    }
+
     /// Searches as an agent's turn would, without a turn: no model is asked, and nothing is kept.
     pub fn search<'a>(
         &'a self,

@@ -2,6 +2,7 @@
 
 use super::Turn;
 use super::conversation::{chat_view, history_size};
+use super::joined_answers::{joined_answers, readable_history};
 use super::next::TurnResponse;
 use super::output::TurnOutput;
 use crate::app::AppAgent;
@@ -59,8 +60,12 @@ impl AgentRun {
         for (at, chat) in request.messages.iter().enumerate() {
             new.push(chat_message::from_chat(&format!("messages[{at}]"), chat)?);
         }
+        if request.has_items {
+            new = joined_answers(&new, |_| true);
+        }
         // Together: the request may answer calls that the history has left open.
-        let all: Vec<&Message> = history[old..].iter().chain(&new).collect();
+        let stored = readable_history(&history[old..], &agent);
+        let all: Vec<&Message> = stored.iter().chain(&new).collect();
         let callers = context.callers.iter().cloned();
         let chain: Vec<String> = callers.chain([agent.id.clone()]).collect();
         check_chain(&turn.output, &chain, hooks.limits().delegate_depth)?;

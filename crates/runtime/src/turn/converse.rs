@@ -7,7 +7,7 @@ use super::model_call::{FallbackChain, ModelCallInput};
 use super::model_input;
 use super::tool_round::ToolRound;
 use super::tools::OfferedTools;
-use crate::chat::ChatMessage;
+use crate::chat::{ChatMessage, Role};
 use crate::error::{Error, Result};
 use crate::hook::CreateResult;
 use crate::journal::RoundPosition;
@@ -126,6 +126,12 @@ impl Turn {
         let mut instructions = model_input::instructions(&self.context, &self.output, run, &plan);
         transcript.instructions = instructions.messages.len();
         transcript.messages.append(&mut instructions.messages);
+        if let (Some(text), 0) = (&self.context.request.instructions, run.index) {
+            let own = ChatMessage::new(Role::Developer, text.as_str());
+            transcript.messages.push(own);
+            transcript.instructions += 1;
+            instructions.has_own = true;
+        }
         let messages = plan.messages.as_ref().unwrap_or(&run.messages);
         transcript.messages.extend_from_slice(messages);
         if !instructions.has_own && plan.servers().is_empty() && plan.call.tools.is_empty() {

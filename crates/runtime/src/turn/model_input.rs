@@ -5,6 +5,7 @@ use super::Turn;
 use super::agent_run::AgentRun;
 use super::converse::Transcript;
 use super::create::ModelCallPlan;
+use super::joined_answers::readable_history;
 use super::model_call::ModelCallInput;
 use super::output::TurnOutput;
 use super::request_context::RequestContext;
@@ -206,6 +207,7 @@ async fn shortened(
             messages.push(message);
         }
     }
+    let messages = readable_history(&messages, &run.agent);
     let paired = ambit_storage::storage::for_model(&messages);
     let messages = paired.iter().filter_map(chat_message::to_chat);
     Ok(instructions.iter().cloned().chain(messages).collect())

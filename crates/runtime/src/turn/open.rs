@@ -3,6 +3,7 @@
 mod client_calls;
 mod named_messages;
 mod new_messages;
+mod source;
 mod supersede;
 
 use super::agent_run::AgentRun;
@@ -18,7 +19,7 @@ use super::{Turn, conversation, model_input, recover, usage};
 use crate::app::AppAgent;
 use crate::chat::ChatMessage;
 use crate::chats::CLIENT_ID_PREFIX;
-use crate::error::{Error, ErrorCode, Result, StorageError};
+use crate::error::{Error, ErrorCode, Result};
 use crate::event::{
     BeforeReinjectingInstructions, BeforeSend, ConversationEnded, ConversationStarted,
 };
@@ -32,18 +33,17 @@ use crate::trace::TraceTree;
 use crate::turn_info::StartedTurn;
 use crate::{chat_message, chats};
 use ambit_storage::batch::BatchWrite;
+use ambit_storage::clock::to_millis;
 use ambit_storage::event::ChatHistoryLoaded;
 use ambit_storage::json::Json;
-use ambit_storage::lease::OnBusy;
 use ambit_storage::operation::Operation;
 use ambit_storage::storage::{ChatHistoryStorage, Message, Role, StorageKind, SupersededHistory};
 use ambit_storage::{LiveAgent, ids};
-use ambit_telemetry::table;
 use client_calls::rename_calls;
 use futures::future::BoxFuture;
 use named_messages::keep_new;
-use new_messages::{continued_turn, drop_repeated};
-use serde_json::json;
+use new_messages::{check_items, continued_turn, drop_repeated};
+use source::{HeldConversation, hold_conversation};
 use std::sync::Arc;
 use supersede::ConversationSnapshot;
 
@@ -56,15 +56,18 @@ pub(crate) fn open<'a>(
         let loaded = core.loaded();
         let (agent, hooks) = loaded.agent(&request.agent)?;
         let ambit = loaded.acting_as(&request.authorized.caller());
-        let session = chats::open_for(&ambit, &request, &agent.id).await?;
-        let mut found = ConversationSnapshot::read(&session, &request).await?;
-        // Nobody else can reach what is kept nowhere.
-        if request.is_stored() {
-            hold(core, &session, &request).await?;
-        }
+        let held = hold_conversation(core, &ambit, &mut request, &agent.id).await?;
+        let HeldConversation {
+            session,
+            mut found,
+            copied,
+        } = held;
         core.stores.options().fault_points.reach("turn.held");
         let begun = async {
             let settled = recover::settle_orphans(core, &session).await?;
+            for message in copied {
+                session.history().add_message(message).await?;
+            }
             let clock = &core.stores.options().clock;
             let request_id = request.id.clone();
             let request_id = request_id.unwrap_or_else(|| ids::ordered(clock));
@@ -104,40 +107,6 @@ pub(crate) fn open<'a>(
     })
 }
 
-/// Takes the conversation's lease, and says which turn has it if that is refused.
-async fn hold(core: &RuntimeCore, session: &LiveAgent, request: &TurnRequest) -> Result<()> {
-    let context = session.context();
-    let begun = context.begin_turn(request.on_busy).await;
-    let was_busy = match &begun {
-        Ok(()) => context.lease().is_some_and(|lease| lease.has_waited()),
-        Err(error) => matches!(error, StorageError::Busy { .. }),
-    };
-    if was_busy {
-        let labels = [on_busy(request.on_busy)];
-        core.metrics().count(&table::CHAT_BUSY, labels);
-    }
-    let Err(error) = begun else {
-        return Ok(());
-    };
-    let mut error = Error::from(error);
-    if error.code == ErrorCode::ChatBusy {
-        let (space, driver) = context.place();
-        let running = recover::open_turns(&driver, &space.digest()).await?;
-        let running = running.first().map(|open| open.request_id.clone());
-        error.message = "another turn of this chat is running; wait for it, or send on_busy: \"queue\" or \"interrupt\"".to_owned();
-        error.details = running.map(|id| Box::new(json!({"request_id": id})));
-    }
-    Err(error)
-}
-
-fn on_busy(on_busy: OnBusy) -> &'static str {
-    match on_busy {
-        OnBusy::Reject => "reject",
-        OnBusy::Queue => "queue",
-        OnBusy::Interrupt => "interrupt",
-    }
-}
-
 /// Begins a turn of the conversation that is held.
 async fn begin(
     mut parts: TurnParts,
@@ -153,7 +122,10 @@ async fn begin(
         None => conversation::load_history(&parts.session, request, size).await?,
     };
     rename_calls(&parts.session, &history, &mut request.messages).await?;
-    drop_repeated(&history, request)?;
+    match request.has_items {
+        true => check_items(&history, &mut request.messages)?,
+        false => drop_repeated(&history, request)?,
+    }
     if superseded.is_some() {
         check_question(request, &history)?;
     } else {
@@ -234,6 +206,9 @@ impl Turn {
 
     /// Shows listeners what the turn begins with, and makes the request durable.
     async fn accept(&mut self, agent: &AppAgent) -> Result<()> {
+        for warning in std::mem::take(&mut self.context.request.warnings) {
+            self.output.warn(&warning);
+        }
         self.announce_history().await?;
         self.reinject_instructions().await?;
         self.stage_request().await?;
@@ -387,6 +362,13 @@ impl Turn {
             context.request_note(conversation)?,
         ];
         let request = &context.request;
+        if let Some(record) = &request.protocol_record {
+            writes.push(BatchWrite::Apply {
+                key: context.keys.protocol_record(),
+                op: Operation::Set(record.clone().into()),
+                life: Some(to_millis(context.retention().known())),
+            });
+        }
         if conversation.history.is_empty() && !request.skip.history {
             let mut messages = request.messages.iter();
             let first = messages.find(|chat| chat.role == Role::User);

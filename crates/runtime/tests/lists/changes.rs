@@ -57,6 +57,7 @@ async fn shows(bed: Bed) {
         chat_id: "billing".to_owned(),
         title: "How do I get my money back, please, and when will ".to_owned(),
         assistant_id: "support".to_owned(),
+        source: None,
         last_connector: Some("gpt".to_owned()),
         last_mode: None,
         status: ChatStatus::Active,

@@ -8,6 +8,7 @@ use crate::chat_message::to_chat;
 use crate::chats::is_sent_by_client;
 use crate::error::{Error, Result};
 use crate::request::TurnRequest;
+use crate::turn::joined_answers::{is_stored_item, joined_answers};
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::{Message, for_model};
 use std::collections::HashSet;
@@ -33,6 +34,26 @@ pub(super) fn drop_repeated(history: &[Message], request: &mut TurnRequest) -> R
         sent.drain(..first_new(&history, sent, repeated)?);
     }
     Ok(())
+}
+
+/// Drops results of calls that have theirs from what a client sends that sends nothing twice. Refuses results that answer no
+/// call.
+pub(super) fn check_items(history: &[Message], sent: &mut Vec<ChatMessage>) -> Result<()> {
+    if !sent.iter().any(is_result) {
+        return Ok(());
+    }
+    let answers = joined_answers(history, is_stored_item);
+    let awaiting = without_resent_results(for_model(&answers), sent);
+    drop_settled(&awaiting, sent)?;
+    let history: Vec<ChatMessage> = awaiting.iter().filter_map(to_chat).collect();
+    let Some(at) = unasked(&history, sent) else {
+        return Ok(());
+    };
+    let call = answered(&sent[at]).unwrap_or_default();
+    let message = format!(
+        "input holds a result of \"{call}\", which is no call of the input and none that is open"
+    );
+    Err(Error::invalid("input", message))
 }
 
 /// How many of the messages that a client sends are the stored history again. Both are compared as a client sees them:

@@ -1,0 +1,128 @@
+//! The stored history as the model of an agent may know it. Items of one answer, as clients of OpenAI's Responses send them, are
+//! one message, and instructions that clients have sent reach no agent that takes none from them.
+
+use crate::app::AppAgent;
+use crate::chat::ROLES;
+use ambit_storage::storage::{Message, Role};
+use serde_json::Value;
+
+/// Stored messages as an agent may know them.
+pub(super) fn readable_history(messages: &[Message], agent: &AppAgent) -> Vec<Message> {
+    let roles = &agent.package.client.roles;
+    let may_say = |role: Role| {
+        let name = ROLES.iter().find(|(_, known)| *known == role);
+        name.is_some_and(|(name, _)| roles.iter().any(|role| role == name))
+    };
+    let is_sent = |message: &Message| message.extras.contains_key("message_id");
+    let is_readable = |message: &&Message| {
+        !message.is_instruction() || !is_sent(message) || may_say(message.role)
+    };
+    let readable = messages.iter().filter(is_readable);
+    joined_answers(readable, is_stored_item)
+}
+
+/// Whether a stored message is an item that a client has sent.
+pub(super) fn is_stored_item(message: &Message) -> bool {
+    let client = message.extras.get("client");
+    client.is_some_and(|client| client.get("item").is_some())
+}
+
+/// The messages, with consecutive items of an assistant as one. An item in which there is nothing for a model is left out.
+pub(super) fn joined_answers<'a>(
+    messages: impl IntoIterator<Item = &'a Message>,
+    is_item: impl Fn(&Message) -> bool,
+) -> Vec<Message> {
+    let mut joined: Vec<Message> = Vec::new();
+    let mut is_open = false;
+    for message in messages {
+        let is_part = message.role == Role::Assistant && is_item(message);
+        match joined.last_mut() {
+            Some(answer) if is_part && is_open => join(answer, message),
+            _ => {
+                leave_out_empty(&mut joined, is_open);
+                joined.push(message.clone());
+            }
+        }
+        is_open = is_part;
+    }
+    leave_out_empty(&mut joined, is_open);
+    joined
+}
+
+fn leave_out_empty(joined: &mut Vec<Message>, is_item: bool) {
+    let is_empty = |last: &Message| {
+        let is_said = |name: &str| last.extras.contains_key(name);
+        last.parts.is_empty() && last.tool_calls.is_empty() && !is_said("refusal")
+    };
+    if is_item && joined.last().is_some_and(is_empty) {
+        joined.pop();
+    }
+}
+
+/// Adds an item to the answer that it is part of.
+fn join(answer: &mut Message, item: &Message) {
+    answer.parts.extend(item.parts.iter().cloned());
+    answer.tool_calls.extend(item.tool_calls.iter().cloned());
+    for (name, value) in &item.extras {
+        match (name.as_str(), answer.extras.get_mut(name), value) {
+            ("reasoning_content" | "refusal", Some(Value::String(text)), Value::String(more)) => {
+                text.push_str("\n\n");
+                text.push_str(more);
+            }
+            ("reasoning_parts", Some(Value::Array(parts)), Value::Array(more)) => {
+                parts.extend(more.iter().cloned());
+            }
+            (_, None, value) => {
+                answer.extras.insert(name.clone(), value.clone());
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ambit_storage::storage::ToolCall;
+
+    #[test]
+    fn items_of_an_answer_are_one_message() {
+        let mut reasoning = Message::assistant("");
+        reasoning.parts.clear();
+        let parts = Value::from(vec![1]);
+        reasoning.extras.insert("reasoning_parts".to_owned(), parts);
+        let call = |id: &str| ToolCall::new(id, "f", "{}");
+        let items = [
+            Message::user("hi"),
+            reasoning.clone(),
+            Message::calling([call("a")]),
+            Message::calling([call("b")]),
+            Message::result("a", "1"),
+            Message::result("b", "2"),
+            Message::assistant("done"),
+            reasoning,
+        ];
+        let joined = joined_answers(&items, |_| true);
+        let mut answer = Message::calling([call("a"), call("b")]);
+        let parts = Value::from(vec![1]);
+        answer
+            .extras
+            .insert("reasoning_parts".to_owned(), parts.clone());
+        let mut last = Message::assistant("done");
+        last.extras.insert("reasoning_parts".to_owned(), parts);
+        let expected = [
+            Message::user("hi"),
+            answer,
+            Message::result("a", "1"),
+            Message::result("b", "2"),
+            last,
+        ];
+        assert_eq!(joined, expected);
+    }
+
+    #[test]
+    fn what_is_no_item_stays_as_it_is() {
+        let said = [Message::assistant("a"), Message::assistant("b")];
+        assert_eq!(joined_answers(&said, is_stored_item), said);
+    }
+}

@@ -1,0 +1,173 @@
+//! The conversation that a request goes on with, held. One that goes on from an earlier turn has a conversation of its own, which
+//! begins with a copy of what was said until then: nothing that others see changes.
+
+use super::supersede::ConversationSnapshot;
+use crate::chats;
+use crate::error::{Error, ErrorCode, Result, StorageError};
+use crate::public_id::response_id;
+use crate::request::{ConversationSource, TurnRequest};
+use crate::runtime_core::RuntimeCore;
+use crate::turn::recover;
+use crate::turn_location;
+use ambit_storage::lease::OnBusy;
+use ambit_storage::storage::Message;
+use ambit_storage::{Ambit, LiveAgent, ids};
+use ambit_telemetry::table;
+use serde_json::json;
+
+/// As many messages as are ever copied.
+const MOST_COPIED: usize = 10_000;
+/// How far back is looked for the last turn of a conversation.
+const LOOKS: [usize; 3] = [4, 256, 8_192];
+
+/// A conversation whose lease a request has.
+pub(super) struct HeldConversation {
+    pub session: LiveAgent,
+    /// The conversation as the request found it, where it supersedes something.
+    pub found: Option<ConversationSnapshot>,
+    /// What the conversation begins with.
+    pub copied: Vec<Message>,
+}
+
+/// Finds and holds the conversation of a request, which says from then on how it is opened again.
+pub(super) async fn hold_conversation(
+    core: &RuntimeCore,
+    ambit: &Ambit,
+    request: &mut TurnRequest,
+    agent: &str,
+) -> Result<HeldConversation> {
+    let Some(ConversationSource::Behind(turn)) = request.source.clone() else {
+        name_new(core, request);
+        return hold_opened(core, ambit, request, agent).await;
+    };
+    let place = turn_location::find(ambit, &request.authorized, &turn).await;
+    let place = place.map_err(|error| match error.code {
+        ErrorCode::NotFound => unknown(&turn),
+        _ => error,
+    })?;
+    let row = place.row.ok_or_else(|| unknown(&turn))?;
+    request.source = Some(ConversationSource::Row(row.id));
+    let before = chats::open_for(ambit, request, agent).await?;
+    if is_last(&before, &turn).await? {
+        let held = hold_opened(core, ambit, request, agent).await?;
+        let is_still_last = is_last(&held.session, &turn).await;
+        if matches!(is_still_last, Ok(true)) {
+            return Ok(held);
+        }
+        held.session.context().end_turn().await?;
+        is_still_last?;
+    }
+    let copied = view_until(&before, &turn).await?;
+    request.source = Some(ConversationSource::New);
+    name_new(core, request);
+    let held = hold_opened(core, ambit, request, agent).await?;
+    Ok(HeldConversation { copied, ..held })
+}
+
+/// Names a conversation that begins with this turn after it.
+fn name_new(core: &RuntimeCore, request: &mut TurnRequest) {
+    if request.source == Some(ConversationSource::New) {
+        let clock = &core.stores.options().clock;
+        let id = request.id.get_or_insert_with(|| ids::ordered(clock));
+        request.chat = Some(response_id(id));
+    }
+}
+
+async fn hold_opened(
+    core: &RuntimeCore,
+    ambit: &Ambit,
+    request: &TurnRequest,
+    agent: &str,
+) -> Result<HeldConversation> {
+    let session = chats::open_for(ambit, request, agent).await?;
+    let found = ConversationSnapshot::read(&session, request).await?;
+    // Nobody else can reach what is kept nowhere.
+    if request.is_stored() {
+        hold(core, &session, request).await?;
+    }
+    Ok(HeldConversation {
+        session,
+        found,
+        copied: Vec::new(),
+    })
+}
+
+/// Takes the conversation's lease, and says which turn has it if that is refused.
+async fn hold(core: &RuntimeCore, session: &LiveAgent, request: &TurnRequest) -> Result<()> {
+    let context = session.context();
+    let begun = context.begin_turn(request.on_busy).await;
+    let was_busy = match &begun {
+        Ok(()) => context.lease().is_some_and(|lease| lease.has_waited()),
+        Err(error) => matches!(error, StorageError::Busy { .. }),
+    };
+    if was_busy {
+        let labels = [on_busy(request.on_busy)];
+        core.metrics().count(&table::CHAT_BUSY, labels);
+    }
+    let Err(error) = begun else {
+        return Ok(());
+    };
+    let mut error = Error::from(error);
+    if error.code == ErrorCode::ChatBusy {
+        let (space, driver) = context.place();
+        let running = recover::open_turns(&driver, &space.digest()).await?;
+        let running = running.first().map(|open| open.request_id.clone());
+        error.message = "another turn of this chat is running; wait for it, or send on_busy: \"queue\" or \"interrupt\"".to_owned();
+        error.details = running.map(|id| Box::new(json!({"request_id": id})));
+    }
+    Err(error)
+}
+
+fn on_busy(on_busy: OnBusy) -> &'static str {
+    match on_busy {
+        OnBusy::Reject => "reject",
+        OnBusy::Queue => "queue",
+        OnBusy::Interrupt => "interrupt",
+    }
+}
+
+/// Whether no turn has said anything behind this one.
+async fn is_last(session: &LiveAgent, turn: &str) -> Result<bool> {
+    for look in LOOKS {
+        let tail = session.history().tail(look).await?;
+        let last = tail
+            .iter()
+            .rev()
+            .find_map(|message| message.turn_id.as_deref());
+        if last.is_some() || tail.len() < look {
+            return Ok(last == Some(turn));
+        }
+    }
+    Ok(false)
+}
+
+/// The view up to the last message of this turn.
+async fn view_until(session: &LiveAgent, turn: &str) -> Result<Vec<Message>> {
+    let history = session.history();
+    let mut view = history.range(0, MOST_COPIED + 1).await?;
+    let is_of_turn = |message: &Message| message.turn_id.as_deref() == Some(turn);
+    match view.iter().rposition(is_of_turn) {
+        Some(last) if last < MOST_COPIED => {
+            view.truncate(last + 1);
+            Ok(view)
+        }
+        None if view.len() <= MOST_COPIED => Err(unknown(turn)),
+        _ => Err(too_long()),
+    }
+}
+
+fn unknown(turn: &str) -> Error {
+    let mut error = Error::not_found("response", &response_id(turn));
+    error.param = Some("previous_response_id".to_owned());
+    error
+}
+
+fn too_long() -> Error {
+    let message = format!(
+        "more than {MOST_COPIED} messages come before the end of this response, and no more can be copied; go on from the last response of the conversation"
+    );
+    let mut error = Error::new(ErrorCode::LimitExceeded, message);
+    error.param = Some("previous_response_id".to_owned());
+    error.status = Some(413);
+    error
+}
