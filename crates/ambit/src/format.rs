@@ -7,6 +7,7 @@ pub mod cui;
 mod failure;
 mod frames;
 pub mod messages;
+pub mod responses;
 pub mod standard;
 
 pub use failure::{FailureDetails, TurnFailure, failure};
@@ -65,6 +66,10 @@ pub struct FormatOptions {
     pub run_id: Option<String>,
     /// What the model thinks is not shown, in formats that let clients choose.
     pub omits_thinking: bool,
+    /// What a request of OpenAI's Responses says of its answer.
+    pub response: responses::ResponseRecord,
+    /// In formats that number their events: only those behind this one are sent.
+    pub after_sequence: Option<u64>,
 }
 
 /// A row of the table of formats.
@@ -99,6 +104,8 @@ pub enum FormatBody {
     UiMessage(Box<ai_sdk::UiMessage>),
     /// All events of `ag-ui`.
     AgUi(Vec<ag_ui::AgUiEvent>),
+    /// That of OpenAI's Responses.
+    Response(Box<responses::ResponseObject>),
     /// That of a turn that failed, in OpenAI's shape.
     Failure(TurnFailure),
     /// Anthropic's.
@@ -168,6 +175,16 @@ pub const FORMATS: &[FormatDefinition] = &[
         open: ag_ui::open,
         body: ag_ui::body,
     },
+    FormatDefinition {
+        name: "responses",
+        needs_beginning: true,
+        has_entry_ids: false,
+        headers: &[],
+        ping: PING,
+        has_status: false,
+        open: responses::open,
+        body: responses::body,
+    },
 ];
 
 const fn cui_row(name: &'static str) -> FormatDefinition {
@@ -204,7 +221,7 @@ mod tests {
     fn an_unknown_format_is_refused_with_the_known_ones() {
         assert_eq!(find("").unwrap().name, DEFAULT);
         let refused = find("cui-wep").err().unwrap();
-        let expected = "accept must be one of standard, messages, cui-web, cui-native, cui-desktop, ai-sdk, ag-ui; did you mean \"cui-web\"?";
+        let expected = "accept must be one of standard, messages, cui-web, cui-native, cui-desktop, ai-sdk, ag-ui, responses; did you mean \"cui-web\"?";
         assert_eq!(refused.message, expected);
     }
 

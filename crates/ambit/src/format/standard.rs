@@ -12,7 +12,7 @@ pub(crate) use answer_reader::{AnswerPart, AnswerReader};
 pub use body::{Completion, body};
 pub use chunk::CompletionChunk;
 pub(crate) use client_tool_calls::ToolCallDelta;
-pub(crate) use completion_state::{CompletionState, TurnEnding};
+pub(crate) use completion_state::{CompletionDelta, CompletionState, TurnEnding};
 pub(crate) use message_text::{CompletionField, text_of};
 pub(crate) use text_queue::{TextPiece, TextQueue};
 

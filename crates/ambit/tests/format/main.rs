@@ -10,4 +10,5 @@ mod log;
 mod messages;
 mod random;
 mod recorded;
+mod responses;
 mod rules;
