@@ -15,6 +15,7 @@ mod chat_search;
 mod chats;
 mod connection;
 mod contexts;
+mod conversations;
 mod error;
 mod events;
 mod health;
@@ -30,6 +31,8 @@ mod models;
 mod oauth_metadata;
 mod openapi;
 mod paging;
+mod response_items;
+mod responses;
 mod sse;
 mod sse_source;
 mod store;
@@ -150,6 +153,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::of(RouteAccess::Ruled, chat::routes),
     RouteGroup::of(RouteAccess::Ruled, chats::routes),
     RouteGroup::of(RouteAccess::Ruled, contexts::routes),
+    RouteGroup::of(RouteAccess::Ruled, conversations::routes),
     RouteGroup::of(RouteAccess::Ruled, events::routes),
     RouteGroup::of(RouteAccess::Ruled, knowledge::routes),
     RouteGroup::of(RouteAccess::McpServer, mcp::routes),
@@ -157,6 +161,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::of(RouteAccess::Ruled, memory_search::routes),
     RouteGroup::of(RouteAccess::Ruled, messages::routes),
     RouteGroup::of(RouteAccess::Ruled, models::routes),
+    RouteGroup::of(RouteAccess::Ruled, responses::routes),
     RouteGroup::of(RouteAccess::Ruled, store::routes),
     RouteGroup::of(RouteAccess::Ruled, traces::routes),
     RouteGroup::of(RouteAccess::Ruled, turn::routes),

@@ -7,7 +7,8 @@ use super::input::{
 use super::paging::{self, PageParameters, PageSize};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::chats::{
-    self, ChatFilter, ChatInfo, ChatName, ChatOrder, ChatShare, ChatStatus, MessageFilter,
+    self, ChatFilter, ChatInfo, ChatName, ChatOrder, ChatShare, ChatSource, ChatStatus,
+    MessageFilter,
 };
 use ambit_runtime::recall::{MessageSearch, SessionSearch};
 use ambit_runtime::{Error, ReferenceList, ReferenceView};
@@ -50,6 +51,8 @@ struct ChatQuery {
     order_by: Option<Text>,
     /// Those in which one of these words was said, the best first.
     q: Option<Text>,
+    /// `responses`: those that clients of OpenAI's Responses have begun, which are left out else.
+    source: Option<Text>,
     /// With `q`: only those of this person, for callers without constraints.
     user_id: Option<Id>,
 }
@@ -63,9 +66,14 @@ async fn list_chats(
 ) -> Result<Json<ChatListResponse>, HttpError> {
     let PagedQuery { query, paging } = listed;
     let order = chat_order(&query)?;
+    let source = match &query.source {
+        Some(Text(name)) => ChatSource::parse(name)?,
+        None => ChatSource::Chat,
+    };
     let text = query.q;
     let filter = filter!(ChatFilter from query: assistant_id keywords from to user_id;
         order: order,
+        source: Some(source),
         status: query.status);
     let window = paging.window();
     if let Some(Text(text)) = &text {

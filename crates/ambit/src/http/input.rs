@@ -83,6 +83,18 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// The query of a route whose clients may say there what it does not know.
+pub struct OpenQuery<T>(pub T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for OpenQuery<T> {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
+        let mut fields = text::query_fields(parts, EmptyText::IsRefused)?;
+        Ok(Self(fields.take()?))
+    }
+}
+
 /// The query of a route that takes nothing there.
 pub struct NoQuery;
 

@@ -61,6 +61,24 @@ GET /ai-sdk/:assistant_id/chat/:chat_id/messages | /ai-sdk/hello/chat/{chat}/mes
 GET /usage | /usage?group_by=model | caller | shows
 GET /usage | /usage?context={row} | guest 200
 
+POST /responses | /responses | caller | response
+POST /responses | /responses | owner 200 | hers
+POST /responses | /responses | guest 200 | going_on
+POST /responses | /responses | guest 200 | conversing
+POST /responses/compact | /responses/compact | refused 422 | empty
+GET /responses/:response_id | /responses/resp_{request} | guest 200 | shows
+DELETE /responses/:response_id | /responses/resp_{request} | guest 200
+POST /responses/:response_id/cancel | /responses/resp_{request}/cancel | guest 200 | empty
+GET /responses/:response_id/input_items | /responses/resp_{request}/input_items | guest 200 | shows
+POST /conversations | /conversations | caller | empty
+GET /conversations/:conversation_id | /conversations/conv_{row} | guest 200
+POST /conversations/:conversation_id | /conversations/conv_{row} | guest 200 | metadata
+DELETE /conversations/:conversation_id | /conversations/conv_{row} | guest 200
+GET /conversations/:conversation_id/items | /conversations/conv_{row}/items | guest 200 | shows
+POST /conversations/:conversation_id/items | /conversations/conv_{row}/items | guest 200 | items
+GET /conversations/:conversation_id/items/:item_id | /conversations/conv_{row}/items/msg_{request}_U1 | guest 200 | shows
+DELETE /conversations/:conversation_id/items/:item_id | /conversations/conv_{row}/items/msg_{request}_U1 | guest 200
+
 GET /contexts | /contexts?limit=100 | caller
 GET /contexts/:id | /contexts/{row} | guest 200
 GET /contexts/:id/items | /contexts/{row}/items | guest 200 | shows
@@ -228,6 +246,13 @@ fn body(name: &str) -> Option<Value> {
         }
         "asked" => json!({"model": "hello", "messages": [{"role": "user", "content": "hi"}]}),
         "asks anns" => json!({"model": "anns", "messages": [{"role": "user", "content": "hi"}]}),
+        "response" => json!({"model": "hello", "input": "what did I say?"}),
+        "hers" => json!({"model": "anns", "input": "what did I say?"}),
+        "going_on" => {
+            json!({"model": "hello", "input": "hi", "previous_response_id": "resp_{request}"})
+        }
+        "conversing" => json!({"model": "hello", "input": "hi", "conversation": "conv_{row}"}),
+        "items" => json!({"items": [{"role": "user", "content": "and this"}]}),
         "sort" => json!({"sort": 7}),
         "addition" => {
             json!({"type": "graceful", "messages": [{"role": "user", "content": "and this"}]})

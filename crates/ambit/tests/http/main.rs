@@ -25,6 +25,7 @@ mod operation;
 mod process;
 mod remember;
 mod repeat;
+mod responses;
 mod site;
 mod slow;
 mod strict;

@@ -13,7 +13,15 @@ const ACTIONS: &[(&str, &[&str])] = &[
         "agents:read",
         &["GET /agent/*", "GET /models", "GET /models/:id"],
     ),
-    ("chat:read", &["GET /chat/*", "GET /ai-sdk/*"]),
+    (
+        "chat:read",
+        &[
+            "GET /chat/*",
+            "GET /ai-sdk/*",
+            "GET /responses/*",
+            "GET /conversations/*",
+        ],
+    ),
     (
         "chat:write",
         &[
@@ -27,6 +35,12 @@ const ACTIONS: &[(&str, &[&str])] = &[
             "POST /ag-ui/:assistant_id",
             "POST /messages",
             "POST /messages/*",
+            "POST /responses",
+            "POST /responses/*",
+            "DELETE /responses/*",
+            "POST /conversations",
+            "POST /conversations/*",
+            "DELETE /conversations/*",
         ],
     ),
     (

@@ -106,6 +106,7 @@ fn answer_view(agent: &AppAgent, tools: &[ToolDefinition], run_id: &str) -> Resu
     };
     Ok(AnswerView {
         is_streaming: true,
+        is_background: false,
         format: format::find(FORMAT)?,
         options: FormatOptions {
             model: agent.id.clone(),

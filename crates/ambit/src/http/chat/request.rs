@@ -123,6 +123,7 @@ fn answer_view(
     let options = body.stream_options;
     Ok(AnswerView {
         is_streaming: body.stream.unwrap_or(format.name != format::DEFAULT),
+        is_background: false,
         format,
         options: format::FormatOptions {
             model: agent.id.clone(),

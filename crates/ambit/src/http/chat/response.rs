@@ -29,6 +29,8 @@ pub struct ChatRequest {
 pub struct AnswerView {
     /// Whether it is a stream.
     pub is_streaming: bool,
+    /// Whether an answer that is no stream says only how far the turn is.
+    pub is_background: bool,
     /// What it looks like.
     pub format: &'static format::FormatDefinition,
     /// What the format must know; the turn's id and its time are filled in.
@@ -160,11 +162,15 @@ impl AnswerReceiver<'_> {
             .then(|| CancelOnDisconnect::of(server, who, &started.request_id));
         let AnswerView {
             is_streaming,
+            is_background,
             format,
             mut options,
         } = view;
         options.request_id = started.request_id.clone();
         options.created = started.started_at / 1000;
+        if is_background && !is_streaming {
+            return Ok((headers, Json((format.body)(&[], &options))).into_response());
+        }
         if !is_streaming {
             let entries = all(&mut started.stream).await?;
             leaving.into_iter().for_each(CancelOnDisconnect::disarm);

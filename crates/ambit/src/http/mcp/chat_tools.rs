@@ -6,7 +6,7 @@ use super::tool_answer::{ToolAnswer, ToolFailure, value};
 use crate::http::chat_search::{ChatListResponse, MessageListResponse};
 use crate::http::input::{BodyFields, Id};
 use crate::http::paging::{PageParameters, PageSize, limit};
-use ambit_runtime::chats::{self, ChatFilter, ChatName, MessageFilter};
+use ambit_runtime::chats::{self, ChatFilter, ChatName, ChatSource, MessageFilter};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -47,6 +47,7 @@ pub async fn list(context: Arc<McpContext>, given: Map<String, Value>) -> ToolAn
     let who = who.ok_or(ToolFailure::Unknown)?;
     let filter = ChatFilter {
         assistant_id: asked.assistant_id.map(|id| id.0),
+        source: Some(ChatSource::Chat),
         ..ChatFilter::default()
     };
     let paging = PageParameters::first(asked.limit);

@@ -45,6 +45,7 @@ pub fn read(
     let client_tools = tools::definitions(body.tools.take().unwrap_or_default())?;
     let view = AnswerView {
         is_streaming: body.stream.unwrap_or(false),
+        is_background: false,
         format: format::find(ACCEPT)?,
         options: FormatOptions {
             model: agent.id.clone(),

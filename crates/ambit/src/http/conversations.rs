@@ -1,0 +1,260 @@
+//! OpenAI's Conversations.
+
+mod items;
+
+use super::input::{BodyFields, Id, JsonBody, OpenQuery, Path, PathId};
+use super::response_items::{ItemList, ItemListQuery, ItemReader, ListedItem, item_page};
+use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState};
+use crate::http::chat::{RequestParameters, check_metadata};
+use ambit_runtime::chats::conversations::{self, ConversationInfo};
+use ambit_runtime::chats::{self, ChatEntries, EntrySelection};
+use ambit_runtime::public_id::{conversation_id, conversation_row};
+use ambit_runtime::{Authorized, Error, ErrorCode, Result};
+use axum::Json;
+use items::{ConversationItems, add_items, stored_items};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<SharedState> {
+    OpenApiRouter::new()
+        .routes(routes!(create_conversation))
+        .routes(routes!(
+            show_conversation,
+            change_conversation,
+            delete_conversation
+        ))
+        .routes(routes!(list_items, create_items))
+        .routes(routes!(show_item, delete_item))
+}
+
+/// A conversation.
+#[derive(Serialize, ToSchema)]
+struct ConversationObject {
+    /// `conv_…`.
+    id: String,
+    /// `conversation`.
+    object: &'static str,
+    /// Seconds since 1970.
+    created_at: i64,
+    /// Client-supplied data.
+    #[schema(value_type = Object)]
+    metadata: Map<String, Value>,
+}
+
+impl From<ConversationInfo> for ConversationObject {
+    fn from(info: ConversationInfo) -> Self {
+        Self {
+            id: conversation_id(&info.row),
+            object: "conversation",
+            created_at: info.created_at / 1000,
+            metadata: info.metadata,
+        }
+    }
+}
+
+/// A conversation that is gone.
+#[derive(Serialize, ToSchema)]
+struct DeletedConversation {
+    id: String,
+    /// `conversation.deleted`.
+    object: &'static str,
+    /// `true`.
+    deleted: bool,
+}
+
+/// What a conversation begins with, or has from now on.
+#[derive(Default, Deserialize, ToSchema)]
+struct ConversationBody {
+    /// Items that it begins with, at most 20.
+    #[schema(value_type = Option<Vec<Object>>)]
+    items: Option<Vec<Value>>,
+    /// Client-supplied data, at most 16 KiB.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Map<String, Value>>,
+}
+
+impl BodyFields for ConversationBody {
+    const IGNORES_UNKNOWN: bool = true;
+    const MAY_BE_ABSENT: bool = true;
+
+    fn check(&self) -> Result<()> {
+        self.metadata.iter().try_for_each(check_metadata)
+    }
+}
+
+/// Items that are added to a conversation.
+#[derive(Deserialize, ToSchema)]
+struct NewItems {
+    /// The items, at most 20.
+    #[schema(value_type = Vec<Object>)]
+    items: Vec<Value>,
+}
+
+impl BodyFields for NewItems {
+    const IGNORES_UNKNOWN: bool = true;
+}
+
+/// The row of the conversation with this id.
+fn row(id: &str) -> Result<&str> {
+    conversation_row(id).ok_or_else(|| Error::not_found("conversation", id))
+}
+
+/// The same failure, of the conversation that the client has named.
+fn as_conversation(error: Error, id: &str) -> Error {
+    match error.code {
+        ErrorCode::NotFound => Error::not_found("conversation", id),
+        _ => error,
+    }
+}
+
+async fn entries(server: &ServerState, who: &Authorized, id: &str) -> Result<ChatEntries> {
+    let ambit = server.runtime.contexts(who);
+    let found = ChatEntries::read(&ambit, who, row(id)?).await;
+    found.map_err(|error| as_conversation(error, id))
+}
+
+/// Makes a conversation.
+#[utoipa::path(post, path = "/conversations", tag = "conversations", request_body = ConversationBody,
+    responses((status = 200, description = "The conversation", body = ConversationObject), (status = 400, body = ErrorBody)))]
+async fn create_conversation(
+    ApiCaller { server, who }: ApiCaller,
+    body: JsonBody<ConversationBody>,
+) -> Result<Json<ConversationObject>, HttpError> {
+    let ConversationBody { items, metadata } = body.value;
+    let items = ConversationItems::read(items.unwrap_or_default())?;
+    let ambit = server.runtime.contexts(&who);
+    let new = items.new_messages(&[], None);
+    let made = conversations::create(&ambit, &who, metadata.unwrap_or_default(), new).await?;
+    Ok(Json(made.into()))
+}
+
+/// One conversation.
+#[utoipa::path(get, path = "/conversations/{conversation_id}", tag = "conversations", params(("conversation_id" = Id, Path)),
+    responses((status = 200, description = "The conversation", body = ConversationObject), (status = 404, body = ErrorBody)))]
+async fn show_conversation(
+    ApiCaller { server, who }: ApiCaller,
+    PathId(conversation_id): PathId,
+) -> Result<Json<ConversationObject>, HttpError> {
+    let id = conversation_id.0;
+    let ambit = server.runtime.contexts(&who);
+    let found = conversations::info(&ambit, &who, row(&id)?).await;
+    let found = found.map_err(|error| as_conversation(error, &id))?;
+    Ok(Json(found.into()))
+}
+
+/// Changes the metadata of a conversation.
+#[utoipa::path(post, path = "/conversations/{conversation_id}", tag = "conversations", params(("conversation_id" = Id, Path)), request_body = ConversationBody,
+    responses((status = 200, description = "The conversation", body = ConversationObject), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn change_conversation(
+    ApiCaller { server, who }: ApiCaller,
+    PathId(conversation_id): PathId,
+    body: JsonBody<ConversationBody>,
+) -> Result<Json<ConversationObject>, HttpError> {
+    let id = conversation_id.0;
+    let metadata = body.value.metadata.unwrap_or_default();
+    let ambit = server.runtime.contexts(&who);
+    let changed = conversations::set_metadata(&ambit, &who, row(&id)?, metadata).await;
+    let changed = changed.map_err(|error| as_conversation(error, &id))?;
+    Ok(Json(changed.into()))
+}
+
+/// Removes a conversation: messages, logs, traces and memory.
+#[utoipa::path(delete, path = "/conversations/{conversation_id}", tag = "conversations", params(("conversation_id" = Id, Path)),
+    responses((status = 200, description = "It is gone", body = DeletedConversation), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn delete_conversation(
+    ApiCaller { server, who }: ApiCaller,
+    PathId(conversation_id): PathId,
+) -> Result<Json<DeletedConversation>, HttpError> {
+    let id = conversation_id.0;
+    let ambit = server.runtime.contexts(&who);
+    let removed = conversations::remove(&ambit, &who, row(&id)?).await;
+    removed.map_err(|error| as_conversation(error, &id))?;
+    Ok(Json(DeletedConversation {
+        id,
+        object: "conversation.deleted",
+        deleted: true,
+    }))
+}
+
+/// The items of a conversation.
+#[utoipa::path(get, path = "/conversations/{conversation_id}/items", tag = "conversations", params(("conversation_id" = Id, Path), ItemListQuery),
+    responses((status = 200, description = "A page of items", body = ItemList), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn list_items(
+    ApiCaller { server, who }: ApiCaller,
+    PathId(conversation_id): PathId,
+    OpenQuery(query): OpenQuery<ItemListQuery>,
+) -> Result<Json<ItemList>, HttpError> {
+    let chat = entries(&server, &who, &conversation_id.0).await?;
+    let items = ItemReader::read(&chat).await?.into_iter();
+    let items = items.map(|stored| stored.item).collect();
+    Ok(Json(item_page(items, &query)?))
+}
+
+/// Adds items behind all others, in one append.
+#[utoipa::path(post, path = "/conversations/{conversation_id}/items", tag = "conversations", params(("conversation_id" = Id, Path)), request_body = NewItems,
+    responses((status = 200, description = "The items", body = ItemList), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn create_items(
+    ApiCaller { server, who }: ApiCaller,
+    PathId(conversation_id): PathId,
+    given: RequestParameters,
+    body: JsonBody<NewItems>,
+) -> Result<Json<ItemList>, HttpError> {
+    let id = conversation_id.0;
+    let items = ConversationItems::read(body.value.items)?;
+    let key = given.idempotency_key()?;
+    let added = add_items(
+        &server,
+        &who,
+        &id,
+        items,
+        key.as_deref().zip(Some(&*body.text)),
+    )
+    .await?;
+    Ok(Json(ItemList::of(added, false)))
+}
+
+/// Which item of which conversation.
+#[derive(Deserialize)]
+struct ItemPath {
+    conversation_id: Id,
+    item_id: Id,
+}
+
+/// One item.
+#[utoipa::path(get, path = "/conversations/{conversation_id}/items/{item_id}", tag = "conversations", params(("conversation_id" = Id, Path), ("item_id" = Id, Path)),
+    responses((status = 200, description = "The item", body = ListedItem), (status = 404, body = ErrorBody)))]
+async fn show_item(
+    ApiCaller { server, who }: ApiCaller,
+    Path(path): Path<ItemPath>,
+) -> Result<Json<ListedItem>, HttpError> {
+    let chat = entries(&server, &who, &path.conversation_id.0).await?;
+    let found = stored_items(&chat, &path.item_id.0).await?.pop();
+    let found = found.ok_or_else(|| Error::not_found("item", &path.item_id.0))?;
+    Ok(Json(found.item))
+}
+
+/// Erases one item, archive included.
+#[utoipa::path(delete, path = "/conversations/{conversation_id}/items/{item_id}", tag = "conversations", params(("conversation_id" = Id, Path), ("item_id" = Id, Path)),
+    responses((status = 200, description = "The conversation", body = ConversationObject), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn delete_item(
+    ApiCaller { server, who }: ApiCaller,
+    Path(path): Path<ItemPath>,
+) -> Result<Json<ConversationObject>, HttpError> {
+    let (id, item_id) = (path.conversation_id.0, path.item_id.0);
+    let chat = entries(&server, &who, &id).await?;
+    let found = stored_items(&chat, &item_id).await?.pop();
+    let found = found.ok_or_else(|| Error::not_found("item", &item_id))?;
+    let message = found.message_id.as_str();
+    let selection = match found.part.as_deref() {
+        Some(shown) => EntrySelection::Shown { message, shown },
+        None => EntrySelection::Message(message),
+    };
+    let ambit = server.runtime.contexts(&who);
+    chats::erase(&ambit, &who, &chat, selection).await?;
+    let left = conversations::info(&ambit, &who, row(&id)?).await?;
+    Ok(Json(left.into()))
+}

@@ -1,0 +1,101 @@
+//! Items that clients add to conversations, and those that are found by their ids.
+
+use super::{as_conversation, entries, row};
+use crate::http::ServerState;
+use crate::http::response_items::{InputItem, ItemReader, ListedItem, StoredListedItem};
+use ambit_runtime::chats::ChatEntries;
+use ambit_runtime::chats::conversations::{self, NewMessages};
+use ambit_runtime::{Authorized, Error, Result};
+use ambit_storage::address::digest;
+use ambit_storage::ids::unguessable;
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// As many items as are added at once.
+const MOST: usize = 20;
+/// Letters of an id that a repeated request makes again.
+const ID: usize = 32;
+
+/// Items that a client adds to a conversation.
+pub struct ConversationItems(Vec<InputItem>);
+
+impl ConversationItems {
+    /// Reads the items.
+    pub fn read(items: Vec<Value>) -> Result<Self> {
+        if items.len() > MOST {
+            let message = format!(
+                "items has {} items; at most {MOST} are added at once",
+                items.len()
+            );
+            return Err(Error::invalid("items", message));
+        }
+        let items = InputItem::read_all("items", items)?;
+        for item in &items {
+            item.check_no_instructions()?;
+        }
+        Ok(Self(items))
+    }
+
+    /// The messages that they are, each item with an id that is none of `taken`. The same `seed` makes the same ids of
+    /// messages.
+    pub fn new_messages(self, taken: &[&str], seed: Option<&str>) -> NewMessages {
+        let mut taken: HashSet<String> = taken.iter().map(|id| (*id).to_owned()).collect();
+        let mut new = NewMessages::default();
+        for mut item in self.0 {
+            item.id = item.id.filter(|id| taken.insert(id.clone()));
+            new.messages.extend(item.messages());
+        }
+        if let Some(seed) = seed {
+            let ids = (0..new.messages.len()).map(|at| id_of(seed, at));
+            new.ids = ids.collect();
+        }
+        new
+    }
+}
+
+fn id_of(seed: &str, at: usize) -> String {
+    let mut id = digest(&[seed, &at.to_string()]);
+    id.truncate(ID);
+    id
+}
+
+/// Adds items, and returns them as they are stored. A request that is repeated, with its idempotency key and the same body, adds
+/// nothing.
+pub async fn add_items(
+    server: &ServerState,
+    who: &Authorized,
+    conversation: &str,
+    items: ConversationItems,
+    repeatable: Option<(&str, &[u8])>,
+) -> Result<Vec<ListedItem>> {
+    let seed = repeatable.map(|(key, body)| {
+        let user = who.user_id.as_deref().unwrap_or_default();
+        digest(&[user, conversation, key, &String::from_utf8_lossy(body)])
+    });
+    let before = entries(server, who, conversation).await?;
+    let stored = ItemReader::read(&before).await?;
+    let seed = seed.unwrap_or_else(unguessable);
+    let first = id_of(&seed, 0);
+    let is_there = before.entries.iter().any(|entry| entry.message.id == first);
+    let taken: Vec<&str> = stored.iter().map(|stored| stored.item.id()).collect();
+    let new = items.new_messages(&taken, Some(&seed));
+    let ids: HashSet<String> = new.ids.iter().cloned().collect();
+    if !is_there && !new.messages.is_empty() {
+        let ambit = server.runtime.contexts(who);
+        let added = conversations::append(&ambit, who, row(conversation)?, new).await;
+        added.map_err(|error| as_conversation(error, conversation))?;
+    }
+    let after = entries(server, who, conversation).await?;
+    let items = ItemReader::read(&after).await?.into_iter();
+    let own = items.filter(|stored| ids.contains(&stored.message_id));
+    Ok(own.map(|stored| stored.item).collect())
+}
+
+/// The items with this id, the newest last.
+pub async fn stored_items(chat: &ChatEntries, id: &str) -> Result<Vec<StoredListedItem>> {
+    let items = ItemReader::read(chat).await?.into_iter();
+    // A text that took the place of another one is stored as the one that it replaced.
+    let base = id.rsplit_once(".r").map_or(id, |(base, _)| base);
+    let is_it = |stored: &StoredListedItem| stored.item.id() == id || stored.item.id() == base;
+    Ok(items.filter(is_it).collect())
+}

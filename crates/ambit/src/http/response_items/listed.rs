@@ -1,0 +1,261 @@
+//! What is stored of a conversation, as items.
+
+use super::content;
+use crate::format::responses::{
+    ClientTool, ListedCall, ListedText, ResponseItem, ResponseRecord, stored_call, stored_text,
+};
+use ambit_runtime::Result;
+use ambit_runtime::chats::{ChatEntries, ChatEntry, ChatMessageView};
+use ambit_runtime::public_id;
+use ambit_storage::storage::{Message, Role};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use utoipa::ToSchema;
+
+/// An item as it is listed.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum ListedItem {
+    /// Said by an agent.
+    Output(ResponseItem),
+    /// Sent by a client, as it came.
+    #[schema(value_type = Object)]
+    Input(Map<String, Value>),
+}
+
+/// An item, and the message that it is stored in.
+pub struct StoredListedItem {
+    pub item: ListedItem,
+    /// The stored message.
+    pub message_id: String,
+    /// The shown message, where the stored one shows several.
+    pub part: Option<String>,
+    /// The turn.
+    pub turn: Option<String>,
+    /// It was sent by a client.
+    pub is_input: bool,
+}
+
+impl ListedItem {
+    /// Its id.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Output(item) => item.id(),
+            Self::Input(item) => item.get("id").and_then(Value::as_str).unwrap_or_default(),
+        }
+    }
+}
+
+/// Reads the items of a conversation.
+pub struct ItemReader<'a> {
+    chat: &'a ChatEntries,
+    /// What the requests of turns have said.
+    records: HashMap<&'a str, ResponseRecord>,
+    items: Vec<StoredListedItem>,
+    /// The last message was a call that has come with its result, which is the next one.
+    has_settled_call: bool,
+}
+
+impl<'a> ItemReader<'a> {
+    /// All items, oldest first.
+    pub async fn read(chat: &'a ChatEntries) -> Result<Vec<StoredListedItem>> {
+        let mut reader = Self {
+            chat,
+            records: HashMap::new(),
+            items: Vec::new(),
+            has_settled_call: false,
+        };
+        for entry in &chat.entries {
+            reader.add(entry).await?;
+        }
+        Ok(reader.items)
+    }
+
+    async fn add(&mut self, entry: &'a ChatEntry) -> Result<()> {
+        let message = &entry.message;
+        let client = message.extras.get("client");
+        if let Some(Value::Object(item)) = client.and_then(|client| client.get("item")) {
+            let kind = item.get("type");
+            self.has_settled_call = kind.is_some_and(|kind| kind == "mcp_call");
+            self.push_input(message, item.clone());
+            return Ok(());
+        }
+        let is_behind_call = std::mem::take(&mut self.has_settled_call);
+        match message.role {
+            Role::Tool if is_behind_call => {}
+            Role::System | Role::Developer | Role::User => {
+                let role = message.role;
+                let parts = content::listed(&message.parts, false);
+                let item = json!({"type": "message", "role": role, "status": "completed", "content": parts});
+                self.push_input(message, object(item));
+            }
+            Role::Tool if is_sent(message) => {
+                let call_id = self.public_call_id(message);
+                let output = message
+                    .tool_result
+                    .as_ref()
+                    .map(|result| as_text(&result.content));
+                let item = json!({"type": "function_call_output", "call_id": call_id, "output": output,
+                    "status": "completed"});
+                self.push_input(message, object(item));
+            }
+            Role::Tool => {}
+            Role::Assistant => {
+                for view in &entry.shown {
+                    self.push_shown(message, view).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An item that a client has sent.
+    fn push_input(&mut self, message: &Message, mut item: Map<String, Value>) {
+        let kind = item.get("type").and_then(Value::as_str);
+        let prefix = prefix(kind.unwrap_or_default());
+        let given = message
+            .extras
+            .get("client")
+            .and_then(|client| client.get("id"));
+        let id = given.and_then(Value::as_str).map(str::to_owned);
+        let id = id.unwrap_or_else(|| own_id(prefix, message));
+        item.insert("id".to_owned(), id.into());
+        self.items.push(StoredListedItem {
+            item: ListedItem::Input(item),
+            message_id: message.id.clone(),
+            part: None,
+            turn: message.turn_id.clone(),
+            is_input: is_sent(message),
+        });
+    }
+
+    /// What an agent has shown.
+    async fn push_shown(&mut self, message: &'a Message, view: &ChatMessageView) -> Result<()> {
+        let text = |name: &str| view.props.get(name).map(as_text);
+        let turn = message.turn_id.as_deref().unwrap_or_default();
+        let status = view.status.as_str();
+        let item = match (view.kind.as_str(), text("name")) {
+            ("tool_call", Some(name)) => {
+                let tool = self.client_tool(message, &name).await?;
+                stored_call(ListedCall {
+                    turn,
+                    message: &view.message_id,
+                    name: &name,
+                    client_tool: tool,
+                    arguments: text("arguments").unwrap_or_default(),
+                    result: text("result"),
+                    error: text("error"),
+                })
+            }
+            (kind, _) => {
+                let text = ListedText {
+                    turn,
+                    message: &view.message_id,
+                    kind,
+                    props: &view.props,
+                    status,
+                };
+                match stored_text(text) {
+                    Some(item) => item,
+                    None => return Ok(()),
+                }
+            }
+        };
+        let has_parts = message.extras.contains_key("shown");
+        self.items.push(StoredListedItem {
+            item: ListedItem::Output(item),
+            message_id: message.id.clone(),
+            part: has_parts.then(|| view.message_id.clone()),
+            turn: message.turn_id.clone(),
+            is_input: is_sent(message),
+        });
+        Ok(())
+    }
+
+    /// The client's tool of this name, if the request of the message's turn has brought one.
+    async fn client_tool(
+        &mut self,
+        message: &'a Message,
+        name: &str,
+    ) -> Result<Option<ClientTool>> {
+        let Some(turn) = message.turn_id.as_deref() else {
+            return Ok(Some(ClientTool::Function));
+        };
+        if !self.records.contains_key(turn) {
+            let stored = self.chat.protocol_record(turn).await?;
+            // A record of another protocol says nothing here.
+            let record = stored.and_then(|stored| stored.to::<ResponseRecord>().ok());
+            let record = record.unwrap_or_default();
+            self.records.insert(turn, record);
+        }
+        let record = self.records.get(turn);
+        Ok(record.and_then(|record| record.client_tools.get(name).cloned()))
+    }
+
+    /// The id by which clients know the call that a result answers.
+    fn public_call_id(&self, result: &Message) -> String {
+        let call_id = result
+            .tool_result
+            .as_ref()
+            .map(|result| result.call_id.as_str());
+        let call_id = call_id.unwrap_or_default();
+        let views = self
+            .chat
+            .entries
+            .iter()
+            .rev()
+            .flat_map(|entry| &entry.shown);
+        let mut calls = views.filter(|view| view.kind == "tool_call");
+        let call = calls.find(|view| view.props.get("id").is_some_and(|id| id == call_id));
+        call.map_or_else(
+            || call_id.to_owned(),
+            |call| public_id::call_id(&call.request_id, &call.message_id),
+        )
+    }
+}
+
+/// Whether a client has sent a message.
+fn is_sent(message: &Message) -> bool {
+    let id = message.extras.get("message_id").and_then(Value::as_str);
+    let number = id.and_then(|id| id.strip_prefix('U'));
+    let is_numbered = number.is_some_and(|number| number.parse::<u32>().is_ok());
+    message.turn_id.is_none() || is_numbered || message.role == Role::User
+}
+
+/// Begins the ids of items of a type.
+fn prefix(kind: &str) -> &'static str {
+    match kind {
+        "message" => "msg",
+        "reasoning" => "rs",
+        "function_call" => "fc",
+        "function_call_output" => "fco",
+        "custom_tool_call" => "ctc",
+        "custom_tool_call_output" => "ctco",
+        "mcp_call" => "mcp",
+        _ => "item",
+    }
+}
+
+/// The id of an item to which its client has given none.
+fn own_id(prefix: &str, message: &Message) -> String {
+    let shown = message.extras.get("message_id").and_then(Value::as_str);
+    match (&message.turn_id, shown) {
+        (Some(turn), Some(shown)) => public_id::item_id(prefix, turn, shown),
+        _ => format!("{prefix}_{}", message.id),
+    }
+}
+
+fn object(item: Value) -> Map<String, Value> {
+    match item {
+        Value::Object(item) => item,
+        _ => Map::new(),
+    }
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

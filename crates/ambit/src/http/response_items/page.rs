@@ -1,0 +1,81 @@
+//! Lists of items, as OpenAI pages them: behind an item, in either order.
+
+use super::listed::ListedItem;
+use crate::http::input::{Id, Whole};
+use ambit_runtime::{Error, Result};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// Items of a page where nobody says.
+const SIZE: u64 = 20;
+
+/// Which items.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ItemListQuery {
+    /// At most so many; 20 where nobody says.
+    limit: Option<Whole<1, 100>>,
+    /// `desc`, the newest first, or `asc`.
+    #[param(value_type = Option<String>)]
+    order: Option<ItemOrder>,
+    /// Only what comes behind this item, in the order.
+    after: Option<Id>,
+}
+
+/// In which order.
+#[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum ItemOrder {
+    Asc,
+    #[default]
+    Desc,
+}
+
+/// A page of items.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ItemList {
+    /// `list`.
+    object: &'static str,
+    data: Vec<ListedItem>,
+    /// The id of the first.
+    first_id: Option<String>,
+    /// The id of the last.
+    last_id: Option<String>,
+    /// Whether there are more behind the last.
+    has_more: bool,
+}
+
+/// The page that a query asks for, of all items, oldest first.
+pub fn item_page(mut items: Vec<ListedItem>, query: &ItemListQuery) -> Result<ItemList> {
+    if query.order.unwrap_or_default() == ItemOrder::Desc {
+        items.reverse();
+    }
+    if let Some(Id(after)) = &query.after {
+        let at = items.iter().position(|item| item.id() == after);
+        let at = at.ok_or_else(|| {
+            let mut error = Error::not_found("item", after);
+            error.param = Some("after".to_owned());
+            error
+        })?;
+        items.drain(..=at);
+    }
+    let limit = query.limit.as_ref().map_or(SIZE, |limit| limit.0);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    Ok(ItemList::of(items, has_more))
+}
+
+impl ItemList {
+    /// These items as a page.
+    pub fn of(data: Vec<ListedItem>, has_more: bool) -> Self {
+        let id = |item: Option<&ListedItem>| item.map(|item| item.id().to_owned());
+        Self {
+            object: "list",
+            first_id: id(data.first()),
+            last_id: id(data.last()),
+            has_more,
+            data,
+        }
+    }
+}

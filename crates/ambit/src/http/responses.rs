@@ -1,0 +1,157 @@
+//! OpenAI's Responses.
+
+mod body;
+mod request;
+mod show;
+mod tools;
+
+use super::chat::{RequestParameters, answer};
+use super::input::{Id, JsonBody, OpenQuery, PathId};
+use super::response_items::{ItemList, ItemListQuery, ItemReader, item_page};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use crate::format::responses::{ResponseEvent, ResponseObject};
+use ambit_runtime::chats::{self, EntrySelection};
+use ambit_runtime::public_id::response_turn;
+use ambit_runtime::{Error, ErrorCode, Result};
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use body::ResponseBody;
+use serde::{Deserialize, Serialize};
+use show::StoredResponse;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<SharedState> {
+    OpenApiRouter::new()
+        .routes(routes!(create_response))
+        .routes(routes!(compact_response))
+        .routes(routes!(show_response, delete_response))
+        .routes(routes!(cancel_response))
+        .routes(routes!(list_input_items))
+}
+
+/// Asks an agent.
+#[utoipa::path(post, path = "/responses", tag = "responses", request_body = ResponseBody,
+    responses((status = 200, description = "The Response, or its stream; the schema of a stream is that of the `data` of its events",
+        content((ResponseObject = "application/json"), (ResponseEvent = "text/event-stream"))),
+        (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn create_response(
+    ApiCaller { server, who }: ApiCaller,
+    given: RequestParameters,
+    body: JsonBody<ResponseBody>,
+) -> Result<Response, HttpError> {
+    let asked = request::read(&server, who, &given, body).await?;
+    answer(&server, asked, &given).await
+}
+
+/// Not supported: long conversations are made shorter by the agent's own settings.
+#[utoipa::path(post, path = "/responses/compact", tag = "responses",
+    responses((status = 200, description = "Never"), (status = 422, body = ErrorBody)))]
+async fn compact_response(_: ApiCaller) -> Result<(), HttpError> {
+    let message = "responses cannot be compacted: context.truncation of an agent's package makes long conversations shorter";
+    Err(Error::new(ErrorCode::Unsupported, message).into())
+}
+
+/// How much of a Response.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ShownQuery {
+    /// Whether the answer is the stream.
+    stream: Option<bool>,
+    /// Of the stream only what comes behind this event.
+    starting_after: Option<u64>,
+}
+
+/// The Response as far as it is there, or its stream.
+#[utoipa::path(get, path = "/responses/{response_id}", tag = "responses", params(("response_id" = Id, Path), ShownQuery),
+    responses((status = 200, description = "The Response, or its stream; the schema of a stream is that of the `data` of its events",
+        content((ResponseObject = "application/json"), (ResponseEvent = "text/event-stream"))),
+        (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
+async fn show_response(
+    ApiCaller { server, who }: ApiCaller,
+    PathId(response_id): PathId,
+    given: RequestParameters,
+    OpenQuery(query): OpenQuery<ShownQuery>,
+) -> Result<Response, HttpError> {
+    let stored = StoredResponse::find(&server, &who, &response_id.0).await?;
+    match query.stream {
+        Some(true) => stored.stream(&given, query.starting_after).await,
+        _ => Ok(Json(stored.response().await?).into_response()),
+    }
+}
+
+/// A Response that is gone.
+#[derive(Serialize, ToSchema)]
+struct DeletedResponse {
+    id: String,
+    /// `response.deleted`.
+    object: &'static str,
+    /// `true`.
+    deleted: bool,
+}
+
+/// Erases the messages, the log and the trace of a turn.
+#[utoipa::path(delete, path = "/responses/{response_id}", tag = "responses", params(("response_id" = Id, Path)),
+    responses((status = 200, description = "It is gone", body = DeletedResponse), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn delete_response(
+    ApiCaller { server, who }: ApiCaller,
+    PathId(response_id): PathId,
+) -> Result<Json<DeletedResponse>, HttpError> {
+    let id = response_id.0;
+    let turn = turn_of(&id)?;
+    let chat = server.runtime.entries_around(&who, turn).await;
+    let chat = chat.map_err(|error| as_response(error, &id))?;
+    let ambit = server.runtime.contexts(&who);
+    let erased = chats::erase(&ambit, &who, &chat, EntrySelection::Turn(turn)).await;
+    erased.map_err(|error| as_response(error, &id))?;
+    Ok(Json(DeletedResponse {
+        id,
+        object: "response.deleted",
+        deleted: true,
+    }))
+}
+
+/// Stops a turn. One that has ended stays as it is.
+#[utoipa::path(post, path = "/responses/{response_id}/cancel", tag = "responses", params(("response_id" = Id, Path)),
+    responses((status = 200, description = "The Response", body = ResponseObject), (status = 404, body = ErrorBody)))]
+async fn cancel_response(
+    ApiCaller { server, who }: ApiCaller,
+    PathId(response_id): PathId,
+) -> Result<Json<ResponseObject>, HttpError> {
+    let stored = StoredResponse::find(&server, &who, &response_id.0).await?;
+    Ok(Json(stored.cancel().await?))
+}
+
+/// The items of a Response's input.
+#[utoipa::path(get, path = "/responses/{response_id}/input_items", tag = "responses", params(("response_id" = Id, Path), ItemListQuery),
+    responses((status = 200, description = "A page of items", body = ItemList), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn list_input_items(
+    ApiCaller { server, who }: ApiCaller,
+    PathId(response_id): PathId,
+    OpenQuery(query): OpenQuery<ItemListQuery>,
+) -> Result<Json<ItemList>, HttpError> {
+    let turn = turn_of(&response_id.0)?;
+    let chat = server.runtime.entries_around(&who, turn).await;
+    let chat = chat.map_err(|error| as_response(error, &response_id.0))?;
+    let items = ItemReader::read(&chat).await?.into_iter();
+    let own = items.filter(|stored| stored.is_input && stored.turn.as_deref() == Some(turn));
+    Ok(Json(item_page(
+        own.map(|stored| stored.item).collect(),
+        &query,
+    )?))
+}
+
+/// The turn of a Response's id.
+fn turn_of(id: &str) -> Result<&str> {
+    response_turn(id).ok_or_else(|| Error::not_found("response", id))
+}
+
+/// The same failure, of the Response that the client has named.
+fn as_response(error: Error, id: &str) -> Error {
+    match error.code {
+        ErrorCode::NotFound => Error::not_found("response", id),
+        _ => error,
+    }
+}

@@ -1,0 +1,304 @@
+//! A body as a request of a turn, and as what its Response says again.
+
+use super::body::ResponseBody;
+use super::tools::RequestTools;
+use crate::format::responses::{ConversationName, ResponseRecord, ResponseSettings, echoed_fields};
+use crate::format::{self, FormatOptions};
+use crate::http::chat::{
+    AgentSelection, AnswerView, Between, ChatRequest, RequestParameters, check_metadata, find_agent,
+};
+use crate::http::input::JsonBody;
+use crate::http::response_items::{InputItem, ItemReader};
+use crate::http::{HttpError, ServerState};
+use ambit_runtime::app::AppAgent;
+use ambit_runtime::chat::{ChatMessage, GenerationOptions};
+use ambit_runtime::chats::{self, ChatEntries};
+use ambit_runtime::public_id::{self, conversation_row, response_turn};
+use ambit_runtime::{
+    Authorized, CallOptions, ConversationSource, Error, ErrorCode, RequestOrigin, Result,
+    SearchChoice, TurnRequest,
+};
+use ambit_storage::Json;
+use serde_json::{Map, Number, Value, json};
+
+/// The format of answers.
+pub const FORMAT: &str = "responses";
+/// What `include` may ask for.
+const ENCRYPTED: &str = "reasoning.encrypted_content";
+
+/// Reads a request.
+pub async fn read(
+    server: &ServerState,
+    who: Authorized,
+    given: &RequestParameters,
+    body: JsonBody<ResponseBody>,
+) -> Result<ChatRequest, HttpError> {
+    let JsonBody {
+        value: mut body,
+        text,
+    } = body;
+    let named = AgentSelection {
+        assistant: None,
+        model: body.model.take(),
+        connector: None,
+    };
+    let (agent, connector) = find_agent(server, &who, given, named)?;
+    let tools = RequestTools::read(body.tools.as_deref().unwrap_or_default())?;
+    let choice = tools.choice(body.tool_choice.as_ref())?;
+    check_instructions(&body, &agent)?;
+    check_stored(&body)?;
+    let source = source(server, &who, &mut body).await?;
+    let messages = messages(server, &who, &agent, &mut body).await?;
+    let mut metadata = body.metadata.take().unwrap_or_default();
+    metadata.retain(|name, _| !name.starts_with("__"));
+    check_metadata(&metadata)?;
+    let searches_web = tools.has_web_search && server.runtime.searches_web(&who, &agent);
+    let warnings = warnings(&tools, searches_web);
+    let generation = GenerationOptions {
+        tool_choice: choice,
+        ..generation(&mut body)?
+    };
+    let (is_streaming, is_background) = (body.stream == Some(true), body.background == Some(true));
+    let record = ResponseRecord {
+        client_tools: tools.client_tools,
+        settings: settings(&mut body, &source, &metadata),
+        has_encrypted_reasoning: body.include.iter().flatten().any(|name| name == ENCRYPTED),
+    };
+    let request = TurnRequest {
+        agent: agent.id.clone(),
+        source: Some(source.conversation),
+        instructions: body.instructions.take(),
+        messages,
+        has_items: true,
+        warnings,
+        protocol_record: Some(Json::of(&record).map_err(Error::from)?),
+        call: CallOptions {
+            connector,
+            generation,
+            search: searches_web.then_some(SearchChoice::Flag(true)),
+            tools: tools.definitions,
+            ..CallOptions::default()
+        },
+        origin: origin(given, &metadata)?,
+        metadata,
+        idempotency_key: given.idempotency_key()?,
+        authorized: who,
+        ..TurnRequest::default()
+    };
+    let view = AnswerView {
+        is_streaming,
+        is_background,
+        format: format::find(FORMAT)?,
+        options: FormatOptions {
+            model: agent.id.clone(),
+            response: record,
+            ..FormatOptions::default()
+        },
+    };
+    Ok(ChatRequest::new(request, view, &text))
+}
+
+/// Turns are kept.
+fn check_stored(body: &ResponseBody) -> Result<()> {
+    if body.store != Some(false) {
+        return Ok(());
+    }
+    let message = "store: false is not supported: every turn is kept";
+    let mut error = Error::new(ErrorCode::Unsupported, message);
+    error.param = Some("store".to_owned());
+    Err(error)
+}
+
+/// What is said of tools that are left out.
+fn warnings(tools: &RequestTools, searches_web: bool) -> Vec<String> {
+    let web = (tools.has_web_search && !searches_web).then_some("web_search");
+    let left_out = tools.left_out.iter().map(String::as_str).chain(web);
+    let warning = |kind: &str| {
+        format!("a tool of type \"{kind}\" is left out: nothing here does what it does")
+    };
+    left_out.map(warning).collect()
+}
+
+/// Which conversation, and how the request names it.
+struct RequestSource {
+    conversation: ConversationSource,
+    conversation_id: Option<String>,
+    previous_response_id: Option<String>,
+}
+
+async fn source(
+    server: &ServerState,
+    who: &Authorized,
+    body: &mut ResponseBody,
+) -> Result<RequestSource> {
+    let conversation_id = body.conversation.take().map(|named| named.id());
+    let previous_response_id = body.previous_response_id.take();
+    let conversation = match (&conversation_id, &previous_response_id) {
+        (Some(id), _) => {
+            let unknown = || named(Error::not_found("conversation", id), "conversation");
+            let row = conversation_row(id).ok_or_else(unknown)?;
+            let ambit = server.runtime.contexts(who);
+            let found = chats::row_for(&ambit, who, row).await;
+            found.map_err(|error| match error.code {
+                ErrorCode::NotFound => unknown(),
+                _ => error,
+            })?;
+            ConversationSource::Row(row.to_owned())
+        }
+        (None, Some(id)) => {
+            let unknown = || named(Error::not_found("response", id), "previous_response_id");
+            ConversationSource::Behind(response_turn(id).ok_or_else(unknown)?.to_owned())
+        }
+        (None, None) => ConversationSource::New,
+    };
+    Ok(RequestSource {
+        conversation,
+        conversation_id,
+        previous_response_id,
+    })
+}
+
+fn named(mut error: Error, param: &str) -> Error {
+    error.param = Some(param.to_owned());
+    error
+}
+
+/// Instructions are for agents that take some from clients.
+fn check_instructions(body: &ResponseBody, agent: &AppAgent) -> Result<()> {
+    let takes_some = |role: &String| role == "system" || role == "developer";
+    if body.instructions.is_none() || agent.package.client.roles.iter().any(takes_some) {
+        return Ok(());
+    }
+    let message = format!(
+        "instructions: agent \"{}\" takes no instructions from clients; client.roles of its package would allow it",
+        agent.id
+    );
+    Err(Error::invalid("instructions", message))
+}
+
+/// The messages of the input.
+async fn messages(
+    server: &ServerState,
+    who: &Authorized,
+    agent: &AppAgent,
+    body: &mut ResponseBody,
+) -> Result<Vec<ChatMessage>> {
+    let items = body.input.take().unwrap_or_default().0;
+    if items.is_empty() {
+        let message = "input must be a text or hold at least one item";
+        return Err(Error::invalid("input", message));
+    }
+    let mut items = InputItem::read_all("input", items)?;
+    for item in &mut items {
+        resolve(server, who, item).await?;
+    }
+    items.iter().try_for_each(|item| item.check_role(agent))?;
+    Ok(items.into_iter().flat_map(InputItem::messages).collect())
+}
+
+/// Puts the stored item in the place of a reference to it. Its id names its turn.
+async fn resolve(server: &ServerState, who: &Authorized, item: &mut InputItem) -> Result<()> {
+    let Some(id) = item.reference().map(str::to_owned) else {
+        return Ok(());
+    };
+    let unknown = || named(Error::not_found("item", &id), "input");
+    let turn = public_id::item_turn(&id).ok_or_else(unknown)?;
+    let chat = server.runtime.entries_around(who, turn).await;
+    let chat: ChatEntries = chat.map_err(|error| match error.code {
+        ErrorCode::NotFound => unknown(),
+        _ => error,
+    })?;
+    let items = ItemReader::read(&chat).await?;
+    let found = items.into_iter().rfind(|stored| stored.item.id() == id);
+    let found = found.ok_or_else(unknown)?;
+    let found = serde_json::to_value(&found.item);
+    item.resolve(found.map_err(|error| Error::internal(error.to_string()))?)
+}
+
+/// How the answer is to be generated.
+fn generation(body: &mut ResponseBody) -> Result<GenerationOptions> {
+    let mut options = GenerationOptions {
+        temperature: body.temperature.and_then(Between::number),
+        top_p: body.top_p.and_then(Between::number),
+        max_completion_tokens: body.max_output_tokens.map(Number::from),
+        ..GenerationOptions::default()
+    };
+    let text =
+        |fields: &Option<Map<String, Value>>, name: &str| fields.as_ref()?.get(name).cloned();
+    if let Some(effort) = text(&body.reasoning, "effort") {
+        options.set("reasoning_effort", effort);
+    }
+    if let Some(user) = body.further.get("user") {
+        options.set("user", user.clone());
+    }
+    if let Some(form) = text(&body.text, "format").and_then(response_format) {
+        options.set("response_format", form);
+    }
+    Ok(options)
+}
+
+/// The form of the answer in the words of chat completions; nothing where it is just text.
+fn response_format(form: Value) -> Option<Value> {
+    let Value::Object(mut form) = form else {
+        return None;
+    };
+    let kind = form.shift_remove("type")?;
+    match kind.as_str()? {
+        "text" => None,
+        "json_schema" => Some(json!({"type": kind, "json_schema": form})),
+        _ => Some(json!({"type": kind})),
+    }
+}
+
+/// What the Response says again.
+fn settings(
+    body: &mut ResponseBody,
+    source: &RequestSource,
+    metadata: &Map<String, Value>,
+) -> ResponseSettings {
+    let usual = ResponseSettings::default();
+    let with = |mut usual: Map<String, Value>, given: Option<Map<String, Value>>| {
+        usual.extend(given.unwrap_or_default());
+        usual
+    };
+    let id = source.conversation_id.clone();
+    ResponseSettings {
+        background: body.background.unwrap_or(false),
+        conversation: id.map(|id| ConversationName { id }),
+        instructions: body.instructions.clone(),
+        max_output_tokens: body.max_output_tokens,
+        metadata: metadata.clone(),
+        parallel_tool_calls: body.parallel_tool_calls.unwrap_or(true),
+        previous_response_id: source.previous_response_id.clone(),
+        reasoning: with(usual.reasoning, body.reasoning.take()),
+        store: body.store.unwrap_or(true),
+        temperature: body.temperature.and_then(Between::number),
+        text: with(usual.text, body.text.take()),
+        tool_choice: body.tool_choice.take().unwrap_or(usual.tool_choice),
+        tools: body
+            .tools
+            .take()
+            .into_iter()
+            .flatten()
+            .map(Value::Object)
+            .collect(),
+        top_p: body.top_p.and_then(Between::number),
+        further: echoed_fields(&body.further),
+    }
+}
+
+fn origin(given: &RequestParameters, metadata: &Map<String, Value>) -> Result<RequestOrigin> {
+    Ok(RequestOrigin {
+        locale: given.locale(given.query.locale.as_ref(), None, metadata)?,
+        theme: given
+            .told(&given.query.theme, "theme", None)?
+            .unwrap_or_default(),
+        route: given
+            .told(&given.query.route, "route", None)?
+            .unwrap_or_default(),
+        accept: FORMAT.to_owned(),
+        referer: given.referer()?,
+        client: given.client(),
+        trace_context: given.trace_context(),
+    })
+}

@@ -1,0 +1,150 @@
+//! A Response that was asked for before, running or ended.
+
+use super::request::FORMAT;
+use super::{as_response, turn_of};
+use crate::format::responses::{
+    ResponseItem, ResponseObject, ResponseRecord, event_count, response,
+};
+use crate::format::{self, FormatOptions};
+use crate::http::chat::RequestParameters;
+use crate::http::response_items::{ItemReader, ListedItem};
+use crate::http::sse::{self, StreamView};
+use crate::http::{HttpError, SharedState};
+use ambit_runtime::stream::{StreamEntry, StreamReader};
+use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnInfo, TurnStatus};
+use axum::response::Response;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long a turn that was stopped may take to end.
+const END: Duration = Duration::from_secs(10);
+
+/// A Response that was asked for before.
+pub struct StoredResponse<'a> {
+    server: &'a SharedState,
+    who: &'a Authorized,
+    turn: TurnInfo,
+    options: FormatOptions,
+}
+
+impl<'a> StoredResponse<'a> {
+    /// Finds it by its id.
+    pub async fn find(server: &'a SharedState, who: &'a Authorized, id: &str) -> Result<Self> {
+        let request_id = turn_of(id)?;
+        let turn = server.runtime.turn(who, request_id).await;
+        let turn = turn.map_err(|error| as_response(error, id))?;
+        let record = server.runtime.protocol_record(who, request_id).await;
+        // A turn that nothing is stored of is nobody's to find.
+        let record = record.map_err(|error| as_response(error, id))?;
+        // What another protocol has noted says nothing here.
+        let record = record.and_then(|record| record.to::<ResponseRecord>().ok());
+        let options = FormatOptions {
+            model: turn.assistant_id.clone(),
+            request_id: request_id.to_owned(),
+            created: turn.started_at / 1000,
+            response: record.unwrap_or_default(),
+            ..FormatOptions::default()
+        };
+        Ok(Self {
+            server,
+            who,
+            turn,
+            options,
+        })
+    }
+
+    async fn reader(&self) -> Result<StreamReader> {
+        let id = &self.options.request_id;
+        self.server.runtime.stream(self.who, id, 0).await
+    }
+
+    /// The entries that are there, and the rest of the stream.
+    async fn entries(&self) -> Result<(Vec<StreamEntry>, StreamReader)> {
+        let mut reader = self.reader().await?;
+        let mut entries: Vec<StreamEntry> = Vec::new();
+        let last = |entries: &[StreamEntry]| entries.last().map_or(0, |entry| entry.number);
+        while last(&entries) < self.turn.last_event {
+            let Some(more) = reader.next().await? else {
+                break;
+            };
+            entries.extend(more);
+        }
+        Ok((entries, reader))
+    }
+
+    /// The Response as far as it is there.
+    pub async fn response(&self) -> Result<ResponseObject> {
+        match self.entries().await {
+            Ok((entries, _)) => Ok(response(&entries, &self.options)),
+            Err(error) if error.code == ErrorCode::StreamExpired => self.of_history().await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The Response of what is stored, where its stream is no longer kept.
+    async fn of_history(&self) -> Result<ResponseObject> {
+        let id = self.options.request_id.as_str();
+        let chat = self.server.runtime.entries_around(self.who, id).await?;
+        let items = ItemReader::read(&chat).await?.into_iter();
+        let own = items.filter(|stored| stored.turn.as_deref() == Some(id) && !stored.is_input);
+        let output: Vec<ResponseItem> = own
+            .filter_map(|stored| match stored.item {
+                ListedItem::Output(item) => Some(item),
+                ListedItem::Input(_) => None,
+            })
+            .collect();
+        let mut response = response(&[], &self.options);
+        response.output = output;
+        let error = self.turn.error.clone().map(Error::from);
+        let ended_at = self.turn.ended_at.map(|at| at / 1000);
+        response.end(self.turn.status, error.as_ref(), ended_at);
+        Ok(response)
+    }
+
+    /// Its stream, behind this event.
+    pub async fn stream(
+        self,
+        given: &RequestParameters,
+        after: Option<u64>,
+    ) -> Result<Response, HttpError> {
+        let (first, reader) = self.entries().await?;
+        let count = event_count(&first, &self.options);
+        if let Some(after) = after.filter(|after| *after >= count) {
+            let message = format!(
+                "starting_after is {after}, but this response has {count} events so far, numbered from 0"
+            );
+            return Err(Error::invalid("starting_after", message).into());
+        }
+        let options = FormatOptions {
+            after_sequence: after,
+            ..self.options
+        };
+        let view = StreamView {
+            reader,
+            first,
+            definition: format::find(FORMAT)?,
+            format: (format::find(FORMAT)?.open)(&options),
+            last_received: 0,
+            backlog_end: self.turn.last_event,
+            leaving: None,
+        };
+        Ok(sse::answer(view, self.server, given.peer.clone()))
+    }
+
+    /// Stops the turn and waits for its end.
+    pub async fn cancel(mut self) -> Result<ResponseObject> {
+        let id = self.options.request_id.clone();
+        if self.turn.status == TurnStatus::Running {
+            self.server.runtime.cancel(self.who, &id).await?;
+            let mut reader = self.reader().await?;
+            let ended = async {
+                while reader.next().await?.is_some() {}
+                Ok::<_, Error>(())
+            };
+            // One that takes longer is shown as it is.
+            timeout(END, ended).await.unwrap_or(Ok(()))?;
+            self.turn = self.server.runtime.turn(self.who, &id).await?;
+        }
+        self.response().await
+    }
+}
