@@ -56,6 +56,13 @@ const PACKAGES: &[Package] = &[
         told: "",
     },
     Package {
+        variable: "TEST_OPENAI_NODE",
+        folder: "openai-node",
+        pinned: "crates/ambit/tests/clients/openai/node/package.json",
+        install: npm,
+        told: "",
+    },
+    Package {
         variable: "TEST_CLIENTS_MCP_PYTHON",
         folder: "mcp-python",
         pinned: "crates/ambit/tests/clients/mcp/python/requirements.txt",
@@ -94,6 +101,13 @@ const PACKAGES: &[Package] = &[
         variable: "TEST_ANTHROPIC_PYTHON",
         folder: "anthropic-python",
         pinned: "crates/ambit/tests/clients/anthropic/requirements.txt",
+        install: pip,
+        told: "bin/python",
+    },
+    Package {
+        variable: "TEST_OPENAI_PYTHON",
+        folder: "openai-python",
+        pinned: "crates/ambit/tests/clients/openai/python/requirements.txt",
         install: pip,
         told: "bin/python",
     },

@@ -6,6 +6,7 @@ mod ag_ui;
 mod ai_sdk;
 mod anthropic;
 mod mcp;
+mod openai;
 mod printed;
 mod server;
 mod store;
