@@ -65,7 +65,6 @@ pub struct ResponseSettings {
     #[schema(value_type = Object)]
     pub text: Map<String, Value>,
     /// Whether a tool is called, and which.
-    #[schema(value_type = Object)]
     pub tool_choice: Value,
     /// The tools of the request.
     #[schema(value_type = Vec<Object>)]

@@ -152,16 +152,18 @@ impl TextItems {
 impl TextItem {
     /// Whether a change can be part of this item.
     fn takes(&self, change: &TextChange<'_>) -> bool {
-        let goes_on = !change.is_new || (change.is_line && change.place == self.place);
-        !self.has_begun || goes_on
+        let goes_on = !change.is_new || change.is_line;
+        !self.has_begun || (goes_on && change.place == self.place)
     }
 
     fn add(&mut self, change: &TextChange<'_>) {
-        if change.is_new && !change.is_line {
+        // What was to be shown elsewhere is not part of it.
+        let is_new = change.is_new || change.place != self.place;
+        if is_new && !change.is_line {
             self.waiting.clear();
         }
         self.place = change.place;
-        self.waiting.push_str(match change.is_new {
+        self.waiting.push_str(match is_new {
             true => change.whole,
             false => change.text,
         });
