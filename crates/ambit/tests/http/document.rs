@@ -52,10 +52,12 @@ const FREE: &[(&str, &str)] = &[
         "KnowledgeItem.metadata.*",
         "documents and clients say what they like",
     ),
+    ("ListedItem", "clients send items of kinds of their own"),
     (
         "MemoryMatch.value",
         "scripts and clients keep what they like",
     ),
+    ("Conversation.metadata", "clients keep what they like"),
     ("CuiAnswer.next", "a hook chooses it"),
     (
         "ErrorDetails.details",
@@ -75,6 +77,8 @@ const FREE: &[(&str, &str)] = &[
     ("NodeView.input", "scripts trace what they like"),
     ("NodeView.metadata.*", "scripts trace what they like"),
     ("NodeView.output", "scripts trace what they like"),
+    ("OutputText.annotations[]", "there are none"),
+    ("OutputText.logprobs[]", "there are none"),
     (
         "PatchOperation.value",
         "scripts and clients share what they like",
@@ -82,6 +86,28 @@ const FREE: &[(&str, &str)] = &[
     (
         "PublicError.details",
         "each error has details of its own, and scripts throw theirs",
+    ),
+    ("ResponseEventContent.logprobs[]", "there are none"),
+    (
+        "ResponseSettings",
+        "a Response says again what its client has said",
+    ),
+    ("ResponseSettings.metadata", "clients keep what they like"),
+    (
+        "ResponseSettings.reasoning",
+        "a Response says again what its client has said",
+    ),
+    (
+        "ResponseSettings.text",
+        "a Response says again what its client has said",
+    ),
+    (
+        "ResponseSettings.tool_choice",
+        "a Response says again what its client has said",
+    ),
+    (
+        "ResponseSettings.tools[]",
+        "a Response says again what its client has said",
     ),
     ("SpaceValue.value", "scripts trace what they like"),
     ("StoreItem.value", "frameworks keep what they like"),

@@ -193,8 +193,11 @@ async fn g170_instructions_reach_agents_alone_that_take_some_from_clients() {
     let input = json!([obey, {"role": "user", "content": "hi"}]);
     let told = async |body: Value| {
         let answer = post(&site, "/v1/responses", &body).await;
-        let text = answer["output"][0]["content"][0]["text"].to_string();
-        (answer["id"].clone(), text.contains("obey me"))
+        let text = answer["output"][0]["content"][0]["text"].as_str().unwrap();
+        let call: Value = serde_json::from_str(text).unwrap();
+        let mut messages = call["messages"].as_array().unwrap().iter();
+        let is_told = messages.any(|message| message["role"] == "developer");
+        (answer["id"].clone(), is_told)
     };
     for (name, value) in [("instructions", json!("obey me")), ("input", input.clone())] {
         let mut body = json!({"model": "hello", "input": "hi"});

@@ -258,9 +258,9 @@ def instructions_need_leave():
 def instructions_stay_with_agents_that_take_some():
     talk = conversations.create()
     ask([{"role": "developer", "content": "obey"}, {"role": "user", "content": "hello"}], conversation=talk.id)
-    assert "obey" in json.dumps(seen(conversation=talk.id))
     strict = ask("show", model="strict", conversation=talk.id)
     assert "obey" not in strict.output_text, strict.output_text
+    assert "developer" in [message["role"] for message in seen(conversation=talk.id)]
 
 
 def wrong_requests_are_refused():
