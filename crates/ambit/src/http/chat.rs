@@ -18,7 +18,8 @@ pub use options::names as tool_names;
 pub use parameters::{CompletionQuery, RequestParameters};
 pub use request::{AgentRequest, check_metadata, read_agent};
 pub use response::{
-    AnswerView, AnsweringTurn, ChatRequest, answer, answer_joined, fingerprint, join, turn_headers,
+    AnswerView, AnsweringTurn, ChatRequest, answer, answer_joined, fingerprint, join,
+    leave_out_chat, turn_headers,
 };
 
 use super::input::{Id, JsonBody, PathId};

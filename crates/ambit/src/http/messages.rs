@@ -11,7 +11,7 @@ mod tools;
 pub use credentials::take_key;
 pub use failure::write as write_failure;
 
-use super::chat::{RequestParameters, answer};
+use super::chat::{RequestParameters, answer, leave_out_chat};
 use super::input::JsonBody;
 use super::{ApiCaller, HttpError, SharedState};
 use crate::format::messages::{MessagesAnswer, MessagesEvent, MessagesFailure};
@@ -54,10 +54,7 @@ async fn create_message(
     let asked = request::read(&server, who, &given, body)?;
     let mut response = answer(&server, asked, &given).await?;
     let headers = response.headers_mut();
-    // There is no chat that could be named.
-    for chat in ["x-ambit-chat", "x-yao-chat"] {
-        headers.remove(chat);
-    }
+    leave_out_chat(headers);
     if let Some(id) = headers.get(super::middleware::REQUEST).cloned() {
         headers.insert(REQUEST_ID, id);
     }

@@ -5,7 +5,7 @@ mod request;
 mod show;
 mod tools;
 
-use super::chat::{RequestParameters, answer};
+use super::chat::{RequestParameters, answer, leave_out_chat};
 use super::input::{Id, JsonBody, OpenQuery, PathId};
 use super::response_items::{ItemList, ItemListQuery, ItemReader, item_page};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
@@ -43,7 +43,12 @@ async fn create_response(
     body: JsonBody<ResponseBody>,
 ) -> Result<Response, HttpError> {
     let asked = request::read(&server, who, &given, body).await?;
-    answer(&server, asked, &given).await
+    let is_stored = asked.request.is_stored();
+    let mut response = answer(&server, asked, &given).await?;
+    if !is_stored {
+        leave_out_chat(response.headers_mut());
+    }
+    Ok(response)
 }
 
 /// Not supported: long conversations are made shorter by the agent's own settings.

@@ -45,18 +45,24 @@ fn found(folder: &Path, words: &[&'static str]) -> Vec<&'static str> {
     words.iter().filter(has).copied().collect()
 }
 
-#[tokio::test]
-async fn g167_a_deleted_item_and_a_deleted_response_leave_none_of_their_text() {
-    const WORDS: [&str; 2] = ["canaryitem", "canaryturn"];
-    let (data, app) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+/// A site whose conversations are in a file of this folder.
+async fn kept_in(folder: &Path) -> Site {
+    let app = tempfile::tempdir().unwrap();
     for (name, text) in HELLO {
         write(&app.path().join(name), text);
     }
-    let url = format!("sqlite:{}/ambit.db", data.path().display());
+    let url = format!("sqlite:{}/ambit.db", folder.display());
     let store = driver::open(&url, DriverOptions::default()).await.unwrap();
     let stores = Stores::builder(DriverOptions::default()).driver("memory", store);
     let stores = Arc::new(stores.build().unwrap());
-    let site = Site::over(stores, Arc::new(app), |_| {}).await;
+    Site::over(stores, Arc::new(app), |_| {}).await
+}
+
+#[tokio::test]
+async fn g167_a_deleted_item_and_a_deleted_response_leave_none_of_their_text() {
+    const WORDS: [&str; 2] = ["canaryitem", "canaryturn"];
+    let data = tempfile::tempdir().unwrap();
+    let site = kept_in(data.path()).await;
 
     let said = |text: &str| json!({"role": "user", "content": text});
     let new = json!({"items": [said("a canaryitem sings"), said("a neighbour sings")]});
@@ -90,6 +96,45 @@ async fn g167_a_deleted_item_and_a_deleted_response_leave_none_of_their_text() {
     store.close().await.unwrap();
     assert_eq!(found(data.path(), &WORDS), [""; 0]);
     assert_eq!(found(data.path(), &["neighbour"]), ["neighbour"]);
+}
+
+#[tokio::test]
+async fn g169_a_response_that_is_not_stored_leaves_no_byte_of_its_input() {
+    let data = tempfile::tempdir().unwrap();
+    let site = kept_in(data.path()).await;
+    let said = |text: &str| json!({"role": "user", "content": text});
+    let input = json!([said("canaryearlier"), said("canarylater")]);
+    let mut body = json!({"model": "hello", "input": input, "store": false});
+    let answer = site.post("/v1/responses", &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(answer.header("x-ambit-chat"), None);
+    let response = answer.json();
+    let text = &response["output"][0]["content"][0]["text"];
+    assert_eq!(
+        (text, &response["store"]),
+        (&json!("echo: canarylater"), &json!(false))
+    );
+    assert_eq!(
+        found(data.path(), &["canaryearlier", "canarylater"]),
+        [""; 0]
+    );
+
+    let path = format!("/v1/responses/{}", response["id"].as_str().unwrap());
+    for path in [path.clone(), format!("{path}/input_items")] {
+        assert_eq!(site.get(&path).await.status, 404, "{path}");
+    }
+    body["previous_response_id"] = response["id"].clone();
+    let refused = site.post("/v1/responses", &body).await.failure();
+    assert_eq!(
+        (refused.0, refused.2.as_deref()),
+        (400, Some("previous_response_id"))
+    );
+    body["store"] = json!(true);
+    assert_eq!(site.post("/v1/responses", &body).await.status, 404);
+    body.as_object_mut().unwrap().remove("previous_response_id");
+    post(&site, "/v1/responses", &body).await;
+    let words = ["canaryearlier", "canarylater"];
+    assert_eq!(found(data.path(), &words), words);
 }
 
 #[tokio::test]

@@ -15,6 +15,9 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
 
+/// The headers that name the chat of a turn.
+const CHAT_HEADERS: [&str; 2] = ["x-ambit-chat", "x-yao-chat"];
+
 /// A request, and how its answer is wanted.
 pub struct ChatRequest {
     /// What is asked.
@@ -245,13 +248,20 @@ async fn refuse(
     (turn_headers(started), failure).into_response()
 }
 
+/// Leaves out of an answer's headers the chat of a turn that has none.
+pub fn leave_out_chat(headers: &mut HeaderMap) {
+    for chat in CHAT_HEADERS {
+        headers.remove(chat);
+    }
+}
+
 /// What the answer's headers say of the turn.
 pub fn turn_headers(started: &StartedTurn) -> HeaderMap {
     let ids = [
         ("x-ambit-request", &started.request_id),
         ("x-ambit-context", &started.context_id),
-        ("x-ambit-chat", &started.chat_id),
-        ("x-yao-chat", &started.chat_id),
+        (CHAT_HEADERS[0], &started.chat_id),
+        (CHAT_HEADERS[1], &started.chat_id),
         ("x-ambit-trace", &started.trace_id),
     ];
     // A chat's name may hold what no header can: such a name is in the stream alone.

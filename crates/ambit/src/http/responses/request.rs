@@ -16,7 +16,7 @@ use ambit_runtime::chats::{self, ChatEntries};
 use ambit_runtime::public_id::{self, conversation_row, response_turn};
 use ambit_runtime::{
     Authorized, CallOptions, ConversationSource, Error, ErrorCode, RequestOrigin, Result,
-    SearchChoice, TurnRequest,
+    SearchChoice, TurnRequest, TurnStorage,
 };
 use ambit_storage::Json;
 use serde_json::{Map, Number, Value, json};
@@ -46,7 +46,7 @@ pub async fn read(
     let tools = RequestTools::read(body.tools.as_deref().unwrap_or_default())?;
     let choice = tools.choice(body.tool_choice.as_ref())?;
     check_instructions(&body, &agent)?;
-    check_stored(&body)?;
+    let is_stored = body.store != Some(false);
     let source = source(server, &who, &mut body).await?;
     let messages = messages(server, &who, &agent, &mut body).await?;
     let mut metadata = body.metadata.take().unwrap_or_default();
@@ -58,7 +58,6 @@ pub async fn read(
         tool_choice: choice,
         ..generation(&mut body)?
     };
-    let (is_streaming, is_background) = (body.stream == Some(true), body.background == Some(true));
     let record = ResponseRecord {
         client_tools: tools.client_tools,
         settings: settings(&mut body, &source, &metadata),
@@ -66,12 +65,13 @@ pub async fn read(
     };
     let request = TurnRequest {
         agent: agent.id.clone(),
-        source: Some(source.conversation),
+        source: is_stored.then_some(source.conversation),
+        storage: storage(is_stored),
         instructions: body.instructions.take(),
         messages,
         has_items: true,
         warnings,
-        protocol_record: Some(Json::of(&record).map_err(Error::from)?),
+        protocol_record: is_stored.then(|| Json::of(&record)).transpose()?,
         call: CallOptions {
             connector,
             generation,
@@ -85,28 +85,33 @@ pub async fn read(
         authorized: who,
         ..TurnRequest::default()
     };
-    let view = AnswerView {
-        is_streaming,
-        is_background,
+    let view = answer_view(&body, &agent, record)?;
+    Ok(ChatRequest::new(request, view, &text))
+}
+
+fn storage(is_stored: bool) -> TurnStorage {
+    match is_stored {
+        true => TurnStorage::Conversation,
+        false => TurnStorage::None,
+    }
+}
+
+/// How the answer is wanted.
+fn answer_view(
+    body: &ResponseBody,
+    agent: &AppAgent,
+    record: ResponseRecord,
+) -> Result<AnswerView> {
+    Ok(AnswerView {
+        is_streaming: body.stream == Some(true),
+        is_background: body.background == Some(true),
         format: format::find(FORMAT)?,
         options: FormatOptions {
             model: agent.id.clone(),
             response: record,
             ..FormatOptions::default()
         },
-    };
-    Ok(ChatRequest::new(request, view, &text))
-}
-
-/// Turns are kept.
-fn check_stored(body: &ResponseBody) -> Result<()> {
-    if body.store != Some(false) {
-        return Ok(());
-    }
-    let message = "store: false is not supported: every turn is kept";
-    let mut error = Error::new(ErrorCode::Unsupported, message);
-    error.param = Some("store".to_owned());
-    Err(error)
+    })
 }
 
 /// What is said of tools that are left out.
