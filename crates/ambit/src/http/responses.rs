@@ -26,6 +26,7 @@ use utoipa_axum::routes;
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
         .routes(routes!(create_response))
+        .routes(routes!(count_input))
         .routes(routes!(compact_response))
         .routes(routes!(show_response, delete_response))
         .routes(routes!(cancel_response))
@@ -49,6 +50,32 @@ async fn create_response(
         leave_out_chat(response.headers_mut());
     }
     Ok(response)
+}
+
+/// About how many tokens a request would give its agent's model.
+#[derive(Serialize, ToSchema)]
+struct InputCount {
+    /// `response.input_tokens`.
+    object: &'static str,
+    /// Those of instructions, the conversation, the input and tools.
+    input_tokens: u64,
+}
+
+/// Estimates the tokens of a request. No model is asked, and nothing is stored.
+#[utoipa::path(post, path = "/responses/input_tokens", tag = "responses", request_body = ResponseBody,
+    responses((status = 200, description = "How many", body = InputCount),
+        (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+async fn count_input(
+    ApiCaller { server, who }: ApiCaller,
+    given: RequestParameters,
+    body: JsonBody<ResponseBody>,
+) -> Result<Json<InputCount>, HttpError> {
+    let asked = request::read(&server, who, &given, body).await?;
+    let input_tokens = server.runtime.estimate_input(asked.request).await?;
+    Ok(Json(InputCount {
+        object: "response.input_tokens",
+        input_tokens,
+    }))
 }
 
 /// Not supported: long conversations are made shorter by the agent's own settings.

@@ -65,6 +65,10 @@ POST /responses | /responses | caller | response
 POST /responses | /responses | owner 200 | hers
 POST /responses | /responses | guest 200 | going_on
 POST /responses | /responses | guest 200 | conversing
+POST /responses/input_tokens | /responses/input_tokens | caller | response
+POST /responses/input_tokens | /responses/input_tokens | owner 200 | hers
+POST /responses/input_tokens | /responses/input_tokens | guest 200 | going_on
+POST /responses/input_tokens | /responses/input_tokens | guest 200 | conversing
 POST /responses/compact | /responses/compact | refused 422 | empty
 GET /responses/:response_id | /responses/resp_{request} | guest 200 | shows
 DELETE /responses/:response_id | /responses/resp_{request} | guest 200

@@ -138,6 +138,35 @@ async fn g169_a_response_that_is_not_stored_leaves_no_byte_of_its_input() {
 }
 
 #[tokio::test]
+async fn input_tokens_count_what_the_model_would_get() {
+    let site = Site::development().await;
+    let count = async |more: Value| {
+        let mut body = json!({"model": "hello", "input": "and then?"});
+        let more = more.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(more);
+        let counted = post(&site, "/v1/responses/input_tokens", &body).await;
+        assert_eq!(counted["object"], "response.input_tokens");
+        counted["input_tokens"].as_u64().unwrap()
+    };
+    let alone = count(json!({})).await;
+    assert!(alone > 0);
+    assert_eq!(count(json!({"store": false})).await, alone);
+    let tool = json!({"type": "function", "name": "get_weather", "parameters": {}});
+    assert!(count(json!({"tools": [tool]})).await > alone);
+
+    let talk = post(&site, "/v1/conversations", &json!({})).await;
+    let first = ask(&site, "hello", &talk["id"]).await;
+    let behind = json!({"previous_response_id": first["id"]});
+    let once = count(behind.clone()).await;
+    assert!(once > alone);
+    ask(&site, "hello again", &talk["id"]).await;
+    assert_eq!(count(behind).await, once);
+    assert!(count(json!({"conversation": talk["id"]})).await > once);
+    let path = format!("/v1/conversations/{}", talk["id"].as_str().unwrap());
+    assert_eq!(items(&site, &path).await.len(), 4);
+}
+
+#[tokio::test]
 async fn a_part_of_an_answer_is_erased_alone() {
     let site = Site::of(&[(
         "connectors/script.conn.yao",

@@ -4,14 +4,16 @@ use super::agent_run::AgentRun;
 use super::conversation;
 use super::converse::Transcript;
 use super::model_input::{of_tools, tokens};
+use super::open::{conversation_of, match_history};
 use super::turn_parts::TurnParts;
 use crate::chats;
 use crate::error::Result;
 use crate::hook::CreateResult;
 use crate::journal::{self, TurnIds};
-use crate::request::TurnRequest;
+use crate::request::{ConversationSource, TurnRequest};
 use crate::runtime_core::RuntimeCore;
 use ambit_storage::ids;
+use ambit_storage::storage::Message;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 
@@ -19,15 +21,29 @@ use std::sync::Arc;
 /// searches, which only a turn runs, change nothing of it.
 pub(crate) fn estimate<'a>(
     core: &'a Arc<RuntimeCore>,
-    request: TurnRequest,
+    mut request: TurnRequest,
 ) -> BoxFuture<'a, Result<u64>> {
     Box::pin(async move {
         let loaded = core.loaded();
         let (agent, hooks) = loaded.agent(&request.agent)?;
         let ambit = loaded.acting_as(&request.authorized.caller());
+        let last = match &request.source {
+            Some(ConversationSource::Behind(turn)) => Some(turn.clone()),
+            _ => None,
+        };
+        if let Some(turn) = &last {
+            request.source = Some(conversation_of(&ambit, &request.authorized, turn).await?);
+        }
         let session = chats::open_for(&ambit, &request, &agent.id).await?;
         let size = conversation::loaded_size(&loaded, &agent, &request)?;
-        let history = conversation::load_history(&session, &request, size).await?;
+        let mut history = conversation::load_history(&session, &request, size).await?;
+        if last.is_some() {
+            // What came behind it is another conversation.
+            let is_last = |message: &Message| message.turn_id == last;
+            let end = history.iter().rposition(is_last).map(|at| at + 1);
+            history.truncate(end.unwrap_or(history.len()));
+        }
+        match_history(&session, &history, &mut request).await?;
         let clock = &core.stores.options().clock;
         let request_id = ids::ordered(clock);
         let parts = TurnParts {

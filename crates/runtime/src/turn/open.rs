@@ -6,6 +6,8 @@ mod new_messages;
 mod source;
 mod supersede;
 
+pub(super) use source::conversation_of;
+
 use super::agent_run::AgentRun;
 use super::create::ModelCallPlan;
 use super::nested_turn::NestedCallJournal;
@@ -121,11 +123,7 @@ async fn begin(
         Some(left) => left.tail(size).await?,
         None => conversation::load_history(&parts.session, request, size).await?,
     };
-    rename_calls(&parts.session, &history, &mut request.messages).await?;
-    match request.has_items {
-        true => check_items(&history, &mut request.messages)?,
-        false => drop_repeated(&history, request)?,
-    }
+    match_history(&parts.session, &history, request).await?;
     if superseded.is_some() {
         check_question(request, &history)?;
     } else {
@@ -155,6 +153,19 @@ async fn begin(
     }
     turn.context.reach_fault_point("turn.begun");
     Ok(turn)
+}
+
+/// Compares what a request sends with the history: calls get its ids, and what is stored already is left out.
+pub(super) async fn match_history(
+    session: &LiveAgent,
+    history: &[Message],
+    request: &mut TurnRequest,
+) -> Result<()> {
+    rename_calls(session, history, &mut request.messages).await?;
+    match request.has_items {
+        true => check_items(history, &mut request.messages),
+        false => drop_repeated(history, request),
+    }
 }
 
 /// Refuses to answer what is no question: without new messages, what is left of the conversation must end with a person's.

@@ -2,6 +2,7 @@
 //! begins with a copy of what was said until then: nothing that others see changes.
 
 use super::supersede::ConversationSnapshot;
+use crate::access::Authorized;
 use crate::chats;
 use crate::error::{Error, ErrorCode, Result, StorageError};
 use crate::public_id::response_id;
@@ -40,13 +41,7 @@ pub(super) async fn hold_conversation(
         name_new(core, request);
         return hold_opened(core, ambit, request, agent).await;
     };
-    let place = turn_location::find(ambit, &request.authorized, &turn).await;
-    let place = place.map_err(|error| match error.code {
-        ErrorCode::NotFound => unknown(&turn),
-        _ => error,
-    })?;
-    let row = place.row.ok_or_else(|| unknown(&turn))?;
-    request.source = Some(ConversationSource::Row(row.id));
+    request.source = Some(conversation_of(ambit, &request.authorized, &turn).await?);
     let before = chats::open_for(ambit, request, agent).await?;
     if is_last(&before, &turn).await? {
         let held = hold_opened(core, ambit, request, agent).await?;
@@ -62,6 +57,21 @@ pub(super) async fn hold_conversation(
     name_new(core, request);
     let held = hold_opened(core, ambit, request, agent).await?;
     Ok(HeldConversation { copied, ..held })
+}
+
+/// The conversation that this turn belongs to, by its row.
+pub(in crate::turn) async fn conversation_of(
+    ambit: &Ambit,
+    who: &Authorized,
+    turn: &str,
+) -> Result<ConversationSource> {
+    let place = turn_location::find(ambit, who, turn).await;
+    let place = place.map_err(|error| match error.code {
+        ErrorCode::NotFound => unknown(turn),
+        _ => error,
+    })?;
+    let row = place.row.ok_or_else(|| unknown(turn))?;
+    Ok(ConversationSource::Row(row.id))
 }
 
 /// Names a conversation that begins with this turn after it.
