@@ -43,6 +43,7 @@ pub use collection::{
 pub use defaults::{AgentDefaults, DefaultUses, HistorySettings, StepUses};
 pub use kinds::FILES;
 pub use limits::LimitSettings;
+pub use load::CONVERSATIONS;
 pub use mcp_mapping::{
     McpMapping, ProcessArgument, PromptFile, PromptMapping, ResourceFile, ResourceMapping,
     ToolMapping,

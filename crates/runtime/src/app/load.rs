@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The agent of conversations that belong to no agent of the app.
+pub const CONVERSATIONS: &str = "ambit.conversations";
+
 /// The folder of access rules.
 const RULES: &str = "openapi";
 
@@ -110,7 +113,10 @@ fn load_agents(loader: &mut AppLoader, app: &mut App, folders: Vec<(String, Stri
         .map(|(id, folder)| (id, format!("{folder}/package.yao")));
     let packages = loader.unique(packages.collect());
     for (id, file) in packages {
-        let agent = file.and_then(|file| package::load(loader, &id, &file));
+        let agent = file.and_then(|file| match id == CONVERSATIONS {
+            true => Err(loader.refuse(reserved(&file))),
+            false => package::load(loader, &id, &file),
+        });
         let agent = agent.and_then(|agent| {
             let prompts = app
                 .broken
@@ -122,4 +128,12 @@ fn load_agents(loader: &mut AppLoader, app: &mut App, folders: Vec<(String, Stri
         });
         app.agents.insert(id, agent);
     }
+}
+
+/// The problem of an agent that has an id of Ambit's own.
+fn reserved(file: &str) -> FileProblem {
+    let message = format!(
+        "the id \"{CONVERSATIONS}\" is that of conversations without an agent; rename the folder"
+    );
+    FileProblem::new(Severity::Error, file, message)
 }

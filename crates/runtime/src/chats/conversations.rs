@@ -1,6 +1,7 @@
 //! Conversations that clients make and fill themselves, and what they do with others by the ids of their rows.
 
 use crate::access::Authorized;
+use crate::app::CONVERSATIONS;
 use crate::chat::ChatMessage;
 use crate::chat_message;
 use crate::chats::details::{self, ChatEdits};
@@ -13,10 +14,7 @@ use ambit_storage::storage::Message;
 use ambit_storage::{Agent, Ambit, LiveAgent};
 use serde_json::{Map, Value};
 
-/// The agent of conversations that belong to no agent. No folder can have this id.
-pub const CONVERSATIONS: &str = "ambit.conversations";
-
-/// That agent, as storage knows it.
+/// The agent of conversations that belong to no agent of the app, as storage knows it.
 pub(crate) struct ConversationsAgent;
 
 impl Agent for ConversationsAgent {

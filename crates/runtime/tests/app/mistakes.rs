@@ -330,6 +330,13 @@ pub const CASES: &[Case] = &[
         ],
     ),
     Case(
+        "assistants/ambit/conversations/package.yao",
+        "name: A\n",
+        &[
+            "Error assistants/ambit/conversations/package.yao: the id \"ambit.conversations\" is that of conversations without an agent; rename the folder",
+        ],
+    ),
+    Case(
         "asistants/a/package.yao",
         "name: A\n",
         &["Notice asistants: the folder is not read; did you mean \"assistants\"?"],
