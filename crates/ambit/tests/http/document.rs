@@ -92,6 +92,10 @@ const FREE: &[(&str, &str)] = &[
         "ResponseSettings",
         "a Response says again what its client has said",
     ),
+    (
+        "ResponseSettings.*",
+        "fields that change nothing are said again",
+    ),
     ("ResponseSettings.metadata", "clients keep what they like"),
     (
         "ResponseSettings.reasoning",
@@ -113,6 +117,8 @@ const FREE: &[(&str, &str)] = &[
     ("StoreItem.value", "frameworks keep what they like"),
     ("TraceOrigin.context", "W3C Trace Context says what it has"),
     ("UiMessage.metadata", "clients keep what they like"),
+    ("UiMessageChunk.*", "the AI SDK says what each type has"),
+    ("UiPart.*", "the AI SDK says what each type has"),
     ("SpaceView.metadata.*", "scripts trace what they like"),
     ("SpaceView.values.*", "scripts trace what they like"),
     (

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 /// What a message says of itself.
@@ -114,6 +114,7 @@ impl ToSchema for UiPart {}
 pub(super) fn open_object(description: &str) -> RefOr<Schema> {
     let kind = ObjectBuilder::new().schema_type(Type::String);
     let object = ObjectBuilder::new().property("type", kind).required("type");
+    let object = object.additional_properties(Some(AdditionalProperties::FreeForm(true)));
     object.description(Some(description)).into()
 }
 

@@ -74,7 +74,6 @@ pub struct ResponseSettings {
     pub top_p: Option<Number>,
     /// Fields that change nothing.
     #[serde(flatten)]
-    #[schema(value_type = Object)]
     pub further: Map<String, Value>,
 }
 
