@@ -118,19 +118,21 @@ impl InputItem {
 
     /// Refuses an item whose role clients of this agent may not use.
     pub fn check_role(&self, agent: &AppAgent) -> Result<()> {
-        let role = match &self.kind {
-            ItemKind::Message { role, .. } => *role,
-            ItemKind::Output { .. } => Role::Tool,
-            ItemKind::Reasoning { .. } | ItemKind::Call(_) | ItemKind::Settled { .. } => {
-                Role::Assistant
-            }
-            ItemKind::Reference | ItemKind::Other => Role::User,
+        let needed: &[Role] = match &self.kind {
+            ItemKind::Message { role, .. } => &[*role],
+            ItemKind::Output { .. } => &[Role::Tool],
+            ItemKind::Reasoning { .. } | ItemKind::Call(_) => &[Role::Assistant],
+            ItemKind::Settled { .. } => &[Role::Assistant, Role::Tool],
+            ItemKind::Reference | ItemKind::Other => &[],
         };
-        let name = role_name(role);
         let roles = &agent.package.client.roles;
-        if role == Role::User || roles.iter().any(|known| known == name) {
+        let is_taken = |role: &Role| {
+            *role == Role::User || roles.iter().any(|known| known == role_name(*role))
+        };
+        let Some(role) = needed.iter().find(|role| !is_taken(role)) else {
             return Ok(());
-        }
+        };
+        let name = role_name(*role);
         let param = format!("{}.role", self.place);
         let agent = &agent.id;
         let message = format!("{param}: agent \"{agent}\" takes no {name} messages from clients");

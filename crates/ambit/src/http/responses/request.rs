@@ -25,6 +25,8 @@ use serde_json::{Map, Number, Value, json};
 pub const FORMAT: &str = "responses";
 /// What `include` may ask for.
 const ENCRYPTED: &str = "reasoning.encrypted_content";
+/// Each reference is looked up in its conversation, so that a request has few of them.
+const REFERENCES: usize = 100;
 
 /// Reads a request.
 pub async fn read(
@@ -194,6 +196,14 @@ async fn messages(
         return Err(Error::invalid("input", message));
     }
     let mut items = InputItem::read_all("input", items)?;
+    let references = items.iter().filter(|item| item.reference().is_some());
+    if references.count() > REFERENCES {
+        let message = format!("input has more than {REFERENCES} references to items");
+        return Err(named(
+            Error::new(ErrorCode::LimitExceeded, message),
+            "input",
+        ));
+    }
     for item in &mut items {
         resolve(server, who, item).await?;
     }

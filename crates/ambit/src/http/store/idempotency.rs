@@ -71,7 +71,8 @@ impl IdempotencyKey {
         let key = self.0?;
         let client = who.claims.get("client_id").and_then(|claim| claim.as_str());
         let user = who.user_id.as_deref().unwrap_or_default();
-        let name = ["store", user, client.unwrap_or_default(), &key];
+        let team = who.team_id.as_deref().unwrap_or_default();
+        let name = ["store", user, team, client.unwrap_or_default(), &key];
         Some(BatchClaim {
             place: Space::repeats(who.tenant()).key(address::digest(&name)),
             fingerprint: address::digest(&[&String::from_utf8_lossy(text)]),

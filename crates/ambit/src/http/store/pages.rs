@@ -52,7 +52,9 @@ impl<'a> ItemPages<'a> {
             .iter()
             .map(|(_, entry)| entry.value.as_str().len())
             .sum();
-        self.scan.limit = (PAGE / (bytes / page.len().max(1)).max(1)).clamp(1, MOST);
+        let fitting = (PAGE / (bytes / page.len().max(1)).max(1)).clamp(1, MOST);
+        // Values behind small ones may be large.
+        self.scan.limit = fitting.min(self.scan.limit * 2);
         Ok(Some(page))
     }
 }

@@ -92,11 +92,14 @@ impl StoreSearch<'_> {
                 return Err(too_many());
             }
         }
-        let terms: Vec<TermCounts> = candidates.iter().map(|item| item.terms.clone()).collect();
+        let (names, terms): (Vec<String>, Vec<TermCounts>) = candidates
+            .into_iter()
+            .map(|item| (item.name, item.terms))
+            .unzip();
         let ranked = rank_texts(&terms, Analyzer::default().query(query)).await?;
         let mut found = AnswerItems::default();
         for best in ranked.into_iter().skip(self.offset).take(self.limit) {
-            let name = &candidates[best.text].name;
+            let name = &names[best.text];
             let place = self.space.owned.key(name.as_str());
             // One that went meanwhile is not found.
             if let Some(entry) = self.space.driver.get(&place, ValuePart::Whole).await? {
