@@ -82,7 +82,10 @@ async fn g156_a_result_reaches_the_call_that_it_names_where_a_provider_repeats_i
         "tool: here",
     ];
     assert_eq!(said(&got["messages"])[1..], expected);
-    assert_eq!(results(&history(&place, "hello").await), ["k1"]);
+    // No two calls of one request may share an id: the later one has got its own for models, and its result with it.
+    let stored = results(&history(&place, "hello").await);
+    assert_eq!(stored.len(), 1);
+    assert_ne!(stored, ["k1"]);
 }
 
 #[tokio::test]

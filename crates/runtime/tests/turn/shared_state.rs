@@ -36,13 +36,13 @@ async fn a_turn_begins_with_the_state_and_tells_each_change_of_it() {
     let expected = [
         json!({"snapshot": {}}),
         json!({"delta": [
-            {"op": "add", "path": "/a~1b", "value": null},
             {"op": "add", "path": "/items", "value": [1]},
+            {"op": "add", "path": "/a~1b", "value": null},
         ]}),
         json!({"delta": [{"op": "add", "path": "/items/-", "value": 2}]}),
         json!({"delta": [
-            {"op": "remove", "path": "/a~1b"},
             {"op": "remove", "path": "/items"},
+            {"op": "remove", "path": "/a~1b"},
         ]}),
     ];
     assert_eq!(told(&frames), expected);

@@ -58,10 +58,8 @@ pub(super) async fn scan(
     let go_on = |names: &mut Range<Vec<u8>>, after: &str| match scan.direction {
         Direction::Forward => names.start = behind(after).max(std::mem::take(&mut names.start)),
         Direction::Backward => {
-            names.end = after
-                .as_bytes()
-                .to_vec()
-                .min(std::mem::take(&mut names.end))
+            let after = after.as_bytes().to_vec();
+            names.end = after.min(std::mem::take(&mut names.end));
         }
     };
     if let Some(after) = &scan.after {
