@@ -248,7 +248,7 @@ async fn begin_call(
     };
     match tool {
         OfferedTool::Row(row) => ended((row.call)(context, given), name),
-        OfferedTool::Agent(tool) => match agent_tool::call(context, tool, request, given).await {
+        OfferedTool::Agent(tool) => match agent_tool::call(context, *tool, request, given).await {
             Ok(events) => events,
             Err(failure) => ended(ready(Err(failure)), name),
         },

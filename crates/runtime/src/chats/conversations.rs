@@ -70,9 +70,9 @@ pub async fn create(
 pub async fn info(ambit: &Ambit, who: &Authorized, row: &str) -> Result<ConversationInfo> {
     let found = ReachableChat::at(ambit, row_for(ambit, who, row).await?).await?;
     Ok(ConversationInfo {
-        row: found.row.id.clone(),
+        row: found.row.id,
         created_at: found.row.created_at,
-        metadata: found.about.own.metadata.clone(),
+        metadata: found.about.own.metadata,
     })
 }
 

@@ -24,7 +24,7 @@ pub struct ListedText<'a> {
 }
 
 /// Its item; nothing where it shows no text.
-pub fn stored_text(stored: ListedText<'_>) -> Option<ResponseItem> {
+pub fn stored_text(stored: &ListedText<'_>) -> Option<ResponseItem> {
     let text = text_of(&OutputMessage {
         kind: stored.kind.to_owned(),
         props: stored.props.clone(),

@@ -143,7 +143,7 @@ pub enum OfferedTool {
     /// One of the table.
     Row(&'static ToolRow),
     /// An agent.
-    Agent(AgentTool),
+    Agent(Box<AgentTool>),
 }
 
 /// A tool as it is listed.
@@ -177,7 +177,7 @@ pub fn find(context: &McpContext, name: &str) -> Option<OfferedTool> {
     }
     let mut agents = agents(context).into_iter();
     let agent = agents.find(|tool| tool.name == name);
-    agent.map(OfferedTool::Agent)
+    agent.map(|agent| OfferedTool::Agent(Box::new(agent)))
 }
 
 fn is_offered(context: &McpContext, row: &ToolRow) -> bool {

@@ -156,7 +156,7 @@ impl<'a> ItemReader<'a> {
                     props: &view.props,
                     status,
                 };
-                match stored_text(text) {
+                match stored_text(&text) {
                     Some(item) => item,
                     None => return Ok(()),
                 }
