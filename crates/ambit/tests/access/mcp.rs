@@ -26,6 +26,7 @@ fn case(tool: &'static str, arguments: Value, method: Method, path: &'static str
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn cases() -> Vec<ToolCase> {
     let (get, put, delete) = (Method::GET, Method::PUT, Method::DELETE);
     let said = json!({"messages": [{"role": "user", "content": "what did I say?"}]});

@@ -112,6 +112,7 @@ fn log(middle: &[Value]) -> Vec<StreamEntry> {
     entries(lines.iter().map(String::as_str))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "calls of it read better")]
 fn event(name: &str, data: Value) -> Value {
     json!({"type": "event", "props": {"event": name, "data": data}})
 }

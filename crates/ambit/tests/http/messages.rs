@@ -135,6 +135,7 @@ async fn a_key_of_these_clients_is_a_bearer_token_on_these_routes_alone() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn every_failure_has_anthropics_shape() {
     let site = Site::set(&[], |settings| settings.body_limit = 4_000).await;
     let with = |key: &str, value: Value| {

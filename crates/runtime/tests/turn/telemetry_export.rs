@@ -103,7 +103,7 @@ async fn g174_two_nodes_make_one_export() {
     let files = borrowed(&files);
     let open = || {
         node_with(&files, &driver, |settings| {
-            settings.telemetry = collector.settings()
+            settings.telemetry = collector.settings();
         })
     };
     let nodes = [open().await, open().await];

@@ -11,7 +11,7 @@ use ambit_runtime::{
 };
 use ambit_storage::driver::{DriverOptions, open};
 use ambit_storage::{Stores, Usage};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -103,7 +103,7 @@ fn urls(folder: &Path) -> [String; 2] {
 
 /// Tokens that are counted of Ann's.
 async fn counted(runtime: &Runtime) -> i64 {
-    let usage = Usage::of(&runtime.contexts(&ann()), "hello").for_user("ann");
+    let usage = Usage::of(runtime.contexts(&ann()), "hello").for_user("ann");
     usage.aggregate().await.unwrap().unwrap().total_tokens
 }
 
