@@ -118,6 +118,7 @@ mod tests {
     use serde_json::{Value, json};
 
     /// The patch for what a frame changes in a message with these props.
+    #[expect(clippy::needless_pass_by_value, reason = "calls of it read better")]
     fn patch(props: Value, frame: Value) -> Value {
         let read = |mut frame: Value| -> Frame {
             frame["type"] = "note".into();

@@ -52,7 +52,7 @@ mod tests {
         let part = ReasoningPart::new("thinking")
             .with("signature", "s")
             .with("connector", "claude");
-        let whole = part.clone().with("thinking", "hm");
+        let whole = part.with("thinking", "hm");
         let placed = whole.clone().with("behind", json!({"text": 3, "calls": 0}));
         let signature = encode(vec![placed.fields], "hm");
         let back = decode(&signature, "hm").unwrap();

@@ -223,6 +223,7 @@ mod tests {
     use super::read_part;
     use serde_json::{Value, json};
 
+    #[expect(clippy::needless_pass_by_value, reason = "calls of it read better")]
     fn part(kind: &str, source: Value) -> Value {
         let part = read_part(json!({"type": kind, "source": source}), "content[0]");
         json!(part.unwrap())

@@ -134,6 +134,7 @@ mod tests {
     use super::ItemFilter;
     use serde_json::{Value, json};
 
+    #[expect(clippy::needless_pass_by_value, reason = "calls of it read better")]
     fn filter(filter: Value) -> ambit_runtime::Result<ItemFilter> {
         ItemFilter::parse(filter.as_object().unwrap())
     }
