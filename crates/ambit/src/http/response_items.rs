@@ -3,9 +3,9 @@
 mod content;
 mod encrypted;
 mod input;
-mod listed;
 mod page;
+mod stored_items;
 
 pub use input::{InputItem, InputItems};
-pub use listed::{ItemReader, ListedItem, StoredListedItem};
 pub use page::{ItemList, ItemListQuery, item_page};
+pub use stored_items::{ItemReader, ListedItem, StoredListedItem};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// What kind of thing a message is in this protocol, by its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MessageForm {
+pub enum EventForm {
     Text,
     Reasoning,
     Call,
@@ -17,7 +17,7 @@ pub enum MessageForm {
     Activity,
 }
 
-impl MessageForm {
+impl EventForm {
     /// The form of messages of a type.
     pub fn of(kind: &str) -> Self {
         match kind {
@@ -39,7 +39,7 @@ pub struct MessageView {
     /// How often something else has taken its place.
     replacements: usize,
     /// What is shown under its present id; none where nothing is.
-    pub shown: Option<MessageForm>,
+    pub shown: Option<EventForm>,
     /// Whether more of it may come.
     pub is_open: bool,
     /// Its arguments are streamed, as those of models are.
@@ -75,16 +75,16 @@ impl MessageView {
     }
 
     /// Whether a text or a thought of this form goes on here.
-    pub fn goes_on(&self, form: MessageForm) -> bool {
+    pub fn goes_on(&self, form: EventForm) -> bool {
         self.is_open && self.shown == Some(form)
     }
 
     /// Begins a text or a thought.
-    pub fn begin(&mut self, form: MessageForm) -> Vec<AgUiEventContent> {
+    pub fn begin(&mut self, form: EventForm) -> Vec<AgUiEventContent> {
         (self.shown, self.is_open) = (Some(form), true);
         let message_id = self.id();
         match form {
-            MessageForm::Reasoning => vec![
+            EventForm::Reasoning => vec![
                 AgUiEventContent::ReasoningStart {
                     message_id: message_id.clone(),
                 },
@@ -101,19 +101,17 @@ impl MessageView {
     }
 
     /// More of the text or thought.
-    pub fn say(&self, form: MessageForm, text: &str) -> Option<AgUiEventContent> {
+    pub fn say(&self, form: EventForm, text: &str) -> Option<AgUiEventContent> {
         let (message_id, delta) = (self.id(), text.to_owned());
         (!text.is_empty()).then(|| match form {
-            MessageForm::Reasoning => {
-                AgUiEventContent::ReasoningMessageContent { message_id, delta }
-            }
+            EventForm::Reasoning => AgUiEventContent::ReasoningMessageContent { message_id, delta },
             _ => AgUiEventContent::TextMessageContent { message_id, delta },
         })
     }
 
     /// Begins the call of a tool.
     pub fn begin_call(&mut self, name: &str, parent: String) -> AgUiEventContent {
-        (self.shown, self.is_open) = (Some(MessageForm::Call), true);
+        (self.shown, self.is_open) = (Some(EventForm::Call), true);
         AgUiEventContent::ToolCallStart {
             tool_call_id: self.call_id.clone(),
             tool_call_name: name.to_owned(),
@@ -131,7 +129,7 @@ impl MessageView {
 
     /// What came of the call, once it is known and the call is whole.
     pub fn settle(&mut self, props: &MessageProps) -> Option<AgUiEventContent> {
-        if self.is_open || self.is_settled || self.shown != Some(MessageForm::Call) {
+        if self.is_open || self.is_settled || self.shown != Some(EventForm::Call) {
             return None;
         }
         let is_error = match props.get("status").and_then(Value::as_str) {
@@ -152,8 +150,8 @@ impl MessageView {
 
     /// The state of an activity as a whole.
     pub fn snapshot(&mut self, message: &OutputMessage) -> AgUiEventContent {
-        let replace = self.shown == Some(MessageForm::Activity);
-        self.shown = Some(MessageForm::Activity);
+        let replace = self.shown == Some(EventForm::Activity);
+        self.shown = Some(EventForm::Activity);
         AgUiEventContent::ActivitySnapshot {
             message_id: self.id(),
             activity_type: message.kind.clone(),
@@ -169,17 +167,17 @@ impl MessageView {
         }
         let message_id = self.id();
         match self.shown {
-            Some(MessageForm::Text) => vec![AgUiEventContent::TextMessageEnd { message_id }],
-            Some(MessageForm::Reasoning) => vec![
+            Some(EventForm::Text) => vec![AgUiEventContent::TextMessageEnd { message_id }],
+            Some(EventForm::Reasoning) => vec![
                 AgUiEventContent::ReasoningMessageEnd {
                     message_id: message_id.clone(),
                 },
                 AgUiEventContent::ReasoningEnd { message_id },
             ],
-            Some(MessageForm::Call) => vec![AgUiEventContent::ToolCallEnd {
+            Some(EventForm::Call) => vec![AgUiEventContent::ToolCallEnd {
                 tool_call_id: self.call_id.clone(),
             }],
-            Some(MessageForm::Action | MessageForm::Activity) | None => Vec::new(),
+            Some(EventForm::Action | EventForm::Activity) | None => Vec::new(),
         }
     }
 

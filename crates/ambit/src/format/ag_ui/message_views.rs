@@ -2,7 +2,7 @@
 
 use super::activity_patch::PropsBefore;
 use super::event::AgUiEventContent;
-use super::message_view::{MessageForm, MessageView};
+use super::message_view::{EventForm, MessageView};
 use ambit_runtime::frame::props_path::PropsPath;
 use ambit_runtime::frame::{DeltaAction, OutputMessage};
 use ambit_runtime::{Frame, public_id};
@@ -52,7 +52,7 @@ impl MessageViews {
     pub fn pending_calls(&self) -> Vec<String> {
         let views = self.views.values();
         let pending = views.filter(|view| {
-            let is_call = view.shown == Some(MessageForm::Call);
+            let is_call = view.shown == Some(EventForm::Call);
             is_call && view.is_streamed_call && !view.is_settled
         });
         pending.map(|view| view.call_id().to_owned()).collect()
@@ -65,10 +65,10 @@ impl MessageViews {
 
     /// A message begins; a call whose tool is known is one of a model.
     pub fn start(&mut self, message: &OutputMessage, tool: Option<&str>) -> Vec<AgUiEventContent> {
-        let form = MessageForm::of(&message.kind);
+        let form = EventForm::of(&message.kind);
         match (form, tool) {
-            (MessageForm::Text | MessageForm::Reasoning, _) => self.begin_text(message, form),
-            (MessageForm::Call, Some(tool)) => {
+            (EventForm::Text | EventForm::Reasoning, _) => self.begin_text(message, form),
+            (EventForm::Call, Some(tool)) => {
                 self.view(message).is_streamed_call = true;
                 vec![self.begin_call(message, tool)]
             }
@@ -79,11 +79,11 @@ impl MessageViews {
     /// More text behind a text, or more arguments: the usual case, for which nothing else is looked at. `None` for every
     /// other frame.
     pub fn append(&self, id: &str, frame: &Frame) -> Option<Vec<AgUiEventContent>> {
-        let form = MessageForm::of(&frame.kind);
+        let form = EventForm::of(&frame.kind);
         let name = match form {
-            MessageForm::Text | MessageForm::Reasoning => "content",
-            MessageForm::Call => "arguments",
-            MessageForm::Action | MessageForm::Activity => return None,
+            EventForm::Text | EventForm::Reasoning => "content",
+            EventForm::Call => "arguments",
+            EventForm::Action | EventForm::Activity => return None,
         };
         let view = self.views.get(id)?;
         let path = frame.delta_path.as_deref().unwrap_or("content");
@@ -92,7 +92,7 @@ impl MessageViews {
         }
         let more = PropsPath::key(name).carried(&frame.props)?.as_str()?;
         let said = match form {
-            MessageForm::Call => view.say_arguments(more),
+            EventForm::Call => view.say_arguments(more),
             _ => view.say(form, more),
         };
         Some(said.into_iter().collect())
@@ -108,7 +108,7 @@ impl MessageViews {
             };
         };
         let view = self.views.get(&message.message_id);
-        let is_activity = view.is_some_and(|view| view.shown == Some(MessageForm::Activity));
+        let is_activity = view.is_some_and(|view| view.shown == Some(EventForm::Activity));
         let is_change = frame.delta && frame.delta_action != Some(DeltaAction::Replace);
         MessageBefore {
             kind: message.kind.clone(),
@@ -123,27 +123,27 @@ impl MessageViews {
         before: MessageBefore,
         message: &OutputMessage,
     ) -> Vec<AgUiEventContent> {
-        match MessageForm::of(&message.kind) {
-            form @ (MessageForm::Text | MessageForm::Reasoning) => {
+        match EventForm::of(&message.kind) {
+            form @ (EventForm::Text | EventForm::Reasoning) => {
                 self.show_text(message, form, &before)
             }
-            MessageForm::Call => self.show_call(message, &before),
-            MessageForm::Activity => self.show_activity(message, before),
-            MessageForm::Action => Vec::new(),
+            EventForm::Call => self.show_call(message, &before),
+            EventForm::Activity => self.show_activity(message, before),
+            EventForm::Action => Vec::new(),
         }
     }
 
     /// A message ends, or a change of one that had ended.
     pub fn end(&mut self, message: &OutputMessage) -> Vec<AgUiEventContent> {
-        let form = MessageForm::of(&message.kind);
+        let form = EventForm::of(&message.kind);
         let mut contents = Vec::new();
-        if form == MessageForm::Call && self.view(message).shown != Some(MessageForm::Call) {
+        if form == EventForm::Call && self.view(message).shown != Some(EventForm::Call) {
             contents.extend(self.whole_call(message));
         }
         let view = self.view(message);
         contents.extend(view.close());
         contents.extend(view.settle(&message.props));
-        if form == MessageForm::Action && !std::mem::replace(&mut view.is_settled, true) {
+        if form == EventForm::Action && !std::mem::replace(&mut view.is_settled, true) {
             contents.push(AgUiEventContent::Custom {
                 name: "action",
                 value: message.props.clone().into(),
@@ -168,9 +168,9 @@ impl MessageViews {
     }
 
     /// Begins a text or a thought. The first text of an answer is the message that its calls belong to.
-    fn begin_text(&mut self, message: &OutputMessage, form: MessageForm) -> Vec<AgUiEventContent> {
+    fn begin_text(&mut self, message: &OutputMessage, form: EventForm) -> Vec<AgUiEventContent> {
         let contents = self.view(message).begin(form);
-        if form == MessageForm::Text {
+        if form == EventForm::Text {
             let id = self.view(message).id();
             let answer = self.answers.entry(message.thread_id.clone()).or_default();
             answer.text.get_or_insert(id);
@@ -200,7 +200,7 @@ impl MessageViews {
     fn show_text(
         &mut self,
         message: &OutputMessage,
-        form: MessageForm,
+        form: EventForm,
         before: &MessageBefore,
     ) -> Vec<AgUiEventContent> {
         let (view, text) = (self.view(message), words(message));
@@ -223,7 +223,7 @@ impl MessageViews {
     ) -> Vec<AgUiEventContent> {
         let view = self.view(message);
         let mut contents = Vec::new();
-        if view.is_streamed_call && view.goes_on(MessageForm::Call) {
+        if view.is_streamed_call && view.goes_on(EventForm::Call) {
             let more = words(message).strip_prefix(before.text.as_str());
             contents.extend(view.say_arguments(more.unwrap_or_default()));
         }
@@ -238,7 +238,7 @@ impl MessageViews {
     ) -> Vec<AgUiEventContent> {
         let view = self.view(message);
         let mut contents = match view.shown {
-            Some(MessageForm::Activity) => Vec::new(),
+            Some(EventForm::Activity) => Vec::new(),
             _ => view.replace(),
         };
         let is_same = before.kind == message.kind;
@@ -264,10 +264,10 @@ fn is_append(frame: &Frame) -> bool {
 
 /// What a text or a thought says, and the arguments of a call.
 fn words(message: &OutputMessage) -> &str {
-    let name = match MessageForm::of(&message.kind) {
-        MessageForm::Text | MessageForm::Reasoning => "content",
-        MessageForm::Call => "arguments",
-        MessageForm::Action | MessageForm::Activity => return "",
+    let name = match EventForm::of(&message.kind) {
+        EventForm::Text | EventForm::Reasoning => "content",
+        EventForm::Call => "arguments",
+        EventForm::Action | EventForm::Activity => return "",
     };
     let text = message.props.get(name).and_then(Value::as_str);
     text.unwrap_or_default()

@@ -1,6 +1,6 @@
 //! Lists of items, as OpenAI pages them: behind an item, in either order.
 
-use super::listed::ListedItem;
+use super::stored_items::ListedItem;
 use crate::http::input::{Id, Whole};
 use ambit_runtime::{Error, Result};
 use serde::{Deserialize, Serialize};
