@@ -11,18 +11,32 @@ use ambit_storage::storage::{Message, Role};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// An item as it is listed.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ListedItem {
     /// Said by an agent.
     Output(ResponseItem),
     /// Sent by a client, as it came.
-    #[schema(value_type = Object)]
     Input(Map<String, Value>),
 }
+
+impl PartialSchema for ListedItem {
+    fn schema() -> RefOr<Schema> {
+        let item = ObjectBuilder::new().schema_type(Type::Object);
+        let item = item.additional_properties(Some(AdditionalProperties::FreeForm(true)));
+        item.description(Some(
+            "An item as OpenAI defines it, or as its client sent it",
+        ))
+        .into()
+    }
+}
+
+impl ToSchema for ListedItem {}
 
 /// An item, and the message that it is stored in.
 pub struct StoredListedItem {
