@@ -88,6 +88,7 @@ const FREE: &[(&str, &str)] = &[
         "each error has details of its own, and scripts throw theirs",
     ),
     ("ResponseEventContent.logprobs[]", "there are none"),
+    ("ResponseEventContent.*", "OpenAI says what each type has"),
     (
         "ResponseSettings.*",
         "fields that change nothing are said again",

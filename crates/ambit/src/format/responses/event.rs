@@ -3,7 +3,9 @@
 use super::item::{OutputText, ResponseItem, SummaryText};
 use super::response::ResponseObject;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// One event.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -27,7 +29,7 @@ pub struct OutputPosition {
 }
 
 /// What an event says.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum ResponseEventContent {
     /// The Response begins or ends.
@@ -53,7 +55,6 @@ pub enum ResponseEventContent {
         content_index: usize,
         delta: String,
         /// None.
-        #[schema(value_type = Vec<Object>)]
         logprobs: [u8; 0],
     },
     /// The whole text.
@@ -64,7 +65,6 @@ pub enum ResponseEventContent {
         content_index: usize,
         text: String,
         /// None.
-        #[schema(value_type = Vec<Object>)]
         logprobs: [u8; 0],
     },
     /// A part of a summary begins or ends.
@@ -118,3 +118,15 @@ pub enum ResponseEventContent {
         at: OutputPosition,
     },
 }
+
+impl PartialSchema for ResponseEventContent {
+    fn schema() -> RefOr<Schema> {
+        let content = ObjectBuilder::new().schema_type(Type::Object);
+        let content = content.additional_properties(Some(AdditionalProperties::FreeForm(true)));
+        content
+            .description(Some("What OpenAI's protocol says for this type of event"))
+            .into()
+    }
+}
+
+impl ToSchema for ResponseEventContent {}
