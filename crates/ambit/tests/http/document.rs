@@ -87,7 +87,6 @@ const FREE: &[(&str, &str)] = &[
         "PublicError.details",
         "each error has details of its own, and scripts throw theirs",
     ),
-    ("ResponseEventContent.logprobs[]", "there are none"),
     ("ResponseEventContent.*", "OpenAI says what each type has"),
     (
         "ResponseSettings.*",
