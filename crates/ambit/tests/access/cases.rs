@@ -53,10 +53,10 @@ POST /ai-sdk/chat | /ai-sdk/chat?assistant_id=anns | owner 200 | ui
 POST /ai-sdk/:assistant_id/chat | /ai-sdk/hello/chat | caller | ui
 POST /ai-sdk/:assistant_id/chat | /ai-sdk/anns/chat | owner 200 | ui
 GET /ai-sdk/chat/:chat_id/stream | /ai-sdk/chat/{chat}/stream | refused 204
-DELETE /ai-sdk/chat/:chat_id/stream | /ai-sdk/chat/{chat}/stream | caller
+DELETE /ai-sdk/chat/:chat_id/stream | /ai-sdk/chat/{chat}/stream | refused 204
 GET /ai-sdk/chat/:chat_id/messages | /ai-sdk/chat/{chat}/messages | guest 200 | shows
 GET /ai-sdk/:assistant_id/chat/:chat_id/stream | /ai-sdk/hello/chat/{chat}/stream | refused 204
-DELETE /ai-sdk/:assistant_id/chat/:chat_id/stream | /ai-sdk/hello/chat/{chat}/stream | caller
+DELETE /ai-sdk/:assistant_id/chat/:chat_id/stream | /ai-sdk/hello/chat/{chat}/stream | refused 204
 GET /ai-sdk/:assistant_id/chat/:chat_id/messages | /ai-sdk/hello/chat/{chat}/messages | guest 200 | shows
 GET /usage | /usage?group_by=model | caller | shows
 GET /usage | /usage?context={row} | guest 200
