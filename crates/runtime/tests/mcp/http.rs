@@ -67,7 +67,7 @@ async fn every_transport_offers_tools_resources_and_prompts() {
     let site = Site::new(&[]).await;
     for transport in TRANSPORTS {
         let bed = Bed::with(&site.server(transport, &json!({})));
-        assert_eq!(bed.tools().await.unwrap().len(), 14, "{transport}");
+        assert_eq!(bed.tools().await.unwrap().len(), 15, "{transport}");
         assert_eq!(
             bed.call("add", json!({"a": 1})).await.unwrap().data,
             json!({"total": 11})

@@ -182,7 +182,7 @@ async fn a_fork_has_a_thread_that_ends_with_what_it_left_open() {
     assert_eq!(
         told(&frames)[1..],
         [
-            json!({"thread_start": {"thread_id": "T1", "type": "agent", "label": "look it up"}}),
+            json!({"thread_start": {"thread_id": "T1", "type": "agent", "label": "look it up", "assistant_id": "b"}}),
             json!({"block_start": {"block_id": "B1", "type": "mixed"}}),
             json!({"message_start": {"message_id": "M1", "type": "text", "block_id": "B1", "thread_id": "T1", "extra": {"assistant_id": "b"}}}),
             json!({"type": "text", "props": {"content": "hm"}, "chunk_id": "C1", "message_id": "M1", "block_id": "B1", "thread_id": "T1"}),
