@@ -12,8 +12,8 @@ use ambit_storage::batch::BatchWrite;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// Bytes of an upload in one value.
-const BLOCK: usize = 3 << 20;
+/// Bytes of an upload in one value: small, as several copies of it exist while it is stored or read.
+const BLOCK: usize = 768 << 10;
 /// Milliseconds that storing an upload takes at most.
 const LONGEST_UPLOAD: i64 = 60 * 60 * 1000;
 
