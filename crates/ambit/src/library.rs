@@ -120,7 +120,9 @@ impl Ambit {
 
     /// Returns the ids of all agents that can be used.
     pub fn agents(&self) -> Vec<String> {
-        self.index().agents().map(str::to_owned).collect()
+        let app = self.runtime().app();
+        let agents = app.agents.iter().filter(|(_, agent)| agent.is_ok());
+        agents.map(|(id, _)| id.clone()).collect()
     }
 
     /// Returns the same app, limited to what this caller reaches: what their constraints say, without any their team's data or
