@@ -5,6 +5,7 @@ mod clients;
 mod dist;
 mod generate;
 mod map;
+mod packages;
 mod process;
 mod servers;
 mod test;

@@ -1,8 +1,8 @@
-//! Finding the servers' programs, and installing them where that is possible.
+//! The servers' programs, which are installed where they are missing and that is possible.
 
-use crate::process::{Result, environment, succeeds};
+use crate::packages::{self, search};
+use crate::process::Result;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A server that can be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +52,9 @@ pub fn find(wanted: &[Program]) -> Result<Programs> {
         let missing = wanted.iter().filter(|program| !program.is_there());
         missing.map(|program| program.package()).collect()
     };
-    let packages = missing();
-    if !packages.is_empty() {
-        install(&packages)?;
+    let needed = missing();
+    if !needed.is_empty() {
+        packages::install(&needed).map_err(|what| advice(&needed, what))?;
     }
     let still = missing();
     if !still.is_empty() {
@@ -75,28 +75,6 @@ fn redis_server() -> Option<PathBuf> {
     program("redis-server").or_else(|| program("valkey-server"))
 }
 
-fn install(packages: &[&str]) -> Result<()> {
-    let is_root = Command::new("id").arg("-u").output();
-    let is_root = is_root.is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    if !is_root || program("apt-get").is_none() {
-        return Err(advice(packages, "are missing"));
-    }
-    println!("installing {}", packages.join(" and "));
-    let apt = |arguments: &[&str]| {
-        let mut command = Command::new("apt-get");
-        command.env("DEBIAN_FRONTEND", "noninteractive");
-        succeeds(command.args(arguments))
-    };
-    // An update that fails is no reason to stop: the lists that are there may do.
-    apt(&["update", "-q"])?;
-    let mut arguments = vec!["install", "-q", "-y", "--no-install-recommends"];
-    arguments.extend(packages);
-    if !apt(&arguments)? {
-        return Err(advice(packages, "could not be installed by apt-get"));
-    }
-    Ok(())
-}
-
 fn advice(packages: &[&str], what: &str) -> String {
     format!(
         "the packages {} {what}. Install them (Debian: apt-get install {}; Homebrew: brew install postgresql pgbouncer redis), \
@@ -110,17 +88,9 @@ fn program(name: &str) -> Option<PathBuf> {
     search(name, &folders())
 }
 
-fn search(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
-    folders
-        .iter()
-        .map(|folder| folder.join(name))
-        .find(|path| path.is_file())
-}
-
 /// The PATH, then where Debian and Homebrew keep servers, the newest version first.
 fn folders() -> Vec<PathBuf> {
-    let path = environment("PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mut folders = packages::path();
     folders.extend(versions(Path::new("/usr/lib/postgresql"), "bin"));
     for prefix in ["/opt/homebrew", "/usr/local"] {
         folders.push(Path::new(prefix).join("bin"));
