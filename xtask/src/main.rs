@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask test` and its parts, `cargo xtask bench` and `cargo xtask dist`.
 
 mod bench;
+mod browser;
 mod clients;
 mod dist;
 mod generate;

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: the one test command.
 
+use crate::browser::Browser;
 use crate::clients::Clients;
 use crate::process::{Result, cargo, each_line, succeeds};
 use crate::servers::Servers;
@@ -85,6 +86,12 @@ fn tests(arguments: &[String], tally: &mut Tally) -> Result<bool> {
             clients.tell(&mut command);
         }
         Err(message) => println!("no official clients: {message}"),
+    }
+    match Browser::find() {
+        Ok(browser) => {
+            browser.tell(&mut command);
+        }
+        Err(message) => println!("no browser: {message}"),
     }
     count(servers.tell(&mut command), tally)
 }
