@@ -1,5 +1,5 @@
 //! The official packages that Ambit is tried with, clients of its server and tool servers, installed outside the repository when
-//! they are first needed. What is pinned is beside the tests.
+//! they are first needed. What is pinned is beside the tests, or in the example that is tried.
 
 use crate::process::{Result, cache, root, succeeds};
 use std::fs::{self, File};
@@ -31,6 +31,20 @@ const PACKAGES: &[Package] = &[
         variable: "TEST_CLIENTS_AI_SDK",
         folder: "ai-sdk",
         pinned: "crates/ambit/tests/clients/ai-sdk/package.json",
+        install: npm,
+        told: "",
+    },
+    Package {
+        variable: "TEST_CLIENTS_WEB",
+        folder: "web",
+        pinned: "crates/ambit/tests/clients/web/package.json",
+        install: npm,
+        told: "",
+    },
+    Package {
+        variable: "TEST_CLIENTS_WEB_PAGE",
+        folder: "web-page",
+        pinned: "examples/web/page/package.json",
         install: npm,
         told: "",
     },

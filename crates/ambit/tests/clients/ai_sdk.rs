@@ -2,7 +2,7 @@
 
 use crate::server::Server;
 use crate::{beside, check, installed};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Names the folder that has the package in all versions, and a Node that is new enough for them.
@@ -12,8 +12,13 @@ const FIRST_6: &str = "ai-6-0-0";
 const LAST_6: &str = "ai-6";
 const LAST_7: &str = "ai-7";
 
+/// A Node that is new enough for the newest packages.
+pub fn node_program() -> PathBuf {
+    installed(FOLDER).join("node_modules/node/bin/node")
+}
+
 fn node(program: &str) -> Command {
-    let mut node = Command::new(installed(FOLDER).join("node_modules/node/bin/node"));
+    let mut node = Command::new(node_program());
     node.arg(beside("ai-sdk").join(program));
     node
 }
@@ -109,7 +114,7 @@ fn the_program_of_the_documentation_prints_what_it_says() {
     std::os::unix::fs::symlink(packages, folder.path().join("node_modules")).unwrap();
     let file = folder.path().join("program.mjs");
     std::fs::write(&file, program.replace("\"ai\"", "\"ai-7\"")).unwrap();
-    let mut program = Command::new(installed(FOLDER).join("node_modules/node/bin/node"));
+    let mut program = Command::new(node_program());
     let ran = program.arg(file).env("AMBIT_KEY", &server.key).output();
     let ran = ran.unwrap();
     let err = String::from_utf8_lossy(&ran.stderr);

@@ -11,6 +11,7 @@ mod printed;
 mod server;
 mod store;
 mod telemetry;
+mod web;
 
 use server::Server;
 use std::io::Write;
