@@ -1,0 +1,19 @@
+// Text of strangers as elements of the page: the only place where HTML is made of text (console.md §3.1).
+
+import DOMPurify from "dompurify";
+import { renderMarkdown } from "./markdown";
+
+const ALLOWED = {
+  ALLOWED_TAGS: [
+    "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "img", "li", "ol", "p", "pre", "strong",
+    "table", "tbody", "td", "th", "thead", "tr", "ul",
+  ],
+  ALLOWED_ATTR: ["align", "alt", "class", "href", "rel", "src", "start", "target"],
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|data:image\/)/i,
+  RETURN_DOM_FRAGMENT: true as const,
+};
+
+/** Elements of a Markdown text. */
+export function markdownFragment(text: string): DocumentFragment {
+  return DOMPurify.sanitize(renderMarkdown(text), ALLOWED);
+}

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { renderMarkdown, splitBlocks } from "../src/markdown";
+
+test("raw HTML is text", () => {
+  expect(renderMarkdown('a <img src=x onerror="alert(1)"> b')).toBe("<p>a &lt;img src=x onerror=&quot;alert(1)&quot;&gt; b</p>\n");
+});
+
+test("links open a new tab and pass nothing on; other schemes are text", () => {
+  expect(renderMarkdown("[a](https://example.org)")).toBe(
+    '<p><a href="https://example.org" target="_blank" rel="noopener noreferrer nofollow">a</a></p>\n',
+  );
+  expect(renderMarkdown("[a](javascript:alert(1)) [b](//example.org) [c](data:text/html,x)")).toBe("<p>a b c</p>\n");
+});
+
+test("pictures are data at once, and links otherwise", () => {
+  expect(renderMarkdown("![a](data:image/png;base64,AA)")).toBe('<p><img src="data:image/png;base64,AA" alt="a"></p>\n');
+  expect(renderMarkdown("![a](https://example.org/a.png)")).not.toContain("<img");
+  expect(renderMarkdown("![a](data:image/svg+xml,x)")).toBe("<p>a</p>\n");
+});
+
+test("blocks together are the text", () => {
+  const text = "# A\n\none\ntwo\n\n- x\n- y\n\n```js\nlet a\n";
+  expect(splitBlocks(text).join("")).toBe(text);
+});
