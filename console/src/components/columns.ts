@@ -1,0 +1,16 @@
+// Columns of a `Table`.
+
+import type { Text } from "../texts";
+
+export interface Column<T> {
+  /** Its name for tests: the field of the row. */
+  name: string;
+  title: Text;
+  /** A width of CSS grid: `minmax(120px, 2fr)`, `90px`. */
+  width: string;
+  text: (row: T) => string;
+  /** Numbers stand at the right. */
+  isNumber?: boolean;
+  /** What the pointer shows. */
+  hint?: (row: T) => string;
+}

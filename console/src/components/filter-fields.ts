@@ -1,0 +1,14 @@
+// Fields of `Filters`.
+
+import type { Text } from "../texts";
+
+export interface FilterField {
+  /** The route's parameter. */
+  name: string;
+  label: Text;
+  type?: "search" | "date" | "datetime-local";
+  /** A choice instead of a text. */
+  options?: readonly { value: string; label: Text | string }[];
+  /** Values that exist and begin so. */
+  suggest?: (prefix: string) => Promise<string[]>;
+}
