@@ -22,9 +22,13 @@ export interface RequestOptions {
 
 const base = document.querySelector<HTMLMetaElement>('meta[name="ambit-base"]')?.content ?? "../v1";
 
+/** Routes that are not below the base path, but beside the console. */
+const BESIDE = ["/metrics", "/openapi.json"];
+
 /** The address of a route, as the browser opens it. */
 export function address(path: string, query: Query = {}): string {
-  return new URL(`${base}${path}${formatQuery(query)}`, document.baseURI).href;
+  const below = BESIDE.includes(path) ? ".." : base;
+  return new URL(`${below}${path}${formatQuery(query)}`, document.baseURI).href;
 }
 
 /** Sends a request and gives its answer, whatever its body is; refusals are an `ApiError`. */
