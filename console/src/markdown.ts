@@ -32,7 +32,7 @@ export function splitBlocks(text: string): string[] {
 
 function link(href: string, label: string): string {
   if (!LINK.test(href)) return label;
-  return `<a href="${escape(href)}" target="_blank" rel="noopener noreferrer nofollow">${label}</a>`;
+  return `<a href="${escape(href)}">${label}</a>`;
 }
 
 function escape(text: string): string {

@@ -8,12 +8,18 @@ const ALLOWED = {
     "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "img", "li", "ol", "p", "pre", "strong",
     "table", "tbody", "td", "th", "thead", "tr", "ul",
   ],
-  ALLOWED_ATTR: ["align", "alt", "class", "href", "rel", "src", "start", "target"],
+  ALLOWED_ATTR: ["align", "alt", "class", "href", "src", "start"],
+  ADD_URI_SAFE_ATTR: ["align", "start"],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|data:image\/)/i,
   RETURN_DOM_FRAGMENT: true as const,
 };
 
-/** Elements of a Markdown text. */
+/** Elements of a Markdown text. Links open a new tab, and pass nothing on to it. */
 export function markdownFragment(text: string): DocumentFragment {
-  return DOMPurify.sanitize(renderMarkdown(text), ALLOWED);
+  const fragment = DOMPurify.sanitize(renderMarkdown(text), ALLOWED);
+  for (const link of fragment.querySelectorAll("a")) {
+    link.target = "_blank";
+    link.rel = "noopener noreferrer nofollow";
+  }
+  return fragment;
 }

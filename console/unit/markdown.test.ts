@@ -5,10 +5,8 @@ test("raw HTML is text", () => {
   expect(renderMarkdown('a <img src=x onerror="alert(1)"> b')).toBe("<p>a &lt;img src=x onerror=&quot;alert(1)&quot;&gt; b</p>\n");
 });
 
-test("links open a new tab and pass nothing on; other schemes are text", () => {
-  expect(renderMarkdown("[a](https://example.org)")).toBe(
-    '<p><a href="https://example.org" target="_blank" rel="noopener noreferrer nofollow">a</a></p>\n',
-  );
+test("links lead to pages and to mail; other schemes are text", () => {
+  expect(renderMarkdown("[a](https://example.org)")).toBe('<p><a href="https://example.org">a</a></p>\n');
   expect(renderMarkdown("[a](javascript:alert(1)) [b](//example.org) [c](data:text/html,x)")).toBe("<p>a b c</p>\n");
 });
 
