@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assertAccessible } from "./support/axe.mjs";
+import { useConsole } from "./support/console.mjs";
+import { say } from "./support/server.mjs";
+
+const VIEWS = ["chats", "turns", "contexts", "memory", "usage", "agents", "data", "knowledge", "access", "system"];
+const LOOKS = [
+  { theme: "light", language: "en", width: 1280 },
+  { theme: "dark", language: "en", width: 1280 },
+  { theme: "light", language: "zh-cn", width: 360 },
+  { theme: "dark", language: "zh-cn", width: 360 },
+];
+
+const ambit = useConsole("welcome", (server) => say(server, "one", "Hello"));
+
+for (const { theme, language, width } of LOOKS) {
+  test(`axe finds nothing, and nothing scrolls sideways: ${theme}, ${language}, ${width} px`, async () => {
+    const { items } = await (await fetch(`${ambit.server.api}/contexts`)).json();
+    const { page, check } = await ambit.open("#/contexts", { viewport: { width, height: 800 } });
+    await page.evaluate((chosen) => localStorage.setItem("ambit.preferences", JSON.stringify(chosen)), { theme, language });
+    await page.reload();
+    for (const path of [...VIEWS, `contexts/${items[0].id}`]) {
+      await page.evaluate((hash) => (location.hash = hash), `#/${path}`);
+      await page.locator(`main[data-view="${path.split("/")[0]}"] h1`).waitFor();
+      await page.waitForFunction(() => !document.querySelector('[data-state="loading"]'));
+      await assertAccessible(page, `#/${path} ${theme} ${language} ${width}`);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(overflow <= 0, `#/${path} scrolls sideways by ${overflow} px`);
+    }
+    check();
+  });
+}

@@ -1,0 +1,51 @@
+// The real binary on a folder of its own, with an app. `AMBIT_BINARY` names the binary.
+
+import { spawn } from "node:child_process";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const binary = process.env.AMBIT_BINARY ?? join(root, "target/debug/ambit");
+
+/** Starts a server with a copy of `examples/<app>`. */
+export async function startServer(app) {
+  const folder = await mkdtemp(join(tmpdir(), "ambit-console-"));
+  await cp(join(root, "examples", app), join(folder, "app"), { recursive: true });
+  const options = ["serve", join(folder, "app"), "--listen", "127.0.0.1:0", "--data", join(folder, "data"), "--grace", "1"];
+  const child = spawn(binary, options, { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, AMBIT_LOG: "warn" } });
+  const address = await printedAddress(child);
+  return {
+    port: Number(new URL(address).port),
+    api: address,
+    async stop() {
+      child.kill("SIGTERM");
+      await new Promise((resolve) => (child.exitCode === null ? child.once("exit", resolve) : resolve()));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The address of the first line, `Ambit serves "Welcome" on http://…`. */
+function printedAddress(child) {
+  return new Promise((resolve, reject) => {
+    let printed = "";
+    child.stdout.on("data", (piece) => {
+      printed += piece;
+      const found = printed.match(/ on (http:\/\/\S+)\n/);
+      if (found) resolve(found[1]);
+    });
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`the server ended with ${code} before it served`)));
+  });
+}
+
+/** Sends one message and waits for the answer's end. */
+export async function say(server, chat, content, agent = "welcome") {
+  const body = { model: agent, chat_id: chat, stream: false, messages: [{ role: "user", content }] };
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(`${server.api}/chat/completions`, { method: "POST", headers, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`the turn was refused: ${await answer.text()}`);
+  return answer.json();
+}
