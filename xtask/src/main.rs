@@ -3,6 +3,7 @@
 mod bench;
 mod browser;
 mod clients;
+mod console;
 mod dist;
 mod generate;
 mod map;
@@ -23,6 +24,7 @@ cargo xtask tidy               the tidy checks alone
 cargo xtask map [PATHS]        every source file with what its first line says of it
 cargo xtask generate           writes what comes from tables: types/index.d.ts, docs/ctx.md, docs/app-files.md
 cargo xtask types              type-checks the declarations and the hooks of the examples
+cargo xtask console            builds the console's files, which are committed
 cargo xtask bench [OPTIONS]    the benchmarks; `cargo xtask bench --help` lists the options
 cargo xtask dist [OPTIONS]     what a release consists of; `cargo xtask dist --help` lists the options";
 
@@ -35,6 +37,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("map", map::run),
     ("generate", generate::run),
     ("types", types::run),
+    ("console", console::run),
     ("bench", bench::run),
     ("dist", dist::run),
 ];

@@ -4,7 +4,7 @@ use crate::browser::Browser;
 use crate::clients::Clients;
 use crate::process::{Result, cargo, each_line, succeeds};
 use crate::servers::Servers;
-use crate::{tidy, types};
+use crate::{console, tidy, types};
 use std::fmt;
 use std::process::Command;
 
@@ -45,6 +45,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("features", features),
     ("documentation", documentation),
     ("types", || types::run(&[])),
+    ("console", console::check),
 ];
 
 fn format() -> Result<bool> {

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const executablePath = process.env.TEST_CHROMIUM ?? "/usr/bin/chromium";
 
 export function startBrowser() {
   return chromium.launch({ executablePath, args: ["--no-sandbox"] });
