@@ -7,15 +7,19 @@ use crate::llm::{ModelAnswer, TokenUsage};
 use crate::request::TurnRequest;
 use crate::search::{AutomaticSearch, SearchItem};
 use crate::stream::time_of;
-use ambit_storage::address::{LogKey, Space};
+use ambit_storage::address::{LogKey, Space, ValueKey};
 use ambit_storage::batch::{BatchWrite, NewEntry};
-use ambit_storage::driver::{Driver, LogRange};
+use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
 use ambit_storage::json::Json;
+use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::UsageRecord;
 use ambit_storage::{SessionIdentity, ids};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// Begins the names of what parts of messages were put in words as.
+const WORDED: &str = "worded/";
 
 /// How often a turn is taken up again without getting any further.
 pub(crate) const ATTEMPTS: usize = 3;
@@ -280,18 +284,18 @@ impl TurnKeys {
     }
 
     /// What its searches have found: `StoredReferences`.
-    pub fn references(&self) -> ambit_storage::address::ValueKey {
+    pub fn references(&self) -> ValueKey {
         self.space
             .key(format!("turn/{}/references", self.request_id))
     }
 
     /// What the protocol of its client has to know of its request.
-    pub fn protocol_record(&self) -> ambit_storage::address::ValueKey {
+    pub fn protocol_record(&self) -> ValueKey {
         self.space.key(format!("turn/{}/protocol", self.request_id))
     }
 
     /// What is known of the turn: a `TurnInfo`.
-    pub fn info(&self) -> ambit_storage::address::ValueKey {
+    pub fn info(&self) -> ValueKey {
         self.space.key(format!("turn/{}", self.request_id))
     }
 }
@@ -312,20 +316,35 @@ pub(crate) struct OpenTurn {
 
 impl OpenTurn {
     /// Where it is noted: turns of one conversation stand together.
-    pub fn key(&self) -> ambit_storage::address::ValueKey {
+    pub fn key(&self) -> ValueKey {
         open_key(&self.space, &self.request_id)
     }
 }
 
 /// Where the turn of this conversation is noted while it is open.
-pub(crate) fn open_key(space: &Space, request_id: &str) -> ambit_storage::address::ValueKey {
+pub(crate) fn open_key(space: &Space, request_id: &str) -> ValueKey {
     let name = format!("{}/{request_id}", space.digest());
     Space::turns().key(name)
 }
 
 /// What a part of a message was put in words as, for later turns of the conversation in this space.
-pub(crate) fn worded_key(space: &Space, part: &str) -> ambit_storage::address::ValueKey {
-    space.key(format!("worded/{part}"))
+pub(crate) fn worded_key(space: &Space, part: &str) -> ValueKey {
+    space.key(format!("{WORDED}{part}"))
+}
+
+/// The keys of all such words of the conversation in this space.
+pub(crate) async fn worded_keys(driver: &dyn Driver, space: &Space) -> Result<Vec<ValueKey>> {
+    let pattern = Pattern::parse(&format!("{WORDED}*"));
+    let mut scan = ValueScan::first(pattern, PAGE, ValuePart::Nothing);
+    let mut keys = Vec::new();
+    loop {
+        let page = driver.scan(space, &scan).await?;
+        let Some((last, _)) = page.last() else {
+            return Ok(keys);
+        };
+        scan.after = Some(last.clone());
+        keys.extend(page.into_iter().map(|(name, _)| space.key(name)));
+    }
 }
 
 /// The write that adds a step. The number makes it happen once, however often it is repeated.

@@ -254,7 +254,7 @@ async fn delete_item(
         None => EntrySelection::Message(message),
     };
     let ambit = server.runtime.contexts(&who);
-    chats::erase(&ambit, &who, &chat, selection).await?;
+    chats::erase(&ambit, &who, row(&id)?, selection).await?;
     let left = conversations::info(&ambit, &who, row(&id)?).await?;
     Ok(Json(left.into()))
 }

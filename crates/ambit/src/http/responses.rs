@@ -10,7 +10,6 @@ use super::input::{Id, JsonBody, OpenQuery, PathId};
 use super::response_items::{ItemList, ItemListQuery, ItemReader, item_page};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use crate::format::responses::{ResponseEvent, ResponseObject};
-use ambit_runtime::chats::{self, EntrySelection};
 use ambit_runtime::public_id::response_turn;
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::Json;
@@ -133,10 +132,7 @@ async fn delete_response(
 ) -> Result<Json<DeletedResponse>, HttpError> {
     let id = response_id.0;
     let turn = turn_of(&id)?;
-    let chat = server.runtime.entries_around(&who, turn).await;
-    let chat = chat.map_err(|error| as_response(error, &id))?;
-    let ambit = server.runtime.contexts(&who);
-    let erased = chats::erase(&ambit, &who, &chat, EntrySelection::Turn(turn)).await;
+    let erased = server.runtime.erase_turn(&who, turn).await;
     erased.map_err(|error| as_response(error, &id))?;
     Ok(Json(DeletedResponse {
         id,

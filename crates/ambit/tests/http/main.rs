@@ -10,6 +10,7 @@ mod auth;
 mod beginning;
 mod busy;
 mod document;
+mod erased;
 mod fuzz;
 mod hidden;
 mod input;

@@ -12,28 +12,28 @@ use std::time::Duration;
 /// Long enough for whatever ends at all.
 const LONG: Duration = Duration::from_secs(60);
 
-async fn post(site: &Site, path: &str, body: &Value) -> Value {
+pub async fn post(site: &Site, path: &str, body: &Value) -> Value {
     let answer = site.post(path, body).await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.text);
     answer.json()
 }
 
-async fn ask(site: &Site, input: &str, conversation: &Value) -> Value {
+pub async fn ask(site: &Site, input: &str, conversation: &Value) -> Value {
     let body = json!({"model": "hello", "input": input, "conversation": conversation});
     post(site, "/v1/responses", &body).await
 }
 
-async fn delete(site: &Site, path: &str) -> Answer {
+pub async fn delete(site: &Site, path: &str) -> Answer {
     Answer::of(site.request(Method::DELETE, path)).await
 }
 
-async fn items(site: &Site, path: &str) -> Vec<Value> {
+pub async fn items(site: &Site, path: &str) -> Vec<Value> {
     let listed = site.get(&format!("{path}/items?order=asc&limit=100")).await;
     listed.json()["data"].as_array().unwrap().clone()
 }
 
 /// Which of these words are in the files of a folder.
-fn found(folder: &Path, words: &[&'static str]) -> Vec<&'static str> {
+pub fn found(folder: &Path, words: &[&'static str]) -> Vec<&'static str> {
     let files = std::fs::read_dir(folder).unwrap();
     let bytes = files.flat_map(|file| std::fs::read(file.unwrap().path()).unwrap());
     let bytes: Vec<u8> = bytes.collect();
@@ -47,8 +47,13 @@ fn found(folder: &Path, words: &[&'static str]) -> Vec<&'static str> {
 
 /// A site whose conversations are in a file of this folder.
 async fn kept_in(folder: &Path) -> Site {
+    kept_with(folder, &[]).await
+}
+
+/// The same of an app with these files too.
+pub async fn kept_with(folder: &Path, files: &[(&str, &str)]) -> Site {
     let app = tempfile::tempdir().unwrap();
-    for (name, text) in HELLO {
+    for (name, text) in HELLO.iter().chain(files) {
         write(&app.path().join(name), text);
     }
     let url = format!("sqlite:{}/ambit.db", folder.display());
@@ -56,6 +61,14 @@ async fn kept_in(folder: &Path) -> Site {
     let stores = Stores::builder(DriverOptions::default()).driver("memory", store);
     let stores = Arc::new(stores.build().unwrap());
     Site::over(stores, Arc::new(app), |_| {}).await
+}
+
+/// Ends a site, so that what it has written is in its files.
+pub async fn close(site: Site) {
+    site.runtime.close(LONG).await.unwrap();
+    let store = site.store.clone();
+    drop(site);
+    store.close().await.unwrap();
 }
 
 #[tokio::test]
@@ -90,10 +103,7 @@ async fn g167_a_deleted_item_and_a_deleted_response_leave_none_of_their_text() {
     let response = format!("/v1/responses/{}", later["id"].as_str().unwrap());
     assert_eq!(site.get(&response).await.json()["output"], later["output"]);
 
-    site.runtime.close(LONG).await.unwrap();
-    let store = site.store.clone();
-    drop(site);
-    store.close().await.unwrap();
+    close(site).await;
     assert_eq!(found(data.path(), &WORDS), [""; 0]);
     assert_eq!(found(data.path(), &["neighbour"]), ["neighbour"]);
 }

@@ -4,16 +4,17 @@ use crate::access::{Authorized, DataAccess};
 use crate::chats::find::ReachableChat;
 use crate::chats::message_view::{self, ChatHistoryFold, ChatMessageView};
 use crate::chats::open::row_for;
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result};
 use crate::journal::TurnKeys;
-use ambit_storage::directory::IndexRow;
-use ambit_storage::driver::{Driver, ValuePart};
+use ambit_storage::driver::ValuePart;
 use ambit_storage::storage::{Message, StorageSnapshot};
 use ambit_storage::{Ambit, Json};
 use std::collections::HashMap;
 
 /// Messages read in one go.
-const PAGE: usize = 1_000;
+const PAGE: usize = 100;
+/// As many bytes of messages are held at once.
+const MOST_BYTES: usize = 64 << 20;
 
 /// A stored message.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ impl ChatEntries {
             superseded_by: None,
             shown: Vec::new(),
         };
-        let (mut messages, mut position) = (Vec::new(), 0);
+        let (mut messages, mut position, mut bytes) = (Vec::new(), 0, 0);
         loop {
             let page = stored.after(position, PAGE).await?;
             let Some(last) = page.last() else {
@@ -57,6 +58,10 @@ impl ChatEntries {
             };
             position = last.position;
             for item in page.iter().filter(|item| item.superseded_by.is_none()) {
+                bytes += item.body.as_str().len();
+                if bytes > MOST_BYTES {
+                    return Err(too_large());
+                }
                 if let Some(message) = message_view::parse(item)? {
                     fold.add(message_view::sequence(item.position), &message);
                     messages.push((item.position, message));
@@ -78,19 +83,9 @@ impl ChatEntries {
         })
     }
 
-    /// The row of the history in the index.
-    pub(super) fn row(&self) -> &IndexRow {
-        &self.found.row
-    }
-
-    /// What keeps it.
-    pub(super) fn driver(&self) -> &dyn Driver {
-        self.found.driver.as_ref()
-    }
-
-    /// The title that nobody gave.
-    pub(super) fn title(&self) -> Option<&str> {
-        self.found.about.title.as_deref()
+    /// The agent that it belongs to.
+    pub fn agent_name(&self) -> &str {
+        self.found.row.identity.agent_name()
     }
 
     /// What the protocol of its client has to know of a turn of the conversation.
@@ -100,4 +95,13 @@ impl ChatEntries {
         let entry = self.found.driver.get(&key, ValuePart::Whole).await?;
         Ok(entry.map(|entry| entry.value))
     }
+}
+
+fn too_large() -> Error {
+    let message = format!(
+        "the messages of this conversation have more than {MOST_BYTES} bytes, and are not read as items any more; read them in pages with GET /chat/sessions/:chat_id/messages"
+    );
+    let mut error = Error::new(ErrorCode::LimitExceeded, message);
+    error.status = Some(413);
+    error
 }

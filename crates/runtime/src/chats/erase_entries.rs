@@ -1,23 +1,28 @@
 //! Erasing single entries of a conversation, and whole turns of it: from history and archive, and from all that turns have left
 //! of them.
 
+mod entries;
+
 use crate::access::Authorized;
 use crate::chats::conversations::opened;
-use crate::chats::details::{self, TITLE_KEY};
-use crate::chats::entries::{ChatEntries, ChatEntry};
-use crate::chats::update::check_idle;
+use crate::chats::details::TITLE_KEY;
+use crate::chats::find::ReachableChat;
+use crate::chats::open::row_for;
+use crate::chats::update::{check_none_open, give_back, hold_idle};
 use crate::error::{Error, Result};
-use crate::journal::TurnKeys;
+use crate::journal::{self, TurnKeys};
 use crate::turn_info::TurnInfo;
-use ambit_storage::address::Space;
+use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::batch::BatchWrite;
 use ambit_storage::clock::Millis;
+use ambit_storage::directory::IndexRow;
 use ambit_storage::driver::ValuePart;
+use ambit_storage::lease::Lease;
 use ambit_storage::operation::Operation;
 use ambit_storage::storage::{Message, MessageErasure};
 use ambit_storage::{Ambit, Json};
+use entries::{ErasedEntries, TurnOfEntries};
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 /// What is erased of a conversation.
 #[derive(Clone, Copy, Debug)]
@@ -35,86 +40,95 @@ pub enum EntrySelection<'a> {
     Turn(&'a str),
 }
 
-/// Erases part of the conversation of a history's row. While a turn of it runs, that is refused as busy.
+/// Erases part of the conversation of a history's row, what was superseded included. No turn begins meanwhile; while one runs, that
+/// is refused as busy.
 pub async fn erase(
     ambit: &Ambit,
     who: &Authorized,
-    chat: &ChatEntries,
+    row: &str,
     selection: EntrySelection<'_>,
 ) -> Result<()> {
-    let row = chat.row();
-    check_idle(ambit, row).await?;
-    let first = chat.entries.iter().position(|entry| selection.is_in(entry));
-    let first = first.ok_or_else(|| Error::not_found("item", &row.id))?;
-    let erased: Vec<&ChatEntry> = chat
-        .entries
-        .iter()
-        .filter(|entry| selection.is_in(entry) || selection.is_result(entry, &chat.entries))
-        .collect();
-    let ids: Vec<&str> = erased
-        .iter()
-        .map(|entry| entry.message.id.as_str())
-        .collect();
-    let space = Space::of(&row.tenant, &row.identity);
-    let mut writes = forget_turns(&space, &chat.entries[first..], selection);
-    if let EntrySelection::Message(_) | EntrySelection::Shown { .. } = selection {
+    let row = row_for(ambit, who, row).await?;
+    let lease = hold_idle(ambit, &row).await?;
+    ambit.stores().options().fault_points.reach("erase.held");
+    let erased = erase_held(ambit, who, row, &lease, selection).await;
+    give_back(lease).await;
+    erased
+}
+
+async fn erase_held(
+    ambit: &Ambit,
+    who: &Authorized,
+    row: IndexRow,
+    lease: &Lease,
+    selection: EntrySelection<'_>,
+) -> Result<()> {
+    let chat = ReachableChat::at(ambit, row).await?;
+    check_none_open(&chat.driver, &chat.space).await?;
+    let erased = ErasedEntries::read(ambit, who, &chat, selection).await?;
+    let mut writes = forget_turns(&chat.space, &erased.turns, selection);
+    if !matches!(selection, EntrySelection::Turn(_)) {
+        if erased.messages.is_empty() {
+            return Err(Error::not_found("item", &chat.row.id));
+        }
         let now = ambit.stores().options().clock.now();
-        let turns = erased
-            .iter()
-            .filter_map(|entry| entry.message.turn_id.as_deref());
-        for turn in turns.collect::<BTreeSet<_>>() {
-            writes.extend(without_response(chat, &space, turn, now).await?);
+        for turn in erased.turns.iter().filter(|turn| turn.is_erased) {
+            writes.extend(without_response(&chat, &turn.id, now).await?);
         }
     }
-    let is_title = |entry: &&ChatEntry| details::is_title(chat.title(), &entry.message.text());
-    if erased.iter().any(is_title) {
-        writes.push(BatchWrite::Apply {
-            key: space.key(TITLE_KEY),
-            op: Operation::Del,
-            life: None,
-        });
+    let mut gone = journal::worded_keys(chat.driver.as_ref(), &chat.space).await?;
+    if erased.has_title() {
+        gone.push(chat.space.key(TITLE_KEY));
     }
-    let session = opened(ambit, who, &row.id).await?;
+    writes.extend(gone.into_iter().map(delete));
+    let ids = erased.messages.iter().map(|message| message.id.as_str());
+    let ids: Vec<&str> = ids.collect();
+    let session = opened(ambit, who, &chat.row.id).await?;
     let erasure = MessageErasure {
         message_ids: &ids,
         remainder: |message: &Message| selection.remainder(message),
         writes,
+        checks: vec![lease.check()],
     };
     session.history().erase_with(erasure).await?;
     Ok(())
 }
 
+fn delete(key: ValueKey) -> BatchWrite {
+    BatchWrite::Apply {
+        key,
+        op: Operation::Del,
+        life: None,
+    }
+}
+
 impl EntrySelection<'_> {
-    /// Whether an entry goes, or a part of it.
-    fn is_in(&self, entry: &ChatEntry) -> bool {
+    /// Whether a message goes, or a part of it.
+    pub(super) fn is_in(&self, message: &Message) -> bool {
         match self {
-            Self::Message(id) | Self::Shown { message: id, .. } => entry.message.id == *id,
-            Self::Turn(turn) => entry.message.turn_id.as_deref() == Some(turn),
+            Self::Message(id) | Self::Shown { message: id, .. } => message.id == *id,
+            Self::Turn(turn) => message.turn_id.as_deref() == Some(turn),
         }
     }
 
-    /// Whether an entry is the server's result of a call that goes, or the second half of an item that does.
-    fn is_result(&self, entry: &ChatEntry, all: &[ChatEntry]) -> bool {
-        let Some(result) = &entry.message.tool_result else {
+    /// Whether a message is the server's result of a call that goes with `calling`, or the second half of an item that does.
+    pub(super) fn is_result(&self, message: &Message, calling: &Message) -> bool {
+        let Some(result) = &message.tool_result else {
             return false;
         };
-        let Some(calling) = all.iter().find(|calling| self.is_in(calling)) else {
-            return false;
-        };
-        let calling = &calling.message;
-        let is_own = calling.turn_id == entry.message.turn_id;
+        let is_own = calling.turn_id == message.turn_id;
         let client = |message: &Message| message.extras.get("client").cloned();
         match self {
             Self::Turn(_) => false,
             Self::Message(_) => {
                 let id = client(calling).and_then(|client| client.get("id").cloned());
-                let half = client(&entry.message).filter(|client| client.get("item").is_none());
+                let half = client(message).filter(|client| client.get("item").is_none());
                 let other = half.and_then(|client| client.get("id").cloned());
                 is_own && id.is_some() && id == other
             }
             Self::Shown { shown, .. } => {
                 let call = view(calling, shown).and_then(|view| view.get("call"));
-                let is_sent = client(&entry.message).is_some();
+                let is_sent = client(message).is_some();
                 is_own && !is_sent && call.is_some_and(|call| *call == result.call_id)
             }
         }
@@ -164,13 +178,12 @@ fn view<'a>(message: &'a Message, shown: &str) -> Option<&'a Value> {
 
 /// The write after which what is known of a turn says no more what it said.
 async fn without_response(
-    chat: &ChatEntries,
-    space: &Space,
+    chat: &ReachableChat,
     turn: &str,
     now: Millis,
 ) -> Result<Option<BatchWrite>> {
-    let key = TurnKeys::new(space.clone(), turn).info();
-    let Some(entry) = chat.driver().get(&key, ValuePart::Whole).await? else {
+    let key = TurnKeys::new(chat.space.clone(), turn).info();
+    let Some(entry) = chat.driver.get(&key, ValuePart::Whole).await? else {
         return Ok(None);
     };
     let info = TurnInfo {
@@ -184,28 +197,19 @@ async fn without_response(
     }))
 }
 
-/// The writes that forget what turns have left: the log of the turn whose entry goes, and the traces of it and of later ones,
-/// which show what their models were told.
+/// The writes that forget what turns have left: the logs of those of which something goes, and the traces of them and of later
+/// ones, which show what their models were told.
 fn forget_turns(
     space: &Space,
-    entries: &[ChatEntry],
+    turns: &[TurnOfEntries],
     selection: EntrySelection<'_>,
 ) -> Vec<BatchWrite> {
     let mut writes = Vec::new();
-    let mut turns: Vec<&str> = Vec::new();
-    for entry in entries {
-        let Some(turn) = entry.message.turn_id.as_deref() else {
-            continue;
-        };
-        let keys = TurnKeys::new(space.clone(), turn);
-        if !turns.contains(&turn) {
-            turns.push(turn);
-            writes.push(BatchWrite::Drop { log: keys.trace() });
-        }
-        if selection.is_in(entry) {
-            let logs = [keys.events(), keys.inbox()];
-            writes.extend(logs.map(|log| BatchWrite::Drop { log }));
-        }
+    for turn in turns {
+        let keys = TurnKeys::new(space.clone(), &turn.id);
+        let own = turn.is_erased.then(|| [keys.events(), keys.inbox()]);
+        let logs = [keys.trace()].into_iter().chain(own.into_iter().flatten());
+        writes.extend(logs.map(|log| BatchWrite::Drop { log }));
     }
     if let EntrySelection::Turn(turn) = selection {
         let keys = TurnKeys::new(space.clone(), turn);
@@ -216,11 +220,7 @@ fn forget_turns(
             keys.references(),
             known,
         ];
-        writes.extend(values.map(|key| BatchWrite::Apply {
-            key,
-            op: Operation::Del,
-            life: None,
-        }));
+        writes.extend(values.map(delete));
     }
     writes
 }

@@ -178,19 +178,44 @@ pub(super) async fn remove_row(ambit: &Ambit, who: &Authorized, row: &IndexRow) 
 
 /// Refuses while a turn runs or waits.
 pub(crate) async fn check_idle(ambit: &Ambit, row: &IndexRow) -> Result<()> {
+    let lease = hold_idle(ambit, row).await?;
+    Ok(lease.release().await?)
+}
+
+/// Lets turns begin again.
+pub(super) async fn give_back(lease: Lease) {
+    if let Err(error) = lease.release().await {
+        tracing::warn!(%error, "a conversation was not given back; its lease will expire");
+    }
+}
+
+/// Holds a conversation, so that no turn begins. Refuses while one runs or waits.
+pub(super) async fn hold_idle(ambit: &Ambit, row: &IndexRow) -> Result<Lease> {
     let driver = ambit.stores().chain(&row.placement)?.driver().clone();
     let space = Space::of(&row.tenant, &row.identity);
     match Lease::take(driver.clone(), space.lease(), OnBusy::Reject).await {
-        Ok(lease) => Ok(lease.release().await?),
         Err(error @ StorageError::Busy { .. }) => {
-            let mut error = Error::from(error);
-            error.message = "a turn of this chat is running; cancel it or wait for its end, then repeat the request".to_owned();
             let running = running(&driver, &space).await?;
-            error.details = running.map(|id| Box::new(json!({"request_id": id})));
-            Err(error)
+            Err(busy(error.into(), running))
         }
-        Err(error) => Err(error.into()),
+        taken => Ok(taken?),
     }
+}
+
+/// Refuses what a turn has left open whose node is gone: whoever takes it up writes more of what was said.
+pub(super) async fn check_none_open(driver: &Arc<dyn Driver>, space: &Space) -> Result<()> {
+    match running(driver, space).await? {
+        None => Ok(()),
+        open => Err(busy(Error::new(ErrorCode::ChatBusy, ""), open)),
+    }
+}
+
+fn busy(mut error: Error, running: Option<String>) -> Error {
+    error.message =
+        "a turn of this chat is running; cancel it or wait for its end, then repeat the request"
+            .to_owned();
+    error.details = running.map(|id| Box::new(json!({"request_id": id})));
+    error
 }
 
 /// The turn that is open in this conversation.

@@ -2,7 +2,7 @@
 
 use super::Runtime;
 use crate::access::Authorized;
-use crate::chats::{ChatEntries, ReachableChat};
+use crate::chats::{self, ChatEntries, EntrySelection, ReachableChat};
 use crate::error::{Error, Result};
 use crate::journal::TurnKeys;
 use crate::turn_location;
@@ -22,6 +22,22 @@ impl Runtime {
             let key = TurnKeys::new(found.space, request_id).protocol_record();
             let entry = found.driver.get(&key, ValuePart::Whole).await?;
             Ok(entry.map(|entry| entry.value))
+        })
+    }
+
+    /// Erases the messages of a turn, superseded ones included, and all that the turn has left.
+    pub fn erase_turn<'a>(
+        &'a self,
+        who: &'a Authorized,
+        request_id: &'a str,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let ambit = self.contexts(who);
+            let found = turn_location::find(&ambit, who, request_id).await?;
+            let row = found
+                .row
+                .ok_or_else(|| Error::not_found("request", request_id))?;
+            chats::erase(&ambit, who, &row.id, EntrySelection::Turn(request_id)).await
         })
     }
 

@@ -20,6 +20,7 @@ mod created;
 mod deadline;
 mod delegates;
 mod earlier;
+mod erased;
 mod events;
 mod failing_step;
 mod fallback;

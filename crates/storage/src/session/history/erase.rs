@@ -36,6 +36,8 @@ pub struct MessageErasure<'a, F> {
     pub remainder: F,
     /// What is written in the same commit.
     pub writes: Vec<BatchWrite>,
+    /// What must hold for that.
+    pub checks: Vec<BatchCheck>,
 }
 
 impl ChatHistoryStorage {
@@ -46,6 +48,7 @@ impl ChatHistoryStorage {
             message_ids,
             remainder: |_: &Message| None,
             writes: Vec::new(),
+            checks: Vec::new(),
         };
         self.erase_with(erasure).await
     }
@@ -59,6 +62,7 @@ impl ChatHistoryStorage {
             message_ids,
             remainder,
             writes: further,
+            checks,
         } = erasure;
         let session = self.session()?;
         session.check_may_write()?;
@@ -102,7 +106,8 @@ impl ChatHistoryStorage {
             self.identity(),
             self.placement().names(),
         ));
-        let batch = Batch::of(writes).checking(BatchCheck::head(space.log(ITEMS), head));
+        let mut batch = Batch::of(writes).checking(BatchCheck::head(space.log(ITEMS), head));
+        batch.checks.extend(checks);
         driver.commit(batch).await?;
         Ok(erased.len() as u64)
     }
