@@ -15,7 +15,7 @@ mod turns;
 mod update;
 
 pub use details::{ChatShare, ChatStatus, LastTurn, first_title, note};
-pub(crate) use details::{choose, retitle};
+pub(crate) use details::{UntitledChat, choose};
 pub use entries::{ChatEntries, ChatEntry};
 pub use erase_entries::{EntrySelection, erase};
 pub(crate) use find::ReachableChat;

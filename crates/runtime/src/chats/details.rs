@@ -3,14 +3,15 @@
 
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::Json;
-use ambit_storage::address::{CHAT, ITEMS, Space};
+use ambit_storage::address::{CHAT, ERASURES, ITEMS, Space};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, ValueEntry};
 use ambit_storage::clock::Millis;
-use ambit_storage::driver::{Driver, LogRange, ValueScan};
+use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// A title has at most so many letters where nobody gave one.
@@ -103,31 +104,56 @@ pub fn first_title(space: &Space, text: &str) -> Result<BatchWrite> {
     set(space, part("title"), Json::of(&one_line(text, TITLE))?)
 }
 
-/// Gives a chat the title that an agent has written, in the place of its first one. A chat that was removed meanwhile is not
-/// made anew.
-pub(crate) async fn retitle(driver: &dyn Driver, space: &Space, title: &str) -> Result<()> {
-    let log = space.log(ITEMS);
-    let title = Json::of(&one_line(title, WRITTEN))?;
-    for _ in 0..TRIES {
-        let head = driver.read(&log, LogRange::head()).await?.head;
-        if head.as_ref().is_none_or(|head| head.last == 0) {
-            return Ok(());
-        }
-        let check = BatchCheck::Head {
-            log: log.clone(),
-            head,
-        };
-        let batch = Batch {
-            checks: vec![check],
-            writes: vec![set(space, part("title"), title.clone())?],
-        };
-        match driver.commit(batch).await {
-            Err(ambit_storage::Error::Conflict { .. }) => {}
-            committed => return Ok(committed.map(drop)?),
-        }
+/// A chat as it was when a title began to be written for it.
+pub(crate) struct UntitledChat {
+    driver: Arc<dyn Driver>,
+    space: Space,
+    /// The version of what counts how often something of it was erased.
+    erasures: Option<u64>,
+}
+
+impl UntitledChat {
+    /// The chat of this space, before anything of it is read for a title.
+    pub async fn read(driver: Arc<dyn Driver>, space: Space) -> Result<Self> {
+        let counted = driver.get(&space.key(ERASURES), ValuePart::Nothing).await?;
+        Ok(Self {
+            driver,
+            space,
+            erasures: counted.map(|entry| entry.version),
+        })
     }
-    let what = "a chat's title was not written: the chat went on all the time";
-    Err(Error::new(ErrorCode::Conflict, what))
+
+    /// Gives it the title that an agent has written, in the place of its first one. A chat that was removed meanwhile is not made
+    /// anew, and one of which something was erased gets no title that may say it.
+    pub async fn retitle(&self, title: &str) -> Result<()> {
+        let log = self.space.log(ITEMS);
+        let title = Json::of(&one_line(title, WRITTEN))?;
+        for _ in 0..TRIES {
+            let head = self.driver.read(&log, LogRange::head()).await?.head;
+            if head.as_ref().is_none_or(|head| head.last == 0) {
+                return Ok(());
+            }
+            let now = Self::read(self.driver.clone(), self.space.clone()).await?;
+            if now.erasures != self.erasures {
+                return Ok(());
+            }
+            let head = BatchCheck::Head {
+                log: log.clone(),
+                head,
+            };
+            let erasures = BatchCheck::version(self.space.key(ERASURES), self.erasures);
+            let batch = Batch {
+                checks: vec![head, erasures],
+                writes: vec![set(&self.space, part("title"), title.clone())?],
+            };
+            match self.driver.commit(batch).await {
+                Err(ambit_storage::Error::Conflict { .. }) => {}
+                committed => return Ok(committed.map(drop)?),
+            }
+        }
+        let what = "a chat's title was not written: the chat went on all the time";
+        Err(Error::new(ErrorCode::Conflict, what))
+    }
 }
 
 /// The beginning of a text, in one line.
@@ -151,11 +177,7 @@ fn set(space: &Space, name: String, value: Json) -> Result<BatchWrite> {
 
 /// Reads all of it in one go.
 pub(super) async fn read(driver: &dyn Driver, space: &Space) -> Result<ChatDetails> {
-    let scan = ValueScan::first(
-        Pattern::parse(&format!("{CHAT}*")),
-        8,
-        ambit_storage::driver::ValuePart::Whole,
-    );
+    let scan = ValueScan::first(Pattern::parse(&format!("{CHAT}*")), 8, ValuePart::Whole);
     let mut about = ChatDetails::default();
     for (name, entry) in driver.scan(space, &scan).await? {
         take(&mut about, &name, &entry)?;

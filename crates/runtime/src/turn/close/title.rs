@@ -2,7 +2,7 @@
 //! goes wrong leaves the chat with the beginning of its first message.
 
 use crate::chat::{ChatMessage, Role};
-use crate::chats;
+use crate::chats::{self, UntitledChat};
 use crate::error::{Error, ErrorCode, Result};
 use crate::journal::TurnIds;
 use crate::loaded_app::LoadedApp;
@@ -99,6 +99,8 @@ impl TitleWriter {
         let request = &self.request;
         let ambit = self.loaded.acting_as(&request.authorized.caller());
         let session = chats::open_for(&ambit, request, &request.agent).await?;
+        let (space, driver) = session.context().place();
+        let chat = UntitledChat::read(driver, space).await?;
         let (target, wanted) = (self.target.clone(), self.wanted.clone());
         let turn = self.turn(session.clone())?;
         let run = AgentRun::first(&turn)?;
@@ -118,8 +120,7 @@ impl TitleWriter {
         })?;
         let title = title(&answer);
         if !title.is_empty() {
-            let (space, driver) = session.context().place();
-            chats::retitle(driver.as_ref(), &space, &title).await?;
+            chat.retitle(&title).await?;
         }
         booked?;
         Ok(())
