@@ -27,6 +27,7 @@ mod process;
 mod remember;
 mod repeat;
 mod responses;
+mod roles;
 mod site;
 mod slow;
 mod strict;

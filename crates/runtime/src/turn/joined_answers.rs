@@ -1,24 +1,42 @@
 //! The stored history as the model of an agent may know it. Items of one answer, as clients of OpenAI's Responses send them, are
-//! one message, and instructions that clients have sent reach no agent that takes none from them.
+//! one message, and what a client has sent in a role reaches no agent that takes none of that role from clients.
 
 use crate::app::AppAgent;
 use crate::chat::ROLES;
+use crate::chats::is_sent_by_client;
 use ambit_storage::storage::{Message, Role};
 use serde_json::Value;
 
 /// Stored messages as an agent may know them.
 pub(super) fn readable_history(messages: &[Message], agent: &AppAgent) -> Vec<Message> {
     let roles = &agent.package.client.roles;
-    let may_say = |role: Role| {
-        let name = ROLES.iter().find(|(_, known)| *known == role);
+    let may_say = |role: &Role| {
+        let name = ROLES.iter().find(|(_, known)| known == role);
         name.is_some_and(|(name, _)| roles.iter().any(|role| role == name))
     };
-    let is_sent = |message: &Message| message.extras.contains_key("message_id");
-    let is_readable = |message: &&Message| {
-        !message.is_instruction() || !is_sent(message) || may_say(message.role)
-    };
+    let is_readable = |message: &&Message| client_roles(message).iter().all(may_say);
     let readable = messages.iter().filter(is_readable);
     joined_answers(readable, is_stored_item)
+}
+
+/// The roles that a client needs to send this message; none where it is a person's, or nobody has sent it.
+fn client_roles(message: &Message) -> &'static [Role] {
+    let has = |name: &str| message.extras.contains_key(name);
+    let is_sent = has("client") || is_sent_by_client(message);
+    match message.role {
+        Role::System if is_sent || has("message_id") => &[Role::System],
+        Role::Developer if is_sent || has("message_id") => &[Role::Developer],
+        // A call that comes with its result.
+        Role::Assistant if item_type(message) == Some("mcp_call") => &[Role::Assistant, Role::Tool],
+        Role::Assistant if is_sent => &[Role::Assistant],
+        Role::Tool if is_sent => &[Role::Tool],
+        _ => &[],
+    }
+}
+
+fn item_type(message: &Message) -> Option<&str> {
+    let item = message.extras.get("client")?.get("item")?;
+    item.get("type")?.as_str()
 }
 
 /// Whether a stored message is an item that a client has sent.

@@ -3,6 +3,7 @@
 use super::{as_conversation, entries, row};
 use crate::http::ServerState;
 use crate::http::response_items::{InputItem, ItemReader, ListedItem, StoredListedItem};
+use ambit_runtime::app::AppAgent;
 use ambit_runtime::chats::ChatEntries;
 use ambit_runtime::chats::conversations::{self, NewMessages};
 use ambit_runtime::{Authorized, Error, Result};
@@ -34,6 +35,11 @@ impl ConversationItems {
             item.check_no_instructions()?;
         }
         Ok(Self(items))
+    }
+
+    /// Refuses items in roles that clients of this agent may not use.
+    fn check_roles(&self, agent: &AppAgent) -> Result<()> {
+        self.0.iter().try_for_each(|item| item.check_role(agent))
     }
 
     /// The messages that they are, each item with an id that is none of `taken`. The same `seed` makes the same ids of
@@ -73,6 +79,10 @@ pub async fn add_items(
         digest(&[user, conversation, key, &String::from_utf8_lossy(body)])
     });
     let before = entries(server, who, conversation).await?;
+    // A conversation that clients have made belongs to no agent: there each agent reads what it takes from clients.
+    if let Ok(agent) = server.runtime.app().agent(before.agent_name()) {
+        items.check_roles(&agent)?;
+    }
     let stored = ItemReader::read(&before).await?;
     let seed = seed.unwrap_or_else(unguessable);
     let first = id_of(&seed, 0);
