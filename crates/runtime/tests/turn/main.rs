@@ -5,6 +5,7 @@
 mod anew;
 mod automatic_search;
 mod basics;
+mod bounded;
 mod boxed;
 mod broken_off;
 mod budget;

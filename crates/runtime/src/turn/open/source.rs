@@ -18,6 +18,10 @@ use serde_json::json;
 
 /// As many messages as are ever copied.
 const MOST_COPIED: usize = 10_000;
+/// And as many bytes of them.
+const MOST_COPIED_BYTES: usize = 64 << 20;
+/// Messages read in one go.
+const PAGE: usize = 100;
 /// How far back is looked for the last turn of a conversation.
 const LOOKS: [usize; 3] = [4, 256, 8_192];
 
@@ -154,15 +158,31 @@ async fn is_last(session: &LiveAgent, turn: &str) -> Result<bool> {
 /// The view up to the last message of this turn.
 async fn view_until(session: &LiveAgent, turn: &str) -> Result<Vec<Message>> {
     let history = session.history();
-    let mut view = history.range(0, MOST_COPIED + 1).await?;
-    let is_of_turn = |message: &Message| message.turn_id.as_deref() == Some(turn);
-    match view.iter().rposition(is_of_turn) {
-        Some(last) if last < MOST_COPIED => {
-            view.truncate(last + 1);
+    let (mut view, mut bytes, mut end) = (Vec::new(), 0, 0);
+    let is_whole = loop {
+        let page = history.range(view.len() as u64, PAGE).await?;
+        if page.is_empty() {
+            break true;
+        }
+        for message in page {
+            bytes += serde_json::to_vec(&message).map_or(0, |text| text.len());
+            let is_of_turn = message.turn_id.as_deref() == Some(turn);
+            view.push(message);
+            if is_of_turn && view.len() <= MOST_COPIED && bytes <= MOST_COPIED_BYTES {
+                end = view.len();
+            }
+        }
+        if view.len() > MOST_COPIED || bytes > MOST_COPIED_BYTES {
+            break false;
+        }
+    };
+    match end {
+        0 if is_whole => Err(unknown(turn)),
+        0 => Err(too_long()),
+        end => {
+            view.truncate(end);
             Ok(view)
         }
-        None if view.len() <= MOST_COPIED => Err(unknown(turn)),
-        _ => Err(too_long()),
     }
 }
 
@@ -174,7 +194,7 @@ fn unknown(turn: &str) -> Error {
 
 fn too_long() -> Error {
     let message = format!(
-        "more than {MOST_COPIED} messages come before the end of this response, and no more can be copied; go on from the last response of the conversation"
+        "more than {MOST_COPIED} messages or {MOST_COPIED_BYTES} bytes come before the end of this response, and no more can be copied; go on from the last response of the conversation"
     );
     let mut error = Error::new(ErrorCode::LimitExceeded, message);
     error.param = Some("previous_response_id".to_owned());
