@@ -69,7 +69,7 @@ impl ModelCallPlan {
             .merge(of_package(&run.agent.package))
             .merge(run.call.clone())
             .merge(created.call);
-        if context.request.omits_client_tools {
+        if context.settings.omits_client_tools {
             call.tools.clear();
         }
         Ok(Self {

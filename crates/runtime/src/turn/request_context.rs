@@ -58,6 +58,8 @@ pub(super) struct TurnSettings {
     pub theme: String,
     pub route: String,
     pub metadata: Map<String, Value>,
+    /// Models are offered no tools of the client, those of agents that are called from inside included.
+    pub omits_client_tools: bool,
     /// The tool servers that the latest `Create` has named.
     pub servers: Option<CreatedServers>,
     /// The instructions as a listener left them.
@@ -79,6 +81,7 @@ impl TurnSettings {
             theme: request.origin.theme.clone(),
             route: request.origin.route.clone(),
             metadata: request.metadata.clone(),
+            omits_client_tools: request.omits_client_tools,
             servers: None,
             instructions: None,
         }
