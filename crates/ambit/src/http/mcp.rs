@@ -35,7 +35,7 @@ use axum::Extension;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use call_limit::CallLimit;
+use call_limit::{CallLimit, CallPermit};
 use context::McpContext;
 use cursor::Cursor;
 use futures::future::ready;
@@ -130,8 +130,10 @@ async fn notified(
     if let Some(id) = id.filter(|_| notification.method == "notifications/cancelled") {
         let session = headers.get(SESSION_HEADER);
         let session = session.and_then(|session| session.to_str().ok());
-        let call = OpenCall::new(who, session.unwrap_or_default(), id);
-        if let Err(error) = call.stop(&context.server).await {
+        let call = OpenCall::of(who, session.unwrap_or_default(), id);
+        if let Some(call) = call
+            && let Err(error) = call.stop(&context.server).await
+        {
             tracing::warn!(error.code = %error.code, "a call that its client has cancelled goes on: {error}");
         }
     }
@@ -219,10 +221,10 @@ async fn call(
 ) -> Result<RunningCall, RpcError> {
     let name = request.text("name")?;
     let tool = tools::find(&context, name).ok_or_else(|| RpcError::unknown_tool(name))?;
-    let permit = limit.take(who)?;
+    let permit = Arc::new(limit.take(who)?);
     let ping = context.server.settings.ping;
     Ok(RunningCall {
-        events: begin_call(context, tool, &request).await,
+        events: begin_call(context, tool, &request, permit.clone()).await,
         _permit: permit,
         era: request.era,
         id: request.id,
@@ -236,6 +238,7 @@ async fn begin_call(
     context: Arc<McpContext>,
     tool: OfferedTool,
     request: &ProtocolRequest,
+    permit: Arc<CallPermit>,
 ) -> BoxStream<'static, CallEvent> {
     let name = request.text("name").unwrap_or_default().to_owned();
     let given = match request.params.get("arguments") {
@@ -248,10 +251,12 @@ async fn begin_call(
     };
     match tool {
         OfferedTool::Row(row) => ended((row.call)(context, given), name),
-        OfferedTool::Agent(tool) => match agent_tool::call(context, *tool, request, given).await {
-            Ok(events) => events,
-            Err(failure) => ended(ready(Err(failure)), name),
-        },
+        OfferedTool::Agent(tool) => {
+            match agent_tool::call(context, *tool, request, given, permit).await {
+                Ok(events) => events,
+                Err(failure) => ended(ready(Err(failure)), name),
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The app as a tool server.
 
+mod callers;
 mod calls;
 mod eras;
 mod resources;

@@ -99,10 +99,25 @@ impl Site {
         Self::over(self.stores.clone(), self.folder.clone(), |_| {}).await
     }
 
+    /// The same on all addresses of the machine.
+    pub async fn everywhere(&self) -> Self {
+        let everywhere = "0.0.0.0:0";
+        Self::listening(self.stores.clone(), self.folder.clone(), everywhere, |_| {}).await
+    }
+
     /// A server over these stores and the app in this folder.
     pub async fn over(
         stores: Arc<Stores>,
         folder: Arc<TempDir>,
+        set: impl FnOnce(&mut HttpSettings),
+    ) -> Self {
+        Self::listening(stores, folder, "127.0.0.1:0", set).await
+    }
+
+    async fn listening(
+        stores: Arc<Stores>,
+        folder: Arc<TempDir>,
+        address: &str,
         set: impl FnOnce(&mut HttpSettings),
     ) -> Self {
         let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
@@ -128,8 +143,8 @@ impl Site {
             store: store.clone(),
             settings,
         };
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let listener = TcpListener::bind(address).await.unwrap();
+        let url = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
         let (stop, stopped) = oneshot::channel();
         tokio::spawn(http::serve(listener, Arc::new(server), async {
             drop(stopped.await);

@@ -3,6 +3,7 @@
 use super::agent_answer::AgentAnswer;
 use super::answer::CallEvent;
 use super::arguments;
+use super::call_limit::CallPermit;
 use super::context::{McpContext, path_part};
 use super::open_calls::OpenCall;
 use super::protocol::{ProtocolEra, ProtocolRequest};
@@ -13,7 +14,7 @@ use crate::http::chat::{self, AnsweringTurn, check_metadata};
 use crate::http::input::{BodyFields, Id};
 use crate::http::sse::CancelOnDisconnect;
 use ambit_runtime::chat::ChatMessage;
-use ambit_runtime::stream::StreamReader;
+use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_runtime::{Error, RequestOrigin, Result, TurnRequest};
 use ambit_storage::ids;
 use ambit_storage::lease::OnBusy;
@@ -53,6 +54,7 @@ pub async fn call(
     tool: AgentTool,
     request: &ProtocolRequest,
     given: Map<String, Value>,
+    permit: Arc<CallPermit>,
 ) -> Result<BoxStream<'static, CallEvent>, ToolFailure> {
     let text = Value::from(given.clone()).to_string();
     let mut turn = turn_request(&context, &tool, arguments::read(&given)?)?;
@@ -60,15 +62,15 @@ pub async fn call(
     turn.origin.trace_context = request.trace_context().or_else(of_header);
     let who = tool.who;
     let id = ids::ordered(&context.server.runtime.stores().options().clock);
-    let open = OpenCall::new(&who, &request.session, &request.id);
     let is_stopped_by_id = request.era == ProtocolEra::Handshake;
-    if is_stopped_by_id {
+    let open = OpenCall::of(&who, &request.session, &request.id).filter(|_| is_stopped_by_id);
+    if let Some(open) = &open {
         // Who stops the call may do so as soon as it has begun.
         open.remember(&context.server, &id).await?;
     }
     turn.id = Some(id.clone());
     let started = start(&context, turn, &text).await?.started;
-    if is_stopped_by_id && started.request_id != id {
+    if let Some(open) = open.filter(|_| started.request_id != id) {
         // Another request with this idempotency key has begun the turn.
         open.remember(&context.server, &started.request_id).await?;
     }
@@ -80,7 +82,10 @@ pub async fn call(
     let call = AgentCall {
         task: Task::running(&context, &started),
         answer: AgentAnswer::new(&started.request_id),
-        stream: started.stream,
+        turn: CountedTurn {
+            stream: Some(started.stream),
+            permit: Some(permit),
+        },
         leaving,
         becomes_task,
         has_ended: false,
@@ -130,7 +135,7 @@ async fn start(context: &McpContext, turn: TurnRequest, text: &str) -> Result<An
 
 /// A call that runs.
 struct AgentCall {
-    stream: StreamReader,
+    turn: CountedTurn,
     answer: AgentAnswer,
     task: Task,
     /// In the era in which closing the stream stops the call.
@@ -138,6 +143,39 @@ struct AgentCall {
     /// When the call becomes a task, where it may.
     becomes_task: Option<Instant>,
     has_ended: bool,
+}
+
+/// A turn that counts as a call until it has ended, also where its client knows it as a task or has gone.
+struct CountedTurn {
+    stream: Option<StreamReader>,
+    permit: Option<Arc<CallPermit>>,
+}
+
+impl CountedTurn {
+    /// What happens next; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Vec<StreamEntry>>> {
+        let Some(stream) = &mut self.stream else {
+            return Ok(None);
+        };
+        let entries = stream.next().await;
+        if !matches!(entries, Ok(Some(_))) {
+            self.stream = None;
+        }
+        entries
+    }
+}
+
+impl Drop for CountedTurn {
+    fn drop(&mut self) {
+        let (Some(mut stream), Some(permit)) = (self.stream.take(), self.permit.take()) else {
+            return;
+        };
+        // It ends with the turn, or with the server.
+        tokio::spawn(async move {
+            while let Ok(Some(_)) = stream.next().await {}
+            drop(permit);
+        });
+    }
 }
 
 fn events(call: AgentCall) -> BoxStream<'static, CallEvent> {
@@ -154,7 +192,7 @@ fn events(call: AgentCall) -> BoxStream<'static, CallEvent> {
 impl AgentCall {
     async fn next(&mut self) -> CallEvent {
         loop {
-            let next = self.stream.next();
+            let next = self.turn.next();
             let entries = match self.becomes_task {
                 None => next.await,
                 Some(at) => match timeout_at(at, next).await {

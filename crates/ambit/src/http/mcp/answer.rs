@@ -13,6 +13,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -31,8 +32,8 @@ pub enum CallEvent {
 pub struct RunningCall {
     /// What happens to it.
     pub events: BoxStream<'static, CallEvent>,
-    /// Counts it among the caller's.
-    pub _permit: CallPermit,
+    /// Counts it among the caller's, together with what it has begun.
+    pub _permit: Arc<CallPermit>,
     /// The era of its request.
     pub era: ProtocolEra,
     /// By which the client knows the answer.

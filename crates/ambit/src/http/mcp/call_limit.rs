@@ -19,7 +19,7 @@ struct CallerKey {
     team: Option<String>,
 }
 
-/// One call; it counts until this is dropped.
+/// One call; it counts until this is dropped. A turn that a call has begun keeps it until its end, whoever still waits for it.
 pub struct CallPermit {
     limit: CallLimit,
     caller: CallerKey,

@@ -22,15 +22,19 @@ pub struct OpenCall<'a> {
 }
 
 impl<'a> OpenCall<'a> {
-    /// The caller's request with this id, in this session.
-    pub fn new(who: &'a Authorized, session: &str, id: &Value) -> Self {
+    /// The caller's request with this id, in this session. Nothing where neither says who calls: what is known by its id alone
+    /// would be anybody's to stop.
+    pub fn of(who: &'a Authorized, session: &str, id: &Value) -> Option<Self> {
+        if who.user_id.is_none() && session.is_empty() {
+            return None;
+        }
         let user = who.user_id.as_deref().unwrap_or_default();
         let team = who.team_id.as_deref().unwrap_or_default();
         let name = address::digest(&["mcp", user, team, session, &id.to_string()]);
-        Self {
+        Some(Self {
             who,
             key: Space::repeats(who.tenant()).key(name),
-        }
+        })
     }
 
     /// Keeps which turn it is.

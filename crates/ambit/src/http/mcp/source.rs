@@ -31,7 +31,10 @@ pub fn check_source(server: &SharedState, request: &Parts) -> Result<()> {
         return Ok(());
     };
     let name = authority(origin);
-    let is_same = host.is_some_and(|host| host.eq_ignore_ascii_case(name)) || is_own(name);
+    // A name that leads here for a page alone (DNS rebinding) is in both headers: only those are the server's own that nobody else
+    // can have, and the public one.
+    let is_same = |host: &str| is_local(host) && host.eq_ignore_ascii_case(name);
+    let is_same = host.is_some_and(is_same) || is_own(name);
     let is_allowed = settings
         .origins
         .iter()

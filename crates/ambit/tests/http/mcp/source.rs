@@ -55,6 +55,26 @@ async fn g172_a_name_that_is_not_this_machine_s_is_refused_on_loopback() {
 }
 
 #[tokio::test]
+async fn g172_a_page_s_own_name_for_the_server_is_no_name_of_the_server() {
+    let site = guarded(&[]).await.everywhere().await;
+    let own = site.url.clone();
+    let public = "http://ambit.test";
+    for (host, origin, status) in [
+        // A name that a page has made to lead here.
+        ("evil.test", "http://evil.test", 403),
+        ("evil.test:80", "https://evil.test:80", 403),
+        ("ambit.test", public, 403),
+        ("evil.test", "https://app.test", 200),
+        (own.trim_start_matches("http://"), own.as_str(), 200),
+    ] {
+        let request = stateless(post(&site), "tools/list", json!({}));
+        let request = request.bearer_auth(token(&json!({"sub": "ann"})));
+        let answer = Answer::of(request.header("host", host).header("origin", origin)).await;
+        assert_eq!(answer.status, status, "{origin}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
 async fn who_has_no_credentials_is_told_where_they_are_had() {
     let site = guarded(&[]).await;
     let list = || stateless(post(&site), "tools/list", json!({}));

@@ -92,3 +92,20 @@ async fn a_client_that_does_not_know_tasks_gets_none() {
         assert_eq!(failure(&unknown), (200, -32602), "{method}");
     }
 }
+
+#[tokio::test]
+async fn calls_that_have_become_tasks_count_until_they_end() {
+    let site = served().await;
+    let begun = (0..64).map(|_| begin(&site, "never ends"));
+    let begun = futures::future::join_all(begun).await;
+    let params = json!({"name": "agent_hello", "arguments": {"message": "hi"}});
+    let one_more = async || ask_with_tasks(&site, "tools/call", params.clone()).await;
+    assert_eq!(one_more().await.status, 429);
+    let stopped = json!({"taskId": begun[0]["taskId"]});
+    result(&ask_with_tasks(&site, "tasks/cancel", stopped).await);
+    settled(&site, &begun[0]).await;
+    // Whoever counts hears of the end on its own.
+    while one_more().await.status == 429 {
+        tokio::task::yield_now().await;
+    }
+}
