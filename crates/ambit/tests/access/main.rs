@@ -21,6 +21,7 @@ mod passed;
 mod remote;
 mod routes;
 mod rules;
+mod running;
 #[path = "../http/site.rs"]
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod site;

@@ -106,7 +106,7 @@ impl Words {
     }
 
     /// Whether somebody may use the conversation.
-    fn is_open_to(&self, who: Person) -> bool {
+    pub fn is_open_to(&self, who: Person) -> bool {
         let Person(tenant, user, team, limits) = who;
         let is_shared = self.is_shared && team == "red" && limits == "team";
         tenant == "t1" && (user == "ann" || limits == "whole" || is_shared)

@@ -31,7 +31,7 @@ fn canaries() -> [Value; 4] {
 }
 
 /// What the model of an agent is told in a conversation.
-async fn told(site: &Site, agent: &str, more: Value) -> String {
+async fn told(site: &Site, agent: &str, more: &Value) -> String {
     let mut body = json!({"model": agent, "input": "hi"});
     let more = more.as_object().unwrap().clone();
     body.as_object_mut().unwrap().extend(more);
@@ -54,11 +54,11 @@ async fn g170_what_is_posted_to_a_conversation_reaches_agents_by_the_roles_they_
     let items = json!({"items": [person, said, called, answered, settled]});
     let talk = post(&site, "/v1/conversations", &items).await;
     let here = json!({"conversation": talk["id"]});
-    let strict = told(&site, "strict", here.clone()).await;
+    let strict = told(&site, "strict", &here).await;
     assert!(strict.contains("a person speaks"), "{strict}");
     assert!(!strict.contains("canary"), "{strict}");
     assert!(!strict.contains("no result"), "{strict}");
-    let open = told(&site, "hello", here).await;
+    let open = told(&site, "hello", &here).await;
     for word in [
         "canary-said",
         "canary-called",
@@ -81,7 +81,7 @@ async fn g170_what_one_agent_took_from_a_client_reaches_no_other_that_does_not()
     let copied = json!({"previous_response_id": first["id"]});
     for place in [here, copied] {
         let is_told = async |agent: &str| {
-            let messages = told(&site, agent, place.clone()).await;
+            let messages = told(&site, agent, &place).await;
             let messages: Value = serde_json::from_str(&messages).unwrap();
             let mut messages = messages.as_array().unwrap().iter();
             messages.any(|message| message["content"] == "canary-said")

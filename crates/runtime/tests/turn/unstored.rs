@@ -10,7 +10,7 @@ use ambit_runtime::{
     Authorized, ErrorCode, Frame, Runtime, TurnInterrupt, TurnRequest, TurnStorage,
 };
 use ambit_storage::driver::{DriverOptions, open};
-use ambit_storage::{Stores, Usage};
+use ambit_storage::{Caller, Stores, Usage};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -226,6 +226,36 @@ async fn g169_it_ends_within_a_second_after_its_last_reader_has_left() {
     gone(&place, &id).await;
 }
 
+/// Waits until a turn of `hello` has ended as cancelled.
+async fn cancelled(runtime: &Runtime) {
+    let line = "ambit_turns_total{agent=\"hello\",status=\"cancelled\"} 1";
+    while !runtime.metrics_text().lines().any(|found| found == line) {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn g169_it_ends_if_whoever_asked_does_not_wait_for_its_beginning() {
+    let place = talkative().await;
+    let mut asked = unstored("hi");
+    let clock = ambit_storage::clock::Clock::default();
+    let id = ambit_storage::ids::ordered(&clock);
+    asked.id = Some(id.clone());
+    {
+        let starting = place.runtime.start(asked);
+        tokio::pin!(starting);
+        assert!(futures::poll!(&mut starting).is_pending());
+    }
+    // It begins on its own, finds nobody, and ends long before its model has said all.
+    let ended = cancelled(&place.runtime);
+    tokio::time::timeout(Duration::from_secs(60), ended)
+        .await
+        .unwrap();
+    gone(&place, &id).await;
+    // Nothing is held for it any more.
+    place.runtime.close(Duration::from_secs(60)).await.unwrap();
+}
+
 #[tokio::test]
 async fn it_neither_reads_nor_changes_a_conversation() {
     let mut all = agent(&json!({"connector": "mirror"}), "");
@@ -267,4 +297,15 @@ async fn nobody_in_particular_may_ask_too() {
     let all = frames(place.runtime.start(asked).await.unwrap()).await;
     let ended = end(&all);
     assert_eq!(ended["status"], "completed", "{ended}");
+    // Who is nobody sees no usage, and whoever keeps the accounts sees theirs.
+    let booked = async |caller: Caller| {
+        let usage = Usage::of(place.runtime.contexts_of(&caller), "hello");
+        let total = usage.aggregate().await.unwrap();
+        total.map_or(0, |total| total.total_tokens)
+    };
+    let nobody = || Authorized::default().caller();
+    let used = ended["usage"]["total_tokens"].as_i64().unwrap();
+    assert!(used > 0);
+    assert_eq!(booked(nobody().as_system()).await, used);
+    assert_eq!(booked(nobody()).await, 0);
 }
