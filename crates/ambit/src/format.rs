@@ -7,6 +7,7 @@ pub mod cui;
 mod failure;
 mod frames;
 pub mod messages;
+pub(crate) mod provider_reasoning;
 pub mod responses;
 pub mod standard;
 

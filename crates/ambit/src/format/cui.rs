@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// Passes entries through without looking at them.
+/// Passes entries through, but for those that tell a client of another protocol what a provider wants back.
 pub fn open(_options: &FormatOptions) -> Box<dyn Format> {
     Box::new(CuiFormat)
 }
@@ -19,12 +19,21 @@ struct CuiFormat;
 
 impl Format for CuiFormat {
     fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
-        vec![entry.text.to_string().into()]
+        match is_of_provider(entry) {
+            true => Vec::new(),
+            false => vec![entry.text.to_string().into()],
+        }
     }
 
     fn end(&mut self) -> Vec<FormatEvent> {
         Vec::new()
     }
+}
+
+/// Whether an entry tells what a provider wants back of its model's reasoning. Few entries are read for that.
+fn is_of_provider(entry: &StreamEntry) -> bool {
+    let name = "reasoning_part";
+    entry.text.contains(name) && read(entry).is_some_and(|frame| frame.event_name() == Some(name))
 }
 
 /// The answer to a request that does not stream.

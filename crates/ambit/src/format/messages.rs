@@ -5,7 +5,6 @@ mod block_writer;
 mod body;
 mod event;
 mod failure;
-pub(crate) mod signature;
 
 pub use answer::{AnswerBlock, MessagesAnswer, MessagesUsage};
 pub use body::body;

@@ -1,7 +1,6 @@
 //! Items of OpenAI's Responses and Conversations: what clients send, and what is stored of a conversation.
 
 mod content;
-mod encrypted;
 mod input;
 mod page;
 mod stored_items;

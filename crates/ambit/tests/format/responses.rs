@@ -242,6 +242,78 @@ fn tools_of_the_client_come_back_as_the_client_named_them() {
     assert_eq!(held.last.unwrap()["output"], expected);
 }
 
+/// A log in which a model wants parts back: of a thought, behind a text, behind a thought whose text was over, and behind a call.
+fn log_with_parts() -> Vec<StreamEntry> {
+    let said = |kind: &str, id: &str, text: &str| json!({"type": kind, "props": {"content": text}, "message_id": id, "delta": true});
+    let part = |text: &str| {
+        let part = json!({"type": "thinking", "thinking": text, "connector": "claude"});
+        event("reasoning_part", &json!({"part": part}))
+    };
+    let call = json!({"type": "tool_call", "message_id": "M4",
+        "props": {"id": "t1", "name": "get_time", "arguments": "{}"}});
+    let end = |id: &str| {
+        event(
+            "message_end",
+            &json!({"message_id": id, "status": "completed"}),
+        )
+    };
+    let frames = [
+        event("stream_start", &json!({})),
+        said("thinking", "M1", "hm"),
+        part("hm"),
+        end("M1"),
+        said("text", "M2", "so"),
+        part("behind a text"),
+        end("M2"),
+        said("thinking", "M3", "more"),
+        end("M3"),
+        part("when its text was over"),
+        call,
+        end("M4"),
+        part("behind a call"),
+        event("stream_end", &json!({"status": "completed"})),
+    ];
+    let lines: Vec<String> = frames.iter().map(Value::to_string).collect();
+    entries(lines.iter().map(String::as_str))
+}
+
+#[test]
+fn a_thought_holds_what_the_provider_wants_back_where_the_request_asks_for_it() {
+    let log = log_with_parts();
+    let told = |has_encrypted_reasoning: bool| {
+        let response = ResponseRecord {
+            has_encrypted_reasoning,
+            ..ResponseRecord::default()
+        };
+        let options = FormatOptions {
+            response,
+            ..options()
+        };
+        let held = Held::of(&events(&log, &options));
+        assert!(held.is_done.iter().all(|is_done| *is_done));
+        let output = held.last.unwrap()["output"].take();
+        let whole = json!((find("responses").unwrap().body)(&log, &options));
+        assert_eq!(whole["output"], output);
+        let items = output.as_array().unwrap().iter().map(|item| {
+            let encrypted = item.get("encrypted_content").and_then(Value::as_str);
+            (item["id"].as_str().unwrap().to_owned(), encrypted.is_some())
+        });
+        items.collect::<Vec<_>>()
+    };
+    let item = |id: &str, is_told: bool| (id.to_owned(), is_told);
+    let expected = [
+        item("rs_r1_M1", true),
+        item("msg_r1_M2", false),
+        item("rs_r1_P1", true),
+        item("rs_r1_M3", true),
+        item("fc_r1_M4", false),
+        item("rs_r1_P2", true),
+    ];
+    assert_eq!(told(true), expected);
+    let ids = ["rs_r1_M1", "msg_r1_M2", "rs_r1_M3", "fc_r1_M4"];
+    assert_eq!(told(false), ids.map(|id| item(id, false)));
+}
+
 fn event(name: &str, data: &Value) -> Value {
     json!({"type": "event", "props": {"event": name, "message": name, "data": data}})
 }

@@ -24,6 +24,7 @@ mod messages;
 mod models;
 mod operation;
 mod process;
+mod reasoning;
 mod remember;
 mod repeat;
 mod responses;

@@ -5,7 +5,7 @@ use crate::app::AppAgent;
 use crate::chat::ROLES;
 use crate::chats::is_sent_by_client;
 use ambit_storage::storage::{Message, Role};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Stored messages as an agent may know them.
 pub(super) fn readable_history(messages: &[Message], agent: &AppAgent) -> Vec<Message> {
@@ -79,6 +79,7 @@ fn leave_out_empty(joined: &mut Vec<Message>, is_item: bool) {
 
 /// Adds an item to the answer that it is part of.
 fn join(answer: &mut Message, item: &Message) {
+    let position = position_behind(answer);
     answer.parts.extend(item.parts.iter().cloned());
     answer.tool_calls.extend(item.tool_calls.iter().cloned());
     for (name, value) in &item.extras {
@@ -88,7 +89,11 @@ fn join(answer: &mut Message, item: &Message) {
                 text.push_str(more);
             }
             ("reasoning_parts", Some(Value::Array(parts)), Value::Array(more)) => {
-                parts.extend(more.iter().cloned());
+                parts.extend(placed(more, position.as_ref()));
+            }
+            ("reasoning_parts", None, Value::Array(more)) => {
+                let parts: Vec<Value> = placed(more, position.as_ref()).collect();
+                answer.extras.insert(name.clone(), parts.into());
             }
             (_, None, value) => {
                 answer.extras.insert(name.clone(), value.clone());
@@ -96,6 +101,27 @@ fn join(answer: &mut Message, item: &Message) {
             _ => {}
         }
     }
+}
+
+/// Where a thought stands behind all of an answer; none at its beginning.
+fn position_behind(answer: &Message) -> Option<Value> {
+    let texts = answer
+        .parts
+        .iter()
+        .filter_map(|part| part.get("text")?.as_str());
+    let text = texts.map(str::len).reduce(|all, more| all + 1 + more);
+    let (text, calls) = (text.unwrap_or_default(), answer.tool_calls.len());
+    (text + calls > 0).then(|| json!({"text": text, "calls": calls}))
+}
+
+/// What a provider wants back, as standing behind this.
+fn placed(parts: &[Value], position: Option<&Value>) -> impl Iterator<Item = Value> {
+    parts.iter().cloned().map(move |mut part| {
+        if let (Value::Object(fields), Some(position)) = (&mut part, position) {
+            fields.insert("behind".to_owned(), position.clone());
+        }
+        part
+    })
 }
 
 #[cfg(test)]
@@ -107,7 +133,7 @@ mod tests {
     fn items_of_an_answer_are_one_message() {
         let mut reasoning = Message::assistant("");
         reasoning.parts.clear();
-        let parts = Value::from(vec![1]);
+        let parts = json!([{"type": "thinking"}]);
         reasoning.extras.insert("reasoning_parts".to_owned(), parts);
         let call = |id: &str| ToolCall::new(id, "f", "{}");
         let items = [
@@ -127,6 +153,7 @@ mod tests {
             .extras
             .insert("reasoning_parts".to_owned(), parts.clone());
         let mut last = Message::assistant("done");
+        let parts = json!([{"type": "thinking", "behind": {"text": 4, "calls": 0}}]);
         last.extras.insert("reasoning_parts".to_owned(), parts);
         let expected = [
             Message::user("hi"),
@@ -136,6 +163,28 @@ mod tests {
             last,
         ];
         assert_eq!(joined, expected);
+    }
+
+    #[test]
+    fn a_thought_keeps_its_place_in_the_answer_that_its_item_is_part_of() {
+        let part = json!({"type": "thinking", "signature": "s"});
+        let mut thought = Message::assistant("");
+        thought.parts.clear();
+        let parts = Value::from(vec![part.clone()]);
+        thought.extras.insert("reasoning_parts".to_owned(), parts);
+        let call = Message::calling([ToolCall::new("a", "f", "{}")]);
+        let items = [
+            thought.clone(),
+            Message::assistant("so"),
+            Message::assistant("on"),
+            call,
+            thought,
+        ];
+        let joined = joined_answers(&items, |_| true);
+        let mut behind = part.clone();
+        behind["behind"] = json!({"text": 5, "calls": 1});
+        assert_eq!(joined.len(), 1);
+        assert_eq!(joined[0].extras["reasoning_parts"], json!([part, behind]));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::answer::AnswerBlock;
 use super::event::{BlockDelta, MessagesEvent};
-use super::signature;
 use crate::format::FormatOptions;
+use crate::format::provider_reasoning;
 use crate::format::standard::{CompletionField, ToolCallDelta};
 use ambit_runtime::public_id::call_id;
 use serde_json::{Map, Value};
@@ -242,7 +242,7 @@ impl BlockWriter {
             OpenBlock::None => return,
             OpenBlock::Thinking(shown) if !self.parts.is_empty() => {
                 let parts = std::mem::take(&mut self.parts);
-                let signature = signature::encode(parts, &shown);
+                let signature = provider_reasoning::encode(parts, &shown);
                 self.go_on(BlockDelta::SignatureDelta { signature }, events);
             }
             OpenBlock::Thinking(_) | OpenBlock::Text | OpenBlock::Call(_) => {}

@@ -1,6 +1,7 @@
 //! The items of an output as they are announced, grow and end, each with the events that tell it.
 
 mod calls;
+mod reasoning;
 mod texts;
 
 pub use calls::CallOutcome;
@@ -8,7 +9,9 @@ pub use calls::CallOutcome;
 use super::event::{OutputPosition, ResponseEventContent};
 use super::event_writer::EventWriter;
 use super::item::{ItemStatus, ResponseItem};
+use crate::format::FormatOptions;
 use ambit_runtime::public_id;
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// The items that were announced, in order.
@@ -19,6 +22,14 @@ pub struct OutputItems {
     texts: HashMap<String, usize>,
     /// The item of text that is open.
     open_text: Option<usize>,
+    /// Thoughts are told with what the model wants back of them.
+    tells_reasoning: bool,
+    /// A thought whose text is over, while what the model wants back of it may follow.
+    ended_thought: Option<usize>,
+    /// What the model wants back and no item tells yet.
+    parts: Vec<Map<String, Value>>,
+    /// How many items there are of thoughts that show nothing.
+    hidden_thoughts: usize,
     pub events: EventWriter,
 }
 
@@ -41,13 +52,17 @@ enum ItemProgress {
 }
 
 impl OutputItems {
-    pub fn new(request_id: &str, events: EventWriter) -> Self {
+    pub fn new(options: &FormatOptions) -> Self {
         Self {
-            request_id: request_id.to_owned(),
+            request_id: options.request_id.clone(),
             items: Vec::new(),
             texts: HashMap::new(),
             open_text: None,
-            events,
+            tells_reasoning: options.response.has_encrypted_reasoning,
+            ended_thought: None,
+            parts: Vec::new(),
+            hidden_thoughts: 0,
+            events: EventWriter::behind(options.after_sequence),
         }
     }
 
@@ -103,6 +118,7 @@ impl OutputItems {
     /// Ends all that is open, cut off.
     pub fn cut_off(&mut self) {
         self.end_text(ItemStatus::Incomplete);
+        self.end_thought();
         for index in 0..self.items.len() {
             if self.items[index].progress == ItemProgress::Open {
                 self.end_arguments(index, ItemStatus::Incomplete);

@@ -1,7 +1,6 @@
 //! A turn's log, read as the items of a Response.
 
 use super::event::ResponseEventContent;
-use super::event_writer::EventWriter;
 use super::item::{ItemStatus, ResponseItem};
 use super::output::{CallOutcome, OutputItems};
 use super::response::{IncompleteDetails, ResponseObject, ResponseStatus, ResponseUsage};
@@ -37,11 +36,10 @@ struct AnswerEnd {
 
 impl ResponseReader {
     pub fn new(options: &FormatOptions) -> Self {
-        let events = EventWriter::behind(options.after_sequence);
         Self {
             state: CompletionState::new(options),
             texts: TextItems::default(),
-            output: OutputItems::new(&options.request_id, events),
+            output: OutputItems::new(options),
             client_calls: HashSet::new(),
             failure: None,
             end: None,
@@ -85,6 +83,11 @@ impl ResponseReader {
                 }
             }
             (Some("message_end"), Some(id)) => self.end_message(id, data),
+            (Some("reasoning_part"), _) => {
+                if let Some(part) = data.get("part").and_then(Value::as_object) {
+                    self.output.reasoning_part(part.clone());
+                }
+            }
             (Some("stream_end"), _) => self.last(data),
             _ => {}
         }

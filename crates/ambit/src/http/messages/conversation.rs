@@ -3,7 +3,7 @@
 
 use super::blocks::{self, InputBlock};
 use super::body::{InputContent, InputMessage, MessagesBody};
-use crate::format::messages::signature;
+use crate::format::provider_reasoning;
 use crate::http::chat::check_role;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::{
@@ -144,7 +144,7 @@ impl Conversation<'_> {
                     thinking,
                     signature,
                 } => {
-                    let Some(parts) = signature::decode(&signature, &thinking) else {
+                    let Some(parts) = provider_reasoning::decode(&signature, &thinking) else {
                         continue;
                     };
                     thoughts.push_str(&thinking);

@@ -1,7 +1,7 @@
 //! Items that clients send, and the messages that they are.
 
 use super::content::{self, ItemContent};
-use super::encrypted::decrypted;
+use crate::format::provider_reasoning::decode;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::{
     ChatContent, ChatMessage, ClientMessageFields, Role, ToolCall, role_named,
@@ -169,7 +169,9 @@ impl InputItem {
             },
             ItemKind::Reasoning { summary, encrypted } => ChatMessage {
                 reasoning_content: Some(summary).filter(|text| !text.is_empty()),
-                reasoning_parts: decrypted(&encrypted.unwrap_or_default()),
+                reasoning_parts: encrypted
+                    .and_then(|text| decode(&text, ""))
+                    .unwrap_or_default(),
                 ..answer()
             },
             ItemKind::Call(call) => ChatMessage {

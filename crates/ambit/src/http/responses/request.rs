@@ -60,10 +60,11 @@ pub async fn read(
         tool_choice: choice,
         ..generation(&mut body)?
     };
+    let wants_reasoning = body.include.iter().flatten().any(|name| name == ENCRYPTED);
     let record = ResponseRecord {
         client_tools: tools.client_tools,
         settings: settings(&mut body, &source, &metadata),
-        has_encrypted_reasoning: body.include.iter().flatten().any(|name| name == ENCRYPTED),
+        has_encrypted_reasoning: wants_reasoning,
     };
     let request = TurnRequest {
         agent: agent.id.clone(),
@@ -72,6 +73,7 @@ pub async fn read(
         instructions: body.instructions.take(),
         messages,
         has_items: true,
+        tells_reasoning_parts: wants_reasoning,
         warnings,
         protocol_record: is_stored.then(|| Json::of(&record)).transpose()?,
         call: CallOptions {

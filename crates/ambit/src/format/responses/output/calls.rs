@@ -28,6 +28,7 @@ impl OutputItems {
         name: &str,
         client_tool: Option<ClientTool>,
     ) -> usize {
+        self.end_thought();
         let item = new_call(CallStart {
             turn: &self.request_id,
             message,

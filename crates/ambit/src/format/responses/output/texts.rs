@@ -10,6 +10,7 @@ use crate::format::standard::CompletionField;
 impl OutputItems {
     /// A text of a message begins.
     pub fn begin_text(&mut self, message: &str, place: CompletionField) {
+        self.end_thought();
         let before = self.texts.entry(message.to_owned()).or_default();
         let name = match *before {
             0 => message.to_owned(),
@@ -102,6 +103,7 @@ impl OutputItems {
         let at = self.at(index);
         let item = &mut self.items[index].item;
         item.set_status(status);
+        let is_thought = matches!(item, ResponseItem::Reasoning(_));
         let text = item.text_mut().cloned().unwrap_or_default();
         let events = match item {
             ResponseItem::Reasoning(_) => [
@@ -145,6 +147,9 @@ impl OutputItems {
         for (kind, content) in events {
             self.events.write(kind, content);
         }
-        self.done(index);
+        match is_thought && self.tells_reasoning {
+            true => self.ended_thought = Some(index),
+            false => self.done(index),
+        }
     }
 }

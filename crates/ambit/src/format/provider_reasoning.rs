@@ -1,4 +1,5 @@
-//! What a provider wants back of its model's reasoning, as the signature of a block: for Ambit alone, and opaque to clients.
+//! What a provider wants back of its model's reasoning, as an opaque text that clients bring along again: the signature of a block
+//! of Anthropic's, the `encrypted_content` of an item of OpenAI's.
 
 use ambit_runtime::chat::ReasoningPart;
 use base64::Engine;
@@ -12,7 +13,7 @@ const POSITION: &str = "behind";
 /// Where a part says which connector made it.
 const CONNECTOR: &str = "connector";
 
-/// Writes the parts that belong to a block with this text.
+/// Writes the parts that belong to a thought; where it is shown with this text, they need not say it again.
 pub fn encode(parts: Vec<Map<String, Value>>, text: &str) -> String {
     let parts = parts.into_iter().map(|mut part| {
         part.shift_remove(POSITION);
