@@ -1,17 +1,19 @@
 //! OpenAI's Conversations.
 
 mod items;
+mod repeat;
 
 use super::input::{BodyFields, Id, JsonBody, OpenQuery, Path, PathId};
 use super::response_items::{ItemList, ItemListQuery, ItemReader, ListedItem, item_page};
 use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState};
 use crate::http::chat::{RequestParameters, check_metadata};
-use ambit_runtime::chats::conversations::{self, ConversationInfo};
+use ambit_runtime::chats::conversations::{self, ConversationInfo, NewConversation};
 use ambit_runtime::chats::{self, ChatEntries, EntrySelection};
 use ambit_runtime::public_id::{conversation_id, conversation_row};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result};
 use axum::Json;
 use items::{ConversationItems, add_items, stored_items};
+use repeat::RepeatableRequest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -117,18 +119,28 @@ async fn entries(server: &ServerState, who: &Authorized, id: &str) -> Result<Cha
     found.map_err(|error| as_conversation(error, id))
 }
 
-/// Makes a conversation.
+/// Makes a conversation. A request that is repeated with its idempotency key makes none, and gets the first one's.
 #[utoipa::path(post, path = "/conversations", tag = "conversations", request_body = ConversationBody,
-    responses((status = 200, description = "The conversation", body = ConversationObject), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "The conversation", body = ConversationObject), (status = 400, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn create_conversation(
     ApiCaller { server, who }: ApiCaller,
+    given: RequestParameters,
     body: JsonBody<ConversationBody>,
 ) -> Result<Json<ConversationObject>, HttpError> {
     let ConversationBody { items, metadata } = body.value;
     let items = ConversationItems::read(items.unwrap_or_default())?;
+    let metadata = metadata.unwrap_or_default();
+    if let Some(key) = given.idempotency_key()? {
+        let request = RepeatableRequest::new(&server, &who, &key, &body.text);
+        return Ok(Json(request.create(items, metadata).await?.into()));
+    }
     let ambit = server.runtime.contexts(&who);
-    let new = items.new_messages(&[], None);
-    let made = conversations::create(&ambit, &who, metadata.unwrap_or_default(), new).await?;
+    let new = NewConversation {
+        chat: None,
+        metadata,
+        messages: items.new_messages(&[], None),
+    };
+    let made = conversations::create(&ambit, &who, new).await?;
     Ok(Json(made.into()))
 }
 

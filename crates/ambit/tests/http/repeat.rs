@@ -228,3 +228,38 @@ async fn a_key_that_is_none_is_refused() {
         (400, "invalid_argument".to_owned(), param)
     );
 }
+
+async fn make(site: &Site, key: &str, body: &Value) -> Answer {
+    let request = site.request(Method::POST, "/v1/conversations");
+    Answer::of(request.header("idempotency-key", key).json(body)).await
+}
+
+#[tokio::test]
+async fn g162_a_conversation_is_made_once_for_an_idempotency_key() {
+    let site = Site::development().await;
+    let other = site.beside().await;
+    let body = json!({"items": [{"role": "user", "content": "hi"}], "metadata": {"a": "b"}});
+    let made = (0..8).map(|at| make(if at % 2 == 0 { &site } else { &other }, "k1", &body));
+    let made = futures::future::join_all(made).await;
+    let again = make(&other, "k1", &body).await;
+    let first = made[0].json();
+    for answer in made.iter().chain([&again]) {
+        assert_eq!((answer.status, answer.json()), (200, first.clone()));
+    }
+    let path = format!("/v1/conversations/{}", first["id"].as_str().unwrap());
+    let items = site.get(&format!("{path}/items")).await.json();
+    assert_eq!(items["data"].as_array().unwrap().len(), 1, "{items}");
+
+    let new = make(&site, "k2", &body).await.json();
+    assert_ne!(new["id"], first["id"]);
+    let changed = make(&site, "k1", &json!({"metadata": {"a": "c"}})).await;
+    let conflict = (
+        409,
+        "conflict".to_owned(),
+        Some("idempotency-key".to_owned()),
+    );
+    assert_eq!(changed.failure(), conflict);
+    let removed = Answer::of(site.request(Method::DELETE, &path)).await;
+    assert_eq!(removed.status, 200, "{}", removed.text);
+    assert_eq!(make(&other, "k1", &body).await.failure(), conflict);
+}

@@ -43,23 +43,33 @@ pub struct NewMessages {
     pub ids: Vec<String>,
 }
 
+/// A conversation that a client makes.
+#[derive(Default)]
+pub struct NewConversation {
+    /// The chat; random where it is not named. One that is there already is completed.
+    pub chat: Option<String>,
+    /// Free data.
+    pub metadata: Map<String, Value>,
+    /// What it begins with.
+    pub messages: NewMessages,
+}
+
 /// Makes a conversation.
 pub async fn create(
     ambit: &Ambit,
     who: &Authorized,
-    metadata: Map<String, Value>,
-    new: NewMessages,
+    new: NewConversation,
 ) -> Result<ConversationInfo> {
-    let session = open_new(ambit, who, CONVERSATIONS, None).await?;
+    let session = open_new(ambit, who, CONVERSATIONS, new.chat.as_deref()).await?;
     let (space, _) = session.context().place();
     let own = ChatEdits {
-        metadata,
+        metadata: new.metadata,
         at: ambit.stores().options().clock.now(),
         ..ChatEdits::default()
     };
     let note = details::keep(&space, &own)?;
     session.context().stage_with_history([note]);
-    add(&session, new).await?;
+    add(&session, new.messages).await?;
     session.context().save().await?;
     let row = session.context().row_id();
     let row = row.ok_or_else(|| Error::internal("a conversation was stored without a row"))?;
