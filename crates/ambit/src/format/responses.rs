@@ -14,7 +14,9 @@ mod text_items;
 pub use event::ResponseEvent;
 pub use item::ResponseItem;
 pub use response::ResponseObject;
-pub use settings::{ClientTool, ConversationName, ResponseRecord, ResponseSettings, echoed_fields};
+pub use settings::{
+    ClientTool, ConversationName, ResponseRecord, ResponseSettings, echoed_fields, echoed_tool,
+};
 pub(crate) use stored::{ListedCall, ListedText, stored_call, stored_text};
 
 use super::frames::read;

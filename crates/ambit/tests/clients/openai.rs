@@ -50,6 +50,14 @@ fn every_case_of_the_openai_and_agents_packages_for_node_holds() {
     check(&mut run, 14);
 }
 
+#[test]
+fn every_case_of_open_responses_holds() {
+    let server = server();
+    let mut run = Command::new("node");
+    run.arg(beside("openai/node/open_responses.cjs"));
+    check(run.args([&server.url, &server.key]), 7);
+}
+
 /// The blocks of this section of docs/clients.md that are written in this language.
 fn blocks(language: &str) -> Vec<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/clients.md");

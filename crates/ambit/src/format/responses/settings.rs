@@ -58,7 +58,7 @@ pub struct ResponseSettings {
     pub reasoning: Map<String, Value>,
     /// Whether the turn is stored.
     pub store: bool,
-    /// How much chance there is in the answer.
+    /// How much chance there is in the answer, as the request says; the protocol's own 1 where it says nothing.
     #[schema(value_type = Option<f64>)]
     pub temperature: Option<Number>,
     /// The form of the answer.
@@ -69,7 +69,7 @@ pub struct ResponseSettings {
     /// The tools of the request.
     #[schema(value_type = Vec<Object>)]
     pub tools: Vec<Value>,
-    /// How much of what is probable is considered.
+    /// How much of what is probable is considered, likewise.
     #[schema(value_type = Option<f64>)]
     pub top_p: Option<Number>,
     /// Fields that change nothing.
@@ -84,27 +84,54 @@ pub struct ConversationName {
     pub id: String,
 }
 
-/// The fields that change nothing, and what a Response says of them where the request says nothing.
-const FURTHER: [(&str, Option<&str>); 10] = [
-    ("max_tool_calls", None),
-    ("prompt_cache_key", None),
-    ("prompt_cache_retention", None),
-    ("safety_identifier", None),
-    ("service_tier", Some("default")),
-    ("stream_options", None),
-    ("top_logprobs", None),
-    ("truncation", Some("disabled")),
-    ("user", None),
-    ("verbosity", None),
+/// What a Response says of a field that the request does not have.
+enum UnsaidField {
+    Absent,
+    Null,
+    Zero,
+    Text(&'static str),
+}
+
+/// The fields that change nothing. The public schema of Responses wants most of them in each.
+const FURTHER: [(&str, UnsaidField); 12] = [
+    ("frequency_penalty", UnsaidField::Zero),
+    ("max_tool_calls", UnsaidField::Null),
+    ("presence_penalty", UnsaidField::Zero),
+    ("prompt_cache_key", UnsaidField::Null),
+    ("prompt_cache_retention", UnsaidField::Absent),
+    ("safety_identifier", UnsaidField::Null),
+    ("service_tier", UnsaidField::Text("default")),
+    ("stream_options", UnsaidField::Absent),
+    ("top_logprobs", UnsaidField::Zero),
+    ("truncation", UnsaidField::Text("disabled")),
+    ("user", UnsaidField::Null),
+    ("verbosity", UnsaidField::Absent),
 ];
 
 /// What a Response says again of the fields that change nothing.
 pub fn echoed_fields(given: &Map<String, Value>) -> Map<String, Value> {
-    let said = FURTHER.into_iter().filter_map(|(name, usual)| {
-        let given = given.get(name).filter(|value| !value.is_null()).cloned();
-        Some((name.to_owned(), given.or_else(|| usual.map(Value::from))?))
+    let said = FURTHER.into_iter().filter_map(|(name, unsaid)| {
+        let given = given.get(name).filter(|value| !value.is_null());
+        let value = match (given, unsaid) {
+            (Some(given), _) => given.clone(),
+            (None, UnsaidField::Absent) => return None,
+            (None, UnsaidField::Null) => Value::Null,
+            (None, UnsaidField::Zero) => Value::from(0),
+            (None, UnsaidField::Text(text)) => Value::from(text),
+        };
+        Some((name.to_owned(), value))
     });
     said.collect()
+}
+
+/// A tool as a Response says it again: a function has all fields of its schema.
+pub fn echoed_tool(mut tool: Map<String, Value>) -> Value {
+    if tool.get("type").is_some_and(|kind| kind == "function") {
+        for name in ["description", "parameters", "strict"] {
+            tool.entry(name).or_insert(Value::Null);
+        }
+    }
+    Value::Object(tool)
 }
 
 impl Default for ResponseSettings {
@@ -121,11 +148,11 @@ impl Default for ResponseSettings {
             previous_response_id: None,
             reasoning: reasoning.into_iter().collect(),
             store: true,
-            temperature: None,
+            temperature: Some(Number::from(1)),
             text: Map::from_iter([("format".to_owned(), Value::Object(form))]),
             tool_choice: Value::from("auto"),
             tools: Vec::new(),
-            top_p: None,
+            top_p: Some(Number::from(1)),
             further: echoed_fields(&Map::new()),
         }
     }

@@ -2,7 +2,9 @@
 
 use super::body::ResponseBody;
 use super::tools::RequestTools;
-use crate::format::responses::{ConversationName, ResponseRecord, ResponseSettings, echoed_fields};
+use crate::format::responses::{
+    ConversationName, ResponseRecord, ResponseSettings, echoed_fields, echoed_tool,
+};
 use crate::format::{self, FormatOptions};
 use crate::http::chat::{
     AgentSelection, AnswerView, Between, ChatRequest, RequestParameters, check_metadata, find_agent,
@@ -289,7 +291,10 @@ fn settings(
         previous_response_id: source.previous_response_id.clone(),
         reasoning: with(usual.reasoning, body.reasoning.take()),
         store: body.store.unwrap_or(true),
-        temperature: body.temperature.and_then(Between::number),
+        temperature: body
+            .temperature
+            .and_then(Between::number)
+            .or(usual.temperature),
         text: with(usual.text, body.text.take()),
         tool_choice: body.tool_choice.take().unwrap_or(usual.tool_choice),
         tools: body
@@ -297,9 +302,9 @@ fn settings(
             .take()
             .into_iter()
             .flatten()
-            .map(Value::Object)
+            .map(echoed_tool)
             .collect(),
-        top_p: body.top_p.and_then(Between::number),
+        top_p: body.top_p.and_then(Between::number).or(usual.top_p),
         further: echoed_fields(&body.further),
     }
 }
