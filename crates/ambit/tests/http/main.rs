@@ -11,6 +11,7 @@ mod beginning;
 mod busy;
 mod document;
 mod erased;
+mod formats;
 mod fuzz;
 mod hidden;
 mod input;
