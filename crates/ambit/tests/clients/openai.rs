@@ -3,7 +3,8 @@
 use crate::server::Server;
 use crate::{beside, installed};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
 
 /// Names the Python that has the packages.
 const PYTHON: &str = "TEST_OPENAI_PYTHON";
@@ -56,6 +57,65 @@ fn every_case_of_open_responses_holds() {
     let mut run = Command::new("node");
     run.arg(beside("openai/node/open_responses.cjs"));
     check(run.args([&server.url, &server.key]), 7);
+}
+
+/// A folder in which Codex works, with the page's configuration.
+fn codex_home(server: &Server) -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let config = blocks("toml").remove(0);
+    let config = config.replace("http://127.0.0.1:8080/v1", &server.url);
+    std::fs::create_dir(home.path().join(".codex")).unwrap();
+    std::fs::write(home.path().join(".codex/config.toml"), config).unwrap();
+    home
+}
+
+/// Runs Codex by a command of the page.
+fn codex(server: &Server, home: &Path, command: &str) -> Output {
+    let program = installed(NODE).join("node_modules/@openai/codex/bin/codex.js");
+    let wrapper = format!("codex() {{ node {} \"$@\"; }}\n", program.display());
+    let mut run = Command::new("bash");
+    run.args(["-c", &format!("{wrapper}{command}")]);
+    run.current_dir(home).env("HOME", home);
+    run.env("AMBIT_KEY", &server.key).env_remove("CODEX_HOME");
+    run.stdin(Stdio::null()).output().unwrap()
+}
+
+/// What Codex answers: all else that it prints is not on its standard output.
+fn codex_answer(server: &Server, home: &Path, command: &str) -> String {
+    let ran = codex(server, home, command);
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{err}");
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+#[test]
+fn codex_runs_a_tool_and_goes_on_as_the_page_says() {
+    let server = server();
+    let home = codex_home(&server);
+    let commands = blocks("sh").remove(0);
+    let [first, second] = commands.lines().collect::<Vec<_>>()[..] else {
+        panic!("{commands}");
+    };
+    let answer = codex_answer(&server, home.path(), first);
+    assert!(answer.starts_with("The shell has said: "), "{answer}");
+    assert!(answer.contains("from the shell"), "{answer}");
+    // The model is told again what it has said before, and what the tool gave.
+    let answer = codex_answer(&server, home.path(), second);
+    assert!(answer.starts_with("You were told: "), "{answer}");
+    assert!(answer.contains("The shell has said: "), "{answer}");
+    assert!(answer.contains("echo from the shell"), "{answer}");
+}
+
+#[test]
+fn codex_does_not_repeat_what_is_refused() {
+    let server = server();
+    let home = codex_home(&server);
+    let command = "codex exec --skip-git-repo-check -m strict 'Use the shell.'";
+    let ran = codex(&server, home.path(), command);
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert!(!ran.status.success(), "{err}");
+    assert!(err.contains("takes no developer messages"), "{err}");
+    assert!(!err.contains("econnecting"), "{err}");
 }
 
 /// The blocks of this section of docs/clients.md that are written in this language.
