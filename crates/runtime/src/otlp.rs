@@ -2,8 +2,10 @@
 
 mod collector;
 mod gzip;
+mod unstored;
 
 pub(crate) use collector::{Collector, Delivery};
+pub(crate) use unstored::{UnstoredTrace, UnstoredTraces};
 
 use crate::error::Result;
 use crate::uuid;
@@ -55,6 +57,8 @@ pub(crate) struct OtlpExport {
     pub server: TelemetryResource,
     /// A turn has ended here.
     pub turn_ended: Arc<Notify>,
+    /// Traces of turns that store nothing.
+    pub unstored: UnstoredTraces,
     /// When counting began.
     pub began: SystemTime,
 }
@@ -86,6 +90,7 @@ impl OtlpExport {
             service: TelemetryResource(given),
             server: TelemetryResource(of_server),
             turn_ended: Arc::default(),
+            unstored: UnstoredTraces::default(),
             began: SystemTime::now(),
         }))
     }

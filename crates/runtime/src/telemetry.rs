@@ -1,13 +1,16 @@
 //! Sending traces and metrics to a collector. Nothing of it is on the way of a turn: what is sent of a turn is read from its
-//! stored trace when it is over.
+//! stored trace when it is over, or as its last act where it stores nothing.
 
 mod content;
 mod exporter;
 mod metrics;
 mod spans;
+mod stored_trace;
+mod unstored_turn;
 
 pub(crate) use exporter::export_traces;
 pub(crate) use metrics::export_metrics;
+pub(crate) use unstored_turn::UnstoredTurn;
 
 use crate::runtime_core::RuntimeCore;
 use exporter::TraceExporter;

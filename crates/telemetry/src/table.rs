@@ -100,7 +100,7 @@ metrics! {
         "How long turns waited for their conversation.";
 
     TELEMETRY_SPANS: Counter = "ambit_telemetry_spans_total" ["result"]
-        "Spans by what became of them: sent, refused by the collector, or failed, which are sent again.";
+        "Spans by what became of them: sent, refused by the collector, failed, which are sent again, or dropped: of turns that store nothing only so many wait.";
     TELEMETRY_LAG_SECONDS: Gauge = "ambit_telemetry_lag_seconds" []
         "How long ago the first turn ended whose spans are not sent yet, on the node that sends them; else 0.";
     EVENT_LOOP_LAG_SECONDS: Gauge = "ambit_event_loop_lag_seconds" []

@@ -119,6 +119,36 @@ web.urlopen(request).read()";
 }
 
 #[test]
+fn a_turn_that_stores_nothing_is_sent_without_what_was_said() {
+    let mut collector = Collector::start();
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::with_environment(
+        &beside("../../../../examples/welcome"),
+        &["--data", data.path().to_str().unwrap()],
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20b"),
+        ],
+    );
+    let ask = "import sys, urllib.request as web
+web.urlopen(web.Request(sys.argv[1] + '/responses', b'{\"model\": \"welcome\", \"input\": \"a canary\", \"store\": false}', {
+    'content-type': 'application/json'})).read()";
+    let mut client = Command::new(installed(PYTHON));
+    let asked = client.args(["-c", ask, &server.url]).output().unwrap();
+    assert!(asked.status.success(), "{asked:?}");
+    let traces = collector.request("/v1/traces", |_| true);
+    let spans = traces["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array();
+    let operations: Vec<Option<&str>> = spans
+        .unwrap()
+        .iter()
+        .map(|span| attribute(span, "gen_ai.operation.name"))
+        .collect();
+    assert_eq!(operations[0], Some("invoke_agent"));
+    assert!(operations.contains(&Some("chat")), "{operations:?}");
+    assert!(!traces.to_string().contains("canary"), "{traces}");
+}
+
+#[test]
 fn a_protocol_that_is_not_spoken_is_refused_with_what_to_do() {
     let mut serve = Command::new(env!("CARGO_BIN_EXE_ambit"));
     serve.args(["serve", "--listen", "127.0.0.1:0"]);

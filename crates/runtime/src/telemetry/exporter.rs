@@ -3,17 +3,15 @@
 
 use super::CollectorWarnings;
 use super::content::SpanContent;
-use super::spans::SpanBuilder;
+use super::stored_trace::StoredTrace;
 use crate::chats;
 use crate::error::{ErrorCode, Result};
 use crate::journal::TurnKeys;
-use crate::otlp::{Collector, Delivery, OtlpExport};
+use crate::otlp::{Collector, Delivery, OtlpExport, UnstoredTrace};
 use crate::runtime_core::RuntimeCore;
-use crate::stream;
-use crate::trace::fold_texts;
 use crate::unsent_turn::{TurnPlace, UnsentNote};
 use ambit_storage::address::Space;
-use ambit_storage::batch::Batch;
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::{Millis, backoff};
 use ambit_storage::directory::RowFilter;
 use ambit_storage::driver::Driver;
@@ -67,10 +65,20 @@ pub(crate) struct TraceExporter {
     warnings: CollectorWarnings,
 }
 
-/// A trace, and the note by which it was found.
+/// A trace, and the note by which it was found; one that is stored nowhere has none.
 struct UnsentTrace {
-    note: UnsentNote,
+    note: Option<UnsentNote>,
     spans: Vec<Span>,
+    ended_at: Millis,
+}
+
+/// What became of traces.
+#[derive(Default)]
+struct DeliveredTraces {
+    /// The collector has them, or will never take them.
+    done: Vec<UnsentTrace>,
+    /// They are sent later.
+    left: Vec<UnsentTrace>,
 }
 
 /// Traces that go into one request.
@@ -81,11 +89,17 @@ struct TraceBatch {
     bytes: usize,
 }
 
-/// A store, and what its traces are sent through.
-struct StoreExport<'a> {
+/// What traces are sent through.
+#[derive(Clone, Copy)]
+struct CollectorLink<'a> {
     core: &'a RuntimeCore,
     telemetry: &'a OtlpExport,
     collector: &'a Collector,
+}
+
+/// A store, and what its traces are sent through.
+struct StoreExport<'a> {
+    link: CollectorLink<'a>,
     content: &'a SpanContent,
     store: &'a str,
     driver: &'a dyn Driver,
@@ -99,12 +113,16 @@ impl TraceExporter {
         };
         if !self.is_pausing() {
             self.waiting = None;
+            let link = CollectorLink {
+                core,
+                telemetry,
+                collector,
+            };
+            self.export_unstored(link).await;
             let content = SpanContent::of(&core.loaded().app);
             for (store, driver) in core.stores.drivers() {
                 let from = StoreExport {
-                    core,
-                    telemetry,
-                    collector,
+                    link,
                     content: &content,
                     store,
                     driver: driver.as_ref(),
@@ -125,6 +143,27 @@ impl TraceExporter {
 
     fn is_pausing(&self) -> bool {
         self.pause.is_some_and(|until| until > Instant::now())
+    }
+
+    /// Sends the traces of turns that have stored nothing.
+    async fn export_unstored(&mut self, link: CollectorLink<'_>) {
+        while !self.is_pausing() {
+            let traces = link.telemetry.unstored.take(SPANS);
+            if traces.is_empty() {
+                return;
+            }
+            let traces = traces.into_iter().map(|trace| UnsentTrace {
+                note: None,
+                spans: trace.spans,
+                ended_at: trace.ended_at,
+            });
+            let delivered = self.deliver(link, traces.collect()).await;
+            let left = delivered.left.into_iter().map(|trace| UnstoredTrace {
+                spans: trace.spans,
+                ended_at: trace.ended_at,
+            });
+            link.telemetry.unstored.put_back(left.collect());
+        }
     }
 
     /// Sends the traces of a store, unless another node does.
@@ -175,15 +214,31 @@ impl TraceExporter {
         lease: &Lease,
         batch: TraceBatch,
     ) -> Result<bool> {
-        let (mut removed, mut is_taken) = (Vec::new(), true);
-        let mut waiting = vec![batch.traces];
+        let delivered = self.deliver(from.link, batch.traces).await;
+        let notes = delivered.done.iter().filter_map(|it| it.note.as_ref());
+        let removed: Vec<BatchWrite> = notes.map(UnsentNote::removal).collect();
+        if !removed.is_empty() {
+            let batch = Batch::of(removed).checking(lease.check());
+            from.driver.commit(batch).await?;
+        }
+        Ok(delivered.left.is_empty())
+    }
+
+    /// Sends traces in one request, or each by itself where the collector refuses one of them.
+    async fn deliver(
+        &mut self,
+        link: CollectorLink<'_>,
+        traces: Vec<UnsentTrace>,
+    ) -> DeliveredTraces {
+        let mut delivered = DeliveredTraces::default();
+        let mut waiting = vec![traces];
         while let Some(traces) = waiting.pop() {
             let spans: Vec<Span> = traces.iter().flat_map(|it| it.spans.clone()).collect();
             let delivery = match spans.is_empty() {
                 true => Delivery::Taken(0),
                 false => {
-                    let request = traces_request(&from.telemetry.service, &spans);
-                    from.collector.send(request).await
+                    let request = traces_request(&link.telemetry.service, &spans);
+                    link.collector.send(request).await
                 }
             };
             match delivery {
@@ -193,31 +248,28 @@ impl TraceExporter {
                     continue;
                 }
                 Delivery::Failed { why, retry_after } => {
-                    from.count("failed", spans.len() as u64);
+                    link.count("failed", spans.len() as u64);
                     self.leave_alone(&why, retry_after);
-                    self.waiting = traces.first().map(|trace| trace.note.turn.ended_at);
-                    is_taken = false;
+                    self.waiting = traces.first().map(|trace| trace.ended_at);
+                    waiting.push(traces);
+                    delivered.left = waiting.into_iter().rev().flatten().collect();
                     break;
                 }
                 Delivery::Refused(why) => {
-                    from.count("refused", spans.len() as u64);
+                    link.count("refused", spans.len() as u64);
                     self.warnings.tell("traces", &why);
                 }
                 Delivery::Taken(refused) => {
                     let count = spans.len() as u64;
                     let refused = refused.min(count);
-                    from.count("sent", count - refused);
-                    from.count("refused", refused);
+                    link.count("sent", count - refused);
+                    link.count("refused", refused);
                     (self.failures, self.pause) = (0, None);
                 }
             }
-            removed.extend(traces.iter().map(|trace| trace.note.removal()));
+            delivered.done.extend(traces);
         }
-        if !removed.is_empty() {
-            let batch = Batch::of(removed).checking(lease.check());
-            from.driver.commit(batch).await?;
-        }
-        Ok(is_taken)
+        delivered
     }
 
     fn leave_alone(&mut self, why: &str, retry_after: Option<Duration>) {
@@ -232,10 +284,11 @@ impl TraceExporter {
 impl StoreExport<'_> {
     /// The spans of a turn; none where its trace is gone, or is another store's to send.
     async fn spans(&self, note: &UnsentNote) -> Result<Vec<Span>> {
-        let loaded = self.core.loaded();
+        let core = self.link.core;
+        let loaded = core.loaded();
         let (space, driver) = match &note.turn.place {
             TurnPlace::Temporary(space) => {
-                let driver = self.core.stores.temporary()?.driver().clone();
+                let driver = core.stores.temporary()?.driver().clone();
                 (space.clone(), driver)
             }
             TurnPlace::Row(row) => {
@@ -255,26 +308,20 @@ impl StoreExport<'_> {
                 {
                     return Ok(Vec::new());
                 }
-                let driver = self.core.stores.chain(&row.placement)?.driver().clone();
+                let driver = core.stores.chain(&row.placement)?.driver().clone();
                 (Space::of(&row.tenant, &row.identity), driver)
             }
         };
-        let log = TurnKeys::new(space, note.request_id()).trace();
-        let Some(stored) = stream::read_all(driver.as_ref(), &log).await? else {
-            return Ok(Vec::new());
-        };
-        let tree = fold_texts(stored.entries.iter().map(|entry| &*entry.text));
-        let settings = &loaded.app.settings.telemetry;
-        let builder = SpanBuilder {
-            tree: &tree,
+        let trace = StoredTrace {
+            driver: driver.as_ref(),
+            log: TurnKeys::new(space, note.request_id()).trace(),
             tenant: &note.turn.tenant,
-            user: settings.user,
-            version: settings.semconv.into(),
-            content: self.content,
         };
-        Ok(builder.spans())
+        trace.spans(&loaded.app, self.content).await
     }
+}
 
+impl CollectorLink<'_> {
     fn count(&self, result: &str, spans: u64) {
         if spans > 0 {
             let metrics = self.core.metrics();
@@ -287,7 +334,11 @@ impl TraceBatch {
     fn add(&mut self, note: UnsentNote, spans: Vec<Span>) {
         self.spans += spans.len();
         self.bytes += spans.iter().map(Span::size).sum::<usize>();
-        self.traces.push(UnsentTrace { note, spans });
+        self.traces.push(UnsentTrace {
+            ended_at: note.turn.ended_at,
+            note: Some(note),
+            spans,
+        });
     }
 
     fn is_full(&self) -> bool {

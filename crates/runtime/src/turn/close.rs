@@ -99,6 +99,7 @@ impl Turn {
             self.abandon().await;
             return Err(error);
         }
+        self.hand_over_trace().await;
         self.context.count_end(ending.status);
         self.context.reach_fault_point("turn.closed");
         if let Err(error) = self.store_late_messages().await {

@@ -2,6 +2,7 @@
 
 use crate::call_metrics;
 use crate::error::{Error, Result};
+use crate::telemetry::UnstoredTurn;
 use crate::trace::{AgentFacts, StepFacts, TraceStatus};
 use crate::trace_context::ExternalTrace;
 use crate::turn::Turn;
@@ -25,13 +26,7 @@ impl Turn {
     /// The write that notes that the turn's trace is to be sent to a collector, if it is.
     pub(super) async fn unsent_note(&self, ended_at: i64) -> Result<Option<BatchWrite>> {
         let context = &self.context;
-        let telemetry = &context.loaded.app.settings.telemetry;
-        let caller = context.request.origin.trace_context.clone();
-        let trace = ExternalTrace::of(context.id(), caller);
-        let is_sent = context.core.sends_traces()
-            && self.output.trace.is_on()
-            && trace.is_sampled(telemetry.sample);
-        if !is_sent {
+        if !context.request.is_stored() || !self.sends_trace() {
             return Ok(None);
         }
         let turn = UnsentTurn {
@@ -44,5 +39,36 @@ impl Turn {
         };
         let write = turn.note(context.id(), context.retention().trace)?;
         Ok(Some(write))
+    }
+
+    /// Hands the trace of a turn that stores nothing over, if it is to be sent: its stores end with it.
+    pub(super) async fn hand_over_trace(&self) {
+        let context = &self.context;
+        if context.request.is_stored() || context.is_nested() || !self.sends_trace() {
+            return;
+        }
+        let (_, driver) = self.conversation.session.context().place();
+        let turn = UnstoredTurn {
+            core: &context.core,
+            app: &context.loaded.app,
+            tenant: context.request.authorized.tenant(),
+            driver: driver.as_ref(),
+            log: context.keys.trace(),
+            ended_at: context.now(),
+        };
+        if let Err(error) = turn.keep_trace().await {
+            tracing::warn!(turn.id = context.id(), %error, "a trace cannot be read to be sent");
+        }
+    }
+
+    /// Whether a collector is to have the turn's trace.
+    fn sends_trace(&self) -> bool {
+        let context = &self.context;
+        let telemetry = &context.loaded.app.settings.telemetry;
+        let caller = context.request.origin.trace_context.clone();
+        let trace = ExternalTrace::of(context.id(), caller);
+        context.core.sends_traces()
+            && self.output.trace.is_on()
+            && trace.is_sampled(telemetry.sample)
     }
 }
