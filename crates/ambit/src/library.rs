@@ -250,6 +250,7 @@ impl Ambit {
             space,
             owner: Some(id),
             assistant_id: None,
+            context: None,
         };
         // The program reaches what the owner reaches; a caller may be somebody else.
         let who = match self.is_program {

@@ -32,6 +32,7 @@ impl RuntimeCore {
         let name = chats::ChatName {
             chat_id: chat,
             assistant_id: Some(agent),
+            context: None,
         };
         let unknown = |_| Error::new(ErrorCode::NotFound, format!("chat \"{chat}\" not found"));
         let ambit = self.loaded().acting_as(&authorized.caller());

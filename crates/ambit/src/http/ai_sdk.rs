@@ -12,10 +12,11 @@ mod user_message;
 use super::chat::{
     self, AgentRequest, BusyChoice, ChatCompletionBody, CompletionQuery, RequestParameters,
 };
-use super::input::{Id, JsonBody, NoQuery, Path, Query, Text, Whole};
+use super::chats;
+use super::input::{Id, JsonBody, Path, Query, Text, Whole};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use crate::format::ai_sdk::{NAME, UiMessage, UiMessageChunk};
-use ambit_runtime::chats::ChatName;
+use ambit_runtime::chats::{ChatName, NAMELESS};
 use ambit_runtime::{Authorized, Error};
 use axum::Json;
 use axum::http::StatusCode;
@@ -115,8 +116,12 @@ async fn ask(
     let AgentRequest { agent, mut asked } = chat::read_agent(&server, who.clone(), &given, fields)?;
     let chat_id = asked.request.chat.clone().unwrap_or_default();
     let name = ChatName {
-        chat_id: &chat_id,
+        chat_id: match &given.query.context {
+            Some(_) => NAMELESS,
+            None => &chat_id,
+        },
         assistant_id: Some(&agent.id),
+        context: chats::text(given.query.context.as_ref()),
     };
     let reader = ChatRequestReader {
         runtime: &server.runtime,
@@ -170,7 +175,7 @@ async fn take_up(
     given: RequestParameters,
 ) -> Result<Response, HttpError> {
     let agent = agent(&given)?;
-    let name = name(chat_id, agent.as_ref());
+    let name = name(chat_id, agent.as_ref(), given.query.context.as_ref());
     let chat = StoredChat::open(&server.runtime, &who, name).await?;
     let Some(running) = chat.running().await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -184,26 +189,30 @@ async fn take_up(
 }
 
 /// Stops the turn that a chat is busy with.
-#[utoipa::path(delete, path = "/ai-sdk/chat/{chat_id}/stream", tag = "ai-sdk", params(ChatPath),
+#[utoipa::path(delete, path = "/ai-sdk/chat/{chat_id}/stream", tag = "ai-sdk", params(ChatPath, ContextQuery),
     responses((status = 202, description = "The turn ends within a second"), (status = 204, description = "Nothing is running"), (status = 409, body = ErrorBody)))]
 async fn stop_stream(
     caller: ApiCaller,
     Path(path): Path<ChatPath>,
-    _: NoQuery,
+    Query(query): Query<ContextQuery>,
 ) -> Result<StatusCode, HttpError> {
-    end(caller, name(&path.chat_id, None)).await
+    end(caller, name(&path.chat_id, None, query.context.as_ref())).await
 }
 
 /// The same of a chat with the agent that the path names.
-#[utoipa::path(delete, path = "/ai-sdk/{assistant_id}/chat/{chat_id}/stream", tag = "ai-sdk", params(AgentChatPath),
+#[utoipa::path(delete, path = "/ai-sdk/{assistant_id}/chat/{chat_id}/stream", tag = "ai-sdk", params(AgentChatPath, ContextQuery),
     responses((status = 202, description = "The turn ends within a second"), (status = 204, description = "Nothing is running"), (status = 409, body = ErrorBody)))]
 async fn stop_stream_of(
     caller: ApiCaller,
     Path(path): Path<AgentChatPath>,
-    _: NoQuery,
+    Query(query): Query<ContextQuery>,
 ) -> Result<StatusCode, HttpError> {
     let agent = path.assistant_id.0;
-    end(caller, name(&path.chat_id, Some(&agent))).await
+    end(
+        caller,
+        name(&path.chat_id, Some(&agent), query.context.as_ref()),
+    )
+    .await
 }
 
 async fn end(
@@ -218,9 +227,19 @@ async fn end(
     Ok(StatusCode::ACCEPTED)
 }
 
+/// Which conversation, where the path names none.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ContextQuery {
+    /// The id of the index row of exactly this conversation's history; the path says `-` then.
+    context: Option<Id>,
+}
+
 /// Which messages.
 #[derive(Deserialize, IntoParams)]
 struct UiMessageQuery {
+    /// The id of the index row of exactly this conversation's history; the path says `-` then.
+    context: Option<Id>,
     /// Only those in front of this place, which `X-Ambit-Next` tells.
     before: Option<u64>,
     /// At most so many; 50 where nobody says.
@@ -246,7 +265,12 @@ async fn list_messages(
         who: &caller.who,
         is_version_7,
     };
-    show(&list, name(&path.chat_id, None), &query).await
+    show(
+        &list,
+        name(&path.chat_id, None, query.context.as_ref()),
+        &query,
+    )
+    .await
 }
 
 /// The same of a chat with the agent that the path names.
@@ -266,7 +290,12 @@ async fn list_messages_of(
         is_version_7,
     };
     let agent = path.assistant_id.0;
-    show(&list, name(&path.chat_id, Some(&agent)), &query).await
+    show(
+        &list,
+        name(&path.chat_id, Some(&agent), query.context.as_ref()),
+        &query,
+    )
+    .await
 }
 
 async fn show(
@@ -293,9 +322,10 @@ fn agent(given: &RequestParameters) -> Result<Option<String>, Error> {
     given.query_or_header(query.map(|id| &id.0), "assistant")
 }
 
-fn name<'a>(chat_id: &'a Id, agent: Option<&'a String>) -> ChatName<'a> {
+fn name<'a>(chat_id: &'a Id, agent: Option<&'a String>, context: Option<&'a Id>) -> ChatName<'a> {
     ChatName {
         chat_id: &chat_id.0,
         assistant_id: agent.map(String::as_str),
+        context: chats::text(context),
     }
 }

@@ -53,8 +53,10 @@ struct ChatQuery {
     q: Option<Text>,
     /// `responses`: those that clients of OpenAI's Responses have begun, which are left out else.
     source: Option<Text>,
-    /// With `q`: only those of this person, for callers without constraints.
+    /// Only those of this person, as far as the caller may use them.
     user_id: Option<Id>,
+    /// `true`: those that a turn works on; `false`: those that none does.
+    running: Option<bool>,
 }
 
 /// The caller's chats, and those that others share with them.
@@ -74,6 +76,8 @@ async fn list_chats(
     let filter = filter!(ChatFilter from query: assistant_id keywords from to user_id;
         order: order,
         source: Some(source),
+        running: query.running,
+        created_before: None,
         status: query.status);
     let window = paging.window();
     if let Some(Text(text)) = &text {
@@ -104,10 +108,6 @@ fn chat_order(query: &ChatQuery) -> Result<ChatOrder, Error> {
             let message = "order_by cannot be \"score\" without q, the words to look for";
             Err(Error::invalid("order_by", message))
         }
-        (_, None) if query.user_id.is_some() => {
-            let message = "user_id needs q, the words to look for in this person's chats";
-            Err(Error::invalid("user_id", message))
-        }
         (Some(name), None) => ChatOrder::parse(name),
         (None, None) => Ok(ChatOrder::default()),
     }
@@ -118,13 +118,23 @@ fn chat_order(query: &ChatQuery) -> Result<ChatOrder, Error> {
 pub(super) struct AgentQuery {
     /// The agent, where several have a chat of this name.
     pub assistant_id: Option<Id>,
+    /// The id of the index row of exactly this conversation's history; the chat is named `-` then.
+    pub context: Option<Id>,
 }
 
-fn name<'a>(chat_id: &'a Id, agent: Option<&'a Id>) -> ChatName<'a> {
-    ChatName {
-        chat_id: &chat_id.0,
-        assistant_id: agent.map(|id| id.0.as_str()),
+impl AgentQuery {
+    fn name<'a>(&'a self, chat_id: &'a Id) -> ChatName<'a> {
+        ChatName {
+            chat_id: &chat_id.0,
+            assistant_id: text(self.assistant_id.as_ref()),
+            context: text(self.context.as_ref()),
+        }
     }
+}
+
+/// The text of an id, if there is one.
+pub(super) fn text(id: Option<&Id>) -> Option<&str> {
+    id.map(|id| id.0.as_str())
 }
 
 /// One chat.
@@ -136,7 +146,7 @@ async fn show_chat(
     Query(query): Query<AgentQuery>,
 ) -> Result<Json<ChatInfo>, HttpError> {
     let ambit = server.runtime.contexts(&who);
-    let name = name(&chat_id, query.assistant_id.as_ref());
+    let name = query.name(&chat_id);
     Ok(Json(chats::get(&ambit, &who, name).await?))
 }
 
@@ -172,7 +182,7 @@ async fn change_chat(
     body: JsonBody<ChatChange>,
 ) -> Result<Json<ChatInfo>, HttpError> {
     let ambit = server.runtime.contexts(&who);
-    let name = name(&chat_id, query.assistant_id.as_ref());
+    let name = query.name(&chat_id);
     let ChatChange(change) = body.value;
     Ok(Json(chats::update(&ambit, &who, name, &change).await?))
 }
@@ -186,7 +196,7 @@ async fn remove_chat(
     Query(query): Query<AgentQuery>,
 ) -> Result<StatusCode, HttpError> {
     let ambit = server.runtime.contexts(&who);
-    let name = name(&chat_id, query.assistant_id.as_ref());
+    let name = query.name(&chat_id);
     chats::remove(&ambit, &who, name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -209,6 +219,8 @@ struct MessageQuery {
     kind: Option<Text>,
     /// Only those of this turn.
     request_id: Option<Id>,
+    /// The id of the index row of exactly this conversation's history; the chat is named `-` then.
+    context: Option<Id>,
     /// Those too whose place a later turn has taken.
     superseded: Option<bool>,
     /// Only those that have one of these words, the best first.
@@ -233,11 +245,15 @@ async fn list_chat_messages(
         request_id: query.request_id.map(|id| id.0),
         superseded: query.superseded.unwrap_or(false),
     };
-    let name = name(&chat_id, query.assistant_id.as_ref());
-    if let Some(Text(text)) = &query.q {
+    let name = ChatName {
+        chat_id: &chat_id.0,
+        assistant_id: text(query.assistant_id.as_ref()),
+        context: text(query.context.as_ref()),
+    };
+    if let Some(Text(words)) = &query.q {
         let search = MessageSearch {
             chat: name,
-            text,
+            text: words,
             filter: &filter,
         };
         return Ok(Json(chat_search::messages(&server, &who, search).await?));

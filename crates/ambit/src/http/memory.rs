@@ -1,6 +1,6 @@
 //! What users, teams and chats remember.
 
-use super::chats::AgentQuery;
+use super::chats::{AgentQuery, text};
 use super::input::{BodyFields, Id, JsonBody, PagedQuery, Path, Query, Text};
 use super::paging::{PageParameters, PageResponse};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
@@ -92,6 +92,7 @@ impl OwnKey {
             space: &self.space,
             owner: None,
             assistant_id: text(query.assistant_id.as_ref()),
+            context: text(query.context.as_ref()),
         }
     }
 }
@@ -102,6 +103,7 @@ impl OwnedKey {
             space: &self.space,
             owner: Some(&self.owner.0),
             assistant_id: text(query.assistant_id.as_ref()),
+            context: text(query.context.as_ref()),
         }
     }
 }
@@ -112,12 +114,10 @@ impl OwnedKey {
 struct NameQuery {
     /// The agent, where several have a chat of this name.
     assistant_id: Option<Id>,
+    /// The id of the index row of exactly this conversation's history; the chat is named `-` then.
+    context: Option<Id>,
     /// What the names look like; `*` stands for any text.
     pattern: Option<Text>,
-}
-
-fn text(id: Option<&Id>) -> Option<&str> {
-    id.map(|id| id.0.as_str())
 }
 
 /// The caller's own memory, or their team's.
@@ -132,6 +132,7 @@ async fn list_own_values(
         space: &path.space,
         owner: None,
         assistant_id: text(listed.query.assistant_id.as_ref()),
+        context: text(listed.query.context.as_ref()),
     };
     let open = server.runtime.memory(&who, which).await?;
     names(&open, &listed).await
@@ -149,6 +150,7 @@ async fn list_owned_values(
         space: &path.space,
         owner: Some(&path.owner.0),
         assistant_id: text(listed.query.assistant_id.as_ref()),
+        context: text(listed.query.context.as_ref()),
     };
     let open = server.runtime.memory(&who, which).await?;
     names(&open, &listed).await

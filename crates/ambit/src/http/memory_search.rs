@@ -1,5 +1,6 @@
 //! Values of memories that are found by their words.
 
+use super::chats::text;
 use super::input::{Id, Path, Query, Text};
 use super::memory::{OwnSpace, OwnedSpace};
 use super::paging::PageSize;
@@ -27,6 +28,8 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 struct ValueQuery {
     /// The agent, where several have a chat of this name.
     assistant_id: Option<Id>,
+    /// The id of the index row of exactly this conversation's history; the chat is named `-` then.
+    context: Option<Id>,
     /// Those that have one of these words in their name or texts, the best first; without it all, by name.
     q: Option<Text>,
     /// At most so many; 10 where nobody says.
@@ -95,7 +98,8 @@ async fn search(
     let which = MemorySelector {
         space,
         owner,
-        assistant_id: query.assistant_id.as_ref().map(|id| id.0.as_str()),
+        assistant_id: text(query.assistant_id.as_ref()),
+        context: text(query.context.as_ref()),
     };
     let open = server.runtime.memory(&who, which).await?;
     let embedding = server.runtime.value_embedding(&who);

@@ -46,6 +46,8 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 struct TraceQuery {
     /// Of this chat.
     chat_id: Option<Id>,
+    /// Of the conversation whose history has this index row; the chat is named `-` or not at all then.
+    context: Option<Id>,
     /// The chat's agent, where several have one of this name.
     assistant_id: Option<Id>,
     /// Of this turn.
@@ -83,6 +85,7 @@ async fn list_traces(
     let status = query.status.as_ref();
     let filter = TraceFilter {
         chat_id: query.chat_id.map(|id| id.0),
+        context: query.context.map(|id| id.0),
         assistant_id: query.assistant_id.map(|id| id.0),
         request_id: query.request_id.map(|id| id.0),
         status: status

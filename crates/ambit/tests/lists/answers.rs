@@ -19,6 +19,7 @@ async fn chats_are_listed_in_pages_shown_changed_and_removed() {
         "chat_id": "a", "title": "text a", "assistant_id": "hello", "last_connector": "script", "last_mode": null,
         "status": "active", "share": "private", "sort": 0, "metadata": {}, "last_message_at": 5_000,
         "created_at": chat["created_at"], "updated_at": chat["updated_at"],
+        "context": bed.row(ANN, "a").await, "user_id": "ann", "team_id": "red", "running": null,
     });
     let listing = json!({
         "data": [expected], "page": 2, "pagesize": 2, "pagecnt": 2, "total": 3, "next": -1, "prev": 1,

@@ -116,7 +116,6 @@ async fn what_cannot_be_searched_for_is_refused() {
         ("/chat/sessions?q=", "q"),
         ("/chat/sessions?q=a&order_by=sort", "order_by"),
         ("/chat/sessions?order_by=score", "order_by"),
-        ("/chat/sessions?user_id=ann", "user_id"),
         ("/chat/sessions?q=a&from=5&to=4", "to"),
         ("/chat/sessions/a/messages?q=a&after=4&before=3", "before"),
         ("/memory/user/search?limit=101", "limit"),

@@ -4,7 +4,7 @@ use crate::access::{Authorized, DataAccess};
 use crate::chats::details::{self, ChatDetails, ChatShare, ChatStatus};
 use crate::chats::index_rows;
 use crate::chats::list::ChatSource;
-use crate::chats::{open, share};
+use crate::chats::{open, share, update};
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::Ambit;
 use ambit_storage::address::Space;
@@ -46,6 +46,14 @@ pub struct ChatInfo {
     pub created_at: i64,
     /// When something of it changed last, in milliseconds since 1970.
     pub updated_at: i64,
+    /// The id of its history's row in the index, by which `context` names it.
+    pub context: String,
+    /// Whose it is.
+    pub user_id: Option<String>,
+    /// The team that it was begun in.
+    pub team_id: Option<String>,
+    /// The request that it is busy with.
+    pub running: Option<String>,
 }
 
 /// A chat that the caller may use.
@@ -54,6 +62,8 @@ pub(crate) struct ReachableChat {
     pub space: Space,
     pub driver: Arc<dyn Driver>,
     pub(super) about: ChatDetails,
+    /// The request that the chat is busy with.
+    pub(super) running: Option<String>,
 }
 
 impl ReachableChat {
@@ -62,12 +72,28 @@ impl ReachableChat {
         let driver = ambit.stores().chain(&row.placement)?.driver().clone();
         let space = Space::of(&row.tenant, &row.identity);
         let about = details::read(driver.as_ref(), &space).await?;
+        let running = None;
         Ok(Self {
             row,
             space,
             driver,
             about,
+            running,
         })
+    }
+
+    /// The same with the request that the chat is busy with, as lists show it.
+    pub async fn listed(ambit: &Ambit, row: IndexRow) -> Result<Self> {
+        let mut found = Self::at(ambit, row).await?;
+        found.read_running().await?;
+        Ok(found)
+    }
+
+    /// Reads which request the chat is busy with.
+    pub async fn read_running(&mut self) -> Result<()> {
+        let open = update::open_turns(self.driver.as_ref(), &self.space, 1).await?;
+        self.running = open.into_iter().next();
+        Ok(())
     }
 
     /// The chat as it is shown.
@@ -94,27 +120,59 @@ impl ReachableChat {
             },
             created_at: row.created_at,
             updated_at: active.max(own.at),
+            context: row.id.clone(),
+            user_id: owner(row).map(str::to_owned),
+            team_id: row.team.clone(),
+            running: self.running.clone(),
         }
     }
 }
 
-/// A name of a chat, and the agent where several have one of that name.
-#[derive(Clone, Copy, Debug)]
+/// The person whose conversation a row is of.
+pub(crate) fn owner(row: &IndexRow) -> Option<&str> {
+    row.identity.user_id().or(row.created_by.as_deref())
+}
+
+/// What stands for the name of a chat that `context` names.
+pub const NAMELESS: &str = "-";
+
+/// A name of a chat, and the agent where several have one of that name; or the row of its history.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ChatName<'a> {
-    /// The chat's name.
+    /// The chat's name; `-` beside a context.
     pub chat_id: &'a str,
     /// The agent.
     pub assistant_id: Option<&'a str>,
+    /// The id of the index row of exactly this conversation's history.
+    pub context: Option<&'a str>,
+}
+
+impl ChatName<'_> {
+    /// Refuses a name beside a context, which could be another chat's.
+    pub fn check(&self) -> Result<()> {
+        if self.context.is_none() || self.chat_id == NAMELESS {
+            return Ok(());
+        }
+        let chat = self.chat_id;
+        let message = format!(
+            "context names the conversation, so that the chat's name must be \"-\", not \"{chat}\""
+        );
+        Err(Error::invalid("context", message))
+    }
 }
 
 /// One chat of the caller's.
 pub async fn get(ambit: &Ambit, who: &Authorized, name: ChatName<'_>) -> Result<ChatInfo> {
     let row = row(ambit, who, name).await?;
-    Ok(ReachableChat::at(ambit, row).await?.chat())
+    Ok(ReachableChat::listed(ambit, row).await?.chat())
 }
 
 /// The history's row of the caller's own chat of this name, else of one that they may use.
 pub async fn row(ambit: &Ambit, who: &Authorized, name: ChatName<'_>) -> Result<IndexRow> {
+    if let Some(id) = name.context {
+        name.check()?;
+        return row_of_context(ambit, who, id).await;
+    }
     let unknown = || Error::not_found("chat", name.chat_id);
     if name.chat_id.is_empty() || name.chat_id.contains('\0') {
         return Err(unknown());
@@ -143,6 +201,15 @@ pub async fn row(ambit: &Ambit, who: &Authorized, name: ChatName<'_>) -> Result<
         true => Err(unknown()),
         false => only(others, name),
     }
+}
+
+/// The history's row with this id, if the caller may use its conversation.
+async fn row_of_context(ambit: &Ambit, who: &Authorized, id: &str) -> Result<IndexRow> {
+    let found = open::row_for(ambit, who, id).await;
+    found.map_err(|error| match error.code {
+        ErrorCode::NotFound => Error::not_found("context", id),
+        _ => error,
+    })
 }
 
 /// The one row, or a refusal that says how to name one.

@@ -4,7 +4,7 @@ use crate::access::{Authorized, DataAccess};
 use crate::chats::details::{ChatStatus, choose};
 use crate::chats::find::{ChatInfo, ReachableChat};
 use crate::chats::index_rows::{self, BATCH};
-use crate::chats::share;
+use crate::chats::{running, share};
 use crate::error::{Error, Result};
 use crate::public_id::RESPONSE;
 use ambit_storage::Ambit;
@@ -33,6 +33,10 @@ pub struct ChatFilter {
     pub user_id: Option<String>,
     /// Those begun like this.
     pub source: Option<ChatSource>,
+    /// Those that a turn works on, or those that none does.
+    pub running: Option<bool>,
+    /// Those whose row was made before.
+    pub created_before: Option<Millis>,
     /// In which order.
     pub order: ChatOrder,
 }
@@ -127,9 +131,22 @@ impl ChatFilter {
         }
     }
 
+    /// The same question to the index.
+    fn of_rows(&self, access: &DataAccess) -> RowFilter {
+        RowFilter {
+            agent: self.assistant_id.clone(),
+            user: self.user_id.clone(),
+            scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
+            active_after: self.from,
+            active_before: self.to,
+            created_before: self.created_before,
+            ..access.filter()
+        }
+    }
+
     /// Whether only what is kept of a chat says if it is wanted.
     pub(crate) fn looks_inside(&self) -> bool {
-        self.status.is_some() || self.keywords.is_some()
+        self.status.is_some() || self.keywords.is_some() || self.running.is_some()
     }
 
     /// Whether a chat is wanted by what is kept of it.
@@ -137,6 +154,9 @@ impl ChatFilter {
         let title = chat.title.to_lowercase();
         let words = self.keywords.as_deref().unwrap_or_default().to_lowercase();
         self.status.is_none_or(|status| status == chat.status)
+            && self
+                .running
+                .is_none_or(|running| running == chat.running.is_some())
             && words.split_whitespace().all(|word| title.contains(word))
     }
 }
@@ -150,7 +170,10 @@ pub async fn list(
 ) -> Result<ListPart<ChatInfo>> {
     filter.check()?;
     let access = DataAccess::of(who);
-    let mut rows = ChatRows::of(ambit, &access, filter).await?;
+    let mut rows = match filter.running {
+        Some(true) => ChatRows::running(ambit, &access, filter).await?,
+        _ => ChatRows::of(ambit, &access, filter).await?,
+    };
     if filter.order == ChatOrder::Sort || filter.looks_inside() {
         return search(&mut rows, filter, window).await;
     }
@@ -204,7 +227,7 @@ async fn search(
 
 /// What is kept of these rows' chats, in their order.
 async fn chats(ambit: &Ambit, rows: Vec<IndexRow>) -> Result<Vec<ChatInfo>> {
-    let found = stream::iter(rows).map(|row| ReachableChat::at(ambit, row));
+    let found = stream::iter(rows).map(|row| ReachableChat::listed(ambit, row));
     let found = found.buffered(AT_ONCE).map_ok(|found| found.chat());
     found.try_collect().await
 }
@@ -220,19 +243,14 @@ pub(crate) struct ChatRows<'a> {
     batch: usize,
     /// The last in the order first, so that the next one is at the end.
     shared: Vec<IndexRow>,
+    /// Whether there are rows of the index beside these.
+    is_indexed: bool,
     is_over: bool,
 }
 
 impl<'a> ChatRows<'a> {
     pub async fn of(ambit: &'a Ambit, access: &DataAccess, filter: &ChatFilter) -> Result<Self> {
-        let wanted = RowFilter {
-            agent: filter.assistant_id.clone(),
-            user: filter.user_id.clone(),
-            scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
-            active_after: filter.from,
-            active_before: filter.to,
-            ..access.filter()
-        };
+        let wanted = filter.of_rows(access);
         let order = filter.order.of_rows();
         let anybodys = RowFilter {
             visible_to: None,
@@ -250,6 +268,30 @@ impl<'a> ChatRows<'a> {
             after: None,
             batch: BATCH,
             shared,
+            is_indexed: true,
+            is_over: false,
+        })
+    }
+
+    /// Those that a turn works on now. They are found by the notes of open turns, of which there are few, and not by the index.
+    pub async fn running(
+        ambit: &'a Ambit,
+        access: &DataAccess,
+        filter: &ChatFilter,
+    ) -> Result<Self> {
+        let order = filter.order.of_rows();
+        let mut rows = running::rows(ambit, access, &filter.of_rows(access)).await?;
+        order.sort(&mut rows);
+        rows.reverse();
+        Ok(Self {
+            ambit,
+            filter: filter.of_rows(access),
+            order,
+            source: filter.source,
+            after: None,
+            batch: BATCH,
+            shared: rows,
+            is_indexed: false,
             is_over: false,
         })
     }
@@ -281,8 +323,13 @@ impl<'a> ChatRows<'a> {
             after: self.after,
             limit: self.batch,
         };
-        let index = self.ambit.stores().index()?;
-        let mut rows = index.driver().identities(&self.filter, &page).await?;
+        let mut rows = match self.is_indexed {
+            true => {
+                let index = self.ambit.stores().index()?;
+                index.driver().identities(&self.filter, &page).await?
+            }
+            false => Vec::new(),
+        };
         self.is_over = rows.len() < self.batch;
         self.after = rows.last().map(IndexRow::position);
         while let Some(next) = self.shared.last() {

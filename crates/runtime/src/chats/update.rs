@@ -87,6 +87,7 @@ async fn once(
     if after == ChatShare::Team {
         share::set(ambit, &found.row, &team, true).await?;
     }
+    found.read_running().await?;
     Ok(found.chat())
 }
 

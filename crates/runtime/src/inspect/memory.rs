@@ -22,6 +22,8 @@ pub struct MemorySelector<'a> {
     pub owner: Option<&'a str>,
     /// The agent, where several have a chat of this name.
     pub assistant_id: Option<&'a str>,
+    /// The id of the index row of exactly this conversation's history, for `chat`.
+    pub context: Option<&'a str>,
 }
 
 /// A memory that the caller may use.
@@ -103,6 +105,11 @@ pub async fn open_as(
     which: MemorySelector<'_>,
     settings: MemorySettings,
 ) -> Result<OpenMemory> {
+    if which.context.is_some() && which.space != "chat" {
+        let message =
+            "context names a conversation, which only the memory of a chat has: /memory/chat/-";
+        return Err(Error::invalid("context", message));
+    }
     let access = DataAccess::of(who);
     let tenant = access.tenant();
     match which.space {
@@ -132,6 +139,7 @@ pub async fn open_as(
             let name = ChatName {
                 chat_id,
                 assistant_id: which.assistant_id,
+                context: which.context,
             };
             let row = chats::row(ambit, who, name).await?;
             let memory = row.identity.with_scope(SCOPE)?;

@@ -1,7 +1,7 @@
 //! Turns that were traced, and the logs of their traces.
 
 use crate::access::{Authorized, DataAccess};
-use crate::chats::{self, ChatFilter, ChatName, ChatRows, ListPart, PageWindow};
+use crate::chats::{self, ChatFilter, ChatName, ChatRows, ListPart, NAMELESS, PageWindow};
 use crate::error::{Error, ErrorCode, Result};
 use crate::journal::TurnKeys;
 use crate::turn_info::{TurnInfo, TurnStatus};
@@ -65,6 +65,8 @@ impl From<TurnInfo> for TraceSummary {
 pub struct TraceFilter {
     /// Of this chat.
     pub chat_id: Option<String>,
+    /// Of the conversation whose history has this row.
+    pub context: Option<String>,
     /// The chat's agent, where several have one of this name.
     pub assistant_id: Option<String>,
     /// Of this turn.
@@ -80,13 +82,23 @@ impl TraceFilter {
         chats::choose("status", name, &known)
     }
 
+    /// The chat that is asked for, if one is.
+    fn chat(&self) -> Option<ChatName<'_>> {
+        let (chat_id, context) = (self.chat_id.as_deref(), self.context.as_deref());
+        (chat_id.is_some() || context.is_some()).then(|| ChatName {
+            chat_id: chat_id.unwrap_or(NAMELESS),
+            assistant_id: self.assistant_id.as_deref(),
+            context,
+        })
+    }
+
     fn wants(&self, row: &TraceSummary) -> bool {
         self.status.is_none_or(|status| status == row.status)
             && self
                 .request_id
                 .as_ref()
                 .is_none_or(|id| *id == row.request_id)
-            && self.chat_id.as_ref().is_none_or(|id| *id == row.chat_id)
+            && (self.context.is_some() || self.chat_id.as_ref().is_none_or(|id| *id == row.chat_id))
             && self
                 .assistant_id
                 .as_ref()
@@ -101,9 +113,9 @@ pub async fn list(
     filter: &TraceFilter,
     window: PageWindow,
 ) -> Result<ListPart<TraceSummary>> {
-    let mut found = match (&filter.request_id, &filter.chat_id) {
+    let mut found = match (&filter.request_id, filter.chat()) {
         (Some(id), _) => of_request(ambit, who, id).await?,
-        (None, Some(chat_id)) => of_chat(ambit, who, chat_id, filter).await?,
+        (None, Some(name)) => of_chat(ambit, who, name).await?,
         (None, None) => of_all(ambit, who, filter).await?,
     };
     found.retain(|row| filter.wants(row));
@@ -127,16 +139,7 @@ async fn of_request(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Vec<Tra
     }
 }
 
-async fn of_chat(
-    ambit: &Ambit,
-    who: &Authorized,
-    chat_id: &str,
-    filter: &TraceFilter,
-) -> Result<Vec<TraceSummary>> {
-    let name = ChatName {
-        chat_id,
-        assistant_id: filter.assistant_id.as_deref(),
-    };
+async fn of_chat(ambit: &Ambit, who: &Authorized, name: ChatName<'_>) -> Result<Vec<TraceSummary>> {
     match chats::row(ambit, who, name).await {
         Ok(row) => turns(ambit, &row).await,
         Err(error) if error.code == ErrorCode::NotFound => Ok(Vec::new()),

@@ -225,7 +225,7 @@ impl HistorySearch<'_> {
         wanted: &WantedHits<'_>,
     ) -> Result<(ChatInfo, Vec<FoundMessage>)> {
         let row = &ranked.rows[chat.row];
-        let found = ReachableChat::at(&self.ambit, row.clone()).await?;
+        let found = ReachableChat::listed(&self.ambit, row.clone()).await?;
         let stored = StorageSnapshot::archive(&self.ambit, row).await?;
         let reader = ChatMessageSearch {
             found: &found,

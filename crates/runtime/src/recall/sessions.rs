@@ -254,7 +254,7 @@ async fn rows_of(
 
 /// The rows of chats that are wanted by what is kept of them.
 async fn wanted(ambit: &Ambit, filter: &ChatFilter, rows: Vec<IndexRow>) -> Result<Vec<IndexRow>> {
-    let chats = stream::iter(rows).map(|row| ReachableChat::at(ambit, row));
+    let chats = stream::iter(rows).map(|row| ReachableChat::listed(ambit, row));
     let mut chats = chats.buffered(AT_ONCE);
     let mut rows = Vec::new();
     while let Some(chat) = chats.try_next().await? {

@@ -67,6 +67,10 @@ async fn shows(bed: Bed) {
         last_message_at: chat.last_message_at,
         created_at: chat.created_at,
         updated_at: chat.updated_at,
+        context: chat.context.clone(),
+        user_id: chat.user_id.clone(),
+        team_id: chat.team_id.clone(),
+        running: None,
     };
     assert_eq!(chat, expected);
     assert!(chat.created_at > 0 && chat.updated_at >= chat.created_at / 1_000 * 1_000);

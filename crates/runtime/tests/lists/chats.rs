@@ -50,6 +50,7 @@ pub fn named(chat_id: &str) -> ChatName<'_> {
     ChatName {
         chat_id,
         assistant_id: None,
+        context: None,
     }
 }
 
@@ -234,6 +235,7 @@ async fn several(bed: Bed) {
     let name = ChatName {
         chat_id: "billing",
         assistant_id: Some("sales"),
+        context: None,
     };
     let chat = chats::get(&bed.ambit, &ann(), name).await.unwrap();
     assert_eq!(chat.title, "two");

@@ -33,6 +33,7 @@ pub fn which<'a>(space: &'a str, owner: Option<&'a str>) -> MemorySelector<'a> {
         space,
         owner,
         assistant_id: None,
+        context: None,
     }
 }
 

@@ -94,6 +94,7 @@ pub async fn share(bed: &Bed, chat_id: &str, with: &str) {
     let name = ChatName {
         chat_id,
         assistant_id: Some("support"),
+        context: None,
     };
     let change = change.as_object().unwrap();
     chats::update(&bed.ambit, &ann(), name, change)
@@ -226,6 +227,7 @@ async fn found(bed: Bed) {
     let name = ChatName {
         chat_id: "plans",
         assistant_id: None,
+        context: None,
     };
     chats::remove(&bed.ambit, &ann(), name).await.unwrap();
     assert!(!finds(&bed, &ann(), "r-one").await);

@@ -50,6 +50,7 @@ fn which<'a>(space: &'a str, owner: Option<&'a str>) -> MemorySelector<'a> {
         space,
         owner,
         assistant_id: None,
+        context: None,
     }
 }
 

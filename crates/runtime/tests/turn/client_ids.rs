@@ -156,6 +156,7 @@ async fn an_id_of_a_clients_own_is_stored_and_listed_and_no_model_sees_it() {
     let chat = ChatName {
         chat_id: "chat-1",
         assistant_id: None,
+        context: None,
     };
     let filter = MessageFilter {
         limit: 10,

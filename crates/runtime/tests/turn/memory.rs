@@ -321,6 +321,7 @@ async fn a_chat_is_called_like_its_first_message() {
     let name = ChatName {
         chat_id: "chat-1",
         assistant_id: None,
+        context: None,
     };
     let chat = chats::get(&ambit, &crate::place::ann(), name)
         .await

@@ -207,6 +207,7 @@ pub async fn left(place: &Place, key: &str) -> Value {
         space: "user",
         owner: None,
         assistant_id: None,
+        context: None,
     };
     let open = place.runtime.memory(&ann(), which).await.unwrap();
     let value = open.memory.get(key).await.unwrap();

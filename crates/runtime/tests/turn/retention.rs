@@ -307,6 +307,7 @@ async fn g069_what_is_noted_of_a_removed_conversations_turns_tells_nothing_of_it
     let name = ambit_runtime::chats::ChatName {
         chat_id: "chat-1",
         assistant_id: None,
+        context: None,
     };
     ambit_runtime::chats::remove(&ambit, &ann(), name)
         .await

@@ -224,6 +224,7 @@ async fn hidden_messages_are_in_no_view_and_no_list_unless_they_are_asked_for() 
     let name = ChatName {
         chat_id: "chat-1",
         assistant_id: None,
+        context: None,
     };
     let listed = async |superseded: bool| {
         let filter = MessageFilter {

@@ -25,6 +25,7 @@ async fn title(place: &Place) -> String {
     let name = ChatName {
         chat_id: "chat-1",
         assistant_id: Some("hello"),
+        context: None,
     };
     chats::get(&ambit, &ann(), name).await.unwrap().title
 }

@@ -2,7 +2,7 @@
 
 use crate::http::HttpError;
 use crate::http::connection::ClientConnection;
-use crate::http::input::{self, Text};
+use crate::http::input::{self, Id, Text};
 use ambit_runtime::{ClientInfo, Error, Result, TraceContext};
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::HeaderMap;
@@ -30,6 +30,8 @@ pub struct CompletionQuery {
     pub assistant_id: Option<Text>,
     /// The chat's name.
     pub chat_id: Option<Text>,
+    /// The id of the index row of exactly this conversation's history; the chat is named `-` or not at all then.
+    pub context: Option<Id>,
     /// The format of the answer.
     pub accept: Option<String>,
     /// The theme of the page.

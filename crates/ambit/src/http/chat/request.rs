@@ -5,12 +5,13 @@ use super::body::ChatCompletionBody;
 use super::response::{AnswerView, ChatRequest};
 use super::{RequestParameters, options};
 use crate::format;
-use crate::http::input::JsonBody;
+use crate::http::input::{Id, JsonBody};
 use crate::http::{HttpError, ServerState};
 use crate::id::check_id;
 use ambit_runtime::app::AppAgent;
+use ambit_runtime::chats::{ChatName, NAMELESS};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, Supersede, TurnRequest};
-use ambit_runtime::{CallOptions, RequestOrigin, SkipChanges, SkipOptions};
+use ambit_runtime::{CallOptions, ConversationSource, RequestOrigin, SkipChanges, SkipOptions};
 use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -67,6 +68,7 @@ pub fn read_agent(
         authorized: who,
         agent: agent.id.clone(),
         chat: chat(given, body.chat_id.take())?,
+        source: source(given),
         skip: skip(body.skip.or(call.skip), body.store),
         on_busy: body.on_busy.map_or_else(OnBusy::default, OnBusy::from),
         cancel_on_disconnect: body.cancel_on_disconnect.unwrap_or(false),
@@ -186,7 +188,23 @@ fn chat(given: &RequestParameters, body: Option<String>) -> Result<Option<String
         .query_or_header(query.map(|id| &id.0), "chat")?
         .or(body);
     chat.iter().try_for_each(|chat| check_id("chat_id", chat))?;
-    Ok(chat)
+    match &given.query.context {
+        Some(Id(context)) => {
+            let name = ChatName {
+                chat_id: chat.as_deref().unwrap_or(NAMELESS),
+                assistant_id: None,
+                context: Some(context),
+            };
+            name.check().map(|()| None)
+        }
+        None => Ok(chat),
+    }
+}
+
+/// The conversation that the request names by its row.
+fn source(given: &RequestParameters) -> Option<ConversationSource> {
+    let context = given.query.context.as_ref();
+    context.map(|Id(row)| ConversationSource::Row(row.clone()))
 }
 
 fn supersede(id: Option<String>) -> Result<Option<Supersede>> {

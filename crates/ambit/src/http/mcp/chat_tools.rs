@@ -70,6 +70,7 @@ pub async fn messages(context: Arc<McpContext>, given: Map<String, Value>) -> To
     let name = ChatName {
         chat_id: &chat_id,
         assistant_id: None,
+        context: None,
     };
     let ambit = context.server.runtime.contexts(&who);
     let found = chats::messages(&ambit, &who, name, &filter).await?;

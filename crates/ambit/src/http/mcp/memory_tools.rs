@@ -189,6 +189,7 @@ impl MemoryPlace {
             space: self.space,
             owner: self.chat_id.as_ref().map(|id| id.0.as_str()),
             assistant_id: None,
+            context: None,
         };
         Ok(context.server.runtime.memory(&who, which).await?)
     }

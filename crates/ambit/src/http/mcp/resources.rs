@@ -74,6 +74,7 @@ pub async fn read(context: &McpContext, request: &ProtocolRequest) -> Result<Val
     let name = ChatName {
         chat_id: &chat_id,
         assistant_id: None,
+        context: None,
     };
     let filter = MessageFilter {
         limit: MESSAGES,
