@@ -74,6 +74,11 @@ impl Authorized {
         self.tenant_id.as_deref().unwrap_or(DEFAULT_TENANT)
     }
 
+    /// Who acts as this caller: `{user_id, client_id}`.
+    pub fn acted_by(&self) -> Option<&Value> {
+        self.claims.get("acted_by")
+    }
+
     /// The same caller for storage. Claims that are texts go with it.
     pub fn caller(&self) -> Caller {
         let mut caller = match &self.user_id {

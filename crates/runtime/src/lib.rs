@@ -103,4 +103,6 @@ pub use request::{
 pub use runtime::{AgentSearchAnswer, AgentSearchRequest, ReloadCheck, Runtime, RuntimeSettings};
 pub use search::stored::{ReferenceList, ReferenceView};
 pub use trace_context::TraceContext;
-pub use turn_info::{InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus};
+pub use turn_info::{
+    InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus, TurnTotals,
+};

@@ -2,9 +2,11 @@
 
 use crate::chat::ChatMessage;
 use crate::error::PublicError;
+use crate::llm::TokenUsage;
 use crate::stream::StreamReader;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A request that was taken on.
@@ -48,6 +50,36 @@ pub struct TurnInfo {
     pub error: Option<PublicError>,
     /// The response, once it is there.
     pub response: Option<Value>,
+    /// Who asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<String>,
+    /// Who acted as that person: `{user_id, client_id}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acted_by: Option<Value>,
+    /// What it has taken, once it has ended.
+    #[serde(flatten)]
+    pub totals: TurnTotals,
+}
+
+/// What a turn has taken. Nothing is said while it runs, nor of turns that earlier versions have noted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct TurnTotals {
+    /// From its beginning to the first piece of a model's answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttft_ms: Option<i64>,
+    /// Calls of models, those from inside the turn included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
+    /// Calls of tools that have a result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<u64>,
+    /// Tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TokenUsage>,
+    /// Millionths, by currency.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cost: BTreeMap<String, i64>,
 }
 
 /// How far a turn is.

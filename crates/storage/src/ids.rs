@@ -1,6 +1,6 @@
 //! Making ids.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Millis};
 
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -22,6 +22,16 @@ pub fn time_part(id: &str) -> &str {
     let is_ordered = id.len() == (TIME + RANDOM) as usize;
     let time = id.get(..TIME as usize).filter(|_| is_ordered);
     time.unwrap_or_default()
+}
+
+/// When an ordered id was made; nothing for other ids.
+pub fn made_at(id: &str) -> Option<Millis> {
+    let place = |letter: u8| LETTERS.iter().position(|known| *known == letter);
+    let letters = Some(time_part(id)).filter(|time| !time.is_empty())?;
+    letters.bytes().try_fold(0, |time: Millis, letter| {
+        let place = i64::try_from(place(letter)?).ok()?;
+        Some((time << 5) | place)
+    })
 }
 
 /// How long an id is that cannot be guessed.

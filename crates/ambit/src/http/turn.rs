@@ -1,12 +1,15 @@
 //! Turns that are running or have run: what is known of them, their streams, and stopping them.
 
 use super::chat::{RequestParameters, UserMessages, check_metadata};
-use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text};
+use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text, Time, filter};
+use super::paging::{self, PageSize};
 use super::sse::{self, StreamView};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use crate::format::{self, StreamPayload};
+use ambit_runtime::inspect::turns::{TurnFilter, TurnSummary};
 use ambit_runtime::{Error, Result};
 use ambit_runtime::{InterruptEffect, TurnInfo, TurnInterrupt};
+use ambit_storage::Page;
 use axum::Json;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -19,6 +22,7 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
+        .routes(routes!(list_turns))
         .routes(routes!(show_turn, delete_turn))
         .routes(routes!(stream_turn))
         .routes(routes!(cancel_turn))
@@ -36,6 +40,47 @@ struct StreamQuery {
     include_usage: Option<bool>,
     /// `7` for clients that know the keys of version 7 of the AI SDK.
     v: Option<Text>,
+}
+
+/// Which turns.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct TurnQuery {
+    /// Of this chat.
+    chat_id: Option<Id>,
+    /// Of the conversation whose history has this index row; the chat is named `-` or not at all then.
+    context: Option<Id>,
+    /// Of this agent.
+    assistant_id: Option<Id>,
+    /// Of conversations of this person.
+    user_id: Option<Id>,
+    /// Of this status: `running`, `completed`, `error` or `cancelled`.
+    status: Option<Text>,
+    /// Begun at or after.
+    from: Option<Time>,
+    /// Begun before.
+    to: Option<Time>,
+    /// `next` of the page before.
+    cursor: Option<Text>,
+    /// At most so many; 20 where nobody says.
+    limit: Option<PageSize>,
+}
+
+/// Turns of conversations that the caller may use, the newest first. A page may have fewer than `limit` before the last one, where
+/// few match.
+#[utoipa::path(get, path = "/chat/requests", tag = "chat", params(TurnQuery),
+    responses((status = 200, description = "A page of turns", body = Page<TurnSummary>), (status = 400, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn list_turns(
+    ApiCaller { server, who }: ApiCaller,
+    Query(query): Query<TurnQuery>,
+) -> Result<Json<Page<TurnSummary>>, HttpError> {
+    let status = query.status.as_ref();
+    let status = status.map(|name| TurnFilter::status(&name.0)).transpose()?;
+    let filter = filter!(TurnFilter from query: chat_id context assistant_id user_id from to; status: status);
+    let cursor = query.cursor.as_ref().map(|cursor| cursor.0.as_str());
+    let limit = paging::limit(query.limit);
+    let ambit = server.runtime.contexts(&who);
+    Ok(Json(filter.list(&ambit, &who, cursor, limit).await?))
 }
 
 /// What is known of a turn.

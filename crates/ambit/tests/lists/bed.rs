@@ -5,7 +5,7 @@ use crate::site::{Answer, Site, TOKENS};
 use ambit_runtime::Authorized;
 use ambit_runtime::chats::{self, LastTurn};
 use ambit_runtime::turn_location;
-use ambit_runtime::{TurnInfo, TurnStatus};
+use ambit_runtime::{TurnInfo, TurnStatus, TurnTotals};
 use ambit_storage::batch::{BatchWrite, NewEntry};
 use ambit_storage::driver::DriverOptions;
 use ambit_storage::operation::Operation;
@@ -194,6 +194,9 @@ fn written(context: &ambit_storage::Context, request_id: &str, text: &str) -> Ve
         ended_at: Some(5_000),
         error: None,
         response: None,
+        user_id: None,
+        acted_by: None,
+        totals: TurnTotals::default(),
     };
     let node = json!({
         "id": "n1", "parent_ids": [], "label": text, "type": "agent", "icon": "", "description": "", "metadata": {},

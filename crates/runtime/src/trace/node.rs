@@ -48,6 +48,15 @@ impl NodeOptions {
         Self { input, ..self }
     }
 
+    /// The same with more of it.
+    pub fn with_metadata(self, metadata: Value) -> Self {
+        let metadata = match metadata {
+            Value::Object(metadata) => metadata,
+            _ => Map::new(),
+        };
+        Self { metadata, ..self }
+    }
+
     /// The same with what is known of it.
     pub fn with_facts(self, facts: StepFacts) -> Self {
         Self {
@@ -159,11 +168,20 @@ impl TraceNode {
 
     /// Says what is known of it by now.
     pub fn set_facts(&self, facts: StepFacts) {
-        self.emit(|number, _, at| {
+        self.set_facts_with(facts, Value::Null);
+    }
+
+    /// The same, with metadata beside it: an object, or nothing.
+    pub fn set_facts_with(&self, facts: StepFacts, metadata: Value) {
+        self.emit(|number, state, at| {
+            let metadata = match metadata {
+                Value::Object(metadata) => state.cutter.map(metadata),
+                _ => Map::new(),
+            };
             Some(TraceEvent::NodeUpdated {
                 id: id(number),
                 output: None,
-                metadata: Map::new(),
+                metadata,
                 facts: Some(Box::new(facts)),
                 at,
             })

@@ -18,7 +18,7 @@ use crate::frame::MessageStatus;
 use crate::retention::{self, EndedTurn};
 use crate::runtime_core::stopping;
 use crate::trace::TraceStatus;
-use crate::turn_info::{TurnInfo, TurnStatus, TurnStopReason};
+use crate::turn_info::{TurnInfo, TurnStatus, TurnStopReason, TurnTotals};
 use crate::turn_location;
 use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::to_millis;
@@ -268,7 +268,20 @@ impl Turn {
         let response = ending.response.as_ref();
         info.response = response.map(|response| response.to_json(&self.context.ids));
         info.last_event = self.output.stream.written();
+        info.totals = self.totals();
         fitting(&mut info, self.context.core.stores.options().limits.value)
+    }
+
+    fn totals(&self) -> TurnTotals {
+        let used = self.journal.usage.totals();
+        let first = used.first_token_at;
+        TurnTotals {
+            ttft_ms: first.map(|at| (at - self.context.started_at).max(0)),
+            calls: Some(used.calls),
+            tools: Some(self.output.answers.tool_results.len() as u64),
+            usage: Some(used.usage),
+            cost: used.cost,
+        }
     }
 
     /// What the list of chats shows of this turn.

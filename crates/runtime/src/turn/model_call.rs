@@ -2,6 +2,7 @@
 //! connectors that stand in for it are called one after the other.
 
 mod answer_writer;
+mod result;
 mod step;
 
 use super::Turn;
@@ -22,12 +23,12 @@ use crate::frame::MessageStatus;
 use crate::journal::{JournalStep, UnstoredAnswer};
 use crate::llm::retry::{self, RetryNotice};
 use crate::llm::{
-    AnswerPiece, AnswerStream, ModelAnswer, ModelCall, ModelFailure, Provider, capabilities,
-    reasoning_parts,
+    AnswerPiece, AnswerStream, ModelAnswer, ModelCall, Provider, capabilities, reasoning_parts,
 };
 use ambit_storage::event::EngineError;
 use answer_writer::AnswerWriter;
 use futures::StreamExt;
+use result::{ModelCallFailure, ModelCallResult};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -56,26 +57,6 @@ struct AnswerInProgress<'a> {
     call: &'a ModelCall,
     trace: &'a ModelCallTrace,
     pieces: AnswerStream,
-}
-
-/// Why there is no answer.
-enum ModelCallFailure {
-    /// This connector has none, and has shown nothing: another may have one.
-    TryNext(Error),
-    /// No other connector may be asked.
-    Final(Error),
-}
-
-impl From<Error> for ModelCallFailure {
-    fn from(error: Error) -> Self {
-        Self::Final(error)
-    }
-}
-
-/// What came of one call, as far as it came.
-struct ModelCallResult {
-    answer: ModelAnswer,
-    failure: Option<ModelCallFailure>,
 }
 
 impl FallbackChain {
@@ -166,7 +147,7 @@ impl FallbackChain {
         let result = match begun {
             Ok(pieces) => {
                 meter.answered();
-                step.answered();
+                step.answered(turn);
                 let reading = AnswerInProgress {
                     input,
                     call: &call,
@@ -179,10 +160,11 @@ impl FallbackChain {
         };
         let failed = result.failure.as_ref();
         meter.end(failed.map(|failure| &failure.error().code));
+        let attempts = retries.len() + 1;
         for failure in retries {
             self.announce_failure(turn, failure, true).await;
         }
-        step.end(turn, &result.answer, result.failure.as_ref());
+        step.end(turn, &result, attempts);
         let answer = result.answer;
         if let Some(failure) = result.failure {
             let is_retried =
@@ -279,6 +261,10 @@ impl FallbackChain {
             .journal
             .usage
             .book(&answer, &self.connector, turn.context.purpose);
+        let (cost, booked) = match booked {
+            Ok(cost) => (cost, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
         let noted = match failure {
             None => booked.and_then(|()| turn.note_answer(run, &answer, writer.shown())),
             Some(_) => booked,
@@ -296,6 +282,7 @@ impl FallbackChain {
         turn.output.keep_answer(record, status);
         ModelCallResult {
             answer,
+            cost,
             failure: failure.map(ModelCallFailure::Final),
         }
     }
@@ -375,26 +362,4 @@ impl Turn {
 fn open(context: &RequestContext, connector: &Arc<Connector>) -> Result<Arc<dyn Provider>> {
     let provider = context.core.models.open(connector);
     provider.map_err(|failure| Error::new(ErrorCode::ConfigError, failure.message))
-}
-
-impl ModelCallFailure {
-    fn error(&self) -> &Error {
-        match self {
-            Self::TryNext(error) | Self::Final(error) => error,
-        }
-    }
-}
-
-impl ModelCallResult {
-    /// Of a call that failed before anything was said.
-    fn failed(failure: ModelFailure) -> Self {
-        let failed = match failure.is_of_connector() {
-            true => ModelCallFailure::TryNext,
-            false => ModelCallFailure::Final,
-        };
-        Self {
-            answer: ModelAnswer::default(),
-            failure: Some(failed(failure.into())),
-        }
-    }
 }

@@ -18,7 +18,7 @@ use crate::runtime_core::RuntimeCore;
 use crate::stream::{StreamOptions, StreamTarget, StreamWriter};
 use crate::trace::{Trace, TraceOrigin, TraceSettings, TraceSubject, TraceTree};
 use crate::trace_context::{ExternalTrace, TracePropagation};
-use crate::turn_info::{TurnInfo, TurnStatus};
+use crate::turn_info::{TurnInfo, TurnStatus, TurnTotals};
 use ambit_storage::LiveAgent;
 use ambit_storage::address::LogKey;
 use ambit_storage::memory::Memory;
@@ -122,6 +122,9 @@ impl TurnParts {
             ended_at: None,
             error: None,
             response: None,
+            user_id: self.request.authorized.user_id.clone(),
+            acted_by: self.request.authorized.acted_by().cloned(),
+            totals: TurnTotals::default(),
         };
         let inbox = TurnInbox::new(self.session.context().place().1, keys.inbox());
         let live = LiveTurn::new(info, output.stream.clone(), inbox, &self.request);

@@ -14,9 +14,11 @@ use crate::lock::lock;
 use crate::search::UsageBooking;
 use crate::stream::StreamWriter;
 use ambit_storage::batch::BatchWrite;
-use ambit_storage::storage::UsageRecord;
+use ambit_storage::clock::Millis;
+use ambit_storage::storage::{Cost, UsageRecord};
 use ambit_storage::{Context, LiveAgent};
 use ambit_telemetry::Metrics;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -42,8 +44,8 @@ pub(super) struct TurnUsage {
 
 #[derive(Default)]
 struct TurnUsageState {
-    usage: TokenUsage,
-    /// The same by who offers it and what it is called.
+    totals: TurnUsageTotals,
+    /// The tokens by who offers the model and what it is called.
     by_model: Vec<ModelUsage>,
     /// Notes that may not be durable yet, numbered in the order in which they came.
     notes: Vec<(u64, BatchWrite)>,
@@ -51,10 +53,26 @@ struct TurnUsageState {
     last: u64,
 }
 
+/// What the calls of a turn's models come to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TurnUsageTotals {
+    pub usage: TokenUsage,
+    /// Millionths, by currency.
+    pub cost: BTreeMap<String, i64>,
+    /// How many calls have begun.
+    pub calls: u64,
+    /// When the first piece of an answer came that is no call's from inside the turn.
+    pub first_token_at: Option<Millis>,
+}
+
 impl TurnUsageState {
     /// Counts what a call has used, which was of the model that its record names.
     fn add(&mut self, usage: &TokenUsage, record: Option<&UsageRecord>) {
-        self.usage.add(usage);
+        self.totals.usage.add(usage);
+        if let Some(cost) = record.and_then(|record| record.cost.as_ref()) {
+            let sum = self.totals.cost.entry(cost.currency.clone()).or_default();
+            *sum = sum.saturating_add(cost.micros);
+        }
         let provider = record.and_then(|record| record.provider_name.as_ref());
         let model = record.and_then(|record| record.model_name.as_ref());
         let mut known = self.by_model.iter_mut();
@@ -103,7 +121,25 @@ impl TurnUsage {
 
     /// What was used so far.
     pub fn tokens(&self) -> TokenUsage {
-        self.lock().usage.clone()
+        self.lock().totals.usage.clone()
+    }
+
+    /// What the calls so far come to.
+    pub fn totals(&self) -> TurnUsageTotals {
+        self.lock().totals.clone()
+    }
+
+    /// Counts a call that begins, and returns its number in the turn, from 0.
+    pub fn begin_call(&self) -> u64 {
+        let mut counted = self.lock();
+        let number = counted.totals.calls;
+        counted.totals.calls += 1;
+        number
+    }
+
+    /// Notes when the answer has begun; the first time counts.
+    pub fn note_first_token(&self, at: Millis) {
+        self.lock().totals.first_token_at.get_or_insert(at);
     }
 
     /// What was used so far of each model, in the order of their first calls.
@@ -111,15 +147,16 @@ impl TurnUsage {
         self.lock().by_model.clone()
     }
 
-    /// Counts and books what a call has used, and notes it: that becomes durable with whatever is made durable next.
+    /// Counts and books what a call has used, and notes it: that becomes durable with whatever is made durable next. Returns what
+    /// it has cost, where that is known.
     pub fn book(
         &self,
         answer: &ModelAnswer,
         connector: &Connector,
         purpose: Option<&str>,
-    ) -> Result<()> {
+    ) -> Result<Option<Cost>> {
         let Some(mut record) = answer.record(&connector.kind) else {
-            return Ok(());
+            return Ok(None);
         };
         record.purpose = purpose.map(str::to_owned);
         count_tokens(&self.metrics, &connector.id, &answer.usage);
@@ -130,19 +167,22 @@ impl TurnUsage {
     fn book_embedding(&self, usage: TokenUsage, record: UsageRecord) -> Result<()> {
         let connector = record.provider_name.as_deref().unwrap_or_default();
         count_tokens(&self.metrics, connector, &usage);
-        self.book_record(usage, record)
+        self.book_record(usage, record).map(drop)
     }
 
-    fn book_record(&self, usage: TokenUsage, mut record: UsageRecord) -> Result<()> {
+    fn book_record(&self, usage: TokenUsage, mut record: UsageRecord) -> Result<Option<Cost>> {
         record.turn_id = Some(self.keys.request_id.clone());
-        self.lock().add(&usage, Some(&record));
+        let booked = self.booked().usage().record(record.clone())?;
+        let cost = booked.as_ref().and_then(|record| record.cost.clone());
+        self.lock()
+            .add(&usage, Some(booked.as_ref().unwrap_or(&record)));
         let context = self.session.context();
         let used = ModelCallUsage {
             usage,
-            record: self.booked().usage().record(record)?,
+            record: booked,
         };
         let Some(stream) = &self.stream else {
-            return Ok(());
+            return Ok(cost);
         };
         let note = journal::write_used(&self.keys.journal(), used)?;
         context.stage_with_history([note.clone()]);
@@ -151,7 +191,7 @@ impl TurnUsage {
         counted.last += 1;
         let last = counted.last;
         counted.notes.push((last, note));
-        Ok(())
+        Ok(cost)
     }
 
     /// What searches count with.
@@ -179,7 +219,10 @@ impl TurnUsage {
 
     /// Counts what an earlier attempt has used, and books what of it was not saved.
     pub fn resume(&self, used: &ModelCallUsage) -> Result<()> {
-        self.lock().add(&used.usage, used.record.as_ref());
+        let mut counted = self.lock();
+        counted.add(&used.usage, used.record.as_ref());
+        counted.totals.calls += 1;
+        drop(counted);
         if let Some(record) = &used.record {
             self.booked().usage().record_again(record)?;
         }

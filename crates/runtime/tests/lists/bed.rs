@@ -4,7 +4,7 @@ use crate::stores::{POSTGRES, REDIS, SQLITE, Store};
 use ambit_runtime::chats::{LastTurn, first_title, note};
 use ambit_runtime::turn_location;
 use ambit_runtime::{Authorized, DataConstraints};
-use ambit_runtime::{TurnInfo, TurnStatus};
+use ambit_runtime::{TurnInfo, TurnStatus, TurnTotals};
 use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
 use ambit_storage::clock::Clock;
 use ambit_storage::driver::{self, Driver, DriverOptions, Durability};
@@ -141,6 +141,9 @@ impl Bed {
             ended_at: Some(now + 60),
             error: None,
             response: Some(json!(text)),
+            user_id: None,
+            acted_by: None,
+            totals: TurnTotals::default(),
         };
         let event = NewEntry {
             id: "1".to_owned(),

@@ -1,6 +1,6 @@
 //! A model call as the stream and the trace show it.
 
-use super::ModelCallFailure;
+use super::ModelCallResult;
 use crate::app::Connector;
 use crate::call_metrics;
 use crate::chat::{ChatContent, Role};
@@ -18,6 +18,7 @@ use tokio::time::Instant;
 /// A step that has begun.
 pub(super) struct ModelCallStep {
     index: usize,
+    call_id: String,
     connector: String,
     started_at: i64,
     trace: ModelCallTrace,
@@ -33,16 +34,21 @@ pub(in crate::turn) struct ModelCallTrace {
 
 impl ModelCallStep {
     pub fn begin(turn: &mut Turn, run: &AgentRun, connector: &Connector, call: &ModelCall) -> Self {
-        let trace = ModelCallTrace::begin(&turn.agent_node(run), connector, call);
+        let number = turn.journal.usage.begin_call();
+        let call_id = format!("{}.call-{number}", turn.context.id());
+        let node = turn.agent_node(run);
+        let trace = ModelCallTrace::begin(&node, connector, call, &call_id);
         let connector = connector.id.clone();
         let answers = &mut turn.output.answers;
         let index = answers.calls;
         answers.calls += 1;
         answers.connector = Some(connector.clone());
-        let data = json!({"step": "llm", "index": index, "connector": connector});
+        let data =
+            json!({"step": "llm", "index": index, "connector": connector, "call_id": call_id});
         emit(turn, "step_start", data);
         Self {
             index,
+            call_id,
             connector,
             started_at: turn.context.now(),
             trace,
@@ -50,7 +56,11 @@ impl ModelCallStep {
     }
 
     /// The first piece of the answer is there.
-    pub fn answered(&mut self) {
+    pub fn answered(&mut self, turn: &Turn) {
+        if !turn.context.is_nested() {
+            let at = turn.context.now();
+            turn.journal.usage.note_first_token(at);
+        }
         let millis = self.trace.began.elapsed().as_secs_f64() * 1_000.0;
         self.trace.facts.first_chunk_ms = Number::from_f64(millis);
     }
@@ -60,16 +70,18 @@ impl ModelCallStep {
         &self.trace
     }
 
-    pub fn end(self, turn: &Turn, answer: &ModelAnswer, failure: Option<&ModelCallFailure>) {
+    /// Ends it, and notes what came of it after so many tries.
+    pub fn end(self, turn: &Turn, result: &ModelCallResult, attempts: usize) {
+        let (answer, failure) = (&result.answer, result.failure.as_ref());
         let code = failure.map(|failure| &failure.error().code);
-        self.trace.note(answer, code);
+        self.trace.note_end(result, code, attempts);
         let node = &self.trace.node;
         match failure {
             None => node.complete(Some(answer.message().to_json())),
             Some(failure) => node.fail(&failure.error().message),
         }
         let data = json!({
-            "step": "llm", "index": self.index, "connector": self.connector,
+            "step": "llm", "index": self.index, "connector": self.connector, "call_id": self.call_id,
             "duration_ms": turn.context.now() - self.started_at,
             "finish_reason": answer.finish_reason, "usage": answer.usage,
         });
@@ -78,7 +90,7 @@ impl ModelCallStep {
 }
 
 impl ModelCallTrace {
-    fn begin(parent: &TraceNode, connector: &Connector, call: &ModelCall) -> Self {
+    fn begin(parent: &TraceNode, connector: &Connector, call: &ModelCall, call_id: &str) -> Self {
         let options = json!(call.options);
         let options = options.as_object().into_iter().flatten();
         let numbers = options.filter(|(_, value)| value.is_number());
@@ -92,6 +104,7 @@ impl ModelCallTrace {
         };
         let node = NodeOptions::new("llm", connector.id.as_str());
         let node = node.with_input(traced(call));
+        let node = node.with_metadata(json!({"call_id": call_id, "model": facts.model}));
         Self {
             node: parent.add(node.with_facts(StepFacts::Model(facts.clone()))),
             facts,
@@ -106,15 +119,36 @@ impl ModelCallTrace {
 
     /// Notes what came of it, and the code of its failure.
     pub fn note(&self, answer: &ModelAnswer, failure: Option<&ErrorCode>) {
+        self.node.set_facts(self.ended(answer, failure));
+    }
+
+    /// The same, with what clients of the trace see of it.
+    fn note_end(&self, result: &ModelCallResult, failure: Option<&ErrorCode>, attempts: usize) {
+        let answer = &result.answer;
+        let facts = self.ended(answer, failure);
+        let first = self.facts.first_chunk_ms.as_ref().and_then(Number::as_f64);
+        let cost = result.cost.as_ref();
+        let metadata = json!({
+            "model": Some(&answer.model).filter(|model| !model.is_empty()).unwrap_or(&self.facts.model),
+            "ttft_ms": first.map(f64::round),
+            "usage": answer.usage,
+            "cost": cost.map(|cost| Map::from_iter([(cost.currency.clone(), cost.micros.into())])),
+            "finish_reason": answer.finish_reason,
+            "attempts": attempts,
+        });
+        self.node.set_facts_with(facts, metadata);
+    }
+
+    fn ended(&self, answer: &ModelAnswer, failure: Option<&ErrorCode>) -> StepFacts {
         let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        self.node.set_facts(StepFacts::Model(ModelFacts {
+        StepFacts::Model(ModelFacts {
             response_id: some(&answer.id),
             response_model: some(&answer.model),
             finish_reason: some(&answer.finish_reason),
             usage: Some(answer.usage.clone()).filter(|usage| *usage != TokenUsage::default()),
             error_code: failure.map(|code| call_metrics::label(code).to_owned()),
             ..self.facts.clone()
-        }));
+        })
     }
 }
 

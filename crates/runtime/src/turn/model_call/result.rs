@@ -1,0 +1,50 @@
+//! What came of a call of a model.
+
+use crate::error::Error;
+use crate::llm::{ModelAnswer, ModelFailure};
+use ambit_storage::storage::Cost;
+
+/// Why there is no answer.
+pub(super) enum ModelCallFailure {
+    /// This connector has none, and has shown nothing: another may have one.
+    TryNext(Error),
+    /// No other connector may be asked.
+    Final(Error),
+}
+
+impl From<Error> for ModelCallFailure {
+    fn from(error: Error) -> Self {
+        Self::Final(error)
+    }
+}
+
+/// What came of one call, as far as it came.
+pub(super) struct ModelCallResult {
+    pub answer: ModelAnswer,
+    /// What it has cost, where that is known.
+    pub cost: Option<Cost>,
+    pub failure: Option<ModelCallFailure>,
+}
+
+impl ModelCallFailure {
+    pub fn error(&self) -> &Error {
+        match self {
+            Self::TryNext(error) | Self::Final(error) => error,
+        }
+    }
+}
+
+impl ModelCallResult {
+    /// Of a call that failed before anything was said.
+    pub fn failed(failure: ModelFailure) -> Self {
+        let failed = match failure.is_of_connector() {
+            true => ModelCallFailure::TryNext,
+            false => ModelCallFailure::Final,
+        };
+        Self {
+            answer: ModelAnswer::default(),
+            cost: None,
+            failure: Some(failed(failure.into())),
+        }
+    }
+}
