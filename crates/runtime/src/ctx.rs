@@ -47,6 +47,7 @@ use crate::globals;
 use ambit_script::{Callback, HostApi, HostError, HostValue, ParentRun};
 use ambit_storage::suggestion;
 use futures::future::BoxFuture;
+use memory_use::CallTimes;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -132,7 +133,8 @@ impl ScriptCall<'_> {
         };
         let answer = (self.method.call)(self).await;
         let end_at = trace.now().unwrap_or(start_at);
-        self.run.note_call(self, start_at, end_at);
+        let times = CallTimes { start_at, end_at };
+        self.run.note_call(self, times, answer.as_ref().ok());
         answer
     }
 

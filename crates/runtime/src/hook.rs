@@ -30,7 +30,7 @@ use crate::search::automatic::clear_contents;
 use crate::trace::{HookFacts, NodeOptions, StepFacts, TraceNode};
 use ambit_script::{Engine, Program, ProgramSource, SourceFiles};
 use ambit_telemetry::{Metrics, table};
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -137,6 +137,7 @@ impl AgentHooks {
         };
         let mut facts = HookFacts::of(&scope.agent.id, hook);
         let start = NodeOptions::new("hook", hook);
+        let start = start.with_metadata(json!({"file": program.entry()}));
         let mut start = start.with_facts(StepFacts::Hook(facts.clone()));
         if scope.trace.trace().is_on() {
             let mut input = arguments.clone();
@@ -163,6 +164,7 @@ impl AgentHooks {
         self.count(scope, hook, [began.elapsed(), measured.cpu]);
         facts.cpu_ms = Number::from_f64(measured.cpu.as_secs_f64() * 1_000.0);
         (facts.memory_read, facts.memory_written) = run.memory_uses();
+        let metadata = json!({"cpu_ms": facts.cpu_ms, "memory": run.memory_names()});
         let outcome = match measured.outcome {
             Ok(outcome) => outcome,
             // A computed default export turned out not to have it.
@@ -173,7 +175,7 @@ impl AgentHooks {
             Err(error) => {
                 let error = failure::of(&error, program.entry(), hook);
                 run.own().cursor.end(Some(&error.message));
-                node.set_facts(failed(facts, &error));
+                node.set_facts_with(failed(facts, &error), metadata);
                 failure::record(&error, scope, hook, &node);
                 self.count_failure(scope, hook, &error);
                 return Err(error);
@@ -188,7 +190,7 @@ impl AgentHooks {
             node.warn(what);
         }
         let value = outcome.value.unwrap_or_default();
-        node.set_facts(StepFacts::Hook(facts.clone()));
+        node.set_facts_with(StepFacts::Hook(facts.clone()), metadata);
         Ok(Some(HookResult { value, node, facts }))
     }
 

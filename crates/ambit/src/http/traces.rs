@@ -1,5 +1,7 @@
 //! Traces of turns: which there are, what is in them, and following one.
 
+mod brief;
+
 use super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text};
 use super::paging::{PageParameters, PageResponse};
 use super::sse::PING;
@@ -15,11 +17,12 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::time::Duration;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -226,13 +229,32 @@ async fn show_space(
     Ok(Json(found))
 }
 
+/// An event of a trace as it is sent: the document alone names it.
+#[derive(Serialize, ToSchema)]
+struct ShownTraceEvent {
+    /// The event.
+    #[serde(flatten)]
+    event: TraceEvent,
+    /// With `brief`: what is left out of it.
+    left_out: Option<Vec<String>>,
+}
+
+/// How much of the events.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct EventQuery {
+    /// `true` leaves out what is large: `input`, `output`, `data` of lines, values of boards, and metadata above 256 bytes. Where
+    /// something is left out, `left_out` names it.
+    brief: Option<bool>,
+}
+
 /// The events of a trace behind `Last-Event-ID`, then those that follow, until it is complete.
-#[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(("id" = Id, Path), ("Last-Event-ID" = Option<u64>, Header)),
-    responses((status = 200, description = "The events; the schema is that of their `data`", body = TraceEvent, content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+#[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(("id" = Id, Path), EventQuery, ("Last-Event-ID" = Option<u64>, Header)),
+    responses((status = 200, description = "The events; the schema is that of their `data`", body = ShownTraceEvent, content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn stream_trace(
     ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
-    _: NoQuery,
+    Query(query): Query<EventQuery>,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
     let known = super::turn::last_event(&headers)?.unwrap_or(0);
@@ -241,6 +263,7 @@ async fn stream_trace(
         watch: log.watch().await?,
         log,
         known,
+        is_brief: query.brief.unwrap_or(false),
         ping: server.settings.ping,
     };
     Ok(sse_source::answer(follower))
@@ -251,6 +274,7 @@ struct TraceSource {
     watch: LogWatch,
     log: StoredTrace,
     known: u64,
+    is_brief: bool,
     ping: Duration,
 }
 
@@ -263,7 +287,7 @@ impl SseSource for TraceSource {
             let entries = self.log.after(self.known, BATCH_SIZE).await?;
             if let Some(last) = entries.last() {
                 self.known = last.seq;
-                return Ok(Some(frames(&entries)));
+                return Ok(Some(frames(&entries, self.is_brief)));
             }
             if self.log.row.status != "running" {
                 return Ok(None);
@@ -281,14 +305,18 @@ impl SseSource for TraceSource {
 }
 
 /// Entries as events, and whether the trace is complete.
-fn frames(entries: &[LogEntry]) -> (Bytes, bool) {
+fn frames(entries: &[LogEntry], is_brief: bool) -> (Bytes, bool) {
     let (mut text, mut is_over) = (String::new(), false);
     for entry in entries {
         let events = texts(entry);
         let last = events.len().saturating_sub(1);
         for (at, event) in events.iter().enumerate() {
-            let kind = serde_json::from_str::<Value>(event).unwrap_or_default();
-            let kind = kind["type"].as_str().unwrap_or_default();
+            let mut event = Cow::Borrowed(event.as_str());
+            let parsed = serde_json::from_str::<Value>(&event).unwrap_or_default();
+            if is_brief {
+                event = Cow::Owned(brief::of(parsed.clone()).to_string());
+            }
+            let kind = parsed["type"].as_str().unwrap_or_default();
             is_over |= kind == "complete";
             // Writing to a text cannot fail. Only behind the last event of an entry all of it is known.
             if at == last {

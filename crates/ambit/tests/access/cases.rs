@@ -42,6 +42,13 @@ GET /chat/sessions/:chat_id/messages | /chat/sessions/{chat}/messages | guest 20
 GET /chat/sessions/:chat_id/messages | /chat/sessions/{chat}/messages?q=canar* | guest 200 | shows
 GET /chat/references/:request_id | /chat/references/{request} | guest 200
 GET /chat/references/:request_id/:index | /chat/references/{request}/1 | nobody
+GET /chat/requests | /chat/requests?limit=100 | caller
+GET /chat/requests | /chat/requests?context={row} | caller
+GET /chat/sessions/:chat_id | /chat/sessions/-?context={row} | guest 200 | shows
+GET /chat/sessions/:chat_id/messages | /chat/sessions/-/messages?context={row} | guest 200 | shows
+GET /memory/:space/:owner | /memory/chat/-?context={row} | guest 200 | shows
+POST /chat/completions | /chat/completions?context={row} | guest 200 | asked
+GET /trace/traces/:id/events | /trace/traces/{made}/events?brief=true | guest 200 | shows
 GET /chat/requests/:request_id | /chat/requests/{request} | guest 200 | shows
 GET /chat/requests/:request_id/stream | /chat/requests/{request}/stream?accept=cui-web | guest 200 | shows
 DELETE /chat/requests/:request_id | /chat/requests/{request} | guest 202

@@ -14,3 +14,4 @@ mod sight;
 #[path = "../http/site.rs"]
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod site;
+mod turns;

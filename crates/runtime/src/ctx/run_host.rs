@@ -1,6 +1,6 @@
 //! One run of a script: answers what it calls.
 
-use super::memory_use::MemoryUses;
+use super::memory_use::{CallTimes, MemoryNames, MemoryUses};
 use super::trace::TraceCursor;
 use super::{ScriptCall, ScriptContext, find};
 use crate::error::Error;
@@ -90,9 +90,14 @@ impl RunHost {
         self.common.memory_uses.all()
     }
 
-    /// Notes a call that is over.
-    pub fn note_call(&self, call: &ScriptCall<'_>, start_at: i64, end_at: i64) {
-        self.common.memory_uses.note(call, start_at, end_at);
+    /// Which values of memory its scripts used.
+    pub fn memory_names(&self) -> MemoryNames {
+        self.common.memory_uses.names()
+    }
+
+    /// Notes a call that is over, with what it gave.
+    pub fn note_call(&self, call: &ScriptCall<'_>, times: CallTimes, given: Option<&HostValue>) {
+        self.common.memory_uses.note(call, times, given);
     }
 
     /// What it was called with.

@@ -38,7 +38,8 @@ impl Searcher {
             icon: "search".to_owned(),
             ..NodeOptions::new("search", "search")
         };
-        let options = options.with_input(json!({"query": query, "types": kinds}));
+        let known = json!({"query": query, "types": kinds});
+        let options = options.with_input(known.clone()).with_metadata(known);
         SearchNode(TraceNode::join(parents, options))
     }
 
@@ -165,6 +166,7 @@ impl SearchNode {
         let items = result.items.iter();
         let items = items.map(|item| json!({"title": item.title, "url": item.url}));
         let items: Vec<Value> = items.collect();
+        self.0.set_metadata("results", result.total.into());
         self.complete(
             json!({"count": result.total, "duration_ms": result.duration_ms, "items": items}),
         );

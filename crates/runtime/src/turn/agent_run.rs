@@ -127,6 +127,9 @@ impl AgentRun {
             .loaded
             .agent_facts(&agent.id, &context.settings.locale);
         let node = NodeOptions::new("agent", agent.id.as_str());
+        let node = node.with_metadata(json!({
+            "agent_id": agent.id, "thread_id": turn.output.author.thread,
+        }));
         let node = self.node.add(node.with_facts(StepFacts::Agent(facts)));
         Ok(Self {
             index,

@@ -222,7 +222,10 @@ impl AgentTurnHost {
                     CalleeKind::Agent => {
                         let locale = &caller.properties.origin.locale;
                         let facts = self.loaded.agent_facts(&agent.id, locale);
-                        NodeOptions::new("agent", name.as_str()).with_facts(StepFacts::Agent(facts))
+                        let thread = &outbox.author().thread;
+                        NodeOptions::new("agent", name.as_str())
+                            .with_metadata(json!({"agent_id": agent.id, "thread_id": thread}))
+                            .with_facts(StepFacts::Agent(facts))
                     }
                     CalleeKind::Model => NodeOptions::new("step", name.as_str()),
                 };

@@ -153,6 +153,9 @@ impl ToolRound<'_> {
         let facts = self.facts(turn, call, tool.as_ref());
         let node = NodeOptions::new("tool", call.name.as_str());
         let node = node.with_input(arguments.value.clone());
+        let node = node.with_metadata(json!({
+            "server": facts.server, "tool": facts.tool, "tool_call_id": facts.call_id, "round": self.position.round,
+        }));
         let node = node.with_facts(StepFacts::Tool(facts.clone()));
         let node = turn.agent_node(self.run).add(node);
         let toolbox = turn.context.core.tools(&turn.context.loaded);

@@ -107,7 +107,7 @@ async fn listed(bed: Bed) {
         chat_id,
         request_id,
         status,
-        assistant_id: None,
+        ..TraceFilter::default()
     };
     assert_eq!(ids(of(text("c"), None, None)).await, ["r-two", "r-one"]);
     assert_eq!(ids(of(None, text("r-one"), None)).await, ["r-one"]);

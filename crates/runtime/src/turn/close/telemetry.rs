@@ -8,17 +8,26 @@ use crate::trace_context::ExternalTrace;
 use crate::turn::Turn;
 use crate::unsent_turn::{TurnPlace, UnsentTurn};
 use ambit_storage::batch::BatchWrite;
+use serde_json::json;
 
 impl Turn {
     /// Ends the trace, with what the turn has used and how it failed.
     pub(super) fn finish_trace(&self, status: TraceStatus, error: Option<&Error>) {
         let context = &self.context;
         let (agent, locale) = (&context.request.agent, &context.settings.locale);
-        self.output.root.set_facts(StepFacts::Agent(AgentFacts {
-            usage: Some(self.journal.usage.tokens()),
+        let used = self.journal.usage.totals();
+        let metadata = json!({
+            "agent": agent,
+            "usage": used.usage,
+            "cost": used.cost,
+            "acted_by": context.request.authorized.acted_by(),
+        });
+        let facts = StepFacts::Agent(AgentFacts {
+            usage: Some(used.usage),
             error_code: error.map(|error| call_metrics::label(&error.code).to_owned()),
             ..context.loaded.agent_facts(agent, locale)
-        }));
+        });
+        self.output.root.set_facts_with(facts, metadata);
         let error = error.map(|error| error.message.as_str());
         self.output.trace.finish(status, error);
     }
