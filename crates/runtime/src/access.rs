@@ -10,6 +10,7 @@ use ambit_storage::Caller;
 use ambit_storage::address::DEFAULT_TENANT;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// An authenticated caller. Absent ids are absent keys; nobody in particular is `{}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,7 +33,7 @@ pub struct Authorized {
 }
 
 /// Limits on the data that a caller may reach.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DataConstraints {
     /// Only what they own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -9,6 +9,7 @@ pub mod read;
 pub mod variables;
 pub mod watcher;
 
+mod app_console;
 mod app_file;
 mod app_mcp_server;
 mod app_search;
@@ -30,6 +31,7 @@ mod search;
 mod search_faults;
 mod store;
 
+pub use app_console::{AppConsole, is_web_origin};
 pub use app_file::{
     AppCapabilities, AppFile, AppSettings, DefaultVisibility, EventSettings, MemoryLife,
     MemorySettings, StreamSettings, TelemetryContent, TelemetryConventions, TelemetrySettings,

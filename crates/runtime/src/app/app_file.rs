@@ -1,6 +1,7 @@
 //! `app.yao`: the app's name and Ambit's settings.
 
 use super::Visibility;
+use super::app_console::AppConsole;
 use super::app_mcp_server::AppMcpServer;
 use super::app_search::AppSearch;
 use super::limits::LimitSettings;
@@ -45,6 +46,8 @@ config! {
         search: AppSearch,
         /// The app as a tool server.
         mcp_server: AppMcpServer,
+        /// The web console.
+        console: AppConsole,
         /// The address that clients know the server by, such as `https://ambit.example.com`.
         public_url: Option<String>,
         /// Who sees agents that do not say it themselves: `private` unless the server runs without sign-in.

@@ -1,5 +1,6 @@
 //! Loading an app: its files one kind after another.
 
+use super::app_console::{AppConsole, is_web_origin};
 use super::loader::AppLoader;
 use super::problem::{FileProblem, Severity};
 use super::read::{ConfigNode, ValueKind};
@@ -72,11 +73,25 @@ fn load_settings(loader: &mut AppLoader, app: &mut App) -> bool {
         return false;
     };
     check_embeddings(loader, file, &node);
+    check_images(loader, file, &read.ambit.console);
     app.name = read.name;
     app.version = read.version;
     app.description = read.description;
     app.settings = read.ambit;
     true
+}
+
+/// Warns of origins of pictures that are none.
+fn check_images(loader: &mut AppLoader, file: &str, console: &AppConsole) {
+    for (at, text) in console.images.iter().enumerate() {
+        if !is_web_origin(text) {
+            let message = format!(
+                "\"ambit.console.images[{at}]\" is no origin such as https://images.example.com, so it is left out"
+            );
+            let problem = FileProblem::new(Severity::Warning, file, message);
+            loader.problems.push(problem);
+        }
+    }
 }
 
 /// Warns of connectors that are to make vectors and that the app does not have.
