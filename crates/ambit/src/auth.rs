@@ -3,17 +3,25 @@
 
 pub mod access;
 pub mod api_keys;
+mod browser_sessions;
 mod caller_access;
 pub mod config;
 mod issuer;
+mod login;
+mod login_limit;
 mod openapi_file;
 mod proxy;
 mod remote_key_set;
+mod request_site;
 mod token;
+mod verified_caller;
 
 pub use caller_access::{CallerAccess, ResourceAuthority};
 pub use config::AuthConfig;
+pub use login::{BrowserLogin, LoginWays};
 pub use openapi_file::FILES;
+pub use request_site::is_local;
+pub use verified_caller::CallerSource;
 
 use crate::id::check_id;
 use access::{AccessDecision, RequestTarget};
@@ -25,14 +33,22 @@ use ambit_storage::driver::Driver;
 use api_keys::ApiKeys;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use browser_sessions::BrowserSessions;
+use login_limit::LoginLimit;
+use request_site::RequestSite;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
+use utoipa::ToSchema;
+use verified_caller::VerifiedCaller;
 
 /// Finds out who is calling, and whether they may.
 pub struct Authenticator {
     present: SharedConfig,
     keys: ApiKeys,
+    sessions: BrowserSessions,
+    logins: LoginLimit,
     /// A server that is reached by its developer alone stays so, and another never becomes one.
     is_development: bool,
 }
@@ -69,6 +85,27 @@ impl RequestCaller {
     }
 }
 
+/// The claim that says who acts as a caller.
+const ACTED_BY: &str = "acted_by";
+
+/// Somebody who acts as another caller.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ActingCaller {
+    /// The person.
+    #[schema(required)]
+    pub user_id: Option<String>,
+    /// The program, or the API key by its id.
+    #[schema(required)]
+    pub client_id: Option<String>,
+}
+
+impl ActingCaller {
+    /// Who acts as this caller, if it is somebody else.
+    pub fn of(who: &Authorized) -> Option<Self> {
+        serde_json::from_value(who.claims.get(ACTED_BY)?.clone()).ok()
+    }
+}
+
 /// A request, as far as it says who may do it.
 #[derive(Clone, Copy, Debug)]
 pub struct AuthRequest<'a> {
@@ -89,6 +126,8 @@ impl Authenticator {
             is_development: config.development.is_some(),
             present: Arc::new(RwLock::new(Arc::new(config))),
             keys: ApiKeys::new(store.clone()),
+            sessions: BrowserSessions::new(store.clone()),
+            logins: LoginLimit::default(),
         }
     }
 
@@ -124,6 +163,13 @@ impl Authenticator {
             .unwrap_or(peer)
     }
 
+    /// Whether pages of this origin may call with a token.
+    pub fn has_cors_origin(&self, origin: &str) -> bool {
+        let config = current(&self.present);
+        let mut listed = config.cors.iter();
+        !self.is_development && listed.any(|known| known == origin)
+    }
+
     /// Who may do this, with the limits of their data; an error where nobody may, or not they.
     pub async fn authorize(&self, asked: AuthRequest<'_>) -> Result<Authorized> {
         let config = current(&self.present);
@@ -150,15 +196,15 @@ impl Authenticator {
         if let Some(person) = config.development.clone().filter(|_| self.is_development) {
             return Ok(CallerAccess::of_developer(config, person));
         }
-        let who = self.caller(&config, asked).await?;
-        Ok(CallerAccess::new(config, who))
+        let found = self.caller(&config, asked).await?;
+        Ok(CallerAccess::new(config, found))
     }
 
     /// The same for somebody whom the program around the server has recognised.
     pub fn access_of_known(&self, known: Authorized) -> Result<CallerAccess> {
         let config = current(&self.present);
         let limits = known.constraints.clone();
-        let who = config.with_role(RequestCaller::of(known)?);
+        let who = VerifiedCaller::proxied(RequestCaller::of(known)?);
         Ok(CallerAccess::new(config, Some(who)).with_limits(limits))
     }
 
@@ -167,31 +213,45 @@ impl Authenticator {
         ResourceAuthority::of(&current(&self.present), method, path)
     }
 
+    /// Refuses pages of other sites where everybody who reaches the server is its developer.
+    pub fn check_site(&self, headers: &HeaderMap) -> Result<()> {
+        match self.is_development {
+            true => request_site::check_development(headers),
+            false => Ok(()),
+        }
+    }
+
     /// The caller; `None` without credentials, an error with wrong ones.
     async fn caller(
         &self,
         config: &AuthConfig,
         asked: AuthRequest<'_>,
-    ) -> Result<Option<RequestCaller>> {
-        let found = match bearer(asked.headers)? {
-            Some(token) if token.starts_with(api_keys::PREFIX) => {
-                Some(self.caller_by_key(config, token).await?)
-            }
-            Some(token) => Some(token::check(&config.issuers, token).await?),
-            None => match (&config.proxy, asked.peer) {
-                (Some(proxy), Some(peer)) => proxy.find(asked.headers, peer)?,
-                _ => None,
-            },
-        };
-        Ok(found.map(|found| config.with_role(found)))
+    ) -> Result<Option<VerifiedCaller>> {
+        if let Some(secret) = bearer(asked.headers)? {
+            return self.bearer_caller(config, secret).await.map(Some);
+        }
+        let site = RequestSite::of(asked.headers, asked.peer, config.proxy.as_ref());
+        if let (Some(proxy), Some(peer)) = (&config.proxy, asked.peer)
+            && let Some(found) = proxy.find(asked.headers, peer)?
+        {
+            request_site::check_proxied(asked.method, asked.headers, &site, &config.origins)?;
+            return Ok(Some(VerifiedCaller::proxied(found)));
+        }
+        self.session_caller(config, &site, asked.headers).await
     }
 
-    async fn caller_by_key(&self, config: &AuthConfig, secret: &str) -> Result<RequestCaller> {
+    /// Who sends this token or API key.
+    async fn bearer_caller(&self, config: &AuthConfig, secret: &str) -> Result<VerifiedCaller> {
+        if !secret.starts_with(api_keys::PREFIX) {
+            return token::check(&config.issuers, secret).await;
+        }
         if !config.has_api_keys {
             return Err(refused("this server takes no API keys"));
         }
-        let found = self.keys.find(secret).await?;
-        found.ok_or_else(|| refused("the API key is unknown or has ended"))
+        let hash = api_keys::hash(secret);
+        let found = self.keys.find(&hash).await?;
+        let found = found.ok_or_else(|| refused("the API key is unknown or has ended"))?;
+        Ok(found.verified(hash))
     }
 }
 

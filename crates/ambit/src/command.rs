@@ -4,6 +4,7 @@ pub mod access;
 pub mod backup;
 pub mod chat;
 pub mod check;
+mod console_address;
 mod context_summary;
 pub mod doctor;
 pub mod erase;

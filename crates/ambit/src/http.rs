@@ -14,6 +14,7 @@ pub mod chat;
 mod chat_search;
 mod chats;
 mod connection;
+mod console;
 mod contexts;
 mod conversations;
 mod error;
@@ -30,9 +31,12 @@ mod middleware;
 mod models;
 mod oauth_metadata;
 mod openapi;
+mod operations;
 mod paging;
+mod response_headers;
 mod response_items;
 mod responses;
+mod session;
 mod sse;
 mod sse_source;
 mod store;
@@ -44,14 +48,16 @@ mod visible_agents;
 
 pub use authorization::{ApiCaller, RouteAccess};
 pub use connection::{ClientConnection, serve};
+pub use console::{ConsoleFiles, PATH as CONSOLE_PATH};
 pub use error::{ErrorBody, HttpError};
 
 use crate::auth::Authenticator;
 use crate::auth::access::{EndpointPattern, RequestTarget};
 use ambit_runtime::{Error, Runtime};
 use ambit_storage::driver::Driver;
-use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::{Extension, Router};
+use operations::Operations;
 use std::sync::Arc;
 use std::time::Duration;
 use utoipa::openapi::OpenApi;
@@ -83,6 +89,8 @@ pub struct HttpSettings {
     pub has_public_metrics: bool,
     /// What is no route is answered by the program around the server.
     pub is_embedded: bool,
+    /// The web console.
+    pub console: ConsoleFiles,
     /// Bytes of a request's body.
     pub body_limit: usize,
     /// How long a body may take to arrive.
@@ -102,6 +110,7 @@ impl Default for HttpSettings {
             is_development: false,
             has_public_metrics: false,
             is_embedded: false,
+            console: ConsoleFiles::default(),
             body_limit: 4 << 20,
             body_time: Duration::from_secs(60),
             ping: Duration::from_secs(15),
@@ -162,6 +171,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::of(RouteAccess::Ruled, messages::routes),
     RouteGroup::of(RouteAccess::Ruled, models::routes),
     RouteGroup::of(RouteAccess::Ruled, responses::routes),
+    RouteGroup::of(RouteAccess::Session, session::routes),
     RouteGroup::of(RouteAccess::Ruled, store::routes),
     RouteGroup::of(RouteAccess::Ruled, traces::routes),
     RouteGroup::of(RouteAccess::Ruled, turn::routes),
@@ -183,11 +193,14 @@ fn assemble(server: SharedState, rows: &[RouteGroup]) -> Router {
     if !server.settings.is_embedded {
         router = router.fallback(no_route);
     }
+    router = router.merge(console::router(&server));
     router
         .method_not_allowed_fallback(no_method)
         .layer(openapi::layer(&document))
+        .layer(Extension(Operations::of(rows)))
         .layer(from_fn(unread_body::read))
         .layer(from_fn_with_state(server.clone(), middleware::finish))
+        .layer(from_fn_with_state(server.clone(), response_headers::add))
         .with_state(server)
 }
 
@@ -216,23 +229,10 @@ fn join(
 
 /// Every route: its method, and its path with `:name` for what varies, below the base path where it stands there.
 pub fn operations() -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for row in ROUTES {
-        let document = (row.routes)().into_openapi();
-        for (path, item) in document.paths.paths {
-            let path = path.replace('{', ":").replace('}', "");
-            let methods = [
-                ("GET", item.get.is_some()),
-                ("PUT", item.put.is_some()),
-                ("POST", item.post.is_some()),
-                ("DELETE", item.delete.is_some()),
-                ("PATCH", item.patch.is_some()),
-            ];
-            let given = methods.into_iter().filter(|(_, is_given)| *is_given);
-            found.extend(given.map(|(method, _)| (method.to_owned(), path.clone())));
-        }
-    }
-    found
+    let all = Operations::of(ROUTES);
+    let pairs = all.iter();
+    let pairs = pairs.map(|operation| (operation.method.clone(), operation.path.clone()));
+    pairs.collect()
 }
 
 /// Whether a request is one of them.

@@ -59,6 +59,7 @@ pub mod auth;
 pub mod environment;
 #[doc(hidden)]
 pub mod format;
+mod gzip;
 #[doc(hidden)]
 pub mod http;
 mod id;

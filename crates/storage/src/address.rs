@@ -171,6 +171,11 @@ impl Space {
         Self::new(DEFAULT_TENANT, "i:keys")
     }
 
+    /// The sessions of browsers that have logged in, by the hashes of their cookies.
+    pub fn browser_sessions() -> Self {
+        Self::new(DEFAULT_TENANT, "i:sessions")
+    }
+
     /// The collections of a tenant, and which documents they have; without a tenant those that are files of the app.
     pub fn collections(tenant: Option<&str>) -> Self {
         Self::knowledge(tenant, "collections")

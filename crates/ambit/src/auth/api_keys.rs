@@ -2,6 +2,7 @@
 //! hash, so that nobody who reads the store can call with it.
 
 use super::RequestCaller;
+use super::verified_caller::{CallerSource, SessionCredential, VerifiedCaller};
 use ambit_runtime::StorageError;
 use ambit_runtime::{Authorized, Result};
 use ambit_storage::address::{self, Space, ValueKey};
@@ -121,15 +122,27 @@ impl ApiKeys {
         }
     }
 
-    /// The caller that this key stands for.
-    pub(super) async fn find(&self, secret: &str) -> Result<Option<RequestCaller>> {
-        let stored = self.store.get(&place(secret), ValuePart::Whole).await?;
+    /// What is known of the key with this hash.
+    pub(super) async fn find(&self, hash: &str) -> Result<Option<ApiKeyRecord>> {
+        let key = Space::api_keys().key(hash);
+        let stored = self.store.get(&key, ValuePart::Whole).await?;
         let grant = stored.map(|stored| stored.value.to::<ApiKeyRecord>());
-        Ok(grant.transpose()?.map(ApiKeyRecord::caller))
+        Ok(grant.transpose()?)
     }
 }
 
 impl ApiKeyRecord {
+    /// The caller that the key with this hash stands for, and what a session of theirs is made of.
+    pub(super) fn verified(self, hash: String) -> VerifiedCaller {
+        let id = self.id.clone();
+        VerifiedCaller {
+            expires_at: self.expires_at,
+            caller: self.caller(),
+            source: CallerSource::Key,
+            credential: Some(SessionCredential::Key { id, hash }),
+        }
+    }
+
     /// The caller that the key stands for.
     pub fn caller(self) -> RequestCaller {
         let mut claims = Map::from_iter([("client_id".to_owned(), Value::from(self.id))]);
@@ -150,5 +163,10 @@ impl ApiKeyRecord {
 
 /// Where a key's grant is kept: under its hash. The key has 200 random bits, so that a plain hash gives nothing away.
 fn place(secret: &str) -> ValueKey {
-    Space::api_keys().key(address::digest(&[secret]))
+    Space::api_keys().key(hash(secret))
+}
+
+/// The hash that a key is stored by.
+pub(super) fn hash(secret: &str) -> String {
+    address::digest(&[secret])
 }

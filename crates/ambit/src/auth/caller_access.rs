@@ -2,8 +2,10 @@
 
 use super::access::{AccessDecision, RequestTarget};
 use super::config::AuthConfig;
+use super::verified_caller::{CallerSource, VerifiedCaller};
 use super::{RequestCaller, unauthenticated};
 use ambit_runtime::{Authorized, DataConstraints, Error, ErrorCode, Result};
+use ambit_storage::clock::Millis;
 use std::sync::Arc;
 
 /// A caller, to be asked what they may do.
@@ -13,6 +15,10 @@ pub struct CallerAccess {
     caller: RecognisedCaller,
     /// Limits that count in the place of those of the rules.
     limits: DataConstraints,
+    /// What says who it is; none of nobody in particular.
+    pub source: Option<CallerSource>,
+    /// When that ends, in milliseconds since 1970, if it does.
+    pub expires_at: Option<Millis>,
 }
 
 /// Who was recognised.
@@ -26,11 +32,16 @@ enum RecognisedCaller {
 
 impl CallerAccess {
     /// Somebody, or nobody in particular.
-    pub(super) fn new(config: Arc<AuthConfig>, caller: Option<RequestCaller>) -> Self {
+    pub(super) fn new(config: Arc<AuthConfig>, found: Option<VerifiedCaller>) -> Self {
+        let source = found.as_ref().map(|found| found.source);
+        let expires_at = found.as_ref().and_then(|found| found.expires_at);
+        let caller = found.map(|found| config.with_role(found.caller));
         Self {
             config,
             caller: RecognisedCaller::Person(caller),
             limits: DataConstraints::default(),
+            source,
+            expires_at,
         }
     }
 
@@ -40,6 +51,28 @@ impl CallerAccess {
             config,
             caller: RecognisedCaller::Developer(person),
             limits: DataConstraints::default(),
+            source: Some(CallerSource::Dev),
+            expires_at: None,
+        }
+    }
+
+    /// Whoever calls, with their usual limits; an error where nobody in particular does.
+    pub fn known(&self) -> Result<Authorized> {
+        match &self.caller {
+            RecognisedCaller::Developer(person) => Ok(person.clone()),
+            RecognisedCaller::Person(None) => Err(unauthenticated()),
+            RecognisedCaller::Person(Some(caller)) => Ok(self.limited(Authorized {
+                constraints: DataConstraints::usual(&caller.authorized),
+                ..caller.authorized.clone()
+            })),
+        }
+    }
+
+    /// The caller's roles; the developer needs none.
+    pub fn roles(&self) -> &[String] {
+        match &self.caller {
+            RecognisedCaller::Person(Some(caller)) => &caller.roles,
+            RecognisedCaller::Person(None) | RecognisedCaller::Developer(_) => &[],
         }
     }
 
@@ -64,6 +97,11 @@ impl CallerAccess {
             (_, None) => Err(unauthenticated()),
             (_, Some(caller)) => Err(denied(method, path, caller)),
         }
+    }
+
+    /// Whether the caller may do this.
+    pub fn may(&self, method: &str, path: &str) -> bool {
+        self.authorize(method, path).is_ok()
     }
 
     fn limited(&self, mut granted: Authorized) -> Authorized {

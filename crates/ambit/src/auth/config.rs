@@ -3,12 +3,12 @@
 use super::RequestCaller;
 use super::access::{self, AccessRules};
 use super::issuer;
-use super::openapi_file::{self, AuthMode, ProxySettings, wrong};
+use super::openapi_file::{self, AuthMode, ProxySettings, SessionSettings, wrong};
 use super::proxy::{IpNetwork, TrustedProxy};
 use super::token::TokenIssuer;
 use ambit_runtime::Authorized;
 use ambit_runtime::DataConstraints;
-use ambit_runtime::app::{App, FileProblem};
+use ambit_runtime::app::{App, FileProblem, is_web_origin};
 use ambit_storage::suggestion;
 use serde_json::{Map, Value};
 
@@ -33,6 +33,12 @@ pub struct AuthConfig {
     pub default_role: String,
     /// What callers may call.
     pub rules: AccessRules,
+    /// The origins of pages that may call with a token.
+    pub cors: Vec<String>,
+    /// The origins of pages that may change something as whom the proxy names.
+    pub origins: Vec<String>,
+    /// Sessions of browsers.
+    pub session: SessionSettings,
     /// What stands in `openapi/` and has no effect.
     pub notices: Vec<FileProblem>,
 }
@@ -70,6 +76,9 @@ impl AuthConfig {
             proxy,
             default_role: default_role(auth.default_role, &rules)?,
             rules,
+            cors: origins("cors", file.content.cors)?,
+            origins: origins("auth.origins", auth.origins)?,
+            session: auth.session,
             notices: [file.notices, notices].concat(),
         })
     }
@@ -104,6 +113,20 @@ fn base(base: &str) -> Result<String, FileProblem> {
         true => Ok(base.to_owned()),
         false => Err(wrong("\"baseurl\" must be a path such as \"/v1\"")),
     }
+}
+
+/// The origins of a list, as browsers write them.
+fn origins(key: &str, listed: Vec<String>) -> Result<Vec<String>, FileProblem> {
+    let origins = listed.into_iter().map(|text| {
+        let origin = text.trim_end_matches('/').to_ascii_lowercase();
+        is_web_origin(&origin).then_some(origin)
+    });
+    let origins = origins.collect::<Option<_>>();
+    origins.ok_or_else(|| {
+        wrong(format!(
+            "\"{key}\" must hold origins such as \"https://app.example.com\", without a path"
+        ))
+    })
 }
 
 fn developer(told: Map<String, Value>) -> Result<Authorized, FileProblem> {

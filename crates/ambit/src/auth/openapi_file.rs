@@ -11,6 +11,7 @@ use ambit_runtime::config;
 use ambit_storage::suggestion;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The file.
 const FILE: &str = "openapi/openapi.yao";
@@ -26,6 +27,8 @@ config! {
         baseurl: String = "/v1",
         /// How callers are told apart.
         auth: AuthSettings,
+        /// The origins of web pages that may call with a token, such as `https://app.example.com`; in development mode none.
+        cors: Vec<String>,
         unused {
             store: ": Ambit checks tokens and issues none; name their issuer in \"auth\"",
             cache: ": Ambit checks tokens and issues none; name their issuer in \"auth\"",
@@ -48,6 +51,24 @@ config! {
         proxy: Option<ProxySettings>,
         /// The role of callers without one; without it the one that `roles.yml` says, else `user`.
         default_role: Option<String>,
+        /// The origins of web pages, beside the server's own, that may change something as a caller whom the proxy names.
+        origins: Vec<String>,
+        /// Sessions of browsers that have logged in at the console.
+        session: SessionSettings,
+    }
+
+    /// Sessions of browsers that have logged in at the console.
+    pub struct SessionSettings {
+        /// Whether there are any.
+        enabled: bool = true,
+        /// After how long without use one ends.
+        idle: Duration = "12h",
+        /// After how long one ends in any case.
+        max: Duration = "7d",
+        /// Where somebody logs in who has neither key nor token.
+        login_url: Option<String>,
+        /// Where somebody logs out whom a proxy or a token names.
+        logout_url: Option<String>,
     }
 
     /// Who the developer is.

@@ -19,7 +19,8 @@ pub struct TrustedProxy {
 }
 
 impl TrustedProxy {
-    fn is_trusted(&self, peer: IpAddr) -> bool {
+    /// Whether a connection is the proxy's.
+    pub fn is_trusted(&self, peer: IpAddr) -> bool {
         self.networks.iter().any(|network| network.holds(peer))
     }
 

@@ -1,8 +1,10 @@
 //! JSON Web Tokens of issuers that the app trusts. Ambit checks tokens; it issues none.
 
 use super::remote_key_set::RemoteKeySet;
-use super::{CLAIMS, RequestCaller, id, refused, roles, tenant};
+use super::verified_caller::{CallerSource, SessionCredential, TokenClaims, VerifiedCaller};
+use super::{ACTED_BY, CLAIMS, RequestCaller, id, refused, roles, tenant};
 use ambit_runtime::{Authorized, Result};
+use ambit_storage::clock::Millis;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, dangerous, decode, decode_header};
 use serde::Deserialize;
@@ -13,7 +15,7 @@ use std::sync::Arc;
 /// Claims about the token itself, of no use to an app.
 const TECHNICAL: [&str; 6] = ["iss", "aud", "exp", "nbf", "iat", "jti"];
 /// Names that mean something in `authorized` and are not a token's to fill otherwise than by `claims`.
-const RESERVED: [&str; 4] = ["user_id", "team_id", "tenant_id", "constraints"];
+const RESERVED: [&str; 5] = ["user_id", "team_id", "tenant_id", "constraints", ACTED_BY];
 
 /// Somebody whose tokens count.
 pub struct TokenIssuer {
@@ -41,7 +43,7 @@ pub struct IssuerKey {
 
 /// Who a token says somebody is. Of its text only the issuer's name is believed before the signature is checked, and only to
 /// find the issuer's keys.
-pub(super) async fn check(issuers: &[TokenIssuer], token: &str) -> Result<RequestCaller> {
+pub(super) async fn check(issuers: &[TokenIssuer], token: &str) -> Result<VerifiedCaller> {
     #[derive(Deserialize)]
     struct IssuerClaim {
         iss: Option<String>,
@@ -73,7 +75,7 @@ pub(super) async fn check(issuers: &[TokenIssuer], token: &str) -> Result<Reques
             continue;
         }
         match decode::<Map<String, Value>>(token, &trusted.key, &issuer.validation(trusted)) {
-            Ok(token) => return issuer.person(token.claims),
+            Ok(token) => return issuer.verified(token.claims),
             Err(error) => last = refused(refusal_reason(error.kind())),
         }
     }
@@ -100,6 +102,25 @@ impl TokenIssuer {
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         validation.validate_nbf = true;
         validation
+    }
+
+    fn verified(&self, claims: Map<String, Value>) -> Result<VerifiedCaller> {
+        // Checked to be there, in whole seconds or parts of them.
+        let end = claims.get("exp").and_then(Value::as_f64);
+        let expires_at = end.map(|seconds| (seconds * 1000.0) as Millis);
+        let caller = self.person(claims)?;
+        let credential = SessionCredential::Token(TokenClaims {
+            issuer: self.name.clone(),
+            authorized: caller.authorized.clone(),
+            roles: caller.roles.clone(),
+            expires_at,
+        });
+        Ok(VerifiedCaller {
+            caller,
+            source: CallerSource::Token,
+            expires_at,
+            credential: Some(credential),
+        })
     }
 
     fn person(&self, claims: Map<String, Value>) -> Result<RequestCaller> {

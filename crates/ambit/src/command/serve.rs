@@ -1,10 +1,10 @@
 //! `ambit serve`: an app over its stores, for clients.
 
-use crate::command::CommandOutcome;
 use crate::command::welcome_app::WelcomeApp;
+use crate::command::{CommandOutcome, console_address};
 use crate::command_error::{CommandError, Result};
 use crate::settings::StoreOptions;
-use crate::settings::serve::{LogFormat, ServeArguments, ServeSettings};
+use crate::settings::serve::{ConsoleChoice, LogFormat, ServeArguments, ServeSettings};
 use ambit::auth::{AuthConfig, Authenticator};
 use ambit::environment::extract_program;
 use ambit::http::{self, ServerState};
@@ -53,6 +53,7 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
     let data = serving.app.clone().unwrap_or_default();
     let opened = Arc::new(stores.open_for(&data).await?);
     let store = opened.index()?.driver().clone();
+    let settings = settings(&serving, &config, is_development);
     let telemetry = otlp_settings(&serving.environment);
     let telemetry = telemetry.map_err(|error| CommandError::Refused(error.message))?;
     let runtime = Runtime::open(RuntimeSettings {
@@ -65,19 +66,17 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
         ..RuntimeSettings::new(folder, opened)
     })
     .await?;
-    let settings = http::HttpSettings {
-        base: config.base.clone(),
-        is_development,
-        has_public_metrics: serving.has_public_metrics,
-        ..http::HttpSettings::default()
-    };
     config
         .notices
         .iter()
         .chain(&runtime.problems())
         .for_each(log_problem);
     let auth = Authenticator::new(config, &store);
-    greet(&runtime, &auth, &settings, address);
+    let console = console_address::of(&runtime.app(), serving.console, address);
+    greet(&runtime, &auth, &settings, address, console.as_deref());
+    if serving.console == ConsoleChoice::Open {
+        console_address::open(console);
+    }
     let server = ServerState {
         runtime,
         auth,
@@ -86,6 +85,24 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
     };
     serve(listener, server, stop, serving.grace).await?;
     Ok(CommandOutcome::Done)
+}
+
+/// What is set about serving.
+fn settings(
+    serving: &ServeSettings,
+    config: &AuthConfig,
+    is_development: bool,
+) -> http::HttpSettings {
+    http::HttpSettings {
+        base: config.base.clone(),
+        is_development,
+        has_public_metrics: serving.has_public_metrics,
+        console: match serving.console {
+            ConsoleChoice::None => http::ConsoleFiles::default(),
+            ConsoleChoice::Served | ConsoleChoice::Open => http::ConsoleFiles::embedded(),
+        },
+        ..http::HttpSettings::default()
+    }
 }
 
 /// Serves, and at the end lets running turns finish within their time.
@@ -208,6 +225,7 @@ fn greet(
     auth: &Authenticator,
     settings: &http::HttpSettings,
     address: SocketAddr,
+    console: Result<&str, &&str>,
 ) {
     let app = runtime.app();
     let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
@@ -229,6 +247,7 @@ fn greet(
         );
     }
     println!("routes: http://{address}/openapi.json");
+    println!("console: {}", console.unwrap_or_else(|why| why));
     let stranger = Authorized {
         constraints: DataConstraints::usual(&Authorized::default()),
         ..Authorized::default()

@@ -4,12 +4,10 @@ use super::{ClientConnection, HttpError, SharedState, mcp, messages, oauth_metad
 use crate::auth::{AuthRequest, CallerAccess, unauthenticated};
 use ambit_runtime::{Authorized, Error, ErrorCode};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
-use axum::http::HeaderMap;
-use axum::http::header::{HOST, ORIGIN};
+use axum::http::Method;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use std::net::IpAddr;
 
 /// Who may call the routes of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +20,8 @@ pub enum RouteAccess {
     Measures,
     /// Whom the app's rules grant it, where the app has a tool server; who is refused is told where tokens are had.
     McpServer,
+    /// Every caller, whatever the app's rules say; the route that logs in judges that by itself.
+    Session,
 }
 
 /// Who calls as the program around the server says, before anything was granted.
@@ -74,6 +74,7 @@ pub async fn check(
     let is_open = match right {
         RouteAccess::Anybody => true,
         RouteAccess::Measures => server.settings.has_public_metrics,
+        RouteAccess::Session => request.method() == Method::POST,
         RouteAccess::Ruled | RouteAccess::McpServer => false,
     };
     if is_open {
@@ -86,7 +87,10 @@ pub async fn check(
     {
         return HttpError::from(error).into_response();
     }
-    let admitted = admit(&server, &parts).await;
+    let admitted = match right {
+        RouteAccess::Session => admit_caller(&server, &parts).await,
+        _ => admit(&server, &parts).await,
+    };
     if let Some(known) = parts.extensions.remove::<Authorized>() {
         parts.extensions.insert(KnownCaller(known));
     }
@@ -101,9 +105,7 @@ pub async fn check(
 }
 
 async fn admit(server: &SharedState, request: &Parts) -> Result<Authorized, Error> {
-    if server.auth.is_development() {
-        check_origin(&request.headers)?;
-    }
+    server.auth.check_site(&request.headers)?;
     // Nothing but a layer of the program around the server can have said so.
     match request.extensions.get::<Authorized>() {
         Some(known) => server.auth.authorize_known(known.clone(), asked(request)),
@@ -111,8 +113,25 @@ async fn admit(server: &SharedState, request: &Parts) -> Result<Authorized, Erro
     }
 }
 
+/// Whoever calls, whatever they may do; who is nobody is told how to log in.
+async fn admit_caller(server: &SharedState, request: &Parts) -> Result<Authorized, Error> {
+    server.auth.check_site(&request.headers)?;
+    let access = match request.extensions.get::<Authorized>() {
+        Some(known) => server.auth.access_of_known(known.clone()),
+        None => server.auth.access(asked(request)).await,
+    };
+    access.and_then(|access| access.known()).map_err(|error| {
+        let ways = serde_json::to_value(server.auth.login_ways()).unwrap_or_default();
+        let is_unknown = error.code == ErrorCode::Unauthenticated;
+        Error {
+            details: is_unknown.then(|| Box::new(ways)).or(error.details),
+            ..error
+        }
+    })
+}
+
 /// A request as the rules judge it.
-fn asked(request: &Parts) -> AuthRequest<'_> {
+pub(super) fn asked(request: &Parts) -> AuthRequest<'_> {
     let peer = request.extensions.get::<ConnectInfo<ClientConnection>>();
     AuthRequest {
         method: request.method.as_str(),
@@ -121,34 +140,4 @@ fn asked(request: &Parts) -> AuthRequest<'_> {
         headers: &request.headers,
         peer: peer.map(|ConnectInfo(peer)| peer.address.ip()),
     }
-}
-
-/// Keeps pages of other sites, which a developer's browser may be looking at, away from a server that takes everybody for
-/// its developer.
-fn check_origin(headers: &HeaderMap) -> Result<(), Error> {
-    for name in [HOST, ORIGIN] {
-        let Some(value) = headers.get(&name) else {
-            continue;
-        };
-        if !value.to_str().is_ok_and(is_local) {
-            let message = format!(
-                "in development mode requests come from this machine alone; their {name} is another"
-            );
-            return Err(Error::new(ErrorCode::PermissionDenied, message));
-        }
-    }
-    Ok(())
-}
-
-/// `localhost:8080`, `http://127.0.0.1:8080`, `[::1]` and the like.
-pub fn is_local(origin: &str) -> bool {
-    let host = origin.split_once("://").map_or(origin, |(_, host)| host);
-    let address = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    let is_loopback = address
-        .parse::<IpAddr>()
-        .is_ok_and(|address| address.is_loopback());
-    is_loopback || address.eq_ignore_ascii_case("localhost")
 }

@@ -1,8 +1,8 @@
 //! The server as a resource that OAuth protects (RFC 9728): where tokens for its tool server are had.
 
 use super::input::{Id, NoQuery, PathId};
-use super::{ErrorBody, HttpError, ServerState, SharedState, authorization};
-use crate::auth::ResourceAuthority;
+use super::{ErrorBody, HttpError, ServerState, SharedState};
+use crate::auth::{ResourceAuthority, is_local};
 use ambit_runtime::{Error, ErrorCode};
 use axum::Json;
 use axum::extract::State;
@@ -129,7 +129,7 @@ fn address(server: &ServerState, headers: &HeaderMap) -> String {
     }
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     let host = host.unwrap_or("localhost");
-    let scheme = match authorization::is_local(host) {
+    let scheme = match is_local(host) {
         true => "http",
         false => "https",
     };

@@ -122,7 +122,7 @@ pub fn answer(
     });
     let headers = [
         (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
-        (CACHE_CONTROL, "no-cache"),
+        (CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     let incoming = StreamReceiver {

@@ -31,7 +31,7 @@ pub fn answer<S: SseSource>(source: S) -> Response {
     });
     let headers = [
         (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
-        (CACHE_CONTROL, "no-cache"),
+        (CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     (headers, Body::from_stream(stream)).into_response()

@@ -28,6 +28,12 @@ pub struct ServeArguments {
     /// Lets everybody read /metrics, not only admins; or AMBIT_PUBLIC_METRICS=true
     #[arg(long)]
     public_metrics: bool,
+    /// Leaves out the web console
+    #[arg(long, conflicts_with = "open")]
+    no_console: bool,
+    /// Opens the web console in a browser
+    #[arg(long)]
+    open: bool,
     /// Seconds for running turns when the server is told to stop, else AMBIT_GRACE, else 30
     #[arg(long, value_name = "SECONDS")]
     grace: Option<u64>,
@@ -48,6 +54,17 @@ pub enum LogFormat {
     Json,
 }
 
+/// What becomes of the web console.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsoleChoice {
+    /// It is left out.
+    None,
+    /// It is served.
+    Served,
+    /// It is served and opened in a browser.
+    Open,
+}
+
 /// What all of that comes to.
 pub struct ServeSettings {
     /// The app's folder; none for the welcome app.
@@ -58,6 +75,8 @@ pub struct ServeSettings {
     pub is_development: bool,
     /// Whether everybody may read the measures.
     pub has_public_metrics: bool,
+    /// What becomes of the web console.
+    pub console: ConsoleChoice,
     /// Whether scripts run in restored runtimes, or each in one made for it.
     pub restore_runtimes: bool,
     /// How long running turns may go on at the end.
@@ -91,6 +110,11 @@ impl ServeSettings {
             listen: address(listen.as_deref().unwrap_or(LISTEN))?,
             is_development: arguments.dev,
             has_public_metrics: arguments.public_metrics || is_public.unwrap_or(false),
+            console: match (arguments.no_console, arguments.open) {
+                (true, _) => ConsoleChoice::None,
+                (false, true) => ConsoleChoice::Open,
+                (false, false) => ConsoleChoice::Served,
+            },
             restore_runtimes: restore.unwrap_or(true),
             grace: Duration::from_secs(grace.unwrap_or(GRACE)),
             log: arguments
@@ -107,13 +131,18 @@ impl ServeSettings {
 /// Where this machine reaches the server that AMBIT_LISTEN describes.
 pub fn own_url() -> Result<String> {
     let listen = variable("AMBIT_LISTEN")?;
-    let mut listen = address(listen.as_deref().unwrap_or(LISTEN))?;
+    let listen = address(listen.as_deref().unwrap_or(LISTEN))?;
+    Ok(format!("http://{}", reached_here(listen)))
+}
+
+/// The address at which this machine reaches a server that listens on another.
+pub fn reached_here(mut listen: SocketAddr) -> SocketAddr {
     match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
         _ => {}
     }
-    Ok(format!("http://{listen}"))
+    listen
 }
 
 /// A variable that is set and not empty.

@@ -13,6 +13,10 @@ GET /.well-known/oauth-protected-resource | /.well-known/oauth-protected-resourc
 GET /.well-known/oauth-protected-resource/:base/mcp | /.well-known/oauth-protected-resource/v1/mcp | anybody
 POST /mcp | /mcp | caller | tools
 
+GET /session | /session | known
+POST /session | /session | known 201
+DELETE /session | /session | known 204
+
 GET /models | /models | caller
 GET /models/:id | /models/hello | caller
 GET /models/:id | /models/anns | owner 200
@@ -176,6 +180,8 @@ GET /trace/traces/:id/events | /trace/traces/{made}/events | guest 200 | shows
 pub enum For {
     /// Everybody, without credentials.
     Anybody,
+    /// Every caller, whatever they are granted. The status is theirs.
+    Known(u16),
     /// Every caller, with their own data.
     Caller,
     /// Those who may use Ann's conversation; to others it is not there. The status is theirs.
@@ -230,6 +236,7 @@ fn whose(text: &str) -> For {
     let status = status.parse().unwrap();
     match word {
         "anybody" => For::Anybody,
+        "known" => For::Known(status),
         "caller" => For::Caller,
         "guest" => For::Guest(status),
         "namesake" => For::Namesake,

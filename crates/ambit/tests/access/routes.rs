@@ -120,6 +120,7 @@ impl Words {
         let given = |is_given: bool, status: u16| if is_given { status } else { 404 };
         match case.whose {
             For::Anybody => (200, false),
+            For::Known(status) => (status, false),
             For::Caller => (success(case), self.may_be_listed(case.path, who)),
             For::Guest(status) => (given(is_open, status), is_open),
             For::Namesake => (given(user == "ann" || limits == "whole", 200), is_hers),
@@ -229,10 +230,10 @@ async fn walk(is_shared: bool) {
             (None, 401),
             (Some(Person("t1", "ann", "red", "guest")), 403),
         ] {
-            let expected = if case.whose == For::Anybody {
-                200
-            } else {
-                expected
+            let expected = match (case.whose, who) {
+                (For::Anybody, _) => 200,
+                (For::Known(status), Some(_)) => status,
+                _ => expected,
             };
             let answer = words_of_ann.ask(&case, who).await;
             assert_eq!(answer.status, expected, "{} by {who:?}", case.route);

@@ -35,6 +35,7 @@ const FREE: &[(&str, &str)] = &[
     ("AnswerBlock.input", "each tool has arguments of its own"),
     ("Collection.metadata.*", "clients keep what they like"),
     ("ContextItem.item", "an app's own storage chooses its items"),
+    ("DataConstraints.extra.*", "apps have columns of their own"),
     ("Document.metadata.*", "clients keep what they like"),
     (
         "DocumentChunk.metadata.*",

@@ -1,6 +1,7 @@
 //! `ambit serve` as a program.
 
 use crate::site::{Answer, HELLO, Stream, TOKENS, write};
+use ambit::http::ConsoleFiles;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
@@ -256,4 +257,61 @@ fn rules_that_are_not_clear_stop_serve_and_are_told_by_check() {
         let expected = "openapi/roles.yml:1:17: unknown scope \"chat:raed:own\"; did you mean \"chat:read:own\"?";
         assert!(told.contains(expected), "{told}");
     }
+}
+
+/// What a server prints of its console.
+fn console(base: &str) -> String {
+    let address = base.trim_end_matches("/v1");
+    match ConsoleFiles::embedded().has_page() {
+        true => format!("console: {address}/console/\n"),
+        false => "console: none; this program was built without one\n".to_owned(),
+    }
+}
+
+#[test]
+fn the_console_is_named_unless_it_is_left_out() {
+    for (more, left_out) in [
+        (&[][..], None),
+        (&["--no-console"], Some("left out by --no-console")),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let arguments = [&["serve", "--listen", "127.0.0.1:0"], more].concat();
+        let mut server = Serving(command(&folder, &arguments).spawn().unwrap());
+        drop(log(&mut server.0));
+        let (base, printed) = address(&mut server.0);
+        let expected = left_out.map_or_else(|| console(&base), |why| format!("console: {why}\n"));
+        assert!(printed.contains(&expected), "{printed}");
+    }
+}
+
+#[test]
+fn the_console_is_opened_with_what_opens_addresses_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let opener = folder.path().join("xdg-open");
+    write(
+        &opener,
+        "#!/bin/sh\nprintf %s \"$1\" > opened.part && mv opened.part opened\n",
+    );
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&opener, mode).unwrap();
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    let mut command = command(&folder, &["serve", "--listen", "127.0.0.1:0", "--open"]);
+    let mut server = Serving(command.env("PATH", path).spawn().unwrap());
+    let log = log(&mut server.0);
+    let (base, _) = address(&mut server.0);
+    let said = console(&base);
+    if let Some(expected) = said.trim().strip_prefix("console: http") {
+        let opened = folder.path().join("opened");
+        while !opened.exists() {
+            std::thread::yield_now();
+        }
+        let opened = std::fs::read_to_string(opened).unwrap();
+        assert_eq!(opened, format!("http{expected}"));
+        return;
+    }
+    let id = server.0.id().to_string();
+    assert!(Command::new("kill").arg(id).status().unwrap().success());
+    assert!(server.0.wait().unwrap().success());
+    let log = log.join().unwrap();
+    assert!(log.contains("the console is not opened"), "{log}");
 }

@@ -1,7 +1,7 @@
 //! Whether a request comes from where it may: a page of another site, or a name that was made to lead to this machine, is
 //! refused before anything is done.
 
-use crate::http::authorization::is_local;
+use crate::auth::is_local;
 use crate::http::{ClientConnection, SharedState};
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::extract::ConnectInfo;

@@ -1,0 +1,68 @@
+//! Every operation that there is, and whom each is granted.
+
+use super::{RouteAccess, RouteGroup, SharedState};
+use crate::auth::CallerAccess;
+use std::sync::Arc;
+
+/// An operation: its method, and its path with `:name` for what varies, below the base path where it stands there.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    pub method: String,
+    pub path: String,
+    right: RouteAccess,
+}
+
+/// The operations of a server.
+#[derive(Clone)]
+pub struct Operations(Arc<Vec<Operation>>);
+
+impl Operations {
+    /// Those of these rows.
+    pub fn of(rows: &[RouteGroup]) -> Self {
+        Self(Arc::new(rows.iter().flat_map(operations).collect()))
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Operation> {
+        self.0.iter()
+    }
+
+    /// Those that a caller may do, as `GET /contexts`.
+    pub fn granted(&self, server: &SharedState, access: &CallerAccess) -> Vec<String> {
+        let granted = self.iter().filter(|operation| {
+            let is_ruled = || access.may(&operation.method, &operation.path);
+            match operation.right {
+                RouteAccess::Anybody | RouteAccess::Session => true,
+                RouteAccess::Measures => server.settings.has_public_metrics || is_ruled(),
+                RouteAccess::Ruled => is_ruled(),
+                RouteAccess::McpServer => {
+                    server.runtime.app().settings.mcp_server.enabled && is_ruled()
+                }
+            }
+        });
+        let names = granted.map(|operation| format!("{} {}", operation.method, operation.path));
+        names.collect()
+    }
+}
+
+/// The operations of a row, as its part of the document has them.
+fn operations(row: &RouteGroup) -> Vec<Operation> {
+    let mut found = Vec::new();
+    for (path, item) in (row.routes)().into_openapi().paths.paths {
+        let path = path.replace('{', ":").replace('}', "");
+        let methods = [
+            ("GET", item.get.is_some()),
+            ("PUT", item.put.is_some()),
+            ("POST", item.post.is_some()),
+            ("DELETE", item.delete.is_some()),
+            ("PATCH", item.patch.is_some()),
+        ];
+        let given = methods.into_iter().filter(|(_, is_given)| *is_given);
+        found.extend(given.map(|(method, _)| Operation {
+            method: method.to_owned(),
+            path: path.clone(),
+            right: row.right,
+        }));
+    }
+    found
+}
