@@ -30,6 +30,7 @@ mod globals;
 mod inbox;
 mod journal;
 mod live_turn;
+mod load_status;
 mod loaded_app;
 mod lock;
 mod maintenance;
@@ -75,6 +76,7 @@ pub mod memory_search;
 pub mod model;
 #[doc(hidden)]
 pub mod net;
+mod nodes;
 #[doc(hidden)]
 pub mod outbox;
 #[doc(hidden)]
@@ -94,7 +96,9 @@ pub use error::{Error, ErrorCode, PublicError, Result, StorageError};
 pub use feed::{EventFilter, FeedCursor, FeedItem, FeedReader};
 pub use frame::Frame;
 pub use hook::feed_types;
+pub use load_status::{LoadStatus, RefusedReload};
 pub use model::{ModelSecret, ModelSettings, ModelStore};
+pub use nodes::NodeInfo;
 pub use otlp::{OtlpEndpoint, OtlpSettings};
 pub use request::{
     CallOptions, ClientInfo, ConversationSource, RequestOrigin, ScriptCallOptions, SearchChoice,

@@ -273,19 +273,42 @@ fn wrong_host(error: Error) -> FileProblem {
 
 impl LoadOptions {
     /// Loads the app where waiting for the disk and compiling hold nobody up.
-    pub async fn load(&self) -> Result<LoadedApp> {
+    pub async fn load(&self) -> Result<LoadedApp, LoadFailure> {
         let making = self.clone();
         let loaded = tokio::task::spawn_blocking(move || LoadedApp::load(&making)).await;
         let loaded =
             loaded.map_err(|error| Error::internal(format!("loading the app: {error}")))?;
-        let mut loaded = loaded.map_err(|problems| broken(&problems))?;
+        let mut loaded = loaded.map_err(LoadFailure::Broken)?;
         loaded.prepare_models().await?;
         Ok(loaded)
     }
 }
 
+/// Why an app is not loaded.
+pub(crate) enum LoadFailure {
+    /// Its files are broken.
+    Broken(Vec<FileProblem>),
+    /// Something else is.
+    Failed(Error),
+}
+
+impl From<Error> for LoadFailure {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<LoadFailure> for Error {
+    fn from(failure: LoadFailure) -> Self {
+        match failure {
+            LoadFailure::Broken(problems) => broken(&problems),
+            LoadFailure::Failed(error) => error,
+        }
+    }
+}
+
 /// The app as a whole cannot be used.
-pub(crate) fn broken(problems: &[FileProblem]) -> Error {
+fn broken(problems: &[FileProblem]) -> Error {
     let texts: Vec<String> = problems.iter().map(FileProblem::to_string).collect();
     Error::new(
         ErrorCode::ConfigError,

@@ -3,6 +3,7 @@
 mod agent_search;
 mod gathered_metrics;
 mod responses;
+mod status;
 mod turn_access;
 mod turn_references;
 
@@ -19,6 +20,7 @@ use crate::inspect::memory::{self, MemorySelector, OpenMemory};
 use crate::knowledge_client::KnowledgeClient;
 use crate::live_turn::LiveTurns;
 use crate::llm::ProviderCache;
+use crate::load_status::LoadStatus;
 use crate::loaded_app::LoadOptions;
 use crate::lock::lock;
 use crate::maintenance;
@@ -32,12 +34,13 @@ use crate::runtime_core::{RuntimeCore, TemporaryTenants, stopping};
 use crate::tool::{ToolServer, Toolbox};
 use crate::turn_info::{StartedTurn, TurnStopReason};
 use crate::web_search::WebSearchClient;
-use crate::{event_loop_lag, knowledge, retention, telemetry, turn, vector_upkeep};
+use crate::{event_loop_lag, knowledge, nodes, retention, telemetry, turn, vector_upkeep};
 use ambit_knowledge::KnowledgeBase;
 use ambit_script::Engine;
+use ambit_storage::clock::Clock;
 use ambit_storage::event::EventBus;
 use ambit_storage::upkeep::{Sweeper, SweeperOptions};
-use ambit_storage::{Agent, Ambit, AmbitSettings, Caller, Stores};
+use ambit_storage::{Agent, Ambit, AmbitSettings, Caller, Stores, ids};
 use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -142,6 +145,9 @@ impl Runtime {
                 is_development: settings.is_development,
                 making,
                 loaded: RwLock::new(Arc::new(loaded)),
+                load_status: Mutex::new(LoadStatus::now()),
+                node_id: ids::ordered(&Clock::default()),
+                started_at: Clock::default().now(),
                 reloading: tokio::sync::Mutex::default(),
                 judge: OnceLock::new(),
                 tasks: Mutex::default(),
@@ -349,6 +355,7 @@ impl Runtime {
 fn start_upkeep(core: &Arc<RuntimeCore>) {
     core.spawn(maintenance::recover(Arc::downgrade(core)));
     core.spawn(maintenance::tidy(Arc::downgrade(core)));
+    core.spawn(nodes::announce(Arc::downgrade(core)));
     core.spawn(vector_upkeep::follow(Arc::downgrade(core)));
     core.spawn(core.making.feed.clone().run());
     core.spawn(event_loop_lag::measure(core.metrics().clone()));

@@ -4,13 +4,15 @@ use crate::app::{App, FileProblem};
 use crate::error::{Error, ErrorCode, Result};
 use crate::live_turn::LiveTurns;
 use crate::llm::ProviderCache;
-use crate::loaded_app::{LoadOptions, LoadedApp, broken};
+use crate::load_status::LoadStatus;
+use crate::loaded_app::{LoadFailure, LoadOptions, LoadedApp};
 use crate::lock::lock;
 use crate::otlp::OtlpExport;
 use crate::tool::Toolbox;
 use crate::web_search::WebSearchClient;
 use ambit_knowledge::{KnowledgeBase, KnowledgeWorker};
 use ambit_storage::Stores;
+use ambit_storage::clock::Millis;
 use ambit_storage::upkeep::Sweeper;
 use ambit_telemetry::Metrics;
 use std::collections::BTreeSet;
@@ -28,6 +30,11 @@ pub(crate) struct RuntimeCore {
     pub is_development: bool,
     pub making: LoadOptions,
     pub loaded: RwLock<Arc<LoadedApp>>,
+    pub load_status: Mutex<LoadStatus>,
+    /// Names this node, from its start to its end.
+    pub node_id: String,
+    /// When it was started.
+    pub started_at: Millis,
     /// Reloads come one after the other: the last one is of the newest files.
     pub reloading: tokio::sync::Mutex<()>,
     pub judge: OnceLock<ReloadCheck>,
@@ -112,6 +119,21 @@ impl RuntimeCore {
     /// Loads the app again, if no file of it is broken; a broken one counts less while the app is being developed.
     pub async fn reload(&self) -> Result<Vec<FileProblem>> {
         let _one_at_a_time = self.reloading.lock().await;
+        match self.load_again().await {
+            Ok(problems) => {
+                *lock(&self.load_status) = LoadStatus::now();
+                Ok(problems)
+            }
+            Err(failure) => {
+                if let LoadFailure::Broken(problems) = &failure {
+                    lock(&self.load_status).refuse(problems.clone());
+                }
+                Err(failure.into())
+            }
+        }
+    }
+
+    async fn load_again(&self) -> Result<Vec<FileProblem>, LoadFailure> {
         let loaded = self.making.load().await?;
         let problems = loaded.problems().to_vec();
         let errors: Vec<FileProblem> = problems
@@ -120,10 +142,11 @@ impl RuntimeCore {
             .cloned()
             .collect();
         if !errors.is_empty() && !self.is_development {
-            return Err(broken(&errors));
+            return Err(LoadFailure::Broken(errors));
         }
         let judged = self.judge.get().map(|judge| judge(&loaded.app));
-        let take_effect = judged.transpose().map_err(|problem| broken(&[problem]))?;
+        let refused = |problem| LoadFailure::Broken(vec![problem]);
+        let take_effect = judged.transpose().map_err(refused)?;
         let mut present = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(take_effect) = take_effect {
             take_effect();

@@ -176,6 +176,21 @@ impl Space {
         Self::new(DEFAULT_TENANT, "i:sessions")
     }
 
+    /// Whom callers act as for a time, by the hashes of their tokens.
+    pub fn assumed_callers() -> Self {
+        Self::new(DEFAULT_TENANT, "i:assumed")
+    }
+
+    /// The nodes of an installation that run now.
+    pub fn nodes() -> Self {
+        Self::new(DEFAULT_TENANT, "i:nodes")
+    }
+
+    /// When API keys were last used, by their hashes.
+    pub fn api_key_uses() -> Self {
+        Self::new(DEFAULT_TENANT, "i:key-uses")
+    }
+
     /// The collections of a tenant, and which documents they have; without a tenant those that are files of the app.
     pub fn collections(tenant: Option<&str>) -> Self {
         Self::knowledge(tenant, "collections")

@@ -1,0 +1,94 @@
+//! The nodes of an installation: each says every ten seconds that it is there, and one that says nothing is gone.
+
+use crate::error::Result;
+use crate::runtime_core::RuntimeCore;
+use ambit_storage::Json;
+use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::clock::{Clock, to_millis};
+use ambit_storage::driver::{ValuePages, ValuePart};
+use ambit_storage::operation::Operation;
+use ambit_storage::pattern::Pattern;
+use serde::{Deserialize, Serialize};
+use std::sync::Weak;
+use std::time::Duration;
+use utoipa::ToSchema;
+
+/// How often a node says that it is there.
+const INTERVAL: Duration = Duration::from_secs(10);
+/// A node that has said nothing for this long is gone.
+const LIFE: Duration = Duration::from_secs(30);
+
+/// A node as it says what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NodeInfo {
+    /// Its id, which is another one after each start.
+    pub id: String,
+    /// The program's version.
+    pub version: String,
+    /// When it was started, in milliseconds since 1970.
+    pub started_at: i64,
+    /// When it was last heard of.
+    pub seen_at: i64,
+    /// How many turns run there.
+    pub turns: usize,
+}
+
+/// This node.
+pub(crate) fn own(core: &RuntimeCore) -> NodeInfo {
+    NodeInfo {
+        id: core.node_id.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: core.started_at,
+        seen_at: Clock::default().now(),
+        turns: core.turns.all().len(),
+    }
+}
+
+/// The nodes that were heard of, this one first.
+pub(crate) async fn all(core: &RuntimeCore) -> Result<Vec<NodeInfo>> {
+    let own = own(core);
+    let index = core.stores.index()?;
+    let space = Space::nodes();
+    let mut pages = ValuePages::of(
+        index.driver().as_ref(),
+        &space,
+        Pattern::all(),
+        ValuePart::Whole,
+    );
+    let mut others = Vec::new();
+    while let Some(page) = pages.next().await? {
+        for (id, entry) in page {
+            if id != own.id {
+                others.push(entry.value.to()?);
+            }
+        }
+    }
+    Ok([vec![own], others].concat())
+}
+
+/// Says that this node is there, for as long as it is. A node that has just been started says it later: most that end at once
+/// are never heard of.
+pub(crate) async fn announce(core: Weak<RuntimeCore>) {
+    loop {
+        tokio::time::sleep(INTERVAL).await;
+        let Some(core) = core.upgrade() else {
+            return;
+        };
+        if let Err(error) = write(&core).await {
+            tracing::debug!(%error, "this node could not say that it is there");
+        }
+    }
+}
+
+async fn write(core: &RuntimeCore) -> Result<()> {
+    let own = own(core);
+    let write = BatchWrite::Apply {
+        key: Space::nodes().key(own.id.as_str()),
+        op: Operation::Set(Json::of(&own)?.into()),
+        life: Some(to_millis(LIFE)),
+    };
+    let index = core.stores.index()?;
+    index.driver().commit(Batch::of([write])).await?;
+    Ok(())
+}
