@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod api_keys;
+mod assumed_callers;
 mod browser_sessions;
 mod caller_access;
 pub mod config;
@@ -16,6 +17,7 @@ mod request_site;
 mod token;
 mod verified_caller;
 
+pub use assumed_callers::WantedCaller;
 pub use caller_access::{CallerAccess, ResourceAuthority};
 pub use config::AuthConfig;
 pub use login::{BrowserLogin, LoginWays};
@@ -31,6 +33,7 @@ use ambit_runtime::{Authorized, Error, ErrorCode, Result};
 use ambit_storage::address::DEFAULT_TENANT;
 use ambit_storage::driver::Driver;
 use api_keys::ApiKeys;
+use assumed_callers::{AssumedCaller, AssumedCallers};
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use browser_sessions::BrowserSessions;
@@ -48,6 +51,7 @@ pub struct Authenticator {
     present: SharedConfig,
     keys: ApiKeys,
     sessions: BrowserSessions,
+    assumed: AssumedCallers,
     logins: LoginLimit,
     /// A server that is reached by its developer alone stays so, and another never becomes one.
     is_development: bool,
@@ -127,6 +131,7 @@ impl Authenticator {
             present: Arc::new(RwLock::new(Arc::new(config))),
             keys: ApiKeys::new(store.clone()),
             sessions: BrowserSessions::new(store.clone()),
+            assumed: AssumedCallers::new(store.clone()),
             logins: LoginLimit::default(),
         }
     }
@@ -153,6 +158,16 @@ impl Authenticator {
                 *present.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
             }))
         })
+    }
+
+    /// The API keys of the installation.
+    pub fn api_keys(&self) -> &ApiKeys {
+        &self.keys
+    }
+
+    /// The present rules.
+    pub fn config(&self) -> Arc<AuthConfig> {
+        current(&self.present)
     }
 
     /// The address of whoever is behind the peer: what a trusted proxy says, else the peer itself.
@@ -185,8 +200,12 @@ impl Authenticator {
 
     /// Whether somebody whom the program around the server has recognised may do this. Limits of their data that
     /// it has set count in the place of those of the rules.
-    pub fn authorize_known(&self, known: Authorized, asked: AuthRequest<'_>) -> Result<Authorized> {
-        let access = self.access_of_known(known)?;
+    pub async fn authorize_known(
+        &self,
+        known: Authorized,
+        asked: AuthRequest<'_>,
+    ) -> Result<Authorized> {
+        let access = self.access_of_known(known, asked).await?;
         access.authorize(asked.method, asked.path)
     }
 
@@ -194,18 +213,48 @@ impl Authenticator {
     pub async fn access(&self, asked: AuthRequest<'_>) -> Result<CallerAccess> {
         let config = current(&self.present);
         if let Some(person) = config.development.clone().filter(|_| self.is_development) {
-            return Ok(CallerAccess::of_developer(config, person));
+            let access = CallerAccess::of_developer(config, person);
+            return self.assume(access, asked.headers).await;
         }
         let found = self.caller(&config, asked).await?;
-        Ok(CallerAccess::new(config, found))
+        let access = CallerAccess::new(config, found);
+        self.assume(access, asked.headers).await
     }
 
     /// The same for somebody whom the program around the server has recognised.
-    pub fn access_of_known(&self, known: Authorized) -> Result<CallerAccess> {
+    pub async fn access_of_known(
+        &self,
+        known: Authorized,
+        asked: AuthRequest<'_>,
+    ) -> Result<CallerAccess> {
         let config = current(&self.present);
         let limits = known.constraints.clone();
         let who = VerifiedCaller::proxied(RequestCaller::of(known)?);
-        Ok(CallerAccess::new(config, Some(who)).with_limits(limits))
+        let access = CallerAccess::new(config, Some(who)).with_limits(limits);
+        self.assume(access, asked.headers).await
+    }
+
+    /// The caller acting as whom the request names, if it does.
+    async fn assume(&self, access: CallerAccess, headers: &HeaderMap) -> Result<CallerAccess> {
+        // Nobody in particular acts as nobody.
+        let Ok(actor) = access.actor() else {
+            return Ok(access);
+        };
+        Ok(match self.assumed.find(&actor, headers).await? {
+            Some(assumed) => access.acting_as(assumed),
+            None => access,
+        })
+    }
+
+    /// Lets a caller act as another for an hour; the answer is the token, and what the two may do.
+    pub async fn act_as(
+        &self,
+        access: CallerAccess,
+        wanted: WantedCaller,
+    ) -> Result<(String, CallerAccess)> {
+        let assumed = AssumedCaller::of(&access, wanted)?;
+        let token = self.assumed.begin(&assumed).await?;
+        Ok((token, access.acting_as(assumed)))
     }
 
     /// Who issues tokens for what is reached by this request, and the scopes that they need; none where nobody issues any.
@@ -251,6 +300,7 @@ impl Authenticator {
         let hash = api_keys::hash(secret);
         let found = self.keys.find(&hash).await?;
         let found = found.ok_or_else(|| refused("the API key is unknown or has ended"))?;
+        self.keys.note_use(&hash).await;
         Ok(found.verified(hash))
     }
 }

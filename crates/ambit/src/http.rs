@@ -5,8 +5,11 @@
 //! `NoQuery`), and `JsonBody` last. It answers `Result<impl IntoResponse, HttpError>`. `#[utoipa::path]` above it is its place in
 //! the document; paths there are below the base path, with `{name}` for what varies.
 
+mod access;
+mod act_as;
 mod ag_ui;
 mod ai_sdk;
+mod app;
 mod assistants;
 mod authorization;
 mod body;
@@ -17,11 +20,13 @@ mod connection;
 mod console;
 mod contexts;
 mod conversations;
+mod doctor;
 mod error;
 mod events;
 mod health;
 mod http_metrics;
 mod input;
+mod keys;
 mod knowledge;
 mod mcp;
 mod memory;
@@ -40,6 +45,7 @@ mod session;
 mod sse;
 mod sse_source;
 mod store;
+mod system;
 mod traces;
 mod turn;
 mod unread_body;
@@ -156,14 +162,19 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::beside(RouteAccess::Ruled, openapi::routes),
     RouteGroup::beside(RouteAccess::Measures, http_metrics::routes),
     RouteGroup::beside(RouteAccess::Anybody, oauth_metadata::routes),
+    RouteGroup::of(RouteAccess::Ruled, access::routes),
+    RouteGroup::of(RouteAccess::Ruled, act_as::routes),
     RouteGroup::of(RouteAccess::Ruled, ag_ui::routes),
     RouteGroup::of(RouteAccess::Ruled, ai_sdk::routes),
+    RouteGroup::of(RouteAccess::Ruled, app::routes),
     RouteGroup::of(RouteAccess::Ruled, assistants::routes),
     RouteGroup::of(RouteAccess::Ruled, chat::routes),
     RouteGroup::of(RouteAccess::Ruled, chats::routes),
     RouteGroup::of(RouteAccess::Ruled, contexts::routes),
     RouteGroup::of(RouteAccess::Ruled, conversations::routes),
+    RouteGroup::of(RouteAccess::Ruled, doctor::routes),
     RouteGroup::of(RouteAccess::Ruled, events::routes),
+    RouteGroup::of(RouteAccess::Ruled, keys::routes),
     RouteGroup::of(RouteAccess::Ruled, knowledge::routes),
     RouteGroup::of(RouteAccess::McpServer, mcp::routes),
     RouteGroup::of(RouteAccess::Ruled, memory::routes),
@@ -173,6 +184,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::of(RouteAccess::Ruled, responses::routes),
     RouteGroup::of(RouteAccess::Session, session::routes),
     RouteGroup::of(RouteAccess::Ruled, store::routes),
+    RouteGroup::of(RouteAccess::Ruled, system::routes),
     RouteGroup::of(RouteAccess::Ruled, traces::routes),
     RouteGroup::of(RouteAccess::Ruled, turn::routes),
     RouteGroup::of(RouteAccess::Ruled, usage::routes),

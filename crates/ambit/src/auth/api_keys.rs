@@ -14,17 +14,34 @@ use ambit_storage::pattern::Pattern;
 use ambit_storage::{Json, ids};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How every key begins, so that one is recognised wherever it turns up.
 pub const PREFIX: &str = "ambit_";
 /// Keys read at a time.
 const PAGE: usize = 1_000;
 
+/// A use is stored if none was for this long.
+const USE_STEP: Millis = 60_000;
+/// So many keys are remembered whose use is stored. Where they are more, all are forgotten, and stored once more.
+const MAX_NOTED: usize = 10_000;
+
 /// The keys of an installation.
 #[derive(Clone)]
 pub struct ApiKeys {
     store: Arc<dyn Driver>,
+    /// When this process last stored the use of a key, by its hash.
+    noted: Arc<Mutex<HashMap<String, Millis>>>,
+}
+
+/// A key, and when it was last used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKeyUse {
+    /// Whom it stands for.
+    pub record: ApiKeyRecord,
+    /// To the minute.
+    pub last_used_at: Option<Millis>,
 }
 
 /// Whom a key stands for, as it is stored.
@@ -52,6 +69,9 @@ pub struct ApiKeyRecord {
     pub scope: Option<String>,
     /// When it was made.
     pub created_at: Millis,
+    /// The person who made it over HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<String>,
     /// When it ends, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Millis>,
@@ -60,11 +80,17 @@ pub struct ApiKeyRecord {
 impl ApiKeys {
     /// The keys in this store.
     pub fn new(store: Arc<dyn Driver>) -> Self {
-        Self { store }
+        let noted = Arc::default();
+        Self { store, noted }
     }
 
     /// Makes a key for this caller. The answer is the key, which is kept nowhere.
-    pub async fn make(&self, mut grant: ApiKeyRecord) -> Result<String> {
+    pub async fn make(&self, grant: ApiKeyRecord) -> Result<String> {
+        Ok(self.make_recorded(grant).await?.0)
+    }
+
+    /// The same, with what is stored of the key.
+    pub async fn make_recorded(&self, mut grant: ApiKeyRecord) -> Result<(String, ApiKeyRecord)> {
         let secret = format!("{PREFIX}{}{}", ids::unguessable(), ids::unguessable());
         let now = Clock::default().now();
         grant.id = ids::ordered(&Clock::default());
@@ -78,7 +104,57 @@ impl ApiKeys {
         let version = None;
         let batch = Batch::of([write]).checking(BatchCheck::Version { key, version });
         self.store.commit(batch).await?;
-        Ok(secret)
+        Ok((secret, grant))
+    }
+
+    /// All keys with their last use, the oldest first.
+    pub async fn list_uses(&self) -> Result<Vec<ApiKeyUse>> {
+        let mut uses = HashMap::new();
+        for (hash, entry) in self.all_of(&Space::api_key_uses()).await? {
+            uses.insert(hash, entry.value.to::<Millis>()?);
+        }
+        let mut keys = Vec::new();
+        for (hash, entry) in self.all().await? {
+            keys.push(ApiKeyUse {
+                record: entry.value.to()?,
+                last_used_at: uses.get(&hash).copied(),
+            });
+        }
+        keys.sort_by(|one, other| one.record.id.cmp(&other.record.id));
+        Ok(keys)
+    }
+
+    /// Stores that the key with this hash is used now. A store that fails keeps nobody from calling.
+    pub(super) async fn note_use(&self, hash: &str) {
+        let now = Clock::default().now();
+        if !self.is_new_use(hash, now) {
+            return;
+        }
+        let write = Json::of(&now).map(|now| BatchWrite::Apply {
+            key: Space::api_key_uses().key(hash),
+            op: Operation::Set(now.into()),
+            life: None,
+        });
+        let stored = match write {
+            Ok(write) => self.store.commit(Batch::of([write])).await.map(drop),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = stored {
+            tracing::warn!(%error, "when an API key was used could not be stored");
+        }
+    }
+
+    fn is_new_use(&self, hash: &str, now: Millis) -> bool {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = noted.get(hash);
+        if last.is_some_and(|last| now - last < USE_STEP) {
+            return false;
+        }
+        if noted.len() >= MAX_NOTED {
+            noted.clear();
+        }
+        noted.insert(hash.to_owned(), now);
+        true
     }
 
     /// All keys, the oldest first.
@@ -95,11 +171,12 @@ impl ApiKeys {
     pub async fn remove(&self, id: &str) -> Result<bool> {
         for (name, entry) in self.all().await? {
             if entry.value.to::<ApiKeyRecord>()?.id == id {
-                let key = Space::api_keys().key(name);
-                let (op, life) = (Operation::Del, None);
-                self.store
-                    .commit(Batch::of([BatchWrite::Apply { key, op, life }]))
-                    .await?;
+                let spaces = [Space::api_keys(), Space::api_key_uses()];
+                let writes = spaces.map(|space| {
+                    let (key, op, life) = (space.key(name.as_str()), Operation::Del, None);
+                    BatchWrite::Apply { key, op, life }
+                });
+                self.store.commit(Batch::of(writes)).await?;
                 return Ok(true);
             }
         }
@@ -107,13 +184,17 @@ impl ApiKeys {
     }
 
     async fn all(&self) -> Result<Vec<(String, ValueEntry)>, StorageError> {
+        self.all_of(&Space::api_keys()).await
+    }
+
+    async fn all_of(&self, space: &Space) -> Result<Vec<(String, ValueEntry)>, StorageError> {
         let mut all: Vec<(String, ValueEntry)> = Vec::new();
         loop {
             let scan = ValueScan {
                 after: all.last().map(|(name, _)| name.clone()),
                 ..ValueScan::first(Pattern::all(), PAGE, ValuePart::Whole)
             };
-            let page = self.store.scan(&Space::api_keys(), &scan).await?;
+            let page = self.store.scan(space, &scan).await?;
             let is_last = page.len() < PAGE;
             all.extend(page);
             if is_last {

@@ -1,11 +1,13 @@
 //! What a caller may do, asked endpoint by endpoint: a request that does what other routes do too is granted what these are.
 
 use super::access::{AccessDecision, RequestTarget};
+use super::assumed_callers::AssumedCaller;
 use super::config::AuthConfig;
 use super::verified_caller::{CallerSource, VerifiedCaller};
 use super::{RequestCaller, unauthenticated};
 use ambit_runtime::{Authorized, DataConstraints, Error, ErrorCode, Result};
 use ambit_storage::clock::Millis;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A caller, to be asked what they may do.
@@ -19,6 +21,8 @@ pub struct CallerAccess {
     pub source: Option<CallerSource>,
     /// When that ends, in milliseconds since 1970, if it does.
     pub expires_at: Option<Millis>,
+    /// Whom the caller acts as.
+    assumed: Option<Box<AssumedCaller>>,
 }
 
 /// Who was recognised.
@@ -42,6 +46,7 @@ impl CallerAccess {
             limits: DataConstraints::default(),
             source,
             expires_at,
+            assumed: None,
         }
     }
 
@@ -53,11 +58,33 @@ impl CallerAccess {
             limits: DataConstraints::default(),
             source: Some(CallerSource::Dev),
             expires_at: None,
+            assumed: None,
         }
     }
 
-    /// Whoever calls, with their usual limits; an error where nobody in particular does.
+    /// The same caller acting as another.
+    pub(super) fn acting_as(self, assumed: AssumedCaller) -> Self {
+        Self {
+            expires_at: Some(assumed.expires_at),
+            assumed: Some(Box::new(assumed)),
+            ..self
+        }
+    }
+
+    /// Whether the caller acts as another.
+    pub fn is_assumed(&self) -> bool {
+        self.assumed.is_some()
+    }
+
+    /// Whoever the requests count as, with their usual limits; an error where nobody in particular calls.
     pub fn known(&self) -> Result<Authorized> {
+        let own = self.actor()?;
+        let assumed = self.assumed.as_ref();
+        Ok(assumed.map_or(own, |assumed| assumed.person()))
+    }
+
+    /// Whoever calls, whomever they act as.
+    pub(super) fn actor(&self) -> Result<Authorized> {
         match &self.caller {
             RecognisedCaller::Developer(person) => Ok(person.clone()),
             RecognisedCaller::Person(None) => Err(unauthenticated()),
@@ -68,8 +95,11 @@ impl CallerAccess {
         }
     }
 
-    /// The caller's roles; the developer needs none.
+    /// The roles that requests count with; the developer needs none.
     pub fn roles(&self) -> &[String] {
+        if let Some(assumed) = &self.assumed {
+            return assumed.roles.as_deref().unwrap_or_default();
+        }
         match &self.caller {
             RecognisedCaller::Person(Some(caller)) => &caller.roles,
             RecognisedCaller::Person(None) | RecognisedCaller::Developer(_) => &[],
@@ -81,27 +111,87 @@ impl CallerAccess {
         Self { limits, ..self }
     }
 
-    /// Whoever may do this, with the limits of their data; an error where nobody may, or not they.
+    /// Whoever may do this, with the limits of their data; an error where nobody may, or not they. Who acts as another must be
+    /// granted it too, for all data: others' is none of theirs.
     pub fn authorize(&self, method: &str, path: &str) -> Result<Authorized> {
-        let caller = match &self.caller {
-            RecognisedCaller::Developer(person) => return Ok(person.clone()),
-            RecognisedCaller::Person(caller) => caller.as_ref(),
+        let own = self.authorize_actor(method, path)?;
+        let Some(assumed) = &self.assumed else {
+            return Ok(own);
         };
+        if self.source != Some(CallerSource::Dev) && !own.constraints.is_none() {
+            return Err(narrow(method, path));
+        }
+        let granted = match assumed.ruled() {
+            None => assumed.person(),
+            Some(caller) => self.granted(method, path, Some(&self.config.with_role(caller)))?,
+        };
+        let constraints = assumed.constraints.clone();
+        Ok(Authorized {
+            constraints: constraints.unwrap_or(granted.constraints),
+            ..granted
+        })
+    }
+
+    fn authorize_actor(&self, method: &str, path: &str) -> Result<Authorized> {
+        match &self.caller {
+            RecognisedCaller::Developer(person) => Ok(person.clone()),
+            RecognisedCaller::Person(caller) => {
+                let granted = self.granted(method, path, caller.as_ref())?;
+                Ok(self.limited(granted))
+            }
+        }
+    }
+
+    /// Somebody with the limits that the rules set them; an error where they do not grant it.
+    fn granted(
+        &self,
+        method: &str,
+        path: &str,
+        caller: Option<&RequestCaller>,
+    ) -> Result<Authorized> {
         let target = RequestTarget::of(method, path);
         match (self.config.rules.decide(target.as_ref(), caller), caller) {
-            (AccessDecision::Public, _) => Ok(self.limited(Authorized::default())),
-            (AccessDecision::Granted(constraints), Some(caller)) => Ok(self.limited(Authorized {
+            (AccessDecision::Public, _) => Ok(Authorized::default()),
+            (AccessDecision::Granted(constraints), Some(caller)) => Ok(Authorized {
                 constraints,
                 ..caller.authorized.clone()
-            })),
+            }),
             (_, None) => Err(unauthenticated()),
             (_, Some(caller)) => Err(denied(method, path, caller)),
         }
     }
 
+    /// One request for each rule, of those that the caller may do.
+    pub fn granted_targets(&self) -> Vec<RequestTarget> {
+        let samples: BTreeSet<(&str, String)> = self.config.rules.samples().collect();
+        let granted = samples
+            .iter()
+            .filter(|(method, path)| self.may(method, path));
+        let targets = granted.filter_map(|(method, path)| RequestTarget::of(method, path));
+        targets.collect()
+    }
+
     /// Whether the caller may do this.
     pub fn may(&self, method: &str, path: &str) -> bool {
         self.authorize(method, path).is_ok()
+    }
+
+    /// Whether the caller may do all of this that another may, with at least as much of the data.
+    pub fn covers(&self, other: RequestCaller, method: &str, path: &str) -> bool {
+        let target = RequestTarget::of(method, path);
+        let other = self.config.with_role(other);
+        let decision = self.config.rules.decide(target.as_ref(), Some(&other));
+        let AccessDecision::Granted(theirs) = decision else {
+            return true;
+        };
+        let Ok(own) = self.authorize(method, path) else {
+            return false;
+        };
+        let limits = &own.constraints;
+        let is_same = own.user_id == other.authorized.user_id
+            && own.team_id == other.authorized.team_id
+            && (theirs == *limits || (theirs.owner_only && theirs.extra == limits.extra));
+        self.source == Some(CallerSource::Dev) || limits.is_none() || is_same
     }
 
     fn limited(&self, mut granted: Authorized) -> Authorized {
@@ -110,6 +200,13 @@ impl CallerAccess {
         }
         granted
     }
+}
+
+fn narrow(method: &str, path: &str) -> Error {
+    let message = format!(
+        "{method} {path} is granted to the caller for a part of the data alone, so that they do it as nobody else"
+    );
+    Error::new(ErrorCode::PermissionDenied, message)
 }
 
 fn denied(method: &str, path: &str, who: &RequestCaller) -> Error {

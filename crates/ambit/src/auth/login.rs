@@ -106,10 +106,11 @@ impl Authenticator {
         let found = match session.credential {
             SessionCredential::Key { hash, .. } if config.has_api_keys => {
                 let found = self.keys.find(&hash).await?;
+                self.keys.note_use(&hash).await;
                 found.map(|found| found.verified(hash))
             }
             SessionCredential::Key { .. } => None,
-            SessionCredential::Token(token) => token_caller(config, token),
+            SessionCredential::Token(token) => token_caller(config, *token),
         };
         Ok(found.map(|found| in_session(found, session.ends_at)))
     }

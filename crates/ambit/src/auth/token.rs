@@ -109,12 +109,12 @@ impl TokenIssuer {
         let end = claims.get("exp").and_then(Value::as_f64);
         let expires_at = end.map(|seconds| (seconds * 1000.0) as Millis);
         let caller = self.person(claims)?;
-        let credential = SessionCredential::Token(TokenClaims {
+        let credential = SessionCredential::Token(Box::new(TokenClaims {
             issuer: self.name.clone(),
             authorized: caller.authorized.clone(),
             roles: caller.roles.clone(),
             expires_at,
-        });
+        }));
         Ok(VerifiedCaller {
             caller,
             source: CallerSource::Token,

@@ -45,7 +45,7 @@ pub(super) enum SessionCredential {
         hash: String,
     },
     /// A token.
-    Token(TokenClaims),
+    Token(Box<TokenClaims>),
 }
 
 /// What a token has said.

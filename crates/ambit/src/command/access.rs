@@ -5,13 +5,12 @@ use crate::command::serve::load;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, escape_control};
 use crate::settings::{StoreOptions, app_folder};
-use ambit::auth::access::{RequestTarget, explain};
+use ambit::auth::access::{AskedCaller, explain, read_caller, read_target, unknown_caller};
 use ambit::auth::api_keys::ApiKeys;
 use ambit::auth::{AuthConfig, RequestCaller};
 use ambit::environment::environment;
 use ambit::http;
-use ambit_runtime::Authorized;
-use ambit_storage::suggestion;
+use ambit_runtime::Error;
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,20 +21,6 @@ pub enum AccessCommand {
     /// Says whether a request is granted, and which rules say so
     Explain(ExplainArguments),
 }
-
-/// What is told of a caller by a name of its own; further claims are the app's.
-const CLAIMS: [&str; 10] = [
-    "user_id",
-    "team_id",
-    "tenant_id",
-    "constraints",
-    "roles",
-    "scope",
-    "client_id",
-    "session_id",
-    "sub",
-    "remember_me",
-];
 
 /// A request by somebody.
 #[derive(Args, Debug)]
@@ -60,7 +45,7 @@ pub async fn run(
     let app = load(&folder, &environment())?;
     let config =
         AuthConfig::of(&app).map_err(|problem| CommandError::Refused(problem.to_string()))?;
-    let target = target(&config, &asked.what)?;
+    let target = read_target(&config, &asked.what).map_err(refused)?;
     let who = config.with_role(caller(&config, stores, &asked.who).await?);
     if config.development.is_some() {
         writeln!(
@@ -77,64 +62,20 @@ pub async fn run(
     Ok(CommandOutcome::Done)
 }
 
-/// The request; its path may stand below the base path or not.
-fn target(config: &AuthConfig, what: &str) -> Result<RequestTarget> {
-    let found = what.trim().split_once(' ').and_then(|(method, path)| {
-        let path = path.trim();
-        let below = path.strip_prefix(&config.base);
-        let below = below.filter(|below| below.starts_with('/'));
-        RequestTarget::of(&method.to_uppercase(), below.unwrap_or(path))
-    });
-    let refused = || {
-        CommandError::Refused(format!(
-            "\"{what}\" is no request; write it as \"GET /chat/sessions\""
-        ))
-    };
-    found.ok_or_else(refused)
-}
-
-/// Refuses a claim that is a known one, misspelt: it would say nothing, and the answer would be about somebody else.
-fn check_claims(person: &Authorized) -> Result<()> {
-    for claim in person.claims.keys() {
-        let known = CLAIMS.iter().copied();
-        if CLAIMS.contains(&claim.as_str()) {
-            continue;
-        }
-        if let Some(meant) = suggestion::nearest(claim, known) {
-            return Err(CommandError::Refused(format!(
-                "<WHO> says \"{claim}\", which nothing reads; did you mean \"{meant}\"?"
-            )));
-        }
-    }
-    Ok(())
-}
-
 async fn caller(config: &AuthConfig, stores: &StoreOptions, who: &str) -> Result<RequestCaller> {
-    if who.trim_start().starts_with('{') {
-        let person: Authorized = serde_json::from_str(who)
-            .map_err(|error| CommandError::Refused(format!("<WHO> is no identity: {error}")))?;
-        check_claims(&person)?;
-        return Ok(RequestCaller::of(person)?);
-    }
-    let roles: Vec<&str> = who.split(',').map(str::trim).collect();
-    let is_role = |name: &&str| config.rules.roles().any(|role| role == *name);
-    if roles.iter().all(is_role) {
-        return Ok(RequestCaller {
-            roles: roles.into_iter().map(str::to_owned).collect(),
-            ..RequestCaller::default()
-        });
-    }
+    let id = match read_caller(&config.rules, who).map_err(refused)? {
+        AskedCaller::Described(caller) => return Ok(*caller),
+        AskedCaller::KeyHolder(id) => id,
+    };
     let ambit = stores.open().await?;
     let keys = ApiKeys::new(ambit.stores().index()?.driver().clone());
     let found = keys.list().await;
     ambit.close().await?;
-    let found = found?.into_iter().find(|grant| grant.id == who);
-    let known: Vec<&str> = config.rules.roles().collect();
-    let refused = || {
-        CommandError::Refused(format!(
-            "\"{who}\" is neither a role of the app ({}) nor the id of a key; `ambit keys ls` lists the keys",
-            known.join(", ")
-        ))
-    };
-    Ok(found.ok_or_else(refused)?.caller())
+    let found = found?.into_iter().find(|grant| grant.id == id);
+    let unknown = || refused(unknown_caller(&config.rules, who));
+    Ok(found.ok_or_else(unknown)?.caller())
+}
+
+fn refused(error: Error) -> CommandError {
+    CommandError::Refused(error.message)
 }

@@ -1,7 +1,7 @@
 //! Who may call a row of routes. What is not granted is denied.
 
 use super::{ClientConnection, HttpError, SharedState, mcp, messages, oauth_metadata};
-use crate::auth::{AuthRequest, CallerAccess, unauthenticated};
+use crate::auth::{ActingCaller, AuthRequest, CallerAccess, unauthenticated};
 use ambit_runtime::{Authorized, Error, ErrorCode};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::Method;
@@ -59,7 +59,10 @@ impl FromRequestParts<SharedState> for CallerAccess {
         server: &SharedState,
     ) -> Result<Self, HttpError> {
         Ok(match parts.extensions.get::<KnownCaller>() {
-            Some(KnownCaller(known)) => server.auth.access_of_known(known.clone())?,
+            Some(KnownCaller(known)) => {
+                let access = server.auth.access_of_known(known.clone(), asked(parts));
+                access.await?
+            }
             None => server.auth.access(asked(parts)).await?,
         })
     }
@@ -95,7 +98,10 @@ pub async fn check(
         parts.extensions.insert(KnownCaller(known));
     }
     match admitted {
-        Ok(who) => parts.extensions.insert(who),
+        Ok(who) => {
+            note_actor(&who);
+            parts.extensions.insert(who)
+        }
         Err(error) if right == RouteAccess::McpServer => {
             return oauth_metadata::refuse(&server, &parts, error);
         }
@@ -104,11 +110,23 @@ pub async fn check(
     next.run(Request::from_parts(parts, body)).await
 }
 
+/// Has the log say who acts as the caller.
+fn note_actor(who: &Authorized) {
+    if let Some(actor) = ActingCaller::of(who) {
+        let span = tracing::Span::current();
+        span.record("acted_by.user_id", actor.user_id);
+        span.record("acted_by.client_id", actor.client_id);
+    }
+}
+
 async fn admit(server: &SharedState, request: &Parts) -> Result<Authorized, Error> {
     server.auth.check_site(&request.headers)?;
     // Nothing but a layer of the program around the server can have said so.
     match request.extensions.get::<Authorized>() {
-        Some(known) => server.auth.authorize_known(known.clone(), asked(request)),
+        Some(known) => {
+            let admitted = server.auth.authorize_known(known.clone(), asked(request));
+            admitted.await
+        }
         None => server.auth.authorize(asked(request)).await,
     }
 }
@@ -117,7 +135,10 @@ async fn admit(server: &SharedState, request: &Parts) -> Result<Authorized, Erro
 async fn admit_caller(server: &SharedState, request: &Parts) -> Result<Authorized, Error> {
     server.auth.check_site(&request.headers)?;
     let access = match request.extensions.get::<Authorized>() {
-        Some(known) => server.auth.access_of_known(known.clone()),
+        Some(known) => {
+            let access = server.auth.access_of_known(known.clone(), asked(request));
+            access.await
+        }
         None => server.auth.access(asked(request)).await,
     };
     access.and_then(|access| access.known()).map_err(|error| {

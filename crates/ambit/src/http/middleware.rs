@@ -15,6 +15,7 @@ use futures::FutureExt;
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 use tracing::Instrument;
+use tracing::field::Empty;
 
 /// The header with the turn's id.
 pub const REQUEST: &str = "x-ambit-request";
@@ -26,8 +27,10 @@ pub async fn finish(State(server): State<SharedState>, request: Request, next: N
     let method = known_method(request.method());
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(|| "-".to_owned(), |route| route.as_str().to_owned());
-    let span =
-        tracing::info_span!("request", request.id = %id, http.method = %name, http.route = %route);
+    let span = tracing::info_span!(
+        "request", request.id = %id, http.method = %name, http.route = %route,
+        acted_by.user_id = Empty, acted_by.client_id = Empty,
+    );
     let began = Instant::now();
     let write = failure_writer(request.uri().path(), &server.settings.base);
     async {

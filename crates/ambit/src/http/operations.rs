@@ -2,6 +2,7 @@
 
 use super::{RouteAccess, RouteGroup, SharedState};
 use crate::auth::CallerAccess;
+use crate::auth::access::EndpointPattern;
 use std::sync::Arc;
 
 /// An operation: its method, and its path with `:name` for what varies, below the base path where it stands there.
@@ -9,6 +10,7 @@ use std::sync::Arc;
 pub struct Operation {
     pub method: String,
     pub path: String,
+    pattern: Option<EndpointPattern>,
     right: RouteAccess,
 }
 
@@ -27,10 +29,15 @@ impl Operations {
         self.0.iter()
     }
 
-    /// Those that a caller may do, as `GET /contexts`.
+    /// Those that a caller may do, as `GET /contexts`: at some of their paths at least, as rules may be about one of them alone.
     pub fn granted(&self, server: &SharedState, access: &CallerAccess) -> Vec<String> {
+        let targets = access.granted_targets();
         let granted = self.iter().filter(|operation| {
-            let is_ruled = || access.may(&operation.method, &operation.path);
+            let is_its = |pattern: &EndpointPattern| targets.iter().any(|it| pattern.matches(it));
+            let is_ruled = || {
+                access.may(&operation.method, &operation.path)
+                    || operation.pattern.as_ref().is_some_and(is_its)
+            };
             match operation.right {
                 RouteAccess::Anybody | RouteAccess::Session => true,
                 RouteAccess::Measures => server.settings.has_public_metrics || is_ruled(),
@@ -61,6 +68,8 @@ fn operations(row: &RouteGroup) -> Vec<Operation> {
         found.extend(given.map(|(method, _)| Operation {
             method: method.to_owned(),
             path: path.clone(),
+            // One that cannot be read is granted as a whole or not at all.
+            pattern: EndpointPattern::of(method, &path).ok(),
             right: row.right,
         }));
     }

@@ -16,6 +16,17 @@ POST /mcp | /mcp | caller | tools
 GET /session | /session | known
 POST /session | /session | known 201
 DELETE /session | /session | known 204
+POST /session/act-as | /session/act-as | operator 201 | empty
+GET /keys | /keys | operator
+POST /keys | /keys | operator 400 | empty
+DELETE /keys/:id | /keys/none | operator 404
+GET /access/rules | /access/rules | operator
+POST /access/explain | /access/explain | operator | question
+
+GET /app/problems | /app/problems | refused 403
+GET /system | /system | refused 403
+POST /system/doctor | /system/doctor | refused 403
+POST /system/repair | /system/repair | refused 403
 
 GET /models | /models | caller
 GET /models/:id | /models/hello | caller
@@ -194,8 +205,8 @@ pub enum For {
     Team,
     /// Nobody: there is no such thing.
     Nobody,
-    /// Operators.
-    Operator,
+    /// Operators, with this status.
+    Operator(u16),
     /// Nobody: it is refused with this status.
     Refused(u16),
 }
@@ -243,7 +254,7 @@ fn whose(text: &str) -> For {
         "owner" => For::Owner(status),
         "team" => For::Team,
         "nobody" => For::Nobody,
-        "operator" => For::Operator,
+        "operator" => For::Operator(status),
         "refused" => For::Refused(status),
         other => panic!("{other}"),
     }
@@ -293,6 +304,7 @@ fn body(name: &str) -> Option<Value> {
             json!({"space": "docs", "owner": "user", "ops": [{"op": "get", "key": "k"}]})
         }
         "stored_words" => json!({"space": "docs", "owner": "user", "query": "canar*"}),
+        "question" => json!({"who": "own", "what": "GET /contexts"}),
         "looked" => json!({"query": "canar*"}),
         other => panic!("{other}"),
     })

@@ -131,7 +131,7 @@ impl Words {
             }
             For::Nobody => (404, false),
             For::Refused(status) => (status, false),
-            For::Operator => (if limits == "whole" { 200 } else { 403 }, false),
+            For::Operator(status) => (if limits == "whole" { status } else { 403 }, false),
         }
     }
 

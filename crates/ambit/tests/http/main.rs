@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod access;
+mod act_as;
 mod ag_ui;
 mod answers;
 mod apart;
@@ -16,6 +17,7 @@ mod formats;
 mod fuzz;
 mod hidden;
 mod input;
+mod keys;
 mod knowledge;
 mod limits;
 mod mcp;
@@ -37,5 +39,6 @@ mod site;
 mod slow;
 mod strict;
 mod superseded;
+mod system;
 mod turns;
 mod values;

@@ -99,6 +99,25 @@ async fn g186_what_is_not_among_the_grants_is_refused() {
 }
 
 #[tokio::test]
+async fn g186_what_is_granted_at_one_path_alone_is_among_the_grants() {
+    let roles = (
+        "openapi/roles.yml",
+        "user: {scopes: [\"own:memory:own\"]}\n",
+    );
+    let scopes = (
+        "openapi/scopes/own.yml",
+        "own:memory:own: {endpoints: [\"GET /memory/user\", \"GET /chat/*\"]}\n",
+    );
+    let site = Site::of(&[TOKENS, roles, scopes]).await;
+    let (_, secret) = key(&site, "user").await;
+    let request = site.request(Method::GET, "/v1/session");
+    let told = Answer::of(request.bearer_auth(&secret)).await.json();
+    let has = |name: &str| told["grants"].as_array().unwrap().contains(&json!(name));
+    assert!(has("GET /memory/:space") && has("GET /chat/sessions/:chat_id"));
+    assert!(!has("PUT /memory/:space/keys/:key") && !has("GET /contexts"));
+}
+
+#[tokio::test]
 async fn without_credentials_somebody_is_told_how_to_log_in() {
     let file =
         r#"{"auth": {"api_keys": true, "session": {"login_url": "/sso", "logout_url": "/bye"}}}"#;

@@ -60,11 +60,21 @@ const ACTIONS: &[(&str, &[&str])] = &[
     ("traces:read", &["GET /trace/*"]),
     ("usage:read", &["GET /usage"]),
 ];
-/// What is granted at level `all` alone: the measures, which are about nobody's data in particular, and the store of programs that
-/// have a framework of their own.
+/// What is granted at level `all` alone: what is about nobody's data in particular, the store of programs that have a framework of
+/// their own, and acting as others.
 const ALL_LEVEL_ACTIONS: &[(&str, &[&str])] = &[
+    ("access:read", &["GET /access/*", "POST /access/explain"]),
+    ("app:read", &["GET /app/*", "POST /app/*"]),
+    ("identity:assume", &["POST /session/act-as"]),
+    ("keys:read", &["GET /keys"]),
+    ("keys:write", &["POST /keys", "DELETE /keys/:id"]),
     ("measures:read", &["GET /metrics"]),
     ("store:use", &["POST /store/*"]),
+    (
+        "system:read",
+        &["GET /system", "GET /system/*", "POST /system/doctor"],
+    ),
+    ("system:write", &["POST /system/repair"]),
 ];
 /// The levels at which each of `ACTIONS` is granted. `default` is the caller's team, or without one the caller alone.
 const LEVELS: [&str; 4] = ["own", "team", "default", "all"];
@@ -100,6 +110,7 @@ fn roles() -> BTreeMap<String, RoleDefinition> {
         let role = RoleDefinition {
             scopes: scopes.iter().map(|&name| name.to_owned()).collect(),
             restricted: restricted.iter().map(|&name| name.to_owned()).collect(),
+            file: SOURCE.to_owned(),
             ..RoleDefinition::default()
         };
         ((*name).to_owned(), role)

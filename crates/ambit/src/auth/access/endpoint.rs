@@ -8,6 +8,9 @@ use std::fmt;
 /// Methods that routes have; a `HEAD` is a `GET` without its body.
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "PATCH"];
 
+/// What paths begin with that are about the installation as a whole.
+const OPERATING: [&str; 2] = ["app", "system"];
+
 /// Which requests a rule is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointPattern {
@@ -52,6 +55,14 @@ impl RequestTarget {
             method: method.to_owned(),
             parts: parts.collect::<Option<_>>()?,
         })
+    }
+}
+
+impl RequestTarget {
+    /// Whether it is about the installation as a whole, which callers of one tenant neither see nor change.
+    pub fn is_operating(&self) -> bool {
+        let first = self.parts.first().map(String::as_str);
+        first.is_some_and(|first| OPERATING.contains(&first))
     }
 }
 
@@ -101,6 +112,16 @@ impl EndpointPattern {
             PathPart::Exact(wanted) => wanted == text,
         };
         self.method == target.method && is_long && pairs.all(fits)
+    }
+
+    /// The method and path of one request that it is about.
+    pub fn sample(&self) -> (&str, String) {
+        let parts = self.parts.iter().map(|part| match part {
+            PathPart::Rest | PathPart::Any => "x",
+            PathPart::Exact(text) => text.as_str(),
+        });
+        let parts: Vec<&str> = parts.collect();
+        (&self.method, format!("/{}", parts.join("/")))
     }
 
     /// How exact it is.

@@ -11,8 +11,12 @@ pub fn explain(rules: &AccessRules, target: &RequestTarget, who: &RequestCaller)
     let entries = rules.rules_for(target);
     let ruling = rules.decide(Some(target), Some(who));
     let mut lines = vec![format!("{target}: {}", answer(&ruling))];
+    if target.is_operating() && who.authorized.tenant_id.is_some() {
+        let line = "it is about the installation as a whole, which callers of a tenant neither see nor change";
+        lines.push(line.to_owned());
+    }
     if entries.is_empty() {
-        lines.push(match rules.is_open {
+        lines.push(match rules.is_open && !target.is_operating() {
             true => {
                 "no rule is about it, and \"default: allow\" grants it to every caller".to_owned()
             }

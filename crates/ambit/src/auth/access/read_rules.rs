@@ -258,6 +258,7 @@ impl RulesReader<'_> {
                 scopes: settings.scopes.clone(),
                 restricted: settings.restricted.clone(),
                 is_default: settings.default,
+                file: read.name.clone(),
             };
             if let (true, Some(other)) = (role.is_default, self.rules.default_role()) {
                 let message = format!("\"{name}\" and \"{other}\" cannot both be the default role");

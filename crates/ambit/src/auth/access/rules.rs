@@ -37,6 +37,8 @@ pub(super) struct RoleDefinition {
     pub restricted: Vec<String>,
     /// The role of callers without one.
     pub is_default: bool,
+    /// The file that defines it.
+    pub file: String,
 }
 
 /// A rule about an endpoint.
@@ -124,11 +126,13 @@ impl AccessRules {
         let Some(who) = who else {
             return AccessDecision::Nobody;
         };
-        if has(&RuleEffect::Deny) {
+        let is_operating = target.is_some_and(RequestTarget::is_operating);
+        if has(&RuleEffect::Deny) || (is_operating && who.authorized.tenant_id.is_some()) {
             return AccessDecision::Denied;
         }
-        let is_allowed =
-            has(&RuleEffect::Allow) || (self.is_open && target.is_some() && entries.is_empty());
+        // What is open to all callers was so before there was anything about the installation.
+        let is_open = self.is_open && target.is_some() && !is_operating;
+        let is_allowed = has(&RuleEffect::Allow) || (is_open && entries.is_empty());
         let usual = is_allowed.then(|| DataConstraints::usual(&who.authorized));
         let held = entries.iter().filter_map(|entry| self.granted(entry, who));
         widest(usual.into_iter().chain(held))
@@ -147,6 +151,11 @@ impl AccessRules {
             .into_iter()
             .filter(|(rank, _)| Some(rank) == best.as_ref());
         best.map(|(_, entry)| entry).collect()
+    }
+
+    /// One request for each rule: its method and path.
+    pub fn samples(&self) -> impl Iterator<Item = (&str, String)> {
+        self.entries.iter().map(|entry| entry.endpoint.sample())
     }
 
     /// The scopes of which a request needs one.
