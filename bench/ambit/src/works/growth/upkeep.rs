@@ -119,6 +119,7 @@ async fn remove(node: &Node) -> Result<()> {
     let name = ChatName {
         chat_id: CHAT,
         assistant_id: None,
+        context: None,
     };
     Ok(chats::remove(&ambit, &who, name).await?)
 }
