@@ -1,4 +1,5 @@
-// Markdown to HTML text. Raw HTML becomes text here, before `safe.ts` sanitises the result.
+// Markdown to HTML text. Raw HTML becomes text here, before `safe.ts` sanitises the result; citations become `em.citation`,
+// which no Markdown makes.
 
 import { Marked, type Tokens } from "marked";
 
@@ -8,8 +9,23 @@ export const MOST_MARKDOWN = 256 * 1024;
 const LINK = /^(https?:|mailto:)/i;
 const PICTURE = /^data:image\/(png|jpeg|gif|webp|avif|bmp)[;,]/i;
 
+/** How the model cites a reference: the one form of raw HTML that means something (search.md §8). */
+const CITATION = /^<a\b[^<>]*\bdata-ref-id="([^"<>]{1,64})"[^<>]*>[^<>]{0,80}<\/a>/;
+
 const marked = new Marked({
   gfm: true,
+  extensions: [
+    {
+      name: "citation",
+      level: "inline",
+      start: (text: string) => (text.includes("data-ref-id=") ? text.indexOf("<a") : undefined),
+      tokenizer(text: string) {
+        const [raw, id] = CITATION.exec(text) ?? [];
+        return raw === undefined ? undefined : { type: "citation", raw, id };
+      },
+      renderer: ({ id }: Tokens.Generic) => `<em class="citation">${escape(String(id))}</em>`,
+    },
+  ],
   renderer: {
     html: ({ text }: Tokens.HTML | Tokens.Tag) => escape(text),
     link({ href, tokens }: Tokens.Link) {

@@ -23,3 +23,8 @@ export function markdownFragment(text: string): DocumentFragment {
   }
   return fragment;
 }
+
+/** Elements of code that `highlight.js` has marked up. */
+export function codeFragment(html: string): DocumentFragment {
+  return DOMPurify.sanitize(html, { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"], RETURN_DOM_FRAGMENT: true });
+}

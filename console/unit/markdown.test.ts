@@ -20,3 +20,10 @@ test("blocks together are the text", () => {
   const text = "# A\n\none\ntwo\n\n- x\n- y\n\n```js\nlet a\n";
   expect(splitBlocks(text).join("")).toBe(text);
 });
+
+test("a citation is a mark of its own, which no text can make", () => {
+  const cited = '<a class="ref" data-ref-id="1" data-ref-type="kb" href="#ref:1">[1]</a>';
+  expect(renderMarkdown(`So it is ${cited}.`)).toBe('<p>So it is <em class="citation">1</em>.</p>\n');
+  expect(renderMarkdown('<em class="citation">1</em>')).not.toContain("<em");
+  expect(renderMarkdown('<a data-ref-id="1" onclick="x">[<b>1</b>]</a>')).not.toContain("<em");
+});

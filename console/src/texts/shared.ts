@@ -29,5 +29,6 @@ export const shared = texts({
   showAll: { en: "Show all {count}", "zh-cn": "显示全部 {count} 项" },
   items: { en: "{count} items", "zh-cn": "{count} 项" },
   typeToConfirm: { en: "Type {text} to confirm", "zh-cn": "输入 {text} 以确认" },
+  reference: { en: "Open reference {id}", "zh-cn": "打开引用 {id}" },
   plainText: { en: "Shown plain: it is larger than 256 KiB.", "zh-cn": "内容超过 256 KiB，以纯文本显示。" },
 });
