@@ -1,0 +1,371 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { assertAccessible } from "./support/axe.mjs";
+import { startChatsShim } from "./support/chats-shim.mjs";
+import { useConsole } from "./support/console.mjs";
+import { say } from "./support/server.mjs";
+
+let shim;
+const ambit = useConsole("../console/tests/apps/chats", async (server) => {
+  shim = await startChatsShim(server);
+  server.port = shim.port;
+});
+const guide = useConsole("knowledge", async (server) => {
+  const front = await startChatsShim(server);
+  server.port = front.port;
+  guide.front = front;
+});
+after(() => (shim?.close(), guide.front?.close()));
+
+const HOSTILE = `<script>document.title='run'</script><svg onload="document.title='run'"> [x](javascript:alert(1)) \u202Eevil`;
+const read = async (path) => (await fetch(`http://127.0.0.1:${shim.port}/v1${path}`)).json();
+const contextOf = async (chat, agent = "talker") => (await read(`/chat/sessions/${chat}?assistant_id=${agent}`)).context;
+const stored = async (context) => (await read(`/chat/sessions/-/messages?limit=100&context=${context}`)).items;
+const said = (page, text) => page.locator(".message", { hasText: text }).last();
+const shownIds = (page) => page.locator("[data-part=conversation] .message").evaluateAll((rows) => rows.map((row) => row.dataset.id));
+
+/** Opens a page for a case; a slow machine is no failure. */
+async function open(t, hash, options = {}, of = ambit) {
+  const opened = await of.open(hash, options);
+  opened.context.setDefaultTimeout(60_000);
+  t.after(() => opened.context.close());
+  return opened;
+}
+
+/** A chat with these messages said in it. */
+async function chat(name, ...messages) {
+  for (const message of messages) await say(ambit.server, name, message, "talker");
+  return contextOf(name);
+}
+
+/** Starts a turn by the API and answers its id at once. */
+async function begin(name, content) {
+  const body = { model: "talker", chat_id: name, stream: true, accept: "cui-web", messages: [{ role: "user", content }] };
+  const answer = await fetch(`${ambit.server.api}/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  await answer.body.cancel();
+  return answer.headers.get("x-ambit-request");
+}
+
+async function write(page, text) {
+  await page.locator('textarea[name="message"]').fill(text);
+  await page.locator('textarea[name="message"]').press("Enter");
+}
+
+/** Waits until no turn is shown as running, and compares what is shown with what is stored. */
+async function assertStored(page, context) {
+  await page.locator('[data-part="running"]').waitFor({ state: "detached" });
+  const wanted = (await stored(context)).map((row) => row.id);
+  await page.waitForFunction((ids) => {
+    const rows = [...document.querySelectorAll("[data-part=conversation] .message, [data-waiting]")];
+    return JSON.stringify(rows.map((row) => row.dataset.id)) === JSON.stringify(ids);
+  }, wanted).catch(async () => assert.deepEqual(await shownIds(page), wanted));
+}
+
+test("from the empty state to an answered question with a tool call", async (t) => {
+  const { page, part, action, check } = await open(t, "#/chats");
+  await part("chat-list", "empty").waitFor();
+  await action("new").click();
+  await page.locator('select[name="agent"]').selectOption("talker");
+  await part("conversation", "empty").getByText("What shall we talk about?").waitFor();
+  await action("prompt").click();
+  await page.waitForURL(/#\/chats\/(?!new)/);
+  await page.locator('.tool[data-tool="fruit__search"]', { hasText: "done" }).waitFor();
+  await said(page, "The tool says").waitFor();
+  const context = decodeURIComponent(page.url().split("#/chats/")[1]);
+  await assertStored(page, context);
+  const types = (await stored(context)).map((row) => row.type);
+  assert.deepEqual(types, ["user_input", "thinking", "tool_call", "text"]);
+  await page.locator(`tr[data-id="${context}"]`).waitFor();
+  await page.waitForFunction(() => document.querySelector("[data-announced]").textContent.includes("The tool says"));
+  const result = page.locator(".tool details", { hasText: "Result" });
+  await result.locator("summary").first().click();
+  await result.getByText("oranges ripen in winter.").first().waitFor();
+  check();
+});
+
+test("a second page joins in the middle, a third is cut off three times, and all end with what is stored", async (t) => {
+  const context = await chat("watched", "Hello");
+  const first = await open(t, `#/chats/${context}`);
+  await first.part("conversation").waitFor({ state: "attached" });
+  await write(first.page, "Speak slowly");
+  await said(first.page, "one two three").waitFor();
+  shim.cut(3, 2);
+  const second = await open(t, `#/chats/${context}`);
+  const third = await open(t, `#/chats/${context}`);
+  for (const { page } of [second, third]) await said(page, "one two three").waitFor();
+  for (const { page } of [first, second, third]) {
+    await said(page, "twenty-nine thirty").waitFor();
+    await assertStored(page, context);
+  }
+  shim.cut(0, 0);
+  first.check();
+});
+
+test("a page that is open follows a turn that somebody else starts", async (t) => {
+  const context = await chat("followed", "Hello");
+  const { page, part, check } = await open(t, `#/chats/${context}`);
+  await part("conversation").waitFor({ state: "attached" });
+  await begin("followed", "Speak slowly");
+  await said(page, "one two three").waitFor();
+  await page.reload();
+  await said(page, "twenty-nine thirty").waitFor();
+  await assertStored(page, context);
+  check();
+});
+
+test("stop ends the turn, and what was said is marked", async (t) => {
+  const context = await chat("stopped", "Hello");
+  const { page, action, check } = await open(t, `#/chats/${context}`);
+  await write(page, "Speak slowly");
+  await said(page, "one two three").waitFor();
+  await action("stop").click();
+  await page.locator(".message .mark", { hasText: "stopped" }).waitFor();
+  await assertStored(page, context);
+  const last = (await stored(context)).at(-1);
+  assert.equal(last.status, "partial");
+  assert.doesNotMatch(last.props.content, /thirty/);
+  await write(page, "Speak slowly again");
+  await page.locator('[data-part="running"]').waitFor();
+  await page.keyboard.press("Control+.");
+  await assertStored(page, context);
+  assert.equal((await read(`/chat/requests/${(await stored(context)).at(-1).request_id}`)).status, "cancelled");
+  check();
+});
+
+test("an own message is edited, and what it replaces can be shown", async (t) => {
+  const context = await chat("edited", "First", "Second");
+  const { page, action, check } = await open(t, `#/chats/${context}`);
+  await said(page, "You said: Second").waitFor();
+  await page.locator('textarea[name="message"]').focus();
+  await page.keyboard.press("ArrowUp");
+  assert.equal(await page.locator('textarea[name="message"]').inputValue(), "Second");
+  await page.keyboard.press("Escape");
+  await action("edit").first().click();
+  await page.getByText("puts aside 2 turns").waitFor();
+  await write(page, "Third");
+  await said(page, "You said: Third").waitFor();
+  await assertStored(page, context);
+  assert.deepEqual((await stored(context)).map((row) => row.props.content).slice(0, 1), ["Third"]);
+  assert.equal((await stored(context)).length, 2);
+  await action("show-replaced").click();
+  await page.locator(".message.replaced", { hasText: "You said: Second" }).waitFor();
+  assert.equal(await page.locator(".message.replaced").count(), 4);
+  await action("show-replaced").click();
+  await page.locator(".message.replaced").first().waitFor({ state: "detached" });
+  check();
+});
+
+test("the last answer is given again", async (t) => {
+  const context = await chat("again", "First", "Second");
+  const before = await stored(context);
+  const { page, action, check } = await open(t, `#/chats/${context}`);
+  await said(page, "You said: Second").waitFor();
+  assert.equal(await action("regenerate").count(), 1);
+  await action("regenerate").click();
+  await page.locator("dialog", { hasText: before.at(-1).request_id }).waitFor();
+  await action("confirm").click();
+  await page.waitForFunction((id) => !document.querySelector(`[data-id="${id}"]`), before.at(-1).id);
+  await assertStored(page, context);
+  const rows = await stored(context);
+  assert.deepEqual(rows.slice(0, 3).map((row) => row.id), before.slice(0, 3).map((row) => row.id));
+  assert.notEqual(rows.at(-1).id, before.at(-1).id);
+  check();
+});
+
+test("while a turn runs a message is appended, one interrupts it, and one waits", async (t) => {
+  const context = await chat("busy", "Hello");
+  const { page, action, check } = await open(t, `#/chats/${context}`);
+  await write(page, "Speak slowly");
+  await said(page, "one two three").waitFor();
+  await write(page, "Appended");
+  await page.locator('[data-waiting="appended"]').waitFor();
+  await page.locator('textarea[name="message"]').fill("Queued");
+  await action("queue").click();
+  await page.locator('[data-waiting="queued"]').waitFor();
+  await page.locator('textarea[name="message"]').fill("Interrupting");
+  await action("interrupt").click();
+  await said(page, "You said: Queued").waitFor();
+  await assertStored(page, context);
+  const inputs = (await stored(context)).filter((row) => row.role === "user").map((row) => row.props.content);
+  assert.deepEqual(inputs, ["Hello", "Speak slowly", "Appended", "Interrupting", "Queued"].filter((text) => inputs.includes(text)));
+  assert.ok(inputs.includes("Interrupting") && inputs.at(-1) === "Queued");
+  check();
+});
+
+test("a refused message is given back, and a failed turn says why", async (t) => {
+  const context = await chat("refused", "Hello");
+  const { page, action } = await open(t, `#/chats/${context}`);
+  await action("options").click();
+  await page.locator('input[name="metadata"]').fill("{no");
+  await write(page, "Kept");
+  await page.locator('[role="alert"]', { hasText: "not a JSON object" }).waitFor();
+  await page.locator('input[name="metadata"]').fill("");
+  await page.route("**/chat/completions*", (route) => route.fulfill({ status: 409, json: { error: { message: "busy", code: "chat_busy", type: "conflict_error" } } }), { times: 1 });
+  await page.locator('textarea[name="message"]').press("Enter");
+  await page.locator('[role="alert"]', { hasText: "busy" }).waitFor();
+  assert.equal(await page.locator('textarea[name="message"]').inputValue(), "Kept");
+  await page.reload();
+  assert.equal(await page.locator('textarea[name="message"]').inputValue(), "Kept");
+  await write(page, "Fail please");
+  await page.locator('.message[data-type="error"] [role="alert"]').waitFor();
+  await assertStored(page, context);
+});
+
+test("a chat is renamed, archived and removed, and its information is right", async (t) => {
+  const context = await chat("changed", "Hello");
+  const { page, part, action, check } = await open(t, `#/chats/${context}`);
+  await action("rename").click();
+  await page.locator('input[name="title"]').fill("A new name");
+  await action("save").click();
+  await page.locator("h2", { hasText: "A new name" }).waitFor();
+  await page.waitForFunction(() => document.title === "A new name · Chats · Ambit");
+  await action("archive").click();
+  await action("archive").getByText("Take out").waitFor();
+  const row = await read(`/chat/sessions/-?context=${context}`);
+  assert.deepEqual([row.title, row.status], ["A new name", "archived"]);
+  await action("chat-info").click();
+  await part("chat-info").getByText(context).waitFor();
+  await part("chat-memory", "empty").waitFor();
+  const download = page.waitForEvent("download");
+  await action("export").click();
+  const file = await (await download).createReadStream();
+  const pieces = [];
+  for await (const piece of file) pieces.push(piece);
+  const saved = JSON.parse(Buffer.concat(pieces).toString());
+  assert.deepEqual(saved.messages, await stored(context));
+  await page.keyboard.press("Escape");
+  await action("remove").click();
+  await action("confirm").click();
+  await page.waitForURL(/#\/chats$/);
+  await page.locator(`tr[data-id="${context}"]`).waitFor({ state: "detached" });
+  assert.equal((await fetch(`http://127.0.0.1:${shim.port}/v1/chat/sessions/-?context=${context}`)).status, 404);
+  check();
+});
+
+test("older messages come on scrolling, and a message of the URL is found", async (t) => {
+  const context = await chat("long", ...Array.from({ length: 40 }, (_, at) => `Message ${at}`));
+  const rows = await stored(context);
+  const { page, check } = await open(t, `#/chats/${context}`);
+  await said(page, "You said: Message 39").waitFor();
+  assert.equal((await shownIds(page)).length, 50);
+  const region = page.locator(".scroller[role=region]");
+  await page.waitForFunction(() => {
+    const frame = document.querySelector(".scroller[role=region]");
+    return frame.scrollHeight - frame.scrollTop - frame.clientHeight < 48;
+  });
+  await region.evaluate((frame) => (frame.scrollTop = 0));
+  await page.waitForFunction((count) => document.querySelectorAll("[data-part=conversation] .message").length === count, rows.length);
+  assert.ok((await region.evaluate((frame) => frame.scrollTop)) > 0, "what one reads stays where it is");
+  assert.deepEqual(await shownIds(page), rows.map((row) => row.id));
+  await page.goto(`${ambit.proxy.origin}/console/?fresh#/chats/${context}?at=${encodeURIComponent(rows[1].id)}`);
+  await page.locator(`.message.wanted[data-id="${rows[1].id}"]`).waitFor();
+  check();
+});
+
+test("filters are in the URL and lists show what the API says", async (t) => {
+  const { page, part, check } = await open(t, "#/chats?assistant_id=talker&keywords=hello");
+  await part("chat-list").waitFor({ state: "attached" });
+  const { data } = await read("/chat/sessions?assistant_id=talker&keywords=hello&pagesize=50");
+  const ids = () => page.locator("tr[data-id]").evaluateAll((rows) => rows.map((row) => row.dataset.id));
+  assert.deepEqual(await ids(), data.map((row) => row.context));
+  await page.locator("tr[data-id] a").first().click();
+  await part("conversation").waitFor({ state: "attached" });
+  assert.match(page.url(), /keywords=hello/);
+  await page.goBack();
+  await page.locator('[data-part="composer"]').waitFor({ state: "detached" });
+  check();
+});
+
+test("every type is shown, nothing hostile runs, and what is shown is what is stored", async (t) => {
+  await say(ambit.server, "types", HOSTILE, "every-type");
+  const context = await contextOf("types", "every-type");
+  const { page, check } = await open(t, `#/chats/${context}`);
+  const conversation = page.locator('[data-part="conversation"]');
+  await conversation.locator('.message[data-type="text"] strong', { hasText: "Text" }).waitFor();
+  await assertStored(page, context);
+  const types = await conversation.locator(".message").evaluateAll((rows) => rows.map((row) => row.dataset.type.slice(0, 5)));
+  assert.deepEqual(types.slice(0, 12), ["user_", "text", "think", "loadi", "error", "image", "image", "audio", "video", "retri", "actio", "chart"]);
+  assert.equal(await conversation.locator("script, svg, [onload], iframe, audio, video").count(), 0);
+  assert.deepEqual(await conversation.locator("img").evaluateAll((all) => all.map((img) => img.alt)), ["A pixel"]);
+  const schemes = await conversation.locator("a[href]").evaluateAll((all) => [...new Set(all.map((link) => new URL(link.href).protocol))]);
+  assert.deepEqual(schemes.sort(), ["http:", "https:"]);
+  assert.match(await conversation.locator('[data-type="action"]').innerText(), /\\u202eevil/);
+  await conversation.locator('.block', { hasText: "In a block, two" }).waitFor();
+  await conversation.locator(".mark", { hasText: "changed" }).waitFor();
+  await conversation.locator(".hljs-number").first().waitFor();
+  const thread = conversation.locator(".thread");
+  assert.equal(await thread.evaluate((lane) => lane.open), false);
+  await thread.locator("summary").click();
+  await thread.getByText("You may.").waitFor();
+  await page.locator(`tr[data-id="${context}"]`).waitFor();
+  assert.match(await page.locator(`tr[data-id="${context}"]`).innerText(), /<script>/);
+  assert.doesNotMatch(await page.title(), /run$/);
+  check();
+});
+
+test("pictures are sent with the text, and a temporary chat leaves no row", async (t) => {
+  const context = await chat("pictures", "Hello");
+  const { page, action, check } = await open(t, `#/chats/${context}`);
+  const buffer = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+  await page.locator('input[type="file"]').setInputFiles({ name: "pixel.png", mimeType: "image/png", buffer });
+  await write(page, "Look");
+  await page.locator(".message.input img").waitFor();
+  await assertStored(page, context);
+  assert.equal((await stored(context)).at(-2).props.content[1].image_url.url, `data:image/png;base64,${buffer.toString("base64")}`);
+  await action("new").click();
+  await action("options").click();
+  await page.locator('input[name="temporary"]').check();
+  await write(page, "In secret");
+  await said(page, "You said: In secret").waitFor();
+  await page.locator('[data-part="running"]').waitFor({ state: "detached" });
+  await write(page, "And more");
+  await said(page, "You said: And more").waitFor();
+  assert.equal((await read("/chat/sessions?pagesize=100")).data.some((row) => row.chat_id.startsWith("_temp")), false);
+  check();
+});
+
+test("an id that is nobody's is gone", async (t) => {
+  const { page, part, action } = await open(t, "#/chats/nope");
+  await part("conversation", "gone").waitFor();
+  assert.equal(await page.locator('[data-part="composer"]').count(), 0);
+  assert.equal(await action("remove").count(), 0);
+});
+
+test("a citation opens its reference", async (t) => {
+  await say(guide.server, "asked", "What is jiff?", "guide");
+  const row = await (await fetch(`http://127.0.0.1:${guide.front.port}/v1/chat/sessions/asked?assistant_id=guide`)).json();
+  const { page, part, action, check } = await open(t, `#/chats/${row.context}`, {}, guide);
+  await action("open-reference").click();
+  await part("reference").getByText("Jiff", { exact: true }).first().waitFor();
+  await page.keyboard.press("Escape");
+  await part("reference").waitFor({ state: "detached" });
+  check();
+});
+
+for (const { theme, language, width } of [
+  { theme: "light", language: "en", width: 1280 },
+  { theme: "dark", language: "en", width: 1280 },
+  { theme: "light", language: "zh-cn", width: 360 },
+  { theme: "dark", language: "zh-cn", width: 360 },
+]) {
+  test(`axe finds nothing, and nothing scrolls sideways: ${theme}, ${language}, ${width} px`, async (t) => {
+    await say(ambit.server, "looks", "What is this?", "every-type");
+    const context = await contextOf("looks", "every-type");
+    const fruit = await chat("fruit", "Find oranges");
+    const { page, part, action, check } = await open(t, "#/chats", { viewport: { width, height: 800 } });
+    await page.evaluate((chosen) => localStorage.setItem("ambit.preferences", JSON.stringify(chosen)), { theme, language });
+    await page.reload();
+    for (const path of ["chats", "chats/new", `chats/${context}`, `chats/${fruit}`]) {
+      await page.evaluate((hash) => (location.hash = hash), `#/${path}`);
+      await page.waitForFunction(() => document.querySelector("h1") && !document.querySelector('[data-state="loading"]'));
+      if (path !== "chats") await page.locator('[data-action="options"]').click();
+      await assertAccessible(page, `#/${path} ${theme} ${language} ${width}`);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(overflow <= 0, `#/${path} scrolls sideways by ${overflow} px`);
+    }
+    await action("chat-info").click();
+    await part("chat-info").waitFor();
+    await assertAccessible(page, `chat-info ${theme} ${language} ${width}`);
+    check();
+  });
+}
