@@ -27,6 +27,7 @@ export const chatsTexts = texts({
   sort: { en: "Place", "zh-cn": "位置" },
 
   conversation: { en: "Conversation", "zh-cn": "对话内容" },
+  messages: { en: "Messages", "zh-cn": "消息列表" },
   newChat: { en: "New chat", "zh-cn": "新对话" },
   temporary: { en: "Temporary chat", "zh-cn": "临时对话" },
   temporaryHint: { en: "It is not listed, and gone when you leave it.", "zh-cn": "不会出现在列表中，离开后即消失。" },

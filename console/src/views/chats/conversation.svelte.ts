@@ -19,6 +19,12 @@ export interface WaitingInput {
   requestId: string | null;
 }
 
+/** A chat that a turn has begun. */
+export interface BegunChat {
+  chat: Chat;
+  requestId: string;
+}
+
 const NOTICE = 200;
 /** How many messages are read again when something has changed. */
 const AGAIN = 100;
@@ -36,6 +42,8 @@ export class Conversation implements Loaded {
   readonly facts = new Map<string, TurnFacts>();
   /** The id of the history's row; null in a new chat. */
   readonly context: string | null;
+  /** The turn that began the chat just now: it is shown from its start, even if it has ended meanwhile. */
+  #begunBy: string | null;
   /** The name of a new or temporary chat, if it has one. */
   #name: string | null;
   readonly #stop = new AbortController();
@@ -50,8 +58,9 @@ export class Conversation implements Loaded {
   });
   isRunning = $derived(this.turn !== null && this.turn.end === null);
 
-  constructor(context: string | null, name: string | null) {
+  constructor(context: string | null, name: string | null, begunBy: string | null) {
     this.context = context;
+    this.#begunBy = begunBy;
     this.#name = name;
     if (context === null) this.state = "empty";
   }
@@ -64,7 +73,8 @@ export class Conversation implements Loaded {
       this.chat = chat;
       this.error = null;
       this.state = "ready";
-      const running = await this.#runningRequest(chat);
+      const running = this.#begunBy ?? (await this.#runningRequest(chat));
+      this.#begunBy = null;
       if (running !== null) this.follow(running);
     } catch (cause) {
       if (!this.#stop.signal.aborted) this.#fail(cause);
@@ -102,14 +112,16 @@ export class Conversation implements Loaded {
   }
 
   /** Starts a turn; a refusal is thrown, and nothing of the input is kept here. The answer is the chat that this began. */
-  async send(choices: TurnChoices, input: TurnInput | null, supersede: string | null = null): Promise<Chat | null> {
+  async send(choices: TurnChoices, input: TurnInput | null, supersede: string | null = null): Promise<BegunChat | null> {
     const kind = this.isRunning && choices.on_busy === "queue" ? "queued" : "sending";
     const waiting = input && this.#wait(kind, input);
     const place = { context: this.context, name: this.#nameFor(choices) };
     try {
       const started = await startTurn(place, choices, input, supersede, this.#stop.signal);
       if (waiting) this.#settle(waiting, started.requestId);
-      if (this.context === null && !choices.isTemporary) return await findChat(started.chat, choices.agent);
+      if (this.context === null && !choices.isTemporary) {
+        return { chat: await findChat(started.chat, choices.agent), requestId: started.requestId };
+      }
       this.follow(started.requestId);
       return null;
     } catch (cause) {

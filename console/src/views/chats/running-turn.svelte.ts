@@ -1,6 +1,6 @@
 // A turn while it runs: its `cui-web` stream, folded from its start, as messages that can be shown.
 
-import { api } from "../../api";
+import { send } from "../../api";
 import { Fold, type FoldedMessage } from "../../fold";
 import { follow } from "../../sse";
 import type { Frame } from "../../wire";
@@ -56,7 +56,7 @@ export class RunningTurn {
   }
 
   async cancel(): Promise<void> {
-    await api.post(`/chat/requests/${encodeURIComponent(this.requestId)}/cancel`);
+    await send("POST", `/chat/requests/${encodeURIComponent(this.requestId)}/cancel`);
   }
 
   #apply(frame: Frame, onStored: () => void): void {
