@@ -324,6 +324,17 @@ test("pictures are sent with the text, and a temporary chat leaves no row", asyn
   check();
 });
 
+test("what a caller is not granted is not offered", async (t) => {
+  const context = await chat("granted", "Hello");
+  const grants = ambit.session.grants.filter((operation) => operation.startsWith("GET "));
+  const { page, action, check } = await open(t, "#/access");
+  await page.route("**/v1/session", (route) => route.fulfill({ json: { ...ambit.session, grants } }));
+  await page.goto(`${ambit.proxy.origin}/console/?fresh#/chats/${context}`);
+  await said(page, "You said: Hello").waitFor();
+  for (const name of ["new", "rename", "archive", "share", "remove", "edit", "regenerate", "send", "stop"]) assert.equal(await action(name).count(), 0, name);
+  check();
+});
+
 test("an id that is nobody's is gone", async (t) => {
   const { page, part, action } = await open(t, "#/chats/nope");
   await part("conversation", "gone").waitFor();

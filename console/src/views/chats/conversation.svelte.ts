@@ -6,7 +6,7 @@ import type { FeedEvent } from "../../feed";
 import type { Loaded, PartState } from "../../resource.svelte";
 import { findChat, readChat, readMessagesAfter, readMessagesBefore, type Chat, type ChatMessage, type MessagePage } from "./chat-types";
 import { RunningTurn } from "./running-turn.svelte";
-import { groupTurns, withRunning } from "./shown-messages";
+import { groupTurns, isOfTurn, withRunning } from "./shown-messages";
 import type { TurnFacts } from "./turn-facts";
 import { contentOf, randomKey, startTurn, type ContentPart, type TurnChoices, type TurnInput } from "./turn-input";
 
@@ -52,9 +52,16 @@ export class Conversation implements Loaded {
   #reads = 0;
   #notice: ReturnType<typeof setTimeout> | undefined;
 
+  /** The turns that do not run. A stream leaves them alone. */
+  #settled = $derived.by(() => {
+    const running = this.turn?.requestId;
+    return groupTurns(running === undefined ? this.stored : this.stored.filter((message) => !isOfTurn(message, running)));
+  });
   shown = $derived.by(() => {
-    const stored = this.turn ? withRunning(this.stored, this.turn.requestId, this.turn.messages) : this.stored;
-    return groupTurns(stored);
+    const turn = this.turn;
+    if (!turn) return this.#settled;
+    const own = this.stored.filter((message) => isOfTurn(message, turn.requestId));
+    return [...this.#settled, ...groupTurns(withRunning(own, turn.requestId, turn.messages))];
   });
   isRunning = $derived(this.turn !== null && this.turn.end === null);
 
@@ -93,7 +100,7 @@ export class Conversation implements Loaded {
   async showReplaced(value: boolean): Promise<void> {
     this.isWithReplaced = value;
     this.stored = [];
-    await this.#read();
+    await this.#read().catch((cause: unknown) => this.#fail(cause));
   }
 
   /** Reads again soon after an event of this chat. */
@@ -245,9 +252,12 @@ export class Conversation implements Loaded {
 
   #fail(cause: unknown): void {
     const error = cause instanceof ApiError ? cause : new ApiError(0, "internal", String(cause));
+    const isFinal = [403, 404, 410].includes(error.status);
+    // What is shown stays: the next event reads again.
+    if (this.state === "ready" && this.stored.length > 0 && !isFinal) return;
     this.error = error;
     if (error.status === 403) this.state = "denied";
-    else this.state = error.status === 404 || error.status === 410 ? "gone" : "error";
+    else this.state = isFinal ? "gone" : "error";
   }
 }
 

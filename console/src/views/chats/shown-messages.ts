@@ -2,9 +2,14 @@
 
 import type { ChatMessage } from "./chat-types";
 
+/** Whether a message is of this turn, and in the view. */
+export function isOfTurn(message: ChatMessage, requestId: string): boolean {
+  return message.request_id === requestId && message.superseded_by === null;
+}
+
 /** Stored messages, with those of a stream in the place of what is stored of its turn; what persons wrote stays where it is. */
 export function withRunning(stored: readonly ChatMessage[], requestId: string, streamed: readonly ChatMessage[]): ChatMessage[] {
-  const isOwn = (message: ChatMessage) => message.request_id === requestId && message.superseded_by === null;
+  const isOwn = (message: ChatMessage) => isOfTurn(message, requestId);
   const turn = [...streamed];
   let place = 0;
   for (const message of stored.filter(isOwn)) {
