@@ -187,8 +187,7 @@ test("while a turn runs a message is appended, one interrupts it, and one waits"
   await said(page, "You said: Queued").waitFor();
   await assertStored(page, context);
   const inputs = (await stored(context)).filter((row) => row.role === "user").map((row) => row.props.content);
-  assert.deepEqual(inputs, ["Hello", "Speak slowly", "Appended", "Interrupting", "Queued"].filter((text) => inputs.includes(text)));
-  assert.ok(inputs.includes("Interrupting") && inputs.at(-1) === "Queued");
+  assert.deepEqual(inputs, ["Hello", "Speak slowly", "Appended", "Interrupting", "Queued"]);
   check();
 });
 
@@ -287,8 +286,8 @@ test("every type is shown, nothing hostile runs, and what is shown is what is st
   assert.deepEqual(types.slice(0, 12), ["user_", "text", "think", "loadi", "error", "image", "image", "audio", "video", "retri", "actio", "chart"]);
   assert.equal(await conversation.locator("script, svg, [onload], iframe, audio, video").count(), 0);
   assert.deepEqual(await conversation.locator("img").evaluateAll((all) => all.map((img) => img.alt)), ["A pixel"]);
-  const schemes = await conversation.locator("a[href]").evaluateAll((all) => [...new Set(all.map((link) => new URL(link.href).protocol))]);
-  assert.deepEqual(schemes.sort(), ["http:", "https:"]);
+  const schemes = await conversation.locator(".body a[href]").evaluateAll((all) => [...new Set(all.map((link) => new URL(link.href).protocol))]);
+  assert.deepEqual(schemes, ["https:"]);
   assert.match(await conversation.locator('[data-type="action"]').innerText(), /\\u202eevil/);
   await conversation.locator('.block', { hasText: "In a block, two" }).waitFor();
   await conversation.locator(".mark", { hasText: "changed" }).waitFor();
