@@ -81,7 +81,7 @@ async function read(newest: () => string | null, publish: (event: SharedEvent) =
   let after = newest();
   for (;;) {
     try {
-      await follow("/events", { after, signal, onEvent: (event) => publish(sharedEvent(event)) });
+      await follow("/events", { after, signal, isShared: true, onEvent: (event) => publish(sharedEvent(event)) });
     } catch (cause) {
       if (signal.aborted || !(cause instanceof ApiError)) throw cause;
       if (cause.status !== 410 && cause.status !== 400) throw cause;

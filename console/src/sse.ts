@@ -14,6 +14,10 @@ export interface StreamOptions {
   onEvent: (event: SseEvent) => void;
   /** Says whether this event is the stream's last one. */
   isLast?: (event: SseEvent) => boolean;
+  /** Each time that the stream is open again: what came behind the last number comes once more. */
+  onOpen?: () => void;
+  /** The feed that all tabs share is none of the two streams of its own that a tab may hold. */
+  isShared?: boolean;
   signal: AbortSignal;
 }
 
@@ -26,7 +30,7 @@ const open: AbortController[] = [];
  * and with the signal's reason if that says so. A third stream of the tab ends the oldest one.
  */
 export async function follow(path: string, options: StreamOptions): Promise<void> {
-  const own = takeSlot();
+  const own = options.isShared ? new AbortController() : takeSlot();
   const signal = AbortSignal.any([options.signal, own.signal]);
   let after = options.after ?? null;
   const onEvent = (event: SseEvent): boolean => {
@@ -37,7 +41,7 @@ export async function follow(path: string, options: StreamOptions): Promise<void
   try {
     for (let failures = 0; ; ) {
       await untilSeen(signal);
-      const end = await readOnce(path, options.query, after, signal, onEvent);
+      const end = await readOnce(path, { ...options, after, signal }, onEvent);
       if (end === "last") return;
       failures = end === "lost" ? failures + 1 : 0;
       if (isSeen()) await pause(reconnectDelay(Math.max(failures - 1, 0)), signal);
@@ -49,25 +53,21 @@ export async function follow(path: string, options: StreamOptions): Promise<void
 
 type StreamEnd = "last" | "closed" | "lost" | "hidden";
 
-async function readOnce(
-  path: string,
-  query: Query | undefined,
-  after: string | null,
-  signal: AbortSignal,
-  onEvent: (event: SseEvent) => boolean,
-): Promise<StreamEnd> {
+async function readOnce(path: string, options: StreamOptions, onEvent: (event: SseEvent) => boolean): Promise<StreamEnd> {
+  const { query, after, signal } = options;
   const hidden = new AbortController();
   const stopWatching = onSeenChange((seen) => {
     if (!seen) hidden.abort();
   });
   try {
     const headers: Record<string, string> = { Accept: "text/event-stream" };
-    if (after !== null) headers["Last-Event-ID"] = after;
+    if (after != null) headers["Last-Event-ID"] = after;
     const answer = await send("GET", path, {
       headers,
       signal: AbortSignal.any([signal, hidden.signal]),
       ...(query && { query }),
     });
+    options.onOpen?.();
     return (await readEvents(answer, onEvent)) ? "last" : "closed";
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
