@@ -35,9 +35,10 @@ export interface TimelineOptions {
   filter: TimelineFilter;
   /** Five or more siblings that are alike are one row. */
   isFolded: boolean;
-  /** Rows, by their ids, that somebody closed, and folds that somebody opened. */
+  /** Rows, by their ids, that somebody closed. */
   closed: ReadonlySet<string>;
-  opened: ReadonlySet<string>;
+  /** Folds that somebody opened. */
+  opened: ReadonlySet<string> | "all";
   /** A node that has to be seen. */
   shown: string | null;
 }
@@ -71,7 +72,7 @@ export function timelineRows(tree: Tree, options: TimelineOptions): TimelineRow[
     for (const alike of runs(visible)) {
       const isFold = alike.length >= FOLD_FROM;
       const id = `fold-${alike[0]?.id}`;
-      const isOpen = !isFold || (!closed.has(id) && (opened.has(id) || alike.some((node) => path.has(node.id))));
+      const isOpen = !isFold || (!closed.has(id) && (opened === "all" || opened.has(id) || alike.some((node) => path.has(node.id))));
       if (isFold) steps.push({ kind: "fold", id, level, nodes: alike, isOpen });
       if (isOpen) for (const node of alike) steps.push({ node, level: isFold ? level + 1 : level });
     }
