@@ -36,9 +36,9 @@ export const VIEWS: readonly View[] = [
     load: () => import("./views/Chats.svelte"),
   },
   {
-    name: "turns", letter: "t", operation: "GET /chat/requests", title: t.turns, empty: t.turnsEmpty,
+    name: "turns", letter: "t", operation: "GET /chat/requests/:request_id", title: t.turns, empty: t.turnsEmpty,
     filters: words("chat_id context assistant_id user_id status from to"),
-    itemFilters: words("tab node call diff type q fold after"),
+    itemFilters: words("tab node call diff type node_status q fold after"),
     load: () => import("./views/Turns.svelte"),
   },
   {
