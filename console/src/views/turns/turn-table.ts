@@ -19,7 +19,11 @@ export function costText(row: { cost?: Record<string, number> | null }): string 
 }
 
 export const COLUMNS: readonly Column<TurnRow>[] = [
-  { name: "started_at", title: t.began, width: "minmax(180px, 1.5fr)", text: (row) => time(row.started_at), hint: (row) => timeWithZone(row.started_at) },
+  {
+    name: "started_at", title: t.began, width: "minmax(180px, 1.5fr)",
+    text: (row) => time(row.started_at),
+    hint: (row) => timeWithZone(row.started_at),
+  },
   { name: "assistant_id", title: t.agent, width: "minmax(100px, 1.5fr)", text: (row) => row.assistant_id },
   { name: "chat_id", title: t.chat, width: "minmax(100px, 1.5fr)", text: (row) => row.chat_id },
   { name: "user_id", title: t.user, width: "minmax(80px, 1fr)", text: (row) => row.user_id ?? "–" },
