@@ -1,0 +1,3 @@
+function Next() {
+  throw new Error("next is broken");
+}

@@ -1,0 +1,3 @@
+export function Find(item: string) {
+  return { item, count: 12 };
+}

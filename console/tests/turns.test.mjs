@@ -1,0 +1,375 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assertAccessible } from "./support/axe.mjs";
+import { useConsole } from "./support/console.mjs";
+import { say } from "./support/server.mjs";
+import { firstCall, giveAnswers, longTrace, otherCall } from "./support/turns.mjs";
+
+const LIST = "GET /chat/requests";
+const made = {};
+const ambit = useConsole("../console/tests/apps/turns", async (server) => {
+  made.shop = (await say(server, "one", "How many lamps are there?", "shop")).ambit.request_id;
+  await say(server, "two", "Hello", "broken").catch(() => {});
+  const { data } = await (await fetch(`${server.api}/trace/traces?chat_id=two`)).json();
+  made.broken = data[0].request_id;
+});
+
+const read = async (path) => (await fetch(`${ambit.server.api}${path}`)).json();
+const post = (path, body) =>
+  fetch(`${ambit.server.api}${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+const rowIds = (page) => page.locator('[data-part="timeline"] tr[data-id]').evaluateAll((rows) => rows.map((row) => row.dataset.id));
+const row = (page, id) => page.locator(`[data-part="timeline"] tr[data-id="${id}"]`);
+
+/** Opens a turn of the server; what that does not answer yet is granted and comes from `answers`. */
+async function openTurn(hash, { answers = {}, granted = [], refused = [], ...options } = {}) {
+  made.grants ??= ambit.session.grants;
+  ambit.session.grants = [...new Set([...made.grants, ...granted])].filter((operation) => !refused.includes(operation));
+  const opened = await ambit.open("#/access", options);
+  await giveAnswers(opened.page, ambit.server, answers);
+  await opened.page.evaluate((to) => (location.hash = to), hash);
+  await opened.page.locator('main[data-view="turns"]').waitFor();
+  return opened;
+}
+
+/** The nodes of a trace as the API has them, by label. */
+async function nodesOf(id) {
+  const { data } = await read(`/trace/traces/${id}/nodes?pagesize=100`);
+  return data;
+}
+
+async function startSlowly(chat) {
+  const answer = await post("/chat/completions", { model: "slow", chat_id: chat, stream: true, messages: [{ role: "user", content: "Tell me slowly" }] });
+  return { id: answer.headers.get("x-ambit-request"), end: answer.text() };
+}
+
+test("the timeline has a row for each node, with hooks, calls and tools, and folds what is alike", async () => {
+  const { page, part, check } = await openTurn(`#/turns/${made.shop}`);
+  await part("timeline").waitFor({ state: "attached" });
+  const nodes = await nodesOf(made.shop);
+  const fetches = nodes.filter((node) => node.type === "fetch");
+  assert.equal(fetches.length, 7);
+  const expected = nodes.filter((node) => node.type !== "fetch").map((node) => node.id);
+  await row(page, expected.at(-1)).waitFor();
+  assert.deepEqual((await rowIds(page)).sort(), [...expected, `fold-${fetches[0].id}`].sort());
+  const types = await page.locator('[data-part="timeline"] tr[data-id] .type').allTextContents();
+  for (const type of ["turn", "hook", "llm", "tool", "step", "fetch"]) assert.ok(types.includes(type), type);
+  await page.locator('[data-part="timeline"] .fold', { hasText: "× 7" }).click();
+  await row(page, fetches[6].id).waitFor();
+  await page.locator('[data-action="fold"]').click();
+  await page.waitForURL(/fold=off/);
+  await row(page, `fold-${fetches[0].id}`).waitFor({ state: "detached" });
+  check();
+});
+
+test("a node shows what went in and came out, its lines, and what is found in it", async () => {
+  const { page, part, check } = await openTurn(`#/turns/${made.shop}`);
+  const node = (await nodesOf(made.shop)).find((one) => one.label === "Look around");
+  await row(page, node.id).locator("a").click();
+  await part("node").waitFor({ state: "attached" });
+  assert.match(page.url(), new RegExp(`node=${node.id}`));
+  await page.locator('[data-field="input"]', { hasText: "a lamp" }).waitFor();
+  await page.locator('[data-field="output"]', { hasText: "found" }).waitFor();
+  await page.locator('[data-field="logs"] [data-level="warn"]', { hasText: "it is dark" }).waitFor();
+  await page.locator('input[name="find"]').fill("shelf");
+  await page.locator(".found code", { hasText: "input.nested.place" }).waitFor();
+  await page.goBack();
+  await part("node").waitFor({ state: "detached" });
+  check();
+});
+
+test("a failing hook is marked, and the head has its error with the stack", async () => {
+  const { page, part, check } = await openTurn(`#/turns/${made.broken}`);
+  await part("turn-error").waitFor();
+  assert.match(await part("turn-error").textContent(), /hook_error.*next is broken.*broken\/src\/index\.ts:2/s);
+  const failed = (await nodesOf(made.broken)).find((node) => node.label === "Next");
+  await row(page, failed.id).locator(".state.failed").waitFor();
+  await page.locator('select[name="node_status"]').selectOption("failed");
+  await page.waitForURL(/node_status=failed/);
+  await page.waitForFunction(() => document.querySelectorAll('[data-part="timeline"] tr[data-id]').length === 2);
+  await row(page, failed.id).locator("a").click();
+  await part("node").locator('[role="alert"]', { hasText: "next is broken" }).waitFor();
+  check();
+});
+
+test("tab, node and filters survive a reload and the way back, and are the same for others", async () => {
+  const node = (await nodesOf(made.shop)).find((one) => one.type === "tool");
+  const { page, part, check } = await openTurn(`#/turns/${made.shop}`);
+  await page.locator('select[name="type"]').selectOption("tool");
+  await page.waitForURL(/type=tool/);
+  await row(page, node.id).locator("a").click();
+  await part("node").waitFor({ state: "attached" });
+  const [url, ids] = [page.url(), await rowIds(page)];
+  await page.reload();
+  await part("node").waitFor({ state: "attached" });
+  await row(page, node.id).waitFor();
+  assert.deepEqual([page.url(), await rowIds(page)], [url, ids]);
+  const other = await openTurn(new URL(url).hash);
+  await other.part("node").waitFor({ state: "attached" });
+  await row(other.page, node.id).waitFor();
+  assert.deepEqual(await rowIds(other.page), ids);
+  await page.locator('[data-tab="logs"]').click();
+  await page.waitForURL(/tab=logs/);
+  await page.locator('select[name="type"]').selectOption("warn");
+  await page.getByText("it is dark").waitFor();
+  await page.getByText("looking around").waitFor({ state: "detached" });
+  await page.reload();
+  await page.getByText("it is dark").waitFor();
+  assert.equal(await page.locator('select[name="type"]').inputValue(), "warn");
+  check();
+  other.check();
+});
+
+test("all of it works by keys alone", async () => {
+  const { page, part, check } = await openTurn(`#/turns/${made.shop}`);
+  const nodes = await nodesOf(made.shop);
+  const [root, first] = nodes;
+  await row(page, first.id).waitFor();
+  await row(page, root.id).locator("a").focus();
+  await page.keyboard.press("ArrowLeft");
+  await row(page, first.id).waitFor({ state: "detached" });
+  await page.keyboard.press("ArrowRight");
+  await row(page, first.id).waitFor();
+  await page.keyboard.press("j");
+  await page.waitForFunction((id) => document.activeElement?.closest("tr")?.dataset.id === id, first.id);
+  await page.keyboard.press("Enter");
+  await part("node").waitFor({ state: "attached" });
+  await page.keyboard.press("Escape");
+  await part("node").waitFor({ state: "detached" });
+  await page.waitForFunction((id) => document.activeElement?.closest("tr")?.dataset.id === id, first.id);
+  await page.keyboard.press("/");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("name") === "type");
+  await page.locator('[data-tab="timeline"]').focus();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForURL(/tab=(calls|logs)/);
+  check();
+});
+
+test("zoom widens the bars, the critical path goes to the root's last child", async () => {
+  const { page, action, check } = await openTurn(`#/turns/${made.shop}`);
+  const nodes = await nodesOf(made.shop);
+  await row(page, nodes.at(-1).id).waitFor();
+  const width = () => page.locator('[data-part="timeline"] .scale').evaluate((cell) => cell.getBoundingClientRect().width);
+  const before = await width();
+  await action("zoom-in").click();
+  await action("zoom-in").click();
+  assert.ok((await width()) > before * 2);
+  await action("zoom").click();
+  assert.equal(await width(), before);
+  await action("critical-path").click();
+  await row(page, nodes[0].id).locator(".critical").waitFor();
+  const last = nodes.filter((node) => node.parent_ids[0] === nodes[0].id).reduce((one, other) => (other.end_at >= one.end_at ? other : one));
+  await row(page, last.id).locator(".critical").waitFor();
+  check();
+});
+
+test("a running turn is followed live, takes a message and is stopped", async () => {
+  const slow = await startSlowly("live");
+  const { page, part, action, check } = await openTurn(`#/turns/${slow.id}`);
+  await row(page, "n1").locator(".state.running").waitFor();
+  await page.locator('[data-part="timeline"] tr .type', { hasText: "hook" }).waitFor();
+  await action("append").click();
+  await page.locator('textarea[name="message"]').fill("And then?");
+  await action("send").click();
+  await page.locator("dialog").waitFor({ state: "detached" });
+  await action("stop").click();
+  await page.locator('dl[data-status="cancelled"]').waitFor();
+  await row(page, "n1").locator(".state.cancelled").waitFor();
+  await page.locator('[data-part="timeline"] tr .type', { hasText: "llm" }).first().waitFor();
+  assert.equal(await action("stop").count(), 0);
+  await slow.end;
+  assert.equal((await read(`/chat/requests/${slow.id}`)).status, "cancelled");
+  check();
+});
+
+test("spaces and the memory that hooks used are shown", async () => {
+  const { page, part, check } = await openTurn(`#/turns/${made.shop}?tab=spaces`);
+  await part("spaces").waitFor({ state: "attached" });
+  await page.locator('[data-part="spaces"] h3', { hasText: "Board" }).waitFor();
+  await page.locator('[data-part="spaces"] .name', { hasText: "plan" }).waitFor();
+  await page.locator('[data-tab="memory"]').click();
+  await part("memory").waitFor({ state: "attached" });
+  const rows = await page.locator('[data-part="memory"] tbody tr').allTextContents();
+  assert.ok(rows.some((text) => text.includes("Create") && text.includes("written")), rows.join("\n"));
+  assert.ok(rows.some((text) => text.includes("Next") && text.includes("read")), rows.join("\n"));
+  check();
+});
+
+test("the raw stream is read in any format, and again from a number", async () => {
+  const { page, part, action, check } = await openTurn(`#/turns/${made.shop}?tab=events`);
+  await part("events").waitFor({ state: "attached" });
+  const lines = page.locator('[data-part="events"] .line');
+  const { last_event } = await read(`/chat/requests/${made.shop}`);
+  await page.locator(`[data-part="events"] [data-number="1"]`).waitFor();
+  await page.locator('[data-part="events"] .name', { hasText: "stream_start" }).waitFor();
+  await page.locator(`[data-part="trace-events"] .name`, { hasText: "node_start" }).first().waitFor();
+  await lines.nth(1).locator(".row").click();
+  await lines.nth(1).locator(".json").waitFor();
+  await action("read-from").click();
+  await page.waitForURL(/after=2/);
+  await page.locator(`[data-part="events"] [data-number="3"]`).waitFor();
+  await page.locator(`[data-part="events"] [data-number="1"]`).waitFor({ state: "detached" });
+  await page.locator('select[name="format"]').selectOption("ag-ui");
+  await action("read-from-start").click();
+  await page.locator('[data-part="events"] .name', { hasText: "RUN_STARTED" }).waitFor();
+  await page.locator('input[name="after"]').fill(String(last_event + 100));
+  await page.keyboard.press("Enter");
+  await part("events", "error").waitFor();
+  // The browser itself writes a line for the 400, so the page is not checked.
+});
+
+test("without a trace there is the head, and why there is no more", async () => {
+  const { page, part } = await openTurn(`#/turns/${made.shop}`, { answers: { [`/trace/traces/${made.shop}/events`]: { status: 404 } } });
+  await part("timeline", "gone").waitFor();
+  await page.getByText("There is no trace of this turn").waitFor();
+  await part("turn-head").waitFor({ state: "attached" });
+});
+
+test("an id that is nobody's is gone", async () => {
+  const { part, action } = await openTurn("#/turns/01m00000000000000000000000");
+  await part("turn-head", "gone").waitFor();
+  assert.equal(await action("stop").count(), 0);
+});
+
+test("without the right to list, a turn is opened by its id", async () => {
+  const { page, part, check } = await openTurn("#/turns", { refused: [LIST] });
+  await part("turn-list", "denied").waitFor();
+  await page.locator('input[name="request_id"]').fill(made.shop);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(new RegExp(`#/turns/${made.shop}$`));
+  await part("timeline").waitFor({ state: "attached" });
+  check();
+});
+
+test("the list shows turns, those that run before all others, and keeps its filters", async () => {
+  const turn = (id, status, more = {}) => ({
+    request_id: id, trace_id: id, chat_id: "one", context: "c1", assistant_id: "shop", user_id: "ann", status, started_at: 1_764_300_000_000,
+    ended_at: 1_764_300_001_500, duration_ms: 1500, ttft_ms: 300, calls: 2, tools: 1, usage: { total_tokens: 1234 }, cost: { USD: 1200 },
+    error: null, acted_by: null, ...more,
+  });
+  const old = turn("r-old", "running", { ended_at: null, duration_ms: null, calls: null });
+  const list = ({ searchParams }) =>
+    searchParams.get("status") === "running" ? { items: [old], next: null } : { items: [turn(made.shop, "completed"), old], next: null };
+  const { page, part, check } = await openTurn("#/turns?assistant_id=shop", { granted: [LIST], answers: { "/chat/requests": list } });
+  await part("turn-list").waitFor({ state: "attached" });
+  await page.locator(`tr[data-id="${made.shop}"]`).waitFor();
+  assert.deepEqual(await page.locator("tr[data-id]").evaluateAll((rows) => rows.map((one) => one.dataset.id)), ["r-old", made.shop]);
+  const cells = await page.locator(`tr[data-id="${made.shop}"] td`).allTextContents();
+  assert.deepEqual(cells.slice(1), ["shop", "one", "ann", "completed", "1.5 secs", "2", "1", "1,234", "US$0.0012"]);
+  await page.locator(`tr[data-id="${made.shop}"] a`).click();
+  await page.waitForURL(new RegExp(`#/turns/${made.shop}\\?assistant_id=shop$`));
+  await part("timeline").waitFor({ state: "attached" });
+  await page.locator('[data-action="close"]').first().click();
+  await page.waitForURL(/#\/turns\?assistant_id=shop$/);
+  await page.locator(`tr[data-id="${made.shop}"]`).waitFor();
+  check();
+});
+
+const CALLS = ["GET /chat/requests/:request_id/calls", "GET /calls/:id/manifest"];
+const CONTENTS = ["GET /calls/:id/blocks/:n", "GET /calls/:id/tools/:n", "GET /calls/:id/request"];
+
+/** Answers of the routes of calls. */
+function callAnswers() {
+  const calls = [firstCall(made.shop), otherCall(made.shop)];
+  const answers = { [`/chat/requests/${made.shop}/calls`]: { items: calls.map(({ row: one }) => one) } };
+  for (const { manifest, contents, request } of calls) {
+    answers[`/calls/${manifest.call_id}/manifest`] = manifest;
+    answers[`/calls/${manifest.call_id}/request`] = request;
+    contents.forEach((content, n) => (answers[`/calls/${manifest.call_id}/blocks/${n}`] = content));
+    answers[`/calls/${manifest.call_id}/tools/0`] = { hash: "t0", content: { name: "stock__find", parameters: { type: "object" } } };
+  }
+  return answers;
+}
+
+test("a call shows its blocks, what was left out, its options and tools, and the body with what a block became", async () => {
+  const { page, part, check } = await openTurn(`#/turns/${made.shop}?tab=calls`, { granted: [...CALLS, ...CONTENTS], answers: callAnswers() });
+  await part("call-list").waitFor({ state: "attached" });
+  await page.locator(`tr[data-id="${made.shop}.call-0"] a`).click();
+  await part("manifest").waitFor({ state: "attached" });
+  assert.match(page.url(), new RegExp(`call=${made.shop}.call-0`));
+  await page.getByText("60 of 1,000 tokens, 100 kept for the answer").waitFor();
+  assert.deepEqual(await page.locator('[data-field="tokens"] tr[data-kind]').evaluateAll((rows) => rows.map((one) => one.dataset.kind)), ["prompt", "history", "tools"]);
+  await page.locator('[data-part="left-out"]', { hasText: "history_size" }).waitFor();
+  assert.equal(await page.locator('[data-field="settings"] tr[data-id="temperature"] s').first().textContent(), "1");
+  await page.locator('tr[data-id="0"] [data-action="show-block"]').click();
+  await part("content").waitFor({ state: "attached" });
+  await page.locator(".json", { hasText: "You sell lamps" }).first().waitFor();
+  await page.locator('[data-part="body"] li.marked[data-pointer="/messages/0"]').waitFor();
+  assert.equal(await page.locator("li.marked").count(), 1);
+  await page.locator('[data-action="show-tool"]').click();
+  await page.locator('[data-field="tools"] .json').waitFor();
+  check();
+});
+
+test("two calls are compared: equal blocks, changed lines, added ones", async () => {
+  const { page, part, check } = await openTurn(`#/turns/${made.shop}?tab=calls&call=${made.shop}.call-1`, { granted: [...CALLS, ...CONTENTS], answers: callAnswers() });
+  await part("manifest").waitFor({ state: "attached" });
+  await page.locator('select[name="diff"]').selectOption(`${made.shop}.call-0`);
+  await page.waitForURL(/diff=/);
+  await part("diff").waitFor({ state: "attached" });
+  assert.deepEqual(await page.locator("li[data-change]").evaluateAll((all) => all.map((one) => one.dataset.change)), ["changed", "same", "added"]);
+  await page.locator('li[data-change="changed"] [data-action="show-lines"]').click();
+  await part("lines").waitFor({ state: "attached" });
+  assert.deepEqual(await page.locator("pre [data-change]").evaluateAll((all) => all.map((one) => `${one.dataset.change} ${one.textContent.slice(2).trim()}`)), [
+    "same You sell lamps.", "gone Be short.", "added Be kind.",
+  ]);
+  check();
+});
+
+test("without the right to contents a call shows where blocks come from, and no more", async () => {
+  const { page, part, check } = await openTurn(`#/turns/${made.shop}?tab=calls&call=${made.shop}.call-0`, { granted: CALLS, refused: CONTENTS, answers: callAnswers() });
+  await part("manifest").waitFor({ state: "attached" });
+  await page.locator('tr[data-id="0"] [data-action="show-block"]').click();
+  await part("content", "denied").waitFor();
+  assert.equal(await page.locator('[data-part="body"]').count(), 0);
+  check();
+});
+
+test("a trace of 5,000 nodes is laid out and scrolled without a task above 100 ms", async () => {
+  const answers = { [`/trace/traces/${made.shop}/events`]: { stream: longTrace(made.shop, 5000) } };
+  const { page, part, check } = await openTurn("#/turns", { answers });
+  const session = await page.context().newCDPSession(page);
+  const events = [];
+  session.on("Tracing.dataCollected", ({ value }) => events.push(...value));
+  await session.send("Tracing.start", { transferMode: "ReportEvents", traceConfig: { includedCategories: ["toplevel", "__metadata"] } });
+  await page.evaluate((to) => (location.hash = to), `#/turns/${made.shop}?fold=off`);
+  await part("timeline").waitFor({ state: "attached" });
+  await page.getByText("5,000 rows, 5,000 steps").waitFor();
+  const scroller = page.locator('[data-part="timeline"] .scroller');
+  for (let step = 1; step <= 25; step += 1) {
+    await scroller.evaluate((box, part) => new Promise((done) => {
+      box.scrollTop = (box.scrollHeight * part) / 25;
+      requestAnimationFrame(() => requestAnimationFrame(done));
+    }), step);
+  }
+  await page.locator('[data-part="timeline"] tr[aria-rowindex="5001"]').waitFor();
+  assert.ok((await page.locator('[data-part="timeline"] tr[data-id]').count()) < 120);
+  const complete = new Promise((resolve) => session.once("Tracing.tracingComplete", resolve));
+  await session.send("Tracing.end");
+  await complete;
+  // Processor time of the page's main thread: other programs of the machine do not count.
+  const main = events.find((event) => event.name === "thread_name" && event.args.name === "CrRendererMain");
+  const tasks = events.filter((event) => event.name.endsWith("RunTask") && event.pid === main.pid && event.tid === main.tid);
+  assert.ok(tasks.length > 100, `only ${tasks.length} tasks were recorded`);
+  const long = tasks.filter((task) => (task.tdur ?? task.dur) > 100_000);
+  assert.deepEqual(long.map((task) => Math.round((task.tdur ?? task.dur) / 1000)), []);
+  check();
+});
+
+for (const theme of ["light", "dark"]) {
+  for (const width of [1280, 360]) {
+    test(`axe finds nothing, and nothing scrolls sideways: ${theme}, ${width} px`, async () => {
+          const { page, check } = await openTurn(`#/turns/${made.broken}`, { granted: [...CALLS, ...CONTENTS], answers: callAnswers(), viewport: { width, height: 800 } });
+      await page.evaluate((chosen) => localStorage.setItem("ambit.preferences", JSON.stringify(chosen)), { theme, language: "en" });
+      await page.reload();
+      const tabs = ["timeline&node=n1", "calls", `calls&call=${made.shop}.call-1&diff=${made.shop}.call-0`, `calls&call=${made.shop}.call-0`, "logs", "spaces", "memory", "events"];
+      for (const path of ["#/turns", `#/turns/${made.broken}`, ...tabs.map((tab) => `#/turns/${made.shop}?tab=${tab}`)]) {
+        await page.evaluate((hash) => (location.hash = hash), path);
+        await page.waitForFunction(() => document.querySelector("main [data-state]") && !document.querySelector('[data-state="loading"]'));
+        await assertAccessible(page, `${path} ${theme} ${width}`);
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(overflow <= 0, `${path} scrolls sideways by ${overflow} px`);
+      }
+      check();
+    });
+  }
+}
