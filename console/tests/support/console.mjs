@@ -7,10 +7,10 @@ import { startServer } from "./server.mjs";
 import { developerSession } from "./session.mjs";
 
 /** Starts all of it before the cases of a file, and stops it after them. */
-export function useConsole(app, prepare = async () => {}) {
+export function useConsole(app, prepare = async () => {}, files = {}) {
   const used = {};
   before(async () => {
-    used.server = await startServer(app);
+    used.server = await startServer(app, files);
     await prepare(used.server);
     used.session = await developerSession(used.server);
     used.proxy = await startProxy(used.server.port, used.session);

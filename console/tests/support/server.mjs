@@ -1,18 +1,22 @@
 // The real binary on a folder of its own, with an app. `AMBIT_BINARY` names the binary.
 
 import { spawn } from "node:child_process";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const binary = process.env.AMBIT_BINARY ?? join(root, "target/debug/ambit");
 
-/** Starts a server with a copy of `examples/<app>`. */
-export async function startServer(app) {
+/** Starts a server with a copy of `examples/<app>`; `files` are added to it, texts by their paths. */
+export async function startServer(app, files = {}) {
   const folder = await mkdtemp(join(tmpdir(), "ambit-console-"));
   await cp(join(root, "examples", app), join(folder, "app"), { recursive: true });
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, "app", path)), { recursive: true });
+    await writeFile(join(folder, "app", path), text);
+  }
   const options = ["serve", join(folder, "app"), "--listen", "127.0.0.1:0", "--data", join(folder, "data"), "--grace", "1"];
   const child = spawn(binary, options, { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, AMBIT_LOG: "warn" } });
   const address = await printedAddress(child);
@@ -49,3 +53,8 @@ export async function say(server, chat, content, agent = "welcome") {
   if (!answer.ok) throw new Error(`the turn was refused: ${await answer.text()}`);
   return answer.json();
 }
+
+/** Files for `startServer` that make the developer a caller without constraints. */
+export const UNCONSTRAINED = {
+  "openapi/openapi.yao": JSON.stringify({ auth: { dev_identity: { user_id: "dev", constraints: {} } } }),
+};
