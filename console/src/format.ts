@@ -48,9 +48,13 @@ export function bytes(value: number): string {
   return new Intl.NumberFormat(locale(), format).format(value / 1000 ** step);
 }
 
-/** Costs by currency, in millionths of it: "US$0.0012". */
+/** Costs by currency, in millionths of it: "US$0.0012". Apps may count in what is no currency: "3 credits". */
 export function cost(millionths: Readonly<Record<string, number>>): string {
-  const one = ([currency, value]: [string, number]) =>
-    new Intl.NumberFormat(locale(), { style: "currency", currency, maximumFractionDigits: 6 }).format(value / 1e6);
+  const one = ([currency, value]: [string, number]) => {
+    const isCode = /^[a-z]{3}$/i.test(currency);
+    const money = isCode ? ({ style: "currency", currency } as const) : {};
+    const text = new Intl.NumberFormat(locale(), { ...money, maximumFractionDigits: 6 }).format(value / 1e6);
+    return isCode ? text : `${text} ${currency}`;
+  };
   return Object.entries(millionths).map(one).join(" + ");
 }

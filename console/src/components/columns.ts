@@ -14,3 +14,9 @@ export interface Column<T> {
   /** What the pointer shows. */
   hint?: (row: T) => string;
 }
+
+/** By which column rows are in order. */
+export interface Order {
+  column: string;
+  isDescending: boolean;
+}

@@ -1,0 +1,38 @@
+// Texts of the view Usage.
+
+import { texts } from "../texts";
+
+export const usageTexts = texts({
+  dateFrom: { en: "From", "zh-cn": "从" },
+  dateTo: { en: "To", "zh-cn": "到" },
+  timeZone: { en: "Time zone", "zh-cn": "时区" },
+  groupBy: { en: "Split by", "zh-cn": "拆分依据" },
+  measure: { en: "Measure", "zh-cn": "度量" },
+  agent: { en: "Agent", "zh-cn": "智能体" },
+  user: { en: "User", "zh-cn": "用户" },
+  chat: { en: "Chat", "zh-cn": "对话" },
+  model: { en: "Model", "zh-cn": "模型" },
+  provider: { en: "Provider", "zh-cn": "提供方" },
+  day: { en: "Day", "zh-cn": "日期" },
+  hour: { en: "Hour", "zh-cn": "小时" },
+  calls: { en: "Calls", "zh-cn": "调用次数" },
+  total: { en: "Tokens", "zh-cn": "令牌" },
+  prompt: { en: "Prompt tokens", "zh-cn": "提示令牌" },
+  completion: { en: "Completion tokens", "zh-cn": "补全令牌" },
+  cached: { en: "Cached tokens", "zh-cn": "缓存令牌" },
+  reasoning: { en: "Reasoning tokens", "zh-cn": "推理令牌" },
+  cost: { en: "Cost", "zh-cn": "费用" },
+  costIn: { en: "Cost in {currency}", "zh-cn": "费用（{currency}）" },
+  noCost: { en: "no price known", "zh-cn": "未知价格" },
+  period: { en: "{from} to {to}, {zone}", "zh-cn": "{from} 至 {to}，{zone}" },
+  notCounted: { en: "Usage is not counted: tracking is off.", "zh-cn": "未统计用量：跟踪已关闭。" },
+  nothingToPlot: { en: "Nothing to draw in this time.", "zh-cn": "这段时间内没有可绘制的数据。" },
+  noRows: { en: "No rows in this time.", "zh-cn": "这段时间内没有数据行。" },
+  plot: { en: "{measure} by {bucket} and {field}. The table below has the same numbers.", "zh-cn": "按{bucket}和{field}统计的{measure}。下表包含相同的数据。" },
+  dragHint: { en: "Drag over the plot to choose dates.", "zh-cn": "在图上拖动以选择日期。" },
+  others: { en: "others", "zh-cn": "其他" },
+  everything: { en: "all", "zh-cn": "全部" },
+  table: { en: "Usage", "zh-cn": "用量" },
+  csv: { en: "CSV", "zh-cn": "CSV" },
+  csvFailed: { en: "The file could not be made: {reason}", "zh-cn": "无法生成文件：{reason}" },
+});

@@ -1,0 +1,59 @@
+// Columns of the table of usage, and the measures.
+
+import type { Column } from "../../components/columns";
+import { cost, number } from "../../format";
+import { say, type Text } from "../../texts";
+import { usageTexts as t } from "../../texts/usage";
+import type { Bucket, Field } from "./usage-query";
+import type { Measure, UsageRow, UsageSums } from "./usage-series";
+
+type Count = Exclude<keyof UsageSums, "cost">;
+
+export const COUNTS: readonly { name: Count; title: Text }[] = [
+  { name: "records", title: t.calls },
+  { name: "total_tokens", title: t.total },
+  { name: "prompt_tokens", title: t.prompt },
+  { name: "completion_tokens", title: t.completion },
+  { name: "cached_tokens", title: t.cached },
+  { name: "reasoning_tokens", title: t.reasoning },
+];
+
+/** The counts that the server answers. */
+export function countsOf(sums: UsageSums | undefined): typeof COUNTS {
+  return COUNTS.filter(({ name }) => sums?.[name] !== undefined);
+}
+
+export function costText(sums: UsageSums): string {
+  return Object.keys(sums.cost).length === 0 ? "–" : cost(sums.cost);
+}
+
+export function columnsOf(rows: readonly UsageRow[], field: Field, isSplit: boolean, bucket: Bucket): Column<UsageRow>[] {
+  const counts = countsOf(rows[0]).map(({ name, title }) => ({
+    name,
+    title,
+    width: "minmax(90px, 1fr)",
+    text: (row: UsageRow) => number(row[name] ?? 0),
+    isNumber: true,
+  }));
+  const split = { name: "value", title: t[field], width: "minmax(120px, 2fr)", text: (row: UsageRow) => row.value ?? "" };
+  return [
+    { name: "bucket", title: isSplit ? t[bucket] : t.day, width: "130px", text: (row) => row.bucket },
+    ...(isSplit ? [split] : []),
+    ...counts,
+    { name: "cost", title: t.cost, width: "minmax(110px, 1fr)", text: costText, isNumber: true },
+  ];
+}
+
+/** What can be drawn: counts, and the costs of each currency. */
+export function measuresOf(sums: UsageSums | null): { value: Measure; label: string }[] {
+  const counts = COUNTS.filter(({ name }) => sums?.[name] !== undefined || name === "total_tokens");
+  const currencies = Object.keys(sums?.cost ?? {});
+  return [
+    ...counts.map(({ name, title }) => ({ value: name as Measure, label: say(title) })),
+    ...currencies.map((currency) => ({ value: `cost:${currency}` as Measure, label: say(t.costIn, { currency }) })),
+  ];
+}
+
+export function amountText(value: number, measure: Measure): string {
+  return measure.startsWith("cost:") ? cost({ [measure.slice("cost:".length)]: Math.round(value * 1e6) }) : number(value);
+}
