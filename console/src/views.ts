@@ -69,7 +69,7 @@ export const VIEWS: readonly View[] = [
   },
   {
     name: "knowledge", letter: "k", operation: "GET /kb/collections", title: t.knowledge, empty: t.knowledgeEmpty,
-    filters: [], itemFilters: words("tab q document"),
+    filters: [], itemFilters: words("tab q document keywords status limit threshold metadata"),
     load: () => import("./views/Knowledge.svelte"),
   },
   {
