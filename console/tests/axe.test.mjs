@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { assertAccessible } from "./support/axe.mjs";
 import { useConsole } from "./support/console.mjs";
 import { say } from "./support/server.mjs";
+import { splitUsage } from "./support/usage-splits.mjs";
 
 const VIEWS = ["chats", "turns", "contexts", "memory", "usage", "agents", "data", "knowledge", "access", "system"];
 const LOOKS = [
@@ -12,7 +13,10 @@ const LOOKS = [
   { theme: "dark", language: "zh-cn", width: 360 },
 ];
 
-const ambit = useConsole("welcome", (server) => say(server, "one", "Hello"));
+const ambit = useConsole("welcome", async (server) => {
+  await say(server, "one", "Hello");
+  await splitUsage(server);
+});
 
 for (const { theme, language, width } of LOOKS) {
   test(`axe finds nothing, and nothing scrolls sideways: ${theme}, ${language}, ${width} px`, async () => {
