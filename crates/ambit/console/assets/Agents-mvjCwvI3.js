@@ -1,1 +1,0 @@
-import{J as e,U as t,a as n,ct as r,gt as i,ht as a,q as o}from"./index-DjvzXJ4M.js";import{t as s}from"./Unwritten-bdvZ9-RE.js";function c(c,l){i(l,!0);let u=n(`agents`);var d=e(),f=r(d),p=e=>{s(e,{get view(){return u}})};t(f,e=>{u&&e(p)}),o(c,d),a()}export{c as default};
