@@ -1,0 +1,68 @@
+// What the routes of the system answer.
+
+export interface SystemInfo {
+  version: string;
+  mode: string;
+  node: string;
+  started_at: number;
+  app: { name: string; version: string; loaded_at: number; problems: number };
+  stores: StoreInfo[];
+  nodes: NodeInfo[];
+  turns: { running: number; waiting?: number };
+}
+
+export interface StoreInfo {
+  name: string;
+  kind?: string;
+  role: string;
+  state: string;
+  latency_ms: number;
+  bytes?: number | null;
+  error: string | null;
+}
+
+export interface NodeInfo {
+  id: string;
+  version: string;
+  started_at: number;
+  seen_at: number;
+  turns: number;
+}
+
+export interface Lease {
+  request_id: string;
+  context: string;
+  assistant_id: string;
+  node: string;
+  epoch: number;
+  expires_at: number;
+  /** How many turns wait for this one, or which. */
+  waiting: number | string[];
+}
+
+export interface FileProblem {
+  severity: string;
+  file: string;
+  line: number | null;
+  column: number | null;
+  message: string;
+}
+
+export interface AppProblems {
+  loaded_at: number;
+  problems: FileProblem[];
+  refused: { at: number; problems: FileProblem[] } | null;
+}
+
+export interface Finding {
+  place: string;
+  what: string;
+  mended: boolean;
+}
+
+export interface DoctorOutcome {
+  rows: number;
+  left: number;
+  mended: number;
+  swept: number;
+}
