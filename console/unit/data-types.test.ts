@@ -1,0 +1,40 @@
+import { beforeAll, expect, test, vi } from "vitest";
+
+let data: typeof import("../src/views/data/data-types");
+
+beforeAll(async () => {
+  vi.stubGlobal("localStorage", { getItem: () => null, setItem: () => {} });
+  vi.stubGlobal("navigator", { language: "en", languages: ["en"] });
+  data = await import("../src/views/data/data-types");
+});
+
+test("filters of rows go to the URL and come back", () => {
+  const where = [{ column: "note", op: "match", value: 'a "b" & c' }, { column: "gone", op: "null" }];
+  expect(data.parseWhere(data.formatWhere(where))).toEqual(where);
+  expect(data.formatWhere([])).toBe("");
+  expect(data.parseWhere("")).toEqual([]);
+});
+
+test("filters that this page did not write are refused", () => {
+  for (const text of ["{", "{}", '[{"column":"a","op":"drop"}]', '[{"column":1,"op":"eq"}]', '[{"column":"a","op":"eq","value":{}}]']) {
+    expect(data.parseWhere(text)).toBeNull();
+  }
+});
+
+test("an order is ascending, or descending with a minus", () => {
+  expect(data.orders("at")).toEqual([{ column: "at", option: "asc" }]);
+  expect(data.orders("-at")).toEqual([{ column: "at", option: "desc" }]);
+  expect(data.orders("")).toEqual([]);
+});
+
+test("columns, relations and indexes are read as lists or by name", () => {
+  expect(data.named({ items: { type: "hasMany" } })).toEqual([{ name: "items", type: "hasMany" }]);
+  expect(data.named([{ name: "a" }])).toEqual([{ name: "a" }]);
+  expect(data.named(undefined)).toEqual([]);
+});
+
+test("the constraints that cut rows down are named", () => {
+  expect(data.limitText({ team_only: true, owner_only: false, extra: { region: "eu" } })).toBe('team_only, extra: {"region":"eu"}');
+  expect(data.limitText(["owner_only"])).toBe("owner_only");
+  expect(data.limitText(null)).toBe("");
+});
