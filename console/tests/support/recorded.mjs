@@ -1,0 +1,54 @@
+// Answers of the contract's form for routes of a page, as long as the server at hand does not have them or has nothing to show there.
+
+/**
+ * Opens `#/…` with these answers, by operation: `{ "GET /keys": { items: [] } }`, where `*` stands for one part of a path. An answer is a
+ * body, or a function of the request that gives `{ status, body, type }`. They are granted on top of what the session grants, unless `grants`
+ * names all that is granted. `requests` of the answer lists what was asked of them.
+ */
+export async function openRecorded(ambit, hash, answers, { grants, ...options } = {}) {
+  const granted = grants ?? [...ambit.session.grants, ...GRANTS];
+  const opened = await ambit.open("#/memory", options);
+  const { page } = opened;
+  const requests = [];
+  const known = Object.entries({ "GET /session": { ...ambit.session, grants: granted }, ...answers });
+  await page.route((url) => url.pathname.startsWith("/v1/") || url.pathname === "/metrics", async (route) => {
+    const request = route.request();
+    const path = new URL(request.url()).pathname.replace(/^\/v1/, "");
+    const found = known.find(([operation]) => matches(operation, request.method(), path));
+    if (!found) return route.continue();
+    const asked = { method: request.method(), path, query: new URL(request.url()).searchParams, body: request.postDataJSON?.() ?? null };
+    requests.push(asked);
+    const { status = 200, body, type } = typeof found[1] === "function" ? found[1](asked) : { body: found[1] };
+    const text = typeof body === "string" ? body : JSON.stringify(body ?? null);
+    await route.fulfill({ status, contentType: type ?? "application/json", body: status === 204 ? "" : text });
+  });
+  await page.evaluate((wanted) => history.replaceState(null, "", wanted), hash);
+  await page.reload();
+  return { ...opened, requests };
+}
+
+/** What a developer is granted beyond the routes of an older server. */
+const GRANTS = [
+  "GET /keys", "POST /keys", "DELETE /keys/:id", "GET /access/rules", "POST /access/explain",
+  "GET /system", "GET /system/leases", "POST /system/doctor", "POST /system/repair", "GET /app/problems", "GET /metrics",
+  "GET /app/agents", "GET /app/agents/:id", "GET /app/agents/:id/files/*path", "POST /app/agents/:id/prompts", "GET /app/agents/:id/tools",
+  "POST /app/agents/:id/tools/:name", "POST /app/agents/:id/hooks/:hook",
+  "GET /data/models", "GET /data/models/:id", "POST /data/models/:id/query",
+];
+
+function matches(operation, method, path) {
+  const [known, pattern] = operation.split(" ");
+  const parts = pattern.split("/");
+  const given = path.split("/");
+  return known === method && parts.length === given.length && parts.every((part, at) => part === "*" || part === given[at]);
+}
+
+/** Names that would run, load or turn something if a page took them for more than text. */
+export const HOSTILE = "\u202e<img src=https://example.org/x onerror=\"document.title='run'\"><script>document.title='run'</script>";
+
+/** Fails if a hostile name became more than text. */
+export async function assertText(page, part) {
+  const found = await page.locator(`[data-part="${part}"]`).locator("img, script, [onerror]").count();
+  const text = await page.locator(`[data-part="${part}"]`).first().textContent();
+  if (found > 0 || !text.includes("\\u202e<img") || /run/.test(await page.title())) throw new Error(`a name is more than text in ${part}`);
+}

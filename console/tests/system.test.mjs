@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { useConsole } from "./support/console.mjs";
+import { assertText, HOSTILE, openRecorded } from "./support/recorded.mjs";
+import { say } from "./support/server.mjs";
+
+const ambit = useConsole("welcome");
+const AT = 1764300000000;
+const SYSTEM = {
+  version: "0.1.0", mode: "dev", node: "n1", started_at: AT,
+  app: { name: "Welcome", version: "1", loaded_at: AT, problems: 1 },
+  stores: [
+    { name: "main", kind: "sqlite", role: "primary", state: "ready", latency_ms: 0.4, bytes: 4096, error: null },
+    { name: "cache", role: "secondary", state: "error", latency_ms: 2000, error: HOSTILE },
+  ],
+  nodes: [{ id: "n1", version: "0.1.0", started_at: AT, seen_at: AT, turns: 1 }],
+  turns: { running: 1, waiting: 2 },
+};
+const LEASES = { items: [{ request_id: "r1", context: "c1", assistant_id: "welcome", node: "n1", epoch: 3, expires_at: AT, waiting: 2 }], next: null };
+const HEALTH = { "GET /system": SYSTEM, "GET /system/leases": LEASES };
+const PROBLEM = { severity: "error", file: "assistants/a/package.yao", line: 3, column: 5, message: HOSTILE };
+
+const stream = (...events) => ({
+  type: "text/event-stream",
+  body: events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(""),
+});
+
+test("stores, nodes and running turns are shown, and names are text", async () => {
+  const { page, part, check } = await openRecorded(ambit, "#/system", HEALTH);
+  await part("health").waitFor({ state: "attached" });
+  await page.locator('tr[data-id="cache"]', { hasText: "error" }).waitFor();
+  await page.locator('tr[data-id="r1"] a').waitFor();
+  await assertText(page, "health");
+  check();
+});
+
+test("tabs that are not granted are not shown, and a line says so", async () => {
+  const grants = ["GET /system"];
+  const { page, part, check } = await openRecorded(ambit, "#/system?tab=doctor", HEALTH, { grants });
+  await part("health").waitFor({ state: "attached" });
+  assert.equal(await page.locator('[role="tab"]').count(), 1);
+  assert.match(await page.locator('[data-note="not-granted"]').textContent(), /POST \/system\/doctor.*GET \/system\/leases/);
+  check();
+});
+
+test("problems of the app in force and of a refused reload stand apart", async () => {
+  const problems = { loaded_at: AT, problems: [], refused: { at: AT, problems: [PROBLEM] } };
+  const { page, part, check } = await openRecorded(ambit, "#/system?tab=problems", { ...HEALTH, "GET /app/problems": problems });
+  await part("problems").waitFor({ state: "attached" });
+  await page.locator('[data-group="refused"] tr', { hasText: "assistants/a/package.yao" }).waitFor();
+  await assertText(page, "problems");
+  check();
+});
+
+test("an app without problems says so", async () => {
+  const answers = { ...HEALTH, "GET /app/problems": { loaded_at: AT, problems: [], refused: null } };
+  const { part, check } = await openRecorded(ambit, "#/system?tab=problems", answers);
+  await part("problems", "empty").waitFor();
+  check();
+});
+
+test("the doctor's findings are shown, and repair asks first", async () => {
+  const finding = { place: HOSTILE, what: "its index row is missing", mended: false };
+  const answers = {
+    ...HEALTH,
+    "POST /system/doctor": () => stream(["finding", finding], ["missed", { count: 7 }], ["done", { rows: 3, left: 1, mended: 0, swept: 2 }]),
+    "POST /system/repair": () => stream(["finding", { ...finding, mended: true }], ["done", { rows: 3, left: 0, mended: 1, swept: 0 }]),
+  };
+  const { page, part, action, requests, check } = await openRecorded(ambit, "#/system?tab=doctor", answers);
+  await part("doctor", "empty").waitFor();
+  await action("doctor").click();
+  await page.locator('[data-note="outcome"]', { hasText: "3 contexts: 1 findings are left" }).waitFor();
+  await page.getByText("7 further findings").waitFor();
+  await assertText(page, "doctor");
+  await action("repair").click();
+  await action("cancel").click();
+  const writes = () => requests.filter(({ path }) => path === "/system/repair").length;
+  assert.equal(writes(), 0);
+  await action("repair").click();
+  await action("confirm").click();
+  await page.locator('[data-note="outcome"]', { hasText: "1 are mended" }).waitFor();
+  assert.equal(writes(), 1);
+  check();
+});
+
+test("an examination that breaks off or is refused says so", async () => {
+  const answers = { ...HEALTH, "POST /system/doctor": () => stream(["finding", { place: "main", what: "odd", mended: false }]) };
+  const { page, action, check } = await openRecorded(ambit, "#/system?tab=doctor", answers);
+  await action("doctor").click();
+  await page.getByText("The connection ended before").waitFor();
+  check();
+  const refusal = { error: { code: "conflict", message: "the stores are being examined" } };
+  const second = await openRecorded(ambit, "#/system?tab=doctor", { ...HEALTH, "POST /system/doctor": () => ({ status: 409, body: refusal }) });
+  await second.action("doctor").click();
+  await second.part("doctor", "error").waitFor();
+  await second.page.getByText("the stores are being examined").waitFor();
+});
+
+test("metrics become lines with a table, after the second reading", async () => {
+  let requests = 0;
+  const metrics = () => ({ type: "text/plain", body: `ambit_http_requests_total{method="GET",route="/v1/usage",status="200"} ${(requests += 50)}\nambit_streams_open 4\n` });
+  const { page, part, check } = await openRecorded(ambit, "#/system?tab=metrics", { ...HEALTH, "GET /metrics": metrics });
+  await part("metrics", "empty").waitFor();
+  await part("metrics").waitFor({ state: "attached" });
+  assert.equal(await page.locator('[data-part="metrics"] svg[role="img"]').count(), 4);
+  await page.locator('[data-part="metrics"] summary').click();
+  const cells = await page.locator('[data-part="metrics"] tbody tr').first().locator("td").allTextContents();
+  assert.equal(cells[4].trim(), "4");
+  check();
+});
+
+test("events come by themselves, are filtered and held", async () => {
+  const { page, part, action, check } = await openRecorded(ambit, "#/system?tab=events&type=MessageAdded", HEALTH);
+  await part("events", "empty").waitFor();
+  await say(ambit.server, "events", "Hello");
+  await page.locator('[data-part="events"] tbody tr').first().waitFor();
+  const names = await page.locator('[data-column="name"]').allTextContents();
+  assert.ok(names.every((name) => name.trim() === "MessageAdded"), names.join());
+  const before = names.length;
+  await action("pause").click();
+  await say(ambit.server, "events", "Hello again");
+  await page.waitForFunction(() => !document.querySelector('[data-action="pause"]').textContent.includes("(0 "));
+  assert.equal(await page.locator('[data-part="events"] tbody tr').count(), before);
+  await action("pause").click();
+  await page.waitForFunction((count) => document.querySelectorAll('[data-part="events"] tbody tr').length > count, before);
+  check();
+});
