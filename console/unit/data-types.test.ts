@@ -21,6 +21,14 @@ test("filters that this page did not write are refused", () => {
   }
 });
 
+test("a condition has a value of the column's type", () => {
+  const columns = [{ name: "id", type: "ID" }, { name: "paid", type: "boolean" }, { name: "note", type: "string" }];
+  const value = (column: string, text: string, op = "eq") => data.condition({ column, op, value: text }, columns).value;
+  expect([value("id", "3"), value("id", "9007199254740993"), value("id", "x"), value("id", "1,2", "in")]).toEqual([3, "9007199254740993", "x", "1,2"]);
+  expect([value("paid", "true"), value("note", "3"), value("unknown", "3")]).toEqual([true, "3", "3"]);
+  expect(data.condition({ column: "id", op: "null" }, columns)).toEqual({ column: "id", op: "null" });
+});
+
 test("an order is ascending, or descending with a minus", () => {
   expect(data.orders("at")).toEqual([{ column: "at", option: "asc" }]);
   expect(data.orders("-at")).toEqual([{ column: "at", option: "desc" }]);

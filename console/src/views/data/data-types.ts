@@ -91,6 +91,21 @@ export function whereText({ column, op, value }: Where): string {
   return [column, sign, ...(value === undefined ? [] : [value])].join(" ");
 }
 
+/** Operators that compare with one value of the column's own type. */
+const COMPARING = ["eq", "ne", "gt", "ge", "lt", "le"];
+const NUMERIC = /^(id|year|float|double|(big)?increments|(unsigned)?(tiny|small|big)?integer)$/i;
+
+/** A condition as a query has it: with a number or a truth value where the column holds those. */
+export function condition(where: Where, columns: readonly Named[]): { column: string; op: string; value?: unknown } {
+  const { op, value } = where;
+  const type = String(columns.find(({ name }) => name === where.column)?.type);
+  if (value === undefined || !COMPARING.includes(op)) return where;
+  // Beyond 2^53 a number would lose digits.
+  if (NUMERIC.test(type) && value.trim() !== "" && Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER) return { ...where, value: Number(value) };
+  if (type === "boolean" && (value === "true" || value === "false")) return { ...where, value: value === "true" };
+  return where;
+}
+
 /** The order `name` or `-name`, as a query has it. */
 export function orders(order: string): { column: string; option: "asc" | "desc" }[] {
   if (order === "") return [];
