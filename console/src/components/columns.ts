@@ -20,5 +20,6 @@ export interface Order {
   column: string;
   isDescending: boolean;
 }
+
 /** A column of a `PlainTable`, which is as wide as what is in it. */
 export type PlainColumn<T> = Omit<Column<T>, "width">;

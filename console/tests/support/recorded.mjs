@@ -7,7 +7,7 @@
  */
 export async function openRecorded(ambit, hash, answers, { grants, ...options } = {}) {
   const granted = grants ?? [...ambit.session.grants, ...GRANTS];
-  const opened = await ambit.open("#/memory", options);
+  const opened = await ambit.open("#/access", options);
   const { page } = opened;
   const requests = [];
   const known = Object.entries({ "GET /session": { ...ambit.session, grants: granted }, ...answers });
