@@ -1,1 +1,0 @@
-import{H as e,L as t,U as n,it as r,mt as i,pt as a}from"./Head-CmYYgaSt.js";import{t as o}from"./Unwritten-BGvLL8vS.js";import{o as s}from"./index-BI1-pUr1.js";function c(c,l){i(l,!0);let u=s(`access`);var d=n(),f=r(d),p=e=>{o(e,{get view(){return u}})};t(f,e=>{u&&e(p)}),e(c,d),a()}export{c as default};
