@@ -73,7 +73,8 @@ fn files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     while let Some(below) = folders.pop() {
         let path = folder.join(&below);
         let entries = fs::read_dir(&path);
-        let entries = entries.map_err(|error| format!("cannot list {}: {error}", path.display()))?;
+        let entries =
+            entries.map_err(|error| format!("cannot list {}: {error}", path.display()))?;
         for entry in entries.flatten() {
             let below = below.join(entry.file_name());
             match entry.path().is_dir() {
