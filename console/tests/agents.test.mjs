@@ -64,9 +64,10 @@ test("operators see settings with their origin, and workers; names are text", as
 });
 
 test("prompts are rendered for what the URL names, and again after a reload", async () => {
-  const prompts = ({ body }) => ({
-    body: { messages: [{ role: "system", content: `${HOSTILE} in ${body.mode} with ${body.metadata?.tone}`, tokens: 9, kind: "prompt", source: { file: "prompts.yml", index: 0 } }], warnings: [] },
-  });
+  const prompts = ({ body }) => {
+    const content = `${HOSTILE} in ${body.mode} with ${body.metadata?.tone}`;
+    return { body: { messages: [{ role: "system", content, tokens: 9, kind: "prompt", source: { file: "prompts.yml", index: 0 } }], warnings: [] } };
+  };
   const { page, part, action, check } = await openRecorded(ambit, "#/agents/welcome?tab=prompts&mode=task", { ...APP, "POST /app/agents/*/prompts": prompts });
   await page.locator("pre", { hasText: "in task with undefined" }).waitFor();
   await page.reload();
@@ -112,12 +113,9 @@ test("a tool is called with a form from its schema", async () => {
 });
 
 test("a hook is tried on a copy of the memory, and its error has file and line", async () => {
-  const answers = {
-    ...APP,
-    "POST /app/agents/*/hooks/*": () => ({
-      body: { result: null, messages: [], memory: [{ space: "user", key: HOSTILE, op: "set" }], trace_id: "t1", cpu_ms: 3, error: { message: "no name", code: "script_error", file: "src/index.ts", line: 4, stack: "at Create" } },
-    }),
-  };
+  const error = { message: "no name", code: "script_error", file: "src/index.ts", line: 4, stack: "at Create" };
+  const memory = [{ space: "user", key: HOSTILE, op: "set" }];
+  const answers = { ...APP, "POST /app/agents/*/hooks/*": { result: null, messages: [], memory, trace_id: "t1", cpu_ms: 3, error } };
   const { page, part, action, requests, check } = await openRecorded(ambit, "#/agents/welcome?tab=hooks", answers);
   await part("hooks").waitFor({ state: "attached" });
   assert.equal(await action("try-hook").count(), 1);

@@ -15,8 +15,11 @@ const rows = (from, to) => Array.from({ length: to - from }, (_, at) => ({ id: f
 
 function query({ body }) {
   const { page, pagesize, wheres, withs } = body;
-  const found = wheres?.some(({ value }) => value === "nothing") ? [] : withs ? [{ ...rows(0, 1)[0], items: [{ name: "shoes" }] }] : rows((page - 1) * pagesize, Math.min(60, page * pagesize));
-  return { body: { data: found, page, pagesize, pagecnt: 2, next: page < 2 ? page + 1 : -1, prev: page > 1 ? page - 1 : -1, total: 60, limited_by: { owner_only: true } } };
+  let data = rows((page - 1) * pagesize, Math.min(60, page * pagesize));
+  if (wheres?.some(({ value }) => value === "nothing")) data = [];
+  else if (withs) data = [{ ...rows(0, 1)[0], items: [{ name: "shoes" }] }];
+  const [next, prev] = [page < 2 ? page + 1 : -1, page > 1 ? page - 1 : -1];
+  return { body: { data, page, pagesize, pagecnt: 2, next, prev, total: 60, limited_by: { owner_only: true } } };
 }
 const ANSWERS = { "GET /data/models": { items: [MODEL] }, "GET /data/models/*": DETAILS, "POST /data/models/*/query": query };
 
