@@ -39,11 +39,9 @@ use axum::http::header::AUTHORIZATION;
 use browser_sessions::BrowserSessions;
 use login_limit::LoginLimit;
 use request_site::RequestSite;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
-use utoipa::ToSchema;
 use verified_caller::VerifiedCaller;
 
 /// Finds out who is calling, and whether they may.
@@ -86,27 +84,6 @@ impl RequestCaller {
             roles: roles.ok_or_else(wrong)?,
             authorized,
         })
-    }
-}
-
-/// The claim that says who acts as a caller.
-const ACTED_BY: &str = "acted_by";
-
-/// Somebody who acts as another caller.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ActingCaller {
-    /// The person.
-    #[schema(required)]
-    pub user_id: Option<String>,
-    /// The program, or the API key by its id.
-    #[schema(required)]
-    pub client_id: Option<String>,
-}
-
-impl ActingCaller {
-    /// Who acts as this caller, if it is somebody else.
-    pub fn of(who: &Authorized) -> Option<Self> {
-        serde_json::from_value(who.claims.get(ACTED_BY)?.clone()).ok()
     }
 }
 

@@ -12,6 +12,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+/// The claim that says who acts as a caller.
+pub const ACTED_BY: &str = "acted_by";
+
+/// Somebody who acts as another caller.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ActingCaller {
+    /// The person.
+    #[schema(required)]
+    pub user_id: Option<String>,
+    /// The program, or the API key by its id.
+    #[schema(required)]
+    pub client_id: Option<String>,
+}
+
 /// An authenticated caller. Absent ids are absent keys; nobody in particular is `{}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Authorized {
@@ -75,9 +89,9 @@ impl Authorized {
         self.tenant_id.as_deref().unwrap_or(DEFAULT_TENANT)
     }
 
-    /// Who acts as this caller: `{user_id, client_id}`.
-    pub fn acted_by(&self) -> Option<&Value> {
-        self.claims.get("acted_by")
+    /// Who acts as this caller, if it is somebody else.
+    pub fn acted_by(&self) -> Option<ActingCaller> {
+        serde_json::from_value(self.claims.get(ACTED_BY)?.clone()).ok()
     }
 
     /// The same caller for storage. Claims that are texts go with it.

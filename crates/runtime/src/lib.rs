@@ -90,7 +90,7 @@ pub mod uses;
 #[doc(hidden)]
 pub mod web_search;
 
-pub use access::{Authorized, CallerReach, DataAccess, DataConstraints};
+pub use access::{ACTED_BY, ActingCaller, Authorized, CallerReach, DataAccess, DataConstraints};
 pub use check::check;
 pub use error::{Error, ErrorCode, PublicError, Result, StorageError};
 pub use feed::{EventFilter, FeedCursor, FeedItem, FeedReader};

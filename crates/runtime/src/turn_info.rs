@@ -1,5 +1,6 @@
 //! What is told of turns, and what can be told to one that runs.
 
+use crate::access::ActingCaller;
 use crate::chat::ChatMessage;
 use crate::error::PublicError;
 use crate::llm::TokenUsage;
@@ -53,9 +54,9 @@ pub struct TurnInfo {
     /// Who asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
-    /// Who acted as that person: `{user_id, client_id}`.
+    /// Who acted as that person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub acted_by: Option<Value>,
+    pub acted_by: Option<ActingCaller>,
     /// What it has taken, once it has ended.
     #[serde(flatten)]
     pub totals: TurnTotals,

@@ -2,8 +2,10 @@
 //! refused, and who acts is a claim of the assumed caller.
 
 use super::verified_caller::CallerSource;
-use super::{ACTED_BY, ActingCaller, CallerAccess, RequestCaller};
-use ambit_runtime::{Authorized, DataConstraints, Error, ErrorCode, Result};
+use super::{CallerAccess, RequestCaller};
+use ambit_runtime::{
+    ACTED_BY, ActingCaller, Authorized, DataConstraints, Error, ErrorCode, Result,
+};
 use ambit_storage::address::{self, Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::clock::{Clock, Millis};

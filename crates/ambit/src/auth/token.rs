@@ -2,8 +2,8 @@
 
 use super::remote_key_set::RemoteKeySet;
 use super::verified_caller::{CallerSource, SessionCredential, TokenClaims, VerifiedCaller};
-use super::{ACTED_BY, CLAIMS, RequestCaller, id, refused, roles, tenant};
-use ambit_runtime::{Authorized, Result};
+use super::{CLAIMS, RequestCaller, id, refused, roles, tenant};
+use ambit_runtime::{ACTED_BY, Authorized, Result};
 use ambit_storage::clock::Millis;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, dangerous, decode, decode_header};

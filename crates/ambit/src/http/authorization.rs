@@ -1,7 +1,7 @@
 //! Who may call a row of routes. What is not granted is denied.
 
 use super::{ClientConnection, HttpError, SharedState, mcp, messages, oauth_metadata};
-use crate::auth::{ActingCaller, AuthRequest, CallerAccess, unauthenticated};
+use crate::auth::{AuthRequest, CallerAccess, unauthenticated};
 use ambit_runtime::{Authorized, Error, ErrorCode};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::Method;
@@ -112,7 +112,7 @@ pub async fn check(
 
 /// Has the log say who acts as the caller.
 fn note_actor(who: &Authorized) {
-    if let Some(actor) = ActingCaller::of(who) {
+    if let Some(actor) = who.acted_by() {
         let span = tracing::Span::current();
         span.record("acted_by.user_id", actor.user_id);
         span.record("acted_by.client_id", actor.client_id);

@@ -3,8 +3,8 @@
 use super::input::NoQuery;
 use super::operations::Operations;
 use super::{ErrorBody, HttpError, SharedState, authorization};
-use crate::auth::{ActingCaller, CallerAccess, CallerSource};
-use ambit_runtime::{Authorized, DataConstraints};
+use crate::auth::{CallerAccess, CallerSource};
+use ambit_runtime::{ActingCaller, Authorized, DataConstraints};
 use axum::extract::{Request, State};
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -73,7 +73,7 @@ impl SessionInfo {
             client_id: text("client_id"),
             roles: roles(access, &who),
             scope: text("scope"),
-            acted_by: ActingCaller::of(&who),
+            acted_by: who.acted_by(),
             expires_at: access.expires_at,
             grants: operations.granted(server, access),
             logout_url: server.auth.logout_url(),

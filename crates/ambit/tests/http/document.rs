@@ -140,6 +140,9 @@ const FREE: &[(&str, &str)] = &[
     ("post /v1/mcp", "the Model Context Protocol says what it is"),
 ];
 
+/// The console's page and its files are no routes that a client calls.
+const CONSOLE: &str = "console.rs";
+
 /// Every file of the server's routes.
 fn sources() -> Vec<String> {
     let mut folders = vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/http")];
@@ -149,6 +152,7 @@ fn sources() -> Vec<String> {
             let path = entry.unwrap().path();
             match path.is_dir() {
                 true => folders.push(path),
+                false if path.ends_with(CONSOLE) => {}
                 false => sources.push(read(&path)),
             }
         }

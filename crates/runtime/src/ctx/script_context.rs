@@ -88,7 +88,14 @@ impl MemoryNamespaces {
 }
 
 /// Claims that scripts see. Others of a token are between it and the server.
-const CLAIMS: &[&str] = &["client_id", "session_id", "sub", "scope", "remember_me"];
+const CLAIMS: &[&str] = &[
+    "client_id",
+    "session_id",
+    "sub",
+    "scope",
+    "remember_me",
+    "acted_by",
+];
 
 impl ScriptContext {
     /// `ctx.authorized`: a copy, absent keys left out.

@@ -5,7 +5,7 @@
 
 mod conversation_turns;
 
-use crate::access::{Authorized, DataAccess};
+use crate::access::{ActingCaller, Authorized, DataAccess};
 use crate::chats::{self, ChatFilter, ChatName, ChatRows, NAMELESS};
 use crate::error::{Error, ErrorCode, PublicError, Result};
 use crate::llm::TokenUsage;
@@ -16,7 +16,6 @@ use ambit_storage::{Ambit, Page, ids};
 use conversation_turns::ConversationTurns;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
@@ -66,8 +65,8 @@ pub struct TurnSummary {
     pub cost: BTreeMap<String, i64>,
     /// The failure, if it failed.
     pub error: Option<PublicError>,
-    /// Who acted as the person who asked: `{user_id, client_id}`.
-    pub acted_by: Option<Value>,
+    /// Who acted as the person who asked.
+    pub acted_by: Option<ActingCaller>,
 }
 
 impl TurnSummary {

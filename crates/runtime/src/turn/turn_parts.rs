@@ -123,7 +123,7 @@ impl TurnParts {
             error: None,
             response: None,
             user_id: self.request.authorized.user_id.clone(),
-            acted_by: self.request.authorized.acted_by().cloned(),
+            acted_by: self.request.authorized.acted_by(),
             totals: TurnTotals::default(),
         };
         let inbox = TurnInbox::new(self.session.context().place().1, keys.inbox());

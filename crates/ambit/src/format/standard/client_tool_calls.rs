@@ -3,6 +3,7 @@
 use ambit_runtime::frame::OutputMessage;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::HashSet;
 use utoipa::ToSchema;
 
 /// A call of a tool that the client runs itself, in OpenAI's shape.
@@ -56,7 +57,10 @@ struct FunctionDelta {
 /// The calls of a turn, in order.
 #[derive(Default)]
 pub struct ClientToolCalls {
+    /// The tools that the request names; who only follows the turn knows none.
     declared: Vec<String>,
+    /// The messages that say by themselves that they show a call for the client.
+    messages: HashSet<String>,
     list: Vec<CompletionToolCall>,
 }
 
@@ -97,7 +101,14 @@ impl ClientToolCalls {
     pub fn new(declared: &[String]) -> Self {
         Self {
             declared: declared.to_vec(),
-            list: Vec::new(),
+            ..Self::default()
+        }
+    }
+
+    /// Takes the beginning of a message in.
+    pub fn begin(&mut self, message: &str, call: &Value) {
+        if call["client"] == true {
+            self.messages.insert(message.to_owned());
         }
     }
 
@@ -137,7 +148,8 @@ impl ClientToolCalls {
             });
         }
         let (id, name) = (text("id")?, text("name")?);
-        if !self.declared.iter().any(|declared| declared == name) {
+        let is_declared = self.declared.iter().any(|declared| declared == name);
+        if !is_declared && !self.messages.contains(&message.message_id) {
             return None;
         }
         self.list.push(CompletionToolCall {

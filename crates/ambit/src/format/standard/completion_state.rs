@@ -64,6 +64,11 @@ impl CompletionState {
         let data = frame.event_data().unwrap_or(&empty);
         match frame.event_name() {
             Some("stream_start") => self.start = StreamStart::of(data),
+            Some("message_start") => {
+                if let (Some(id), Some(call)) = (&frame.message_id, data.get("tool_call")) {
+                    self.calls.begin(id, call);
+                }
+            }
             // Steps of forks say nothing about how the turn's own answer ends.
             Some("step_start") if frame.thread_id.is_none() => self.has_open_calls = false,
             Some("step_end") if frame.thread_id.is_none() => {

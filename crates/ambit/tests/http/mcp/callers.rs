@@ -64,7 +64,7 @@ async fn agents_that_are_called_from_inside_are_offered_no_tools_of_the_client()
     ];
     let site = Site::of(&[&[SERVED], SLOW, &outer].concat()).await;
     let (answer, _) = call(&site, "agent_outer", json!({"message": "hi"})).await;
-    assert_eq!(answer["text"], json!("echo: notes__add"));
+    assert_eq!(answer["text"], json!("notes__add"));
     let (answer, _) = call(&site, "agent_handing", json!({"message": "tools"})).await;
     assert_eq!(answer["text"], json!("notes__add"));
 }
