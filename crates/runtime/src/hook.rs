@@ -136,8 +136,7 @@ impl AgentHooks {
             return Ok(None);
         };
         let mut facts = HookFacts::of(&scope.agent.id, hook);
-        let start = NodeOptions::new("hook", hook);
-        let start = start.with_metadata(json!({"file": program.entry()}));
+        let start = NodeOptions::new("hook", hook).with_metadata(json!({"file": program.entry()}));
         let mut start = start.with_facts(StepFacts::Hook(facts.clone()));
         if scope.trace.trace().is_on() {
             let mut input = arguments.clone();

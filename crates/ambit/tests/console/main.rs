@@ -13,8 +13,8 @@ fn every_case_of_the_console_holds_in_chromium() {
         sources.join("node_modules/installed").is_file(),
         "the packages of console/ are not installed: `cargo xtask console` does it"
     );
-    let browser =
-        std::env::var(CHROMIUM).expect("TEST_CHROMIUM is not set: run `cargo xtask test`");
+    let browser = std::env::var_os(CHROMIUM)
+        .unwrap_or_else(|| panic!("{CHROMIUM} is not set; run the tests with `cargo xtask test`"));
     let mut cases = Command::new("npm");
     cases.args(["run", "--silent", "test:browser"]);
     cases.env("AMBIT_BINARY", env!("CARGO_BIN_EXE_ambit"));

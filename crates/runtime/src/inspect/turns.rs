@@ -167,7 +167,9 @@ impl TurnFilter {
         cursor: Option<TurnCursor>,
     ) -> Result<TurnWalk<'a>> {
         let rows = match (&self.context, &self.chat_id) {
-            (None, None) => RowSource::Index(self.rows(ambit, who, cursor.as_ref()).await?),
+            (None, None) => {
+                RowSource::Index(Box::new(self.rows(ambit, who, cursor.as_ref()).await?))
+            }
             (context, chat_id) => {
                 let name = ChatName {
                     chat_id: chat_id.as_deref().unwrap_or(NAMELESS),
@@ -267,7 +269,7 @@ fn begun_at(turn: &TurnInfo) -> Millis {
 /// Where conversations come from.
 enum RowSource<'a> {
     /// From the index, the last active first.
-    Index(ChatRows<'a>),
+    Index(Box<ChatRows<'a>>),
     /// The one that is named.
     One(Option<Box<IndexRow>>),
 }

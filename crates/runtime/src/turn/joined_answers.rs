@@ -148,10 +148,8 @@ mod tests {
         ];
         let joined = joined_answers(&items, |_| true);
         let mut answer = Message::calling([call("a"), call("b")]);
-        let parts = Value::from(vec![1]);
-        answer
-            .extras
-            .insert("reasoning_parts".to_owned(), parts.clone());
+        let parts = json!([{"type": "thinking"}]);
+        answer.extras.insert("reasoning_parts".to_owned(), parts);
         let mut last = Message::assistant("done");
         let parts = json!([{"type": "thinking", "behind": {"text": 4, "calls": 0}}]);
         last.extras.insert("reasoning_parts".to_owned(), parts);

@@ -199,6 +199,21 @@ impl TurnHost for AgentTurnHost {
 }
 
 impl AgentTurnHost {
+    /// What the caller's trace says of an agent that it calls.
+    fn node_of_agent(
+        &self,
+        caller: &ScriptContext,
+        name: &str,
+        agent: &str,
+        thread: &Value,
+    ) -> NodeOptions {
+        let locale = &caller.properties.origin.locale;
+        let facts = self.loaded.agent_facts(agent, locale);
+        NodeOptions::new("agent", name)
+            .with_metadata(json!({"agent_id": agent, "thread_id": thread}))
+            .with_facts(StepFacts::Agent(facts))
+    }
+
     fn begin(&self, caller: &ScriptContext, nested: NestedCall) -> Result<NestedTurn> {
         let agent = match nested.callee {
             CalleeKind::Agent => self.loaded.agent(&nested.name)?.0,
@@ -220,12 +235,8 @@ impl AgentTurnHost {
             false => {
                 let options = match callee {
                     CalleeKind::Agent => {
-                        let locale = &caller.properties.origin.locale;
-                        let facts = self.loaded.agent_facts(&agent.id, locale);
-                        let thread = &outbox.author().thread;
-                        NodeOptions::new("agent", name.as_str())
-                            .with_metadata(json!({"agent_id": agent.id, "thread_id": thread}))
-                            .with_facts(StepFacts::Agent(facts))
+                        let thread = json!(outbox.author().thread);
+                        self.node_of_agent(caller, &name, &agent.id, &thread)
                     }
                     CalleeKind::Model => NodeOptions::new("step", name.as_str()),
                 };
