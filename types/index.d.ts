@@ -50,6 +50,8 @@ export interface Authorized {
   sub?: string;
   scope?: string;
   remember_me?: boolean;
+  /** Who acts as this caller, if it is somebody else. */
+  acted_by?: { user_id: string | null; client_id: string | null };
   constraints?: DataConstraints;
   [key: string]: any;
 }
