@@ -5,7 +5,7 @@ mod content;
 mod exporter;
 mod metrics;
 mod spans;
-mod stored_trace;
+mod trace_to_send;
 mod unstored_turn;
 
 pub(crate) use exporter::export_traces;

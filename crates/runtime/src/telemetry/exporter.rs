@@ -3,7 +3,7 @@
 
 use super::CollectorWarnings;
 use super::content::SpanContent;
-use super::stored_trace::StoredTrace;
+use super::trace_to_send::TraceToSend;
 use crate::chats;
 use crate::error::{ErrorCode, Result};
 use crate::journal::TurnKeys;
@@ -312,7 +312,7 @@ impl StoreExport<'_> {
                 (Space::of(&row.tenant, &row.identity), driver)
             }
         };
-        let trace = StoredTrace {
+        let trace = TraceToSend {
             driver: driver.as_ref(),
             log: TurnKeys::new(space, note.request_id()).trace(),
             tenant: &note.turn.tenant,

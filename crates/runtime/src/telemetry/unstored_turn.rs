@@ -1,7 +1,7 @@
 //! Turns that store nothing: their traces are read when they end, since they can be read nowhere later.
 
 use super::content::SpanContent;
-use super::stored_trace::StoredTrace;
+use super::trace_to_send::TraceToSend;
 use crate::app::App;
 use crate::error::Result;
 use crate::otlp::UnstoredTrace;
@@ -28,7 +28,7 @@ impl UnstoredTurn<'_> {
         let Some(telemetry) = &self.core.telemetry else {
             return Ok(());
         };
-        let trace = StoredTrace {
+        let trace = TraceToSend {
             driver: self.driver,
             log: self.log,
             tenant: self.tenant,

@@ -11,14 +11,14 @@ use ambit_storage::driver::Driver;
 use ambit_telemetry::otlp::Span;
 
 /// Where the trace of a turn is.
-pub(super) struct StoredTrace<'a> {
+pub(super) struct TraceToSend<'a> {
     pub driver: &'a dyn Driver,
     pub log: LogKey,
     /// Whose turn it is.
     pub tenant: &'a str,
 }
 
-impl StoredTrace<'_> {
+impl TraceToSend<'_> {
     /// Its spans; none where it is gone.
     pub async fn spans(&self, app: &App, content: &SpanContent) -> Result<Vec<Span>> {
         let Some(stored) = stream::read_all(self.driver, &self.log).await? else {
