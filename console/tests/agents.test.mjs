@@ -42,7 +42,7 @@ test("everybody sees cards with the way to chat, and what they may not see is sa
 });
 
 test("filters are in the URL, and no match says to lift one", async () => {
-  const { page, part, check } = await openRecorded(ambit, "#/agents", {});
+  const { page, part, check } = await openRecorded(ambit, "#/agents", { "GET /app/agents": { items: [] } });
   await page.locator('input[name="keywords"]').fill("nothing like it");
   await part("agent-list", "empty").waitFor();
   assert.match(page.url(), /keywords=nothing/);

@@ -6,7 +6,7 @@
  * names all that is granted. `requests` of the answer lists what was asked of them.
  */
 export async function openRecorded(ambit, hash, answers, { grants, ...options } = {}) {
-  const granted = grants ?? [...ambit.session.grants, ...GRANTS];
+  const granted = grants ?? [...new Set([...ambit.session.grants, ...GRANTS])];
   const opened = await ambit.open("#/access", options);
   const { page } = opened;
   const requests = [];
