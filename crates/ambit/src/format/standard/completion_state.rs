@@ -65,7 +65,8 @@ impl CompletionState {
         match frame.event_name() {
             Some("stream_start") => self.start = StreamStart::of(data),
             Some("message_start") => {
-                if let (Some(id), Some(call)) = (&frame.message_id, data.get("tool_call")) {
+                let id = data.get("message_id").and_then(Value::as_str);
+                if let (Some(id), Some(call)) = (id, data.get("tool_call")) {
                     self.calls.begin(id, call);
                 }
             }
