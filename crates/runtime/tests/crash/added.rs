@@ -59,7 +59,7 @@ async fn messages_of_the_other_node_are_answered_next(fresh: Fresh) {
 
 async fn forced_messages_of_the_other_node_begin_the_step_anew(fresh: Fresh) {
     let (here, there) = nodes(&fresh).await;
-    let mut started = speaking(&here).await;
+    let mut started = speaking(&here, "speak").await;
     for (node, text) in [(&there, "speak again"), (&here, "recall")] {
         let applied = node
             .runtime

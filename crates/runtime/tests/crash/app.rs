@@ -224,6 +224,7 @@ const PLAN: &str = r#"{"type": "scripted", "label": "Plan", "options": {"model":
      "tool_calls": [{"name": "mark", "arguments": {"text": "one"}}]},
     {"match": {"last_user": "^shaky", "times": 1}, "error": {"status": 503, "message": "busy"}},
     {"match": {"last_user": "^shaky"}, "reply": "At last."},
+    {"match": {"last_user": "^recite"}, "delay": "50ms", "reply": "@VERSES@"},
     {"match": {"last_user": "^speak"}, "delay": "50ms",
      "reply": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"},
     {"match": {"last_user": "^once", "times": 1}, "reply": "The only answer."},
@@ -232,6 +233,9 @@ const PLAN: &str = r#"{"type": "scripted", "label": "Plan", "options": {"model":
     {"match": {"last_user": "^locate"}, "reply": "Found {{last_tool_result}}."},
     {"match": {"last_user": "^recall"}, "reply": "{{request}}"}
 ]}}"#;
+
+/// How many words the agent recites, over some minutes: nothing but a stop ends it before.
+pub const VERSES: usize = 5_000;
 
 /// A folder with the app.
 pub fn folder() -> TempDir {
@@ -242,7 +246,9 @@ pub fn folder() -> TempDir {
         let many: Vec<_> = (0..30)
             .map(|at| json!({"name": "shuffled", "arguments": {"at": at}}))
             .collect();
-        std::fs::write(path, text.replace("@MANY@", &json!(many).to_string())).unwrap();
+        let text = text.replace("@MANY@", &json!(many).to_string());
+        let text = text.replace("@VERSES@", &"verse ".repeat(VERSES));
+        std::fs::write(path, text).unwrap();
     }
     folder
 }

@@ -1,6 +1,6 @@
 //! Two nodes over one store: whose turn it is, and turns that are followed, stopped and added to from the other node.
 
-use crate::app::{Node, ann, peer, request};
+use crate::app::{Node, VERSES, ann, peer, request};
 use crate::points::{later, said};
 use crate::store::Fresh;
 use crate::tools::marks;
@@ -14,7 +14,7 @@ use ambit_storage::driver::{ValuePart, ValueScan};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::pattern::Pattern;
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 crate::cases![
     g004_a_second_turn_is_rejected_on_the_other_node,
@@ -204,28 +204,21 @@ async fn g108_a_running_turn_is_followed_on_the_other_node(fresh: Fresh) {
 }
 
 /// A turn of the first node that speaks, and the entries up to its first words.
-pub async fn speaking(here: &Node) -> StartedTurn {
-    let mut started = here.runtime.start(request("chat", "speak")).await.unwrap();
+pub async fn speaking(here: &Node, text: &str) -> StartedTurn {
+    let mut started = here.runtime.start(request("chat", text)).await.unwrap();
     let is_text = |frame: &Frame| frame.delta && frame.kind == "text";
     until(&mut started.stream, is_text).await;
     started
 }
 
-/// The turn ends within a second from now, and what was said stays as far as it was said.
+/// The recital ends long before its last word, and what was said stays as far as it was said.
 async fn is_stopped(there: &Node, request_id: &str) {
-    let since = Instant::now();
     there.runtime.cancel(&ann(), request_id).await.unwrap();
     let entries = stream(&there.runtime, request_id, 0).await;
-    assert!(
-        since.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        since.elapsed()
-    );
-    assert_eq!(end(&entries)["status"], "cancelled");
     let text = said(&entries);
     let text = text.strip_prefix("on it|").unwrap();
     assert!(
-        text.starts_with("one ") && !text.ends_with("nineteen twenty"),
+        text.starts_with("verse ") && text.matches("verse").count() < VERSES,
         "{text}"
     );
     let stored = history(&there.runtime, "chat").await;
@@ -243,13 +236,13 @@ async fn is_stopped(there: &Node, request_id: &str) {
 
 async fn g109_stopped_from_another_node(fresh: Fresh) {
     let (here, there) = nodes(&fresh).await;
-    let started = speaking(&here).await;
+    let started = speaking(&here, "recite").await;
     is_stopped(&there, &started.request_id).await;
 }
 
 async fn g109_stopped_after_a_resume_on_this_node(fresh: Fresh) {
     let (here, there) = nodes(&fresh).await;
-    let request_id = speaking(&here).await.request_id;
+    let request_id = speaking(&here, "recite").await.request_id;
     let mut resumed = there.runtime.stream(&ann(), &request_id, 2).await.unwrap();
     resumed.next().await.unwrap().unwrap();
     is_stopped(&here, &request_id).await;
