@@ -7,26 +7,32 @@ use crate::servers::Servers;
 use crate::{console, tidy, types};
 use std::fmt;
 use std::process::Command;
+use std::time::Instant;
 
 /// Runs every check, or with arguments only `cargo test ARGUMENTS`. The last line says how many tests ran.
 pub fn run(arguments: &[String]) -> Result<bool> {
     let mut tally = Tally::default();
+    let mut failures = Failures::default();
     let mut failed: Vec<&str> = Vec::new();
     if arguments.is_empty() {
         for (name, check) in CHECKS {
             println!("── {name}");
-            if !report(check()) {
+            let begun = Instant::now();
+            let passed = report(check());
+            println!("── {name} took {} s", begun.elapsed().as_secs());
+            if !passed {
                 failed.push(name);
                 tally.failed += 1;
             }
         }
     }
     println!("── tests");
-    if !report(tests(arguments, &mut tally)) {
+    if !report(tests(arguments, &mut tally, &mut failures)) {
         failed.push("tests");
         // A run that ends without naming a failed test did not get as far as its tests.
         tally.failed = tally.failed.max(failed.len());
     }
+    print!("{failures}");
     if !failed.is_empty() {
         println!("not passed: {}", failed.join(", "));
     }
@@ -74,7 +80,7 @@ fn documentation() -> Result<bool> {
     succeeds(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-fn tests(arguments: &[String], tally: &mut Tally) -> Result<bool> {
+fn tests(arguments: &[String], tally: &mut Tally, failures: &mut Failures) -> Result<bool> {
     let servers = Servers::for_tests()?;
     let mut command = cargo(&["test", "--no-fail-fast"]);
     if arguments.is_empty() {
@@ -94,13 +100,14 @@ fn tests(arguments: &[String], tally: &mut Tally) -> Result<bool> {
         }
         Err(message) => println!("no browser: {message}"),
     }
-    count(servers.tell(&mut command), tally)
+    count(servers.tell(&mut command), tally, failures)
 }
 
-/// Runs the tests, showing their output and counting their results.
-fn count(command: &mut Command, tally: &mut Tally) -> Result<bool> {
+/// Runs the tests, showing their output, counting their results and keeping what the failed ones printed.
+fn count(command: &mut Command, tally: &mut Tally, failures: &mut Failures) -> Result<bool> {
     each_line(command, |line| {
         println!("{line}");
+        failures.read(line);
         if let Some(result) = Tally::of(line) {
             tally.passed += result.passed;
             tally.failed += result.failed;
@@ -152,9 +159,66 @@ impl fmt::Display for Tally {
     }
 }
 
+/// How many lines of a failed test's output are shown again.
+const SHOWN: usize = 40;
+
+/// What the failed tests printed, from where they panicked, for the end of the run: a log that is cut keeps its end.
+#[derive(Debug, Default)]
+struct Failures {
+    lines: Vec<String>,
+    /// Where the present test begins in the lines; `None` outside a section of failures.
+    section: Option<usize>,
+}
+
+impl Failures {
+    fn read(&mut self, line: &str) {
+        if line.starts_with("---- ") {
+            self.section = Some(self.lines.len());
+        } else if line == "failures:" || line.starts_with("test result:") {
+            self.section = None;
+        }
+        let Some(begin) = self.section else { return };
+        if line.contains("panicked at ") {
+            self.lines.truncate(begin + 1);
+        }
+        if self.lines.len() < begin + SHOWN {
+            self.lines.push(line.to_owned());
+        }
+    }
+}
+
+impl fmt::Display for Failures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.lines.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "── failed tests, once more")?;
+        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Tally;
+    use super::{Failures, SHOWN, Tally};
+
+    #[test]
+    fn what_failed_tests_printed_is_shown_once_more_up_to_a_bound() {
+        let mut failures = Failures::default();
+        assert_eq!(failures.to_string(), "");
+        let begin = ["test a ... FAILED", "failures:", "---- a stdout ----"];
+        let section = ["said", "thread 'a' panicked at a.rs:1:1:"];
+        begin.iter().for_each(|line| failures.read(line));
+        section.iter().for_each(|line| failures.read(line));
+        (0..SHOWN).for_each(|_| failures.read("more"));
+        ["failures:", "    a", "test result: FAILED."]
+            .iter()
+            .for_each(|line| failures.read(line));
+        let shown = failures.to_string();
+        assert_eq!(shown.lines().nth(1), Some("---- a stdout ----"));
+        assert!(!shown.contains("said"));
+        assert_eq!(shown.lines().count(), 1 + SHOWN);
+        assert!(!shown.contains("    a"));
+    }
 
     #[test]
     fn a_result_line_is_counted() {
