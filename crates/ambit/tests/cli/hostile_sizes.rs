@@ -78,11 +78,7 @@ impl Server {
 
     /// The most memory that it has had.
     fn peak(&self) -> usize {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
-        let mut lines = status.lines();
-        let line = lines.find(|line| line.starts_with("VmHWM:")).unwrap();
-        let kilobytes: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-        kilobytes << 10
+        peak_memory(self.process.id()).unwrap()
     }
 
     fn connect(&self) -> TcpStream {
@@ -162,6 +158,14 @@ impl Server {
         let body = answer.split_once("\r\n\r\n").unwrap().1;
         (status(&answer), serde_json::from_str(body).unwrap())
     }
+}
+
+/// The most bytes of memory that a process has had, while it runs.
+fn peak_memory(process: u32) -> Option<usize> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes << 10)
 }
 
 fn send_piece(line: &mut TcpStream, piece: &[u8], length: BodyLength) -> std::io::Result<()> {
@@ -255,4 +259,30 @@ fn g207_a_file_that_is_too_large_is_not_read_by_the_command_line() {
     assert_eq!(refused.code, 1, "{refused:?}");
     let expected = "shop/docs/large.txt has more than 67108864 bytes (ambit.search.limits.file): nothing was added\n";
     assert!(refused.err.ends_with(expected), "{}", refused.err);
+}
+
+/// The most memory that a command has had at its end, which must be a good one.
+fn peak_of(place: &Place, arguments: &[&str]) -> usize {
+    let mut process = place.command(arguments).spawn().unwrap();
+    let mut peak = 0;
+    loop {
+        // One that has ended has no memory to tell of.
+        peak = peak.max(peak_memory(process.id()).unwrap_or(0));
+        if let Some(status) = process.try_wait().unwrap() {
+            assert!(status.success(), "{arguments:?}: {status}");
+            return peak;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn g207_the_largest_file_is_never_whole_in_the_memory_of_the_command_line() {
+    let place = app();
+    let text = b"some text with words \n".repeat(LARGEST / 22);
+    fs::write(place.path("largest.txt"), text).unwrap();
+    let add = |file| peak_of(&place, &["kb", "add", "docs", file, "--app", "shop"]);
+    let small = add("shop/docs/tea.md");
+    let grown = add("largest.txt").saturating_sub(small);
+    assert!(small > 0 && grown < GROWTH, "{grown} bytes");
 }

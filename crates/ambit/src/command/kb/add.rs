@@ -68,7 +68,7 @@ pub(super) async fn run(
             let new = NewDocument {
                 id: Some(id),
                 metadata: metadata.clone().unwrap_or_default(),
-                ..NewDocument::of(source.read(largest)?)
+                ..NewDocument::of(source.read(largest).await?)
             };
             add(open, collection, new, metadata.is_some()).await
         };

@@ -1,7 +1,7 @@
 //! What `ambit kb add` is given: files, folders and addresses.
 
 use crate::command_error::{CommandError, Result};
-use ambit_knowledge::NewContent;
+use ambit_knowledge::{FileSpool, NewContent};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -17,22 +17,25 @@ pub struct DocumentSource {
 }
 
 impl DocumentSource {
-    /// What it consists of. A file may not have more bytes than `largest`.
-    pub fn read(&self, largest: u64) -> Result<NewContent> {
+    /// What it consists of. A file may not have more bytes than `largest`, and is never held as a whole.
+    pub async fn read(&self, largest: u64) -> Result<NewContent> {
         let Some(file) = &self.file else {
             return Ok(NewContent::Url(self.name.clone()));
         };
-        let mut bytes = Vec::new();
+        let failed = |error| unreadable(file, &error);
+        let opened = fs::File::open(file).map_err(failed)?;
+        let mut spool = FileSpool::default();
         // One byte more shows that there are more.
-        let read = fs::File::open(file).and_then(|it| it.take(largest + 1).read_to_end(&mut bytes));
-        read.map_err(|error| unreadable(file, &error))?;
-        if bytes.len() as u64 > largest {
+        let copied = spool.copy(opened.take(largest.saturating_add(1))).await;
+        copied.map_err(failed)?;
+        if spool.bytes() > largest {
             return Err(too_large(file, largest, "it has grown meanwhile"));
         }
+        let content = spool.finish().await.map_err(CommandError::from)?;
         Ok(NewContent::File {
             name: self.name.clone(),
             media_type: None,
-            content: bytes.into(),
+            content,
         })
     }
 }
@@ -150,8 +153,8 @@ mod tests {
     }
 
     #[cfg(unix)]
-    #[test]
-    fn a_folder_has_its_files_once_and_nothing_that_is_none() {
+    #[tokio::test]
+    async fn a_folder_has_its_files_once_and_nothing_that_is_none() {
         use std::os::unix::{fs::symlink, net::UnixListener};
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -174,6 +177,7 @@ mod tests {
         let large = super::find(&given(folder.path()), 7).err().unwrap();
         assert!(large.to_string().contains("b.md has more than 7 bytes"));
         // One that has grown meanwhile.
-        assert!(found[1].read(7).is_err());
+        assert!(found[1].read(7).await.is_err());
+        assert!(found[1].read(8).await.is_ok());
     }
 }
