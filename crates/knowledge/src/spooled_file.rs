@@ -132,11 +132,6 @@ impl SpooledFile {
         Ok(read.await.map_err(unusable)?)
     }
 
-    /// All of it, for those who cannot do with less.
-    pub async fn whole(&self) -> Result<Vec<u8>> {
-        self.part(0, usize::MAX).await
-    }
-
     /// Reads it from its beginning, and blocks for that.
     pub fn reader(&self) -> impl Read + Send + use<> {
         SpoolReader {
@@ -216,7 +211,6 @@ mod tests {
             let memory = matches!(file.content, SpooledContent::Memory(_));
             assert_eq!(memory, is_in_memory, "{length}");
             assert_eq!(file, SpooledFile::from(bytes.to_vec()));
-            assert_eq!(file.whole().await.unwrap(), bytes);
             let mut read = Vec::new();
             file.reader().read_to_end(&mut read).unwrap();
             assert_eq!(read, bytes);

@@ -51,7 +51,7 @@ pub(crate) fn open(
         limits: limits(settings),
         extract_program,
         embedder: Some(Arc::new(ConnectorEmbedder::of(core))),
-        extractor: Some(Arc::new(StepExtractor(asker.clone()))),
+        extractor: Some(Arc::new(StepExtractor::new(asker.clone()))),
         fetcher: Some(Arc::new(AllowedPageFetcher(asker))),
         ..usual
     }))

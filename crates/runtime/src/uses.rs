@@ -85,6 +85,21 @@ impl UsesRequest {
             arguments: request,
         }
     }
+
+    /// A request of which there is one copy, for this target alone.
+    pub fn for_target(target: &UsesTarget, key: &'static str, request: Value) -> Self {
+        match target {
+            UsesTarget::Tool(_) => Self {
+                key,
+                messages: Vec::new(),
+                arguments: request,
+            },
+            _ => Self {
+                arguments: Value::Null,
+                ..Self::of(key, request)
+            },
+        }
+    }
 }
 
 /// Why there is no answer.

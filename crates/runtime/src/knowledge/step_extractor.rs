@@ -4,23 +4,51 @@ use super::step_asker::StepAsker;
 use crate::search::answers;
 use crate::uses::{UsesAsker, UsesRequest, UsesTarget};
 use ambit_extract::{BlockKind, ExtractedDocument, Section, TextBlock};
-use ambit_knowledge::{CollectionOwner, ForeignExtractor, ForeignFile};
+use ambit_knowledge::{CollectionOwner, ForeignExtractor, ForeignFile, SpooledFile};
 use async_trait::async_trait;
-use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use base64::write::EncoderStringWriter;
+use serde::Serialize;
+use serde_json::Value;
+use std::io;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 
 /// Formats that are plain text: nobody reads them better.
 const PLAIN: &[&str] = &["txt", "md", "csv", "json", "jsonl"];
+/// KiB of the files that are with agents and tools at once, and of the largest. A request holds its file as one text, of which
+/// who sends it makes a copy or two.
+const FILES_KIB: u32 = 8 << 10;
 
 /// Asks for the texts of documents.
-pub struct StepExtractor(pub StepAsker);
+pub struct StepExtractor {
+    asker: StepAsker,
+    /// One permit a KiB of the files that are asked about.
+    room: Semaphore,
+}
+
+/// What an agent or a tool is asked.
+#[derive(Serialize)]
+struct ExtractRequest<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media_type: Option<&'a str>,
+    data: String,
+}
+
+impl StepExtractor {
+    /// Asks through this one.
+    pub fn new(asker: StepAsker) -> Self {
+        let room = Semaphore::new(FILES_KIB as usize);
+        Self { asker, room }
+    }
+}
 
 #[async_trait]
 impl ForeignExtractor for StepExtractor {
     fn reads(&self, format: Option<&str>) -> bool {
         let is_plain = format.is_some_and(|format| PLAIN.contains(&format));
-        let target = self.0.target("extract");
+        let target = self.asker.target("extract");
         // One that names nobody is told where a document needs it.
         let is_set = !matches!(target, Ok(UsesTarget::Builtin | UsesTarget::Disabled));
         is_set && !is_plain
@@ -31,20 +59,51 @@ impl ForeignExtractor for StepExtractor {
         file: &ForeignFile,
         owner: &CollectionOwner,
     ) -> Result<ExtractedDocument, String> {
-        let target = self.0.target("extract").map_err(|error| error.message)?;
-        let bytes = file
-            .content
-            .whole()
-            .await
-            .map_err(|error| error.to_string())?;
-        let mut request = json!({"name": file.name, "data": STANDARD.encode(bytes)});
-        if let Some(media_type) = &file.media_type {
-            request["media_type"] = media_type.as_str().into();
-        }
-        let wanted = UsesRequest::of("extract", request);
-        let answer = self.0.acting_for_owner(owner).ask(&target, wanted).await;
+        let target = self
+            .asker
+            .target("extract")
+            .map_err(|error| error.message)?;
+        let size = kibibytes(file)?;
+        // It is never closed.
+        let _room = self.room.acquire_many(size).await;
+        let failed = |error: io::Error| format!("\"{}\" cannot be sent: {error}", file.name);
+        let request = ExtractRequest {
+            name: &file.name,
+            media_type: file.media_type.as_deref(),
+            data: encoded(&file.content).await.map_err(failed)?,
+        };
+        let request = serde_json::to_value(request).map_err(|error| failed(error.into()))?;
+        let wanted = UsesRequest::for_target(&target, "extract", request);
+        let asker = self.asker.acting_for_owner(owner);
+        let answer = asker.ask(&target, wanted).await;
         document(&answer.map_err(|failure| failure.to_string())?)
     }
+}
+
+/// The size of a file that an agent or a tool can be sent.
+fn kibibytes(file: &ForeignFile) -> Result<u32, String> {
+    let (name, bytes) = (&file.name, file.content.bytes());
+    let size = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX);
+    if size <= FILES_KIB {
+        return Ok(size);
+    }
+    let most = u64::from(FILES_KIB) << 10;
+    Err(format!(
+        "\"{name}\" has {bytes} bytes, uses.extract is sent at most {most}: split it or make it smaller"
+    ))
+}
+
+/// A file as base64, read in pieces.
+async fn encoded(file: &SpooledFile) -> io::Result<String> {
+    let mut reader = file.reader();
+    let length = usize::try_from(file.bytes()).unwrap_or(usize::MAX);
+    let encoding = spawn_blocking(move || {
+        let text = String::with_capacity(length.div_ceil(3).saturating_mul(4));
+        let mut writer = EncoderStringWriter::from_consumer(text, &STANDARD);
+        io::copy(&mut reader, &mut writer)?;
+        Ok(writer.into_inner())
+    });
+    encoding.await.map_err(io::Error::other)?
 }
 
 /// The document of an answer.
@@ -97,8 +156,39 @@ fn add(document: &mut ExtractedDocument, text: &str, page: Option<u32>) {
 
 #[cfg(test)]
 mod tests {
-    use super::document;
+    use super::{FILES_KIB, document, encoded, kibibytes};
+    use ambit_knowledge::{FileSpool, ForeignFile};
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
     use serde_json::json;
+
+    #[tokio::test]
+    async fn a_file_that_is_not_whole_in_memory_is_sent_as_base64() {
+        let bytes: Vec<u8> = (0..1_000_000_u32).map(|at| (at % 251) as u8).collect();
+        let mut spool = FileSpool::default();
+        for piece in bytes.chunks(1_000) {
+            spool.write(piece).await.unwrap();
+        }
+        let text = encoded(&spool.finish().await.unwrap()).await.unwrap();
+        assert_eq!(text, STANDARD.encode(&bytes));
+    }
+
+    #[test]
+    fn g207_a_file_that_is_too_large_to_be_sent_is_refused() {
+        let largest = (FILES_KIB as usize) << 10;
+        let sized = |bytes| ForeignFile {
+            name: "scan.png".to_owned(),
+            media_type: None,
+            content: vec![0; bytes].into(),
+        };
+        assert_eq!(kibibytes(&sized(1)), Ok(1));
+        assert_eq!(kibibytes(&sized(largest)), Ok(FILES_KIB));
+        let refused = kibibytes(&sized(largest + 1)).unwrap_err();
+        assert_eq!(
+            refused,
+            "\"scan.png\" has 8388609 bytes, uses.extract is sent at most 8388608: split it or make it smaller"
+        );
+    }
 
     #[test]
     fn texts_and_pages_become_documents() {
