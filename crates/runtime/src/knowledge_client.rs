@@ -225,6 +225,17 @@ impl KnowledgeClient {
         Ok(ended.ok().transpose()?)
     }
 
+    /// Waits for jobs, for all of them together no longer than for one.
+    pub async fn all_finished_in_time(&self, job_ids: &[String]) -> Result<()> {
+        let ended = async {
+            for id in job_ids {
+                self.base.finished_job(&self.reach, id).await?;
+            }
+            Ok(())
+        };
+        timeout(WAIT, ended).await.unwrap_or(Ok(()))
+    }
+
     /// Waits for the job of a removal; returns it where something is left to be erased after that.
     pub async fn unfinished_removal(&self, job_id: &str) -> Result<Option<Job>> {
         Ok(match self.finished_in_time(job_id).await? {
@@ -270,6 +281,10 @@ mod tests {
         let left = client.unfinished_removal(&job).await.unwrap().unwrap();
         assert_eq!(begun.elapsed().as_secs(), WAIT.as_secs());
         assert_eq!((&left.job_id, left.status), (&job, JobStatus::Queued));
+        let begun = Instant::now();
+        let two = [job.clone(), job.clone()];
+        client.all_finished_in_time(&two).await.unwrap();
+        assert_eq!(begun.elapsed().as_secs(), WAIT.as_secs());
         base.work().await.unwrap();
         let begun = Instant::now();
         assert_eq!(client.unfinished_removal(&job).await.unwrap(), None);

@@ -295,9 +295,7 @@ async fn remove_documents(
             Err(error) => return Err(error.into()),
         }
     }
-    for job in &jobs {
-        caller.finished_in_time(job).await?;
-    }
+    caller.all_finished_in_time(&jobs).await?;
     Ok(Json(RemovedDocuments {
         deleted_count: jobs.len(),
         requested_count: ids.len(),
