@@ -116,7 +116,7 @@ impl QueryVectors {
             let vector = Err(UnknownVector::Unavailable);
             return EmbeddedQuery { vector, used: None };
         };
-        let used = (answer.tokens > 0).then(|| EmbeddingTokens {
+        let used = Some(EmbeddingTokens {
             connector: space.connector.clone(),
             model: answer.model.clone(),
             tokens: answer.tokens,

@@ -33,8 +33,11 @@ pub struct SearchContext {
 /// Counts what was used to whoever pays.
 pub type UsageBooking = Arc<dyn Fn(TokenUsage, UsageRecord) + Send + Sync>;
 
-/// Counts what vectors have used.
+/// Counts what vectors have used, if whoever made them says so.
 pub fn book_embedding(book: &UsageBooking, used: &EmbeddingTokens) {
+    if used.tokens == 0 {
+        return;
+    }
     let usage = TokenUsage::of(i64::try_from(used.tokens).unwrap_or(i64::MAX), 0);
     let record = embedding::usage_record(&used.connector, &used.model, &usage);
     book(usage, record);

@@ -1,9 +1,11 @@
 //! Searching collections of knowledge, within what the caller may see of them.
 
 use super::request::KnowledgeTarget;
+use super::searcher::SearchNode;
 use super::{KnowledgeFields, SearchItem, SearchRequest, SearchResult, Searcher, book_embedding};
 use crate::access::CallerReach;
-use ambit_knowledge::{KnowledgeItem, KnowledgeQuery};
+use ambit_knowledge::{EmbeddingTokens, KnowledgeItem, KnowledgeQuery};
+use serde_json::json;
 
 impl Searcher {
     pub(super) async fn search_kb(
@@ -39,14 +41,23 @@ impl Searcher {
         let reach = CallerReach::of(&self.authorized);
         let answer = base.search(&reach, &query).await;
         let answer = answer.map_err(|error| error.to_string())?;
-        let used = answer.used.iter();
-        used.for_each(|used| book_embedding(&self.context.book, used));
+        for used in &answer.used {
+            book_embedding(&self.context.book, used);
+            self.trace_embedding(used);
+        }
         if let Some(why) = answer.error {
             return Err(why);
         }
         result.notes.extend(answer.notes);
         result.set_items(answer.items.into_iter().map(SearchItem::from).collect());
         Ok(())
+    }
+
+    /// Shows in the trace who has made a vector of the query.
+    fn trace_embedding(&self, used: &EmbeddingTokens) {
+        let asked = json!({"connector": used.connector, "model": used.model});
+        let node = SearchNode::begin(&self.node, "embed", asked);
+        node.complete(json!({"count": 1, "usage": {"total_tokens": used.tokens}}));
     }
 }
 

@@ -1,7 +1,9 @@
 //! What turns have used.
 
 use crate::events::listened;
-use crate::place::{agent, ask, borrowed, end, model, place, place_of_tools, request, session};
+use crate::place::{
+    agent, ask, borrowed, end, model, place, place_of_tools, request, session, tree,
+};
 use crate::toolbox::Tools;
 use ambit_storage::event::{ChatHistorySaving, EventBus, MessageAdding, Verdict};
 use ambit_storage::{Json, Usage};
@@ -128,4 +130,10 @@ async fn the_vector_of_a_query_counts_to_the_turn_that_searches() {
         end(&frames)["usage"]["total_tokens"].as_i64(),
         Some(totals.sum())
     );
+    // The second search has the vector of the first.
+    let tree = tree(&place, &frames).await;
+    let embedded = tree.nodes.iter().filter(|node| node.label == "embed");
+    let outputs: Vec<&Value> = embedded.map(|node| &node.output).collect();
+    let expected = json!({"count": 1, "usage": {"total_tokens": 2}});
+    assert_eq!(outputs, [&expected]);
 }
