@@ -67,14 +67,12 @@ impl Turn {
             tools: setup.offered.definitions(),
         };
         let models = chain.connectors();
+        let mut position = RoundPosition::first(run.index);
+        // What comes in during the search belongs to the first round, and is what is searched for then.
+        self.enter_round(position, transcript);
         self.search_before_model(&input, &models, transcript).await;
         self.output.answers.is_structured = setup.plan.call.generation.is_structured();
-        let mut position = RoundPosition::first(run.index);
         loop {
-            self.journal.position = position;
-            transcript
-                .messages
-                .extend(self.journal.replay.added(position));
             let is_last = self.is_last_round(run, position);
             if is_last {
                 input.tools.clear();
@@ -112,7 +110,15 @@ impl Turn {
                 return Ok(());
             }
             position = position.next();
+            self.enter_round(position, transcript);
         }
+    }
+
+    /// Enters a round: what came in before it is part of the conversation from here on.
+    fn enter_round(&mut self, position: RoundPosition, transcript: &mut Transcript) {
+        self.journal.position = position;
+        let added = self.journal.replay.added(position);
+        transcript.messages.extend(added);
     }
 
     /// The plan, with the messages and the tools that follow from it. `None` where there is nothing to ask the model.

@@ -46,6 +46,7 @@ mod search_assistants;
 mod search_holdups;
 mod search_references;
 mod search_steps;
+mod search_stops;
 mod search_strangers;
 mod searched;
 mod searched_queries;

@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// An app all of whose steps are done by tools.
-fn by_tools(timeout: &str) -> Vec<(String, String)> {
+pub fn by_tools(timeout: &str) -> Vec<(String, String)> {
     let uses = json!({"search": "mcp:s.search", "web": "mcp:s.web_search", "keyword": "mcp:s.extract_keywords", "rerank": "mcp:s.rerank"});
     let search = json!({"options": {"timeout": timeout}});
     app(&json!({"uses": uses, "search": search}), KEEP, Vec::new())
 }
 
-const STEPS: [&str; 4] = ["search", "web_search", "extract_keywords", "rerank"];
+pub const STEPS: [&str; 4] = ["search", "web_search", "extract_keywords", "rerank"];
 
 /// What a tool of a step answers when all is well.
-fn good(step: &str) -> Value {
+pub fn good(step: &str) -> Value {
     match step {
         "search" => json!({"need_search": true, "search_types": ["web"]}),
         "extract_keywords" => json!({"keywords": ["rust"]}),

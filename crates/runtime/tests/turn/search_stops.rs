@@ -1,0 +1,105 @@
+//! Steps of a search before the model's call that are left out, and searches whose turn is stopped.
+
+use crate::automatic_search::{announced, ids};
+use crate::place::{ann, ask, borrowed, end, frames, place_of_tools, request, tree};
+use crate::search_steps::{STEPS, by_tools, good};
+use crate::toolbox::{Tools, outcome};
+use ambit_runtime::TurnInterrupt;
+use ambit_runtime::chat::ChatMessage;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::time::Instant;
+
+/// Tools of which one never answers when it is asked first.
+fn hanging(hung: &'static str) -> Tools {
+    let is_first = Arc::new(AtomicBool::new(true));
+    Tools::new(&STEPS, move |step, _| {
+        let hangs = step == hung && is_first.swap(false, Ordering::SeqCst);
+        Box::pin(async move {
+            if hangs {
+                std::future::pending::<()>().await;
+            }
+            Ok(outcome(good(&step)))
+        })
+    })
+}
+
+/// Waits until a step is asked for.
+async fn until_asked(tools: &Tools, step: &str) {
+    while !tools.names().iter().any(|name| name == step) {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_is_cancelled_ends_whatever_step_its_search_is_at() {
+    for step in STEPS {
+        let tools = hanging(step);
+        let place = place_of_tools(&borrowed(&by_tools("15s")), tools.clone()).await;
+        let asked = request("hello", "What is Rust?");
+        let started = place.runtime.start(asked).await.unwrap();
+        until_asked(&tools, step).await;
+        let begun = Instant::now();
+        let id = started.request_id.clone();
+        place.runtime.cancel(&ann(), &id).await.unwrap();
+        let frames = frames(started).await;
+        // A step alone may take five seconds.
+        assert!(begun.elapsed().as_secs() < 4, "{step}");
+        assert_eq!(end(&frames)["status"], "cancelled", "{step}");
+        assert_eq!(announced(&frames), Vec::<Value>::new(), "{step}");
+        let tree = tree(&place, &frames).await;
+        let node = tree.nodes.iter().find(|node| node.kind == "search");
+        let status = json!(node.unwrap().status);
+        assert_eq!(status, "cancelled", "{step}");
+    }
+}
+
+#[tokio::test]
+async fn a_forced_interrupt_ends_a_search_and_what_came_in_is_searched_for() {
+    let tools = hanging("web_search");
+    let place = place_of_tools(&borrowed(&by_tools("15s")), tools.clone()).await;
+    let asked = request("hello", "What is the first?");
+    let started = place.runtime.start(asked).await.unwrap();
+    until_asked(&tools, "web_search").await;
+    let begun = Instant::now();
+    let interrupt = TurnInterrupt {
+        messages: vec![ChatMessage::user("What is the second?")],
+        is_forced: true,
+        ..TurnInterrupt::default()
+    };
+    let id = started.request_id.clone();
+    place
+        .runtime
+        .interrupt(&ann(), &id, interrupt)
+        .await
+        .unwrap();
+    let frames = frames(started).await;
+    assert!(begun.elapsed().as_secs() < 4);
+    assert_eq!(end(&frames)["status"], "completed");
+    let questions: Vec<Value> = tools
+        .called
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|(name, _)| name == "search")
+        .map(|(_, arguments)| arguments["query"].clone())
+        .collect();
+    assert_eq!(
+        questions,
+        [json!("What is the first?"), json!("What is the second?")]
+    );
+}
+
+#[tokio::test]
+async fn keywords_that_are_skipped_leave_the_query_as_it_is() {
+    let tools = hanging("nothing");
+    let place = place_of_tools(&borrowed(&by_tools("15s")), tools.clone()).await;
+    let mut asked = request("hello", "What is Rust?");
+    asked.skip.keyword = true;
+    let frames = ask(&place, asked).await;
+    assert_eq!(ids(&announced(&frames), "title"), ["b", "a"]);
+    assert_eq!(tools.names(), ["search", "web_search", "rerank"]);
+    let called = tools.called.lock().unwrap();
+    assert_eq!(called[1].1["query"], "What is Rust?");
+}
