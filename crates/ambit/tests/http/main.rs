@@ -19,6 +19,7 @@ mod hidden;
 mod input;
 mod keys;
 mod knowledge;
+mod knowledge_routes;
 mod limits;
 mod mcp;
 #[path = "../support/mcp.rs"]
