@@ -190,6 +190,13 @@ pub struct ValueEntry {
     pub stale_possible: bool,
 }
 
+impl ValueEntry {
+    /// The bytes of its text.
+    pub fn size(&self) -> usize {
+        self.value.as_str().len()
+    }
+}
+
 /// What one write of a batch did, in the order of the writes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WriteOutcome {

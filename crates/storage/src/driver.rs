@@ -16,6 +16,7 @@ pub mod redis;
 pub mod sqlite;
 mod state;
 mod striped_locks;
+mod value_scan;
 mod watch;
 mod work;
 
@@ -24,6 +25,7 @@ pub use commit_counts::{CommitCounts, CommitOutcome};
 pub(crate) use pages::LogPages;
 pub use pages::{RowPages, ValuePages, first_row};
 pub use state::StoreContents;
+pub use value_scan::{ValuePart, ValueScan};
 pub use watch::{LogWatch, WatchHub};
 pub use work::{WorkCounters, WorkCounts};
 
@@ -32,7 +34,6 @@ use crate::batch::{Batch, Head, LogEntry, SizeLimits, ValueEntry, WriteOutcome};
 use crate::clock::Clock;
 use crate::debug::opaque_debug;
 use crate::directory::{IndexRow, PageRequest, RowFilter};
-use crate::pattern::Pattern;
 use crate::{Error, Result, suggestion};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -81,7 +82,7 @@ pub trait Driver: Send + Sync + 'static {
     async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>>;
 
     /// The live values of a space whose name matches, by name in byte order, forward or backward; fewer than the limit where no
-    /// others follow.
+    /// others follow, or where they have the bytes that are asked for.
     async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>>;
 
     /// The names of the logs of a space.
@@ -165,68 +166,6 @@ pub struct LogPage {
     pub entries: Vec<LogEntry>,
     /// True where a secondary answered for a primary that is down.
     pub stale_possible: bool,
-}
-
-/// Which part of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValuePart {
-    /// All of it.
-    Whole,
-    /// Items from … to of a list, both included, negative ones counted from the end; cut to what there is.
-    /// Anything but a list is given whole, and `ValueEntry::kind` says so.
-    Items(i64, i64),
-    /// Kind, length, version and end of life alone; the value is `null`.
-    Nothing,
-}
-
-impl ValuePart {
-    /// The positions `start..end` of a list of this length that are asked for.
-    pub fn of(self, length: u64) -> std::ops::Range<u64> {
-        match self {
-            Self::Whole => 0..length,
-            Self::Nothing => 0..0,
-            Self::Items(from, to) => {
-                let place = |index: i64| {
-                    if index < 0 {
-                        i128::from(length) + i128::from(index)
-                    } else {
-                        i128::from(index)
-                    }
-                };
-                let start = place(from).clamp(0, i128::from(length));
-                let end = (place(to) + 1).clamp(start, i128::from(length));
-                u64::try_from(start).unwrap_or(0)..u64::try_from(end).unwrap_or(0)
-            }
-        }
-    }
-}
-
-/// Which values of a space.
-#[derive(Clone, Debug)]
-pub struct ValueScan {
-    /// Names that match.
-    pub pattern: Pattern,
-    /// Only names behind this one, in the direction of the scan.
-    pub after: Option<String>,
-    /// At most so many.
-    pub limit: usize,
-    /// Which part of each value.
-    pub part: ValuePart,
-    /// By ascending or descending names.
-    pub direction: Direction,
-}
-
-impl ValueScan {
-    /// The first values with such a name, and this part of each.
-    pub fn first(pattern: Pattern, limit: usize, part: ValuePart) -> Self {
-        Self {
-            pattern,
-            after: None,
-            limit,
-            part,
-            direction: Direction::Forward,
-        }
-    }
 }
 
 /// How a driver is opened, the same for all.

@@ -283,6 +283,16 @@ struct CreationTime {
     created_at: Millis,
 }
 
+/// When a dated value was created and changed.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteTimes {
+    #[serde(rename = "created_at")]
+    _created_at: Millis,
+    #[serde(rename = "updated_at")]
+    _updated_at: Millis,
+}
+
 impl DatedContent {
     fn stored(&self, current: Option<&StoredValue>) -> StoredValue {
         let Self { at, name, json } = self;
@@ -293,6 +303,14 @@ impl DatedContent {
         let created_at = before.map_or(*at, |CreationTime { created_at }| created_at);
         let text = format!(r#"{{"created_at":{created_at},"updated_at":{at},"{name}":{json}}}"#);
         StoredValue::Plain(Json::stored(text))
+    }
+
+    /// The object without its content, of a text that begins as it is stored.
+    pub(crate) fn dates(text: &str) -> Option<Json> {
+        let (end, _) = text.match_indices(',').nth(1)?;
+        let dates = format!("{}}}", &text[..end]);
+        serde_json::from_str::<WriteTimes>(&dates).ok()?;
+        Some(Json::stored(dates))
     }
 }
 

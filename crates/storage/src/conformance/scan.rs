@@ -3,8 +3,9 @@
 use super::steps::*;
 use super::{ConformanceCase, TestStore};
 use crate::address::Space;
-use crate::batch::{Batch, WriteOutcome};
+use crate::batch::{Batch, ValueEntry, WriteOutcome};
 use crate::driver::{Direction, ValuePart, ValueScan};
+use crate::operation::{DatedContent, Operation};
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     g102_only_the_star_is_a_wildcard,
@@ -14,6 +15,8 @@ pub(super) const CASES: &[ConformanceCase] = cases![
     g081_pages_of_names_join_backward_too,
     a_scan_gives_the_part_that_is_asked_for,
     a_scan_tells_about_each_value,
+    a_page_ends_with_the_value_that_has_the_last_of_its_bytes,
+    of_a_dated_value_the_dates_can_be_read_alone,
 ];
 
 const NAMES: &[&str] = &[
@@ -216,4 +219,106 @@ async fn a_scan_tells_about_each_value(store: TestStore) {
     }
     assert_eq!(must(store.scan(&here, &scan("*", MANY)).await), expected);
     assert_eq!(must(store.scan(&space("t"), &scan("*", MANY)).await), []);
+}
+
+/// The names of all pages of this scan, with a bar behind each page.
+async fn pages(store: &TestStore, here: &Space, mut scan: ValueScan) -> String {
+    let mut told = String::new();
+    loop {
+        let page = must(store.scan(here, &scan).await);
+        let names: Vec<&str> = page.iter().map(|(name, _)| name.as_str()).collect();
+        told += &format!("{}|", names.join(" "));
+        if scan.is_last(&page) {
+            return told;
+        }
+        scan.after = page.last().map(|(name, _)| name.clone());
+    }
+}
+
+async fn a_page_ends_with_the_value_that_has_the_last_of_its_bytes(store: TestStore) {
+    let here = space("s");
+    let text = format!("\"{}\"", "x".repeat(98));
+    let list = format!("[{text},{text}]");
+    // One that has ended counts for nothing.
+    let ended = apply_for(&here.key("bb"), set(&text), HOUR);
+    store.write(ended).await;
+    store.clock().advance(2 * HOUR);
+    for (name, value) in [("a", &*text), ("b", "1"), ("c", &*list)] {
+        store.act(&here.key(name), set(value)).await;
+    }
+    for (name, value) in [("d", "2"), ("e", &*text), ("other", &*text)] {
+        store.act(&here.key(name), set(value)).await;
+    }
+    for (pattern, limit, bytes, forward, backward) in [
+        (
+            "*",
+            MANY,
+            usize::MAX,
+            "a b c d e other|",
+            "other e d c b a|",
+        ),
+        ("*", MANY, 1, "a|b|c|d|e|other||", "other|e|d|c|b|a||"),
+        ("*", MANY, 101, "a b|c|d e|other|", "other e|d c|b a||"),
+        ("*", MANY, 300, "a b c|d e other|", "other e d c|b a|"),
+        ("*", 2, 300, "a b|c d|e other||", "other e|d c|b a||"),
+        ("*e*", MANY, 100, "e|other||", "other|e||"),
+    ] {
+        for (direction, expected) in [
+            (Direction::Forward, forward),
+            (Direction::Backward, backward),
+        ] {
+            let scan = ValueScan {
+                bytes,
+                direction,
+                ..scan(pattern, limit)
+            };
+            let found = pages(&store, &here, scan).await;
+            assert_eq!(found, expected, "{pattern}, {bytes} bytes, {direction:?}");
+        }
+    }
+}
+
+async fn of_a_dated_value_the_dates_can_be_read_alone(store: TestStore) {
+    let here = space("s");
+    let text = format!("\"{}\"", "ä日".repeat(40));
+    for (name, at) in [("first", 5), ("last", i64::MAX), ("long", i64::MIN)] {
+        let (json, name, key) = (json(&text), "value", here.key(name));
+        store
+            .act(&key, Operation::SetDated(DatedContent { at, name, json }))
+            .await;
+    }
+    for (name, value) in [
+        ("list", "[1,2,3]"),
+        ("object", "{\"a\":1,\"b\":2,\"c\":3}"),
+        ("text", &text),
+    ] {
+        store.act(&here.key(name), set(value)).await;
+    }
+    let scan = ValueScan {
+        part: ValuePart::Dates,
+        ..scan("*", MANY)
+    };
+    let found = must(store.scan(&here, &scan).await);
+    for (name, entry) in &found {
+        let whole = some(store.value(&here.key(name)).await);
+        let alone = must(store.get(&here.key(name), ValuePart::Dates).await);
+        assert_eq!(alone.as_ref(), Some(entry), "{name}");
+        let known = |entry: &ValueEntry| (entry.kind, entry.length, entry.version);
+        assert_eq!(known(entry), known(&whole), "{name}");
+    }
+    let told = found
+        .iter()
+        .map(|(name, entry)| (&**name, entry.value.as_str()));
+    let dates = |at: i64| format!("{{\"created_at\":{at},\"updated_at\":{at}}}");
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            ("first", &*dates(5)),
+            ("last", &*dates(i64::MAX)),
+            ("list", "null"),
+            ("long", &*dates(i64::MIN)),
+            ("object", "null"),
+            ("text", "null"),
+        ]
+    );
 }

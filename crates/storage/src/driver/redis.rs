@@ -27,6 +27,7 @@ use self::server::RedisServer;
 use self::value::{LoadScope, ValueHeader};
 use super::state::rows::ACTIVITY_STEP;
 use super::striped_locks::StripedLocks;
+use super::value_scan::ScanPage;
 use super::{
     Direction, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, WatchHub,
 };
@@ -137,26 +138,26 @@ impl Driver for RedisDriver {
     }
 
     async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>> {
-        let found = entries(&self.server, &key.space, vec![key.name.clone()], part).await?;
-        Ok(found.into_iter().next().map(|(_, entry)| entry))
+        let names = std::slice::from_ref(&key.name);
+        let loaded = self.load(&key.space, names, part, usize::MAX).await?;
+        Ok(loaded.live.into_iter().next().map(|(_, entry)| entry))
     }
 
     async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>> {
         let mut after = scan.after.clone();
-        let mut found = Vec::new();
-        while found.len() < scan.limit {
-            let step = (scan.limit - found.len()).clamp(16, STEP);
+        let mut page = ScanPage::of(scan);
+        while !page.is_full() {
+            let step = page.room().clamp(16, STEP);
             let mut names = names(&self.server, space, scan, after.as_deref(), step).await?;
             let is_end = names.len() < step;
             after = names.last().cloned();
             names.retain(|name| scan.pattern.matches(name));
-            found.extend(entries(&self.server, space, names, scan.part).await?);
+            self.load_page(space, &names, &mut page).await?;
             if is_end {
                 break;
             }
         }
-        found.truncate(scan.limit);
-        Ok(found)
+        Ok(page.found)
     }
 
     async fn logs(&self, space: &Space) -> Result<Vec<String>> {
@@ -199,6 +200,87 @@ impl Driver for RedisDriver {
     }
 }
 
+/// Values that were loaded.
+struct LoadedValues {
+    /// The live ones.
+    live: Vec<(String, ValueEntry)>,
+    /// How many names were looked at.
+    seen: usize,
+}
+
+impl RedisDriver {
+    /// Adds the live ones among these values to the page, until it is full.
+    async fn load_page(
+        &self,
+        space: &Space,
+        names: &[String],
+        page: &mut ScanPage<'_>,
+    ) -> Result<()> {
+        let mut rest = names;
+        while !rest.is_empty() && !page.is_full() {
+            let bytes = page.bytes_left();
+            let loaded = self.load(space, rest, page.part(), bytes).await?;
+            rest = &rest[loaded.seen..];
+            for (name, entry) in loaded.live {
+                if page.is_full() {
+                    break;
+                }
+                page.add(name, entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// The live ones among the first of these values, which are all or have so many bytes.
+    async fn load(
+        &self,
+        space: &Space,
+        names: &[String],
+        part: ValuePart,
+        bytes: usize,
+    ) -> Result<LoadedValues> {
+        let mut loaded = LoadedValues {
+            live: Vec::new(),
+            seen: 0,
+        };
+        if names.is_empty() {
+            return Ok(loaded);
+        }
+        let server = &self.server;
+        let digest = space.digest();
+        let wanted = match part {
+            ValuePart::Nothing => LoadScope::Header.words(),
+            ValuePart::Whole => LoadScope::Whole.words(),
+            ValuePart::Dates => vec!["d".to_owned()],
+            ValuePart::Items(from, to) => vec!["i".to_owned(), from.to_string(), to.to_string()],
+        };
+        let mut words = vec!["0".to_owned()];
+        if bytes < usize::MAX {
+            words.extend(["m".to_owned(), bytes.to_string()]);
+        }
+        for name in names {
+            words.extend(["v".to_owned(), digest.clone(), name.clone()]);
+            words.extend(wanted.iter().cloned());
+        }
+        let (now, _, found): (Millis, u64, Vec<Vec<String>>) =
+            server.read(&server.scripts.load, &words).await?;
+        loaded.seen = found.len();
+        for (name, texts) in names.iter().zip(found) {
+            let mut texts = texts.into_iter();
+            let Some(header) = texts.next() else {
+                continue;
+            };
+            let place = space.key(name.as_str());
+            let header = ValueHeader::parse(&header, &place)?;
+            if header.is_live(now) {
+                let entry = header.entry(part, texts.collect(), &place)?;
+                loaded.live.push((name.clone(), entry));
+            }
+        }
+        Ok(loaded)
+    }
+}
+
 /// Some names of a space that start as the pattern does, in byte order.
 async fn names(
     server: &RedisServer,
@@ -233,42 +315,4 @@ async fn names(
         }
     };
     server.ask(command.arg("LIMIT").arg(0).arg(limit)).await
-}
-
-/// The live ones among these values.
-async fn entries(
-    server: &RedisServer,
-    space: &Space,
-    names: Vec<String>,
-    part: ValuePart,
-) -> Result<Vec<(String, ValueEntry)>> {
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
-    let digest = space.digest();
-    let wanted = match part {
-        ValuePart::Nothing => LoadScope::Header.words(),
-        ValuePart::Whole => LoadScope::Whole.words(),
-        ValuePart::Items(from, to) => vec!["i".to_owned(), from.to_string(), to.to_string()],
-    };
-    let mut words = vec!["0".to_owned()];
-    for name in &names {
-        words.extend(["v".to_owned(), digest.clone(), name.clone()]);
-        words.extend(wanted.iter().cloned());
-    }
-    let (now, _, found): (Millis, u64, Vec<Vec<String>>) =
-        server.read(&server.scripts.load, &words).await?;
-    let mut entries = Vec::new();
-    for (name, texts) in names.into_iter().zip(found) {
-        let mut texts = texts.into_iter();
-        let Some(header) = texts.next() else {
-            continue;
-        };
-        let place = space.key(name.as_str());
-        let header = ValueHeader::parse(&header, &place)?;
-        if header.is_live(now) {
-            entries.push((name, header.entry(part, texts.collect(), &place)?));
-        }
-    }
-    Ok(entries)
 }

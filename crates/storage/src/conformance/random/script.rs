@@ -175,8 +175,9 @@ impl Xorshift {
     }
 
     fn part(&mut self) -> ValuePart {
-        match self.below(4) {
+        match self.below(5) {
             0 => ValuePart::Nothing,
+            2 => ValuePart::Dates,
             1 => ValuePart::Items(self.index(), self.index()),
             _ => ValuePart::Whole,
         }
@@ -303,6 +304,7 @@ impl Xorshift {
                         true => Direction::Backward,
                         false => Direction::Forward,
                     },
+                    bytes: self.pick(&[1, 20, usize::MAX]),
                     ..ValueScan::first(
                         Pattern::parse(self.pick(PATTERNS)),
                         self.pick(&[0, 1, 2, 1_000]),

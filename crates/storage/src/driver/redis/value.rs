@@ -76,7 +76,8 @@ impl ValueHeader {
     ) -> Result<ValueEntry> {
         let value = match part {
             ValuePart::Nothing => Json::stored("null"),
-            _ if self.list == 0 => body(texts, place)?,
+            _ if self.list == 0 => part.of_text(&body(texts, place)?),
+            ValuePart::Dates => Json::stored("null"),
             _ => Json::stored(format!("[{}]", texts.join(","))),
         };
         Ok(ValueEntry {

@@ -8,6 +8,7 @@ use crate::Result;
 use crate::address::{Space, ValueKey};
 use crate::batch::ValueEntry;
 use crate::clock::Millis;
+use crate::driver::value_scan::ScanPage;
 use crate::driver::{Direction, ValuePart, ValueScan};
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -89,12 +90,11 @@ pub fn get(
     now: Millis,
 ) -> SqliteResult<Option<ValueEntry>> {
     let sql =
-        "SELECT v.space, iif(?5, substr(v.body, 1, 1), v.body), v.length, v.version, v.expires_at
+        "SELECT v.space, iif(?5 IS NULL, v.body, substr(v.body, 1, ?5)), v.length, v.version, v.expires_at
         FROM space s JOIN value v ON v.space = s.id AND v.name = ?3
         WHERE s.tenant = ?1 AND s.path = ?2 AND (v.expires_at IS NULL OR v.expires_at > ?4)";
     let space = &key.space;
-    let is_bare = part == ValuePart::Nothing;
-    let which = (&space.tenant, &space.path, &key.name, now, is_bare);
+    let which = (&space.tenant, &space.path, &key.name, now, part.prefix());
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(which)?;
     let Some(row) = rows.next()? else {
@@ -109,7 +109,7 @@ pub fn get(
 macro_rules! scan_sql {
     ($from:literal $order:literal) => {
         concat!(
-            "SELECT v.space, iif(?6, substr(v.body, 1, 1), v.body), v.length, v.version, v.expires_at, v.name \
+            "SELECT v.space, iif(?6 IS NULL, v.body, substr(v.body, 1, ?6)), v.length, v.version, v.expires_at, v.name \
              FROM space s JOIN value v ON v.space = s.id WHERE s.tenant = ?1 AND s.path = ?2 AND ",
             $from,
             " AND (v.expires_at IS NULL OR v.expires_at > ?5) ORDER BY v.name ",
@@ -142,12 +142,18 @@ pub fn scan(
         ),
         Direction::Backward => (BACKWARD, after.into_iter().chain(end.as_deref()).min()),
     };
-    let is_bare = scan.part == ValuePart::Nothing;
+    let prefix_length = scan.part.prefix();
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows =
-        statement.query((&space.tenant, &space.path, bound, &scan.after, now, is_bare))?;
-    let mut found = Vec::new();
-    while found.len() < scan.limit
+    let mut rows = statement.query((
+        &space.tenant,
+        &space.path,
+        bound,
+        &scan.after,
+        now,
+        prefix_length,
+    ))?;
+    let mut page = ScanPage::of(scan);
+    while !page.is_full()
         && let Some(row) = rows.next()?
     {
         let name: String = row.get(5)?;
@@ -157,10 +163,10 @@ pub fn scan(
         if scan.pattern.matches(&name) {
             let stored = ValueRow::from_row(row, 1)?;
             let entry = stored.entry(connection, row.get(0)?, &name, scan.part)?;
-            found.push((name, entry));
+            page.add(name, entry);
         }
     }
-    Ok(found)
+    Ok(page.found)
 }
 
 /// What is wrong with the file, and what is wrong with what it holds.

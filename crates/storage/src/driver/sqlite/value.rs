@@ -105,12 +105,11 @@ impl ValueRow {
         part: ValuePart,
     ) -> SqliteResult<ValueEntry> {
         let (kind, value) = match &self.body {
-            Some(body) if part == ValuePart::Nothing => (body.kind(), Json::stored("null")),
-            Some(body) => (body.kind(), body.clone()),
-            None if part == ValuePart::Nothing => ("list", Json::stored("null")),
+            Some(body) => (body.kind(), part.of_text(body)),
+            None if part.prefix().is_some() => ("list", Json::stored("null")),
             None => {
                 let items = self.items(connection, space, name, part.of(self.length))?;
-                ("list", StoredValue::List(items).json())
+                ("list", part.of_items(items))
             }
         };
         Ok(ValueEntry {

@@ -5,8 +5,9 @@ use crate::Result;
 use crate::address::{Space, ValueKey};
 use crate::batch::{ValueEntry, WriteOutcome};
 use crate::clock::Millis;
+use crate::driver::value_scan::ScanPage;
 use crate::driver::{Direction, ValuePart, ValueScan};
-use crate::json::{Json, StoredValue};
+use crate::json::StoredValue;
 use crate::operation::{self, Operation};
 use std::ops::Bound;
 
@@ -31,13 +32,12 @@ impl ValueContents {
             StoredValue::List(items) => items.len() as u64,
             StoredValue::Plain(_) => 1,
         };
-        let value = match (&self.value, part) {
-            (_, ValuePart::Nothing) => Json::stored("null"),
-            (StoredValue::Plain(json), _) => json.clone(),
-            (StoredValue::List(items), part) => {
+        let value = match &self.value {
+            StoredValue::Plain(json) => part.of_text(json),
+            StoredValue::List(items) => {
                 let range = part.of(length);
                 let bound = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
-                StoredValue::List(items[bound(range.start)..bound(range.end)].to_vec()).json()
+                part.of_items(items[bound(range.start)..bound(range.end)].to_vec())
             }
         };
         let kind = self.value.kind();
@@ -142,15 +142,19 @@ impl StoreContents {
         let wanted = |(name, stored): &(&String, &ValueContents)| {
             scan.pattern.matches(name) && stored.is_live(now)
         };
-        let entry =
-            |(name, stored): (&String, &ValueContents)| (name.clone(), stored.entry(scan.part));
-        match scan.direction {
-            Direction::Forward => named.filter(wanted).take(scan.limit).map(entry).collect(),
-            Direction::Backward => {
-                let named = named.rev().filter(wanted);
-                named.take(scan.limit).map(entry).collect()
+        let mut page = ScanPage::of(scan);
+        let mut add = |(name, stored): (&String, &ValueContents)| {
+            let is_wanted = !page.is_full();
+            if is_wanted {
+                page.add(name.clone(), stored.entry(scan.part));
             }
-        }
+            is_wanted
+        };
+        match scan.direction {
+            Direction::Forward => named.filter(wanted).all(&mut add),
+            Direction::Backward => named.rev().filter(wanted).all(&mut add),
+        };
+        page.found
     }
 
     /// Erases expired values, and says how many.
