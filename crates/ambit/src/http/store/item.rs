@@ -131,15 +131,6 @@ impl StoreItem {
         }
     }
 
-    /// The same without what it holds.
-    pub fn bare(self) -> Self {
-        Self {
-            value: None,
-            data: None,
-            ..self
-        }
-    }
-
     /// The bytes of what it holds.
     pub fn size(&self) -> usize {
         let content = self.value.as_ref().or(self.data.as_ref());

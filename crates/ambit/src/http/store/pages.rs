@@ -6,11 +6,10 @@ use ambit_storage::batch::ValueEntry;
 use ambit_storage::driver::{Direction, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 
-/// Bytes that one page is meant to have.
-const PAGE: usize = 4 << 20;
-/// Values of the first page, and at most.
-const FIRST: usize = 8;
-const MOST: usize = 256;
+/// Bytes of one page; its last value may have more.
+const BYTES: usize = 4 << 20;
+/// Values of one page, at most.
+const MOST: usize = 1_000;
 
 /// Pages of values, by name.
 pub struct ItemPages<'a> {
@@ -22,9 +21,13 @@ pub struct ItemPages<'a> {
 impl<'a> ItemPages<'a> {
     /// Those with such a name.
     pub fn of(space: &'a StoreSpace, pattern: Pattern) -> Self {
+        let scan = ValueScan {
+            bytes: BYTES,
+            ..ValueScan::first(pattern, MOST, ValuePart::Whole)
+        };
         Self {
             space,
-            scan: ValueScan::first(pattern, FIRST, ValuePart::Whole),
+            scan,
             is_over: false,
         }
     }
@@ -36,25 +39,25 @@ impl<'a> ItemPages<'a> {
         self
     }
 
+    /// This part of each.
+    pub fn of_part(mut self, part: ValuePart) -> Self {
+        self.scan.part = part;
+        self
+    }
+
     /// The next ones, at most so many; `None` at the end.
     pub async fn next(&mut self, most: usize) -> Result<Option<Vec<(String, ValueEntry)>>> {
         if self.is_over {
             return Ok(None);
         }
-        let scan = ValueScan {
-            limit: self.scan.limit.min(most),
-            ..self.scan.clone()
-        };
-        let page = self.space.driver.scan(&self.space.owned, &scan).await?;
-        self.is_over = page.len() < scan.limit;
+        self.scan.limit = most.min(MOST);
+        let page = self
+            .space
+            .driver
+            .scan(&self.space.owned, &self.scan)
+            .await?;
+        self.is_over = self.scan.is_last(&page);
         self.scan.after = page.last().map(|(name, _)| name.clone());
-        let bytes: usize = page
-            .iter()
-            .map(|(_, entry)| entry.value.as_str().len())
-            .sum();
-        let fitting = (PAGE / (bytes / page.len().max(1)).max(1)).clamp(1, MOST);
-        // Values behind small ones may be large.
-        self.scan.limit = fitting.min(self.scan.limit * 2);
         Ok(Some(page))
     }
 }

@@ -76,14 +76,13 @@ impl SnapshotRead<'_> {
     async fn list(&mut self, list: &StoreList) -> Result<StoreResult> {
         let after = list.after.as_ref().map(|after| self.space.name(after));
         let pages = ItemPages::of(self.space, self.space.pattern(&list.prefix));
-        let mut pages = pages.from(list.direction(), after);
+        let mut pages = pages.from(list.direction(), after).of_part(list.part());
         let (mut items, mut versions, mut limit) = (Vec::new(), Vec::new(), list.limit);
         while items.len() < limit
             && let Some(page) = pages.next(limit - items.len()).await?
         {
             for (name, entry) in page {
                 let item = StoreItem::of(&entry)?.named(self.space.key(&name));
-                let item = if list.has_values { item } else { item.bare() };
                 if self.bytes + item.size() > BYTES {
                     limit = items.len();
                     break;
@@ -142,6 +141,13 @@ impl StoreList {
         match self.is_reverse {
             true => Direction::Backward,
             false => Direction::Forward,
+        }
+    }
+
+    fn part(&self) -> ValuePart {
+        match self.has_values {
+            true => ValuePart::Whole,
+            false => ValuePart::Dates,
         }
     }
 }

@@ -97,6 +97,21 @@ async fn a_value_of_the_limit_is_kept_and_a_list_ends_where_its_answer_is_full()
         (page["items"].as_array().unwrap().len(), &page["next"]),
         (2, &json!("b"))
     );
+    // Without its values the same list is short.
+    let bare = json!({"op": "list", "prefix": "", "limit": 10});
+    let page = done(&bed, json!([bare])).await.remove(0);
+    let fields = page["items"].as_array().unwrap().iter().map(|item| {
+        let item = item.as_object().unwrap();
+        assert!(item["created_at"].as_i64().unwrap() <= item["updated_at"].as_i64().unwrap());
+        (item["key"].clone(), item.contains_key("value"))
+    });
+    assert_eq!(
+        (fields.collect::<Vec<_>>(), &page["next"]),
+        (
+            ["a", "b", "c"].map(|key| (json!(key), false)).into(),
+            &json!(null)
+        )
+    );
     let all = json!([get("a"), get("b"), get("c")]);
     assert_eq!(refused(&bed, all).await.0, 413);
     let two = format!("[{value}, {value}]");
