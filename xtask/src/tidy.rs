@@ -15,7 +15,7 @@ use std::path::Path;
 /// Checks the repository; prints each finding, and is true where there is none.
 pub fn run(_arguments: &[String]) -> Result<bool> {
     let root = root();
-    let sources = read(&root, "crates", "rs")?;
+    let mut sources = read(&root, "crates", "rs")?;
     let manifests = read(&root, "crates", "toml")?;
     let page = std::fs::read_to_string(root.join(guarantees::PAGE))
         .map_err(|error| format!("cannot read {}: {error}", guarantees::PAGE))?;
@@ -24,6 +24,7 @@ pub fn run(_arguments: &[String]) -> Result<bool> {
     findings.extend(names::check(&sources));
     findings.extend(circles::check(&sources));
     findings.extend(tables::check(&sources));
+    sources.extend(read(&root, "console/tests", "mjs")?);
     findings.extend(guarantees::check(&page, guarantees::DUE, &sources));
     for finding in &findings {
         println!("{finding}");

@@ -44,7 +44,7 @@ fn listed(page: &str) -> BTreeSet<u16> {
         .collect()
 }
 
-/// The numbers that begin tests' names: functions `fn g031_…` and cases `"g031_…`.
+/// The numbers that begin tests' names: functions `fn g031_…` and cases `"g031_…`, as those of the browser are, too.
 fn tests(text: &str) -> BTreeSet<u16> {
     let starts = ["fn g", "\"g"].into_iter().flat_map(|start| {
         text.match_indices(start)
