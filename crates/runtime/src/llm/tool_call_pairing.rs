@@ -2,7 +2,7 @@
 
 use crate::chat::{ChatMessage, Role, ToolCall};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// What providers take at most.
 const ID_LENGTH: usize = 40;
@@ -38,15 +38,18 @@ pub fn arguments(call: &ToolCall) -> Value {
 #[derive(Default)]
 struct ToolCallPairing {
     messages: Vec<ChatMessage>,
-    used: BTreeSet<String>,
+    used: HashSet<String>,
+    /// The last number that was put behind an id.
+    numbers: HashMap<String, usize>,
     /// The calls of the last message of the assistant.
-    open: Vec<UnansweredCall>,
+    open: Vec<PairedCall>,
+    /// Where those without a result are in `open`, by their original ids.
+    unanswered: HashMap<String, VecDeque<usize>>,
     /// What came since then that is no result: it goes behind the results.
     later: Vec<ChatMessage>,
 }
 
-struct UnansweredCall {
-    original_id: String,
+struct PairedCall {
     sent_id: String,
     result: Option<ChatMessage>,
 }
@@ -57,8 +60,10 @@ impl ToolCallPairing {
         let mut message = message.clone();
         for call in &mut message.tool_calls {
             let sent_id = self.unused(&call.id);
-            self.open.push(UnansweredCall {
-                original_id: std::mem::replace(&mut call.id, sent_id.clone()),
+            let original_id = std::mem::replace(&mut call.id, sent_id.clone());
+            let places = self.unanswered.entry(original_id).or_default();
+            places.push_back(self.open.len());
+            self.open.push(PairedCall {
                 sent_id,
                 result: None,
             });
@@ -68,8 +73,8 @@ impl ToolCallPairing {
 
     fn result(&mut self, message: &ChatMessage) {
         let id = message.tool_call_id.as_deref().unwrap_or_default();
-        let mut waiting = self.open.iter_mut().filter(|call| call.result.is_none());
-        let Some(call) = waiting.find(|call| call.original_id == id) else {
+        let place = self.unanswered.get_mut(id).and_then(VecDeque::pop_front);
+        let Some(call) = place.and_then(|place| self.open.get_mut(place)) else {
             self.later.push(ChatMessage::user(message.content.clone()));
             return;
         };
@@ -85,6 +90,7 @@ impl ToolCallPairing {
             let missing = || ChatMessage::result(call.sent_id, MISSING);
             self.messages.push(call.result.unwrap_or_else(missing));
         }
+        self.unanswered.clear();
         self.messages.append(&mut self.later);
     }
 
@@ -98,16 +104,20 @@ impl ToolCallPairing {
         if base.is_empty() {
             "call".clone_into(&mut base);
         }
-        let mut id = base.clone();
-        let mut number = 1;
-        while !self.used.insert(id.clone()) {
-            number += 1;
+        if self.used.insert(base.clone()) {
+            return base;
+        }
+        let number = self.numbers.entry(base.clone()).or_insert(1);
+        loop {
+            *number += 1;
             let end = format!("_{number}");
-            id = base.clone();
+            let mut id = base.clone();
             id.truncate(ID_LENGTH - end.len());
             id.push_str(&end);
+            if self.used.insert(id.clone()) {
+                return id;
+            }
         }
-        id
     }
 }
 
@@ -179,6 +189,14 @@ mod tests {
             result("c_3", "three"),
         ];
         assert_eq!(pair_calls(&messages), expected);
+    }
+
+    #[test]
+    fn as_many_calls_of_one_id_as_a_body_holds_are_paired_at_once() {
+        let calls = vec!["c"; 70_000];
+        let paired = pair_calls(&[calling(&calls), result("c", "one")]);
+        assert_eq!(paired.len(), 1 + calls.len());
+        assert_eq!(paired[calls.len()]["tool_call_id"], "c_70000");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use ambit_runtime::chat::{
 };
 use ambit_runtime::{Error, Result};
 use serde_json::{Map, json};
+use std::collections::HashMap;
 use std::mem::take;
 
 /// The messages of a request. A client may use only the roles that the agent lets it use.
@@ -18,7 +19,7 @@ pub fn read(body: &mut MessagesBody, agent: &AppAgent) -> Result<Vec<ChatMessage
     let mut conversation = Conversation {
         agent,
         messages: Vec::new(),
-        open_calls: Vec::new(),
+        open_calls: HashMap::new(),
     };
     if let Some(system) = body.system.take() {
         conversation.instruct(system, "system", "system")?;
@@ -32,8 +33,8 @@ pub fn read(body: &mut MessagesBody, agent: &AppAgent) -> Result<Vec<ChatMessage
 struct Conversation<'a> {
     agent: &'a AppAgent,
     messages: Vec<ChatMessage>,
-    /// The calls that the next message answers.
-    open_calls: Vec<String>,
+    /// The calls that the next message answers, and how many have each id.
+    open_calls: HashMap<String, usize>,
 }
 
 impl Conversation<'_> {
@@ -106,14 +107,15 @@ impl Conversation<'_> {
         place: &str,
     ) -> Result<ToolResultContent> {
         check_role("tool", self.agent, &format!("{place}.type"))?;
-        let Some(at) = self.open_calls.iter().position(|open| open == id) else {
+        let open = self.open_calls.get_mut(id).filter(|open| **open > 0);
+        let Some(open) = open else {
             let param = format!("{place}.tool_use_id");
             let message = format!(
                 "{param} \"{id}\" answers no tool_use of the message before; send each result once, directly behind its call"
             );
             return Err(Error::invalid(param, message));
         };
-        self.open_calls.remove(at);
+        *open -= 1;
         let place = format!("{place}.content");
         let content = content.unwrap_or(InputContent::Text(String::new()));
         let (mut texts, mut shown) = (Vec::new(), Vec::new());
@@ -168,11 +170,10 @@ impl Conversation<'_> {
                 _ => return Err(blocks::misplaced(&place)),
             }
         }
-        self.open_calls = answer
-            .tool_calls
-            .iter()
-            .map(|call| call.id.clone())
-            .collect();
+        self.open_calls.clear();
+        for call in &answer.tool_calls {
+            *self.open_calls.entry(call.id.clone()).or_default() += 1;
+        }
         if !text.is_empty() || answer.tool_calls.is_empty() {
             answer.content = text.into();
         }
