@@ -42,12 +42,15 @@ pub struct StoredCall<'a> {
     pub shown: &'a ChatMessageView,
     /// What the client has sent for it.
     pub result: Option<&'a ToolResult>,
+    /// A turn has followed, which took the call for one that did not finish.
+    pub is_passed: bool,
 }
 
 impl StoredCall<'_> {
     /// Whether nothing has come of it.
     pub fn is_open(&self) -> bool {
         self.result.is_none()
+            && !self.is_passed
             && self
                 .shown
                 .props
@@ -180,14 +183,20 @@ pub fn call<'a>(turns: &'a [ChatTurn], id: &str) -> Option<StoredCall<'a>> {
     let mut shown = turns[at].shown.iter();
     let shown = shown.find(|shown| shown.kind == "tool_call" && shown.message_id == message_id)?;
     let provider_id = shown.props.get("id").and_then(|id| id.as_str())?;
-    let result = turns[at + 1..].iter().find_map(|turn| {
+    let later = &turns[at + 1..];
+    let is_passed = later.iter().any(|turn| turn.superseded_by.is_none());
+    let result = later.iter().find_map(|turn| {
         let mut results = turn
             .input
             .iter()
             .filter_map(|it| it.message.tool_result.as_ref());
         results.find(|result| result.call_id == provider_id)
     });
-    Some(StoredCall { shown, result })
+    Some(StoredCall {
+        shown,
+        result,
+        is_passed,
+    })
 }
 
 /// The id by which clients know the call that a result among these turns is of: the last one of its provider's id.

@@ -241,6 +241,19 @@ const CASES = {
     await same(chat);
   },
 
+  async a_result_that_comes_too_late_joins_the_turn_that_went_on() {
+    const chat = new Chat();
+    await chat.say("both");
+    const [first, second] = last(chat).parts.flatMap((part) => part.toolCallId ?? []);
+    await chat.addToolOutput({ tool: "get_weather", toolCallId: first, output: "clear" });
+    await chat.sendMessage();
+    const list = await stored(chat);
+    await chat.addToolOutput({ tool: "get_weather", toolCallId: second, output: "late" });
+    await chat.sendMessage();
+    assert.equal(chat.error, undefined);
+    assert.deepEqual(await stored(chat), list);
+  },
+
   async unparsable_call() {
     const chat = new Chat();
     await chat.say("garbled");
