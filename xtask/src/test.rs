@@ -160,7 +160,7 @@ impl fmt::Display for Tally {
 }
 
 /// How many lines of a failed test's output are shown again.
-const SHOWN: usize = 40;
+const SHOWN: usize = 60;
 
 /// What the failed tests printed, from where they panicked, for the end of the run: a log that is cut keeps its end.
 #[derive(Debug, Default)]
