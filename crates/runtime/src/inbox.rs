@@ -13,6 +13,14 @@ use std::sync::Arc;
 /// Entries read at once: more than anybody sends during one step.
 const MOST: usize = 256;
 
+/// What somebody has sent to a turn.
+pub(crate) struct ReceivedInterrupt {
+    /// Its id, the same however often it is taken in.
+    pub id: String,
+    /// What was sent.
+    pub interrupt: TurnInterrupt,
+}
+
 /// One turn's inbox.
 #[derive(Clone)]
 pub(crate) struct TurnInbox {
@@ -41,14 +49,17 @@ impl TurnInbox {
     }
 
     /// What came in behind this entry, and the number of the last of it.
-    pub async fn read(&self, after: u64) -> Result<(Vec<TurnInterrupt>, u64)> {
+    pub async fn read(&self, after: u64) -> Result<(Vec<ReceivedInterrupt>, u64)> {
         let range = LogRange::from(after + 1, MOST);
         let page = self.driver.read(&self.log, range).await?;
         let mut last = after;
         let mut received = Vec::new();
         for entry in page.entries {
             last = entry.seq;
-            received.push(entry.body.to()?);
+            received.push(ReceivedInterrupt {
+                interrupt: entry.body.to()?,
+                id: entry.id,
+            });
         }
         Ok((received, last))
     }
@@ -70,7 +81,8 @@ impl TurnInbox {
         loop {
             let (received, last) = self.read(after).await?;
             after = last;
-            if let Some(stop) = received.iter().find_map(TurnInterrupt::stops) {
+            let mut interrupts = received.iter().map(|it| &it.interrupt);
+            if let Some(stop) = interrupts.find_map(TurnInterrupt::stops) {
                 return Ok(stop);
             }
             if !watch.changed().await {

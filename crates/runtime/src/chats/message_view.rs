@@ -9,6 +9,8 @@ use utoipa::ToSchema;
 
 /// Begins the ids of messages that clients sent.
 pub(crate) const CLIENT_ID_PREFIX: &str = "U";
+/// The type of what a person says.
+pub const USER_INPUT: &str = "user_input";
 /// One entry of a history shows fewer messages than this.
 const PER_ENTRY: u64 = 1_000;
 
@@ -125,23 +127,11 @@ impl ChatHistoryFold<'_> {
 
     /// What a person said.
     fn user_message(&self, message: &Message) -> ChatMessageView {
-        let texts = message.parts.iter().all(|part| part["type"] == "text");
-        let content = match texts {
-            true => Value::String(message.text()),
-            false => Value::Array(message.parts.clone()),
-        };
-        let mut props = Map::from_iter([
-            ("content".to_owned(), content),
-            ("role".to_owned(), "user".into()),
-        ]);
-        if let Some(name) = message.extras.get("name") {
-            props.insert("name".to_owned(), name.clone());
-        }
         let fields = &message.extras;
         let id = text(fields.get("message_id")).unwrap_or_else(|| message.id.clone());
         ChatMessageView {
-            props,
-            ..self.shown(message, fields, id, "user_input")
+            props: user_input_props(message),
+            ..self.shown(message, fields, id, USER_INPUT)
         }
     }
 
@@ -261,6 +251,23 @@ impl ChatHistoryFold<'_> {
             superseded_by: self.superseded_by.clone(),
         }
     }
+}
+
+/// What a message of the type `user_input` says: a text where it is all text, else parts.
+pub(crate) fn user_input_props(message: &Message) -> Map<String, Value> {
+    let texts = message.parts.iter().all(|part| part["type"] == "text");
+    let content = match texts {
+        true => Value::String(message.text()),
+        false => Value::Array(message.parts.clone()),
+    };
+    let mut props = Map::from_iter([
+        ("content".to_owned(), content),
+        ("role".to_owned(), "user".into()),
+    ]);
+    if let Some(name) = message.extras.get("name") {
+        props.insert("name".to_owned(), name.clone());
+    }
+    props
 }
 
 /// Whether a message is what a turn began with, or stands outside of turns. What a person says while a turn runs is part of its

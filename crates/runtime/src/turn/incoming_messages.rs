@@ -4,12 +4,13 @@
 use super::{Turn, TurnEnd};
 use crate::chat::ChatMessage;
 use crate::chat_message;
+use crate::chats::{InterruptMessage, USER_INPUT};
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::MessageStatus;
+use crate::inbox::ReceivedInterrupt;
 use crate::journal::{JournalStep, RoundPosition};
 use crate::llm::ModelAnswer;
-use crate::turn_info::TurnInterrupt;
-use crate::turn_info::TurnStopReason;
+use crate::turn_info::{TurnInterrupt, TurnStopReason};
 use ambit_storage::batch::BatchWrite;
 use ambit_storage::storage::{Message, for_model};
 use serde_json::json;
@@ -79,7 +80,8 @@ impl Turn {
         let position = self.journal.position;
         self.store_answers_of(position.run).await?;
         let added = self.received().await?;
-        let mut stops = added.iter().filter_map(TurnInterrupt::stops);
+        let interrupts = added.iter().map(|it| &it.interrupt);
+        let mut stops = interrupts.filter_map(TurnInterrupt::stops);
         let is_cancelled = stops.any(|reason| reason == TurnStopReason::Cancelled);
         let position = match self.journal.replay.answered(position) {
             Some(_) => position.next(),
@@ -112,17 +114,16 @@ impl Turn {
 
     /// Stages what came in too late to be answered: it stays in the conversation.
     pub(super) async fn stage_late_messages(&mut self) -> Result<()> {
-        for interrupt in self.received().await? {
-            self.emit_interrupt(&interrupt);
-            self.stage_interrupt(&interrupt).await?;
+        for received in self.received().await? {
+            self.take_in(&received).await?;
         }
         Ok(())
     }
 
     /// The same for what came in while the turn was being closed; nothing can come in any more.
     pub(super) async fn store_late_messages(&mut self) -> Result<()> {
-        for interrupt in self.received().await? {
-            self.stage_interrupt(&interrupt).await?;
+        for received in self.received().await? {
+            self.stage(self.stored_messages(&received)?).await?;
         }
         if self.conversation.inbox_position > 0 {
             let log = self.context.keys.inbox();
@@ -133,7 +134,7 @@ impl Turn {
     }
 
     /// What has come in since the last call.
-    async fn received(&mut self) -> Result<Vec<TurnInterrupt>> {
+    async fn received(&mut self) -> Result<Vec<ReceivedInterrupt>> {
         if self.context.is_nested() {
             return Ok(Vec::new());
         }
@@ -152,16 +153,20 @@ impl Turn {
     /// Makes new messages part of the history and of the call of a round, behind what was said before them.
     async fn add(
         &mut self,
-        added: Vec<TurnInterrupt>,
+        added: Vec<ReceivedInterrupt>,
         before: RoundPosition,
         said: Vec<ChatMessage>,
     ) -> Result<()> {
         let mut messages = said;
-        for interrupt in added {
-            self.emit_interrupt(&interrupt);
-            self.stage_interrupt(&interrupt).await?;
-            self.context.settings.metadata.extend(interrupt.metadata);
-            messages.extend(interrupt.messages);
+        for received in added {
+            self.take_in(&received).await?;
+            let TurnInterrupt {
+                metadata,
+                messages: own,
+                ..
+            } = received.interrupt;
+            self.context.settings.metadata.extend(metadata);
+            messages.extend(own);
         }
         self.record(JournalStep::Added {
             run: before.run,
@@ -173,25 +178,49 @@ impl Turn {
         .await
     }
 
-    async fn stage_interrupt(&self, interrupt: &TurnInterrupt) -> Result<()> {
+    /// Tells clients of an interrupt, and stages its messages.
+    async fn take_in(&self, received: &ReceivedInterrupt) -> Result<()> {
+        let stored = self.stored_messages(received)?;
+        self.emit_interrupt(&received.interrupt, &stored);
+        self.stage(stored).await
+    }
+
+    /// The messages of an interrupt as the history has them. Their ids are those that clients are told.
+    fn stored_messages(&self, received: &ReceivedInterrupt) -> Result<Vec<Message>> {
+        let messages = received.interrupt.messages.iter().enumerate();
+        let stored = messages.map(|(at, chat)| {
+            let mut stored = chat_message::from_chat(&format!("messages[{at}]"), chat)?;
+            stored.id = match at {
+                0 => received.id.clone(),
+                at => format!("{}-{at}", received.id),
+            };
+            stored.turn_id = Some(self.context.ids.request_id.clone());
+            stored.extras.insert("type".to_owned(), USER_INPUT.into());
+            Ok(stored)
+        });
+        stored.collect()
+    }
+
+    async fn stage(&self, messages: Vec<Message>) -> Result<()> {
         if self.context.request.skip.history {
             return Ok(());
         }
-        for (at, chat) in interrupt.messages.iter().enumerate() {
-            let mut stored = chat_message::from_chat(&format!("messages[{at}]"), chat)?;
-            stored.turn_id = Some(self.context.ids.request_id.clone());
-            stored.extras.insert("type".to_owned(), "user_input".into());
+        for stored in messages {
             self.conversation.append(stored).await?;
         }
         Ok(())
     }
 
-    fn emit_interrupt(&self, interrupt: &TurnInterrupt) {
+    fn emit_interrupt(&self, interrupt: &TurnInterrupt, stored: &[Message]) {
         let kind = match interrupt.is_forced {
             true => "force",
             false => "graceful",
         };
-        let data = json!({"type": kind, "message_count": interrupt.messages.len()});
+        let told: Vec<InterruptMessage> = stored.iter().map(InterruptMessage::of).collect();
+        let mut data = json!({"type": kind, "message_count": told.len()});
+        if !told.is_empty() {
+            data["messages"] = json!(told);
+        }
         self.output.outbox.emit("interrupt", data);
     }
 }

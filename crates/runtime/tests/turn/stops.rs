@@ -259,6 +259,14 @@ async fn messages_that_no_step_takes_in_stay_in_the_conversation() {
         .map(|(_, data)| data.as_ref().unwrap()["type"].clone())
         .collect();
     assert_eq!(kinds, ["graceful", "force"]);
+    let told: Vec<Option<&Value>> = interrupts
+        .iter()
+        .map(|(_, data)| data.as_ref().unwrap().get("messages"))
+        .collect();
+    let stored = crate::place::history(&place, "hello").await;
+    let added = stored.iter().find(|message| message.text() == "and this");
+    let added = json!([{"message_id": added.unwrap().id, "content": "and this", "role": "user"}]);
+    assert_eq!(told, [Some(&added), None]);
     let sent = crate::place::mirrored(&ask(&place, request("hello", "go on")).await);
     let said = crate::place::said(&sent["messages"]);
     assert!(said.contains(&"user: and this".to_owned()), "{said:?}");
