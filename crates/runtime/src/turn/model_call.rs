@@ -156,7 +156,7 @@ impl FallbackChain {
                 };
                 self.read_answer(turn, reading).await
             }
-            Err(failure) => ModelCallResult::failed(failure),
+            Err(failure) => ModelCallResult::failed(failure, !self.others.is_empty()),
         };
         let failed = result.failure.as_ref();
         meter.end(failed.map(|failure| &failure.error().code));
@@ -167,10 +167,9 @@ impl FallbackChain {
         step.end(turn, &result, attempts);
         let answer = result.answer;
         if let Some(failure) = result.failure {
-            let is_retried =
-                matches!(failure, ModelCallFailure::TryNext(_)) && !self.others.is_empty();
             let message = failure.error().message.clone();
-            self.announce_failure(turn, message, is_retried).await;
+            self.announce_failure(turn, message, failure.is_retried())
+                .await;
             return Err(failure);
         }
         let event = AfterResponse {

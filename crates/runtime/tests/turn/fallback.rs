@@ -122,6 +122,11 @@ async fn g132_the_next_connector_answers_where_the_first_fails_three_times() {
     assert_eq!(ended["usage"]["total_tokens"], 12);
     assert_eq!(texts(&frames), [text("from second")]);
     assert_eq!(called(&frames), ["first", "second"]);
+    let ends = frames
+        .iter()
+        .filter(|frame| frame.event_name() == Some("step_end"));
+    let retried: Vec<&Value> = ends.map(|frame| &frame.props["data"]["retried"]).collect();
+    assert_eq!(retried, [&json!(true), &Value::Null]);
     let expected = ["user: hi", "assistant: from second"];
     assert_eq!(remembered(&place, "hello").await, expected);
     let expected = [

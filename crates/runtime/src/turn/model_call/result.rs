@@ -32,12 +32,17 @@ impl ModelCallFailure {
             Self::TryNext(error) | Self::Final(error) => error,
         }
     }
+
+    /// Whether another connector is asked.
+    pub fn is_retried(&self) -> bool {
+        matches!(self, Self::TryNext(_))
+    }
 }
 
 impl ModelCallResult {
-    /// Of a call that failed before anything was said.
-    pub fn failed(failure: ModelFailure) -> Self {
-        let failed = match failure.is_of_connector() {
+    /// Of a call that failed before anything was said. `has_others` tells whether there is another connector to ask.
+    pub fn failed(failure: ModelFailure, has_others: bool) -> Self {
+        let failed = match has_others && failure.is_of_connector() {
             true => ModelCallFailure::TryNext,
             false => ModelCallFailure::Final,
         };

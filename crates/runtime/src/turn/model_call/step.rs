@@ -1,6 +1,6 @@
 //! A model call as the stream and the trace show it.
 
-use super::ModelCallResult;
+use super::{ModelCallFailure, ModelCallResult};
 use crate::app::Connector;
 use crate::call_metrics;
 use crate::chat::{ChatContent, Role};
@@ -80,11 +80,14 @@ impl ModelCallStep {
             None => node.complete(Some(answer.message().to_json())),
             Some(failure) => node.fail(&failure.error().message),
         }
-        let data = json!({
+        let mut data = json!({
             "step": "llm", "index": self.index, "connector": self.connector, "call_id": self.call_id,
             "duration_ms": turn.context.now() - self.started_at,
             "finish_reason": answer.finish_reason, "usage": answer.usage,
         });
+        if failure.is_some_and(ModelCallFailure::is_retried) {
+            data["retried"] = true.into();
+        }
         emit(turn, "step_end", data);
     }
 }
