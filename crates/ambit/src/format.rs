@@ -61,8 +61,8 @@ pub struct FormatOptions {
     pub include_usage: bool,
     /// Names of the tools that the client declared and runs itself.
     pub client_tools: Vec<String>,
-    /// The client is of version 7 of the AI SDK, or later, and knows its keys.
-    pub is_ai_sdk_7: bool,
+    /// The version of a client of the AI SDK.
+    pub ai_sdk: ai_sdk::AiSdkVersion,
     /// What an AG-UI client calls the turn; without one it is the turn's own id.
     pub run_id: Option<String>,
     /// What the model thinks is not shown, in formats that let clients choose.

@@ -2,7 +2,7 @@
 
 mod chunk;
 mod chunk_stream;
-pub mod media_type;
+mod media_type;
 mod message_fold;
 mod message_replay;
 mod part_ids;
@@ -11,11 +11,15 @@ mod shown_call;
 mod shown_message;
 mod shown_text;
 mod ui_message;
+mod user_parts;
+mod version;
 
 pub use chunk::{PartChunk, ToolRunner, UiMessageChunk};
 pub use message_fold::{MessageFold, sent_parts};
 pub use message_replay::{ClientToolOutput, MessageReplay, output_chunk};
 pub use ui_message::{ToolState, UiMessage, UiPart, UiRole, UiToolCall};
+pub use user_parts::user_parts;
+pub use version::AiSdkVersion;
 
 use super::frames::read;
 use super::{Format, FormatBody, FormatEvent, FormatOptions};
@@ -82,7 +86,7 @@ pub fn chunks(entries: &[StreamEntry], options: &FormatOptions) -> Vec<PartChunk
 
 /// The message that a client holds in the end.
 pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
-    let mut fold = MessageFold::new(options.is_ai_sdk_7);
+    let mut fold = MessageFold::new(options.ai_sdk);
     for chunk in chunks(entries, options) {
         fold.take(chunk);
     }

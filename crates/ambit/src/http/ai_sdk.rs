@@ -245,7 +245,7 @@ struct UiMessageQuery {
     /// At most so many; 50 where nobody says.
     #[param(inline)]
     limit: Option<Whole<1, 200>>,
-    /// `7` for clients that know the keys of version 7 of the AI SDK.
+    /// The client's version of the AI SDK, from 7 on: `7` for the newest, or a whole one, as `7.0.91`.
     v: Option<Text>,
 }
 
@@ -259,11 +259,11 @@ async fn list_messages(
     given: RequestParameters,
     Query(query): Query<UiMessageQuery>,
 ) -> Result<Response, HttpError> {
-    let is_version_7 = given.is_ai_sdk_7(query.v.as_ref())?;
+    let version = given.ai_sdk(query.v.as_ref())?;
     let list = UiMessageList {
         server: &caller.server,
         who: &caller.who,
-        is_version_7,
+        version,
     };
     show(
         &list,
@@ -283,11 +283,11 @@ async fn list_messages_of(
     given: RequestParameters,
     Query(query): Query<UiMessageQuery>,
 ) -> Result<Response, HttpError> {
-    let is_version_7 = given.is_ai_sdk_7(query.v.as_ref())?;
+    let version = given.ai_sdk(query.v.as_ref())?;
     let list = UiMessageList {
         server: &caller.server,
         who: &caller.who,
-        is_version_7,
+        version,
     };
     let agent = path.assistant_id.0;
     show(

@@ -38,7 +38,7 @@ struct StreamQuery {
     accept: Option<Text>,
     /// Whether OpenAI's format tells the usage at its end.
     include_usage: Option<bool>,
-    /// `7` for clients that know the keys of version 7 of the AI SDK.
+    /// The client's version of the AI SDK, from 7 on: `7` for the newest, or a whole one, as `7.0.91`.
     v: Option<Text>,
 }
 
@@ -122,7 +122,7 @@ async fn stream_turn(
         created: turn.started_at / 1000,
         include_usage: query.include_usage.unwrap_or(false),
         request_id: id.clone(),
-        is_ai_sdk_7: given.is_ai_sdk_7(query.v.as_ref())?,
+        ai_sdk: given.ai_sdk(query.v.as_ref())?,
         ..format::FormatOptions::default()
     };
     let view = StreamView {

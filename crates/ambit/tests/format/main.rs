@@ -4,6 +4,7 @@
 
 mod ag_ui;
 mod ai_sdk;
+mod ai_sdk_versions;
 #[path = "../support/expected.rs"]
 mod expected;
 mod log;

@@ -25,7 +25,7 @@ pub struct ChatTurn {
     pub superseded_by: Option<String>,
     /// What it began with: what people said, and results of tools that the client runs.
     pub input: Vec<TurnInput>,
-    /// What it has shown, each message in its last state.
+    /// What it has shown, each message in its last state, and what people said meanwhile.
     pub shown: Vec<ChatMessageView>,
 }
 
@@ -149,7 +149,6 @@ impl ChatTurnReader {
                 fold.add(sequence, message);
             }
         }
-        fold.shown.retain(|shown| shown.role != "user");
         turn.shown = fold.shown;
         turn
     }

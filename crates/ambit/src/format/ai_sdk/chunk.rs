@@ -1,4 +1,5 @@
-//! The chunks of a UI message stream, version 1. Early versions of `ai` 6 refuse keys that they do not know: only these are sent.
+//! The chunks of a UI message stream, version 1. Early versions of `ai` 6 refuse keys, and all versions types, that they do
+//! not know: only these are sent.
 
 use super::ui_message::{UiMetadata, open_object};
 use serde::Serialize;
@@ -26,6 +27,15 @@ pub enum UiMessageChunk {
     StartStep,
     /// It has answered.
     FinishStep,
+    /// Another one is asked in its place, for clients that know this: what the step has shown is gone.
+    ResetStep,
+    /// What a person said meanwhile, for clients that know this.
+    SteeringMessage {
+        /// The message.
+        id: String,
+        /// Its texts and files.
+        parts: Vec<Value>,
+    },
     /// A text begins.
     TextStart {
         /// The part.

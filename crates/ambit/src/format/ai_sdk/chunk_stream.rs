@@ -1,28 +1,38 @@
 //! A turn's log as the chunks of a UI message stream.
 
-use super::chunk::{FinishReason, PartChunk, UiMessageChunk};
+use super::chunk::{DataChunk, FinishReason, PartChunk, UiMessageChunk};
 use super::props::content;
 use super::shown_message::{ShownMessage, StateChange};
 use super::ui_message::UiMetadata;
+use super::user_parts::user_parts;
+use super::version::AiSdkVersion;
 use crate::format::FormatOptions;
 use crate::format::failure;
 use crate::format::frames::{take, text};
-use ambit_runtime::Frame;
+use ambit_runtime::chats::{InterruptMessage, USER_INPUT};
 use ambit_runtime::frame::{DeltaAction, OutputMessages};
+use ambit_runtime::{Frame, public_id};
 use indexmap::IndexMap;
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use std::collections::HashSet;
+
+/// What an event says.
+type EventData = Map<String, Value>;
 
 /// What one reader has of a turn.
 #[derive(Default)]
 pub struct ChunkStream {
     request_id: String,
-    /// The client knows the keys of version 7.
-    is_version_7: bool,
+    version: AiSdkVersion,
     state: OutputMessages,
     shown: IndexMap<String, ShownMessage>,
     sources: HashSet<String>,
+    /// Messages that came in meanwhile. One that is taken in anew after a crash is told twice by the log.
+    steering: HashSet<String>,
     is_in_step: bool,
+    /// The step goes on with another model.
+    is_step_retried: bool,
     finish_reason: String,
 }
 
@@ -30,7 +40,7 @@ impl ChunkStream {
     pub fn new(options: &FormatOptions) -> Self {
         Self {
             request_id: options.request_id.clone(),
-            is_version_7: options.is_ai_sdk_7,
+            version: options.ai_sdk,
             ..Self::default()
         }
     }
@@ -64,25 +74,21 @@ impl ChunkStream {
         shown.changed(message, change)
     }
 
-    fn event(&mut self, name: &str, data: &Map<String, Value>, frame: &Frame) -> Vec<PartChunk> {
+    fn event(&mut self, name: &str, data: &EventData, frame: &Frame) -> Vec<PartChunk> {
         let was_amended = data.get("amend") == Some(&Value::Bool(true));
         take(&mut self.state, frame);
         match name {
             "stream_start" => vec![self.start(data).into()],
             "stream_end" => self.finish(data, frame),
-            "step_start" if frame.thread_id.is_none() => {
-                let mut out = self.end_step();
-                self.is_in_step = true;
-                out.push(UiMessageChunk::StartStep.into());
-                out
-            }
+            "step_start" if frame.thread_id.is_none() => self.begin_step(),
             "step_end" => {
                 self.finish_reason = text(data, "finish_reason").unwrap_or_default();
                 match frame.thread_id {
-                    None => self.end_step(),
+                    None => self.step_ended(data),
                     Some(_) => Vec::new(),
                 }
             }
+            "interrupt" => self.interrupted(data),
             "message_start" if !was_amended => self.begin(data),
             "message_end" => self.end(data),
             "references" => self.sources(data),
@@ -90,7 +96,7 @@ impl ChunkStream {
         }
     }
 
-    fn begin(&mut self, data: &Map<String, Value>) -> Vec<PartChunk> {
+    fn begin(&mut self, data: &EventData) -> Vec<PartChunk> {
         let id = text(data, "message_id").unwrap_or_default();
         let Some(message) = self.state.get(&id) else {
             return Vec::new();
@@ -102,7 +108,7 @@ impl ChunkStream {
         shown.map_or_else(Vec::new, ShownMessage::opened)
     }
 
-    fn end(&mut self, data: &Map<String, Value>) -> Vec<PartChunk> {
+    fn end(&mut self, data: &EventData) -> Vec<PartChunk> {
         let id = text(data, "message_id").unwrap_or_default();
         match (self.state.get(&id), self.shown.get_mut(&id)) {
             (Some(message), Some(shown)) => shown.ended(message),
@@ -110,9 +116,70 @@ impl ChunkStream {
         }
     }
 
+    fn begin_step(&mut self) -> Vec<PartChunk> {
+        if std::mem::take(&mut self.is_step_retried) {
+            return vec![UiMessageChunk::ResetStep.into()];
+        }
+        let mut out = self.end_step();
+        self.is_in_step = true;
+        out.push(UiMessageChunk::StartStep.into());
+        out
+    }
+
+    /// Ends the step, unless another model is asked in its place and the client can be told that.
+    fn step_ended(&mut self, data: &EventData) -> Vec<PartChunk> {
+        let is_retried = data.get("retried") == Some(&Value::Bool(true));
+        if is_retried && self.is_in_step && self.version.has_reset_step() {
+            self.is_step_retried = true;
+            return Vec::new();
+        }
+        self.end_step()
+    }
+
+    /// The messages of an interrupt, between two steps. Logs of earlier versions do not have them.
+    fn interrupted(&mut self, data: &EventData) -> Vec<PartChunk> {
+        let messages = data
+            .get("messages")
+            .map(Vec::<InterruptMessage>::deserialize);
+        let Some(Ok(mut messages)) = messages else {
+            return Vec::new();
+        };
+        messages.retain(|message| self.steering.insert(message.message_id.clone()));
+        if messages.is_empty() {
+            return Vec::new();
+        }
+        let mut out = self.end_step();
+        out.extend(
+            messages
+                .into_iter()
+                .map(|message| self.steering_chunk(message)),
+        );
+        out
+    }
+
+    fn steering_chunk(&self, message: InterruptMessage) -> PartChunk {
+        let id = public_id::message_id(&self.request_id, &message.message_id);
+        if !self.version.has_steering_message() {
+            let data = DataChunk {
+                kind: format!("data-{USER_INPUT}"),
+                id: Some(id),
+                data: message.props.into(),
+                transient: false,
+            };
+            return UiMessageChunk::Data(data).into();
+        }
+        let parts = match message.props.get("content") {
+            Some(Value::Array(parts)) => user_parts(parts),
+            Some(text @ Value::String(_)) => vec![json!({"type": "text", "text": text})],
+            _ => Vec::new(),
+        };
+        UiMessageChunk::SteeringMessage { id, parts }.into()
+    }
+
     /// Ends the texts that go on, and the step.
     fn end_step(&mut self) -> Vec<PartChunk> {
         let mut out = Vec::new();
+        self.is_step_retried = false;
         if std::mem::take(&mut self.is_in_step) {
             for shown in self.shown.values_mut() {
                 shown.pause(&mut out);
@@ -122,7 +189,7 @@ impl ChunkStream {
         out
     }
 
-    fn finish(&mut self, data: &Map<String, Value>, frame: &Frame) -> Vec<PartChunk> {
+    fn finish(&mut self, data: &EventData, frame: &Frame) -> Vec<PartChunk> {
         let mut out = self.end_step();
         let finish = |finish_reason, message_metadata| UiMessageChunk::Finish {
             finish_reason,
@@ -133,7 +200,7 @@ impl ChunkStream {
             out.push(UiMessageChunk::Error { error_text }.into());
             out.push(finish(FinishReason::Error, None).into());
         } else if data.get("status").is_some_and(|it| it == "cancelled") {
-            let reason = self.is_version_7.then(|| "cancelled".to_owned());
+            let reason = self.version.has_keys_of_7().then(|| "cancelled".to_owned());
             out.push(UiMessageChunk::Abort { reason }.into());
         } else {
             let reason = FinishReason::of_model(&self.finish_reason);
@@ -148,7 +215,7 @@ impl ChunkStream {
     }
 
     /// The references that were not told yet.
-    fn sources(&mut self, data: &Map<String, Value>) -> Vec<PartChunk> {
+    fn sources(&mut self, data: &EventData) -> Vec<PartChunk> {
         let references = data.get("references").and_then(Value::as_array);
         let mut out = Vec::new();
         for reference in references.into_iter().flatten() {
@@ -177,7 +244,7 @@ impl ChunkStream {
     }
 
     /// The beginning of a message, or of what continues it.
-    fn start(&self, data: &Map<String, Value>) -> UiMessageChunk {
+    fn start(&self, data: &EventData) -> UiMessageChunk {
         let own = ["chat_id", "request_id", "context_id", "trace_id"].into_iter();
         let own = own.filter_map(|name| Some((name.to_owned(), data.get(name)?.clone())));
         let mut metadata: UiMetadata = own.collect();

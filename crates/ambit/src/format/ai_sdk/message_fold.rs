@@ -4,6 +4,7 @@
 use super::chunk::{DataChunk, PartChunk, UiMessageChunk};
 use super::part_ids::{goes_on, message_of};
 use super::ui_message::{TextState, ToolState, UiData, UiMessage, UiMetadata, UiPart, UiToolCall};
+use super::version::AiSdkVersion;
 use serde_json::Value;
 
 /// Puts the chunks of one message together.
@@ -22,10 +23,10 @@ struct FoldedPart {
 }
 
 impl MessageFold {
-    /// For clients that know the keys of version 7, or not.
-    pub fn new(is_version_7: bool) -> Self {
+    /// For clients of this version.
+    pub fn new(version: AiSdkVersion) -> Self {
         Self {
-            has_reasoning_ids: is_version_7,
+            has_reasoning_ids: version.has_keys_of_7(),
             ..Self::default()
         }
     }
@@ -68,6 +69,11 @@ impl MessageFold {
                 }
             }
             UiMessageChunk::Data(data) => self.take_data(data),
+            UiMessageChunk::ResetStep => {
+                let is_step = |folded: &FoldedPart| matches!(folded.part, UiPart::StepStart);
+                let begun = self.parts.iter().rposition(is_step);
+                self.parts.truncate(begun.map_or(0, |at| at + 1));
+            }
             other => match whole_part(&other) {
                 Some(part) => self.push(id, part),
                 None => self.take_call(other),
@@ -209,6 +215,10 @@ fn whole_part(chunk: &UiMessageChunk) -> Option<UiPart> {
         UiMessageChunk::File { url, media_type } => Some(UiPart::File {
             media_type: media_type.clone(),
             url: url.clone(),
+        }),
+        UiMessageChunk::SteeringMessage { id, parts } => Some(UiPart::SteeringMessage {
+            id: id.clone(),
+            parts: parts.clone(),
         }),
         UiMessageChunk::SourceUrl {
             source_id,

@@ -89,6 +89,13 @@ pub enum UiPart {
         /// Its title.
         title: String,
     },
+    /// What a person said meanwhile, for clients that know this part.
+    SteeringMessage {
+        /// The message.
+        id: String,
+        /// Its texts and files.
+        parts: Vec<Value>,
+    },
     /// A call of a tool.
     #[serde(untagged)]
     Tool(UiToolCall),

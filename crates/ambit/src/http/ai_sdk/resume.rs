@@ -32,7 +32,7 @@ impl MessageReader<'_> {
         let options = FormatOptions {
             request_id: request_id.to_owned(),
             model: started.assistant_id.clone(),
-            is_ai_sdk_7: self.given.is_ai_sdk_7(self.given.query.v.as_ref())?,
+            ai_sdk: self.given.ai_sdk(self.given.query.v.as_ref())?,
             ..FormatOptions::default()
         };
         let definition: &'static FormatDefinition = find(ai_sdk::NAME)?;
@@ -84,7 +84,7 @@ impl MessageReader<'_> {
             if is_it(turn) {
                 break;
             }
-            let chunks = turn_chunks::of(self.server, self.who, turn, options.is_ai_sdk_7);
+            let chunks = turn_chunks::of(self.server, self.who, turn, options.ai_sdk);
             chunks
                 .await?
                 .into_iter()

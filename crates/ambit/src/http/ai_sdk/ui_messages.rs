@@ -2,7 +2,9 @@
 
 use super::stored_chat::answered_call;
 use super::{tool_results, turn_chunks, user_message};
-use crate::format::ai_sdk::{MessageFold, UiMessage, UiRole, output_chunk, sent_parts};
+use crate::format::ai_sdk::{
+    AiSdkVersion, MessageFold, UiMessage, UiRole, output_chunk, sent_parts,
+};
 use crate::http::ServerState;
 use ambit_runtime::chats::{ChatName, ChatTurn, ChatTurnReader, TurnInput};
 use ambit_runtime::{Authorized, Result};
@@ -34,8 +36,8 @@ struct PlacedMessage {
 pub struct UiMessageList<'a> {
     pub server: &'a ServerState,
     pub who: &'a Authorized,
-    /// The client knows the keys of version 7.
-    pub is_version_7: bool,
+    /// The client's.
+    pub version: AiSdkVersion,
 }
 
 impl UiMessageList<'_> {
@@ -94,8 +96,8 @@ impl UiMessageList<'_> {
             if turn.request_id.is_empty() {
                 placed.extend(self.stored_alone(turn));
             } else if turn.superseded_by.is_none() && running != Some(&turn.request_id) {
-                let chunks = turn_chunks::of(self.server, self.who, turn, self.is_version_7);
-                let fold = answers.of(turn, self.is_version_7);
+                let chunks = turn_chunks::of(self.server, self.who, turn, self.version);
+                let fold = answers.of(turn, self.version);
                 chunks.await?.into_iter().for_each(|chunk| fold.take(chunk));
             }
         }
@@ -108,8 +110,8 @@ impl UiMessageList<'_> {
     /// An answer that was stored outside of any turn.
     fn stored_alone(&self, turn: &ChatTurn) -> Option<PlacedMessage> {
         let first = turn.shown.first()?;
-        let mut fold = MessageFold::new(self.is_version_7);
-        let chunks = turn_chunks::of_history(turn, self.is_version_7);
+        let mut fold = MessageFold::new(self.version);
+        let chunks = turn_chunks::of_history(turn, self.version);
         chunks.into_iter().for_each(|chunk| fold.take(chunk));
         let mut message = fold.finish();
         message.id.clone_from(&first.id);
@@ -131,12 +133,12 @@ struct PlacedAnswer {
 
 impl<'a> Answers<'a> {
     /// The answer that a turn is part of.
-    fn of(&mut self, turn: &'a ChatTurn, is_version_7: bool) -> &mut MessageFold {
+    fn of(&mut self, turn: &'a ChatTurn, version: AiSdkVersion) -> &mut MessageFold {
         let shown = turn.shown.first().map(|shown| shown.sequence);
         let begun = turn.input.last().map(|input| input.sequence + 1);
         let new = || PlacedAnswer {
             sequence: shown.or(begun).unwrap_or_default(),
-            fold: MessageFold::new(is_version_7),
+            fold: MessageFold::new(version),
         };
         &mut self.0.entry(turn.answer_id()).or_insert_with(new).fold
     }

@@ -1,7 +1,7 @@
 //! A person's messages: from the parts that a client sends to what is asked and stored, and back.
 
 use super::body::SentMessage;
-use crate::format::ai_sdk::UiRole;
+use crate::format::ai_sdk::{self, UiRole};
 use ambit_runtime::chat::{
     ChatContent, ChatMessage, ClientMessageFields, ContentPart, FileContent, ImageUrl, InputAudio,
     Role,
@@ -144,44 +144,6 @@ pub fn parts(stored: &Message) -> Vec<Value> {
     let client = stored.extras.get("client");
     match client.and_then(|client| client.get("parts")) {
         Some(Value::Array(parts)) => parts.clone(),
-        _ => stored.parts.iter().filter_map(part).collect(),
+        _ => ai_sdk::user_parts(&stored.parts),
     }
-}
-
-fn part(content: &Value) -> Option<Value> {
-    let file = |media_type: String, url: &str| {
-        (!url.is_empty()).then(|| json!({"type": "file", "mediaType": media_type, "url": url}))
-    };
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let kind = content["type"].as_str().unwrap_or_default();
-    let inner = &content[kind];
-    let url = match inner {
-        Value::String(url) => url.clone(),
-        inner => text(&inner["url"]),
-    };
-    match kind {
-        "text" => Some(json!({"type": "text", "text": inner})),
-        "image_url" => file(media_type("image", &url), &url),
-        "video_url" => file(media_type("video", &url), &url),
-        "input_audio" => {
-            let format = text(&inner["format"]);
-            let media_type = format!("audio/{}", if format == "mp3" { "mpeg" } else { &format });
-            let url = format!("data:{media_type};base64,{}", text(&inner["data"]));
-            file(media_type, &url)
-        }
-        "file" => {
-            let data = text(&inner["file_data"]);
-            let url = if data.is_empty() { url } else { data };
-            let mut part = file(media_type("application", &url), &url)?;
-            if let Some(name) = inner["filename"].as_str() {
-                part["filename"] = name.into();
-            }
-            Some(part)
-        }
-        _ => None,
-    }
-}
-
-fn media_type(kind: &str, url: &str) -> String {
-    crate::format::ai_sdk::media_type::of_url(kind, url)
 }

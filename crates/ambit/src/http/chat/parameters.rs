@@ -1,5 +1,6 @@
 //! What a request says beside its body: its path, its query and its headers.
 
+use crate::format::ai_sdk::AiSdkVersion;
 use crate::http::HttpError;
 use crate::http::connection::ClientConnection;
 use crate::http::input::{self, Id, Text};
@@ -20,8 +21,6 @@ const LOCALE: &str = "en-us";
 const MAX_LOCALE_LENGTH: usize = 35;
 /// Letters of an idempotency key.
 const MAX_KEY_LENGTH: usize = 255;
-/// The version of the AI SDK whose keys early ones refuse.
-const AI_SDK_7: &str = "7";
 /// What can stand behind `?`. An empty text leaves the usual, but for what names something.
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -44,7 +43,7 @@ pub struct CompletionQuery {
     pub referer: Option<String>,
     /// The language.
     pub locale: Option<String>,
-    /// `7` for clients that know the keys of version 7 of the AI SDK.
+    /// The client's version of the AI SDK, from 7 on: `7` for the newest, or a whole one, as `7.0.91`.
     pub v: Option<Text>,
 }
 
@@ -160,11 +159,11 @@ impl RequestParameters {
         Ok(tags.next().unwrap_or_else(|| LOCALE.to_owned()))
     }
 
-    /// Whether the client says that it knows the keys of version 7 of the AI SDK: by `v`, or by a header.
-    pub fn is_ai_sdk_7(&self, version: Option<&Text>) -> Result<bool> {
+    /// The version of the AI SDK that the client says it has: by `v`, or by a header.
+    pub fn ai_sdk(&self, version: Option<&Text>) -> Result<AiSdkVersion> {
         let version = version.map(|version| &version.0);
         let version = self.query_or_header(version, "ai-sdk")?;
-        Ok(version.is_some_and(|version| version == AI_SDK_7))
+        Ok(version.map_or_else(AiSdkVersion::default, |text| AiSdkVersion::read(&text)))
     }
 
     /// The trace that the request is part of.

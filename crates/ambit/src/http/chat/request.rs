@@ -131,7 +131,7 @@ fn answer_view(
             model: agent.id.clone(),
             include_usage: options.is_some_and(|options| options.include_usage()),
             client_tools: options::names(client_tools.unwrap_or(own_tools)),
-            is_ai_sdk_7: given.is_ai_sdk_7(given.query.v.as_ref())?,
+            ai_sdk: given.ai_sdk(given.query.v.as_ref())?,
             ..format::FormatOptions::default()
         },
     })
