@@ -38,6 +38,7 @@ mod roles;
 mod session;
 mod site;
 mod slow;
+mod steering;
 mod strict;
 mod superseded;
 mod system;

@@ -190,6 +190,16 @@ impl Site {
         Stream::of(request.header("last-event-id", after)).await
     }
 
+    /// Lets a day pass, so that the stream of a turn that has ended is no longer kept.
+    pub async fn outlive_stream(&self, request_id: &str) {
+        let day = Duration::from_secs(24 * 3_600);
+        self.stores.options().clock.advance(day);
+        let path = format!("/v1/chat/requests/{request_id}/stream");
+        while self.get(&path).await.status != 410 {
+            self.runtime.drop_expired().await;
+        }
+    }
+
     /// What the server says to this body of a chat request.
     pub async fn chat(&self, body: impl Into<reqwest::Body>) -> Answer {
         let request = self.request(Method::POST, "/v1/chat/completions");

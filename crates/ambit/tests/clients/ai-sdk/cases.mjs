@@ -412,6 +412,24 @@ const CASES = {
     assert.deepEqual(texts(after[3]), ["6"]);
   },
 
+  async a_message_that_comes_in_meanwhile() {
+    const chat = new Chat();
+    const answered = chat.say("slow");
+    await until(() => chat.record.chunks.some((chunk) => chunk.type === "text-delta"));
+    const { context_id } = chat.record.chunks.find((chunk) => chunk.type === "start").messageMetadata;
+    const added = await fetch(`${nodes[0]}/chat/completions/${context_id}/append`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify({ type: "graceful", messages: [{ role: "user", content: "hello" }] }),
+    });
+    assert.equal(added.status, 202);
+    await answered;
+    const part = last(chat).parts.find(({ type }) => type === (is7 ? "steering-message" : "data-user_input"));
+    assert.deepEqual(is7 ? part.parts[0].text : part.data.content, "hello");
+    assert.deepEqual(texts(last(chat)).at(-1), "echo: hello");
+    await same(chat);
+  },
+
   async stop_and_send_again() {
     const chat = new Chat();
     const said = chat.say("slow");
