@@ -44,6 +44,8 @@ pub struct Outbox(Arc<Mutex<MessageWriter>>);
 pub struct MessageAuthor {
     /// The thread of a fork; the main flow has none.
     pub thread: Option<String>,
+    /// The message that shows the call of the tool whose script speaks.
+    pub call_message: Option<String>,
     /// Nothing is sent or kept; ids are given all the same.
     pub is_silent: bool,
     /// The agent.

@@ -183,6 +183,24 @@ fn steps_of_a_thread_are_told_once_it_shows_something() {
 }
 
 #[test]
+fn a_subagent_names_the_call_whose_tool_has_asked_it() {
+    let call = json!({"message_id": "M1", "type": "tool_call", "status": "completed",
+        "tool_call": {"id": "c1", "name": "shop__ask", "index": 0}});
+    let thread = json!({"thread_id": "T1", "assistant_id": "tests.other", "status": "completed", "call_message_id": "M1"});
+    let events = events(&log(&[
+        event("message_start", call.clone()),
+        event("message_end", call),
+        event("thread_start", thread.clone()),
+        event("thread_end", thread),
+    ]));
+    let started = events.iter().find(|it| it["type"] == "SUBAGENT_STARTED");
+    let expected = json!({"type": "SUBAGENT_STARTED", "name": "tests.other",
+        "parentToolCallId": "call_r1_M1", "subagentRunId": "r1.T1"});
+    assert_eq!(started, Some(&expected));
+    AgUiClient::of(&events);
+}
+
+#[test]
 fn a_thread_that_begins_again_is_another_subagent() {
     let thread = |name: &str| {
         let data = json!({"thread_id": "T1", "status": "partial"});

@@ -42,14 +42,22 @@ impl AgentOutbox {
         group.label = (!label.is_empty()).then(|| label.to_owned());
         group.assistant_id = Some(assistant_id.to_owned());
         group.parent.clone_from(&self.author.thread);
+        group.call_message.clone_from(&self.author.call_message);
         writer.threads.push(group);
         drop(writer);
         let author = MessageAuthor {
             thread: Some(thread),
+            call_message: None,
             is_silent: is_silent || self.author.is_silent,
             assistant_id: assistant_id.to_owned(),
         };
         Self::new(self.outbox.clone(), author)
+    }
+
+    /// The same for the script of a tool whose call this message shows.
+    pub fn for_call(mut self, message: Option<&str>) -> Self {
+        self.author.call_message = message.map(str::to_owned);
+        self
     }
 
     /// Ends what a fork has left open, and its thread.

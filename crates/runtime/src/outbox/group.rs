@@ -16,6 +16,8 @@ pub(super) struct MessageGroup {
     pub assistant_id: Option<String>,
     /// The thread that a thread comes from, or in which a block stands.
     pub parent: Option<String>,
+    /// The message that shows the call of the tool whose script has begun a thread.
+    pub call_message: Option<String>,
     pub started: Option<Millis>,
     pub is_open: bool,
     /// Messages of a block, blocks of a thread.
@@ -30,6 +32,7 @@ impl MessageGroup {
             label: None,
             assistant_id: None,
             parent: None,
+            call_message: None,
             started: None,
             is_open: false,
             count: 0,
@@ -110,6 +113,9 @@ impl MessageWriter {
         }
         if let (GroupKind::Thread, Some(parent)) = (level, &group.parent) {
             data.insert("parent_thread_id".to_owned(), parent.clone().into());
+        }
+        if let Some(message) = &group.call_message {
+            data.insert("call_message_id".to_owned(), message.clone().into());
         }
         if is_again && level == GroupKind::Block {
             data.insert("amend".to_owned(), true.into());

@@ -124,6 +124,7 @@ impl MessageWriter {
         group.label = text("label");
         group.assistant_id = text("assistant_id");
         group.parent = text("parent_thread_id");
+        group.call_message = text("call_message_id");
         group.started = Some(time(data));
         group.is_open = true;
         let groups = self.groups(level);

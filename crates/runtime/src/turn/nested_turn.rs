@@ -325,9 +325,8 @@ impl AgentTurnHost {
             };
             let log = StreamWriter::open(target, StreamOptions::transient());
             return outbox.detached(log).for_author(MessageAuthor {
-                thread: None,
-                is_silent: false,
                 assistant_id: agent.id.clone(),
+                ..MessageAuthor::default()
             });
         }
         match nested.callee {

@@ -160,14 +160,11 @@ impl ToolRound<'_> {
         let node = turn.agent_node(self.run).add(node);
         let toolbox = turn.context.core.tools(&turn.context.loaded);
         let step = format!("tool {} {index}", self.position.round);
-        let mut caller = turn.tool_caller(self.run, &step, node.clone())?;
+        let message = turn.output.answers.call_message(&call.id);
+        let message = message.map(str::to_owned);
+        let mut caller = turn.caller_of_call(self.run, &step, node.clone(), message.as_deref())?;
         let (listener, progress) = ProgressListener::channel();
         caller.progress = Some(listener);
-        let message = turn
-            .output
-            .answers
-            .call_message(&call.id)
-            .map(str::to_owned);
         let call = ToolCallRun {
             position: self.position.call(index),
             call: call.clone(),

@@ -103,7 +103,21 @@ impl Turn {
         step: &str,
         node: TraceNode,
     ) -> Result<ToolCaller> {
+        self.caller_of_call(run, step, node, None)
+    }
+
+    /// The same for a call that this message shows.
+    pub(super) fn caller_of_call(
+        &self,
+        run: &AgentRun,
+        step: &str,
+        node: TraceNode,
+        message: Option<&str>,
+    ) -> Result<ToolCaller> {
         let scope = self.script_context_below(run, step, node.clone())?;
+        let mut scope = Arc::unwrap_or_clone(scope);
+        scope.outbox = scope.outbox.for_call(message);
+        let scope = Arc::new(scope);
         Ok(ToolCaller {
             authorized: self.context.request.authorized.clone(),
             agent: run.agent.id.clone(),

@@ -50,9 +50,8 @@ pub fn unstored() -> StreamOptions {
 /// The main voice of a turn.
 pub fn voice() -> MessageAuthor {
     MessageAuthor {
-        thread: None,
-        is_silent: false,
         assistant_id: "a".to_owned(),
+        ..MessageAuthor::default()
     }
 }
 

@@ -196,6 +196,30 @@ async fn a_fork_has_a_thread_that_ends_with_what_it_left_open() {
 }
 
 #[tokio::test]
+async fn the_thread_of_a_fork_names_the_message_of_the_call_that_it_comes_from() {
+    let log = StreamWriter::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
+    let mut reader = log.reader(0).unwrap();
+    let fork = speaker.for_call(Some("M7")).fork("", "b", false);
+    fork.fork("", "c", false).send(&[json!("below")]).unwrap();
+    fork.send(&[json!("hm")]).unwrap();
+    end(&outbox).await;
+    let frames = frames(&drain(&mut reader).await);
+    let told = told(&frames);
+    let threads: Vec<&Value> = told
+        .iter()
+        .filter_map(|it| it.get("thread_start"))
+        .collect();
+    assert_eq!(
+        threads,
+        [
+            &json!({"thread_id": "T2", "type": "agent", "assistant_id": "c", "parent_thread_id": "T1"}),
+            &json!({"thread_id": "T1", "type": "agent", "assistant_id": "b", "call_message_id": "M7"}),
+        ]
+    );
+}
+
+#[tokio::test]
 async fn replaced_types_metadata_and_events_are_told() {
     let log = StreamWriter::open(place(&memory().await), unstored());
     let (outbox, speaker) = outbox(&log, OutboxLimits::default());

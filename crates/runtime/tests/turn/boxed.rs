@@ -1,6 +1,6 @@
 //! Tools that are processes of the app, within a turn.
 
-use crate::place::{Place, agent, ask, borrowed, end, model, place, request, shown, tree};
+use crate::place::{Place, agent, ask, borrowed, end, model, named, place, request, shown, tree};
 use ambit_runtime::Frame;
 use ambit_runtime::trace::{NodeView, TraceStatus};
 use serde_json::{Value, json};
@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 const TOOLS: &str = "
     export function Add(a, b) { return a + b; }
     export function Look(what, ctx) { ctx.trace.Add({ what }, { label: 'looking' }); return 'seen'; }
+    export function Ask(given, ctx) { return ctx.agent.Call('echo', [{ role: 'user', content: 'psst' }]).content; }
     export function Fail() { throw new Error('no luck'); }";
 
-/// An agent with the server `box`, whose model makes these calls and says what it was told.
+/// An agent with the server `box`, one of whose tools asks the agent `echo`; its model makes these calls and says what it was told.
 async fn turn(calls: &Value, hooks: &str) -> (Place, Vec<Frame>) {
     let mut files = agent(
         &json!({"connector": "calling", "mcp": {"servers": ["box"]}}),
@@ -21,8 +22,10 @@ async fn turn(calls: &Value, hooks: &str) -> (Place, Vec<Frame>) {
         {"reply": "told: {{last_tool_result}}"},
     ]);
     files.push(model("calling", &rules));
+    files.extend(named("echo", &json!({}), ""));
     let server = json!({"transport": "process",
-        "tools": {"add": "scripts.box.Add", "look": "scripts.box.Look", "fail": "scripts.box.Fail"}});
+        "tools": {"add": "scripts.box.Add", "look": "scripts.box.Look", "ask": "scripts.box.Ask",
+            "fail": "scripts.box.Fail"}});
     let number = |default: i64| json!({"type": "integer", "default": default});
     let add = json!({"type": "object", "required": ["a", "b"], "properties": {"a": number(1), "b": number(5)},
         "x-process-args": ["$args.a", "$args.b"]});
@@ -32,6 +35,10 @@ async fn turn(calls: &Value, hooks: &str) -> (Place, Vec<Frame>) {
         (
             "mcps/mapping/box/schemes/look.in.yao",
             json!({"type": "object", "x-process-args": ["$args.what"]}),
+        ),
+        (
+            "mcps/mapping/box/schemes/ask.in.yao",
+            json!({"type": "object"}),
         ),
         (
             "mcps/mapping/box/schemes/fail.in.yao",
@@ -57,6 +64,22 @@ async fn defaults_are_filled_in_before_arguments_are_checked() {
     let (_, frames) = turn(&calls, hooks).await;
     assert_eq!(shown(&frames).last().unwrap().1, "told: 8");
     assert_eq!(end(&frames)["next"], json!([{"a": 3, "b": 5}, 7, 6, true]));
+}
+
+#[tokio::test]
+async fn the_thread_of_an_agent_that_a_tool_calls_names_the_tools_call() {
+    let calls = json!([{"name": "box__ask"}]);
+    let (_, frames) = turn(&calls, "").await;
+    let begun = |name: &str| -> Value {
+        let mut events = frames
+            .iter()
+            .filter(|frame| frame.event_name() == Some(name));
+        events.next().unwrap().props["data"].clone()
+    };
+    let (call, thread) = (begun("message_start"), begun("thread_start"));
+    assert_eq!(call["tool_call"]["name"], "box__ask");
+    assert_eq!(thread["call_message_id"], call["message_id"]);
+    assert_eq!(shown(&frames).last().unwrap().1, "told: echo: psst");
 }
 
 #[tokio::test]

@@ -61,6 +61,8 @@ pub enum AgUiEventContent {
         name: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent_subagent_run_id: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent_tool_call_id: Option<String>,
     },
     SubagentFinished {},
     SubagentError {

@@ -167,6 +167,7 @@ impl RunReader {
             thread,
             agent,
             parent: named("parent_thread_id"),
+            call_message: named("call_message_id"),
         };
         self.subagents.begin(&self.options.request_id, &start)
     }

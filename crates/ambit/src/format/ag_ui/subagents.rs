@@ -35,6 +35,8 @@ pub struct ThreadStart<'a> {
     pub agent: &'a str,
     /// The thread that it comes from.
     pub parent: Option<&'a str>,
+    /// The message that shows the call of the tool whose script began it.
+    pub call_message: Option<&'a str>,
 }
 
 impl Subagents {
@@ -55,6 +57,8 @@ impl Subagents {
             known.is_some_and(|known| known.openings > 0)
         });
         let parent = parent.map(|parent| self.run_id(request_id, parent));
+        let call = start.call_message;
+        let call = call.map(|message| public_id::call_id(request_id, message));
         let thread = self.threads.entry(start.thread.to_owned()).or_default();
         if thread.is_open {
             return Vec::new();
@@ -67,6 +71,7 @@ impl Subagents {
             content: AgUiEventContent::SubagentStarted {
                 name: start.agent.to_owned(),
                 parent_subagent_run_id: parent,
+                parent_tool_call_id: call,
             },
             subagent_run_id: Some(id),
         }];

@@ -13,7 +13,7 @@ const SCHEMA: &[(&str, &str)] = &[
     ("STEP_FINISHED", "stepName subagentRunId?"),
     (
         "SUBAGENT_STARTED",
-        "name parentSubagentRunId? subagentRunId",
+        "name parentSubagentRunId? parentToolCallId? subagentRunId",
     ),
     ("SUBAGENT_FINISHED", "subagentRunId"),
     ("SUBAGENT_ERROR", "message code subagentRunId"),
@@ -144,13 +144,7 @@ impl AgUiClient {
             }
             "STEP_STARTED" => self.start("step", &step(event), event),
             "STEP_FINISHED" => self.end("step", &step(event), event),
-            "SUBAGENT_STARTED" => {
-                let id = text("subagentRunId");
-                assert!(self.subagents.insert(id.clone()), "{event}");
-                let parent = event["parentSubagentRunId"].as_str();
-                assert!(parent.is_none_or(|parent| self.subagents.contains(parent)));
-                self.start("subagent", &id, event);
-            }
+            "SUBAGENT_STARTED" => self.start_subagent(event),
             "SUBAGENT_FINISHED" | "SUBAGENT_ERROR" => {
                 self.end("subagent", &text("subagentRunId"), event);
             }
@@ -163,6 +157,16 @@ impl AgUiClient {
             }
             _ => {}
         }
+    }
+
+    fn start_subagent(&mut self, event: &Value) {
+        let id = event["subagentRunId"].as_str().unwrap();
+        assert!(self.subagents.insert(id.to_owned()), "{event}");
+        let parent = event["parentSubagentRunId"].as_str();
+        assert!(parent.is_none_or(|parent| self.subagents.contains(parent)));
+        let call = event["parentToolCallId"].as_str();
+        assert!(call.is_none_or(|call| self.tools.contains_key(call)));
+        self.start("subagent", id, event);
     }
 
     fn start(&mut self, kind: &'static str, id: &str, event: &Value) {
