@@ -9,6 +9,7 @@ mod response;
 mod response_reader;
 mod settings;
 mod stored;
+mod stored_reasoning;
 mod text_items;
 
 pub use event::ResponseEvent;
@@ -18,6 +19,7 @@ pub use settings::{
     ClientTool, ConversationName, ResponseRecord, ResponseSettings, echoed_fields, echoed_tool,
 };
 pub(crate) use stored::{ListedCall, ListedText, stored_call, stored_text};
+pub(crate) use stored_reasoning::StoredReasoning;
 
 use super::frames::read;
 use super::{Format, FormatBody, FormatEvent, FormatOptions};

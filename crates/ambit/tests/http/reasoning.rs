@@ -121,6 +121,25 @@ async fn reasoning_is_told_with_what_the_provider_wants_back_only_where_that_is_
     let again = provider.site.get(&format!("/v1/responses/{id}")).await;
     assert_eq!(again.json(), asked);
 
+    // It is stored with the answer, and outlives the stream.
+    let turn = id.strip_prefix("resp_").unwrap();
+    provider.site.outlive_stream(turn).await;
+    let again = provider.site.get(&format!("/v1/responses/{id}")).await;
+    assert_eq!(again.json()["output"], asked["output"]);
+    let plain_id = plain["id"].as_str().unwrap();
+    let again = provider
+        .site
+        .get(&format!("/v1/responses/{plain_id}"))
+        .await;
+    assert_eq!(again.json()["output"], plain["output"]);
+}
+
+#[tokio::test]
+async fn reasoning_that_a_response_holds_is_told_to_no_other_client() {
+    let provider = Provider::start().await;
+    let include = json!({"include": ["reasoning.encrypted_content"]});
+    let asked = provider.response("one", &[user("hi")], include).await;
+    let id = asked["id"].as_str().unwrap();
     // Clients of other protocols that follow the same turn are not told.
     let turn = id.strip_prefix("resp_").unwrap();
     let mut stream = provider.site.resume(turn, 0).await;

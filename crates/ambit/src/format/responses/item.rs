@@ -168,6 +168,23 @@ impl SummaryText {
     }
 }
 
+impl ReasoningItem {
+    /// A thought that shows nothing, but holds what the provider wants back.
+    pub fn hidden(id: String) -> Self {
+        Self {
+            id,
+            status: ItemStatus::Completed,
+            summary: Vec::new(),
+            encrypted_content: None,
+        }
+    }
+}
+
+/// What stands for the message in the id of a thought that shows nothing. They count from 1 in each turn.
+pub(super) fn hidden_thought(number: usize) -> String {
+    format!("P{number}")
+}
+
 impl McpCallError {
     /// A tool has failed with this text.
     pub fn of_tool(text: impl Into<String>) -> Self {

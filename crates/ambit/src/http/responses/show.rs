@@ -3,16 +3,20 @@
 use super::request::FORMAT;
 use super::{as_response, turn_of};
 use crate::format::responses::{
-    ResponseItem, ResponseObject, ResponseRecord, event_count, response,
+    ResponseItem, ResponseObject, ResponseRecord, StoredReasoning, event_count, response,
 };
 use crate::format::{self, FormatOptions};
 use crate::http::chat::RequestParameters;
 use crate::http::response_items::{ItemReader, ListedItem};
 use crate::http::sse::{self, StreamView};
 use crate::http::{HttpError, SharedState};
+use ambit_runtime::chat::ReasoningPart;
+use ambit_runtime::chats::ChatEntries;
 use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnInfo, TurnStatus};
 use axum::response::Response;
+use indexmap::IndexMap;
+use serde::Deserialize;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -87,18 +91,34 @@ impl<'a> StoredResponse<'a> {
         let chat = self.server.runtime.entries_around(self.who, id).await?;
         let items = ItemReader::read(&chat).await?.into_iter();
         let own = items.filter(|stored| stored.turn.as_deref() == Some(id) && !stored.is_input);
-        let output: Vec<ResponseItem> = own
-            .filter_map(|stored| match stored.item {
-                ListedItem::Output(item) => Some(item),
-                ListedItem::Input(_) => None,
-            })
-            .collect();
+        let mut answers: IndexMap<String, Vec<ResponseItem>> = IndexMap::new();
+        for stored in own {
+            if let ListedItem::Output(item) = stored.item {
+                answers.entry(stored.message_id).or_default().push(item);
+            }
+        }
+        let mut output = StoredReasoning::new(id);
+        for (message_id, items) in answers {
+            output.add(items, self.reasoning_parts(&chat, &message_id));
+        }
         let mut response = response(&[], &self.options);
-        response.output = output;
+        response.output = output.into_items();
         let error = self.turn.error.clone().map(Error::from);
         let ended_at = self.turn.ended_at.map(|at| at / 1000);
         response.end(self.turn.status, error.as_ref(), ended_at);
         Ok(response)
+    }
+
+    /// What the model of a stored answer wants back of its reasoning, where the request asked for it.
+    fn reasoning_parts(&self, chat: &ChatEntries, message_id: &str) -> Vec<ReasoningPart> {
+        if !self.options.response.has_encrypted_reasoning {
+            return Vec::new();
+        }
+        let mut messages = chat.entries.iter().map(|entry| &entry.message);
+        let answer = messages.find(|message| message.id == message_id);
+        let parts = answer.and_then(|answer| answer.extras.get("reasoning_parts"));
+        let parts = parts.map(Vec::<ReasoningPart>::deserialize);
+        parts.and_then(Result::ok).unwrap_or_default()
     }
 
     /// Its stream, behind this event.

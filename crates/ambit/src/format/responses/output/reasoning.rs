@@ -2,7 +2,7 @@
 
 use super::OutputItems;
 use crate::format::provider_reasoning::encode;
-use crate::format::responses::item::{ItemStatus, ReasoningItem, ResponseItem};
+use crate::format::responses::item::{ItemStatus, ReasoningItem, ResponseItem, hidden_thought};
 use serde_json::{Map, Value};
 
 impl OutputItems {
@@ -35,12 +35,10 @@ impl OutputItems {
 
     fn announce_hidden_thought(&mut self) -> usize {
         self.hidden_thoughts += 1;
-        let name = format!("P{}", self.hidden_thoughts);
+        let name = hidden_thought(self.hidden_thoughts);
         let item = ReasoningItem {
-            id: self.id("rs", &name),
             status: ItemStatus::InProgress,
-            summary: Vec::new(),
-            encrypted_content: None,
+            ..ReasoningItem::hidden(self.id("rs", &name))
         };
         let index = self.announce(&name, ResponseItem::Reasoning(item));
         self.items[index].item.set_status(ItemStatus::Completed);
