@@ -3,6 +3,7 @@
 use crate::place::{
     Place, agent, ann, ask, borrowed, end, left, model, named, place, request, session,
 };
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::chats::{self, ChatName};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -85,6 +86,23 @@ async fn a_title_that_cannot_be_written_is_the_beginning_of_the_first_message() 
         }
         place.runtime.close(Duration::ZERO).await.unwrap();
         assert_eq!(title(&place).await, "cats");
+    }
+}
+
+#[tokio::test]
+async fn a_chat_that_begins_with_a_picture_is_called_by_its_text() {
+    let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}});
+    let text = json!({"type": "text", "text": "What is this?"});
+    for (content, expected) in [
+        (json!([picture, text]), "What is this?"),
+        (json!([picture]), "Image"),
+    ] {
+        let place = place(&borrowed(&agent(&json!({}), ""))).await;
+        let message = json!({"role": "user", "content": content});
+        let mut asked = request("hello", "");
+        asked.messages = vec![ChatMessage::read("messages[0]", message).unwrap()];
+        ask(&place, asked).await;
+        assert_eq!(title(&place).await, expected);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Titles of chats: behind the first turn the agent that `uses.title` names is asked for one. Nobody waits for it, and what
 //! goes wrong leaves the chat with the beginning of its first message.
 
-use crate::chat::{ChatMessage, Role};
+use crate::chat::ChatMessage;
 use crate::chats::{self, UntitledChat};
 use crate::error::{Error, ErrorCode, Result};
 use crate::journal::TurnIds;
@@ -147,11 +147,7 @@ impl TitleWriter {
 
 /// The beginning of what was asked and of what was answered, as a message.
 fn excerpt(request: &TurnRequest, response: &TurnResponse) -> ChatMessage {
-    let mut messages = request.messages.iter();
-    let question = messages.find(|chat| chat.role == Role::User);
-    let question = question
-        .map(|chat| chat.content.words())
-        .unwrap_or_default();
+    let question = chats::opening(&request.messages);
     let answer = match &response.next {
         Value::Null => {
             let completion = response.completion.as_ref();

@@ -10,7 +10,6 @@ use ambit_storage::batch::BatchWrite;
 use ambit_storage::clock::to_millis;
 use ambit_storage::json::Json;
 use ambit_storage::operation::Operation;
-use ambit_storage::storage::Role;
 
 impl Turn {
     /// Input, journal, the note that the turn is open and the start of its stream: all or nothing.
@@ -86,9 +85,7 @@ impl Turn {
             });
         }
         if conversation.history.is_empty() && !request.skip.history {
-            let mut messages = request.messages.iter();
-            let first = messages.find(|chat| chat.role == Role::User);
-            let text = first.map(|chat| chat.content.words()).unwrap_or_default();
+            let text = chats::opening(&request.messages);
             if !text.trim().is_empty() {
                 writes.push(chats::first_title(&conversation.space(), &text)?);
             }
