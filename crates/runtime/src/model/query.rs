@@ -16,11 +16,13 @@ mod sort;
 mod statement;
 mod wheres;
 
+pub use chain::{ConditionChain, ConditionNode};
 pub use dsl::{QueryDsl, QueryRequest, SourceRows};
 pub use fault::QueryFault;
 pub use load::count;
 pub use object::{MOST_ROWS, whole};
 pub(crate) use page::RowPage;
-pub use query_param::QueryParam;
+pub use query_param::{QueryOrder, QueryParam};
 pub use read_context::ReadContext;
 pub use statement::{RowWindow, counting};
+pub use wheres::{ColumnCondition, ConditionContext};

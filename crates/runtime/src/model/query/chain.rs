@@ -30,7 +30,28 @@ impl<T> Default for ConditionChain<T> {
     }
 }
 
+impl<T> ConditionNode<T> {
+    /// Conditions of which one must hold.
+    pub fn any(tests: impl IntoIterator<Item = T>) -> Self {
+        let tests = tests.into_iter().map(|test| ConditionLink {
+            is_or: true,
+            node: Self::Test(test),
+        });
+        Self::Group(ConditionChain(tests.collect()))
+    }
+}
+
 impl<T> ConditionChain<T> {
+    /// Conditions that must all hold.
+    pub fn all(nodes: impl IntoIterator<Item = ConditionNode<T>>) -> Self {
+        let links = nodes.into_iter();
+        Self(
+            links
+                .map(|node| ConditionLink { is_or: false, node })
+                .collect(),
+        )
+    }
+
     /// Whether there is no condition.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

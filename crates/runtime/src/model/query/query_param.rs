@@ -1,6 +1,6 @@
 //! QueryParam: what is asked of one model, with everything in it checked.
 
-use super::chain::ConditionChain;
+use super::chain::{ConditionChain, ConditionLink, ConditionNode};
 use super::fault::{QueryFault, QueryResult};
 use super::object::QueryObject;
 use super::operator::check_size;
@@ -57,6 +57,18 @@ pub struct QueryOrder {
     pub is_nullable: bool,
 }
 
+impl QueryOrder {
+    /// By a column of the model itself, the largest first.
+    pub fn descending(column: &TableColumn) -> Self {
+        Self {
+            route: None,
+            column: column.name.clone(),
+            is_descending: true,
+            is_nullable: !column.is_primary,
+        }
+    }
+}
+
 /// Related rows that are loaded.
 #[derive(Clone, Debug)]
 pub struct EagerLoad {
@@ -109,6 +121,20 @@ impl QueryParam {
         let bound = models.bind(&self.model, column, key);
         let bound = bound.map_err(|rule| wrong(&rule))?;
         self.key = Some((column.name.clone(), bound));
+        Ok(self)
+    }
+
+    /// The same for rows that meet these conditions too.
+    pub fn narrowed(mut self, conditions: ConditionChain<ColumnCondition>) -> Result<Self> {
+        let asked = std::mem::replace(&mut self.wheres, conditions);
+        if !asked.is_empty() {
+            self.wheres.0.push(ConditionLink {
+                is_or: false,
+                node: ConditionNode::Group(asked),
+            });
+        }
+        check_size(self.wheres.tests().map(ColumnCondition::weight))
+            .map_err(|fault| fault.error(&format!("models.{}", self.model.id)))?;
         Ok(self)
     }
 

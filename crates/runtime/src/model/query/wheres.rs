@@ -119,13 +119,33 @@ impl<'m> ConditionContext<'m> {
             None => self,
         };
         let operator = operator::find(entry.text("op")?, "")?;
-        let column = about.column(name)?;
-        let operand = about.operand(operator, column, entry.raw("value"))?;
+        let own = about.comparison(operator, name, entry.raw("value"))?;
+        Ok(ColumnCondition { route, ..own })
+    }
+
+    /// A condition on a column of the model, by the name of an operator.
+    pub fn compare(
+        self,
+        column: &str,
+        operator: &str,
+        value: &Value,
+    ) -> QueryResult<ColumnCondition> {
+        let operator = operator::find(Some(operator), "")?;
+        self.comparison(operator, column, Some(value))
+    }
+
+    fn comparison(
+        self,
+        operator: &'static ComparisonOperator,
+        name: &str,
+        value: Option<&Value>,
+    ) -> QueryResult<ColumnCondition> {
+        let column = self.column(name)?;
         Ok(ColumnCondition {
-            operator,
-            operand,
+            route: None,
             column: column.name.clone(),
-            route,
+            operator,
+            operand: self.operand(operator, column, value)?,
         })
     }
 

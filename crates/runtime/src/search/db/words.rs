@@ -4,7 +4,10 @@ use super::record::{TITLES, item};
 use super::{FoundRows, TableSearchCall, plain_columns};
 use crate::error::{Error, Result};
 use crate::model::database::AccessMode;
-use crate::model::query::{QueryParam, ReadContext};
+use crate::model::query::{
+    ColumnCondition, ConditionChain, ConditionContext, ConditionNode, QueryFault, QueryOrder,
+    QueryParam, ReadContext,
+};
 use crate::model::{TableColumn, TableModel};
 use crate::search::{SearchItem, Searcher};
 use ambit_search::terms::{Analyzer, QueryTerm, TermCounts};
@@ -40,7 +43,7 @@ struct CandidateRow {
 struct RowReading<'a> {
     columns: Vec<String>,
     /// What they must meet beside the call's conditions.
-    conditions: Vec<Value>,
+    conditions: Vec<ConditionNode<ColumnCondition>>,
     /// So many characters of each text.
     characters: u32,
     unmet: &'a mut Vec<String>,
@@ -92,8 +95,11 @@ impl Searcher {
             return Ok(Vec::new());
         }
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-        let each = words.iter();
-        let each = each.map(|word| has_any(&names, std::slice::from_ref(word)));
+        let about = self.conditions_on(model);
+        let any = |words: &[String]| {
+            has_any(about, &names, words).map_err(|fault| fault_of(model, &fault))
+        };
+        let each = words.iter().map(|word| any(std::slice::from_ref(word)));
         let mut reading = RowReading {
             columns: match model.key() {
                 Some(key) => names
@@ -104,17 +110,17 @@ impl Searcher {
                     .collect(),
                 None => shown_columns(model, call),
             },
-            conditions: each.collect(),
+            conditions: each.collect::<Result<_>>()?,
             characters: RANKED / u32::try_from(names.len()).unwrap_or(RANKED).min(RANKED),
             unmet,
         };
         let mut rows = self.read_rows(model, call, &mut reading).await?;
         if words.len() > 1 && rows.len() < ROWS {
-            reading.conditions = vec![has_any(&names, words)];
-            let any = self.read_rows(model, call, &mut reading).await?;
+            reading.conditions = vec![any(words)?];
+            let more = self.read_rows(model, call, &mut reading).await?;
             let known: HashSet<String> = rows.iter().map(|row| identity(model, row)).collect();
             let is_new = |row: &Map<String, Value>| !known.contains(&identity(model, row));
-            rows.extend(any.into_iter().filter(is_new));
+            rows.extend(more.into_iter().filter(is_new));
             rows.truncate(ROWS);
         }
         let asked = Analyzer::default().query(call.query);
@@ -144,15 +150,11 @@ impl Searcher {
         wanted: &mut RowReading<'_>,
     ) -> Result<Vec<Map<String, Value>>> {
         let target = call.target;
-        let mut conditions = wanted.conditions.clone();
-        if !target.wheres.is_empty() {
-            conditions.push(json!({"wheres": target.wheres}));
-        }
-        let key = model.key().map(|key| key.name.as_str());
-        let mut orders = target.orders.clone();
-        orders.extend(key.map(|key| json!({"column": key, "option": "desc"})));
-        let param = json!({"select": wanted.columns, "wheres": conditions, "orders": orders, "limit": ROWS});
-        let mut param = QueryParam::parse(&self.models, model, &param)?;
+        let asked = json!({"select": wanted.columns, "wheres": target.wheres, "orders": target.orders, "limit": ROWS});
+        let param = QueryParam::parse(&self.models, model, &asked)?;
+        let conditions = ConditionChain::all(wanted.conditions.iter().cloned());
+        let mut param = param.narrowed(conditions)?;
+        param.orders.extend(model.key().map(QueryOrder::descending));
         param.text_limit = Some(wanted.characters);
         let mut reading = ReadContext::new(&self.models, &self.authorized);
         let mut transaction = self.models.begin(model, AccessMode::Read).await?;
@@ -181,15 +183,18 @@ impl Searcher {
         for model in &call.models {
             let own = rows.iter().filter(|row| row.model.id == model.id);
             let keys = own.filter_map(|row| row.data.get(&model.key()?.name));
-            let keys: Vec<&Value> = keys.collect();
+            let keys: Vec<Value> = keys.cloned().collect();
             let Some(key) = model.key().filter(|_| !keys.is_empty()) else {
                 continue;
             };
             let mut columns = shown_columns(model, call);
             columns.push(key.name.clone());
+            let about = self.conditions_on(model);
+            let is_one = about.compare(&key.name, "in", &keys.into());
+            let is_one = is_one.map_err(|fault| fault_of(model, &fault))?;
             let mut reading = RowReading {
                 columns,
-                conditions: vec![json!({"column": key.name, "op": "in", "value": keys})],
+                conditions: vec![ConditionNode::Test(is_one)],
                 characters: SHOWN,
                 unmet: &mut *unmet,
             };
@@ -206,6 +211,14 @@ impl Searcher {
             Some(item(&row.model, data, row.score))
         });
         Ok(shown.collect())
+    }
+
+    fn conditions_on<'s>(&'s self, model: &'s TableModel) -> ConditionContext<'s> {
+        ConditionContext {
+            models: &self.models,
+            model,
+            depth: 0,
+        }
     }
 }
 
@@ -257,12 +270,22 @@ fn searched_columns<'m>(model: &'m TableModel, select: &[String]) -> Vec<&'m Tab
 }
 
 /// A condition: one of the columns has one of the words.
-fn has_any(columns: &[&str], words: &[String]) -> Value {
+fn has_any(
+    about: ConditionContext<'_>,
+    columns: &[&str],
+    words: &[String],
+) -> Result<ConditionNode<ColumnCondition>, QueryFault> {
     let pairs = columns
         .iter()
         .flat_map(|column| words.iter().map(move |word| (column, word)));
-    let tests = pairs.map(|(column, word)| json!({"column": column, "op": "match", "value": word, "method": "orwhere"}));
-    json!({"wheres": tests.collect::<Vec<Value>>()})
+    let tests = pairs.map(|(column, word)| about.compare(column, "match", &word.as_str().into()));
+    let tests: Vec<ColumnCondition> = tests.collect::<Result<_, QueryFault>>()?;
+    Ok(ConditionNode::any(tests))
+}
+
+/// The failure of a condition on a model's rows.
+fn fault_of(model: &TableModel, fault: &QueryFault) -> Error {
+    fault.error(&format!("models.{}", model.id))
 }
 
 /// Fails where a column is to be shown that is encrypted: what is found goes to models and clients.
