@@ -6,18 +6,18 @@ mod documents;
 mod feedback;
 mod file_sync;
 mod hits;
-mod intake;
-mod job_looks;
+mod ingestion;
+mod job_polls;
 mod job_watch;
 mod jobs;
 mod lookup;
-mod opinions;
 mod persons;
 mod query_rate;
 mod query_vectors;
+mod quota;
+mod ratings;
 mod reindex;
 mod removal;
-mod room;
 mod search;
 mod table;
 mod upload;
@@ -36,7 +36,7 @@ use ambit_search::index::{PageCache, SearchIndex};
 use ambit_storage::driver::Driver;
 use ambit_storage::ids;
 use hits::WaitingHits;
-use job_looks::JobLooks;
+use job_polls::JobPolls;
 use query_rate::QueryRate;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,9 +64,9 @@ pub(crate) struct KnowledgeShared {
     rate: QueryRate,
     query_vectors: Arc<QueryVectors>,
     hits: WaitingHits,
-    job_looks: JobLooks,
+    job_polls: JobPolls,
     /// Uploads of this process go one by one, so that they do not meet each other at the sums of their tenant.
-    intake: Mutex<()>,
+    ingestion: Mutex<()>,
 }
 
 impl KnowledgeBase {
@@ -80,9 +80,9 @@ impl KnowledgeBase {
             rate: QueryRate::default(),
             query_vectors: Arc::default(),
             hits: WaitingHits::default(),
-            job_looks: JobLooks::default(),
+            job_polls: JobPolls::default(),
             wake: Notify::new(),
-            intake: Mutex::new(()),
+            ingestion: Mutex::new(()),
             settings,
         };
         Self {

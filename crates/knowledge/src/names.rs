@@ -1,7 +1,7 @@
 //! What the values of a collection are called. Ids of documents are in no name: a name is a digest where it must be found by
 //! an id, and else a number or an id that says nothing.
 
-use crate::opinion::Voter;
+use crate::rating::Voter;
 use ambit_storage::address::{Space, ValueKey, digest};
 use ambit_storage::batch::BatchCheck;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub(crate) struct DocumentKey(String);
 
 pub(crate) const DOCUMENTS: &str = "document/";
 pub(crate) const ERASURES: &str = "erase/";
-pub(crate) const OPINIONS: &str = "opinions/";
+pub(crate) const RATINGS: &str = "ratings/";
 pub(crate) const VECTORS: &str = "vectors/";
 pub(crate) const QUEUE: &str = "queue/";
 
@@ -206,13 +206,13 @@ impl CollectionPlace {
     }
 
     /// What a tenant's people think of the chunks of a document, where that is anything.
-    pub fn opinions(&self, document: &DocumentKey, tenant: &str) -> ValueKey {
-        let (prefix, end) = (opinions_prefix(document), self.opinions_end(tenant));
+    pub fn ratings(&self, document: &DocumentKey, tenant: &str) -> ValueKey {
+        let (prefix, end) = (ratings_prefix(document), self.ratings_end(tenant));
         self.values().key(format!("{prefix}{end}"))
     }
 
-    /// The end of the names of a tenant's opinions: the app's files are searched by all tenants, each with its own.
-    pub fn opinions_end(&self, tenant: &str) -> String {
+    /// The end of the names of a tenant's ratings: the app's files are searched by all tenants, each with its own.
+    pub fn ratings_end(&self, tenant: &str) -> String {
         match self.tenant {
             Some(_) => String::new(),
             None => format!(".{}", digest(&[tenant])),
@@ -239,8 +239,8 @@ pub(crate) fn content_prefix(version: u32) -> String {
 }
 
 /// The beginning of the names of what is thought of the chunks of a document.
-pub(crate) fn opinions_prefix(document: &DocumentKey) -> String {
-    format!("{OPINIONS}{}", document.as_str())
+pub(crate) fn ratings_prefix(document: &DocumentKey) -> String {
+    format!("{RATINGS}{}", document.as_str())
 }
 
 /// The beginning of the names of the chunks of an index.

@@ -95,7 +95,7 @@ impl Sums {
     }
 
     /// Refuses more than there is room for.
-    pub fn check_room(&self, of: Sum, more: u64, limit: u64, whose: &str) -> Result<()> {
+    pub fn check_quota(&self, of: Sum, more: u64, limit: u64, whose: &str) -> Result<()> {
         if self.get(of).saturating_add(more) <= limit {
             return Ok(());
         }

@@ -1,6 +1,5 @@
 //! What is done in the background: documents are read and indexed, and what was removed is erased.
 
-mod appearance;
 mod collection_work;
 mod document_job;
 mod embedder_wait;
@@ -10,6 +9,7 @@ mod index_erasure;
 mod indexing;
 mod known_vectors;
 mod old_terms;
+mod publishing;
 mod reading;
 mod reindex;
 mod reindex_attempts;
@@ -32,7 +32,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 /// From one look for work that others have left to the next.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Does the work of a knowledge base until it is dropped.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl KnowledgeBase {
                     tracing::warn!(error.message = %error, "work on collections failed; it is tried again");
                 }
                 // What is added meanwhile wakes it, and what another node has left is looked for now and then.
-                let _ = tokio::time::timeout(LOOK, woken).await;
+                let _ = tokio::time::timeout(POLL_INTERVAL, woken).await;
             }
         });
         KnowledgeWorker { task }
@@ -89,7 +89,7 @@ impl KnowledgeBase {
                         Err(error) => failure = Some(error),
                     }
                 }
-                () = tokio::time::sleep(LOOK), if !rounds.is_empty() && failure.is_none() => {
+                () = tokio::time::sleep(POLL_INTERVAL), if !rounds.is_empty() && failure.is_none() => {
                     queue.add(self.work_records().await?);
                 }
                 else => {}

@@ -6,7 +6,7 @@ mod document_body;
 mod documents;
 mod hits;
 mod jobs;
-mod opinions;
+mod ratings;
 mod reindex;
 mod search;
 
@@ -31,7 +31,7 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         .merge(reindex::routes())
         .merge(documents::routes())
         .merge(chunks::routes())
-        .merge(opinions::routes())
+        .merge(ratings::routes())
         .merge(hits::routes())
         .merge(search::routes())
         .merge(jobs::routes())

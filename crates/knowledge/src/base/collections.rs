@@ -47,18 +47,18 @@ impl KnowledgeBase {
         let mut record = CollectionRecord::new(place, new, self.now())?;
         record.created_by = reach.user().map(str::to_owned);
         record.team_id = reach.team().map(str::to_owned);
-        let _turn = self.shared.intake.lock().await;
+        let _turn = self.shared.ingestion.lock().await;
         retried!(async {
-            let sums = self.free_place_for_collection(tenant).await?;
+            let sums = self.collection_quota(tenant).await?;
             self.check_is_free(&record.place).await?;
             self.store_new(&record, &sums).await
         })?;
         Ok(record.shown(&Sums::default()))
     }
 
-    async fn free_place_for_collection(&self, tenant: Option<&str>) -> Result<Sums> {
+    async fn collection_quota(&self, tenant: Option<&str>) -> Result<Sums> {
         let sums = Sums::read(self.driver(), names::tenant_sums(tenant)).await?;
-        sums.check_room(
+        sums.check_quota(
             Sum::Collections,
             1,
             self.settings().limits.collections,

@@ -7,7 +7,7 @@ use crate::chunk::DocumentChunk;
 use crate::document::{Document, DocumentStatus};
 use crate::error::{KnowledgeError, Result};
 use crate::names::{CollectionPlace, DOCUMENTS};
-use crate::opinion::OpinionsRecord;
+use crate::rating::RatingsRecord;
 use crate::reach::KnowledgeReach;
 use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, TextRecord, merged_metadata};
 use crate::stored;
@@ -128,11 +128,11 @@ impl KnowledgeBase {
         retried!(async {
             let found = self.find_document(reach, id, AccessKind::Read).await?;
             let content = self.content_of(&found).await?;
-            let opinions = self.opinions(&found, reach.tenant()).await?;
+            let ratings = self.ratings(&found, reach.tenant()).await?;
             let mut chunks = Vec::new();
             for place in places.start..places.end.min(content.chunks()) {
                 let chunk = self.chunk_at(&found, &content, place).await?;
-                chunks.push(shown_chunk(&found, chunk, &opinions));
+                chunks.push(shown_chunk(&found, chunk, &ratings));
             }
             Ok(chunks)
         })
@@ -152,9 +152,9 @@ impl KnowledgeBase {
                 let Some((_, place)) = place else {
                     continue;
                 };
-                let opinions = self.opinions(&found, reach.tenant()).await?;
+                let ratings = self.ratings(&found, reach.tenant()).await?;
                 let chunk = self.chunk_at(&found, &content, place).await?;
-                return Ok(shown_chunk(&found, chunk, &opinions));
+                return Ok(shown_chunk(&found, chunk, &ratings));
             }
             Err(KnowledgeError::not_found("segment", chunk))
         })
@@ -200,11 +200,11 @@ fn replaced(id: &str) -> KnowledgeError {
 fn shown_chunk(
     found: &FoundDocument,
     stored: ChunkRecord,
-    opinions: &OpinionsRecord,
+    ratings: &RatingsRecord,
 ) -> DocumentChunk {
     let chunk = stored.chunk;
     let of = &found.document.value.document;
-    let opinion = opinions.chunks.get(&chunk.id).cloned().unwrap_or_default();
+    let rating = ratings.chunks.get(&chunk.id).cloned().unwrap_or_default();
     DocumentChunk {
         id: chunk.id,
         document_id: of.document_id.clone(),
@@ -218,12 +218,12 @@ fn shown_chunk(
         tokens: chunk.tokens,
         hash: chunk.hash,
         metadata: merged_metadata(&of.metadata, Some(&stored.metadata)),
-        weight: opinion.weight,
-        score: opinion.score,
-        score_dimensions: opinion.dimensions,
-        positive: opinion.positive,
-        negative: opinion.negative,
-        hit: opinion.hit,
+        weight: rating.weight,
+        score: rating.score,
+        score_dimensions: rating.dimensions,
+        positive: rating.positive,
+        negative: rating.negative,
+        hit: rating.hit,
         version: found.collection.value.index.version,
         created_at: stored.created_at,
         updated_at: stored.created_at,

@@ -1,12 +1,12 @@
 //! Votes and hits: what people and apps say of chunks. Each is kept with whose it is, and counts for its chunk.
 
 use super::lookup::FoundDocument;
-use super::opinions::{OPINION_BYTES, OpinionChange};
+use super::ratings::{RATING_BYTES, RatingChange};
 use super::{KnowledgeBase, retried};
 use crate::chunk::{ChunkHit, ChunkVote};
 use crate::error::{KnowledgeError, Result};
 use crate::names::{CollectionPlace, DocumentKey, feedback_prefix, hits_prefix, votes_prefix};
-use crate::opinion::{ChunkFeedback, FeedbackRecord, Voter};
+use crate::rating::{ChunkFeedback, FeedbackRecord, Voter};
 use crate::reach::KnowledgeReach;
 use crate::stored::{self, check_size, delete, put};
 use ambit_storage::address::digest;
@@ -38,7 +38,7 @@ impl KnowledgeBase {
         document: &str,
         vote: &ChunkVote,
     ) -> Result<ChunkVote> {
-        check_size("vote", vote, OPINION_BYTES)?;
+        check_size("vote", vote, RATING_BYTES)?;
         let Some(voter) = Voter::of(reach) else {
             let reason = "only a user can vote, and nobody is named".to_owned();
             return Err(KnowledgeError::Denied { reason });
@@ -57,8 +57,7 @@ impl KnowledgeBase {
             };
             let record = FeedbackRecord::of(reach, ChunkFeedback::Vote(vote.clone()));
             change.of(&vote.id).count(&record.feedback, true);
-            self.store_opinions(change, vec![put(key, &record)?])
-                .await?;
+            self.store_ratings(change, vec![put(key, &record)?]).await?;
             Ok(vote)
         })
     }
@@ -72,7 +71,7 @@ impl KnowledgeBase {
         hits: &[ChunkHit],
     ) -> Result<Vec<ChunkHit>> {
         for hit in hits {
-            check_size("hit", hit, OPINION_BYTES)?;
+            check_size("hit", hit, RATING_BYTES)?;
         }
         let whose = format!("{}.", digest(&[reach.tenant(), reach.user().unwrap_or("")]));
         retried!(async {
@@ -101,7 +100,7 @@ impl KnowledgeBase {
                 change.of(chunk).count(&record.feedback, true);
                 added.push(hit);
             }
-            self.store_opinions(change, writes).await?;
+            self.store_ratings(change, writes).await?;
             Ok(added)
         })
     }
@@ -208,18 +207,18 @@ impl KnowledgeBase {
         if said.is_empty() {
             return Ok(());
         }
-        let change = self.opinions_of(found, voter.tenant).await?;
+        let change = self.ratings_of(found, voter.tenant).await?;
         self.forget(change, said).await
     }
 
-    async fn forget(&self, mut change: OpinionChange, said: NamedFeedback) -> Result<()> {
+    async fn forget(&self, mut change: RatingChange, said: NamedFeedback) -> Result<()> {
         let space = change.found.collection.value.place.values();
         let mut deletions = Vec::new();
         for (name, FeedbackRecord { feedback, .. }) in &said {
             change.of(feedback.chunk()).count(feedback, false);
             deletions.push(delete(space.key(name)));
         }
-        self.store_opinions(change, deletions).await
+        self.store_ratings(change, deletions).await
     }
 
     /// A chunk of a document that the caller may read, and what is thought of it.
@@ -228,9 +227,9 @@ impl KnowledgeBase {
         reach: &dyn KnowledgeReach,
         document: &str,
         chunk: &str,
-    ) -> Result<OpinionChange> {
+    ) -> Result<RatingChange> {
         for found in self.readable_documents(reach, document).await? {
-            let change = self.opinions_of(found, reach.tenant()).await?;
+            let change = self.ratings_of(found, reach.tenant()).await?;
             if change.ids.contains(chunk) {
                 return Ok(change);
             }

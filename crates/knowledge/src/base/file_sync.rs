@@ -1,6 +1,6 @@
 //! Collections of the app's files: made as their definitions say, and their documents equal to the files.
 
-use super::intake::Contributor;
+use super::ingestion::Contributor;
 use super::lookup::AccessKind;
 use super::{KnowledgeBase, retried};
 use crate::collection::{Collection, NewCollection, check_collection_id};

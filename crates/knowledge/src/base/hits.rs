@@ -1,10 +1,10 @@
 //! Hits of what turns have used: a node counts those that have gathered together, behind the turns.
 
-use super::opinions::OpinionChange;
+use super::ratings::RatingChange;
 use super::{KnowledgeBase, retried};
 use crate::chunk::{ChunkHit, FeedbackContext};
 use crate::error::Result;
-use crate::opinion::{ChunkFeedback, FeedbackRecord};
+use crate::rating::{ChunkFeedback, FeedbackRecord};
 use crate::reach::KnowledgeReach;
 use crate::stored::{self, put};
 use ambit_storage::address::digest;
@@ -125,7 +125,7 @@ impl KnowledgeBase {
                 if !readers.any(|reach| found.is_visible(reach)) {
                     continue;
                 }
-                let change = self.opinions_of(found, tenant).await?;
+                let change = self.ratings_of(found, tenant).await?;
                 let (own, others) = left.into_iter().partition(|(place, uses)| {
                     let is_visible = change.found.is_visible(uses.reach.as_ref());
                     is_visible && change.ids.contains(&place.chunk)
@@ -142,7 +142,7 @@ impl KnowledgeBase {
     /// The writes of what was used of a document.
     async fn counted_hits(
         &self,
-        mut change: OpinionChange,
+        mut change: RatingChange,
         hits: Vec<(&HitPlace, &ChunkUses)>,
     ) -> Result<Batch> {
         let mut writes = Vec::new();
@@ -161,8 +161,8 @@ impl KnowledgeBase {
                 feedback: ChunkFeedback::Hit(hit),
             };
             writes.push(put(key, &record)?);
-            let opinion = change.of(chunk);
-            opinion.hit = opinion.hit.saturating_add(u64::from(*count));
+            let rating = change.of(chunk);
+            rating.hit = rating.hit.saturating_add(u64::from(*count));
         }
         match writes.is_empty() {
             true => Ok(Batch::default()),

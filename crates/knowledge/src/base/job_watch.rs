@@ -1,8 +1,8 @@
 //! Jobs are followed: each change of one, or of those of a collection, is told.
 
 use super::KnowledgeBase;
-use super::job_looks::JobVersions;
-use super::jobs::{JobSight, LOOK};
+use super::job_polls::JobVersions;
+use super::jobs::{JobVisibility, POLL_INTERVAL};
 use crate::error::Result;
 use crate::job::{Job, JobKind};
 use crate::reach::KnowledgeReach;
@@ -79,12 +79,12 @@ impl KnowledgeBase {
     /// The jobs of a collection in one place that were written since. Of the others no more than the version is read.
     async fn changed_jobs(
         &self,
-        mut sight: JobSight<'_>,
+        mut visibility: JobVisibility<'_>,
         collection: &str,
         before: &JobVersions,
         now: &JobVersions,
     ) -> Result<Vec<Job>> {
-        let space = Space::knowledge_jobs(sight.tenant);
+        let space = Space::knowledge_jobs(visibility.tenant);
         let written = now.iter();
         let written = written.filter(|(id, version)| before.get(*id) != Some(*version));
         let mut changed = Vec::new();
@@ -92,9 +92,9 @@ impl KnowledgeBase {
             let job = stored::get::<Job>(self.driver(), space.key(id)).await?;
             let is_of = |job: &Job| job.collection_id == collection && job.kind != JobKind::Remove;
             if let Some(mut job) = job.map(|job| job.value).filter(is_of)
-                && sight.sees(&job).await?
+                && visibility.sees(&job).await?
             {
-                self.count_visible(sight.reach, &mut job).await?;
+                self.count_visible(visibility.reach, &mut job).await?;
                 changed.push(job);
             }
         }
@@ -112,7 +112,7 @@ impl JobWatch {
             }
             let changed = self.look().await?;
             if !is_first || changed.is_empty() {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
             if !changed.is_empty() {
                 return Ok(Some(changed));
@@ -143,12 +143,12 @@ impl JobWatch {
                 base.collection(reach, id).await?;
                 let mut changed = Vec::new();
                 for (tenant, known) in [Some(reach.tenant()), None].into_iter().zip(known) {
-                    let versions = base.look_at_jobs(tenant).await?;
+                    let versions = base.poll_jobs(tenant).await?;
                     let before = known.replace(versions.clone());
                     let before = before.filter(|before| !Arc::ptr_eq(before, &versions));
                     if let Some(before) = before {
-                        let sight = JobSight::new(base, reach, tenant);
-                        let new = base.changed_jobs(sight, id, &before, &versions);
+                        let visibility = JobVisibility::new(base, reach, tenant);
+                        let new = base.changed_jobs(visibility, id, &before, &versions);
                         changed.extend(new.await?);
                     }
                 }

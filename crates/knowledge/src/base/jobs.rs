@@ -17,7 +17,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 /// From one look at a job to the next: what changes more often is told at this pace.
-pub(super) const LOOK: Duration = Duration::from_millis(250);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Which jobs are listed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,7 +29,7 @@ pub struct JobFilter {
 }
 
 /// Which of the jobs in one place somebody may see: those of a tenant, or of the app's files.
-pub(super) struct JobSight<'a> {
+pub(super) struct JobVisibility<'a> {
     base: &'a KnowledgeBase,
     pub reach: &'a dyn KnowledgeReach,
     pub tenant: Option<&'a str>,
@@ -39,7 +39,7 @@ pub(super) struct JobSight<'a> {
 
 /// Reads the jobs in one place, the oldest first.
 struct JobReader<'a> {
-    sight: JobSight<'a>,
+    visibility: JobVisibility<'a>,
     pages: ValuePages<'a>,
     /// Those that were read and not looked at.
     waiting: VecDeque<Job>,
@@ -87,7 +87,7 @@ impl KnowledgeBase {
             let key = Space::knowledge_jobs(tenant).key(id);
             let found = stored::get::<Job>(self.driver(), key).await?;
             if let Some(found) = found
-                && JobSight::new(self, reach, tenant)
+                && JobVisibility::new(self, reach, tenant)
                     .sees(&found.value)
                     .await?
             {
@@ -113,7 +113,7 @@ impl KnowledgeBase {
         let tenants = [Some(reach.tenant()), None];
         let spaces = tenants.map(Space::knowledge_jobs);
         let mut readers = [0, 1].map(|at| JobReader {
-            sight: JobSight::new(self, reach, tenants[at]),
+            visibility: JobVisibility::new(self, reach, tenants[at]),
             pages: ValuePages::of(self.driver(), &spaces[at], Pattern::all(), ValuePart::Whole)
                 .after(after.map(str::to_owned)),
             waiting: VecDeque::new(),
@@ -121,7 +121,7 @@ impl KnowledgeBase {
         let mut items: Vec<Job> = Vec::new();
         while let Some((reader, mut job)) = next_job(&mut readers).await? {
             let is_wanted = job.kind != JobKind::Remove && filter.matches(&job);
-            if !is_wanted || !readers[reader].sight.sees(&job).await? {
+            if !is_wanted || !readers[reader].visibility.sees(&job).await? {
                 continue;
             }
             if items.len() == limit {
@@ -165,7 +165,7 @@ impl KnowledgeBase {
             if job.status.is_final() {
                 return Ok(job);
             }
-            tokio::time::sleep(LOOK / 5).await;
+            tokio::time::sleep(POLL_INTERVAL / 5).await;
         }
     }
 
@@ -217,7 +217,7 @@ impl JobReader<'_> {
     }
 }
 
-impl<'a> JobSight<'a> {
+impl<'a> JobVisibility<'a> {
     pub fn new(
         base: &'a KnowledgeBase,
         reach: &'a dyn KnowledgeReach,

@@ -4,7 +4,7 @@ use super::KnowledgeBase;
 use crate::error::{KnowledgeError, Result};
 use crate::job::Job;
 use crate::names::{self, CollectionPlace, DocumentKey, DocumentPlace};
-use crate::opinion::OpinionsRecord;
+use crate::rating::RatingsRecord;
 use crate::reach::KnowledgeReach;
 use crate::records::{CollectionRecord, ContentRecord, DocumentRecord};
 use crate::stored::{self, StoredRecord};
@@ -184,12 +184,12 @@ impl KnowledgeBase {
     }
 
     /// What a tenant's people think of the chunks of a document.
-    pub(super) async fn opinions(
+    pub(super) async fn ratings(
         &self,
         found: &FoundDocument,
         tenant: &str,
-    ) -> Result<OpinionsRecord> {
-        let key = found.collection.value.place.opinions(&found.key, tenant);
+    ) -> Result<RatingsRecord> {
+        let key = found.collection.value.place.ratings(&found.key, tenant);
         let stored = stored::get(self.driver(), key).await?;
         Ok(stored.map(|stored| stored.value).unwrap_or_default())
     }

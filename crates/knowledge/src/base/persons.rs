@@ -2,7 +2,7 @@
 
 use super::{KnowledgeBase, retried};
 use crate::error::Result;
-use crate::opinion::Voter;
+use crate::rating::Voter;
 use crate::records::CollectionRecord;
 use ambit_storage::ids;
 

@@ -50,7 +50,7 @@ impl KnowledgeBase {
     async fn room_for_job(&self, tenant: Option<&str>) -> Result<BatchCheck> {
         let counted = names::tenant_sums(tenant);
         let sums = Sums::read(self.driver(), counted.clone()).await?;
-        sums.check_room(Sum::Jobs, 1, self.settings().limits.jobs, TENANT)?;
+        sums.check_quota(Sum::Jobs, 1, self.settings().limits.jobs, TENANT)?;
         Ok(BatchCheck::version(counted, sums.version))
     }
 

@@ -3,7 +3,7 @@
 use super::KnowledgeBase;
 use super::lookup::AccessKind;
 use super::query_vectors::SearchVectors;
-use super::table::{DocumentTable, TableEntry, TableOpinions};
+use super::table::{DocumentTable, TableEntry, TableRatings};
 use crate::error::{KnowledgeError, Result};
 use crate::query::{KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
 use crate::reach::KnowledgeReach;
@@ -171,7 +171,7 @@ impl KnowledgeBase {
             query: record.index.analyzer().query(&query.asked.query),
             allowed,
             vector: None,
-            weights: weights(&table, &place.opinions_end(query.reach.tenant())),
+            weights: weights(&table, &place.ratings_end(query.reach.tenant())),
         };
         let record = found.value;
         Ok((SearchedCollection { record, table }, scope))
@@ -250,15 +250,15 @@ impl ReadQuery<'_> {
 /// Of the chunks of which something is thought.
 fn weights(table: &DocumentTable, end: &str) -> HashMap<u32, ChunkWeight> {
     let mut weights = HashMap::new();
-    for TableOpinions { entry, opinions } in table.opinions(end) {
+    for TableRatings { entry, ratings } in table.ratings(end) {
         let entry = &table.entries[*entry];
         for (place, id) in (0..).zip(&entry.content.ids) {
             let number = entry.content.number(place);
-            if let (Some(opinion), Some(number)) = (opinions.chunks.get(id), number) {
+            if let (Some(rating), Some(number)) = (ratings.chunks.get(id), number) {
                 let weight = ChunkWeight {
-                    weight: opinion.weight,
-                    positive: opinion.positive,
-                    negative: opinion.negative,
+                    weight: rating.weight,
+                    positive: rating.positive,
+                    negative: rating.negative,
                 };
                 weights.insert(number, weight);
             }

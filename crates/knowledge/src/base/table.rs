@@ -2,8 +2,8 @@
 
 use super::KnowledgeBase;
 use crate::error::Result;
-use crate::names::{CollectionPlace, DOCUMENTS, OPINIONS, content_prefix};
-use crate::opinion::OpinionsRecord;
+use crate::names::{CollectionPlace, DOCUMENTS, RATINGS, content_prefix};
+use crate::rating::RatingsRecord;
 use crate::records::{ContentRecord, DocumentRecord};
 use crate::stored;
 use ambit_search::index::cache_of_large;
@@ -31,12 +31,12 @@ pub(super) struct DocumentTable {
     version: u32,
     pub entries: Vec<TableEntry>,
     /// By the ends of their names, of which each tenant has one.
-    tenant_opinions: HashMap<String, Vec<TableOpinions>>,
+    tenant_ratings: HashMap<String, Vec<TableRatings>>,
     /// Ascending by their first chunks.
     ranges: Vec<TableRange>,
     documents: HashMap<String, Versioned<DocumentRecord>>,
     contents: HashMap<String, Versioned<ContentRecord>>,
-    opinions: HashMap<String, Versioned<OpinionsRecord>>,
+    ratings: HashMap<String, Versioned<RatingsRecord>>,
     bytes: u64,
 }
 
@@ -47,9 +47,9 @@ pub(super) struct TableEntry {
 }
 
 /// What a tenant's people think of the chunks of a document.
-pub(super) struct TableOpinions {
+pub(super) struct TableRatings {
     pub entry: usize,
-    pub opinions: Arc<OpinionsRecord>,
+    pub ratings: Arc<RatingsRecord>,
 }
 
 /// Chunks of a document side by side.
@@ -149,11 +149,11 @@ impl KnowledgeBase {
         let prefix = content_prefix(version);
         let contents = self.newest(place, &prefix, &known.contents).await?;
         let documents = self.newest(place, DOCUMENTS, &known.documents).await?;
-        let opinions = self.newest(place, OPINIONS, &known.opinions).await?;
+        let ratings = self.newest(place, RATINGS, &known.ratings).await?;
         let mut table = DocumentTable {
             documents,
             contents,
-            opinions,
+            ratings,
             ..DocumentTable::default()
         };
         table.join();
@@ -246,24 +246,24 @@ impl DocumentTable {
                 content: content.value.clone(),
             });
         }
-        for (name, opinions) in &self.opinions {
+        for (name, ratings) in &self.ratings {
             let (document, end) = name.split_at(name.find('.').unwrap_or(name.len()));
-            self.bytes += opinions.bytes;
+            self.bytes += ratings.bytes;
             if let Some(entry) = numbers.get(document) {
-                let opinions = TableOpinions {
+                let ratings = TableRatings {
                     entry: *entry,
-                    opinions: opinions.value.clone(),
+                    ratings: ratings.value.clone(),
                 };
-                let of_tenant = self.tenant_opinions.entry(end.to_owned());
-                of_tenant.or_default().push(opinions);
+                let of_tenant = self.tenant_ratings.entry(end.to_owned());
+                of_tenant.or_default().push(ratings);
             }
         }
         self.ranges.sort_unstable_by_key(|range| range.first);
     }
 
-    /// What is thought of chunks, where that is anything, by the end of the names of a tenant's opinions.
-    pub fn opinions(&self, end: &str) -> &[TableOpinions] {
-        self.tenant_opinions.get(end).map_or(&[], Vec::as_slice)
+    /// What is thought of chunks, where that is anything, by the end of the names of a tenant's ratings.
+    pub fn ratings(&self, end: &str) -> &[TableRatings] {
+        self.tenant_ratings.get(end).map_or(&[], Vec::as_slice)
     }
 
     /// Where a chunk with this number is.

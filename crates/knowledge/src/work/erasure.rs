@@ -5,8 +5,8 @@ use crate::base::{KnowledgeBase, retried};
 use crate::error::Result;
 use crate::index_record::IndexRecord;
 use crate::job::{Job, JobKind, JobStatus};
-use crate::names::{CollectionPlace, DocumentKey, ERASURES, feedback_prefix, opinions_prefix};
-use crate::opinion::OpinionsRecord;
+use crate::names::{CollectionPlace, DocumentKey, ERASURES, feedback_prefix, ratings_prefix};
+use crate::rating::RatingsRecord;
 use crate::records::{
     ChunkRecord, DocumentRecord, ErasureRecord, GoneChunks, RemovalRecord, TextRecord, WorkRecord,
 };
@@ -53,7 +53,7 @@ impl WorkPlace<'_> {
                 self.erase_index(version).await?;
             }
             if let Some(gone) = &stored.value.gone {
-                self.erase_opinions(gone).await?;
+                self.erase_ratings(gone).await?;
             }
             if let Some(document) = &stored.value.document {
                 let said = format!("{}*", feedback_prefix(&document.key, None));
@@ -102,7 +102,7 @@ impl WorkPlace<'_> {
     }
 
     /// What is thought and said of chunks that are gone goes with them.
-    pub(super) async fn erase_opinions(&self, gone: &GoneChunks) -> Result<()> {
+    pub(super) async fn erase_ratings(&self, gone: &GoneChunks) -> Result<()> {
         if gone.ids.is_empty() {
             return Ok(());
         }
@@ -113,27 +113,27 @@ impl WorkPlace<'_> {
         let ids = gone.ids.iter().filter(|id| !there.contains(id));
         let ids: HashSet<&str> = ids.map(String::as_str).collect();
         self.erase_feedback(&gone.document, &ids).await?;
-        let (space, prefix) = (self.place().values(), opinions_prefix(&gone.document));
+        let (space, prefix) = (self.place().values(), ratings_prefix(&gone.document));
         let names = stored::entries(self.base.driver(), &space, &prefix, ValuePart::Nothing);
         for (name, _) in names.await? {
             let key = space.key(format!("{prefix}{name}"));
             // Whoever says something meanwhile writes there too.
-            retried!(self.erase_opinions_at(&key, &ids))?;
+            retried!(self.erase_ratings_at(&key, &ids))?;
         }
         Ok(())
     }
 
-    async fn erase_opinions_at(&self, key: &ValueKey, gone: &HashSet<&str>) -> Result<()> {
-        let found = stored::get::<OpinionsRecord>(self.base.driver(), key.clone()).await?;
-        let Some(mut opinions) = found else {
+    async fn erase_ratings_at(&self, key: &ValueKey, gone: &HashSet<&str>) -> Result<()> {
+        let found = stored::get::<RatingsRecord>(self.base.driver(), key.clone()).await?;
+        let Some(mut ratings) = found else {
             return Ok(());
         };
-        let chunks = &mut opinions.value.chunks;
+        let chunks = &mut ratings.value.chunks;
         let before = chunks.len();
         chunks.retain(|id, _| !gone.contains(id.as_str()));
         if chunks.len() < before {
-            let checks = [opinions.check(), self.lease.check()];
-            let batch = checked(checks, [opinions.put()?]);
+            let checks = [ratings.check(), self.lease.check()];
+            let batch = checked(checks, [ratings.put()?]);
             self.base.driver().commit(batch).await?;
         }
         Ok(())
@@ -179,7 +179,7 @@ impl WorkPlace<'_> {
         }));
         if let Some(document) = &record.document {
             let space = place.values();
-            let pattern = Pattern::parse(&format!("{}*", opinions_prefix(&document.key)));
+            let pattern = Pattern::parse(&format!("{}*", ratings_prefix(&document.key)));
             writes.push(BatchWrite::Wipe { space, pattern });
             writes.push(self.base.removal_done(place, &document.job_id)?);
         }

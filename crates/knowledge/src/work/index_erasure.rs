@@ -45,7 +45,7 @@ impl WorkPlace<'_> {
             ids: content.ids,
             document: key,
         };
-        self.erase_opinions(&gone).await?;
+        self.erase_ratings(&gone).await?;
         retried!(async {
             let stored = place.document(&gone.document);
             let stored = stored::get::<DocumentRecord>(base.driver(), stored).await?;

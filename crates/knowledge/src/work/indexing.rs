@@ -89,7 +89,7 @@ impl WorkPlace<'_> {
             if prepared.job.attempts > 1 {
                 batch.writes.extend(self.abandoned(prepared).await?);
             }
-            self.add_appearance(prepared, content, text, &mut batch)
+            self.add_publication(prepared, content, text, &mut batch)
                 .await?;
         }
         self.base.driver().commit(batch).await?;
@@ -159,7 +159,7 @@ impl WorkPlace<'_> {
         let mut batch = checked([staged.check(), self.lease.check()], []);
         let ranges = staged.value.chunks.remove(&version).unwrap_or_default();
         let content = content(&prepared.chunks, ranges, lengths);
-        self.add_appearance(prepared, content, text, &mut batch)
+        self.add_publication(prepared, content, text, &mut batch)
             .await?;
         self.base.driver().commit(batch).await?;
         Ok(())

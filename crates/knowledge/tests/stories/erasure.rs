@@ -180,12 +180,12 @@ pub async fn g204_what_was_replaced_is_erased_and_what_stays_keeps_its_votes(wor
     );
 }
 
-fn writes_opinions(batch: &Batch) -> bool {
-    let is_opinion = |write: &BatchWrite| match write {
-        BatchWrite::Apply { key, .. } => key.name.starts_with("opinions/"),
+fn writes_ratings(batch: &Batch) -> bool {
+    let is_rating = |write: &BatchWrite| match write {
+        BatchWrite::Apply { key, .. } => key.name.starts_with("ratings/"),
         _ => false,
     };
-    batch.writes.iter().any(is_opinion)
+    batch.writes.iter().any(is_rating)
 }
 
 pub async fn g204_what_is_gone_is_erased_whoever_says_something_meanwhile(world: World) {
@@ -197,7 +197,7 @@ pub async fn g204_what_is_gone_is_erased_whoever_says_something_meanwhile(world:
     voted.unwrap();
     world.replace("d", "The heron stands.").await;
     let flaky = Arc::new(FlakyDriver::new(world.driver.clone()));
-    flaky.lose_race(writes_opinions);
+    flaky.lose_race(writes_ratings);
     let node = KnowledgeBase::open(settings(flaky));
     node.work().await.unwrap();
     let key = key_of(world.driver.as_ref(), "c").await;

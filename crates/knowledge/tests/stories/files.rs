@@ -282,7 +282,7 @@ async fn votes(world: &World, who: &Person, id: &str, chunk: &str) -> (usize, u6
     (votes.len(), chunk.positive)
 }
 
-pub async fn g202_opinions_on_files_are_each_tenants_own(world: World) {
+pub async fn g202_ratings_on_files_are_each_tenants_own(world: World) {
     let mut folder = Folder::default();
     folder.write("a.md", 1, "The heron stands.");
     folder.write("b.md", 1, "The heron stands.");

@@ -124,9 +124,9 @@ pub async fn hits_of_a_document_that_cannot_be_written_lose_those_of_no_other(wo
     let broken = chunks.unwrap().remove(0).id;
     let key = key_of(world.driver.as_ref(), "c").await;
     let name = digest(&["ann", "broken"]);
-    let opinions = Space::collection(Some("t"), &key).key(format!("opinions/{}", &name[..32]));
-    let set = Operation::Set(Json::of("no opinions").unwrap().into());
-    let batch = Batch::of([BatchWrite::apply(opinions, set, None)]);
+    let ratings = Space::collection(Some("t"), &key).key(format!("ratings/{}", &name[..32]));
+    let set = Operation::Set(Json::of("no ratings").unwrap().into());
+    let batch = Batch::of([BatchWrite::apply(ratings, set, None)]);
     world.driver.commit(batch).await.unwrap();
     let used = [("d", &id), ("broken", &broken)].map(|(document, chunk)| UsedChunk {
         document_id: document.to_owned(),

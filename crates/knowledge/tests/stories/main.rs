@@ -75,7 +75,7 @@ const STORIES: &[Story] = stories![
     erasure::weights_and_votes_rank,
     files::a_collection_of_files_is_read_only_and_goes_with_its_file,
     files::a_file_that_says_another_index_has_its_documents_indexed_anew,
-    files::g202_opinions_on_files_are_each_tenants_own,
+    files::g202_ratings_on_files_are_each_tenants_own,
     files::g217_a_collection_goes_when_the_files_of_no_node_define_it,
     files::g217_two_nodes_that_follow_one_folder_agree,
     files::g217_documents_equal_the_files_whatever_becomes_of_them,

@@ -85,7 +85,7 @@ pub async fn left(driver: &dyn Driver, key: &str, version: u64) -> Vec<String> {
         "#sums",
         "#document/",
         "#text/",
-        "#opinions/",
+        "#ratings/",
         "#vote/",
     ];
     names.retain(|name| {

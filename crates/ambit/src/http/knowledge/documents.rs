@@ -108,10 +108,12 @@ impl KnowledgeCaller {
         body: UnreadDocuments,
     ) -> Result<SentDocuments, HttpError> {
         let reach = &self.reach;
-        self.base.check_room(reach, collection, 1, 0).await?;
+        self.base.check_quota(reach, collection, 1, 0).await?;
         let sent = body.read().await?;
         let count = sent.contents.len() as u64;
-        let room = self.base.check_room(reach, collection, count, sent.bytes());
+        let room = self
+            .base
+            .check_quota(reach, collection, count, sent.bytes());
         room.await?;
         Ok(sent)
     }

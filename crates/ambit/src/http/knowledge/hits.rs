@@ -3,7 +3,7 @@
 use super::super::input::{BodyFields, JsonBody, NoQuery, Path, Query, Text};
 use super::super::{ErrorBody, HttpError, SharedState};
 use super::KnowledgeCaller;
-use super::opinions::{
+use super::ratings::{
     ChunkPath, CursorPage, CursorQuery, UpdatedCount, check_number, separate_ids,
 };
 use ambit_knowledge::ChunkHit;

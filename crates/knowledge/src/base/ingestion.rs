@@ -1,7 +1,7 @@
 //! Content comes in: limits are judged before anything is stored, then document, job and upload are one commit.
 
 use super::lookup::{AccessKind, FoundDocument};
-use super::room::{FreePlace, NewSums};
+use super::quota::{NewSums, QuotaSnapshot};
 use super::upload::Upload;
 use super::{KnowledgeBase, retried};
 use crate::document::{AcceptedDocument, Document, DocumentStatus, DocumentUpdate, NewDocument};
@@ -78,10 +78,10 @@ impl KnowledgeBase {
             has_no_vectors: false,
         };
         let record = with_access(record, new.access);
-        let _turn = self.shared.intake.lock().await;
+        let _turn = self.shared.ingestion.lock().await;
         let stored: Result<()> = retried!(async {
             let wanted = NewSums::of(1, upload.pending.bytes);
-            let free = self.free_place(by, collection, &wanted).await?;
+            let free = self.quota(by, collection, &wanted).await?;
             let place = &free.collection.value.place;
             self.check_is_new(by, place, &record).await?;
             let source = self.store_source(&free.collection, &upload).await?;
@@ -152,7 +152,7 @@ impl KnowledgeBase {
         let content = update.content.take();
         let upload = content.map(|content| self.upload(content));
         let upload = upload.transpose()?;
-        let _turn = self.shared.intake.lock().await;
+        let _turn = self.shared.ingestion.lock().await;
         retried!(async {
             let mut found = self.find_document(by.reach, id, by.access).await?;
             let record = &mut found.document.value;
@@ -206,7 +206,7 @@ impl KnowledgeBase {
             documents: 0,
             ..NewSums::of(1, upload.pending.bytes)
         };
-        let free = self.free_place(by, collection, &wanted).await?;
+        let free = self.quota(by, collection, &wanted).await?;
         let place = &free.collection.value.place;
         let source = self.store_source(&free.collection, upload).await?;
         let mut record = found.document.value.clone();
@@ -233,7 +233,7 @@ impl KnowledgeBase {
     /// The document and its job, as they are stored with whatever else goes with them.
     fn queued(
         &self,
-        free: &FreePlace,
+        free: &QuotaSnapshot,
         mut record: DocumentRecord,
         upload: &Upload,
     ) -> Result<Batch> {

@@ -9,27 +9,27 @@ use std::collections::BTreeMap;
 /// What is thought of the chunks of a document, by their ids. Those of which nothing is thought are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct OpinionsRecord {
-    pub chunks: BTreeMap<String, ChunkOpinion>,
+pub(crate) struct RatingsRecord {
+    pub chunks: BTreeMap<String, ChunkRating>,
 }
 
-impl OpinionsRecord {
-    /// Whether chunks rank by these opinions as by the others.
+impl RatingsRecord {
+    /// Whether chunks rank by these ratings as by the others.
     pub fn ranks_like(&self, other: &Self) -> bool {
         self.ranking() == other.ranking()
     }
 
     fn ranking(&self) -> BTreeMap<&str, (f64, u64, u64)> {
-        let usual = ChunkOpinion::default().ranking();
+        let usual = ChunkRating::default().ranking();
         let chunks = self.chunks.iter();
-        let rankings = chunks.map(|(id, opinion)| (id.as_str(), opinion.ranking()));
+        let rankings = chunks.map(|(id, rating)| (id.as_str(), rating.ranking()));
         rankings.filter(|(_, ranking)| *ranking != usual).collect()
     }
 }
 
 /// What is thought of a chunk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ChunkOpinion {
+pub(crate) struct ChunkRating {
     pub weight: f64,
     pub positive: u64,
     pub negative: u64,
@@ -38,7 +38,7 @@ pub(crate) struct ChunkOpinion {
     pub dimensions: Map<String, Value>,
 }
 
-impl Default for ChunkOpinion {
+impl Default for ChunkRating {
     fn default() -> Self {
         Self {
             weight: 1.0,
@@ -51,7 +51,7 @@ impl Default for ChunkOpinion {
     }
 }
 
-impl ChunkOpinion {
+impl ChunkRating {
     /// What it ranks by.
     fn ranking(&self) -> (f64, u64, u64) {
         (self.weight, self.positive, self.negative)
@@ -143,27 +143,27 @@ impl<'a> Voter<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ChunkOpinion, OpinionsRecord};
+    use super::{ChunkRating, RatingsRecord};
 
-    fn opinions(opinion: ChunkOpinion) -> OpinionsRecord {
-        OpinionsRecord {
-            chunks: [("a".to_owned(), opinion)].into(),
+    fn ratings(rating: ChunkRating) -> RatingsRecord {
+        RatingsRecord {
+            chunks: [("a".to_owned(), rating)].into(),
         }
     }
 
     #[test]
     fn hits_and_scores_rank_nothing() {
-        let (nothing, usual) = (OpinionsRecord::default(), ChunkOpinion::default());
-        let hit = ChunkOpinion {
+        let (nothing, usual) = (RatingsRecord::default(), ChunkRating::default());
+        let hit = ChunkRating {
             hit: 3,
             score: Some(0.5),
             ..usual.clone()
         };
-        assert!(opinions(hit).ranks_like(&nothing));
-        let liked = ChunkOpinion {
+        assert!(ratings(hit).ranks_like(&nothing));
+        let liked = ChunkRating {
             positive: 1,
             ..usual
         };
-        assert!(!opinions(liked).ranks_like(&nothing));
+        assert!(!ratings(liked).ranks_like(&nothing));
     }
 }

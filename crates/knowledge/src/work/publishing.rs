@@ -17,7 +17,7 @@ use std::collections::HashSet;
 
 impl WorkPlace<'_> {
     /// What makes a document's new content the one that is found, and ends its job.
-    pub(super) async fn add_appearance(
+    pub(super) async fn add_publication(
         &self,
         prepared: &PreparedDocument,
         content: ContentRecord,

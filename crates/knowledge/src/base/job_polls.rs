@@ -1,7 +1,7 @@
-//! Looks at the versions of all jobs in one place, which those who follow some of them on this node share.
+//! Polls the versions of all jobs in one place, which those who follow some of them on this node share.
 
 use super::KnowledgeBase;
-use super::jobs::LOOK;
+use super::jobs::POLL_INTERVAL;
 use crate::error::Result;
 use ambit_storage::address::Space;
 use ambit_storage::driver::{ValuePages, ValuePart};
@@ -12,17 +12,17 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// For so long nobody else looks while somebody does, who may be gone.
+/// For so long nobody else polls while somebody does, who may be gone.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// The versions of jobs, by their ids.
 pub(super) type JobVersions = HashMap<String, u64>;
 
-/// The last looks at the jobs of tenants, and at those of the app's files.
+/// The last polls of the jobs of tenants, and of those of the app's files.
 #[derive(Default)]
-pub(super) struct JobLooks(Mutex<HashMap<Option<String>, LastLook>>);
+pub(super) struct JobPolls(Mutex<HashMap<Option<String>, JobPoll>>);
 
-struct LastLook {
+struct JobPoll {
     /// As long as somebody follows.
     versions: Weak<JobVersions>,
     next: Instant,
@@ -30,14 +30,14 @@ struct LastLook {
 
 impl KnowledgeBase {
     /// The versions of the jobs of a tenant, or of the app's files, as somebody has seen them just now.
-    pub(super) async fn look_at_jobs(&self, tenant: Option<&str>) -> Result<Arc<JobVersions>> {
-        let looks = &self.shared.job_looks;
-        if let Some(known) = looks.known(tenant) {
+    pub(super) async fn poll_jobs(&self, tenant: Option<&str>) -> Result<Arc<JobVersions>> {
+        let polls = &self.shared.job_polls;
+        if let Some(known) = polls.known(tenant) {
             return Ok(known);
         }
         let begun = Instant::now();
         let versions = Arc::new(self.job_versions(tenant).await?);
-        looks.note(tenant, &versions, begun.elapsed());
+        polls.note(tenant, &versions, begun.elapsed());
         Ok(versions)
     }
 
@@ -53,37 +53,37 @@ impl KnowledgeBase {
     }
 }
 
-impl JobLooks {
-    /// What was seen last; none where it is time to look again, for the first who asks.
+impl JobPolls {
+    /// What was seen last; none where it is time to poll again, for the first who asks.
     fn known(&self, tenant: Option<&str>) -> Option<Arc<JobVersions>> {
-        let mut looks = self.0.lock();
-        looks.retain(|_, look| look.versions.strong_count() > 0);
-        let look = looks.get_mut(&tenant.map(str::to_owned))?;
+        let mut polls = self.0.lock();
+        polls.retain(|_, poll| poll.versions.strong_count() > 0);
+        let poll = polls.get_mut(&tenant.map(str::to_owned))?;
         let now = Instant::now();
-        if look.next <= now {
-            look.next = now + LONGEST;
+        if poll.next <= now {
+            poll.next = now + LONGEST;
             return None;
         }
-        look.versions.upgrade()
+        poll.versions.upgrade()
     }
 
     fn note(&self, tenant: Option<&str>, versions: &Arc<JobVersions>, took: Duration) {
-        let look = LastLook {
+        let poll = JobPoll {
             versions: Arc::downgrade(versions),
             next: Instant::now() + pause_after(took),
         };
-        self.0.lock().insert(tenant.map(str::to_owned), look);
+        self.0.lock().insert(tenant.map(str::to_owned), poll);
     }
 }
 
-/// How long nobody looks again: a store with many jobs is not read all the time.
-fn pause_after(look: Duration) -> Duration {
-    LOOK.max(look * 4)
+/// How long nobody polls again: a store with many jobs is not read all the time.
+fn pause_after(poll: Duration) -> Duration {
+    POLL_INTERVAL.max(poll * 4)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LOOK, pause_after};
+    use super::{POLL_INTERVAL, pause_after};
     use crate::base::KnowledgeBase;
     use crate::settings::KnowledgeSettings;
     use ambit_storage::conformance::{FaultKind, FlakyDriver};
@@ -97,25 +97,25 @@ mod tests {
         let store = Arc::new(MemoryDriver::new(DriverOptions::default()));
         let store = Arc::new(FlakyDriver::new(store));
         let base = KnowledgeBase::open(KnowledgeSettings::new(store.clone()));
-        let looks = || store.seen(FaultKind::Read);
-        let look = async |tenant: &str| base.look_at_jobs(Some(tenant)).await.unwrap();
-        let first = look("t").await;
-        assert!(Arc::ptr_eq(&first, &look("t").await));
-        let other = look("other").await;
-        assert_eq!(looks(), 2);
-        tokio::time::advance(LOOK).await;
-        let second = look("t").await;
-        assert!(Arc::ptr_eq(&second, &look("t").await));
-        assert_eq!(looks(), 3);
+        let polls = || store.seen(FaultKind::Read);
+        let poll = async |tenant: &str| base.poll_jobs(Some(tenant)).await.unwrap();
+        let first = poll("t").await;
+        assert!(Arc::ptr_eq(&first, &poll("t").await));
+        let other = poll("other").await;
+        assert_eq!(polls(), 2);
+        tokio::time::advance(POLL_INTERVAL).await;
+        let second = poll("t").await;
+        assert!(Arc::ptr_eq(&second, &poll("t").await));
+        assert_eq!(polls(), 3);
         // Nobody follows any more: nothing of it is kept.
         drop((first, second, other));
-        look("t").await;
-        assert_eq!((looks(), base.shared.job_looks.0.lock().len()), (4, 1));
+        poll("t").await;
+        assert_eq!((polls(), base.shared.job_polls.0.lock().len()), (4, 1));
     }
 
     #[test]
     fn a_slow_look_is_followed_by_a_long_pause() {
-        assert_eq!(pause_after(Duration::from_millis(1)), LOOK);
+        assert_eq!(pause_after(Duration::from_millis(1)), POLL_INTERVAL);
         let (slow, long) = (Duration::from_secs(1), Duration::from_secs(4));
         assert_eq!(pause_after(slow), long);
     }

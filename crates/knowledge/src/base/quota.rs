@@ -1,7 +1,7 @@
 //! Whether there is room for what is to be added.
 
 use super::KnowledgeBase;
-use super::intake::Contributor;
+use super::ingestion::Contributor;
 use super::lookup::AccessKind;
 use crate::error::Result;
 use crate::reach::KnowledgeReach;
@@ -10,7 +10,7 @@ use crate::stored::StoredRecord;
 use crate::sums::{Sum, Sums, TENANT};
 
 /// What was free when it was looked for: what is written holds only as long as it is.
-pub(super) struct FreePlace {
+pub(super) struct QuotaSnapshot {
     pub collection: StoredRecord<CollectionRecord>,
     pub sums: Sums,
     pub tenant_sums: Sums,
@@ -36,7 +36,7 @@ impl NewSums {
 
 impl KnowledgeBase {
     /// Refuses what could not be added: so many documents, with so many bytes together. So nothing of it needs to be read.
-    pub async fn check_room(
+    pub async fn check_quota(
         &self,
         reach: &dyn KnowledgeReach,
         collection: &str,
@@ -45,17 +45,17 @@ impl KnowledgeBase {
     ) -> Result<()> {
         let by = Contributor::caller(reach);
         let wanted = NewSums::of(documents, bytes);
-        self.free_place(&by, collection, &wanted).await?;
+        self.quota(&by, collection, &wanted).await?;
         Ok(())
     }
 
     /// Refuses what there is no room for.
-    pub(super) async fn free_place(
+    pub(super) async fn quota(
         &self,
         by: &Contributor<'_>,
         collection: &str,
         more: &NewSums,
-    ) -> Result<FreePlace> {
+    ) -> Result<QuotaSnapshot> {
         let collection = self
             .find_collection(by.reach, collection, by.access)
             .await?;
@@ -65,13 +65,13 @@ impl KnowledgeBase {
         let sums = Sums::read(self.driver(), place.sums()).await?;
         let limits = &self.settings().limits;
         let whose = format!("of collection \"{}\"", place.id);
-        sums.check_room(Sum::Documents, more.documents, limits.documents, &whose)?;
+        sums.check_quota(Sum::Documents, more.documents, limits.documents, &whose)?;
         // The app's files are no tenant's.
         if by.access != AccessKind::AppFiles {
-            tenant_sums.check_room(Sum::Jobs, more.jobs, limits.jobs, TENANT)?;
-            tenant_sums.check_room(Sum::Bytes, more.bytes, limits.bytes, TENANT)?;
+            tenant_sums.check_quota(Sum::Jobs, more.jobs, limits.jobs, TENANT)?;
+            tenant_sums.check_quota(Sum::Bytes, more.bytes, limits.bytes, TENANT)?;
         }
-        Ok(FreePlace {
+        Ok(QuotaSnapshot {
             collection,
             sums,
             tenant_sums,
