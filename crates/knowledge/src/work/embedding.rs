@@ -15,7 +15,7 @@ use ambit_search::chunker::Chunk;
 use ambit_search::vectors::ChunkVector;
 use ambit_storage::batch::Batch;
 
-/// So many tokens go into a batch.
+/// So many tokens go into a batch at most.
 const TOKENS: u64 = 32_000;
 
 /// A document whose vectors are made.
@@ -126,7 +126,7 @@ impl WorkPlace<'_> {
                 None => range.numbers().collect(),
             };
             for number in numbers {
-                if batch.chunks.len() == BATCH_TEXTS || tokens >= TOKENS {
+                if batch.chunks.len() == BATCH_TEXTS {
                     return Ok(batch);
                 }
                 let key = self.place().chunk(record.version, number);
@@ -137,6 +137,9 @@ impl WorkPlace<'_> {
                 let Some(chunk) = chunk.filter(is_next) else {
                     continue;
                 };
+                if tokens > 0 && tokens + chunk.tokens > TOKENS {
+                    return Ok(batch);
+                }
                 tokens += chunk.tokens;
                 batch.texts.push(format!("{prefix}{}", chunk.text));
                 let hash = chunk.hash;

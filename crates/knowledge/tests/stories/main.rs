@@ -11,6 +11,7 @@
 mod child;
 mod crashes;
 mod documents;
+mod embedding_requests;
 mod erasure;
 mod files;
 mod hits;
@@ -22,7 +23,6 @@ mod meanwhile;
 mod order;
 mod permission;
 mod person;
-mod prefixes;
 mod reindex;
 mod reindex_crashes;
 #[path = "../../../storage/tests/support/stores.rs"]
@@ -101,7 +101,8 @@ const STORIES: &[Story] = stories![
     permission::g202_a_re_index_tells_of_no_document_that_is_not_visible,
     permission::g202_what_is_not_visible_changes_nothing,
     permission::g203_filters_allow_and_as_many_as_are_wanted_are_found,
-    prefixes::texts_and_queries_are_embedded_behind_their_prefixes,
+    embedding_requests::a_batch_has_at_most_thirty_two_thousand_tokens,
+    embedding_requests::texts_and_queries_are_embedded_behind_their_prefixes,
     reindex::a_re_index_that_cannot_be_done_says_why_and_changes_nothing,
     reindex::a_re_index_that_begins_by_itself_and_fails_begins_again_after_an_hour,
     reindex::g205_a_search_sees_the_old_or_the_new_index,
