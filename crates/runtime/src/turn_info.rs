@@ -37,6 +37,9 @@ pub struct TurnInfo {
     pub context_id: String,
     /// The chat's name.
     pub chat_id: String,
+    /// The id of the index row of its conversation's history, if that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
     /// The agent that was asked.
     pub assistant_id: String,
     /// How far it is.

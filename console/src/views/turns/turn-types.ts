@@ -51,6 +51,8 @@ export interface TurnInfo extends TurnTotals {
   /** The run context, which takes further messages. */
   context_id: string;
   chat_id: string;
+  /** The conversation, by the row of its history. */
+  context?: string;
   assistant_id: string;
   user_id?: string | null;
   status: string;

@@ -187,6 +187,7 @@ fn written(context: &ambit_storage::Context, request_id: &str, text: &str) -> Ve
             .chat_name()
             .unwrap_or_default()
             .to_owned(),
+        context: None,
         assistant_id: "hello".to_owned(),
         status: TurnStatus::Completed,
         last_event: 4,

@@ -68,6 +68,7 @@ async fn a_listed_turn_says_whose_it_is_and_what_it_took() {
     let shown = bed.get(ANN, &format!("/chat/requests/{id}")).await.json();
     assert_eq!(shown["usage"], expected["usage"]);
     assert_eq!(shown["user_id"], json!("ann"));
+    assert_eq!(shown["context"], json!(row));
 }
 
 #[tokio::test]
@@ -152,6 +153,10 @@ async fn chats_say_which_request_they_are_busy_with() {
     assert!(ids(&bed, BOB, "?status=running").await.is_empty());
     let shown = bed.get(ANN, "/chat/sessions/busy").await.json();
     assert_eq!(shown["running"], json!(id));
+    // The first turn of a conversation says which one it is while it runs.
+    let running = bed.get(ANN, &format!("/chat/requests/{id}")).await.json();
+    let row = bed.row(ANN, "busy").await;
+    assert_eq!(running["context"], json!(row));
     let cancel = format!("/chat/requests/{id}/cancel");
     assert_eq!(bed.ask(ANN, Method::POST, &cancel).await.status, 202);
 }

@@ -24,12 +24,23 @@ impl Runtime {
     ) -> BoxFuture<'a, Result<TurnInfo>> {
         Box::pin(async move {
             if let Some(live) = self.live(who, request_id) {
-                return Ok(live.info_now());
+                let found = turn_location::find(&self.contexts(who), who, request_id).await;
+                // What has stored nothing yet has no row.
+                let row = match found {
+                    Ok(found) => found.row,
+                    Err(error) if error.code == ErrorCode::NotFound => None,
+                    Err(error) => return Err(error),
+                };
+                return Ok(TurnInfo {
+                    context: row.map(|row| row.id),
+                    ..live.info_now()
+                });
             }
             let (place, mut info) = self.found(who, request_id).await?;
             // What is stored of a turn is not written again with each entry; its log knows how long it is.
             let last = stream::last_number(place.driver.as_ref(), &place.names.events()).await?;
             info.last_event = last.unwrap_or(info.last_event);
+            info.context = place.context;
             Ok(info)
         })
     }
@@ -138,6 +149,7 @@ impl Runtime {
             names,
             space: found.space,
             driver: found.driver,
+            context: found.row.map(|row| row.id),
         };
         Ok((place, entry.value.to()?))
     }
@@ -148,6 +160,8 @@ struct StoredTurn {
     names: TurnKeys,
     space: ambit_storage::address::Space,
     driver: Arc<dyn ambit_storage::driver::Driver>,
+    /// The id of the index row of its conversation's history.
+    context: Option<String>,
 }
 
 impl StoredTurn {

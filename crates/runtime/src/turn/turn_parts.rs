@@ -115,6 +115,7 @@ impl TurnParts {
             request_id: self.ids.request_id.clone(),
             context_id: self.ids.context_id.clone(),
             chat_id: self.ids.chat_id.clone(),
+            context: None,
             assistant_id: self.request.agent.clone(),
             status: TurnStatus::Running,
             last_event: 0,

@@ -134,6 +134,7 @@ impl Bed {
             request_id: request_id.to_owned(),
             context_id: format!("c-{request_id}"),
             chat_id: live.chat_name().unwrap_or_default().to_owned(),
+            context: None,
             assistant_id: last.assistant_id.clone(),
             status: TurnStatus::Completed,
             last_event: 4,
