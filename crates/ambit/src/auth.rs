@@ -7,6 +7,7 @@ mod assumed_callers;
 mod browser_sessions;
 mod caller_access;
 pub mod config;
+mod hashed_secret;
 mod issuer;
 mod login;
 mod login_limit;
@@ -29,7 +30,7 @@ use crate::id::check_id;
 use access::{AccessDecision, RequestTarget};
 use ambit_runtime::ReloadCheck;
 use ambit_runtime::app::{App, FileProblem};
-use ambit_runtime::{Authorized, Error, ErrorCode, Result};
+use ambit_runtime::{ACTED_BY, Authorized, Error, ErrorCode, Result};
 use ambit_storage::address::DEFAULT_TENANT;
 use ambit_storage::driver::Driver;
 use api_keys::ApiKeys;
@@ -336,6 +337,9 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>> {
 
 /// Claims besides ids and roles that have a name of their own wherever a caller comes from.
 const CLAIMS: [&str; 3] = ["client_id", "session_id", "scope"];
+
+/// Names that mean something in `authorized` and are no claims.
+const RESERVED: [&str; 5] = ["user_id", "team_id", "tenant_id", "constraints", ACTED_BY];
 
 /// The roles that a text names, separated by spaces or commas.
 fn roles(text: &str) -> Vec<String> {

@@ -2,16 +2,13 @@
 //! refused, and who acts is a claim of the assumed caller.
 
 use super::verified_caller::CallerSource;
-use super::{CallerAccess, RequestCaller};
+use super::{CallerAccess, RESERVED, RequestCaller, hashed_secret};
 use ambit_runtime::{
     ACTED_BY, ActingCaller, Authorized, DataConstraints, Error, ErrorCode, Result,
 };
-use ambit_storage::address::{self, Space, ValueKey};
-use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
+use ambit_storage::address::{self, Space};
 use ambit_storage::clock::{Clock, Millis};
 use ambit_storage::driver::{Driver, ValuePart};
-use ambit_storage::operation::Operation;
-use ambit_storage::{Json, ids};
 use axum::http::HeaderMap;
 use axum::http::header::HeaderName;
 use serde::{Deserialize, Serialize};
@@ -22,15 +19,6 @@ use std::sync::Arc;
 const ACT_AS: HeaderName = HeaderName::from_static("x-ambit-act-as");
 /// How long somebody acts as another.
 const LIFE: Millis = 60 * 60 * 1_000;
-/// What no claim may say.
-const RESERVED: [&str; 6] = [
-    "user_id",
-    "team_id",
-    "tenant_id",
-    "constraints",
-    "roles",
-    ACTED_BY,
-];
 
 /// Whom somebody wants to act as.
 #[derive(Clone, Debug, Default)]
@@ -76,17 +64,8 @@ impl AssumedCallers {
 
     /// Lets a caller act as another; the answer is the token.
     pub async fn begin(&self, assumed: &AssumedCaller) -> Result<String> {
-        let secret = [ids::unguessable(), ids::unguessable(), ids::unguessable()].concat();
-        let key = place(&secret);
-        let write = BatchWrite::Apply {
-            key: key.clone(),
-            op: Operation::Set(Json::of(assumed)?.into()),
-            life: Some(LIFE),
-        };
-        let version = None;
-        let batch = Batch::of([write]).checking(BatchCheck::Version { key, version });
-        self.store.commit(batch).await?;
-        Ok(secret)
+        let space = Space::assumed_callers();
+        hashed_secret::issue(self.store.as_ref(), &space, assumed, LIFE).await
     }
 
     /// Whom the caller of a request acts as, if they do.
@@ -98,7 +77,8 @@ impl AssumedCallers {
         let Some(token) = headers.get(ACT_AS) else {
             return Ok(None);
         };
-        let key = place(token.to_str().unwrap_or_default());
+        let secret = token.to_str().unwrap_or_default();
+        let key = hashed_secret::place(&Space::assumed_callers(), secret);
         let stored = self.store.get(&key, ValuePart::Whole).await?;
         let stored = stored.map(|stored| stored.value.to::<AssumedCaller>());
         let is_live = |found: &AssumedCaller| {
@@ -131,7 +111,8 @@ impl AssumedCaller {
             return Err(Error::invalid("constraints", message));
         }
         let mut claims = wanted.claims;
-        if let Some(name) = RESERVED.iter().find(|name| claims.contains_key(**name)) {
+        let mut no_claims = RESERVED.into_iter().chain(["roles"]);
+        if let Some(name) = no_claims.find(|name| claims.contains_key(*name)) {
             let message = format!("\"{name}\" is no claim of its own; leave it out of claims");
             return Err(Error::invalid("claims", message));
         }
@@ -186,10 +167,6 @@ fn fingerprint(who: &Authorized) -> String {
     let parts: Vec<String> = parts.map(|part| format!("{part:?}")).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     address::digest(&parts)
-}
-
-fn place(secret: &str) -> ValueKey {
-    Space::assumed_callers().key(address::digest(&[secret]))
 }
 
 fn denied(message: String) -> Error {

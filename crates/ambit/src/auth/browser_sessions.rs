@@ -1,16 +1,16 @@
-//! Sessions of browsers that have logged in at the console. The cookie has 300 random bits and is kept nowhere: what is stored is
-//! its hash, and what was logged in with, so that whoever takes back a key takes back its sessions.
+//! Sessions of browsers that have logged in at the console. The cookie is kept nowhere: what is stored is its hash, and what was
+//! logged in with, so that whoever takes back a key takes back its sessions.
 
+use super::hashed_secret;
 use super::openapi_file::SessionSettings;
 use super::request_site::{RequestPage, RequestSite};
 use super::verified_caller::SessionCredential;
 use ambit_runtime::{Result, StorageError};
-use ambit_storage::address::{self, Space, ValueKey};
+use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, ValueEntry};
 use ambit_storage::clock::{Clock, Millis, to_millis};
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::operation::Operation;
-use ambit_storage::{Json, ids};
 use axum::http::HeaderMap;
 use axum::http::header::{COOKIE, HeaderName};
 use serde::{Deserialize, Serialize};
@@ -66,9 +66,8 @@ impl BrowserSessions {
         headers: &HeaderMap,
         settings: &SessionSettings,
     ) -> Result<NewSession> {
-        let secret = [ids::unguessable(), ids::unguessable(), ids::unguessable()].concat();
         let now = Clock::default().now();
-        let cookie = format!("{}={secret}; {}", cookie_name(&site), attributes(&site));
+        let (name, attributes) = (cookie_name(&site), attributes(&site));
         let told = RequestPage::of(headers).origin;
         let own = || format!("{}://{}", site.scheme, site.host);
         let record = SessionRecord {
@@ -79,14 +78,10 @@ impl BrowserSessions {
             used_at: now,
             ends_at: now.saturating_add(to_millis(settings.max)),
         };
-        let key = place(&secret);
-        let batch = Batch::of([write(&key, &record, settings)?]);
-        let version = None;
-        self.store
-            .commit(batch.checking(BatchCheck::Version { key, version }))
-            .await?;
+        let (space, life) = (Space::browser_sessions(), record.life(settings));
+        let secret = hashed_secret::issue(self.store.as_ref(), &space, &record, life).await?;
         Ok(NewSession {
-            cookie,
+            cookie: format!("{name}={secret}; {attributes}"),
             ends_at: record.ends_at,
         })
     }
@@ -139,7 +134,8 @@ impl BrowserSessions {
         record: &SessionRecord,
         settings: &SessionSettings,
     ) -> Result<()> {
-        let batch = Batch::of([write(&key, record, settings)?]);
+        let write = hashed_secret::write(&key, record, record.life(settings))?;
+        let batch = Batch::of([write]);
         let version = Some(seen.version);
         let batch = batch.checking(BatchCheck::Version { key, version });
         match self.store.commit(batch).await {
@@ -162,19 +158,17 @@ impl BrowserSessions {
     }
 }
 
-/// The record, until it would have ended unused.
-fn write(key: &ValueKey, record: &SessionRecord, settings: &SessionSettings) -> Result<BatchWrite> {
-    let left = (record.ends_at - record.used_at).min(to_millis(settings.idle));
-    Ok(BatchWrite::Apply {
-        key: key.clone(),
-        op: Operation::Set(Json::of(record)?.into()),
-        life: Some(left.max(1)),
-    })
+impl SessionRecord {
+    /// How long it is stored: until it would have ended unused.
+    fn life(&self, settings: &SessionSettings) -> Millis {
+        let left = (self.ends_at - self.used_at).min(to_millis(settings.idle));
+        left.max(1)
+    }
 }
 
 /// Where a session is kept: under the hash of its cookie.
 fn place(secret: &str) -> ValueKey {
-    Space::browser_sessions().key(address::digest(&[secret]))
+    hashed_secret::place(&Space::browser_sessions(), secret)
 }
 
 /// Cookies are the same on all ports of a name. Browsers take `__Host-` from encrypted connections alone, for this name alone.

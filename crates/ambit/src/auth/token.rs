@@ -2,8 +2,8 @@
 
 use super::remote_key_set::RemoteKeySet;
 use super::verified_caller::{CallerSource, SessionCredential, TokenClaims, VerifiedCaller};
-use super::{CLAIMS, RequestCaller, id, refused, roles, tenant};
-use ambit_runtime::{ACTED_BY, Authorized, Result};
+use super::{CLAIMS, RESERVED, RequestCaller, id, refused, roles, tenant};
+use ambit_runtime::{Authorized, Result};
 use ambit_storage::clock::Millis;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, dangerous, decode, decode_header};
@@ -14,8 +14,6 @@ use std::sync::Arc;
 
 /// Claims about the token itself, of no use to an app.
 const TECHNICAL: [&str; 6] = ["iss", "aud", "exp", "nbf", "iat", "jti"];
-/// Names that mean something in `authorized` and are not a token's to fill otherwise than by `claims`.
-const RESERVED: [&str; 5] = ["user_id", "team_id", "tenant_id", "constraints", ACTED_BY];
 
 /// Somebody whose tokens count.
 pub struct TokenIssuer {
@@ -142,6 +140,7 @@ impl TokenIssuer {
             authorized.claims.extend(value);
         }
         let is_plain = |name: &str| !TECHNICAL.contains(&name) && !RESERVED.contains(&name);
+        // What is reserved is a token's to fill by `claims` alone.
         for (name, value) in claims {
             if is_plain(&name) && !authorized.claims.contains_key(&name) {
                 authorized.claims.insert(name, value);
