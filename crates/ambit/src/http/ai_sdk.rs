@@ -259,18 +259,8 @@ async fn list_messages(
     given: RequestParameters,
     Query(query): Query<UiMessageQuery>,
 ) -> Result<Response, HttpError> {
-    let version = given.ai_sdk(query.v.as_ref())?;
-    let list = UiMessageList {
-        server: &caller.server,
-        who: &caller.who,
-        version,
-    };
-    show(
-        &list,
-        name(&path.chat_id, None, query.context.as_ref()),
-        &query,
-    )
-    .await
+    let name = name(&path.chat_id, None, query.context.as_ref());
+    show(&caller, name, &given, &query).await
 }
 
 /// The same of a chat with the agent that the path names.
@@ -283,26 +273,22 @@ async fn list_messages_of(
     given: RequestParameters,
     Query(query): Query<UiMessageQuery>,
 ) -> Result<Response, HttpError> {
-    let version = given.ai_sdk(query.v.as_ref())?;
-    let list = UiMessageList {
-        server: &caller.server,
-        who: &caller.who,
-        version,
-    };
     let agent = path.assistant_id.0;
-    show(
-        &list,
-        name(&path.chat_id, Some(&agent), query.context.as_ref()),
-        &query,
-    )
-    .await
+    let name = name(&path.chat_id, Some(&agent), query.context.as_ref());
+    show(&caller, name, &given, &query).await
 }
 
 async fn show(
-    list: &UiMessageList<'_>,
+    caller: &ApiCaller,
     name: ChatName<'_>,
+    given: &RequestParameters,
     query: &UiMessageQuery,
 ) -> Result<Response, HttpError> {
+    let list = UiMessageList {
+        server: &caller.server,
+        who: &caller.who,
+        version: given.ai_sdk(query.v.as_ref())?,
+    };
     let limit = query.limit.map_or(LIMIT, |limit| limit.0);
     let window = UiMessageWindow {
         before: query.before,
