@@ -236,6 +236,7 @@ fn join(
         };
     }
     let (router, document) = routes.split_for_parts();
+    let document = openapi::with_open_unions(document);
     (router, openapi::with_failures(document))
 }
 

@@ -12,7 +12,7 @@ mod stored;
 mod stored_reasoning;
 mod text_items;
 
-pub use event::ResponseEvent;
+pub use event::{ResponseEvent, ResponseEventContent};
 pub use item::ResponseItem;
 pub use response::ResponseObject;
 pub use settings::{

@@ -2,12 +2,16 @@
 
 use super::input::{Id, Text, Time};
 use super::paging::{ItemPosition, PageNumber, PageSize};
+use super::response_items::ListedItem;
 use super::{ErrorBody, SharedState};
+use crate::format::ai_sdk::UiPart;
+use crate::format::responses::ResponseEventContent;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::{Extension, body::Bytes};
 use utoipa::ToSchema as _;
+use utoipa::openapi::schema::{AnyOfBuilder, Schema};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{
     ComponentsBuilder, Content, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Response,
@@ -74,6 +78,29 @@ pub fn with_failures(mut document: OpenApi) -> OpenApi {
                 .for_each(|(status, response)| describe(status, response));
             let default = responses.entry("default".to_owned());
             default.or_insert_with(|| failure.clone().into());
+        }
+    }
+    document
+}
+
+/// The document in which what is in these unions may look like several of their kinds: what clients sent can look like anything, and
+/// events of one shape have more fields than those of another.
+pub fn with_open_unions(mut document: OpenApi) -> OpenApi {
+    let open = [
+        UiPart::name(),
+        ListedItem::name(),
+        ResponseEventContent::name(),
+    ];
+    let components = document.components.iter_mut();
+    for (name, schema) in components.flat_map(|components| &mut components.schemas) {
+        let RefOr::T(Schema::OneOf(union)) = schema else {
+            continue;
+        };
+        if open.iter().any(|open| open == name) {
+            let any = AnyOfBuilder::new().description(union.description.take());
+            let kinds = std::mem::take(&mut union.items).into_iter();
+            let any = kinds.fold(any, AnyOfBuilder::item);
+            *schema = RefOr::T(Schema::AnyOf(any.build()));
         }
     }
     document

@@ -53,7 +53,6 @@ const FREE: &[(&str, &str)] = &[
         "KnowledgeItem.metadata.*",
         "documents and clients say what they like",
     ),
-    ("ListedItem.*", "clients send items of kinds of their own"),
     (
         "MemoryMatch.value",
         "scripts and clients keep what they like",
@@ -88,7 +87,7 @@ const FREE: &[(&str, &str)] = &[
         "PublicError.details",
         "each error has details of its own, and scripts throw theirs",
     ),
-    ("ResponseEventContent.*", "OpenAI says what each type has"),
+    ("ResponseEventContent.logprobs[]", "there are none"),
     (
         "ResponseSettings.*",
         "fields that change nothing are said again",
@@ -110,12 +109,26 @@ const FREE: &[(&str, &str)] = &[
         "ResponseSettings.tools[]",
         "a Response says again what its client has said",
     ),
+    ("SentItem.*", "clients send items of kinds of their own"),
+    ("SentPart.*", "clients send parts of kinds of their own"),
     ("SpaceValue.value", "scripts trace what they like"),
     ("StoreItem.value", "frameworks keep what they like"),
     ("TraceOrigin.context", "W3C Trace Context says what it has"),
+    ("TypedChunk.input", "each tool has arguments of its own"),
+    ("TypedChunk.messageMetadata", "formats say what they know"),
+    ("TypedChunk.output", "each tool has results of its own"),
+    (
+        "TypedChunk.parts[]",
+        "a person's parts are as clients send them",
+    ),
+    (
+        "TypedPart.parts[]",
+        "a person's parts are as clients send them",
+    ),
+    ("UiData.data", "scripts send messages of types of their own"),
     ("UiMessage.metadata", "clients keep what they like"),
-    ("UiMessageChunk.*", "the AI SDK says what each type has"),
-    ("UiPart.*", "the AI SDK says what each type has"),
+    ("UiToolCall.input", "each tool has arguments of its own"),
+    ("UiToolCall.output", "each tool has results of its own"),
     ("SpaceView.metadata.*", "scripts trace what they like"),
     ("SpaceView.values.*", "scripts trace what they like"),
     (
@@ -185,7 +198,7 @@ fn find_free(schemas: &Value, place: &str, schema: &Value, found: &mut BTreeSet<
     }
     let fields = schema["properties"].as_object().into_iter().flatten();
     let fields = fields.map(|(name, field)| (format!("{place}.{name}"), field));
-    let choices = ["allOf", "oneOf"].into_iter();
+    let choices = ["allOf", "anyOf", "oneOf"].into_iter();
     let choices = choices.flat_map(|name| schema[name].as_array()).flatten();
     let choices = choices.map(|choice| (place.to_owned(), choice));
     let items = [("items", "[]"), ("additionalProperties", ".*")].into_iter();

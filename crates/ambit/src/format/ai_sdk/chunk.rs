@@ -1,26 +1,32 @@
 //! The chunks of a UI message stream, version 1. Early versions of `ai` 6 refuse keys, and all versions types, that they do
 //! not know: only these are sent.
 
-use super::ui_message::{UiMetadata, open_object};
+use super::ui_message::{UiData, UiDocumentSource, UiMetadata, UiUrlSource};
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
 /// What one event of a UI message stream holds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(untagged)]
 pub enum UiMessageChunk {
+    /// What the AI SDK has a type for.
+    Typed(TypedChunk),
+    /// Anything else that is shown.
+    Data(UiData),
+}
+
+/// A chunk of a type that the AI SDK defines.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum TypedChunk {
     /// The message begins.
+    #[serde(rename_all = "camelCase")]
     Start {
         /// The message.
         message_id: String,
         /// The turn.
+        #[schema(value_type = Object)]
         message_metadata: UiMetadata,
     },
     /// A model is called.
@@ -71,6 +77,7 @@ pub enum UiMessageChunk {
         id: String,
     },
     /// A call of a tool begins.
+    #[serde(rename_all = "camelCase")]
     ToolInputStart {
         /// The call.
         tool_call_id: String,
@@ -81,6 +88,7 @@ pub enum UiMessageChunk {
         runner: ToolRunner,
     },
     /// More of its arguments.
+    #[serde(rename_all = "camelCase")]
     ToolInputDelta {
         /// The call.
         tool_call_id: String,
@@ -88,6 +96,7 @@ pub enum UiMessageChunk {
         input_text_delta: String,
     },
     /// Its arguments are whole.
+    #[serde(rename_all = "camelCase")]
     ToolInputAvailable {
         /// The call.
         tool_call_id: String,
@@ -100,6 +109,7 @@ pub enum UiMessageChunk {
         runner: ToolRunner,
     },
     /// Its arguments are no JSON.
+    #[serde(rename_all = "camelCase")]
     ToolInputError {
         /// The call.
         tool_call_id: String,
@@ -114,6 +124,7 @@ pub enum UiMessageChunk {
         runner: ToolRunner,
     },
     /// What the tool gave.
+    #[serde(rename_all = "camelCase")]
     ToolOutputAvailable {
         /// The call.
         tool_call_id: String,
@@ -127,6 +138,7 @@ pub enum UiMessageChunk {
         runner: ToolRunner,
     },
     /// The tool failed.
+    #[serde(rename_all = "camelCase")]
     ToolOutputError {
         /// The call.
         tool_call_id: String,
@@ -137,6 +149,7 @@ pub enum UiMessageChunk {
         runner: ToolRunner,
     },
     /// A picture, a sound or a film.
+    #[serde(rename_all = "camelCase")]
     File {
         /// Where it is.
         url: String,
@@ -144,35 +157,23 @@ pub enum UiMessageChunk {
         media_type: String,
     },
     /// A page that the answer may cite.
-    SourceUrl {
-        /// The source.
-        source_id: String,
-        /// Where it is.
-        url: String,
-        /// Its title.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        title: Option<String>,
-    },
+    SourceUrl(UiUrlSource),
     /// A document that the answer may cite.
-    SourceDocument {
-        /// The source.
-        source_id: String,
-        /// What it is.
-        media_type: String,
-        /// Its title.
-        title: String,
-    },
+    SourceDocument(UiDocumentSource),
     /// The turn failed.
+    #[serde(rename_all = "camelCase")]
     Error {
         /// Why.
         error_text: String,
     },
     /// The message is whole, or the turn failed.
+    #[serde(rename_all = "camelCase")]
     Finish {
         /// Why it ended.
         finish_reason: FinishReason,
         /// What was spent.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<Object>)]
         message_metadata: Option<UiMetadata>,
     },
     /// The turn was stopped.
@@ -181,9 +182,6 @@ pub enum UiMessageChunk {
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Anything else that is shown.
-    #[serde(untagged)]
-    Data(DataChunk),
 }
 
 /// A chunk, and the part that it is of where the chunk does not say it.
@@ -201,18 +199,20 @@ impl From<UiMessageChunk> for PartChunk {
     }
 }
 
-impl PartialSchema for UiMessageChunk {
-    fn schema() -> RefOr<Schema> {
-        open_object(
-            "What one event of a UI message stream holds: `start`, `text-delta`, `finish` …",
-        )
+impl From<TypedChunk> for UiMessageChunk {
+    fn from(chunk: TypedChunk) -> Self {
+        Self::Typed(chunk)
     }
 }
 
-impl ToSchema for UiMessageChunk {}
+impl From<TypedChunk> for PartChunk {
+    fn from(chunk: TypedChunk) -> Self {
+        UiMessageChunk::from(chunk).into()
+    }
+}
 
 /// Who runs a tool: the client, or the server, whose tools clients do not know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRunner {
     /// The tool is none that the client declared.
@@ -241,24 +241,8 @@ impl ToolRunner {
     }
 }
 
-/// A part of a type of its own.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DataChunk {
-    /// `data-` and the type.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// The part.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// What it holds.
-    pub data: Value,
-    /// It is told once and becomes no part.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub transient: bool,
-}
-
 /// Why a message ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinishReason {
     /// The model had said all.

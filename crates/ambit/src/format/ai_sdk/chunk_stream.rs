@@ -1,9 +1,9 @@
 //! A turn's log as the chunks of a UI message stream.
 
-use super::chunk::{DataChunk, FinishReason, PartChunk, UiMessageChunk};
+use super::chunk::{FinishReason, PartChunk, TypedChunk, UiMessageChunk};
 use super::props::content;
 use super::shown_message::{ShownMessage, StateChange};
-use super::ui_message::UiMetadata;
+use super::ui_message::{UiData, UiDocumentSource, UiMetadata, UiUrlSource};
 use super::user_parts::user_parts;
 use super::version::AiSdkVersion;
 use crate::format::FormatOptions;
@@ -118,11 +118,11 @@ impl ChunkStream {
 
     fn begin_step(&mut self) -> Vec<PartChunk> {
         if std::mem::take(&mut self.is_step_retried) {
-            return vec![UiMessageChunk::ResetStep.into()];
+            return vec![TypedChunk::ResetStep.into()];
         }
         let mut out = self.end_step();
         self.is_in_step = true;
-        out.push(UiMessageChunk::StartStep.into());
+        out.push(TypedChunk::StartStep.into());
         out
     }
 
@@ -160,7 +160,7 @@ impl ChunkStream {
     fn steering_chunk(&self, message: InterruptMessage) -> PartChunk {
         let id = public_id::message_id(&self.request_id, &message.message_id);
         if !self.version.has_steering_message() {
-            let data = DataChunk {
+            let data = UiData {
                 kind: format!("data-{USER_INPUT}"),
                 id: Some(id),
                 data: message.props.into(),
@@ -173,7 +173,7 @@ impl ChunkStream {
             Some(text @ Value::String(_)) => vec![json!({"type": "text", "text": text})],
             _ => Vec::new(),
         };
-        UiMessageChunk::SteeringMessage { id, parts }.into()
+        TypedChunk::SteeringMessage { id, parts }.into()
     }
 
     /// Ends the texts that go on, and the step.
@@ -184,24 +184,24 @@ impl ChunkStream {
             for shown in self.shown.values_mut() {
                 shown.pause(&mut out);
             }
-            out.push(UiMessageChunk::FinishStep.into());
+            out.push(TypedChunk::FinishStep.into());
         }
         out
     }
 
     fn finish(&mut self, data: &EventData, frame: &Frame) -> Vec<PartChunk> {
         let mut out = self.end_step();
-        let finish = |finish_reason, message_metadata| UiMessageChunk::Finish {
+        let finish = |finish_reason, message_metadata| TypedChunk::Finish {
             finish_reason,
             message_metadata,
         };
         if let Some(error) = failure::of_end(frame) {
             let error_text = error.message;
-            out.push(UiMessageChunk::Error { error_text }.into());
+            out.push(TypedChunk::Error { error_text }.into());
             out.push(finish(FinishReason::Error, None).into());
         } else if data.get("status").is_some_and(|it| it == "cancelled") {
             let reason = self.version.has_keys_of_7().then(|| "cancelled".to_owned());
-            out.push(UiMessageChunk::Abort { reason }.into());
+            out.push(TypedChunk::Abort { reason }.into());
         } else {
             let reason = FinishReason::of_model(&self.finish_reason);
             let known = ["usage", "next"].into_iter();
@@ -227,16 +227,16 @@ impl ChunkStream {
             let source_id = format!("{}.{id}", self.request_id);
             let title = Some(text("title")).filter(|title| !title.is_empty());
             let chunk = match text("url") {
-                "" => UiMessageChunk::SourceDocument {
+                "" => TypedChunk::SourceDocument(UiDocumentSource {
                     source_id,
                     media_type: "text/plain".to_owned(),
                     title: title.unwrap_or_else(|| text("snippet")).to_owned(),
-                },
-                url => UiMessageChunk::SourceUrl {
+                }),
+                url => TypedChunk::SourceUrl(UiUrlSource {
                     source_id,
                     url: url.to_owned(),
                     title: title.map(str::to_owned),
-                },
+                }),
             };
             out.push(chunk.into());
         }
@@ -244,7 +244,7 @@ impl ChunkStream {
     }
 
     /// The beginning of a message, or of what continues it.
-    fn start(&self, data: &EventData) -> UiMessageChunk {
+    fn start(&self, data: &EventData) -> TypedChunk {
         let own = ["chat_id", "request_id", "context_id", "trace_id"].into_iter();
         let own = own.filter_map(|name| Some((name.to_owned(), data.get(name)?.clone())));
         let mut metadata: UiMetadata = own.collect();
@@ -252,7 +252,7 @@ impl ChunkStream {
         let assistant = assistant.and_then(|it| it.get("assistant_id")).cloned();
         metadata.extend(assistant.map(|id| ("assistant_id".to_owned(), id)));
         let first = text(data, "continues");
-        UiMessageChunk::Start {
+        TypedChunk::Start {
             message_id: first.unwrap_or_else(|| self.request_id.clone()),
             message_metadata: metadata,
         }

@@ -1,9 +1,11 @@
 //! What a client holds of a message in the end: its parts, each in its last state. A text is one part even if it was sent in
 //! several, and what was replaced is gone.
 
-use super::chunk::{DataChunk, PartChunk, UiMessageChunk};
+use super::chunk::{PartChunk, TypedChunk, UiMessageChunk};
 use super::part_ids::{goes_on, message_of};
-use super::ui_message::{TextState, ToolState, UiData, UiMessage, UiMetadata, UiPart, UiToolCall};
+use super::ui_message::{
+    SentPart, TextState, ToolState, TypedPart, UiData, UiMessage, UiMetadata, UiPart, UiToolCall,
+};
 use super::version::AiSdkVersion;
 use serde_json::Value;
 
@@ -44,38 +46,42 @@ impl MessageFold {
     /// Takes a chunk in.
     pub fn take(&mut self, chunk: PartChunk) {
         let PartChunk { part: id, chunk } = chunk;
+        let chunk = match chunk {
+            UiMessageChunk::Typed(chunk) => chunk,
+            UiMessageChunk::Data(data) => return self.take_data(data),
+        };
         match chunk {
-            UiMessageChunk::Start {
+            TypedChunk::Start {
                 message_id,
                 message_metadata,
             } => {
                 self.id = message_id;
                 self.metadata.extend(message_metadata);
             }
-            UiMessageChunk::Finish {
+            TypedChunk::Finish {
                 message_metadata, ..
             } => self.metadata.extend(message_metadata.unwrap_or_default()),
-            UiMessageChunk::TextStart { id } => self.begin_text(id, false),
-            UiMessageChunk::ReasoningStart { id } => self.begin_text(id, true),
-            UiMessageChunk::TextDelta { id, delta }
-            | UiMessageChunk::ReasoningDelta { id, delta } => {
+            TypedChunk::TextStart { id } => self.begin_text(id, false),
+            TypedChunk::ReasoningStart { id } => self.begin_text(id, true),
+            TypedChunk::TextDelta { id, delta } | TypedChunk::ReasoningDelta { id, delta } => {
                 if let Some((text, _)) = self.text(&id) {
                     text.push_str(&delta);
                 }
             }
-            UiMessageChunk::TextEnd { id } | UiMessageChunk::ReasoningEnd { id } => {
+            TypedChunk::TextEnd { id } | TypedChunk::ReasoningEnd { id } => {
                 if let Some((_, state)) = self.text(&id) {
                     *state = TextState::Done;
                 }
             }
-            UiMessageChunk::Data(data) => self.take_data(data),
-            UiMessageChunk::ResetStep => {
-                let is_step = |folded: &FoldedPart| matches!(folded.part, UiPart::StepStart);
+            TypedChunk::ResetStep => {
+                let is_step = |folded: &FoldedPart| {
+                    matches!(folded.part, UiPart::Typed(TypedPart::StepStart))
+                };
                 let begun = self.parts.iter().rposition(is_step);
                 self.parts.truncate(begun.map_or(0, |at| at + 1));
             }
             other => match whole_part(&other) {
-                Some(part) => self.push(id, part),
+                Some(part) => self.push(id, part.into()),
                 None => self.take_call(other),
             },
         }
@@ -94,14 +100,14 @@ impl MessageFold {
         }
         let (text, state) = (String::new(), TextState::Streaming);
         let part = match is_thinking {
-            true => UiPart::Reasoning {
+            true => TypedPart::Reasoning {
                 id: self.has_reasoning_ids.then(|| id.clone()),
                 text,
                 state,
             },
-            false => UiPart::Text { text, state },
+            false => TypedPart::Text { text, state },
         };
-        self.push(Some(id), part);
+        self.push(Some(id), part.into());
     }
 
     /// The text that a part is of.
@@ -113,14 +119,14 @@ impl MessageFold {
         };
         let folded = self.parts.iter_mut().rev().find(is_of)?;
         match &mut folded.part {
-            UiPart::Text { text, state } | UiPart::Reasoning { text, state, .. } => {
-                Some((text, state))
-            }
+            UiPart::Typed(
+                TypedPart::Text { text, state } | TypedPart::Reasoning { text, state, .. },
+            ) => Some((text, state)),
             _ => None,
         }
     }
 
-    fn take_data(&mut self, chunk: DataChunk) {
+    fn take_data(&mut self, chunk: UiData) {
         if chunk.kind == "data-replaced" && chunk.transient {
             let replaced = message_of(chunk.data["id"].as_str().unwrap_or_default()).to_owned();
             self.parts.retain(|folded| {
@@ -145,13 +151,12 @@ impl MessageFold {
             known.data = chunk.data;
             return;
         }
-        let DataChunk { kind, id, data, .. } = chunk;
-        self.push(id.clone(), UiPart::Data(UiData { kind, id, data }));
+        self.push(chunk.id.clone(), UiPart::Data(chunk));
     }
 
-    fn take_call(&mut self, chunk: UiMessageChunk) {
+    fn take_call(&mut self, chunk: TypedChunk) {
         match chunk {
-            UiMessageChunk::ToolInputStart {
+            TypedChunk::ToolInputStart {
                 tool_call_id,
                 tool_name,
                 runner,
@@ -159,7 +164,7 @@ impl MessageFold {
                 let call = UiToolCall::begun(tool_call_id, tool_name, runner.is_server());
                 self.push(None, UiPart::Tool(call));
             }
-            UiMessageChunk::ToolInputAvailable {
+            TypedChunk::ToolInputAvailable {
                 tool_call_id,
                 input,
                 ..
@@ -167,7 +172,7 @@ impl MessageFold {
                 call.state = ToolState::InputAvailable;
                 call.input = Some(input);
             }),
-            UiMessageChunk::ToolInputError {
+            TypedChunk::ToolInputError {
                 tool_call_id,
                 input,
                 error_text,
@@ -176,7 +181,7 @@ impl MessageFold {
                 call.input = Some(input);
                 call.fail(error_text);
             }),
-            UiMessageChunk::ToolOutputAvailable {
+            TypedChunk::ToolOutputAvailable {
                 tool_call_id,
                 output,
                 preliminary,
@@ -187,7 +192,7 @@ impl MessageFold {
                 call.output = Some(output);
                 call.preliminary = preliminary;
             }),
-            UiMessageChunk::ToolOutputError {
+            TypedChunk::ToolOutputError {
                 tool_call_id,
                 error_text,
                 ..
@@ -209,40 +214,25 @@ impl MessageFold {
 }
 
 /// The part that a chunk is as a whole.
-fn whole_part(chunk: &UiMessageChunk) -> Option<UiPart> {
+fn whole_part(chunk: &TypedChunk) -> Option<TypedPart> {
     match chunk {
-        UiMessageChunk::StartStep => Some(UiPart::StepStart),
-        UiMessageChunk::File { url, media_type } => Some(UiPart::File {
+        TypedChunk::StartStep => Some(TypedPart::StepStart),
+        TypedChunk::File { url, media_type } => Some(TypedPart::File {
             media_type: media_type.clone(),
             url: url.clone(),
         }),
-        UiMessageChunk::SteeringMessage { id, parts } => Some(UiPart::SteeringMessage {
+        TypedChunk::SteeringMessage { id, parts } => Some(TypedPart::SteeringMessage {
             id: id.clone(),
             parts: parts.clone(),
         }),
-        UiMessageChunk::SourceUrl {
-            source_id,
-            url,
-            title,
-        } => Some(UiPart::SourceUrl {
-            source_id: source_id.clone(),
-            url: url.clone(),
-            title: title.clone(),
-        }),
-        UiMessageChunk::SourceDocument {
-            source_id,
-            media_type,
-            title,
-        } => Some(UiPart::SourceDocument {
-            source_id: source_id.clone(),
-            media_type: media_type.clone(),
-            title: title.clone(),
-        }),
+        TypedChunk::SourceUrl(source) => Some(TypedPart::SourceUrl(source.clone())),
+        TypedChunk::SourceDocument(source) => Some(TypedPart::SourceDocument(source.clone())),
         _ => None,
     }
 }
 
 /// Parts as a client sent them.
 pub fn sent_parts(parts: &[Value]) -> Vec<UiPart> {
-    parts.iter().cloned().map(UiPart::Sent).collect()
+    let parts = parts.iter().cloned().map(SentPart);
+    parts.map(UiPart::Sent).collect()
 }

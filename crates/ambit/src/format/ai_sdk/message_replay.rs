@@ -1,6 +1,6 @@
 //! The turns of one message as one stream: what came of those that have ended, behind one beginning.
 
-use super::chunk::{PartChunk, ToolRunner, UiMessageChunk};
+use super::chunk::{PartChunk, ToolRunner, TypedChunk, UiMessageChunk};
 use super::ui_message::UiMetadata;
 use serde_json::Value;
 
@@ -24,24 +24,24 @@ impl MessageReplay {
     /// Takes a chunk of the next turn in; the ends of turns are left out.
     pub fn take(&mut self, chunk: PartChunk) {
         match chunk.chunk {
-            UiMessageChunk::Start {
+            UiMessageChunk::Typed(TypedChunk::Start {
                 message_id,
                 message_metadata,
-            } => {
+            }) => {
                 self.message_id = message_id;
                 self.metadata.extend(message_metadata);
             }
-            UiMessageChunk::Finish {
+            UiMessageChunk::Typed(TypedChunk::Finish {
                 message_metadata, ..
-            } => self.metadata.extend(message_metadata.unwrap_or_default()),
-            UiMessageChunk::Error { .. } | UiMessageChunk::Abort { .. } => {}
+            }) => self.metadata.extend(message_metadata.unwrap_or_default()),
+            UiMessageChunk::Typed(TypedChunk::Error { .. } | TypedChunk::Abort { .. }) => {}
             _ => self.chunks.push(chunk),
         }
     }
 
     /// All chunks, the beginning first.
     pub fn chunks(self) -> Vec<PartChunk> {
-        let start = UiMessageChunk::Start {
+        let start = TypedChunk::Start {
             message_id: self.message_id,
             message_metadata: self.metadata,
         };
@@ -53,13 +53,13 @@ impl MessageReplay {
 pub fn output_chunk(call_id: String, output: ClientToolOutput) -> PartChunk {
     let (tool_call_id, runner) = (call_id, ToolRunner::CLIENT);
     let chunk = match output {
-        ClientToolOutput::Result(output) => UiMessageChunk::ToolOutputAvailable {
+        ClientToolOutput::Result(output) => TypedChunk::ToolOutputAvailable {
             tool_call_id,
             output,
             preliminary: None,
             runner,
         },
-        ClientToolOutput::Failure(error_text) => UiMessageChunk::ToolOutputError {
+        ClientToolOutput::Failure(error_text) => TypedChunk::ToolOutputError {
             tool_call_id,
             error_text,
             runner,

@@ -1,6 +1,6 @@
 //! How far a call of a tool is shown.
 
-use super::chunk::{PartChunk, ToolRunner, UiMessageChunk};
+use super::chunk::{PartChunk, ToolRunner, TypedChunk};
 use super::props::text;
 use ambit_runtime::chat::read_arguments;
 use ambit_runtime::frame::OutputMessage;
@@ -50,7 +50,7 @@ impl ShownCall {
 
     pub fn start(&mut self, out: &mut Vec<PartChunk>) {
         self.stage = CallStage::Begun;
-        let chunk = UiMessageChunk::ToolInputStart {
+        let chunk = TypedChunk::ToolInputStart {
             tool_call_id: self.call_id.clone(),
             tool_name: self.name.clone(),
             runner: self.runner(),
@@ -71,7 +71,7 @@ impl ShownCall {
             // What was sent cannot be taken back; the whole input comes at the end.
             let new = arguments.get(self.length..).unwrap_or_default();
             self.length = arguments.len();
-            let chunk = UiMessageChunk::ToolInputDelta {
+            let chunk = TypedChunk::ToolInputDelta {
                 tool_call_id: self.call_id.clone(),
                 input_text_delta: new.to_owned(),
             };
@@ -90,13 +90,13 @@ impl ShownCall {
             let (tool_call_id, tool_name) = (self.call_id.clone(), self.name.clone());
             let runner = self.runner();
             let chunk = match read_arguments(arguments) {
-                Ok(input) => UiMessageChunk::ToolInputAvailable {
+                Ok(input) => TypedChunk::ToolInputAvailable {
                     tool_call_id,
                     tool_name,
                     input,
                     runner,
                 },
-                Err(error) => UiMessageChunk::ToolInputError {
+                Err(error) => TypedChunk::ToolInputError {
                     tool_call_id,
                     tool_name,
                     input: arguments.into(),
@@ -117,20 +117,20 @@ impl ShownCall {
         let (tool_call_id, runner) = (self.call_id.clone(), self.runner());
         let prop = |name: &str| message.props.get(name).cloned().unwrap_or_default();
         let chunk = match text(message, "status") {
-            "completed" => UiMessageChunk::ToolOutputAvailable {
+            "completed" => TypedChunk::ToolOutputAvailable {
                 tool_call_id,
                 output: prop("result"),
                 preliminary: None,
                 runner,
             },
-            "error" => UiMessageChunk::ToolOutputError {
+            "error" => TypedChunk::ToolOutputError {
                 tool_call_id,
                 error_text: text(message, "error").to_owned(),
                 runner,
             },
             _ if prop("progress") != self.progress => {
                 self.progress = prop("progress");
-                let chunk = UiMessageChunk::ToolOutputAvailable {
+                let chunk = TypedChunk::ToolOutputAvailable {
                     tool_call_id,
                     output: self.progress.clone(),
                     preliminary: Some(true),

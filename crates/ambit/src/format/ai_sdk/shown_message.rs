@@ -1,11 +1,12 @@
 //! How one message of a log is shown: as a text, a call, a file or data, and how much of it clients have.
 
-use super::chunk::{DataChunk, PartChunk, UiMessageChunk};
+use super::chunk::{PartChunk, TypedChunk, UiMessageChunk};
 use super::media_type;
 use super::part_ids::PartIds;
 use super::props::{content, text};
 use super::shown_call::ShownCall;
 use super::shown_text::{ShownText, TextProgress};
+use super::ui_message::UiData;
 use ambit_runtime::frame::OutputMessage;
 use ambit_runtime::public_id;
 use serde_json::{Value, json};
@@ -167,10 +168,10 @@ impl ShownMessage {
         }
         out.push(PartChunk {
             part: Some(self.ids.state().to_owned()),
-            chunk: UiMessageChunk::File {
+            chunk: UiMessageChunk::Typed(TypedChunk::File {
                 url: now.url.clone(),
                 media_type: now.media_type.clone(),
-            },
+            }),
         });
         self.form = MessageForm::File(now);
     }
@@ -180,7 +181,7 @@ impl ShownMessage {
         self.pause(out);
         let id = self.ids.state().to_owned();
         let by = self.ids.replace();
-        let chunk = UiMessageChunk::Data(DataChunk {
+        let chunk = UiMessageChunk::Data(UiData {
             kind: "data-replaced".to_owned(),
             id: None,
             data: json!({"id": id, "by": by}),
@@ -257,7 +258,7 @@ impl ShownFile {
 }
 
 fn data(message: &OutputMessage, id: &str, transient: bool) -> PartChunk {
-    let chunk = UiMessageChunk::Data(DataChunk {
+    let chunk = UiMessageChunk::Data(UiData {
         kind: format!("data-{}", message.kind),
         id: Some(id.to_owned()),
         data: message.props.clone().into(),

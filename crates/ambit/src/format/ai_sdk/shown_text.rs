@@ -1,6 +1,6 @@
 //! How far a text of a log is shown.
 
-use super::chunk::{PartChunk, UiMessageChunk};
+use super::chunk::{PartChunk, TypedChunk};
 
 /// How far a text is shown.
 pub struct ShownText {
@@ -25,8 +25,8 @@ pub enum TextProgress {
 impl ShownText {
     pub fn start(&mut self, id: String, new: &str, out: &mut Vec<PartChunk>) {
         let chunk = match self.is_thinking {
-            true => UiMessageChunk::ReasoningStart { id: id.clone() },
-            false => UiMessageChunk::TextStart { id: id.clone() },
+            true => TypedChunk::ReasoningStart { id: id.clone() },
+            false => TypedChunk::TextStart { id: id.clone() },
         };
         out.push(chunk.into());
         self.progress = TextProgress::Open(id);
@@ -43,8 +43,8 @@ impl ShownText {
         self.length += new.len();
         let (id, delta) = (id.clone(), new.to_owned());
         let chunk = match self.is_thinking {
-            true => UiMessageChunk::ReasoningDelta { id, delta },
-            false => UiMessageChunk::TextDelta { id, delta },
+            true => TypedChunk::ReasoningDelta { id, delta },
+            false => TypedChunk::TextDelta { id, delta },
         };
         out.push(chunk.into());
     }
@@ -53,8 +53,8 @@ impl ShownText {
         if let TextProgress::Open(id) = &self.progress {
             let id = id.clone();
             let chunk = match self.is_thinking {
-                true => UiMessageChunk::ReasoningEnd { id },
-                false => UiMessageChunk::TextEnd { id },
+                true => TypedChunk::ReasoningEnd { id },
+                false => TypedChunk::TextEnd { id },
             };
             out.push(chunk.into());
         } else if !matches!(self.progress, TextProgress::Paused) {

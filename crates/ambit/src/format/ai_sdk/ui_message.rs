@@ -37,13 +37,23 @@ pub enum UiRole {
 }
 
 /// A part of a UI message.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(untagged)]
 pub enum UiPart {
+    /// What the AI SDK has a type for.
+    Typed(TypedPart),
+    /// A call of a tool.
+    Tool(UiToolCall),
+    /// Anything else.
+    Data(UiData),
+    /// A part of a person's message, as the client sent it.
+    Sent(SentPart),
+}
+
+/// A part of a type that the AI SDK defines.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum TypedPart {
     /// A model was called.
     StepStart,
     /// A text.
@@ -64,6 +74,7 @@ pub enum UiPart {
         state: TextState,
     },
     /// A picture, a sound or a film.
+    #[serde(rename_all = "camelCase")]
     File {
         /// What it is.
         media_type: String,
@@ -71,24 +82,9 @@ pub enum UiPart {
         url: String,
     },
     /// A page that may be cited.
-    SourceUrl {
-        /// The source.
-        source_id: String,
-        /// Where it is.
-        url: String,
-        /// Its title.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        title: Option<String>,
-    },
+    SourceUrl(UiUrlSource),
     /// A document that may be cited.
-    SourceDocument {
-        /// The source.
-        source_id: String,
-        /// What it is.
-        media_type: String,
-        /// Its title.
-        title: String,
-    },
+    SourceDocument(UiDocumentSource),
     /// What a person said meanwhile, for clients that know this part.
     SteeringMessage {
         /// The message.
@@ -96,37 +92,58 @@ pub enum UiPart {
         /// Its texts and files.
         parts: Vec<Value>,
     },
-    /// A call of a tool.
-    #[serde(untagged)]
-    Tool(UiToolCall),
-    /// Anything else.
-    #[serde(untagged)]
-    Data(UiData),
-    /// A part of a person's message, as the client sent it.
-    #[serde(untagged)]
-    Sent(Value),
 }
 
-impl PartialSchema for UiPart {
+/// A page that may be cited.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UiUrlSource {
+    /// The source.
+    pub source_id: String,
+    /// Where it is.
+    pub url: String,
+    /// Its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// A document that may be cited.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UiDocumentSource {
+    /// The source.
+    pub source_id: String,
+    /// What it is.
+    pub media_type: String,
+    /// Its title.
+    pub title: String,
+}
+
+/// A part as its client has sent it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct SentPart(pub Value);
+
+impl PartialSchema for SentPart {
     fn schema() -> RefOr<Schema> {
-        open_object(
-            "A part of a UI message: `text`, `reasoning`, `file`, `dynamic-tool`, `data-…` …",
-        )
+        let kind = ObjectBuilder::new().schema_type(Type::String);
+        let object = ObjectBuilder::new().property("type", kind).required("type");
+        let object = object.additional_properties(Some(AdditionalProperties::FreeForm(true)));
+        let description = "A part of a person's message, as the client sent it: `text`, `file` …";
+        object.description(Some(description)).into()
     }
 }
 
-impl ToSchema for UiPart {}
+impl ToSchema for SentPart {}
 
-/// An object of which only the type is said: what more it has is as the AI SDK defines it.
-pub(super) fn open_object(description: &str) -> RefOr<Schema> {
-    let kind = ObjectBuilder::new().schema_type(Type::String);
-    let object = ObjectBuilder::new().property("type", kind).required("type");
-    let object = object.additional_properties(Some(AdditionalProperties::FreeForm(true)));
-    object.description(Some(description)).into()
+impl From<TypedPart> for UiPart {
+    fn from(part: TypedPart) -> Self {
+        Self::Typed(part)
+    }
 }
 
 /// Whether a text goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TextState {
     /// It does.
@@ -136,7 +153,7 @@ pub enum TextState {
 }
 
 /// A call of a tool in a UI message.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UiToolCall {
     /// `dynamic-tool` of a tool of the server's; `tool-` and the name of one of the client's.
@@ -195,7 +212,7 @@ impl UiToolCall {
 }
 
 /// How far a call of a tool is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolState {
     /// The model writes its arguments.
@@ -208,15 +225,19 @@ pub enum ToolState {
     OutputError,
 }
 
-/// A part of a type of its own.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// What has a type of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct UiData {
     /// `data-` and the type.
     #[serde(rename = "type")]
+    #[schema(pattern = "^data-")]
     pub kind: String,
     /// The part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What it holds.
     pub data: Value,
+    /// It is told once and becomes no part.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub transient: bool,
 }

@@ -3,9 +3,7 @@
 use super::item::{OutputText, ResponseItem, SummaryText};
 use super::response::ResponseObject;
 use serde::Serialize;
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
 /// One event.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -29,7 +27,7 @@ pub struct OutputPosition {
 }
 
 /// What an event says.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum ResponseEventContent {
     /// The Response begins or ends.
@@ -55,6 +53,7 @@ pub enum ResponseEventContent {
         content_index: usize,
         delta: String,
         /// None.
+        #[schema(value_type = Vec<Object>)]
         logprobs: [u8; 0],
     },
     /// The whole text.
@@ -65,6 +64,7 @@ pub enum ResponseEventContent {
         content_index: usize,
         text: String,
         /// None.
+        #[schema(value_type = Vec<Object>)]
         logprobs: [u8; 0],
     },
     /// A part of a summary begins or ends.
@@ -113,20 +113,5 @@ pub enum ResponseEventContent {
         input: String,
     },
     /// How far a call of the server is.
-    CallProgress {
-        #[serde(flatten)]
-        at: OutputPosition,
-    },
+    CallProgress(OutputPosition),
 }
-
-impl PartialSchema for ResponseEventContent {
-    fn schema() -> RefOr<Schema> {
-        let content = ObjectBuilder::new().schema_type(Type::Object);
-        let content = content.additional_properties(Some(AdditionalProperties::FreeForm(true)));
-        content
-            .description(Some("What OpenAI's protocol says for this type of event"))
-            .into()
-    }
-}
-
-impl ToSchema for ResponseEventContent {}

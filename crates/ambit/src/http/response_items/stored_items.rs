@@ -16,27 +16,32 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type}
 use utoipa::{PartialSchema, ToSchema};
 
 /// An item as it is listed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum ListedItem {
     /// Said by an agent.
     Output(ResponseItem),
-    /// Sent by a client, as it came.
-    Input(Map<String, Value>),
+    /// Sent by a client.
+    Input(SentItem),
 }
 
-impl PartialSchema for ListedItem {
+/// An item as its client has sent it, with its id.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct SentItem(Map<String, Value>);
+
+impl PartialSchema for SentItem {
     fn schema() -> RefOr<Schema> {
-        let item = ObjectBuilder::new().schema_type(Type::Object);
+        let text = || ObjectBuilder::new().schema_type(Type::String);
+        let item = ObjectBuilder::new().property("id", text());
+        let item = item.property("type", text()).required("id");
         let item = item.additional_properties(Some(AdditionalProperties::FreeForm(true)));
-        item.description(Some(
-            "An item as OpenAI defines it, or as its client sent it",
-        ))
-        .into()
+        let description = "An item as its client sent it: `message`, `function_call_output` …";
+        item.description(Some(description)).into()
     }
 }
 
-impl ToSchema for ListedItem {}
+impl ToSchema for SentItem {}
 
 /// An item, and the message that it is stored in.
 pub struct StoredListedItem {
@@ -56,7 +61,9 @@ impl ListedItem {
     pub fn id(&self) -> &str {
         match self {
             Self::Output(item) => item.id(),
-            Self::Input(item) => item.get("id").and_then(Value::as_str).unwrap_or_default(),
+            Self::Input(SentItem(item)) => {
+                item.get("id").and_then(Value::as_str).unwrap_or_default()
+            }
         }
     }
 }
@@ -136,7 +143,7 @@ impl<'a> ItemReader<'a> {
         let id = id.unwrap_or_else(|| own_id(prefix, message));
         item.insert("id".to_owned(), id.into());
         self.items.push(StoredListedItem {
-            item: ListedItem::Input(item),
+            item: ListedItem::Input(SentItem(item)),
             message_id: message.id.clone(),
             part: None,
             turn: message.turn_id.clone(),

@@ -146,7 +146,7 @@ impl OutputItems {
     }
 
     fn progress(&mut self, index: usize, kind: &'static str) {
-        let content = ResponseEventContent::CallProgress { at: self.at(index) };
+        let content = ResponseEventContent::CallProgress(self.at(index));
         self.events.write(kind, content);
     }
 }
