@@ -91,6 +91,11 @@ fn what_the_page_about_tools_shows_happens() {
 }
 
 #[test]
+fn what_the_page_about_hooks_shows_happens() {
+    follow("hooks.md");
+}
+
+#[test]
 fn what_the_page_about_processes_shows_happens() {
     follow("processes.md");
 }
