@@ -1,8 +1,7 @@
 //! Anthropic's clients: their packages for Python and Node, and Claude Code.
 
 use crate::server::Server;
-use crate::{beside, check, installed};
-use std::path::Path;
+use crate::{beside, check, guide, installed};
 use std::process::Command;
 
 /// Names the Python that has the `anthropic` package.
@@ -36,17 +35,10 @@ fn every_case_of_the_anthropic_package_for_node_holds() {
     check(&mut cases, 11);
 }
 
-/// The block of the page in this language that holds `with`.
+/// The block of the page's section in this language that holds `with`.
 fn block(language: &str, with: &str) -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/clients.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let start = format!("```{language}\n");
-    let blocks = page.split(&start).skip(1);
-    let mut blocks = blocks.map(|rest| rest.split("```").next().unwrap_or_default());
-    let found = blocks.find(|block| block.contains(with));
-    found
-        .unwrap_or_else(|| panic!("docs/clients.md has no such block"))
-        .to_owned()
+    let mut blocks = guide("Anthropic Messages", language).into_iter();
+    blocks.find(|block| block.contains(with)).unwrap()
 }
 
 /// A server of an app that has the agent of the page, which asks a model of the tests.

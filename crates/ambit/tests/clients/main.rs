@@ -35,6 +35,18 @@ fn beside(name: &str) -> PathBuf {
     folder.join(name)
 }
 
+/// The blocks of this section of docs/clients.md that are written in this language.
+fn guide(section: &str, language: &str) -> Vec<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/clients.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once(&format!("\n## {section}")).unwrap();
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let start = format!("```{language}\n");
+    let blocks = section.split(&start).skip(1);
+    let blocks = blocks.map(|rest| rest.split("```").next().unwrap_or_default().to_owned());
+    blocks.collect()
+}
+
 #[test]
 fn every_case_of_the_openai_package_for_python_holds() {
     let server = Server::with_key(&beside("app"));

@@ -1,7 +1,7 @@
 //! Clients of OpenAI's Responses and Conversations: the `openai` packages, the Agents SDK and Codex.
 
 use crate::server::Server;
-use crate::{beside, installed};
+use crate::{beside, guide, installed};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -118,16 +118,9 @@ fn codex_does_not_repeat_what_is_refused() {
     assert!(!err.contains("econnecting"), "{err}");
 }
 
-/// The blocks of this section of docs/clients.md that are written in this language.
+/// The blocks of the page's section that are written in this language.
 fn blocks(language: &str) -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/clients.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let (_, section) = page.split_once("## OpenAI Responses").unwrap();
-    let section = section.split("\n## ").next().unwrap_or_default();
-    let start = format!("```{language}\n");
-    let blocks = section.split(&start).skip(1);
-    let blocks = blocks.map(|rest| rest.split("```").next().unwrap_or_default().to_owned());
-    blocks.collect()
+    guide("OpenAI Responses", language)
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! What README.md prints is what happens.
+//! What README.md prints is what happens, and what docs/clients.md prints of chat completions.
 
 use crate::server::Server;
-use crate::{PYTHON, installed};
-use std::path::Path;
+use crate::{PYTHON, guide, installed};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where the README's commands look for the server.
@@ -21,7 +21,7 @@ fn block(language: &str, with: &str) -> String {
         .to_owned()
 }
 
-/// Runs a program on a text of the README, at this server instead of the one that the README names.
+/// Runs a program on a text of a page, at this server instead of the one that the page names.
 fn run(program: &mut Command, text: &str, server: &Server) -> String {
     assert!(text.contains(ADDRESS), "{text}");
     let ran = program
@@ -33,9 +33,13 @@ fn run(program: &mut Command, text: &str, server: &Server) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
-fn welcome() -> Server {
+fn example(name: &str) -> PathBuf {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    Server::open(&examples.join("welcome"))
+    examples.join(name)
+}
+
+fn welcome() -> Server {
+    Server::open(&example("welcome"))
 }
 
 #[test]
@@ -51,4 +55,17 @@ fn the_readmes_python_program_prints_what_is_printed() {
     let mut python = Command::new(installed(PYTHON));
     let out = run(python.arg("-c"), &block("python", "OpenAI"), &welcome());
     assert_eq!(out, block("text", "Nice to meet you"));
+}
+
+#[test]
+fn the_guides_programs_for_chat_completions_print_what_is_printed() {
+    let server = Server::with_key(&example("clients"));
+    let section = |language| guide("OpenAI chat completions", language);
+    let (programs, printed) = (section("python"), section("text"));
+    assert_eq!((programs.len(), printed.len()), (2, 2));
+    for (program, printed) in programs.iter().zip(printed) {
+        let mut python = Command::new(installed(PYTHON));
+        python.env("AMBIT_KEY", &server.key).arg("-c");
+        assert_eq!(run(&mut python, program, &server), printed);
+    }
 }
