@@ -137,6 +137,7 @@ fn the_pages_programs_print_what_is_printed() {
         let mut python = Command::new(installed(PYTHON));
         python.args(["-c", &program]);
         let environment = [
+            ("AMBIT_KEY", &server.key),
             ("OPENAI_API_KEY", &server.key),
             ("OPENAI_BASE_URL", &server.url),
         ];
