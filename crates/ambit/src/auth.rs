@@ -16,6 +16,7 @@ mod proxy;
 mod remote_key_set;
 mod request_site;
 mod token;
+mod unseen_agents;
 mod verified_caller;
 
 pub use assumed_callers::WantedCaller;

@@ -6,6 +6,7 @@ use super::issuer;
 use super::openapi_file::{self, AuthMode, ProxySettings, SessionSettings, wrong};
 use super::proxy::{IpNetwork, TrustedProxy};
 use super::token::TokenIssuer;
+use super::unseen_agents;
 use ambit_runtime::Authorized;
 use ambit_runtime::DataConstraints;
 use ambit_runtime::app::{App, FileProblem, is_web_origin};
@@ -39,7 +40,7 @@ pub struct AuthConfig {
     pub origins: Vec<String>,
     /// Sessions of browsers.
     pub session: SessionSettings,
-    /// What stands in `openapi/` and has no effect.
+    /// What stands in `openapi/` and has no effect, and agents that hardly any caller sees.
     pub notices: Vec<FileProblem>,
 }
 
@@ -63,8 +64,11 @@ impl AuthConfig {
                 "\"auth.mode\" is \"token\", but nothing says whose tokens count: add issuers, api_keys or proxy",
             ));
         }
+        let mut notices = [file.notices.clone(), notices].concat();
         if is_development {
             file.check_limits(app, &["auth", "dev_identity", "constraints"])?;
+        } else {
+            notices.extend(unseen_agents::warnings(app));
         }
         Ok(Self {
             base: base(&file.content.baseurl)?,
@@ -79,7 +83,7 @@ impl AuthConfig {
             cors: origins("cors", file.content.cors)?,
             origins: origins("auth.origins", auth.origins)?,
             session: auth.session,
-            notices: [file.notices, notices].concat(),
+            notices,
         })
     }
 

@@ -6,7 +6,8 @@ use ambit_runtime::{Authorized, Error, Result};
 use ambit_storage::suggestion;
 use std::sync::Arc;
 
-/// The agent with this id, for this caller; one they may not see is one that is not there. Meant may be only one that they see.
+/// The agent with this id, for this caller; one they may not see is one that is not there, and only the log says so. Meant may be
+/// only one that they see.
 pub fn agent(server: &ServerState, app: &App, who: &Authorized, id: &str) -> Result<Arc<AppAgent>> {
     let missing = || {
         let known = agents(server, app, who);
@@ -18,8 +19,17 @@ pub fn agent(server: &ServerState, app: &App, who: &Authorized, id: &str) -> Res
     let agent = found
         .as_ref()
         .map_err(|problem| problem.for_user("agent", id))?;
-    let is_visible = is_visible(server, app, who, agent);
-    is_visible.then(|| agent.clone()).ok_or_else(missing)
+    if is_visible(server, app, who, agent) {
+        return Ok(agent.clone());
+    }
+    let why = match agent.is_worker() {
+        true => "a worker is called by other agents alone",
+        false => {
+            "\"public\": true in its package.yao, or ambit.visibility in app.yao, shows it to every caller"
+        }
+    };
+    tracing::info!(agent.id = %agent.id, "the agent exists, but the caller may not see it: {why}");
+    Err(missing())
 }
 
 /// All agents of this caller, by id.

@@ -149,6 +149,45 @@ fn keys_of_a_server_that_issues_tokens_are_said_to_have_no_effect() {
     );
 }
 
+#[test]
+fn agents_that_hardly_any_caller_sees_are_warned_of_where_callers_sign_in() {
+    let unsaid = ("assistants/unsaid/package.yao", r#"{"name": "A"}"#);
+    let others = [
+        (
+            "assistants/public/package.yao",
+            r#"{"name": "B", "public": true}"#,
+        ),
+        (
+            "assistants/own/package.yao",
+            r#"{"name": "C", "public": false}"#,
+        ),
+        (
+            "assistants/team/package.yao",
+            r#"{"name": "D", "share": "team"}"#,
+        ),
+        (
+            "assistants/anns/package.yao",
+            r#"{"name": "E", "__yao_created_by": "ann"}"#,
+        ),
+        (
+            "assistants/worker/package.yao",
+            r#"{"name": "F", "type": "worker"}"#,
+        ),
+    ];
+    let keys = ("openapi/openapi.yao", r#"{"auth": {"api_keys": true}}"#);
+    let decided = ("app.yao", r#"{"ambit": {"visibility": "public"}}"#);
+    let warned = |more: &[(&str, &str)]| {
+        let config = with(&[&[unsaid], &others[..], more].concat()).unwrap();
+        let notices = config.notices.iter().map(ToString::to_string);
+        notices.collect::<Vec<_>>()
+    };
+    let expected = "assistants/unsaid/package.yao: nothing says who sees this agent, so only callers without limits on data do \
+        (role \"admin\"); add \"public\": true here, or \"ambit\": { \"visibility\": \"public\" } to app.yao";
+    assert_eq!(warned(&[keys]), [expected]);
+    assert_eq!(warned(&[keys, decided]), Vec::<String>::new());
+    assert_eq!(warned(&[]), Vec::<String>::new());
+}
+
 #[tokio::test]
 async fn g122_a_reload_judges_the_rules_again_all_or_nothing() {
     use crate::site::Site;

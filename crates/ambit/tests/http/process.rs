@@ -126,6 +126,42 @@ fn an_agent_is_tried_that_callers_may_see() {
     }
 }
 
+#[tokio::test]
+async fn an_agent_that_a_caller_may_not_see_is_told_to_the_operator_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let private = (
+        "assistants/alone/package.yao",
+        r#"{"name": "Alone", "connector": "script"}"#,
+    );
+    for (name, text) in HELLO.iter().chain([&TOKENS, &private]) {
+        write(&folder.path().join(name), text);
+    }
+    let made = run(&folder, &["keys", "new", "--user", "ann"]);
+    let key = String::from_utf8(made.stdout).unwrap();
+    let mut server = Serving(
+        command(&folder, &["serve", ".", "--listen", "127.0.0.1:0"])
+            .spawn()
+            .unwrap(),
+    );
+    let log = log(&mut server.0);
+    let (base, _) = address(&mut server.0);
+    let body = json!({"model": "alone", "messages": [{"role": "user", "content": "hi"}]});
+    let request = crate::site::client().post(format!("{base}/chat/completions"));
+    let answer = Answer::of(request.bearer_auth(key.trim()).json(&body)).await;
+    assert_eq!(answer.status, 404, "{}", answer.text);
+    assert!(!answer.text.contains("public"), "{}", answer.text);
+    drop(server);
+    let log = log.join().unwrap();
+    assert!(
+        log.contains("the agent exists, but the caller may not see it"),
+        "{log}"
+    );
+    assert!(
+        log.contains("so only callers without limits on data do"),
+        "{log}"
+    );
+}
+
 /// Asks until this is answered.
 async fn await_answer(base: &str, key: &str, expected: &str) {
     let began = std::time::Instant::now();
