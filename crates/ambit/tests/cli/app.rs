@@ -39,6 +39,23 @@ fn a_new_app_is_whole_and_answers() {
 }
 
 #[test]
+fn what_a_new_app_has_in_comments_can_be_taken_in() {
+    let place = Place::new();
+    place.run_as(&["new", "shop"]);
+    for (file, line) in [
+        ("shop/app.yao", "// \"ambit\":"),
+        ("shop/assistants/hello/package.yao", "// \"public\":"),
+    ] {
+        let written = std::fs::read_to_string(place.path(file)).unwrap();
+        let taken_in = written.replace(line, &line[3..]);
+        assert_ne!(taken_in, written, "{file}");
+        std::fs::write(place.path(file), taken_in).unwrap();
+    }
+    let clean = Ran::printed("nothing is broken: 0 errors, 0 warnings, 0 notices\n");
+    assert_eq!(place.run_as(&["check", "shop"]), clean);
+}
+
+#[test]
 fn a_new_app_is_not_put_over_what_is_there() {
     let place = Place::new();
     std::fs::write(place.path("note.txt"), "mine").unwrap();
