@@ -13,7 +13,7 @@ mod response;
 pub use agent::{AgentSelection, find_agent};
 pub use body::{Between, BusyChoice, ChatCompletionBody};
 pub use idempotency::start as start_once;
-pub use messages::{UserMessages, check_role};
+pub use messages::{UserMessages, check_role, role_refused};
 pub use options::names as tool_names;
 pub use parameters::{CompletionQuery, RequestParameters};
 pub use request::{AgentRequest, check_metadata, read_agent};

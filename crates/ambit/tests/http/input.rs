@@ -231,14 +231,21 @@ async fn g151_roles_that_are_not_the_client_s_to_use_are_refused() {
     );
     let site = Site::of(&[open]).await;
     let messages = |role: &str| json!([{"role": "user", "content": "x"}, {"role": role, "content": "x", "tool_call_id": "t"}]);
-    for (agent, role) in [
-        ("hello", "system"),
-        ("hello", "developer"),
-        ("hello", "function"),
-        ("hello", ""),
-        ("open", "developer"),
-        ("open", "tool"),
-        ("open", "assistant"),
+    let lets = |roles: &str| {
+        format!("; \"client\": {{ \"roles\": [{roles}] }} in its package.yao lets it")
+    };
+    for (agent, role, hint) in [
+        ("hello", "system", lets(r#""assistant", "tool", "system""#)),
+        (
+            "hello",
+            "developer",
+            lets(r#""assistant", "tool", "developer""#),
+        ),
+        ("hello", "function", String::new()),
+        ("hello", "", String::new()),
+        ("open", "developer", lets(r#""system", "developer""#)),
+        ("open", "tool", lets(r#""system", "tool""#)),
+        ("open", "assistant", lets(r#""system", "assistant""#)),
     ] {
         let mut body = with("messages", messages(role));
         body["model"] = json!(agent);
@@ -248,10 +255,18 @@ async fn g151_roles_that_are_not_the_client_s_to_use_are_refused() {
             invalid("messages[1].role"),
             "{agent} {role}"
         );
-        let expected =
-            format!("messages[1].role: agent \"{agent}\" takes no {role} messages from clients");
+        let expected = format!(
+            "messages[1].role: agent \"{agent}\" takes no {role} messages from clients{hint}"
+        );
         assert_eq!(answer.json()["error"]["message"], json!(expected));
     }
+    let instructed = json!({"model": "hello", "input": "x", "instructions": "Be brief."});
+    let answer = site.post("/v1/responses", &instructed).await;
+    assert_eq!(answer.failure(), invalid("instructions"));
+    let hint = lets(r#""assistant", "tool", "system""#);
+    let expected =
+        format!("instructions: agent \"hello\" takes no instructions from clients{hint}");
+    assert_eq!(answer.json()["error"]["message"], json!(expected));
     let body = json!({"type": "graceful", "messages": [{"role": "system", "content": "x"}]});
     let answer = site.post("/v1/chat/completions/c1/append", &body).await;
     assert_eq!(answer.failure(), invalid("messages[0].role"));

@@ -7,6 +7,9 @@ use ambit_runtime::{Error, Result};
 use serde::de::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+/// The roles that an agent may let its clients use.
+const ROLES: [&str; 4] = ["assistant", "tool", "system", "developer"];
+
 /// The messages of a request, each read or with what is wrong with it.
 #[derive(Default)]
 pub struct ClientMessages(Vec<ClientMessage>);
@@ -69,9 +72,26 @@ pub fn check_role(role: &str, agent: &AppAgent, place: &str) -> Result<()> {
     if role == "user" || agent.package.client.roles.iter().any(|known| known == role) {
         return Ok(());
     }
-    let agent = &agent.id;
-    let message = format!("{place}: agent \"{agent}\" takes no {role} messages from clients");
-    Err(Error::invalid(place, message))
+    Err(role_refused(
+        role,
+        &format!("{role} messages"),
+        agent,
+        place,
+    ))
+}
+
+/// What a client is told that sent `what` to an agent that takes nothing of this role from clients.
+pub fn role_refused(role: &str, what: &str, agent: &AppAgent, place: &str) -> Error {
+    let mut message = format!(
+        "{place}: agent \"{}\" takes no {what} from clients",
+        agent.id
+    );
+    if ROLES.contains(&role) {
+        let taken = agent.package.client.roles.iter().map(String::as_str);
+        let roles: Vec<&str> = taken.chain([role]).collect();
+        message += &format!("; \"client\": {{ \"roles\": {roles:?} }} in its package.yao lets it");
+    }
+    Error::invalid(place, message)
 }
 
 /// Refuses what is no message.

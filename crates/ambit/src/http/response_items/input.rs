@@ -2,6 +2,7 @@
 
 use super::content::{self, ItemContent};
 use crate::format::provider_reasoning::decode;
+use crate::http::chat::check_role;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::{
     ChatContent, ChatMessage, ClientMessageFields, Role, ToolCall, role_named,
@@ -125,18 +126,9 @@ impl InputItem {
             ItemKind::Settled { .. } => &[Role::Assistant, Role::Tool],
             ItemKind::Reference | ItemKind::Other => &[],
         };
-        let roles = &agent.package.client.roles;
-        let is_taken = |role: &Role| {
-            *role == Role::User || roles.iter().any(|known| known == role_name(*role))
-        };
-        let Some(role) = needed.iter().find(|role| !is_taken(role)) else {
-            return Ok(());
-        };
-        let name = role_name(*role);
-        let param = format!("{}.role", self.place);
-        let agent = &agent.id;
-        let message = format!("{param}: agent \"{agent}\" takes no {name} messages from clients");
-        Err(Error::invalid(param, message))
+        let place = format!("{}.role", self.place);
+        let mut needed = needed.iter();
+        needed.try_for_each(|role| check_role(role_name(*role), agent, &place))
     }
 
     /// Refuses instructions: in a conversation they would reach agents that take none from clients.

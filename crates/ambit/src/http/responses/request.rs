@@ -7,7 +7,8 @@ use crate::format::responses::{
 };
 use crate::format::{self, FormatOptions};
 use crate::http::chat::{
-    AgentSelection, AnswerView, Between, ChatRequest, RequestParameters, check_metadata, find_agent,
+    AgentSelection, AnswerView, Between, ChatRequest, RequestParameters, check_metadata,
+    find_agent, role_refused,
 };
 use crate::http::input::JsonBody;
 use crate::http::response_items::{InputItem, ItemReader};
@@ -180,11 +181,12 @@ fn check_instructions(body: &ResponseBody, agent: &AppAgent) -> Result<()> {
     if body.instructions.is_none() || agent.package.client.roles.iter().any(takes_some) {
         return Ok(());
     }
-    let message = format!(
-        "instructions: agent \"{}\" takes no instructions from clients; client.roles of its package would allow it",
-        agent.id
-    );
-    Err(Error::invalid("instructions", message))
+    Err(role_refused(
+        "system",
+        "instructions",
+        agent,
+        "instructions",
+    ))
 }
 
 /// The messages of the input.
