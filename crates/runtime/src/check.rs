@@ -140,7 +140,8 @@ fn unasked_models(app: &App) -> impl Iterator<Item = FileProblem> {
     silent.map(|agent| {
         let file = format!("{}/package.yao", agent.folder);
         let message =
-            "\"connector\": the model is not asked: the agent has neither prompts nor tool servers";
+            "\"connector\": the model is not asked, and nothing is answered: the agent has neither prompts nor tool servers nor hooks; \
+             add prompts.yml beside this file, for instance `- { role: system, content: Be helpful. }`";
         FileProblem::new(Severity::Warning, &file, message)
     })
 }

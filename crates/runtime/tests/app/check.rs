@@ -129,7 +129,8 @@ async fn a_connector_whose_model_nothing_asks_is_told() {
     ];
     let told = texts(&check(folder(&files).path(), &BTreeMap::new()).unwrap());
     let expected = [
-        "Warning assistants/silent/package.yao: \"connector\": the model is not asked: the agent has neither prompts nor tool servers",
+        "Warning assistants/silent/package.yao: \"connector\": the model is not asked, and nothing is answered: the agent has neither prompts nor \
+            tool servers nor hooks; add prompts.yml beside this file, for instance `- { role: system, content: Be helpful. }`",
     ];
     assert_eq!(told, expected);
 }
