@@ -82,10 +82,10 @@ pub fn load(loader: &mut AppLoader, id: &str, file: &str) -> Result<AppAgent, Fi
     Ok(agent)
 }
 
-/// Warns of connectors that are not there: the agent's own, and those that a client may choose from.
+/// Tells of connectors that are not there: the agent's own, and those that a client may choose from.
 fn check_connectors(loader: &mut AppLoader, node: &ConfigNode, file: &str) {
     if let Some(named) = node.get("connector") {
-        references::connector(loader, file, "connector", named);
+        references::own_connector(loader, file, named);
     }
     let options = node.get("connector_options");
     let chosen = options.and_then(|options| options.get("connectors"));

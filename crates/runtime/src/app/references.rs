@@ -12,18 +12,30 @@ use ambit_storage::suggestion;
 
 /// Warns of a connector that the app does not have. One that a role or a variable names may be there elsewhere.
 pub fn connector(loader: &mut AppLoader, file: &str, key: &str, named: &ConfigNode) {
+    if let Some(message) = connector_fault(loader, key, named) {
+        warn(loader, file, named, message);
+    }
+}
+
+/// Tells of an agent's own connector that the app does not have: an error, as every turn would end with it. The agent is loaded all
+/// the same, as its hooks may choose another.
+pub fn own_connector(loader: &mut AppLoader, file: &str, named: &ConfigNode) {
+    if let Some(message) = connector_fault(loader, "connector", named) {
+        loader.refuse(FileProblem::at(Severity::Error, file, named.at, message));
+    }
+}
+
+fn connector_fault(loader: &AppLoader, key: &str, named: &ConfigNode) -> Option<String> {
     let ConfigValue::Text(name) = &named.content else {
-        return;
+        return None;
     };
     if name.is_empty() || name.starts_with("use::") || EnvVariables::named(name).is_some() {
-        return;
+        return None;
     }
     let known = loader.within("connectors", ".conn.yao");
     let known: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
-    if let Some(what) = missing(name, &known) {
-        let message = format!("\"{key}\": the app has no connector {what}");
-        warn(loader, file, named, message);
-    }
+    let what = missing(name, &known)?;
+    Some(format!("\"{key}\": the app has no connector {what}"))
 }
 
 /// Warns of a provider that does not search the web; `search` are search settings.
