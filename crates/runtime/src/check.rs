@@ -29,6 +29,7 @@ pub fn check(root: &Path, environment: &BTreeMap<String, String>) -> Result<Vec<
     let mut problems = app.problems.clone();
     problems.extend(scripts(&app, engine));
     problems.extend(servers(&app, engine));
+    problems.extend(hooks(&app, engine));
     problems.extend(listeners(&app, engine));
     problems.extend(unasked_models(&app));
     problems.sort_by(|one, other| one.file.cmp(&other.file));
@@ -96,6 +97,46 @@ fn named(server: &McpServerFile) -> impl Iterator<Item = (&'static str, &str, &s
         .filter(|it| it.file.messages.is_empty() && it.file.template.is_none());
     let prompts = called.map(|it| ("prompts", it.name.as_str(), it.process.as_str()));
     tools.chain(resources).chain(prompts)
+}
+
+/// The functions of `src/index.ts` that a turn calls.
+const HOOKS: [&str; 2] = ["Create", "Next"];
+
+/// Scripts of agents that have no hook, and hooks whose names are misspelt: nothing would ever call them.
+pub fn hooks(app: &App, engine: &Engine) -> Vec<FileProblem> {
+    let Ok(folder) = SourceFolder::new(&app.root) else {
+        return Vec::new();
+    };
+    let mut problems = Vec::new();
+    for agent in app.agents.values().flatten() {
+        let Some(file) = &agent.hooks else {
+            continue;
+        };
+        let source = ProgramSource {
+            file: file.clone(),
+            folder: agent.folder.clone(),
+        };
+        // What is wrong with one that does not compile is told as of any script.
+        let Ok(program) = engine.load(&folder, &source) else {
+            continue;
+        };
+        let missing: Vec<&str> = HOOKS
+            .into_iter()
+            .filter(|hook| !program.has(hook))
+            .collect();
+        let is_alone = missing.len() == HOOKS.len();
+        let is_meant = |name: &&str| missing.iter().any(|hook| hook.eq_ignore_ascii_case(name));
+        let uncalled = program.exported().filter(|name| is_alone || is_meant(name));
+        let uncalled: Vec<String> = uncalled.take(5).map(|name| format!("\"{name}\"")).collect();
+        let what = match uncalled.as_slice() {
+            [] if is_alone => "the file exports no hook".to_owned(),
+            [] => continue,
+            names => format!("nothing calls {}", names.join(", ")),
+        };
+        let message = format!("{what}; hooks are \"Create\" and \"Next\"");
+        problems.push(FileProblem::new(Severity::Warning, file, message));
+    }
+    problems
 }
 
 /// What listeners of agents export that is no event: nothing would ever call it.

@@ -120,6 +120,7 @@ impl LoadedApp {
         let mcp = Arc::new(making.pool.servers(&app));
         let mut problems = app.problems.clone();
         problems.extend(check::scripts(&app, &making.engine));
+        problems.extend(check::hooks(&app, &making.engine));
         let opened = making.opened.clone();
         let processes = ProcessRegistry::load(&app, &making.engine, &folder, opened);
         Ok(Self {

@@ -104,6 +104,61 @@ async fn g146_what_a_listener_exports_that_is_no_event_is_told() {
 }
 
 #[tokio::test]
+async fn scripts_without_hooks_and_misspelt_hooks_are_told() {
+    let files = [
+        ("assistants/both/package.yao", "name: A"),
+        (
+            "assistants/both/src/index.ts",
+            "export const Create = () => null; function Next() {}",
+        ),
+        ("assistants/computed/package.yao", "name: B"),
+        (
+            "assistants/computed/src/index.ts",
+            "const hooks = () => ({}); export default hooks();",
+        ),
+        ("assistants/elsewhere/package.yao", "name: C"),
+        (
+            "assistants/elsewhere/src/index.ts",
+            "export * from './own';",
+        ),
+        (
+            "assistants/elsewhere/src/own.ts",
+            "export function Next() { return null; }",
+        ),
+        ("assistants/empty/package.yao", "name: H"),
+        ("assistants/empty/src/index.ts", ""),
+        ("assistants/helped/package.yao", "name: D"),
+        (
+            "assistants/helped/src/index.ts",
+            "export function Create() {}\nexport function created() {}",
+        ),
+        ("assistants/lower/package.yao", "name: E"),
+        (
+            "assistants/lower/src/index.ts",
+            "export function create() {}",
+        ),
+        ("assistants/none/package.yao", "name: F"),
+        (
+            "assistants/none/src/index.ts",
+            "export function Before() {}\nexport function After() {}",
+        ),
+        ("assistants/one/package.yao", "name: G"),
+        (
+            "assistants/one/src/index.ts",
+            "export function Create() {}\nexport function next() {}",
+        ),
+    ];
+    let told = texts(&check(folder(&files).path(), &BTreeMap::new()).unwrap());
+    let expected = [
+        "Warning assistants/empty/src/index.ts: the file exports no hook; hooks are \"Create\" and \"Next\"",
+        "Warning assistants/lower/src/index.ts: nothing calls \"create\"; hooks are \"Create\" and \"Next\"",
+        "Warning assistants/none/src/index.ts: nothing calls \"After\", \"Before\"; hooks are \"Create\" and \"Next\"",
+        "Warning assistants/one/src/index.ts: nothing calls \"next\"; hooks are \"Create\" and \"Next\"",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
 async fn a_connector_whose_model_nothing_asks_is_told() {
     let script = "export function Create(ctx) { ctx.Send(\"hello\"); }";
     let files = [
