@@ -41,7 +41,7 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
     let config = config(&folder, &serving)?;
     let is_development = serving.is_development || config.development.is_some();
     if is_development && !serving.listen.ip().is_loopback() {
-        return Err(open_to_all(serving.listen));
+        return Err(open_to_all(serving.listen, config.development.is_none()));
     }
     let stop = stop()?;
     let listener = TcpListener::bind(serving.listen).await;
@@ -183,11 +183,18 @@ pub fn load(folder: &Path, environment: &BTreeMap<String, String>) -> Result<App
     })
 }
 
-fn open_to_all(address: SocketAddr) -> CommandError {
-    CommandError::Refused(format!(
-        "in development mode everybody who reaches the server is its developer, so it does not listen on {address}; \
-         listen on 127.0.0.1, or set up issuers, api_keys or proxy under auth in openapi/openapi.yao"
-    ))
+/// Why a server in development mode does not listen beyond this machine: for the option alone, or as the app tells no callers apart.
+fn open_to_all(address: SocketAddr, has_callers: bool) -> CommandError {
+    CommandError::Refused(if has_callers {
+        format!(
+            "--dev is for this machine alone, so the server does not listen on {address}; leave it out, or listen on 127.0.0.1"
+        )
+    } else {
+        format!(
+            "in development mode everybody who reaches the server is its developer, so it does not listen on {address}; \
+             listen on 127.0.0.1, or set up issuers, api_keys or proxy under auth in openapi/openapi.yao"
+        )
+    })
 }
 
 fn address_in_use(address: SocketAddr, error: &std::io::Error) -> CommandError {

@@ -239,6 +239,19 @@ fn g060_a_server_without_authentication_does_not_listen_beyond_this_machine() {
 }
 
 #[test]
+fn the_option_for_development_is_refused_beyond_this_machine_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in HELLO.iter().chain([&TOKENS]) {
+        write(&folder.path().join(name), text);
+    }
+    let ran = run(&folder, &["serve", "--dev", "--listen", "0.0.0.0:0"]);
+    let error = String::from_utf8(ran.stderr).unwrap();
+    let expected = "ambit: --dev is for this machine alone, so the server does not listen on 0.0.0.0:0; leave it out, or listen on \
+        127.0.0.1\n";
+    assert_eq!((ran.status.code(), error.as_str()), (Some(1), expected));
+}
+
+#[test]
 fn an_app_that_cannot_be_served_is_said_to_be_so() {
     let folder = tempfile::tempdir().unwrap();
     let ran = run(&folder, &["serve", "nowhere"]);
