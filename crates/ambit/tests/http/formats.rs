@@ -169,12 +169,17 @@ fn of_messages(messages: impl Iterator<Item = (String, Value)>) -> Held {
     held
 }
 
-/// What a client that follows the turn in a format holds when it has ended.
-async fn followed(site: &Site, request_id: &str, format: &str) -> Held {
-    let path = format!("/v1/chat/requests/{request_id}/stream?accept={format}");
+/// The stream of a turn in a format, as it goes over the wire behind an entry.
+async fn stream_behind(site: &Site, request_id: &str, format: &str, entry: u64) -> String {
+    let path = format!("/v1/chat/requests/{request_id}/stream?accept={format}&after={entry}");
     let response = site.request(Method::GET, &path).send().await.unwrap();
     assert_eq!(response.status(), 200, "{format}");
-    let stream = response.text().await.unwrap();
+    response.text().await.unwrap()
+}
+
+/// What a client that follows the turn in a format holds when it has ended.
+async fn followed(site: &Site, request_id: &str, format: &str) -> Held {
+    let stream = stream_behind(site, request_id, format, 0).await;
     let data = stream
         .lines()
         .filter_map(|line| line.strip_prefix("data: "));
@@ -221,5 +226,38 @@ async fn g164_whoever_follows_a_turn_in_any_format_holds_what_is_stored() {
     assert_eq!(stored, expected);
     for (row, held) in FORMATS.iter().zip(early).chain(FORMATS.iter().zip(late)) {
         assert_eq!(held, expected, "{}", row.name);
+    }
+}
+
+/// What is left of a stream behind the last event with the number of an entry up to this one.
+fn behind(whole: &str, entry: u64) -> &str {
+    let is_known = |event: &str| {
+        let id = event.lines().find_map(|line| line.strip_prefix("id: "));
+        id.is_some_and(|id| id.parse::<u64>().unwrap() <= entry)
+    };
+    let (mut at, mut start) = (0, 0);
+    for event in whole.split_inclusive("\n\n") {
+        at += event.len();
+        if is_known(event) {
+            start = at;
+        }
+    }
+    &whole[start..]
+}
+
+#[tokio::test]
+async fn g106_who_comes_back_anywhere_gets_what_is_missing_in_the_format_of_before() {
+    let site = Site::of(&[MODEL]).await;
+    let body = json!({"model": "hello", "chat_id": "c1", "accept": "cui-web", "stream": true,
+        "messages": [{"role": "user", "content": "hi"}]});
+    let mut stream = site.stream(&body).await;
+    let id = stream.request_id();
+    let last = stream.rest().await.last().unwrap().id.unwrap();
+    for row in FORMATS.iter().filter(|row| row.has_entry_ids) {
+        let whole = stream_behind(&site, &id, row.name, 0).await;
+        for entry in 1..last {
+            let rest = stream_behind(&site, &id, row.name, entry).await;
+            assert_eq!(rest, behind(&whole, entry), "{} {entry}", row.name);
+        }
     }
 }

@@ -277,9 +277,4 @@ mod tests {
             assert!(has_route(&target), "{method} {path}");
         }
     }
-
-    #[test]
-    fn tools_stand_in_the_order_of_their_names() {
-        assert!(TOOLS.is_sorted_by_key(|row| row.name));
-    }
 }

@@ -345,28 +345,34 @@ async fn a_client_that_leaves_stops_its_call_in_the_newest_version_alone() {
     }
 }
 
+/// How a call of the session `s1` ends, while which a node is notified that this session cancels it.
+async fn end_of_cancelled(site: &Site, message: &str, node: &Site, session: &str) -> Value {
+    let params = json!({"name": "agent_hello", "arguments": {"message": message, "chat_id": "c1"}});
+    let request = handshake(post(site), "tools/call", &params).header("mcp-session-id", "s1");
+    let call = tokio::spawn(Answer::of(request));
+    running(site, "c1").await;
+    let cancelled =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    let notify = post(node)
+        .json(&cancelled)
+        .header("mcp-session-id", session);
+    assert_eq!(Answer::of(notify).await.status, 202);
+    result(&call.await.unwrap())["structuredContent"]["status"].clone()
+}
+
 #[tokio::test]
 async fn a_notification_stops_a_call_of_its_session_on_any_node() {
     let site = served().await;
     let other = site.beside().await;
-    let params =
-        json!({"name": "agent_hello", "arguments": {"message": "never ends", "chat_id": "c1"}});
-    let request = handshake(post(&site), "tools/call", &params).header("mcp-session-id", "s1");
-    let call = tokio::spawn(Answer::of(request));
-    let id = running(&site, "c1").await;
-    let cancelled =
-        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
-    for (node, session) in [(&site, "s2"), (&other, "s1")] {
-        let notify = node.request(Method::POST, "/v1/mcp").json(&cancelled);
-        let taken = Answer::of(notify.header("mcp-session-id", session)).await;
-        assert_eq!(taken.status, 202);
-        let turn = site.get(&format!("/v1/chat/requests/{id}")).await.json();
-        if session == "s2" {
-            assert_eq!(turn["status"], json!("running"));
-        }
-    }
-    let ended = result(&call.await.unwrap());
-    assert_eq!(ended["structuredContent"]["status"], json!("cancelled"));
+    let end = end_of_cancelled(&site, "never ends", &other, "s1").await;
+    assert_eq!(end, json!("cancelled"));
+}
+
+#[tokio::test]
+async fn a_notification_of_another_session_stops_nothing() {
+    let site = served().await;
+    let end = end_of_cancelled(&site, "go on", &site, "s2").await;
+    assert_eq!(end, json!("completed"));
 }
 
 #[tokio::test]
