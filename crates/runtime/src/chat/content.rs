@@ -1,7 +1,7 @@
 //! What a message says: a text, or parts.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What a message says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -194,6 +194,39 @@ impl ContentPart {
         }
     }
 
+    /// A picture.
+    pub fn image(address: impl Into<ImageUrl>) -> Self {
+        Self::ImageUrl {
+            image_url: address.into(),
+            extra: Map::new(),
+        }
+    }
+
+    /// A video at this address.
+    pub fn video(url: &str) -> Self {
+        Self::Other(json!({"type": "video_url", "video_url": {"url": url}}))
+    }
+
+    /// Sound of this media type; the bytes are in base64.
+    pub fn audio(data: impl Into<String>, media_type: &str) -> Self {
+        Self::InputAudio {
+            input_audio: InputAudio {
+                data: data.into(),
+                format: Some(audio_format(media_type).to_owned()),
+                extra: Map::new(),
+            },
+            extra: Map::new(),
+        }
+    }
+
+    /// A file.
+    pub fn file(file: FileContent) -> Self {
+        Self::File {
+            file,
+            extra: Map::new(),
+        }
+    }
+
     /// `text`, `image_url`, `input_audio`, `file` …; empty where the part does not say.
     pub fn kind(&self) -> &str {
         match self {
@@ -274,6 +307,40 @@ impl From<Value> for ContentPart {
     }
 }
 
+/// What models call the format of a sound of this media type.
+fn audio_format(media_type: &str) -> &str {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    match essence.rsplit('/').next().unwrap_or_default() {
+        "mpeg" => "mp3",
+        "wave" | "x-wav" | "vnd.wave" => "wav",
+        other => other,
+    }
+}
+
+impl FileContent {
+    /// A file at this address, which may be `data:` with the file itself.
+    pub fn at(address: String) -> Self {
+        let (file_data, url) = match address.starts_with("data:") {
+            true => (Some(address), None),
+            false => (None, Some(address)),
+        };
+        Self {
+            file_data,
+            url,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<String> for ImageUrl {
+    fn from(url: String) -> Self {
+        Self::Object {
+            url,
+            extra: Map::new(),
+        }
+    }
+}
+
 impl ImageUrl {
     /// The address.
     pub fn address(&self) -> &str {
@@ -293,7 +360,40 @@ impl ImageUrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    #[test]
+    fn parts_that_are_made_are_those_that_are_read() {
+        let url = "https://x.test/a".to_owned();
+        let data = "data:text/plain;base64,QQ==".to_owned();
+        let sound = |format| json!({"type": "input_audio", "input_audio": {"data": "AA==", "format": format}});
+        for (made, expected) in [
+            (
+                ContentPart::image(url.clone()),
+                json!({"type": "image_url", "image_url": {"url": url}}),
+            ),
+            (
+                ContentPart::video(&url),
+                json!({"type": "video_url", "video_url": {"url": url}}),
+            ),
+            (ContentPart::audio("AA==", "audio/mpeg"), sound("mp3")),
+            (
+                ContentPart::audio("AA==", "audio/x-wav; rate=8"),
+                sound("wav"),
+            ),
+            (ContentPart::audio("AA==", "audio/flac"), sound("flac")),
+            (
+                ContentPart::file(FileContent::at(url.clone())),
+                json!({"type": "file", "file": {"url": url}}),
+            ),
+            (
+                ContentPart::file(FileContent::at(data.clone())),
+                json!({"type": "file", "file": {"file_data": data}}),
+            ),
+        ] {
+            assert_eq!(made.to_json(), expected);
+            assert_eq!(made, ContentPart::from(expected));
+        }
+    }
 
     #[test]
     fn parts_are_read_and_written_as_they_came() {

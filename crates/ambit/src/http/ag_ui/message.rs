@@ -3,11 +3,11 @@
 use crate::http::chat::check_role;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::{
-    ChatContent, ChatMessage, ClientMessageFields, ContentPart, Role, ToolCall,
+    ChatContent, ChatMessage, ClientMessageFields, ContentPart, FileContent, Role, ToolCall,
 };
 use ambit_runtime::{Error, Result};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// A message as the client has it.
@@ -174,47 +174,44 @@ fn read_part(part: Value, place: &str) -> Result<ContentPart> {
         let message = format!("{place} is no text, image, audio, video or document: {error}");
         Error::invalid(place, message)
     })?;
-    let part = match part {
-        RunContentPart::Text { text } => json!({"type": "text", "text": text}),
+    Ok(match part {
+        RunContentPart::Text { text } => ContentPart::of_text(text),
         RunContentPart::Image { source } => match source.address() {
-            Some(url) => json!({"type": "image_url", "image_url": {"url": url}}),
-            None => source.file(),
+            Ok(url) => ContentPart::image(url),
+            Err(file_id) => provider_file(file_id),
         },
         RunContentPart::Video { source } => match source.address() {
-            Some(url) => json!({"type": "video_url", "video_url": {"url": url}}),
-            None => source.file(),
+            Ok(url) => ContentPart::video(&url),
+            Err(file_id) => provider_file(file_id),
         },
-        RunContentPart::Audio { source } => match &source {
-            PartSource::Data { value, mime_type } => {
-                let format = mime_type.rsplit('/').next();
-                json!({"type": "input_audio", "input_audio": {"data": value, "format": format}})
+        RunContentPart::Audio {
+            source: PartSource::Data { value, mime_type },
+        } => ContentPart::audio(value, &mime_type),
+        RunContentPart::Audio { source } | RunContentPart::Document { source } => {
+            match source.address() {
+                Ok(url) => ContentPart::file(FileContent::at(url)),
+                Err(file_id) => provider_file(file_id),
             }
-            _ => source.file(),
-        },
-        RunContentPart::Document { source } => source.file(),
-    };
-    let unread = |error| Error::invalid(place, format!("{place} cannot be read: {error}"));
-    ContentPart::deserialize(part).map_err(unread)
+        }
+    })
+}
+
+/// A file that only the provider knows.
+fn provider_file(id: String) -> ContentPart {
+    ContentPart::file(FileContent {
+        extra: Map::from_iter([("file_id".to_owned(), id.into())]),
+        ..FileContent::default()
+    })
 }
 
 impl PartSource {
-    /// An address with the bytes or of them; none of what only the provider knows.
-    fn address(&self) -> Option<String> {
+    /// An address with the bytes or of them; of what only the provider knows its id there.
+    fn address(self) -> Result<String, String> {
         match self {
-            Self::Data { value, mime_type } => Some(format!("data:{mime_type};base64,{value}")),
-            Self::Url { value } => Some(value.clone()),
-            Self::File { .. } => None,
+            Self::Data { value, mime_type } => Ok(format!("data:{mime_type};base64,{value}")),
+            Self::Url { value } => Ok(value),
+            Self::File { value } => Err(value),
         }
-    }
-
-    /// A part for a file.
-    fn file(&self) -> Value {
-        let file = match self {
-            Self::Data { .. } => json!({"file_data": self.address()}),
-            Self::Url { value } => json!({"url": value}),
-            Self::File { value } => json!({"file_id": value}),
-        };
-        json!({"type": "file", "file": file})
     }
 }
 
@@ -240,6 +237,8 @@ mod tests {
         let expected =
             json!({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}});
         assert_eq!(part("audio", data.clone()), expected);
+        let mp3 = json!({"type": "data", "value": "AAAA", "mimeType": "audio/mpeg"});
+        assert_eq!(part("audio", mp3)["input_audio"]["format"], "mp3");
         let expected = json!({"type": "file", "file": {"file_data": address}});
         assert_eq!(part("document", data), expected);
         let expected = json!({"type": "video_url", "video_url": {"url": "https://a/b"}});

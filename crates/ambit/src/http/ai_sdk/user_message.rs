@@ -3,8 +3,7 @@
 use super::body::SentMessage;
 use crate::format::ai_sdk::{self, UiRole};
 use ambit_runtime::chat::{
-    ChatContent, ChatMessage, ClientMessageFields, ContentPart, FileContent, ImageUrl, InputAudio,
-    Role,
+    ChatContent, ChatMessage, ClientMessageFields, ContentPart, FileContent, Role,
 };
 use ambit_runtime::public_id;
 use ambit_runtime::{Error, Result, chats};
@@ -85,45 +84,16 @@ impl ModelPart {
             let message = format!("{place} must be an https or a data URL");
             return Err(Error::invalid(place, message));
         }
-        let extra = Map::new();
-        let (kind, format) = media_type
-            .split_once('/')
-            .unwrap_or((media_type.as_str(), ""));
+        let kind = media_type.split('/').next().unwrap_or_default();
         Ok(match (kind, url.split_once(";base64,")) {
-            ("image", _) => ContentPart::ImageUrl {
-                image_url: ImageUrl::Object { url, extra },
-                extra: Map::new(),
-            },
-            ("video", _) => {
-                ContentPart::Other(json!({"type": "video_url", "video_url": {"url": url}}))
-            }
-            ("audio", Some((_, bytes))) if is_data => ContentPart::InputAudio {
-                input_audio: InputAudio {
-                    data: bytes.to_owned(),
-                    format: Some(audio_format(format).to_owned()),
-                    extra,
-                },
-                extra: Map::new(),
-            },
-            _ => ContentPart::File {
-                file: FileContent {
-                    filename,
-                    file_data: is_data.then(|| url.clone()),
-                    url: (!is_data).then_some(url),
-                    extra,
-                },
-                extra: Map::new(),
-            },
+            ("image", _) => ContentPart::image(url),
+            ("video", _) => ContentPart::video(&url),
+            ("audio", Some((_, bytes))) if is_data => ContentPart::audio(bytes, &media_type),
+            _ => ContentPart::file(FileContent {
+                filename,
+                ..FileContent::at(url)
+            }),
         })
-    }
-}
-
-/// What models call the format of a sound of this media type.
-fn audio_format(subtype: &str) -> &str {
-    match subtype {
-        "mpeg" => "mp3",
-        "wave" | "x-wav" | "vnd.wave" => "wav",
-        other => other,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Blocks of messages as parts of chat messages.
 
 use super::body::InputContent;
-use ambit_runtime::chat::{ContentPart, FileContent, ImageUrl};
+use ambit_runtime::chat::{ContentPart, FileContent};
 use ambit_runtime::{Error, ErrorCode, Result};
 use ambit_storage::suggestion;
 use base64::Engine;
@@ -117,17 +117,14 @@ pub fn parts(block: InputBlock, place: &str) -> Result<Option<Vec<ContentPart>>>
     let parts = match block {
         InputBlock::Text { text } => vec![ContentPart::of_text(text)],
         InputBlock::Image { source } => match address(source, place)? {
-            SourceContent::Address(url) => vec![ContentPart::ImageUrl {
-                image_url: ImageUrl::Object {
-                    url,
-                    extra: Map::new(),
-                },
-                extra: Map::new(),
-            }],
+            SourceContent::Address(url) => vec![ContentPart::image(url)],
             SourceContent::Parts(parts) => parts,
         },
         InputBlock::Document { source, title } => match address(source, place)? {
-            SourceContent::Address(address) => vec![file(address, title)],
+            SourceContent::Address(address) => vec![ContentPart::file(FileContent {
+                filename: title,
+                ..FileContent::at(address)
+            })],
             SourceContent::Parts(parts) => {
                 let title = title.map(ContentPart::of_text);
                 title.into_iter().chain(parts).collect()
@@ -181,21 +178,4 @@ pub fn shown(content: InputContent, place: &str) -> Result<Vec<ContentPart>> {
 /// A block where there can be none of its kind.
 pub fn misplaced(place: &str) -> Error {
     Error::invalid(place, format!("{place} is a block that cannot stand there"))
-}
-
-fn file(address: String, filename: Option<String>) -> ContentPart {
-    let is_here = address.starts_with("data:");
-    let (file_data, url) = match is_here {
-        true => (Some(address), None),
-        false => (None, Some(address)),
-    };
-    ContentPart::File {
-        file: FileContent {
-            filename,
-            file_data,
-            url,
-            extra: Map::new(),
-        },
-        extra: Map::new(),
-    }
 }

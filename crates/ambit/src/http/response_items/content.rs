@@ -106,10 +106,9 @@ fn part_of(place: &str, part: &Value) -> Result<ItemPart> {
 
 /// The part as chat messages have it.
 fn chat_part(place: &str, part: ItemPart) -> Result<ContentPart> {
-    let extra = Map::new();
     Ok(match part {
         ItemPart::InputText { text } | ItemPart::Refusal { refusal: text } => {
-            ContentPart::Text { text, extra }
+            ContentPart::of_text(text)
         }
         ItemPart::InputImage {
             image_url: Some(url),
@@ -117,27 +116,26 @@ fn chat_part(place: &str, part: ItemPart) -> Result<ContentPart> {
             ..
         } => {
             let detail = detail.map(|detail| ("detail".to_owned(), detail.into()));
-            let image_url = ImageUrl::Object {
+            ContentPart::image(ImageUrl::Object {
                 url,
                 extra: detail.into_iter().collect(),
-            };
-            ContentPart::ImageUrl { image_url, extra }
+            })
         }
         ItemPart::InputFile {
             file_data,
             file_url,
             file_id: None,
             filename,
-        } if file_data.is_some() || file_url.is_some() => ContentPart::File {
-            file: FileContent {
-                filename,
-                file_data,
-                url: file_url,
-                extra: Map::new(),
-            },
-            extra,
+        } if file_data.is_some() || file_url.is_some() => ContentPart::file(FileContent {
+            filename,
+            file_data,
+            url: file_url,
+            ..FileContent::default()
+        }),
+        ItemPart::InputAudio { input_audio } => ContentPart::InputAudio {
+            input_audio,
+            extra: Map::new(),
         },
-        ItemPart::InputAudio { input_audio } => ContentPart::InputAudio { input_audio, extra },
         ItemPart::InputImage { file_id: None, .. } | ItemPart::InputFile { file_id: None, .. } => {
             let message = format!("{place} names no content; give its address or its bytes");
             return Err(Error::invalid(place, message));
