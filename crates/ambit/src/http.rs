@@ -25,6 +25,7 @@ mod error;
 mod events;
 mod health;
 mod http_metrics;
+mod idempotency;
 mod input;
 mod keys;
 mod knowledge;

@@ -92,8 +92,6 @@ pub struct TurnRequest {
     /// The turn ends when nobody reads its stream any more.
     #[serde(default)]
     pub cancel_on_disconnect: bool,
-    /// Two requests of one caller with this key are one request.
-    pub idempotency_key: Option<String>,
 }
 
 impl TurnRequest {

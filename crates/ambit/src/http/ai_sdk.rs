@@ -137,8 +137,8 @@ async fn ask(
     let request = &mut asked.request;
     request.messages = new.messages;
     request.supersede = new.supersede;
-    if let (None, Some(repetition)) = (&request.idempotency_key, new.repetition) {
-        request.idempotency_key = Some(repetition.key);
+    if let (None, Some(repetition)) = (&asked.key, new.repetition) {
+        asked.key = Some(repetition.key);
         asked.fingerprint = repetition.fingerprint;
     }
     chat::answer(&server, asked, &given).await

@@ -12,14 +12,13 @@ mod response;
 
 pub use agent::{AgentSelection, find_agent};
 pub use body::{Between, BusyChoice, ChatCompletionBody};
-pub use idempotency::start as start_once;
 pub use messages::{UserMessages, check_role, role_refused};
 pub use options::names as tool_names;
 pub use parameters::{CompletionQuery, RequestParameters};
 pub use request::{AgentRequest, check_metadata, read_agent};
 pub use response::{
-    AnswerView, AnsweringTurn, ChatRequest, answer, answer_joined, fingerprint, join,
-    leave_out_chat, turn_headers,
+    AnswerView, ChatRequest, answer, answer_joined, join, leave_out_chat, repeatable, start,
+    turn_headers,
 };
 
 use super::input::{Id, JsonBody, PathId};

@@ -7,13 +7,15 @@ use super::input::{BodyFields, Id, JsonBody, OpenQuery, Path, PathId};
 use super::response_items::{ItemList, ItemListQuery, ItemReader, ListedItem, item_page};
 use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState};
 use crate::http::chat::{RequestParameters, check_metadata};
+use crate::http::idempotency::RepeatableRequest;
 use ambit_runtime::chats::conversations::{self, ConversationInfo, NewConversation};
 use ambit_runtime::chats::{self, ChatEntries, EntrySelection};
 use ambit_runtime::public_id::{conversation_id, conversation_row};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result};
+use ambit_storage::address::digest;
 use axum::Json;
-use items::{ConversationItems, add_items, stored_items};
-use repeat::RepeatableRequest;
+use items::{ConversationItems, NewConversationItems, add_items, stored_items};
+use repeat::{RepeatableConversation, create_once};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -131,8 +133,13 @@ async fn create_conversation(
     let items = ConversationItems::read(items.unwrap_or_default())?;
     let metadata = metadata.unwrap_or_default();
     if let Some(key) = given.idempotency_key()? {
-        let request = RepeatableRequest::new(&server, &who, &key, &body.text);
-        return Ok(Json(request.create(items, metadata).await?.into()));
+        let fingerprint = digest(&[&String::from_utf8_lossy(&body.text)]);
+        let new = RepeatableConversation {
+            request: RepeatableRequest::new(&key, &who, repeat::KIND, fingerprint),
+            items,
+            metadata,
+        };
+        return Ok(Json(create_once(&server, &who, new).await?.into()));
     }
     let ambit = server.runtime.contexts(&who);
     let new = NewConversation {
@@ -208,7 +215,7 @@ async fn list_items(
 
 /// Adds items behind all others, in one append.
 #[utoipa::path(post, path = "/conversations/{conversation_id}/items", tag = "conversations", params(("conversation_id" = Id, Path)), request_body = NewItems,
-    responses((status = 200, description = "The items", body = ItemList), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses((status = 200, description = "The items", body = ItemList), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn create_items(
     ApiCaller { server, who }: ApiCaller,
     PathId(conversation_id): PathId,
@@ -217,15 +224,12 @@ async fn create_items(
 ) -> Result<Json<ItemList>, HttpError> {
     let id = conversation_id.0;
     let items = ConversationItems::read(body.value.items)?;
-    let key = given.idempotency_key()?;
-    let added = add_items(
-        &server,
-        &who,
-        &id,
-        items,
-        key.as_deref().zip(Some(&*body.text)),
-    )
-    .await?;
+    let repeatable = given.idempotency_key()?.map(|key| {
+        let fingerprint = digest(&[&id, &String::from_utf8_lossy(&body.text)]);
+        RepeatableRequest::new(&key, &who, items::KIND, fingerprint)
+    });
+    let new = NewConversationItems { items, repeatable };
+    let added = add_items(&server, &who, &id, new).await?;
     Ok(Json(ItemList::of(added, false)))
 }
 

@@ -10,11 +10,13 @@ mod search;
 mod space;
 mod write;
 
+use super::idempotency::{IdempotencyKey, RepeatableRequest};
 use super::input::{JsonBody, NoQuery};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use ambit_storage::address;
 use axum::Json;
+use axum::http::HeaderMap;
 use body::{StoreBatch, StoreBatchBody, StoreSearchBody};
-use idempotency::IdempotencyKey;
 use item::{StoreBatchAnswer, StoreResult, StoreSearchAnswer, WriteResult};
 use space::StoreSpace;
 use utoipa_axum::router::OpenApiRouter;
@@ -37,15 +39,19 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 async fn run_batch(
     ApiCaller { server, who }: ApiCaller,
     _: NoQuery,
-    key: IdempotencyKey,
+    headers: HeaderMap,
     JsonBody { value, text }: JsonBody<StoreBatchBody>,
 ) -> Result<Json<StoreBatchAnswer>, HttpError> {
     let space = StoreSpace::open(&server, &who, &value.space, value.owner)?;
     let results = match StoreBatch::of(value.ops)? {
         StoreBatch::Reads(reads) => read::together(&space, &reads).await?,
-        StoreBatch::Writes(writes) => match key.claim(&who, &text) {
+        StoreBatch::Writes(writes) => match IdempotencyKey::of(&headers)? {
             None => written(write::commit(&space, &writes).await?),
-            Some(claim) => written(idempotency::once(space, writes, claim).await?),
+            Some(key) => {
+                let fingerprint = address::digest(&[&String::from_utf8_lossy(&text)]);
+                let request = RepeatableRequest::new(&key, &who, idempotency::KIND, fingerprint);
+                written(idempotency::once(space, writes, request).await?)
+            }
         },
         StoreBatch::PrefixRemoval(prefix) => {
             written(vec![write::delete_prefix(&space, &prefix).await?])

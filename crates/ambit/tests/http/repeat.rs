@@ -17,6 +17,12 @@ async fn ask(site: &Site, key: &str, body: &Value) -> Answer {
     Answer::of(request.header("idempotency-key", key).json(body)).await
 }
 
+/// The refusal of a request for its key.
+fn conflict() -> (u16, String, Option<String>) {
+    let param = Some("idempotency-key".to_owned());
+    (409, "conflict".to_owned(), param)
+}
+
 #[tokio::test]
 async fn g042_a_repeated_request_joins_the_first_one() {
     let site = Site::development().await;
@@ -82,8 +88,8 @@ async fn g042_a_turn_is_joined_whose_node_died_before_it_said_that_the_turn_has_
     let site = Site::development().await;
     let first = ask(&site, "k1", &said("hi")).await;
     change(&site, |claim| {
-        assert_eq!(claim["has_begun"], true);
-        claim["has_begun"] = false.into();
+        assert_eq!(claim["outcome"]["has_begun"], true);
+        claim["outcome"]["has_begun"] = false.into();
     })
     .await;
     let again = ask(&site.beside().await, "k1", &said("hi")).await;
@@ -97,9 +103,9 @@ async fn a_claim_whose_turn_never_began_is_taken_over_when_its_time_is_over() {
     let site = Site::development().await;
     let first = ask(&site, "k1", &said("hi")).await;
     change(&site, |claim| {
-        claim["has_begun"] = false.into();
-        claim["request_id"] = "never".into();
-        claim["until"] = 0.into();
+        claim["outcome"]["has_begun"] = false.into();
+        claim["outcome"]["request_id"] = "never".into();
+        claim["outcome"]["until"] = 0.into();
     })
     .await;
     let again = ask(&site, "k1", &said("hi")).await;
@@ -115,7 +121,7 @@ async fn g042_another_request_under_the_same_key_is_refused() {
     let site = Site::development().await;
     ask(&site, "k1", &said("hi")).await;
     let answer = ask(&site, "k1", &said("something else")).await;
-    assert_eq!(answer.failure(), (409, "conflict".to_owned(), None));
+    assert_eq!(answer.failure(), conflict());
 }
 
 #[tokio::test]
@@ -137,11 +143,7 @@ async fn g042_a_request_that_says_something_else_beside_its_body_is_another() {
         ("chat_id=one", "x-ambit-metadata", "eyJhIjoxfQ=="),
     ] {
         let answer = asked(query, header, value).await;
-        assert_eq!(
-            answer.failure(),
-            (409, "conflict".to_owned(), None),
-            "{query} {header} {value}"
-        );
+        assert_eq!(answer.failure(), conflict(), "{query} {header} {value}");
     }
     // The same, said in another place.
     let again = asked("chat_id=one", "x-ambit-chat", "one").await;
@@ -160,8 +162,7 @@ async fn g042_a_request_whose_chat_was_removed_is_not_run_again() {
     let request = site.request(Method::DELETE, "/v1/chat/sessions/c");
     assert_eq!(Answer::of(request).await.status, 204);
     let answer = ask(&site, "k1", &body).await;
-    let param = Some("idempotency-key".to_owned());
-    assert_eq!(answer.failure(), (409, "conflict".to_owned(), param));
+    assert_eq!(answer.failure(), conflict());
     assert_eq!(
         answer.json()["error"]["message"],
         "the request of this Idempotency-Key ran, and what came of it was removed since; to ask again, use a new key"
@@ -204,6 +205,7 @@ async fn two_callers_keys_are_two_keys() {
     for claims in [
         json!({"sub": "ann"}),
         json!({"sub": "bob"}),
+        json!({"sub": "ann", "team_id": "red"}),
         json!({"sub": "ann", "tenant_id": "acme"}),
     ] {
         let request = site.request(Method::POST, "/v1/chat/completions");
@@ -215,7 +217,7 @@ async fn two_callers_keys_are_two_keys() {
     }
     ids.sort();
     ids.dedup();
-    assert_eq!(ids.len(), 3);
+    assert_eq!(ids.len(), 4);
 }
 
 #[tokio::test]
@@ -253,13 +255,52 @@ async fn g162_a_conversation_is_made_once_for_an_idempotency_key() {
     let new = make(&site, "k2", &body).await.json();
     assert_ne!(new["id"], first["id"]);
     let changed = make(&site, "k1", &json!({"metadata": {"a": "c"}})).await;
-    let conflict = (
-        409,
-        "conflict".to_owned(),
-        Some("idempotency-key".to_owned()),
-    );
-    assert_eq!(changed.failure(), conflict);
+    assert_eq!(changed.failure(), conflict());
     let removed = Answer::of(site.request(Method::DELETE, &path)).await;
     assert_eq!(removed.status, 200, "{}", removed.text);
-    assert_eq!(make(&other, "k1", &body).await.failure(), conflict);
+    assert_eq!(make(&other, "k1", &body).await.failure(), conflict());
+}
+
+#[tokio::test]
+async fn items_are_added_once_for_an_idempotency_key() {
+    let site = Site::development().await;
+    let conversation = make(&site, "k1", &json!({})).await.json();
+    let path = format!(
+        "/v1/conversations/{}/items",
+        conversation["id"].as_str().unwrap()
+    );
+    let add = async |text: &str| {
+        let item = json!({"type": "message", "role": "user", "content": text});
+        let request = site.request(Method::POST, &path);
+        let request = request.header("idempotency-key", "k1");
+        Answer::of(request.json(&json!({"items": [item]}))).await
+    };
+    let first = add("hi").await;
+    assert_eq!(first.status, 200, "{}", first.text);
+    assert_eq!(add("hi").await.json(), first.json());
+    assert_eq!(add("something else").await.failure(), conflict());
+    let items = site.get(&path).await.json();
+    assert_eq!(items["data"].as_array().unwrap().len(), 1, "{items}");
+}
+
+#[tokio::test]
+async fn no_header_says_the_key_of_a_run() {
+    let site = Site::development().await;
+    let ask = async |key: Option<&str>| {
+        let id = key.map_or("m1", |_| "m0");
+        let run = json!({"threadId": "c1", "runId": "r1", "messages": [{"id": id, "role": "user", "content": "hi"}]});
+        let request = site.request(Method::POST, "/v1/ag-ui/hello").json(&run);
+        let request = match key {
+            Some(key) => request.header("idempotency-key", key),
+            None => request,
+        };
+        let mut stream = crate::site::Stream::of(request).await;
+        stream.rest().await;
+        stream.request_id()
+    };
+    let key = format!("ag-ui run {}", json!(["hello", "c1", "r1"]));
+    let by_header = ask(Some(&key)).await;
+    let by_name = ask(None).await;
+    assert_ne!(by_name, by_header);
+    assert_eq!(ask(None).await, by_name);
 }

@@ -117,7 +117,8 @@ async fn repeated(place: Place) {
     assert_eq!(second.messages().await.len(), 2);
     let unlike = second.asked(&said("hi")).header("idempotency-key", "k1");
     let unlike = Answer::of(unlike).await;
-    assert_eq!(unlike.failure(), (409, "conflict".to_owned(), None));
+    let param = Some("idempotency-key".to_owned());
+    assert_eq!(unlike.failure(), (409, "conflict".to_owned(), param));
 }
 
 async fn followed(place: Place) {

@@ -6,6 +6,7 @@ use crate::format::{self, FormatOptions};
 use crate::http::chat::{
     AgentSelection, AnswerView, ChatRequest, RequestParameters, check_metadata, find_agent,
 };
+use crate::http::idempotency::IdempotencyKey;
 use crate::http::input::JsonBody;
 use crate::http::{HttpError, ServerState};
 use crate::id::check_id;
@@ -52,11 +53,7 @@ pub fn read(
     let tools: Vec<ToolDefinition> = tools.into_iter().map(ToolDefinition::from).collect();
     let view = answer_view(&agent, &tools, &body.run_id)?;
     let own_key = given.idempotency_key()?;
-    let run_key = format!(
-        "ag-ui run {}",
-        json!([agent.id, body.thread_id, body.run_id])
-    );
-    let is_run = own_key.is_none();
+    let run = json!([agent.id, body.thread_id, body.run_id]).to_string();
     let request = TurnRequest {
         authorized: who,
         agent: agent.id.clone(),
@@ -74,13 +71,16 @@ pub fn read(
         state: body
             .state
             .filter(|state| is_shared(&agent) && !is_empty(state)),
-        idempotency_key: Some(own_key.unwrap_or_else(|| run_key.clone())),
         ..TurnRequest::default()
     };
-    let mut asked = ChatRequest::new(request, view, &text);
-    if is_run {
+    let mut asked = ChatRequest::new(request, view, own_key, &text);
+    if asked.key.is_none() {
         // A client that lost its stream sends the run again with what it has of the answer by now.
-        asked.fingerprint = address::digest(&[&run_key]);
+        asked.fingerprint = address::digest(&[&run]);
+        asked.key = Some(IdempotencyKey::Derived {
+            protocol: FORMAT,
+            name: run,
+        });
     }
     Ok(asked)
 }

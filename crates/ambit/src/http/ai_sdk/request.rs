@@ -4,14 +4,15 @@
 use super::body::{SentMessage, UiChatBody, UiTrigger};
 use super::stored_chat::{NamedMessage, SearchDepth, StoredChat};
 use super::{tool_results, user_message};
-use crate::format::ai_sdk::UiRole;
+use crate::format::ai_sdk::{NAME, UiRole};
 use crate::http::chat::check_role;
+use crate::http::idempotency::IdempotencyKey;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, Runtime, Supersede, TurnStatus};
 use ambit_storage::address;
 use ambit_storage::storage::Message;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What is done for a request.
 pub enum ChatAction {
@@ -34,7 +35,7 @@ pub struct NewTurn {
 /// What makes requests one that come at the same time.
 pub struct Repetition {
     /// Equal for the same message of the same chat.
-    pub key: String,
+    pub key: IdempotencyKey,
     /// Equal for the same content.
     pub fingerprint: String,
 }
@@ -205,13 +206,12 @@ impl ChatRequestReader<'_> {
     }
 
     fn repetition(&self, name: &str, content: &str) -> Repetition {
-        let state = self.chat.state();
+        let names = json!([self.agent.id, self.chat_id, self.chat.state(), name]);
         Repetition {
-            // No header can say this.
-            key: format!(
-                "\0ai-sdk\0{}\0{}\0{state}\0{name}",
-                self.agent.id, self.chat_id
-            ),
+            key: IdempotencyKey::Derived {
+                protocol: NAME,
+                name: names.to_string(),
+            },
             fingerprint: address::digest(&[content]),
         }
     }

@@ -1,23 +1,19 @@
-//! Requests with an idempotency key: of several with one key, whichever node they reach, one is run and all are answered.
+//! Turns of requests with an idempotency key: of several with one key, whichever node they reach, one is run and all are answered.
 //!
 //! A value in the store names the turn before it starts. So a turn that has begun is found by whoever repeats its request,
 //! even if its node died at that moment; a claim whose turn never began is taken over after a time.
 
 use super::response::{AnsweringTurn, join};
-use crate::http::{ServerState, SharedState};
-use ambit_runtime::StorageError;
-use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnRequest};
-use ambit_storage::address::{self, Space, ValueKey};
-use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, ValueEntry, WriteOutcome};
+use crate::http::SharedState;
+use crate::http::idempotency::{RepeatableRequest, refused};
+use ambit_runtime::{Error, ErrorCode, Result, TurnRequest};
 use ambit_storage::clock::{Millis, to_millis};
-use ambit_storage::driver::ValuePart;
-use ambit_storage::operation::Operation;
-use ambit_storage::{Json, ids};
+use ambit_storage::ids;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long a repetition gets the first request's answer.
-const CLAIM_LIFETIME: Duration = Duration::from_secs(24 * 3600);
+/// What these requests are, among those that may have a key.
+pub const KIND: &str = "turn";
 /// How long a request may take until its turn has started: longer than it may wait for its conversation.
 const START_TIMEOUT: Duration = Duration::from_secs(90);
 /// How often a repetition looks whether the first request's turn has started.
@@ -25,8 +21,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What is stored under a key.
 #[derive(Clone, Serialize, Deserialize)]
-struct IdempotencyClaim {
-    fingerprint: String,
+struct TurnClaim {
     request_id: String,
     /// The turn has begun: if it is not there, it is there no more.
     has_begun: bool,
@@ -38,20 +33,22 @@ struct IdempotencyClaim {
 pub async fn start(
     server: &SharedState,
     request: TurnRequest,
-    key: &str,
-    fingerprint: String,
+    repeatable: RepeatableRequest,
 ) -> Result<AnsweringTurn> {
     let who = request.authorized.clone();
-    let place = place(&who, key);
     let clock = server.runtime.stores().options().clock.clone();
     loop {
-        let stored = server.store.get(&place, ValuePart::Whole).await?;
+        let stored = repeatable.read::<TurnClaim>(&*server.store).await?;
         let version = stored.as_ref().map(|stored| stored.version);
-        if let Some(stored) = stored {
-            let claim = claim_of(&stored, &fingerprint)?;
+        if let Some(claim) = stored.map(|stored| stored.outcome) {
             match join(server, &who, &claim.request_id).await {
                 Err(error) if error.code == ErrorCode::NotFound && !claim.has_begun => {}
-                Err(error) if error.code == ErrorCode::NotFound => return Err(answer_expired()),
+                // To run it again would bring back what somebody removed on purpose.
+                Err(error) if error.code == ErrorCode::NotFound => {
+                    return Err(refused(
+                        "the request of this Idempotency-Key ran, and what came of it was removed since; to ask again, use a new key",
+                    ));
+                }
                 joined => return joined,
             }
             if clock.now() < claim.until {
@@ -59,116 +56,62 @@ pub async fn start(
                 continue;
             }
         }
-        let claim = IdempotencyClaim {
-            fingerprint: fingerprint.clone(),
+        let claim = TurnClaim {
             request_id: ids::ordered(&clock),
             has_begun: false,
             until: clock.now() + to_millis(START_TIMEOUT),
         };
-        let change = ClaimChange::Set(&claim);
-        let version = match put(server, &place, version, change).await {
-            Err(StorageError::Conflict { .. }) => continue,
-            put => put?,
+        let claimed = repeatable.claim(&*server.store, version, &claim).await?;
+        let Some(version) = claimed else {
+            continue;
         };
-        let (server, held) = (
-            server.clone(),
-            StoredClaim {
-                place,
-                version,
-                claim,
-            },
-        );
+        let held = HeldClaim {
+            repeatable,
+            version,
+            claim,
+        };
         // Who leaves now must not leave a claim without its turn; the task ends when the turn has started.
-        let ran = tokio::spawn(run(server, request, held)).await;
+        let ran = tokio::spawn(run(server.clone(), request, held)).await;
         return ran.map_err(|_| Error::internal("starting the turn failed"))?;
     }
 }
 
 /// A claim that this request holds.
-struct StoredClaim {
-    place: ValueKey,
-    version: Option<u64>,
-    claim: IdempotencyClaim,
+struct HeldClaim {
+    repeatable: RepeatableRequest,
+    version: u64,
+    claim: TurnClaim,
+}
+
+impl HeldClaim {
+    /// Notes whether the turn has begun. Where it has not, the key is free again.
+    async fn settle(mut self, server: &SharedState, has_begun: bool) -> Result<()> {
+        let store = &*server.store;
+        if !has_begun {
+            return self.repeatable.release(store, self.version).await;
+        }
+        self.claim.has_begun = true;
+        let version = Some(self.version);
+        let claimed = self.repeatable.claim(store, version, &self.claim).await?;
+        claimed
+            .map(|_| ())
+            .ok_or_else(|| Error::internal("another request has taken its key over"))
+    }
 }
 
 /// Starts the turn that the claim names; gives the claim up if it does not start.
 async fn run(
     server: SharedState,
     mut request: TurnRequest,
-    mut held: StoredClaim,
+    held: HeldClaim,
 ) -> Result<AnsweringTurn> {
     request.id = Some(held.claim.request_id.clone());
     let started = server.runtime.start(request).await;
-    held.claim.has_begun = true;
-    let change = match &started {
-        Ok(_) => ClaimChange::Set(&held.claim),
-        Err(_) => ClaimChange::Delete,
-    };
-    if let Err(error) = put(&server, &held.place, held.version, change).await {
+    if let Err(error) = held.settle(&server, started.is_ok()).await {
         tracing::error!("an idempotency key does not say what came of its request: {error}");
     }
     Ok(AnsweringTurn {
         started: started?,
         backlog_end: 0,
-    })
-}
-
-/// The turn was removed with its chat. To run it again would bring back what somebody removed on purpose.
-fn answer_expired() -> Error {
-    let message = "the request of this Idempotency-Key ran, and what came of it was removed since; to ask again, use a new key";
-    let mut error = Error::new(ErrorCode::Conflict, message);
-    error.param = Some("idempotency-key".to_owned());
-    error
-}
-
-/// What the key was claimed for. Another request under the same key is refused.
-fn claim_of(stored: &ValueEntry, fingerprint: &str) -> Result<IdempotencyClaim> {
-    let claim: IdempotencyClaim = stored.value.to()?;
-    if claim.fingerprint != fingerprint {
-        let message = "this Idempotency-Key belongs to another request; repeat that request, or use a new key";
-        return Err(Error::new(ErrorCode::Conflict, message));
-    }
-    Ok(claim)
-}
-
-/// Where a caller's key is kept.
-fn place(who: &Authorized, key: &str) -> ValueKey {
-    let claim = |name: &str| who.claims.get(name).and_then(|claim| claim.as_str());
-    let user = who.user_id.as_deref().unwrap_or_default();
-    let client = claim("client_id").unwrap_or_default();
-    Space::repeats(who.tenant()).key(address::digest(&[user, client, key]))
-}
-
-/// What becomes of a key's value.
-enum ClaimChange<'a> {
-    Set(&'a IdempotencyClaim),
-    Delete,
-}
-
-/// Changes a value that has this version; the answer is the new one.
-async fn put(
-    server: &ServerState,
-    key: &ValueKey,
-    version: Option<u64>,
-    change: ClaimChange<'_>,
-) -> Result<Option<u64>, StorageError> {
-    let (op, life): (Operation, Option<Millis>) = match change {
-        ClaimChange::Set(claim) => (
-            Operation::Set(Json::of(claim)?.into()),
-            Some(to_millis(CLAIM_LIFETIME)),
-        ),
-        ClaimChange::Delete => (Operation::Del, None),
-    };
-    let key = key.clone();
-    let write = BatchWrite::Apply {
-        key: key.clone(),
-        op,
-        life,
-    };
-    let batch = Batch::of([write]).checking(BatchCheck::Version { key, version });
-    let done = server.store.commit(batch).await?;
-    Ok(match done.into_iter().next() {
-        Some(WriteOutcome::Applied { version, .. }) => version,
-        _ => None,
     })
 }

@@ -3,6 +3,7 @@
 use crate::format::ai_sdk::AiSdkVersion;
 use crate::http::HttpError;
 use crate::http::connection::ClientConnection;
+use crate::http::idempotency::IdempotencyKey;
 use crate::http::input::{self, Id, Text};
 use ambit_runtime::{ClientInfo, Error, Result, TraceContext};
 use axum::extract::{ConnectInfo, FromRequestParts};
@@ -19,8 +20,6 @@ use utoipa::IntoParams;
 const LOCALE: &str = "en-us";
 /// Letters of a language tag.
 const MAX_LOCALE_LENGTH: usize = 35;
-/// Letters of an idempotency key.
-const MAX_KEY_LENGTH: usize = 255;
 /// What can stand behind `?`. An empty text leaves the usual, but for what names something.
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -110,14 +109,8 @@ impl RequestParameters {
     }
 
     /// The key under which this request is one with its repetitions.
-    pub fn idempotency_key(&self) -> Result<Option<String>> {
-        let name = "idempotency-key";
-        let key = self.header(name)?;
-        if key.as_ref().is_some_and(|key| key.len() > MAX_KEY_LENGTH) {
-            let message = format!("{name} is longer than {MAX_KEY_LENGTH} bytes");
-            return Err(Error::invalid(name, message));
-        }
-        Ok(key)
+    pub fn idempotency_key(&self) -> Result<Option<IdempotencyKey>> {
+        IdempotencyKey::of(&self.headers)
     }
 
     /// The metadata of the header: base64 of a JSON object.

@@ -83,12 +83,11 @@ pub fn read_agent(
         origin,
         metadata,
         further: further(call.further),
-        idempotency_key: given.idempotency_key()?,
         ..TurnRequest::default()
     };
     Ok(AgentRequest {
         agent,
-        asked: ChatRequest::new(request, view, &text),
+        asked: ChatRequest::new(request, view, given.idempotency_key()?, &text),
     })
 }
 

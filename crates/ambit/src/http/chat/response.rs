@@ -2,6 +2,7 @@
 
 use super::{RequestParameters, idempotency};
 use crate::format;
+use crate::http::idempotency::{IdempotencyKey, RepeatableRequest};
 use crate::http::sse::{self, CancelOnDisconnect, StreamView};
 use crate::http::{HttpError, ServerState, SharedState, turn};
 use ambit_runtime::StartedTurn;
@@ -24,6 +25,8 @@ pub struct ChatRequest {
     pub request: TurnRequest,
     /// How the answer is wanted.
     pub view: AnswerView,
+    /// What names the request if it is sent again.
+    pub key: Option<IdempotencyKey>,
     /// Equal for equal requests.
     pub fingerprint: String,
 }
@@ -42,18 +45,24 @@ pub struct AnswerView {
 
 impl ChatRequest {
     /// A request that came as this body.
-    pub fn new(request: TurnRequest, view: AnswerView, body: &[u8]) -> Self {
+    pub fn new(
+        request: TurnRequest,
+        view: AnswerView,
+        key: Option<IdempotencyKey>,
+        body: &[u8],
+    ) -> Self {
         let fingerprint = fingerprint(&request, body);
         Self {
             request,
             view,
+            key,
             fingerprint,
         }
     }
 }
 
 /// Of all that a turn is told, wherever the request says it. Only the kind of program that asks may differ.
-pub fn fingerprint(request: &TurnRequest, body: &[u8]) -> String {
+fn fingerprint(request: &TurnRequest, body: &[u8]) -> String {
     let text = |text: &Option<String>| Value::from(text.clone()).to_string();
     let origin = &request.origin;
     address::digest(&[
@@ -87,13 +96,10 @@ pub async fn answer(
 ) -> Result<Response, HttpError> {
     let who = asked.request.authorized.clone();
     let cancels = asked.request.cancel_on_disconnect;
-    let begun = match asked.request.idempotency_key.clone() {
-        Some(key) => idempotency::start(server, asked.request, &key, asked.fingerprint).await?,
-        None => AnsweringTurn {
-            started: server.runtime.start(asked.request).await?,
-            backlog_end: 0,
-        },
-    };
+    let repeatable = asked
+        .key
+        .map(|key| RepeatableRequest::new(&key, &who, idempotency::KIND, asked.fingerprint));
+    let begun = start(server, asked.request, repeatable).await?;
     let receiver = AnswerReceiver {
         server,
         who: &who,
@@ -101,6 +107,27 @@ pub async fn answer(
         cancels,
     };
     receiver.answer(begun, asked.view).await
+}
+
+/// A request that came as this body with a key.
+pub fn repeatable(key: &IdempotencyKey, request: &TurnRequest, body: &[u8]) -> RepeatableRequest {
+    let fingerprint = fingerprint(request, body);
+    RepeatableRequest::new(key, &request.authorized, idempotency::KIND, fingerprint)
+}
+
+/// Starts the turn of a request, or joins that of the request that it repeats.
+pub async fn start(
+    server: &SharedState,
+    request: TurnRequest,
+    repeatable: Option<RepeatableRequest>,
+) -> Result<AnsweringTurn> {
+    match repeatable {
+        Some(repeatable) => idempotency::start(server, request, repeatable).await,
+        None => Ok(AnsweringTurn {
+            started: server.runtime.start(request).await?,
+            backlog_end: 0,
+        }),
+    }
 }
 
 /// Answers with a turn that began when the same request was sent before.

@@ -2,6 +2,7 @@
 
 use super::{as_conversation, entries, row};
 use crate::http::ServerState;
+use crate::http::idempotency::RepeatableRequest;
 use crate::http::response_items::{InputItem, ItemReader, ListedItem, StoredListedItem};
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chats::ChatEntries;
@@ -12,6 +13,8 @@ use ambit_storage::ids::unguessable;
 use serde_json::Value;
 use std::collections::HashSet;
 
+/// What requests that add items are, among those that may have an idempotency key.
+pub const KIND: &str = "items";
 /// As many items as are added at once.
 const MOST: usize = 20;
 /// Letters of an id that a repeated request makes again.
@@ -65,26 +68,33 @@ fn id_of(seed: &str, at: usize) -> String {
     id
 }
 
+/// Items, and the request that adds them once.
+pub struct NewConversationItems {
+    /// The items.
+    pub items: ConversationItems,
+    /// The request, if it has an idempotency key.
+    pub repeatable: Option<RepeatableRequest>,
+}
+
 /// Adds items, and returns them as they are stored. A request that is repeated, with its idempotency key and the same body, adds
 /// nothing.
 pub async fn add_items(
     server: &ServerState,
     who: &Authorized,
     conversation: &str,
-    items: ConversationItems,
-    repeatable: Option<(&str, &[u8])>,
+    new: NewConversationItems,
 ) -> Result<Vec<ListedItem>> {
-    let seed = repeatable.map(|(key, body)| {
-        let user = who.user_id.as_deref().unwrap_or_default();
-        digest(&[user, conversation, key, &String::from_utf8_lossy(body)])
-    });
+    let NewConversationItems { items, repeatable } = new;
     let before = entries(server, who, conversation).await?;
     // A conversation that clients have made belongs to no agent: there each agent reads what it takes from clients.
     if let Ok(agent) = server.runtime.app().agent(before.agent_name()) {
         items.check_roles(&agent)?;
     }
     let stored = ItemReader::read(&before).await?;
-    let seed = seed.unwrap_or_else(unguessable);
+    let seed = match &repeatable {
+        Some(request) => request.read_or_claim(&*server.store, unguessable).await?,
+        None => unguessable(),
+    };
     let first = id_of(&seed, 0);
     let is_there = before.entries.iter().any(|entry| entry.message.id == first);
     let taken: Vec<&str> = stored.iter().map(|stored| stored.item.id()).collect();

@@ -10,7 +10,7 @@ use super::protocol::{ProtocolEra, ProtocolRequest};
 use super::tasks::Task;
 use super::tool_answer::{self, ToolFailure};
 use super::tools::AgentTool;
-use crate::http::chat::{self, AnsweringTurn, check_metadata};
+use crate::http::chat::{self, check_metadata};
 use crate::http::input::{BodyFields, Id};
 use crate::http::sse::CancelOnDisconnect;
 use ambit_runtime::chat::ChatMessage;
@@ -58,6 +58,7 @@ pub async fn call(
 ) -> Result<BoxStream<'static, CallEvent>, ToolFailure> {
     let text = Value::from(given.clone()).to_string();
     let mut turn = turn_request(&context, &tool, arguments::read(&given)?)?;
+    let key = context.given.idempotency_key()?;
     let of_header = || context.given.trace_context();
     turn.origin.trace_context = request.trace_context().or_else(of_header);
     let who = tool.who;
@@ -68,8 +69,10 @@ pub async fn call(
         // Who stops the call may do so as soon as it has begun.
         open.remember(&context.server, &id).await?;
     }
+    let repeatable = key.map(|key| chat::repeatable(&key, &turn, text.as_bytes()));
     turn.id = Some(id.clone());
-    let started = start(&context, turn, &text).await?.started;
+    let started = chat::start(&context.server, turn, repeatable);
+    let started = started.await?.started;
     if let Some(open) = open.filter(|_| started.request_id != id) {
         // Another request with this idempotency key has begun the turn.
         open.remember(&context.server, &started.request_id).await?;
@@ -116,21 +119,8 @@ fn turn_request(
         metadata,
         omits_client_tools: true,
         on_busy: OnBusy::Reject,
-        idempotency_key: context.given.idempotency_key()?,
         ..TurnRequest::default()
     })
-}
-
-async fn start(context: &McpContext, turn: TurnRequest, text: &str) -> Result<AnsweringTurn> {
-    let server = &context.server;
-    let Some(key) = turn.idempotency_key.clone() else {
-        return Ok(AnsweringTurn {
-            started: server.runtime.start(turn).await?,
-            backlog_end: 0,
-        });
-    };
-    let fingerprint = chat::fingerprint(&turn, text.as_bytes());
-    chat::start_once(server, turn, &key, fingerprint).await
 }
 
 /// A call that runs.

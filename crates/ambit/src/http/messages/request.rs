@@ -78,10 +78,14 @@ pub fn read(
         },
         origin: origin(given, &metadata)?,
         metadata,
-        idempotency_key: given.idempotency_key()?,
         ..TurnRequest::default()
     };
-    Ok(ChatRequest::new(request, view, &text))
+    Ok(ChatRequest::new(
+        request,
+        view,
+        given.idempotency_key()?,
+        &text,
+    ))
 }
 
 /// Refuses an agent that does more than its client expects of a model, unless its package says that it may be asked like one.

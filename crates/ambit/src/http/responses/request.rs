@@ -88,12 +88,16 @@ pub async fn read(
         },
         origin: origin(given, &metadata)?,
         metadata,
-        idempotency_key: given.idempotency_key()?,
         authorized: who,
         ..TurnRequest::default()
     };
     let view = answer_view(&body, &agent, record)?;
-    Ok(ChatRequest::new(request, view, &text))
+    Ok(ChatRequest::new(
+        request,
+        view,
+        given.idempotency_key()?,
+        &text,
+    ))
 }
 
 fn storage(is_stored: bool) -> TurnStorage {
