@@ -154,14 +154,31 @@ impl Error {
 
     /// Input that breaks a rule.
     pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
-        let mut error = Self::new(ErrorCode::InvalidArgument, message);
-        error.param = Some(param.into());
-        error
+        Self::new(ErrorCode::InvalidArgument, message).with_param(param)
+    }
+
+    /// Something that Ambit does not do, asked for by a field.
+    pub fn unsupported(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Unsupported, message).with_param(param)
     }
 
     /// Something that is not there, or not for this caller.
     pub fn not_found(what: &str, name: &str) -> Self {
         Self::new(ErrorCode::NotFound, format!("{what} \"{name}\" not found"))
+    }
+
+    /// The same, for which this field of the request is to blame.
+    pub fn with_param(self, param: impl Into<String>) -> Self {
+        let param = Some(param.into());
+        Self { param, ..self }
+    }
+
+    /// The same where something else failed; what was not found is called as whoever asked has named it.
+    pub fn naming(self, what: &str, name: &str) -> Self {
+        match self.code {
+            ErrorCode::NotFound => Self::not_found(what, name),
+            _ => self,
+        }
     }
 
     /// A defect.

@@ -11,7 +11,7 @@ use crate::http::idempotency::RepeatableRequest;
 use ambit_runtime::chats::conversations::{self, ConversationInfo, NewConversation};
 use ambit_runtime::chats::{self, ChatEntries, EntrySelection};
 use ambit_runtime::public_id::{conversation_id, conversation_row};
-use ambit_runtime::{Authorized, Error, ErrorCode, Result};
+use ambit_runtime::{Authorized, Error, Result};
 use ambit_storage::address::digest;
 use axum::Json;
 use items::{ConversationItems, NewConversationItems, add_items, stored_items};
@@ -107,18 +107,10 @@ fn row(id: &str) -> Result<&str> {
     conversation_row(id).ok_or_else(|| Error::not_found("conversation", id))
 }
 
-/// The same failure, of the conversation that the client has named.
-fn as_conversation(error: Error, id: &str) -> Error {
-    match error.code {
-        ErrorCode::NotFound => Error::not_found("conversation", id),
-        _ => error,
-    }
-}
-
 async fn entries(server: &ServerState, who: &Authorized, id: &str) -> Result<ChatEntries> {
     let ambit = server.runtime.contexts(who);
     let found = ChatEntries::read(&ambit, who, row(id)?).await;
-    found.map_err(|error| as_conversation(error, id))
+    found.map_err(|error| error.naming("conversation", id))
 }
 
 /// Makes a conversation. A request that is repeated with its idempotency key makes none, and gets the first one's.
@@ -161,7 +153,7 @@ async fn show_conversation(
     let id = conversation_id.0;
     let ambit = server.runtime.contexts(&who);
     let found = conversations::info(&ambit, &who, row(&id)?).await;
-    let found = found.map_err(|error| as_conversation(error, &id))?;
+    let found = found.map_err(|error| error.naming("conversation", &id))?;
     Ok(Json(found.into()))
 }
 
@@ -177,7 +169,7 @@ async fn change_conversation(
     let metadata = body.value.metadata.unwrap_or_default();
     let ambit = server.runtime.contexts(&who);
     let changed = conversations::set_metadata(&ambit, &who, row(&id)?, metadata).await;
-    let changed = changed.map_err(|error| as_conversation(error, &id))?;
+    let changed = changed.map_err(|error| error.naming("conversation", &id))?;
     Ok(Json(changed.into()))
 }
 
@@ -191,7 +183,7 @@ async fn delete_conversation(
     let id = conversation_id.0;
     let ambit = server.runtime.contexts(&who);
     let removed = conversations::remove(&ambit, &who, row(&id)?).await;
-    removed.map_err(|error| as_conversation(error, &id))?;
+    removed.map_err(|error| error.naming("conversation", &id))?;
     Ok(Json(DeletedConversation {
         id,
         object: "conversation.deleted",

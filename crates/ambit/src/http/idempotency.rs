@@ -194,9 +194,7 @@ impl RepeatableRequest {
 
 /// The refusal of a request for its key.
 pub fn refused(message: &str) -> Error {
-    let mut error = Error::new(ErrorCode::Conflict, message);
-    error.param = Some(HEADER.to_owned());
-    error
+    Error::new(ErrorCode::Conflict, message).with_param(HEADER)
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ async fn delete_response(
     let id = response_id.0;
     let turn = turn_of(&id)?;
     let erased = server.runtime.erase_turn(&who, turn).await;
-    erased.map_err(|error| as_response(error, &id))?;
+    erased.map_err(|error| error.naming("response", &id))?;
     Ok(Json(DeletedResponse {
         id,
         object: "response.deleted",
@@ -162,7 +162,7 @@ async fn list_input_items(
 ) -> Result<Json<ItemList>, HttpError> {
     let turn = turn_of(&response_id.0)?;
     let chat = server.runtime.entries_around(&who, turn).await;
-    let chat = chat.map_err(|error| as_response(error, &response_id.0))?;
+    let chat = chat.map_err(|error| error.naming("response", &response_id.0))?;
     let items = ItemReader::read(&chat).await?.into_iter();
     let own = items.filter(|stored| stored.is_input && stored.turn.as_deref() == Some(turn));
     Ok(Json(item_page(
@@ -174,12 +174,4 @@ async fn list_input_items(
 /// The turn of a Response's id.
 fn turn_of(id: &str) -> Result<&str> {
     response_turn(id).ok_or_else(|| Error::not_found("response", id))
-}
-
-/// The same failure, of the Response that the client has named.
-fn as_response(error: Error, id: &str) -> Error {
-    match error.code {
-        ErrorCode::NotFound => Error::not_found("response", id),
-        _ => error,
-    }
 }

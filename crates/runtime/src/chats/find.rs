@@ -230,7 +230,5 @@ fn only(mut rows: Vec<IndexRow>, name: ChatName<'_>) -> Result<IndexRow> {
             agents.join(", ")
         ),
     };
-    let mut error = Error::new(ErrorCode::Conflict, message);
-    error.param = Some("assistant_id".to_owned());
-    Err(error)
+    Err(Error::new(ErrorCode::Conflict, message).with_param("assistant_id"))
 }

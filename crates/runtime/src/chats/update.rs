@@ -128,10 +128,10 @@ fn checked_title(title: &str) -> Result<String> {
 fn checked_metadata(metadata: &Map<String, Value>, value: &Value) -> Result<Map<String, Value>> {
     if value.to_string().len() > METADATA_LIMIT {
         let message = format!("metadata is larger than {METADATA_LIMIT} bytes");
-        let mut error = Error::new(ErrorCode::LimitExceeded, message);
-        error.param = Some("metadata".to_owned());
-        error.status = Some(413);
-        return Err(error);
+        return Err(Error {
+            status: Some(413),
+            ..Error::new(ErrorCode::LimitExceeded, message).with_param("metadata")
+        });
     }
     Ok(metadata.clone())
 }

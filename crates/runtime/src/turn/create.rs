@@ -136,9 +136,7 @@ fn of_package(package: &PackageFile) -> CallOptions {
 fn may_choose(context: &RequestContext, agent: &AppAgent, connector: &str) -> Result<()> {
     let refused = |why: &str| {
         let message = format!("connector \"{connector}\" {why}");
-        let mut error = Error::new(ErrorCode::ConnectorNotAllowed, message);
-        error.param = Some("model".to_owned());
-        Err(error)
+        Err(Error::new(ErrorCode::ConnectorNotAllowed, message).with_param("model"))
     };
     let choice = &agent.package.connector_options;
     if !choice.optional {

@@ -4,7 +4,7 @@ use super::message::RunMessage;
 use crate::http::chat::BusyChoice;
 use crate::http::input::BodyFields;
 use ambit_runtime::chat::ToolDefinition;
-use ambit_runtime::{Error, ErrorCode, Result};
+use ambit_runtime::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -49,7 +49,7 @@ impl BodyFields for RunAgentBody {
         let version = self.protocol_version.as_deref();
         if let Some(version) = version.filter(|version| !is_spoken(version)) {
             let message = format!("protocolVersion is {version}; this server speaks 1.0");
-            return Err(unsupported("protocolVersion", message));
+            return Err(Error::unsupported("protocolVersion", message));
         }
         if self
             .resume
@@ -58,7 +58,7 @@ impl BodyFields for RunAgentBody {
         {
             let message =
                 "resume answers interrupts, and no run of this server waits for one; leave it out";
-            return Err(unsupported("resume", message.to_owned()));
+            return Err(Error::unsupported("resume", message));
         }
         for (name, id) in [("threadId", &self.thread_id), ("runId", &self.run_id)] {
             if id.is_empty() {
@@ -78,12 +78,6 @@ impl BodyFields for RunAgentBody {
 fn is_spoken(version: &str) -> bool {
     let minor = version.strip_prefix("1.").unwrap_or_default();
     !minor.is_empty() && minor.bytes().all(|digit| digit.is_ascii_digit())
-}
-
-fn unsupported(param: &str, message: String) -> Error {
-    let mut error = Error::new(ErrorCode::Unsupported, message);
-    error.param = Some(param.to_owned());
-    error
 }
 
 /// A tool that the client runs itself.

@@ -83,9 +83,7 @@ fn nobody() -> Error {
 fn not_allowed(param: &str, agent: &str, connector: &str) -> Error {
     let message =
         format!("agent \"{agent}\" does not let clients choose the connector \"{connector}\"");
-    let mut error = Error::new(ErrorCode::ConnectorNotAllowed, message);
-    error.param = Some(param.to_owned());
-    error
+    Error::new(ErrorCode::ConnectorNotAllowed, message).with_param(param)
 }
 
 fn is_allowed(app: &App, agent: &AppAgent, id: &str) -> bool {

@@ -170,10 +170,10 @@ pub fn check_metadata(metadata: &Map<String, Value>) -> Result<()> {
         return Ok(());
     }
     let message = format!("metadata is larger than {METADATA} bytes");
-    let mut error = Error::new(ErrorCode::LimitExceeded, message);
-    error.param = Some("metadata".to_owned());
-    error.status = Some(413);
-    Err(error)
+    Err(Error {
+        status: Some(413),
+        ..Error::new(ErrorCode::LimitExceeded, message).with_param("metadata")
+    })
 }
 
 fn accept(given: &RequestParameters, body: Option<String>) -> Result<String> {

@@ -1,6 +1,6 @@
 //! Items that clients add to conversations, and those that are found by their ids.
 
-use super::{as_conversation, entries, row};
+use super::{entries, row};
 use crate::http::ServerState;
 use crate::http::idempotency::RepeatableRequest;
 use crate::http::response_items::{InputItem, ItemReader, ListedItem, StoredListedItem};
@@ -103,7 +103,7 @@ pub async fn add_items(
     if !is_there && !new.messages.is_empty() {
         let ambit = server.runtime.contexts(who);
         let added = conversations::append(&ambit, who, row(conversation)?, new).await;
-        added.map_err(|error| as_conversation(error, conversation))?;
+        added.map_err(|error| error.naming("conversation", conversation))?;
     }
     let after = entries(server, who, conversation).await?;
     let items = ItemReader::read(&after).await?.into_iter();

@@ -2,7 +2,7 @@
 
 use super::body::InputContent;
 use ambit_runtime::chat::{ContentPart, FileContent};
-use ambit_runtime::{Error, ErrorCode, Result};
+use ambit_runtime::{Error, Result};
 use ambit_storage::suggestion;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -157,9 +157,7 @@ fn address(source: InputSource, place: &str) -> Result<SourceContent> {
             let message = format!(
                 "{place}: files that are kept with Anthropic cannot be read; send the file itself, or its url"
             );
-            let mut error = Error::new(ErrorCode::Unsupported, message);
-            error.param = Some(place);
-            return Err(error);
+            return Err(Error::unsupported(place, message));
         }
     };
     Ok(SourceContent::Address(address))

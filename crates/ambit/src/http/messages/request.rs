@@ -12,8 +12,7 @@ use crate::http::{HttpError, ServerState};
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::{GenerationOptions, StopSequences};
 use ambit_runtime::{
-    Authorized, CallOptions, Error, ErrorCode, RequestOrigin, Result, SkipOptions, TurnRequest,
-    TurnStorage,
+    Authorized, CallOptions, Error, RequestOrigin, Result, SkipOptions, TurnRequest, TurnStorage,
 };
 use serde_json::{Map, Number, Value};
 
@@ -99,9 +98,7 @@ fn check_agent(agent: &AppAgent) -> Result<()> {
         "agent \"{}\" has hooks or tool servers, of which clients of this protocol see nothing; client.messages: true in its package lets them ask it",
         agent.id
     );
-    let mut error = Error::new(ErrorCode::Unsupported, message);
-    error.param = Some("model".to_owned());
-    Err(error)
+    Err(Error::unsupported("model", message))
 }
 
 fn origin(given: &RequestParameters, metadata: &Map<String, Value>) -> Result<RequestOrigin> {

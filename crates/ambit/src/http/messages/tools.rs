@@ -2,7 +2,7 @@
 
 use super::body::{InputTool, InputToolChoice};
 use ambit_runtime::chat::{ToolChoice, ToolDefinition};
-use ambit_runtime::{Error, ErrorCode, Result};
+use ambit_runtime::{Error, Result};
 use serde_json::{Map, Value, json};
 
 /// The tools, all of which the client runs.
@@ -17,9 +17,7 @@ fn definition(at: usize, tool: InputTool) -> Result<ToolDefinition> {
         let message = format!(
             "{param} \"{kind}\" is a tool that Anthropic runs or knows; only custom tools can be used here"
         );
-        let mut error = Error::new(ErrorCode::Unsupported, message);
-        error.param = Some(param);
-        return Err(error);
+        return Err(Error::unsupported(param, message));
     }
     let Some(name) = tool.name.filter(|name| !name.is_empty()) else {
         let param = format!("tools[{at}].name");

@@ -1,7 +1,7 @@
 //! The content of items, in OpenAI's two shapes: that of Responses, and that of chat messages.
 
 use ambit_runtime::chat::{ChatContent, ContentPart, FileContent, ImageUrl, InputAudio};
-use ambit_runtime::{Error, ErrorCode, Result};
+use ambit_runtime::{Error, Result};
 use ambit_storage::suggestion;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -145,9 +145,7 @@ fn chat_part(place: &str, part: ItemPart) -> Result<ContentPart> {
             let message = format!(
                 "{param} is not supported: there are no uploaded files; give the content as a data URL or an address"
             );
-            let mut error = Error::new(ErrorCode::Unsupported, message);
-            error.param = Some(param);
-            return Err(error);
+            return Err(Error::unsupported(param, message));
         }
     })
 }

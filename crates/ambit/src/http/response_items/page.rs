@@ -52,11 +52,7 @@ pub fn item_page(mut items: Vec<ListedItem>, query: &ItemListQuery) -> Result<It
     }
     if let Some(Id(after)) = &query.after {
         let at = items.iter().position(|item| item.id() == after);
-        let at = at.ok_or_else(|| {
-            let mut error = Error::not_found("item", after);
-            error.param = Some("after".to_owned());
-            error
-        })?;
+        let at = at.ok_or_else(|| Error::not_found("item", after).with_param("after"))?;
         items.drain(..=at);
     }
     let limit = query.limit.as_ref().map_or(SIZE, |limit| limit.0);

@@ -3,7 +3,7 @@
 use crate::http::chat::Between;
 use crate::http::input::BodyFields;
 use crate::http::response_items::InputItems;
-use ambit_runtime::{Error, ErrorCode, Result};
+use ambit_runtime::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -94,9 +94,7 @@ impl BodyFields for ResponseBody {
     fn check(&self) -> Result<()> {
         if self.prompt.as_ref().is_some_and(|prompt| !prompt.is_null()) {
             let message = "prompt is not supported: prompts are files of the agent";
-            let mut error = Error::new(ErrorCode::Unsupported, message);
-            error.param = Some("prompt".to_owned());
-            return Err(error);
+            return Err(Error::unsupported("prompt", message));
         }
         if self.max_output_tokens == Some(0) {
             let message = "max_output_tokens must be at least 1";

@@ -151,7 +151,7 @@ async fn source(
     let previous_response_id = body.previous_response_id.take();
     let conversation = match (&conversation_id, &previous_response_id) {
         (Some(id), _) => {
-            let unknown = || named(Error::not_found("conversation", id), "conversation");
+            let unknown = || Error::not_found("conversation", id).with_param("conversation");
             let row = conversation_row(id).ok_or_else(unknown)?;
             let ambit = server.runtime.contexts(who);
             let found = chats::row_for(&ambit, who, row).await;
@@ -162,7 +162,7 @@ async fn source(
             ConversationSource::Row(row.to_owned())
         }
         (None, Some(id)) => {
-            let unknown = || named(Error::not_found("response", id), "previous_response_id");
+            let unknown = || Error::not_found("response", id).with_param("previous_response_id");
             ConversationSource::Behind(response_turn(id).ok_or_else(unknown)?.to_owned())
         }
         (None, None) => ConversationSource::New,
@@ -172,11 +172,6 @@ async fn source(
         conversation_id,
         previous_response_id,
     })
-}
-
-fn named(mut error: Error, param: &str) -> Error {
-    error.param = Some(param.to_owned());
-    error
 }
 
 /// Instructions are for agents that take some from clients.
@@ -209,10 +204,7 @@ async fn messages(
     let references = items.iter().filter(|item| item.reference().is_some());
     if references.count() > REFERENCES {
         let message = format!("input has more than {REFERENCES} references to items");
-        return Err(named(
-            Error::new(ErrorCode::LimitExceeded, message),
-            "input",
-        ));
+        return Err(Error::new(ErrorCode::LimitExceeded, message).with_param("input"));
     }
     for item in &mut items {
         resolve(server, who, item).await?;
@@ -226,7 +218,7 @@ async fn resolve(server: &ServerState, who: &Authorized, item: &mut InputItem) -
     let Some(id) = item.reference().map(str::to_owned) else {
         return Ok(());
     };
-    let unknown = || named(Error::not_found("item", &id), "input");
+    let unknown = || Error::not_found("item", &id).with_param("input");
     let turn = public_id::item_turn(&id).ok_or_else(unknown)?;
     let chat = server.runtime.entries_around(who, turn).await;
     let chat: ChatEntries = chat.map_err(|error| match error.code {

@@ -1,7 +1,7 @@
 //! A Response that was asked for before, running or ended.
 
 use super::request::FORMAT;
-use super::{as_response, turn_of};
+use super::turn_of;
 use crate::format::responses::{
     ResponseItem, ResponseObject, ResponseRecord, StoredReasoning, event_count, response,
 };
@@ -36,10 +36,10 @@ impl<'a> StoredResponse<'a> {
     pub async fn find(server: &'a SharedState, who: &'a Authorized, id: &str) -> Result<Self> {
         let request_id = turn_of(id)?;
         let turn = server.runtime.turn(who, request_id).await;
-        let turn = turn.map_err(|error| as_response(error, id))?;
+        let turn = turn.map_err(|error| error.naming("response", id))?;
         let record = server.runtime.protocol_record(who, request_id).await;
         // A turn that nothing is stored of is nobody's to find.
-        let record = record.map_err(|error| as_response(error, id))?;
+        let record = record.map_err(|error| error.naming("response", id))?;
         // What another protocol has noted says nothing here.
         let record = record.and_then(|record| record.to::<ResponseRecord>().ok());
         let options = FormatOptions {

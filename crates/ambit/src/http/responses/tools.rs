@@ -2,7 +2,7 @@
 
 use crate::format::responses::ClientTool;
 use ambit_runtime::chat::{ToolChoice, ToolDefinition};
-use ambit_runtime::{Error, ErrorCode, Result};
+use ambit_runtime::{Error, Result};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -45,9 +45,7 @@ impl RequestTools {
             kind if REFUSED.contains(&kind) || kind.starts_with("computer") => {
                 let param = format!("{place}.type");
                 let message = format!("{param} \"{kind}\" is not supported");
-                let mut error = Error::new(ErrorCode::Unsupported, message);
-                error.param = Some(param);
-                Err(error)
+                Err(Error::unsupported(param, message))
             }
             "" => {
                 let param = format!("{place}.type");

@@ -361,7 +361,5 @@ fn check_size(param: &str, bytes: usize, limit: usize) -> Result<()> {
         return Ok(());
     }
     let message = format!("{param} has {bytes} bytes; values have at most {limit}");
-    let mut error = Error::new(ErrorCode::LimitExceeded, message);
-    error.param = Some(param.to_owned());
-    Err(error)
+    Err(Error::new(ErrorCode::LimitExceeded, message).with_param(param))
 }

@@ -143,10 +143,10 @@ fn refused(index: usize, write: &StoreWrite, version: u64) -> Error {
         0 => format!("the key \"{key}\" is absent; read it again and decide anew"),
         _ => format!("the key \"{key}\" has version {version}; read it again and decide anew"),
     };
-    let mut error = Error::new(ErrorCode::Conflict, message);
-    error.param = Some(format!("ops[{index}].expect"));
-    error.details = Some(Box::new(json!({"key": key, "version": version})));
-    error
+    Error {
+        details: Some(Box::new(json!({"key": key, "version": version}))),
+        ..Error::new(ErrorCode::Conflict, message).with_param(format!("ops[{index}].expect"))
+    }
 }
 
 /// Deletes all keys with a prefix, in steps between which others write. One that is written meanwhile may stay.

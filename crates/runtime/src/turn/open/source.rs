@@ -187,17 +187,15 @@ async fn view_until(session: &LiveAgent, turn: &str) -> Result<Vec<Message>> {
 }
 
 fn unknown(turn: &str) -> Error {
-    let mut error = Error::not_found("response", &response_id(turn));
-    error.param = Some("previous_response_id".to_owned());
-    error
+    Error::not_found("response", &response_id(turn)).with_param("previous_response_id")
 }
 
 fn too_long() -> Error {
     let message = format!(
         "more than {MOST_COPIED} messages or {MOST_COPIED_BYTES} bytes come before the end of this response, and no more can be copied; go on from the last response of the conversation"
     );
-    let mut error = Error::new(ErrorCode::LimitExceeded, message);
-    error.param = Some("previous_response_id".to_owned());
-    error.status = Some(413);
-    error
+    Error {
+        status: Some(413),
+        ..Error::new(ErrorCode::LimitExceeded, message).with_param("previous_response_id")
+    }
 }

@@ -95,9 +95,7 @@ async fn first_superseded(tail: &SupersedableHistory, supersede: &Supersede) -> 
             (Some(_), _) => {}
             (None, None) => return Ok(1),
             (None, Some(id)) => {
-                let mut error = Error::not_found("message", id);
-                error.param = Some("supersede".to_owned());
-                return Err(error);
+                return Err(Error::not_found("message", id).with_param("supersede"));
             }
         }
     };
