@@ -1,7 +1,8 @@
 //! What a JSON-RPC request fails with. Only the protocol fails so: a tool that fails is a result that says it.
 
 use super::protocol::ProtocolEra;
-use ambit_runtime::{Error, ErrorCode};
+use crate::status::status;
+use ambit_runtime::Error;
 use axum::http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
@@ -129,40 +130,10 @@ impl RpcError {
 
 impl From<Error> for RpcError {
     fn from(error: Error) -> Self {
-        let kind = match &error.code {
-            ErrorCode::NotFound
-            | ErrorCode::StreamExpired
-            | ErrorCode::Unauthenticated
-            | ErrorCode::PermissionDenied
-            | ErrorCode::Vetoed => RpcErrorKind::ResourceNotFound,
-            ErrorCode::InvalidArgument
-            | ErrorCode::ConnectorNotAllowed
-            | ErrorCode::Conflict
-            | ErrorCode::ChatBusy
-            | ErrorCode::TooLate
-            | ErrorCode::Cancelled
-            | ErrorCode::Unsupported
-            | ErrorCode::LimitExceeded
-            | ErrorCode::LlmContentFilter
-            | ErrorCode::LlmRateLimited => RpcErrorKind::InvalidParams,
-            ErrorCode::Internal
-            | ErrorCode::ConfigError
-            | ErrorCode::Corrupt
-            | ErrorCode::HookError
-            | ErrorCode::ScriptCpuLimit
-            | ErrorCode::ScriptTimeout
-            | ErrorCode::ScriptOutOfMemory
-            | ErrorCode::OutputLimit
-            | ErrorCode::DelegateDepth
-            | ErrorCode::ToolError
-            | ErrorCode::SearchError
-            | ErrorCode::Own(_)
-            | ErrorCode::Unavailable
-            | ErrorCode::Fenced
-            | ErrorCode::Partial
-            | ErrorCode::LlmError
-            | ErrorCode::McpError
-            | ErrorCode::Timeout => RpcErrorKind::Internal,
+        let kind = match status(&error).as_u16() {
+            401 | 403 | 404 | 410 => RpcErrorKind::ResourceNotFound,
+            400..=499 => RpcErrorKind::InvalidParams,
+            _ => RpcErrorKind::Internal,
         };
         if kind == RpcErrorKind::Internal {
             tracing::error!(error.code = %error.code, "a request of a tool's client failed: {error}");
