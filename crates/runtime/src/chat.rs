@@ -15,7 +15,7 @@ mod tool_arguments;
 pub use call::ModelCall;
 pub use client_fields::ClientMessageFields;
 pub use content::{ChatContent, ContentPart, FileContent, ImageUrl, InputAudio};
-pub use message::{ChatMessage, ROLES, Role, role_named, to_json};
+pub use message::{ChatMessage, ROLES, Role, role_name, role_named, to_json};
 pub use options::{GenerationOptions, ResponseFormat, StopSequences, ToolChoice};
 pub use reasoning::ReasoningPart;
 pub use tool::{ToolCall, ToolDefinition};

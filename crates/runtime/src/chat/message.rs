@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 
 pub use ambit_storage::storage::Role;
 
-/// The roles by name.
-pub const ROLES: [(&str, Role); 5] = [
-    ("system", Role::System),
-    ("developer", Role::Developer),
-    ("user", Role::User),
-    ("assistant", Role::Assistant),
-    ("tool", Role::Tool),
+/// The roles there are.
+pub const ROLES: [Role; 5] = [
+    Role::System,
+    Role::Developer,
+    Role::User,
+    Role::Assistant,
+    Role::Tool,
 ];
 
 /// A message.
@@ -230,19 +230,27 @@ fn parts(value: Value) -> Result<Vec<ReasoningPart>, Value> {
     }
 }
 
+/// The name of a role.
+pub fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::Developer => "developer",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+    }
+}
+
 /// The role of this name.
 pub fn role_named(name: &str) -> Option<Role> {
-    let mut roles = ROLES.iter();
-    roles
-        .find(|(known, _)| *known == name)
-        .map(|(_, role)| *role)
+    ROLES.into_iter().find(|role| role_name(*role) == name)
 }
 
 /// The role in a field of this value, or what is wrong with it.
 fn role(value: Option<&Value>) -> Result<Role, String> {
     let text = value.and_then(Value::as_str);
     text.and_then(role_named).ok_or_else(|| {
-        let [names @ .., last] = ROLES.map(|(name, _)| name);
+        let [names @ .., last] = ROLES.map(role_name);
         let names = format!("must be one of {} or {last}", names.join(", "));
         match text {
             Some(text) => format!("is \"{text}\"; it {names}"),

@@ -1,6 +1,6 @@
 //! Reading the object that a hook returned, field by field.
 
-use crate::chat::{ChatMessage, ROLES};
+use crate::chat::{ChatMessage, ROLES, role_name};
 use crate::error::{Error, ErrorCode, Result};
 use crate::request::ScriptCallOptions;
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ impl HookFields {
                 return Err(self.wrong(&path, "an object with a role"));
             };
             ChatMessage::read(&path, message).map_err(|_| {
-                let known = ROLES.map(|(name, _)| name).join(", ");
+                let known = ROLES.map(role_name).join(", ");
                 let hook = self.hook;
                 fails(format!(
                     "{hook} returned {path} with the unknown role \"{role}\"; known are {known}"

@@ -2,7 +2,7 @@
 //! one message, and what a client has sent in a role reaches no agent that takes none of that role from clients.
 
 use crate::app::AppAgent;
-use crate::chat::ROLES;
+use crate::chat::role_name;
 use crate::chats::is_sent_by_client;
 use ambit_storage::storage::{Message, Role};
 use serde_json::{Value, json};
@@ -10,10 +10,7 @@ use serde_json::{Value, json};
 /// Stored messages as an agent may know them.
 pub(super) fn readable_history(messages: &[Message], agent: &AppAgent) -> Vec<Message> {
     let roles = &agent.package.client.roles;
-    let may_say = |role: &Role| {
-        let name = ROLES.iter().find(|(_, known)| known == role);
-        name.is_some_and(|(name, _)| roles.iter().any(|role| role == name))
-    };
+    let may_say = |role: &Role| roles.iter().any(|known| known == role_name(*role));
     let is_readable = |message: &&Message| client_roles(message).iter().all(may_say);
     let readable = messages.iter().filter(is_readable);
     joined_answers(readable, is_stored_item)

@@ -87,24 +87,24 @@ pub fn read_all(messages: Vec<RunMessage>, agent: &AppAgent) -> Result<Vec<ChatM
     let mut read = Vec::with_capacity(messages.len());
     for (at, message) in messages.into_iter().enumerate() {
         let place = format!("messages[{at}]");
-        let Some((name, role)) = message.role.spoken() else {
+        let Some(role) = message.role.spoken() else {
             continue;
         };
-        check_role(name, agent, &format!("{place}.role"))?;
+        check_role(role, agent, &format!("{place}.role"))?;
         read.push(message.read(role, &place)?);
     }
     Ok(read)
 }
 
 impl RunMessageRole {
-    /// The role of what is said, and its name; none of what the server has shown besides.
-    fn spoken(self) -> Option<(&'static str, Role)> {
+    /// The role of what is said; none of what the server has shown besides.
+    fn spoken(self) -> Option<Role> {
         match self {
-            Self::User => Some(("user", Role::User)),
-            Self::Assistant => Some(("assistant", Role::Assistant)),
-            Self::Tool => Some(("tool", Role::Tool)),
-            Self::System => Some(("system", Role::System)),
-            Self::Developer => Some(("developer", Role::Developer)),
+            Self::User => Some(Role::User),
+            Self::Assistant => Some(Role::Assistant),
+            Self::Tool => Some(Role::Tool),
+            Self::System => Some(Role::System),
+            Self::Developer => Some(Role::Developer),
             Self::Activity | Self::Reasoning => None,
         }
     }

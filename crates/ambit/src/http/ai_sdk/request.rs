@@ -8,7 +8,7 @@ use crate::format::ai_sdk::{NAME, UiRole};
 use crate::http::chat::check_role;
 use crate::http::idempotency::IdempotencyKey;
 use ambit_runtime::app::AppAgent;
-use ambit_runtime::chat::ChatMessage;
+use ambit_runtime::chat::{ChatMessage, Role};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, Runtime, Supersede, TurnStatus};
 use ambit_storage::address;
 use ambit_storage::storage::Message;
@@ -200,7 +200,7 @@ impl ChatRequestReader<'_> {
     fn said(&self, messages: &[SentMessage], at: usize) -> Result<ChatMessage> {
         let message = &messages[at];
         if message.role == UiRole::System {
-            check_role("system", self.agent, &format!("messages[{at}].role"))?;
+            check_role(Role::System, self.agent, &format!("messages[{at}].role"))?;
         }
         user_message::read(message, &format!("messages[{at}]"))
     }

@@ -2,7 +2,7 @@
 
 use super::content_parts;
 use ambit_runtime::app::AppAgent;
-use ambit_runtime::chat::ChatMessage;
+use ambit_runtime::chat::{ChatMessage, Role, role_name};
 use ambit_runtime::{Error, Result};
 use serde::de::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -30,7 +30,7 @@ impl ClientMessages {
         let numbered = self.0.into_iter().enumerate();
         let read = numbered.map(|(at, message)| {
             let role = message.role.as_deref().unwrap_or("user");
-            check_role(role, agent, &format!("messages[{at}].role"))?;
+            check_role_name(role, agent, &format!("messages[{at}].role"))?;
             message.read
         });
         read.collect()
@@ -68,7 +68,12 @@ impl<'de> Deserialize<'de> for UserMessages {
 }
 
 /// Refuses roles that are not the client's to use.
-pub fn check_role(role: &str, agent: &AppAgent, place: &str) -> Result<()> {
+pub fn check_role(role: Role, agent: &AppAgent, place: &str) -> Result<()> {
+    check_role_name(role_name(role), agent, place)
+}
+
+/// The same of a role that may be no role at all.
+fn check_role_name(role: &str, agent: &AppAgent, place: &str) -> Result<()> {
     if role == "user" || agent.package.client.roles.iter().any(|known| known == role) {
         return Ok(());
     }

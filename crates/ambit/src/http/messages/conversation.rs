@@ -45,7 +45,7 @@ impl Conversation<'_> {
         match role.as_str() {
             "user" => self.user(content, &place),
             "assistant" => {
-                check_role("assistant", self.agent, &role_place)?;
+                check_role(Role::Assistant, self.agent, &role_place)?;
                 self.assistant(content, &place)
             }
             "system" => self.instruct(content, &place, &role_place),
@@ -57,7 +57,7 @@ impl Conversation<'_> {
     }
 
     fn instruct(&mut self, content: InputContent, place: &str, role_place: &str) -> Result<()> {
-        check_role("system", self.agent, role_place)?;
+        check_role(Role::System, self.agent, role_place)?;
         let mut texts = Vec::new();
         for (place, block) in blocks::read(content, place)? {
             match block {
@@ -106,7 +106,7 @@ impl Conversation<'_> {
         content: Option<InputContent>,
         place: &str,
     ) -> Result<ToolResultContent> {
-        check_role("tool", self.agent, &format!("{place}.type"))?;
+        check_role(Role::Tool, self.agent, &format!("{place}.type"))?;
         let open = self.open_calls.get_mut(id).filter(|open| **open > 0);
         let Some(open) = open else {
             let param = format!("{place}.tool_use_id");

@@ -5,7 +5,7 @@ use crate::format::provider_reasoning::decode;
 use crate::http::chat::check_role;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::{
-    ChatContent, ChatMessage, ClientMessageFields, Role, ToolCall, role_named,
+    ChatContent, ChatMessage, ClientMessageFields, Role, ToolCall, role_name, role_named,
 };
 use ambit_runtime::{Error, Result};
 use serde::de::{Deserialize, Deserializer, Error as _};
@@ -127,8 +127,9 @@ impl InputItem {
             ItemKind::Reference | ItemKind::Other => &[],
         };
         let place = format!("{}.role", self.place);
-        let mut needed = needed.iter();
-        needed.try_for_each(|role| check_role(role_name(*role), agent, &place))
+        needed
+            .iter()
+            .try_for_each(|role| check_role(*role, agent, &place))
     }
 
     /// Refuses instructions: in a conversation they would reach agents that take none from clients.
@@ -190,16 +191,6 @@ impl InputItem {
             ..result
         });
         [first].into_iter().chain(second).collect()
-    }
-}
-
-fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::System => "system",
-        Role::Developer => "developer",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
     }
 }
 
