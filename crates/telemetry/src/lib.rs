@@ -12,7 +12,7 @@
 //! assert!(metrics.text().contains(r#"ambit_turns_total{agent="support",status="completed"} 1"#));
 //! ```
 
-mod durations;
+mod histogram;
 mod metric;
 mod metrics;
 pub mod otlp;
@@ -21,6 +21,6 @@ mod series;
 pub mod table;
 mod text;
 
-pub use durations::DurationCounts;
-pub use metric::{Counter, Gauge, Histogram, MetricKind, MetricSpec};
+pub use histogram::HistogramCounts;
+pub use metric::{Counter, Gauge, Histogram, MetricKind, MetricSpec, MetricUnit};
 pub use metrics::{GaugeGuard, MAX_SERIES, Metrics, OTHER};

@@ -1,5 +1,7 @@
 //! What a metric is: a name, a kind, labels and one line of help. The number of labels is part of its type.
 
+use crate::histogram;
+
 /// How the values of a metric are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
@@ -22,6 +24,37 @@ impl MetricKind {
     }
 }
 
+/// What the values of a metric are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricUnit {
+    /// Things that its help names.
+    Things,
+    /// Times in seconds.
+    Seconds,
+    /// Tokens of models.
+    Tokens,
+}
+
+impl MetricUnit {
+    /// As OpenTelemetry writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Things => "",
+            Self::Seconds => "s",
+            Self::Tokens => "{token}",
+        }
+    }
+
+    /// The bounds of a histogram's buckets.
+    pub(crate) fn bounds(self) -> &'static [f64] {
+        match self {
+            Self::Things => &[],
+            Self::Seconds => histogram::SECONDS,
+            Self::Tokens => histogram::TOKENS,
+        }
+    }
+}
+
 /// A metric, as the table has it.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricSpec {
@@ -33,8 +66,8 @@ pub struct MetricSpec {
     pub labels: &'static [&'static str],
     /// What it says.
     pub help: &'static str,
-    /// The bounds of a histogram's buckets.
-    pub bounds: &'static [f64],
+    /// What its values are.
+    pub unit: MetricUnit,
 }
 
 /// A metric that only grows, with so many labels.
@@ -45,6 +78,6 @@ pub struct Counter<const LABELS: usize>(pub(crate) MetricSpec);
 #[derive(Debug)]
 pub struct Gauge<const LABELS: usize>(pub(crate) MetricSpec);
 
-/// A metric of sizes, of times in seconds where its bounds say nothing else, with so many labels.
+/// A metric of sizes, with so many labels.
 #[derive(Debug)]
 pub struct Histogram<const LABELS: usize>(pub(crate) MetricSpec);

@@ -1,6 +1,6 @@
 //! The counts of one server.
 
-use crate::durations::DurationCounts;
+use crate::histogram::HistogramCounts;
 use crate::metric::{Counter, Gauge, Histogram, MetricSpec};
 use crate::series::{MetricFamily, MetricValue};
 use crate::table::METRICS;
@@ -43,8 +43,8 @@ impl Metrics {
     /// Counts a time, or another size.
     pub fn observe<const N: usize>(&self, metric: &Histogram<N>, labels: [&str; N], size: f64) {
         self.change(&metric.0, labels, |value| {
-            if let MetricValue::Durations(durations) = value {
-                durations.add(size);
+            if let MetricValue::Sizes(sizes) = value {
+                sizes.add(size);
             }
         });
     }
@@ -61,15 +61,15 @@ impl Metrics {
         });
     }
 
-    /// Takes over the times that somebody else has counted so far.
-    pub fn set_durations<const N: usize>(
+    /// Takes over the sizes that somebody else has counted so far.
+    pub fn set_histogram<const N: usize>(
         &self,
         metric: &Histogram<N>,
         labels: [&str; N],
-        so_far: DurationCounts,
+        so_far: HistogramCounts,
     ) {
         self.change(&metric.0, labels, |value| {
-            *value = MetricValue::Durations(so_far);
+            *value = MetricValue::Sizes(so_far);
         });
     }
 

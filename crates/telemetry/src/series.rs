@@ -1,6 +1,6 @@
 //! The series of one metric: what has been counted for each of its labels.
 
-use crate::durations::DurationCounts;
+use crate::histogram::HistogramCounts;
 use crate::metric::{MetricKind, MetricSpec};
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ pub(crate) type MetricFamily = BTreeMap<Vec<String>, MetricValue>;
 #[derive(Clone, Debug)]
 pub(crate) enum MetricValue {
     Number(f64),
-    Durations(DurationCounts),
+    Sizes(HistogramCounts),
 }
 
 impl MetricValue {
     pub fn new(spec: &MetricSpec) -> Self {
         match spec.kind {
             MetricKind::Counter | MetricKind::Gauge => Self::Number(0.0),
-            MetricKind::Histogram => Self::Durations(DurationCounts::with(spec.bounds)),
+            MetricKind::Histogram => Self::Sizes(HistogramCounts::with(spec.unit.bounds())),
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Every metric there is, one row each. No label holds the id of a user, a tenant, a chat or a request.
 
-use crate::durations;
-use crate::metric::{Counter, Gauge, Histogram, MetricKind, MetricSpec};
+use crate::metric::{Counter, Gauge, Histogram, MetricKind, MetricSpec, MetricUnit};
 
 macro_rules! metrics {
-    ($($id:ident: $kind:ident = $name:literal [$($label:literal)*] $(in $bounds:ident)? $help:literal;)*) => {
+    ($($id:ident: $kind:ident = $name:literal [$($label:literal)*] $(in $unit:ident)? $help:literal;)*) => {
         $(
             #[doc = $help]
             pub const $id: $kind<{ <[&str]>::len(&[$($label),*]) }> = $kind(MetricSpec {
@@ -12,21 +11,21 @@ macro_rules! metrics {
                 kind: MetricKind::$kind,
                 labels: &[$($label),*],
                 help: $help,
-                bounds: metrics!(@bounds $($bounds)?),
+                unit: metrics!(@unit $($unit)?),
             });
         )*
 
         /// All of them.
         pub const METRICS: &[MetricSpec] = &[$($id.0),*];
     };
-    (@bounds) => { durations::SECONDS };
-    (@bounds $bounds:ident) => { durations::$bounds };
+    (@unit) => { MetricUnit::Things };
+    (@unit $unit:ident) => { MetricUnit::$unit };
 }
 
 metrics! {
     HTTP_REQUESTS: Counter = "ambit_http_requests_total" ["method" "route" "status"]
         "Requests that were answered.";
-    HTTP_REQUEST_SECONDS: Histogram = "ambit_http_request_seconds" ["route"]
+    HTTP_REQUEST_SECONDS: Histogram = "ambit_http_request_seconds" ["route"] in Seconds
         "From a request to the first byte of its answer.";
     STREAMS_OPEN: Gauge = "ambit_streams_open" []
         "Streams that are being sent.";
@@ -37,7 +36,7 @@ metrics! {
 
     TURNS: Counter = "ambit_turns_total" ["agent" "status"]
         "Turns that have ended, by the agent that was asked and by what is stored of their end: completed, error or cancelled.";
-    TURN_SECONDS: Histogram = "ambit_turn_seconds" ["agent"]
+    TURN_SECONDS: Histogram = "ambit_turn_seconds" ["agent"] in Seconds
         "From the beginning of a turn to its last commit.";
     TURNS_RUNNING: Gauge = "ambit_turns_running" []
         "Turns that run on this node.";
@@ -48,13 +47,13 @@ metrics! {
 
     MODEL_CALLS: Counter = "ambit_model_calls_total" ["connector" "status"]
         "Calls of models, with their retries: ok, error or cancelled.";
-    MODEL_CALL_SECONDS: Histogram = "ambit_model_call_seconds" ["connector"]
+    MODEL_CALL_SECONDS: Histogram = "ambit_model_call_seconds" ["connector"] in Seconds
         "From a call of a model to the end of its answer.";
-    MODEL_FIRST_TOKEN_SECONDS: Histogram = "ambit_model_first_token_seconds" ["connector"]
+    MODEL_FIRST_TOKEN_SECONDS: Histogram = "ambit_model_first_token_seconds" ["connector"] in Seconds
         "From a call of a model to the first piece of its answer that can be shown.";
-    MODEL_TOKENS: Counter = "ambit_model_tokens_total" ["connector" "kind"]
+    MODEL_TOKENS: Counter = "ambit_model_tokens_total" ["connector" "kind"] in Tokens
         "Tokens as they are booked: input, output, and of these cached, cache_write and reasoning.";
-    MODEL_CALL_TOKENS: Histogram = "ambit_model_call_tokens" ["connector" "kind"] in TOKENS
+    MODEL_CALL_TOKENS: Histogram = "ambit_model_call_tokens" ["connector" "kind"] in Tokens
         "Tokens of one call: input or output.";
     MODEL_ERRORS: Counter = "ambit_model_errors_total" ["connector" "code"]
         "Calls of models that have failed for good, by the code of the error.";
@@ -63,12 +62,12 @@ metrics! {
 
     TOOL_CALLS: Counter = "ambit_tool_calls_total" ["server" "tool" "status"]
         "Calls of tools by models: ok, error or cancelled. Without a server the tool does not exist, and has no name here.";
-    TOOL_CALL_SECONDS: Histogram = "ambit_tool_call_seconds" ["server"]
+    TOOL_CALL_SECONDS: Histogram = "ambit_tool_call_seconds" ["server"] in Seconds
         "How long calls of tools took.";
 
-    HOOK_SECONDS: Histogram = "ambit_hook_seconds" ["agent" "hook"]
+    HOOK_SECONDS: Histogram = "ambit_hook_seconds" ["agent" "hook"] in Seconds
         "How long hooks ran, with what they waited for.";
-    HOOK_CPU_SECONDS: Counter = "ambit_hook_cpu_seconds_total" ["agent" "hook"]
+    HOOK_CPU_SECONDS: Counter = "ambit_hook_cpu_seconds_total" ["agent" "hook"] in Seconds
         "Processor time of hooks.";
     HOOK_FAILURES: Counter = "ambit_hook_failures_total" ["agent" "hook" "code"]
         "Hooks that have failed; a code that a script made up is own.";
@@ -79,7 +78,7 @@ metrics! {
 
     STORE_COMMITS: Counter = "ambit_store_commits_total" ["store" "result"]
         "Commits by store, a chain being a store too: ok, conflict (a check or the store refused it), fenced, partial or unavailable.";
-    STORE_COMMIT_SECONDS: Histogram = "ambit_store_commit_seconds" ["store"]
+    STORE_COMMIT_SECONDS: Histogram = "ambit_store_commit_seconds" ["store"] in Seconds
         "How long commits took, their wait included.";
     STORE_COMMIT_QUEUE: Gauge = "ambit_store_commit_queue" ["store"]
         "Commits that are under way or wait.";
@@ -96,31 +95,31 @@ metrics! {
         "Conversations that turns of this node hold.";
     LEASES_LOST: Counter = "ambit_leases_lost_total" []
         "Conversations that this node lost while a turn held them.";
-    LEASE_WAIT_SECONDS: Histogram = "ambit_lease_wait_seconds" []
+    LEASE_WAIT_SECONDS: Histogram = "ambit_lease_wait_seconds" [] in Seconds
         "How long turns waited for their conversation.";
 
     TELEMETRY_SPANS: Counter = "ambit_telemetry_spans_total" ["result"]
         "Spans by what became of them: sent, refused by the collector, failed, which are sent again, or dropped: of turns that store nothing only so many wait.";
-    TELEMETRY_LAG_SECONDS: Gauge = "ambit_telemetry_lag_seconds" []
+    TELEMETRY_LAG_SECONDS: Gauge = "ambit_telemetry_lag_seconds" [] in Seconds
         "How long ago the first turn ended whose spans are not sent yet, on the node that sends them; else 0.";
-    EVENT_LOOP_LAG_SECONDS: Gauge = "ambit_event_loop_lag_seconds" []
+    EVENT_LOOP_LAG_SECONDS: Gauge = "ambit_event_loop_lag_seconds" [] in Seconds
         "How late a timer of the server was, the worst of the last ten seconds.";
     BUILD_INFO: Gauge = "ambit_build_info" ["version"]
         "1, with the version of the program.";
 
     RESIDENT_MEMORY: Gauge = "process_resident_memory_bytes" []
         "Memory of the process.";
-    CPU_SECONDS: Counter = "process_cpu_seconds_total" []
+    CPU_SECONDS: Counter = "process_cpu_seconds_total" [] in Seconds
         "Processor time of the process.";
     OPEN_FILES: Gauge = "process_open_fds" []
         "Open files and connections of the process.";
-    START_TIME: Gauge = "process_start_time_seconds" []
+    START_TIME: Gauge = "process_start_time_seconds" [] in Seconds
         "When the process began, in seconds since 1970.";
 }
 
 #[cfg(test)]
 mod tests {
-    use super::METRICS;
+    use super::{METRICS, MetricUnit};
     use std::collections::BTreeSet;
 
     #[test]
@@ -138,6 +137,12 @@ mod tests {
                 metric.name
             );
             assert!(metric.help.ends_with('.'), "{}", metric.name);
+            let unit = match metric.name {
+                name if name.contains("_seconds") => MetricUnit::Seconds,
+                name if name.contains("_tokens") => MetricUnit::Tokens,
+                _ => MetricUnit::Things,
+            };
+            assert_eq!(metric.unit, unit, "{}", metric.name);
         }
     }
 

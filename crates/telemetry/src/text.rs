@@ -18,18 +18,18 @@ pub(crate) fn write(text: &mut String, spec: &MetricSpec, family: &MetricFamily)
             MetricValue::Number(number) => {
                 let _ = writeln!(text, "{}{} {number}", spec.name, braced(&labels));
             }
-            MetricValue::Durations(times) => {
+            MetricValue::Sizes(sizes) => {
                 let mut count = 0;
-                let bounds = times.bounds.iter().map(f64::to_string);
+                let bounds = sizes.bounds.iter().map(f64::to_string);
                 let bounds = bounds.chain(std::iter::once("+Inf".to_owned()));
-                for (bound, bucket) in bounds.zip(&times.buckets) {
+                for (bound, bucket) in bounds.zip(&sizes.buckets) {
                     count += bucket;
                     let mut labels = labels.clone();
                     labels.push(format!("le=\"{bound}\""));
                     let _ = writeln!(text, "{}_bucket{} {count}", spec.name, braced(&labels));
                 }
                 let labels = braced(&labels);
-                let _ = writeln!(text, "{}_sum{labels} {}", spec.name, times.sum);
+                let _ = writeln!(text, "{}_sum{labels} {}", spec.name, sizes.sum);
                 let _ = writeln!(text, "{}_count{labels} {count}", spec.name);
             }
         }

@@ -3,7 +3,7 @@
 use super::Runtime;
 use crate::runtime_core::RuntimeCore;
 use ambit_storage::TimeCounts;
-use ambit_telemetry::{DurationCounts, Metrics, process, table};
+use ambit_telemetry::{HistogramCounts, Metrics, process, table};
 use std::sync::Arc;
 
 impl Runtime {
@@ -47,8 +47,8 @@ impl RuntimeCore {
             }
             let queue = commits.under_way as f64;
             metrics.set(&table::STORE_COMMIT_QUEUE, [store], queue);
-            let times = durations(&commits.times);
-            metrics.set_durations(&table::STORE_COMMIT_SECONDS, [store], times);
+            let times = histogram(&commits.times);
+            metrics.set_histogram(&table::STORE_COMMIT_SECONDS, [store], times);
         }
         let work = stores.options().work.counts();
         let leases = stores.lease_counts();
@@ -62,13 +62,13 @@ impl RuntimeCore {
             metrics.set_total(metric, [], count as f64);
         }
         metrics.set(&table::LEASES_HELD, [], leases.held as f64);
-        let waits = durations(&leases.waits);
-        metrics.set_durations(&table::LEASE_WAIT_SECONDS, [], waits);
+        let waits = histogram(&leases.waits);
+        metrics.set_histogram(&table::LEASE_WAIT_SECONDS, [], waits);
     }
 }
 
-fn durations(times: &TimeCounts) -> DurationCounts {
-    DurationCounts {
+fn histogram(times: &TimeCounts) -> HistogramCounts {
+    HistogramCounts {
         bounds: &TimeCounts::BOUNDS,
         buckets: times.buckets.to_vec(),
         sum: times.sum.as_secs_f64(),

@@ -300,8 +300,6 @@ pub struct MetricConvention {
     pub source: &'static MetricSpec,
     /// What it is about.
     pub subject: MetricSubject,
-    /// Its unit.
-    pub unit: &'static str,
     /// Its name in 1.41, if it has one there.
     pub v1_41: Option<&'static str>,
     /// Its name in the latest version.
@@ -318,8 +316,6 @@ impl MetricConvention {
     }
 }
 
-const TOKENS: &str = "{token}";
-
 const fn seconds(
     source: &'static MetricSpec,
     subject: MetricSubject,
@@ -329,7 +325,6 @@ const fn seconds(
     MetricConvention {
         source,
         subject,
-        unit: "s",
         v1_41,
         latest: Some(latest),
     }
@@ -339,7 +334,6 @@ const fn tokens(kind: &'static str, latest: &'static str) -> MetricConvention {
     MetricConvention {
         source: &table::MODEL_TOKENS.0,
         subject: MetricSubject::Tokens(kind),
-        unit: TOKENS,
         v1_41: None,
         latest: Some(latest),
     }
@@ -355,7 +349,6 @@ pub const METRIC_NAMES: &[MetricConvention] = &[
     MetricConvention {
         source: &table::MODEL_CALL_TOKENS.0,
         subject: MetricSubject::TokenTypes,
-        unit: TOKENS,
         v1_41: Some("gen_ai.client.token.usage"),
         latest: None,
     },

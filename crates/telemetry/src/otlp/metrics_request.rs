@@ -5,7 +5,7 @@ use super::attribute::{Attribute, write_attributes};
 use super::conventions::{ConventionVersion, METRIC_NAMES, MetricConvention, MetricSubject};
 use super::protobuf::ProtobufMessage;
 use super::{TelemetryResource, scope};
-use crate::durations::DurationCounts;
+use crate::histogram::HistogramCounts;
 use crate::metric::{MetricKind, MetricSpec};
 use crate::metrics::{Metrics, OTHER};
 use crate::series::{MetricFamily, MetricValue};
@@ -48,7 +48,7 @@ pub fn metrics_request(
         let sent = SentMetric {
             name,
             help: row.source.help,
-            unit: row.unit,
+            unit: row.source.unit.as_str(),
         };
         snapshot.write(&mut of_scope, row.source, &sent, &points);
     }
@@ -69,11 +69,10 @@ struct SentMetric<'a> {
 
 impl<'a> SentMetric<'a> {
     fn own(spec: &'a MetricSpec) -> Self {
-        let is_time = spec.name.contains("_seconds");
         Self {
             name: spec.name,
             help: spec.help,
-            unit: if is_time { "s" } else { "" },
+            unit: spec.unit.as_str(),
         }
     }
 }
@@ -153,7 +152,7 @@ impl MetricsSnapshot<'_> {
         for (attributes, value) in points {
             let point = match value {
                 MetricValue::Number(number) => self.number(attributes, *number),
-                MetricValue::Durations(times) => self.histogram(attributes, times),
+                MetricValue::Sizes(sizes) => self.histogram(attributes, sizes),
             };
             data.message(1, &point);
         }
@@ -182,14 +181,14 @@ impl MetricsSnapshot<'_> {
         point
     }
 
-    fn histogram(&self, attributes: &[Attribute], times: &DurationCounts) -> ProtobufMessage {
+    fn histogram(&self, attributes: &[Attribute], sizes: &HistogramCounts) -> ProtobufMessage {
         let mut point = ProtobufMessage::default();
         point.fixed_64(2, self.began);
         point.fixed_64(3, self.now);
-        point.fixed_64(4, times.buckets.iter().sum());
-        point.present_double(5, times.sum);
-        point.packed(6, times.buckets.iter().map(|count| count.to_le_bytes()));
-        point.packed(7, times.bounds.iter().map(|bound| bound.to_le_bytes()));
+        point.fixed_64(4, sizes.buckets.iter().sum());
+        point.present_double(5, sizes.sum);
+        point.packed(6, sizes.buckets.iter().map(|count| count.to_le_bytes()));
+        point.packed(7, sizes.bounds.iter().map(|bound| bound.to_le_bytes()));
         write_attributes(&mut point, 9, attributes);
         point
     }

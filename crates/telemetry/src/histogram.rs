@@ -1,18 +1,18 @@
-//! How often something took how long.
+//! How often something was how large.
 
-/// The bounds of times where nothing else is said, in seconds.
+/// The bounds of times, in seconds.
 pub(crate) const SECONDS: &[f64] = &[
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
 ];
 
-/// Times, counted by how long they are.
+/// Sizes, counted by how large they are: times in seconds, tokens.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DurationCounts {
-    /// The largest times of the buckets, in seconds; longer ones are in one more.
+pub struct HistogramCounts {
+    /// The largest sizes of the buckets; larger ones are in one more.
     pub bounds: &'static [f64],
-    /// How many times are in each bucket.
+    /// How many sizes are in each bucket.
     pub buckets: Vec<u64>,
-    /// All times together, in seconds.
+    /// All sizes together.
     pub sum: f64,
 }
 
@@ -34,7 +34,7 @@ pub(crate) const TOKENS: &[f64] = &[
     67_108_864.0,
 ];
 
-impl DurationCounts {
+impl HistogramCounts {
     /// Nothing, in buckets with these bounds.
     pub(crate) fn with(bounds: &'static [f64]) -> Self {
         Self {
@@ -44,12 +44,12 @@ impl DurationCounts {
         }
     }
 
-    /// Counts a time, or another size.
-    pub(crate) fn add(&mut self, seconds: f64) {
-        let bucket = self.bounds.partition_point(|bound| *bound < seconds);
+    /// Counts a size.
+    pub(crate) fn add(&mut self, size: f64) {
+        let bucket = self.bounds.partition_point(|bound| *bound < size);
         if let Some(count) = self.buckets.get_mut(bucket) {
             *count += 1;
         }
-        self.sum += seconds;
+        self.sum += size;
     }
 }
