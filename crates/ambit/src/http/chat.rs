@@ -14,8 +14,8 @@ pub use agent::{AgentSelection, find_agent};
 pub use body::{Between, BusyChoice, ChatCompletionBody};
 pub use messages::{UserMessages, check_role, role_refused};
 pub use options::names as tool_names;
-pub use parameters::{CompletionQuery, RequestParameters};
-pub use request::{AgentRequest, check_metadata, read_agent};
+pub use parameters::{BodyOrigin, CompletionQuery, RequestParameters};
+pub use request::{AgentRequest, check_metadata, client_metadata, read_agent};
 pub use response::{
     AnswerView, ChatRequest, answer, answer_joined, join, leave_out_chat, repeatable, start,
     turn_headers,

@@ -1,6 +1,6 @@
 //! Turns that are running or have run: what is known of them, their streams, and stopping them.
 
-use super::chat::{RequestParameters, UserMessages, check_metadata};
+use super::chat::{RequestParameters, UserMessages, client_metadata};
 use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text, Time, filter};
 use super::paging::{self, PageSize};
 use super::sse::{self, StreamView};
@@ -211,9 +211,7 @@ impl TryFrom<NewInterrupt> for TurnInterrupt {
     type Error = Error;
 
     fn try_from(new: NewInterrupt) -> Result<Self> {
-        let mut metadata = new.metadata.unwrap_or_default();
-        metadata.retain(|name, _| !name.starts_with("__"));
-        check_metadata(&metadata)?;
+        let metadata = client_metadata(new.metadata.unwrap_or_default())?;
         Ok(Self {
             is_forced: new.kind == InterruptKind::Force,
             messages: new.messages.map_or(Ok(Vec::new()), |messages| messages.0)?,

@@ -4,7 +4,8 @@ use super::body::RunAgentBody;
 use super::message;
 use crate::format::{self, FormatOptions};
 use crate::http::chat::{
-    AgentSelection, AnswerView, ChatRequest, RequestParameters, check_metadata, find_agent,
+    AgentSelection, AnswerView, BodyOrigin, ChatRequest, RequestParameters, client_metadata,
+    find_agent,
 };
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::input::JsonBody;
@@ -12,9 +13,7 @@ use crate::http::{HttpError, ServerState};
 use crate::id::check_id;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::ToolDefinition;
-use ambit_runtime::{
-    Authorized, CallOptions, Error, RequestOrigin, Result, Supersede, TurnRequest,
-};
+use ambit_runtime::{Authorized, CallOptions, Error, Result, Supersede, TurnRequest};
 use ambit_storage::address;
 use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Value, json};
@@ -33,12 +32,7 @@ pub fn read(
         value: mut body,
         text,
     } = body;
-    let named = AgentSelection {
-        assistant: None,
-        model: None,
-        connector: None,
-    };
-    let (agent, _) = find_agent(server, &who, given, named)?;
+    let (agent, _) = find_agent(server, &who, given, AgentSelection::default())?;
     let messages = message::read_all(std::mem::take(&mut body.messages), &agent)?;
     if messages.is_empty() {
         let message = "messages must hold at least one message to the agent";
@@ -66,7 +60,7 @@ pub fn read(
             tools,
             ..CallOptions::default()
         },
-        origin: origin(given, &metadata)?,
+        origin: given.origin(FORMAT, &metadata, BodyOrigin::default())?,
         metadata,
         state: body
             .state
@@ -83,19 +77,6 @@ pub fn read(
         });
     }
     Ok(asked)
-}
-
-/// Where the request comes from.
-fn origin(given: &RequestParameters, metadata: &Map<String, Value>) -> Result<RequestOrigin> {
-    Ok(RequestOrigin {
-        locale: given.locale(None, None, metadata)?,
-        theme: given.own_header("theme")?.unwrap_or_default(),
-        route: given.own_header("route")?.unwrap_or_default(),
-        accept: FORMAT.to_owned(),
-        referer: given.referer()?,
-        client: given.client(),
-        trace_context: given.trace_context(),
-    })
 }
 
 /// How the answer is wanted. A client that declares no tools has those of the package.
@@ -136,9 +117,7 @@ fn metadata(
     });
     let mut metadata: Map<String, Value> = fields.collect();
     metadata.extend(given.metadata()?);
-    metadata.retain(|name, _| !name.starts_with("__"));
-    check_metadata(&metadata)?;
-    Ok(metadata)
+    client_metadata(metadata)
 }
 
 /// Whether the agent shares a part of its memory with the client.

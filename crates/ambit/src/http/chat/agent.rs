@@ -8,6 +8,7 @@ use ambit_runtime::{Authorized, Error, ErrorCode, Result};
 use std::sync::Arc;
 
 /// What a body says of the agent.
+#[derive(Default)]
 pub struct AgentSelection {
     /// `assistant_id`.
     pub assistant: Option<String>,

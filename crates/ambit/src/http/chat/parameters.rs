@@ -5,7 +5,7 @@ use crate::http::HttpError;
 use crate::http::connection::ClientConnection;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::input::{self, Id, Text};
-use ambit_runtime::{ClientInfo, Error, Result, TraceContext};
+use ambit_runtime::{ClientInfo, Error, RequestOrigin, Result, TraceContext};
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT_LANGUAGE, USER_AGENT};
@@ -71,6 +71,17 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestParameters {
     }
 }
 
+/// What a body says of where the request comes from.
+#[derive(Default)]
+pub struct BodyOrigin {
+    /// The language.
+    pub locale: Option<String>,
+    /// The theme of the client's pages.
+    pub theme: Option<String>,
+    /// The page that asks.
+    pub route: Option<String>,
+}
+
 impl RequestParameters {
     /// A header `X-Ambit-…`, or `X-Yao-…`, which means the same.
     pub fn own_header(&self, name: &str) -> Result<Option<String>> {
@@ -106,6 +117,27 @@ impl RequestParameters {
         body: Option<String>,
     ) -> Result<Option<String>> {
         Ok(self.query_or_header(query.as_ref(), header)?.or(body))
+    }
+
+    /// Where the request comes from. What query and headers do not say is as the body says.
+    pub fn origin(
+        &self,
+        accept: &str,
+        metadata: &Map<String, Value>,
+        body: BodyOrigin,
+    ) -> Result<RequestOrigin> {
+        let query = &self.query;
+        let theme = self.told(&query.theme, "theme", body.theme)?;
+        let route = self.told(&query.route, "route", body.route)?;
+        Ok(RequestOrigin {
+            locale: self.locale(query.locale.as_ref(), body.locale, metadata)?,
+            theme: theme.unwrap_or_default(),
+            route: route.unwrap_or_default(),
+            accept: accept.to_owned(),
+            referer: self.referer()?,
+            client: self.client(),
+            trace_context: self.trace_context(),
+        })
     }
 
     /// The key under which this request is one with its repetitions.

@@ -2,6 +2,7 @@
 
 use super::agent::{AgentSelection, find_agent};
 use super::body::ChatCompletionBody;
+use super::parameters::BodyOrigin;
 use super::response::{AnswerView, ChatRequest};
 use super::{RequestParameters, options};
 use crate::format;
@@ -11,7 +12,7 @@ use crate::id::check_id;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chats::{ChatName, NAMELESS};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, Supersede, TurnRequest};
-use ambit_runtime::{CallOptions, ConversationSource, RequestOrigin, SkipChanges, SkipOptions};
+use ambit_runtime::{CallOptions, ConversationSource, SkipChanges, SkipOptions};
 use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -62,7 +63,13 @@ pub fn read_agent(
     };
     let (agent, connector) = find_agent(server, &who, given, named)?;
     let metadata = metadata(given, call.metadata.take(), body.metadata.take())?;
-    let origin = origin(given, &mut body, &metadata)?;
+    let accept = accept(given, body.accept.take())?;
+    let own = BodyOrigin {
+        locale: body.locale.take(),
+        theme: body.theme.take(),
+        route: body.route.take(),
+    };
+    let origin = given.origin(accept, &metadata, own)?;
     let view = answer_view(given, &body, &agent, &origin.accept)?;
     let request = TurnRequest {
         authorized: who,
@@ -88,26 +95,6 @@ pub fn read_agent(
     Ok(AgentRequest {
         agent,
         asked: ChatRequest::new(request, view, given.idempotency_key()?, &text),
-    })
-}
-
-/// Where the request comes from.
-fn origin(
-    given: &RequestParameters,
-    body: &mut ChatCompletionBody,
-    metadata: &Map<String, Value>,
-) -> Result<RequestOrigin> {
-    let theme = given.told(&given.query.theme, "theme", body.theme.take())?;
-    let route = given.told(&given.query.route, "route", body.route.take())?;
-    let locale = given.query.locale.as_ref();
-    Ok(RequestOrigin {
-        locale: given.locale(locale, body.locale.take(), metadata)?,
-        theme: theme.unwrap_or_default(),
-        route: route.unwrap_or_default(),
-        accept: accept(given, body.accept.take())?,
-        referer: given.referer()?,
-        client: given.client(),
-        trace_context: given.trace_context(),
     })
 }
 
@@ -158,6 +145,11 @@ fn metadata(
     let mut metadata = call.unwrap_or_default();
     metadata.extend(body.unwrap_or_default());
     metadata.extend(given.metadata()?);
+    client_metadata(metadata)
+}
+
+/// Metadata as a client may give it: without the names that are the runtime's own, and refused where it is too large.
+pub fn client_metadata(mut metadata: Map<String, Value>) -> Result<Map<String, Value>> {
     metadata.retain(|name, _| !name.starts_with("__"));
     check_metadata(&metadata)?;
     Ok(metadata)
@@ -176,9 +168,9 @@ pub fn check_metadata(metadata: &Map<String, Value>) -> Result<()> {
     })
 }
 
-fn accept(given: &RequestParameters, body: Option<String>) -> Result<String> {
+fn accept(given: &RequestParameters, body: Option<String>) -> Result<&'static str> {
     let accept = given.told(&given.query.accept, "accept", body)?;
-    Ok(format::find(&accept.unwrap_or_default())?.name.to_owned())
+    Ok(format::find(&accept.unwrap_or_default())?.name)
 }
 
 fn chat(given: &RequestParameters, body: Option<String>) -> Result<Option<String>> {

@@ -10,7 +10,7 @@ use super::protocol::{ProtocolEra, ProtocolRequest};
 use super::tasks::Task;
 use super::tool_answer::{self, ToolFailure};
 use super::tools::AgentTool;
-use crate::http::chat::{self, check_metadata};
+use crate::http::chat::{self, client_metadata};
 use crate::http::input::{BodyFields, Id};
 use crate::http::sse::CancelOnDisconnect;
 use ambit_runtime::chat::ChatMessage;
@@ -101,9 +101,7 @@ fn turn_request(
     tool: &AgentTool,
     asked: AgentArguments,
 ) -> Result<TurnRequest> {
-    let mut metadata = asked.metadata.unwrap_or_default();
-    metadata.retain(|name, _| !name.starts_with("__"));
-    check_metadata(&metadata)?;
+    let metadata = client_metadata(asked.metadata.unwrap_or_default())?;
     Ok(TurnRequest {
         authorized: tool.who.clone(),
         agent: tool.agent.id.clone(),

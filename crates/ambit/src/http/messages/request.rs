@@ -4,17 +4,17 @@ use super::body::MessagesBody;
 use super::{conversation, tools};
 use crate::format::{self, FormatOptions};
 use crate::http::chat::{
-    AgentSelection, AnswerView, Between, ChatRequest, RequestParameters, check_metadata,
-    find_agent, tool_names,
+    AgentSelection, AnswerView, Between, BodyOrigin, ChatRequest, RequestParameters,
+    client_metadata, find_agent, tool_names,
 };
 use crate::http::input::JsonBody;
 use crate::http::{HttpError, ServerState};
 use ambit_runtime::app::AppAgent;
-use ambit_runtime::chat::{GenerationOptions, StopSequences};
+use ambit_runtime::chat::{GenerationOptions, StopSequences, ToolDefinition};
 use ambit_runtime::{
-    Authorized, CallOptions, Error, RequestOrigin, Result, SkipOptions, TurnRequest, TurnStorage,
+    Authorized, CallOptions, Error, Result, SkipOptions, TurnRequest, TurnStorage,
 };
-use serde_json::{Map, Number, Value};
+use serde_json::Number;
 
 /// The format of the answer, as hooks see it too.
 const ACCEPT: &str = "messages";
@@ -31,34 +31,15 @@ pub fn read(
         text,
     } = body;
     let named = AgentSelection {
-        assistant: None,
         model: body.model.take(),
-        connector: None,
+        ..AgentSelection::default()
     };
     let (agent, connector) = find_agent(server, &who, given, named)?;
     check_agent(&agent)?;
     let messages = conversation::read(&mut body, &agent)?;
-    let mut metadata = given.metadata()?;
-    metadata.retain(|name, _| !name.starts_with("__"));
-    check_metadata(&metadata)?;
+    let metadata = client_metadata(given.metadata()?)?;
     let client_tools = tools::definitions(body.tools.take().unwrap_or_default())?;
-    let view = AnswerView {
-        is_streaming: body.stream.unwrap_or(false),
-        is_background: false,
-        format: format::find(ACCEPT)?,
-        options: FormatOptions {
-            model: agent.id.clone(),
-            client_tools: tool_names(match client_tools.as_slice() {
-                [] => agent.package.options.tools.as_slice(),
-                own => own,
-            }),
-            omits_thinking: body
-                .thinking
-                .as_ref()
-                .is_some_and(|it| it.kind == "disabled"),
-            ..FormatOptions::default()
-        },
-    };
+    let view = answer_view(&body, &agent, &client_tools)?;
     let request = TurnRequest {
         authorized: who,
         agent: agent.id.clone(),
@@ -75,16 +56,36 @@ pub fn read(
             tools: client_tools,
             ..CallOptions::default()
         },
-        origin: origin(given, &metadata)?,
+        origin: given.origin(ACCEPT, &metadata, BodyOrigin::default())?,
         metadata,
         ..TurnRequest::default()
     };
-    Ok(ChatRequest::new(
-        request,
-        view,
-        given.idempotency_key()?,
-        &text,
-    ))
+    let key = given.idempotency_key()?;
+    Ok(ChatRequest::new(request, view, key, &text))
+}
+
+/// How the answer is wanted. A client that declares no tools has those of the package.
+fn answer_view(
+    body: &MessagesBody,
+    agent: &AppAgent,
+    client_tools: &[ToolDefinition],
+) -> Result<AnswerView> {
+    let client_tools = match client_tools {
+        [] => agent.package.options.tools.as_slice(),
+        own => own,
+    };
+    let thinking = body.thinking.as_ref();
+    Ok(AnswerView {
+        is_streaming: body.stream.unwrap_or(false),
+        is_background: false,
+        format: format::find(ACCEPT)?,
+        options: FormatOptions {
+            model: agent.id.clone(),
+            client_tools: tool_names(client_tools),
+            omits_thinking: thinking.is_some_and(|it| it.kind == "disabled"),
+            ..FormatOptions::default()
+        },
+    })
 }
 
 /// Refuses an agent that does more than its client expects of a model, unless its package says that it may be asked like one.
@@ -99,21 +100,6 @@ fn check_agent(agent: &AppAgent) -> Result<()> {
         agent.id
     );
     Err(Error::unsupported("model", message))
-}
-
-fn origin(given: &RequestParameters, metadata: &Map<String, Value>) -> Result<RequestOrigin> {
-    let query = &given.query;
-    let theme = given.told(&query.theme, "theme", None)?;
-    let route = given.told(&query.route, "route", None)?;
-    Ok(RequestOrigin {
-        locale: given.locale(query.locale.as_ref(), None, metadata)?,
-        theme: theme.unwrap_or_default(),
-        route: route.unwrap_or_default(),
-        accept: ACCEPT.to_owned(),
-        referer: given.referer()?,
-        client: given.client(),
-        trace_context: given.trace_context(),
-    })
 }
 
 /// How the answer is to be generated.

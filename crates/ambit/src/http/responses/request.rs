@@ -7,8 +7,8 @@ use crate::format::responses::{
 };
 use crate::format::{self, FormatOptions};
 use crate::http::chat::{
-    AgentSelection, AnswerView, Between, ChatRequest, RequestParameters, check_metadata,
-    find_agent, role_refused,
+    AgentSelection, AnswerView, Between, BodyOrigin, ChatRequest, RequestParameters,
+    client_metadata, find_agent, role_refused,
 };
 use crate::http::input::JsonBody;
 use crate::http::response_items::{InputItem, ItemReader};
@@ -18,8 +18,8 @@ use ambit_runtime::chat::{ChatMessage, GenerationOptions};
 use ambit_runtime::chats::{self, ChatEntries};
 use ambit_runtime::public_id::{self, conversation_row, response_turn};
 use ambit_runtime::{
-    Authorized, CallOptions, ConversationSource, Error, ErrorCode, RequestOrigin, Result,
-    SearchChoice, TurnRequest, TurnStorage,
+    Authorized, CallOptions, ConversationSource, Error, ErrorCode, Result, SearchChoice,
+    TurnRequest, TurnStorage,
 };
 use ambit_storage::Json;
 use serde_json::{Map, Number, Value, json};
@@ -43,9 +43,8 @@ pub async fn read(
         text,
     } = body;
     let named = AgentSelection {
-        assistant: None,
         model: body.model.take(),
-        connector: None,
+        ..AgentSelection::default()
     };
     let (agent, connector) = find_agent(server, &who, given, named)?;
     let tools = RequestTools::read(body.tools.as_deref().unwrap_or_default())?;
@@ -54,9 +53,7 @@ pub async fn read(
     let is_stored = body.store != Some(false);
     let source = source(server, &who, &mut body).await?;
     let messages = messages(server, &who, &agent, &mut body).await?;
-    let mut metadata = body.metadata.take().unwrap_or_default();
-    metadata.retain(|name, _| !name.starts_with("__"));
-    check_metadata(&metadata)?;
+    let metadata = client_metadata(body.metadata.take().unwrap_or_default())?;
     let searches_web = tools.has_web_search && server.runtime.searches_web(&who, &agent);
     let warnings = warnings(&tools, searches_web);
     let generation = GenerationOptions {
@@ -86,18 +83,14 @@ pub async fn read(
             tools: tools.definitions,
             ..CallOptions::default()
         },
-        origin: origin(given, &metadata)?,
+        origin: given.origin(FORMAT, &metadata, BodyOrigin::default())?,
         metadata,
         authorized: who,
         ..TurnRequest::default()
     };
     let view = answer_view(&body, &agent, record)?;
-    Ok(ChatRequest::new(
-        request,
-        view,
-        given.idempotency_key()?,
-        &text,
-    ))
+    let key = given.idempotency_key()?;
+    Ok(ChatRequest::new(request, view, key, &text))
 }
 
 fn storage(is_stored: bool) -> TurnStorage {
@@ -305,20 +298,4 @@ fn settings(
         top_p: body.top_p.and_then(Between::number).or(usual.top_p),
         further: echoed_fields(&body.further),
     }
-}
-
-fn origin(given: &RequestParameters, metadata: &Map<String, Value>) -> Result<RequestOrigin> {
-    Ok(RequestOrigin {
-        locale: given.locale(given.query.locale.as_ref(), None, metadata)?,
-        theme: given
-            .told(&given.query.theme, "theme", None)?
-            .unwrap_or_default(),
-        route: given
-            .told(&given.query.route, "route", None)?
-            .unwrap_or_default(),
-        accept: FORMAT.to_owned(),
-        referer: given.referer()?,
-        client: given.client(),
-        trace_context: given.trace_context(),
-    })
 }
