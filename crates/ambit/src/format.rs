@@ -27,7 +27,7 @@ pub const DEFAULT: &str = "standard";
 /// One reader's view of a log.
 pub trait Format: Send {
     /// The events that come of an entry, in order; the last one gets the entry's number as its id.
-    fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent>;
+    fn events(&mut self, entry: &StreamEntry) -> Vec<FormatEvent>;
 
     /// The events behind the last entry; they get no id.
     fn end(&mut self) -> Vec<FormatEvent>;

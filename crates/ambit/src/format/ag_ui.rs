@@ -22,7 +22,7 @@ pub fn open(options: &FormatOptions) -> Box<dyn Format> {
 struct AgUiFormat(RunReader);
 
 impl Format for AgUiFormat {
-    fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
+    fn events(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
         let events = read(entry).map(|frame| self.0.read(&frame));
         let events = events.into_iter().flatten();
         // Only a map with keys that are no text could fail.

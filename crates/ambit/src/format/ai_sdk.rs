@@ -54,14 +54,14 @@ struct AiSdkFormat {
 }
 
 impl Format for AiSdkFormat {
-    fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
+    fn events(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
         let Some(frame) = read(entry) else {
             return Vec::new();
         };
         let mut chunks = self.stream.read(&frame);
         let is_start = frame.event_name() == Some("stream_start");
         if let Some(mut earlier) = self.earlier.take_if(|_| is_start) {
-            chunks.into_iter().for_each(|chunk| earlier.take(chunk));
+            chunks.into_iter().for_each(|chunk| earlier.push(chunk));
             chunks = earlier.chunks();
         }
         chunks.iter().map(|chunk| event(&chunk.chunk)).collect()
@@ -88,7 +88,7 @@ pub fn chunks(entries: &[StreamEntry], options: &FormatOptions) -> Vec<PartChunk
 pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
     let mut fold = MessageFold::new(options.ai_sdk);
     for chunk in chunks(entries, options) {
-        fold.take(chunk);
+        fold.push(chunk);
     }
     FormatBody::UiMessage(Box::new(fold.finish()))
 }

@@ -1,6 +1,6 @@
 //! `cui-web`, `cui-native` and `cui-desktop`: every entry of the log as it is stored.
 
-use super::frames::{StreamStart, read, take, text, usage};
+use super::frames::{StreamStart, apply_or_log, read, text, usage};
 use super::{Format, FormatBody, FormatEvent, FormatOptions, failure};
 use ambit_runtime::Frame;
 use ambit_runtime::frame::{OutputMessage, OutputMessages};
@@ -18,7 +18,7 @@ pub fn open(_options: &FormatOptions) -> Box<dyn Format> {
 struct CuiFormat;
 
 impl Format for CuiFormat {
-    fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
+    fn events(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
         match is_of_provider(entry) {
             true => Vec::new(),
             false => vec![entry.text.to_string().into()],
@@ -90,7 +90,7 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
             }
             _ => {}
         }
-        take(&mut state, &frame);
+        apply_or_log(&mut state, &frame);
     }
     FormatBody::Cui(Box::new(CuiAnswer {
         request_id: options.request_id.clone(),

@@ -75,7 +75,7 @@ pub fn model_usage(data: &Map<String, Value>) -> Vec<ModelUsage> {
 }
 
 /// Applies a frame. One that does not fit is told likewise, and changes nothing.
-pub fn take(state: &mut OutputMessages, frame: &Frame) {
+pub fn apply_or_log(state: &mut OutputMessages, frame: &Frame) {
     if let Err(problem) = apply(state, frame) {
         let message = frame.message_id.as_deref().unwrap_or_default();
         tracing::error!(message, %problem, "a frame of a stream does not fit its message");

@@ -38,7 +38,7 @@ struct MessagesFormat {
 }
 
 impl Format for MessagesFormat {
-    fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
+    fn events(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
         let Some(frame) = frames::read(entry) else {
             return Vec::new();
         };
@@ -50,11 +50,11 @@ impl Format for MessagesFormat {
                 }),
                 AnswerPart::Text(field, text) => {
                     self.writer
-                        .take(AnswerPiece::Text(field, text), &mut events);
+                        .push(AnswerPiece::Text(field, text), &mut events);
                 }
                 AnswerPart::ToolCall(call) => {
                     for piece in AnswerPiece::of_call(&call) {
-                        self.writer.take(piece, &mut events);
+                        self.writer.push(piece, &mut events);
                     }
                 }
                 AnswerPart::End(ending) => {
@@ -64,7 +64,7 @@ impl Format for MessagesFormat {
             }
         }
         if let Some(piece) = piece_of_event(&frame) {
-            self.writer.take(piece, &mut events);
+            self.writer.push(piece, &mut events);
         }
         events.into_iter().map(FormatEvent::from).collect()
     }

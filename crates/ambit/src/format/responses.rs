@@ -34,7 +34,7 @@ pub fn open(options: &FormatOptions) -> Box<dyn Format> {
 struct ResponsesFormat(ResponseReader);
 
 impl Format for ResponsesFormat {
-    fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
+    fn events(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
         read(entry).map_or_else(Vec::new, |frame| self.0.read(&frame))
     }
 

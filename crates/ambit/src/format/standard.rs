@@ -74,7 +74,7 @@ fn json(payload: &impl Serialize) -> String {
 }
 
 impl Format for StandardFormat {
-    fn frames(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
+    fn events(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
         let Some(frame) = read(entry) else {
             return Vec::new();
         };

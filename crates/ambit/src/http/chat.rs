@@ -17,8 +17,8 @@ pub use options::names as tool_names;
 pub use parameters::{BodyOrigin, CompletionQuery, RequestParameters};
 pub use request::{AgentRequest, check_metadata, client_metadata, read_agent};
 pub use response::{
-    AnswerView, ChatRequest, answer, answer_joined, join, leave_out_chat, repeatable, start,
-    turn_headers,
+    AnswerView, AnsweringTurn, ChatRequest, answer, answer_joined, join, leave_out_chat,
+    repeatable, start, turn_headers,
 };
 
 use super::input::{Id, JsonBody, PathId};

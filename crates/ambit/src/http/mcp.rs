@@ -221,7 +221,7 @@ async fn call(
 ) -> Result<RunningCall, RpcError> {
     let name = request.text("name")?;
     let tool = tools::find(&context, name).ok_or_else(|| RpcError::unknown_tool(name))?;
-    let permit = Arc::new(limit.take(who)?);
+    let permit = Arc::new(limit.acquire(who)?);
     let ping = context.server.settings.ping;
     Ok(RunningCall {
         events: begin_call(context, tool, &request, permit.clone()).await,

@@ -221,7 +221,7 @@ impl StreamSender {
         let has_ids = self.view.definition.has_entry_ids;
         for entry in entries {
             let number = has_ids.then_some(entry.number);
-            let events = self.view.format.frames(entry);
+            let events = self.view.format.events(entry);
             if entry.number > self.view.last_received {
                 let is_past = entry.number <= self.view.backlog_end;
                 let to = if is_past { &mut past } else { &mut live };

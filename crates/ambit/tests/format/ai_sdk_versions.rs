@@ -41,7 +41,7 @@ fn told(middle: &[Value], version: &str) -> Vec<Value> {
     let mut format = open(&of_version(version));
     let events = log(middle)
         .iter()
-        .flat_map(|entry| format.frames(entry))
+        .flat_map(|entry| format.events(entry))
         .map(|event| serde_json::from_str(&event.data).unwrap())
         .collect::<Vec<Value>>();
     events[1..events.len() - 1].to_vec()
@@ -80,8 +80,10 @@ fn retried() -> Vec<Value> {
 
 #[test]
 fn a_model_that_is_asked_in_the_place_of_another_begins_its_step_anew() {
-    let text = ["text-start", "text-delta", "text-end"];
-    let step = |middle: &[&str]| [middle, &text[..], &["finish-step"][..]].concat();
+    let step = |begin: &[&'static str]| {
+        let text = ["text-start", "text-delta", "text-end"];
+        [begin, &text, &["finish-step"]].concat()
+    };
     let anew = step(&["start-step", "reset-step"]);
     let other = step(&["start-step", "finish-step", "start-step"]);
     let retried = retried();

@@ -32,7 +32,7 @@ pub fn events(
     entries: &[StreamEntry],
 ) -> (Vec<Vec<FormatEvent>>, Vec<FormatEvent>) {
     let mut format = (row.open)(&options());
-    let events = entries.iter().map(|entry| format.frames(entry)).collect();
+    let events = entries.iter().map(|entry| format.events(entry)).collect();
     (events, format.end())
 }
 

@@ -310,7 +310,7 @@ fn thoughts_are_left_out_where_the_client_wants_none() {
     options.omits_thinking = true;
     let row = find("messages").unwrap();
     let mut format = (row.open)(&options);
-    let events: Vec<FormatEvent> = log.iter().flat_map(|entry| format.frames(entry)).collect();
+    let events: Vec<FormatEvent> = log.iter().flat_map(|entry| format.events(entry)).collect();
     let text = json!({"type": "text", "text": "so"});
     assert_eq!(
         Answer::of_events(&events).blocks,

@@ -22,7 +22,7 @@ fn all() -> Vec<Vec<StreamEntry>> {
 /// The events that come of a log.
 fn events(log: &[StreamEntry], options: &FormatOptions) -> Vec<FormatEvent> {
     let mut format = (find("responses").unwrap().open)(options);
-    let mut events: Vec<FormatEvent> = log.iter().flat_map(|entry| format.frames(entry)).collect();
+    let mut events: Vec<FormatEvent> = log.iter().flat_map(|entry| format.events(entry)).collect();
     events.extend(format.end());
     events
 }

@@ -40,7 +40,7 @@ fn g106_who_resumes_anywhere_gets_exactly_what_is_missing() {
                 let mut format = (row.open)(&options());
                 let rest: Vec<Vec<FormatEvent>> = log[after..]
                     .iter()
-                    .map(|entry| format.frames(entry))
+                    .map(|entry| format.events(entry))
                     .collect();
                 assert_eq!(rest, whole[after..], "{} after {after}", row.name);
                 assert_eq!(format.end(), end);
@@ -137,7 +137,7 @@ fn usage_comes_only_where_it_was_asked_for() {
     options.include_usage = false;
     let mut format = (find("standard").unwrap().open)(&options);
     let (_, log) = logs().remove(0);
-    let events = log.iter().flat_map(|entry| format.frames(entry));
+    let events = log.iter().flat_map(|entry| format.events(entry));
     let frames: Vec<String> = events.map(|event| event.data).collect();
     assert_eq!(Completion::of_chunks(&frames).usage, None);
 }

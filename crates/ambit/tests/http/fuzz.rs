@@ -170,7 +170,7 @@ fn g154_no_stored_stream_makes_a_format_panic() {
             let mut format = (row.open)(&options);
             shown += entries
                 .iter()
-                .map(|entry| format.frames(entry).len())
+                .map(|entry| format.events(entry).len())
                 .sum::<usize>();
             format.end();
             let body = json!((row.body)(&entries, &options));

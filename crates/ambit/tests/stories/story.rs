@@ -166,7 +166,7 @@ fn streams(name: &str, turns: &[Told]) -> String {
         let _ = writeln!(text, ": turn {}\n", index + 1);
         let mut format = (format::find(name).unwrap().open)(&turn.options);
         for entry in &turn.entries {
-            write_events(&mut text, format.frames(entry));
+            write_events(&mut text, format.events(entry));
         }
         write_events(&mut text, format.end());
     }

@@ -98,7 +98,7 @@ fn chunks(reader: StreamReader, format: Box<dyn Format>) -> BoxStream<'static, R
         let chunks: Vec<Result<String>> = match reader.next().await {
             Ok(Some(entries)) => entries
                 .iter()
-                .flat_map(|entry| format.frames(entry))
+                .flat_map(|entry| format.events(entry))
                 .map(|event| Ok(event.data))
                 .collect(),
             Ok(None) => return None,

@@ -7,7 +7,7 @@ use super::message_views::MessageViews;
 use super::subagents::{Subagents, ThreadStart};
 use crate::format::FormatOptions;
 use crate::format::failure::of_end;
-use crate::format::frames::{StreamStart, model_usage, take, text};
+use crate::format::frames::{StreamStart, apply_or_log, model_usage, text};
 use ambit_runtime::Frame;
 use ambit_runtime::frame::{MessageStatus, OutputMessages};
 use serde_json::{Map, Value};
@@ -40,7 +40,7 @@ impl RunReader {
         if frame.kind != "event" {
             return self.message(frame);
         }
-        take(&mut self.state, frame);
+        apply_or_log(&mut self.state, frame);
         let (Some(name), Some(data)) = (frame.event_name(), frame.event_data()) else {
             return Vec::new();
         };
@@ -230,11 +230,11 @@ impl RunReader {
             return Vec::new();
         };
         if let Some(contents) = self.messages.append(id, frame) {
-            take(&mut self.state, frame);
+            apply_or_log(&mut self.state, frame);
             return self.of_message(id, contents);
         }
         let before = self.messages.before(self.state.get(id), frame);
-        take(&mut self.state, frame);
+        apply_or_log(&mut self.state, frame);
         let message = self.state.get(id);
         let contents = message.map(|message| self.messages.show(before, message));
         self.of_message(id, contents.unwrap_or_default())

@@ -8,7 +8,7 @@ use super::user_parts::user_parts;
 use super::version::AiSdkVersion;
 use crate::format::FormatOptions;
 use crate::format::failure;
-use crate::format::frames::{take, text};
+use crate::format::frames::{apply_or_log, text};
 use ambit_runtime::chats::{InterruptMessage, USER_INPUT};
 use ambit_runtime::frame::{DeltaAction, OutputMessages};
 use ambit_runtime::{Frame, public_id};
@@ -59,7 +59,7 @@ impl ChunkStream {
                 .is_none_or(|action| action == DeltaAction::Append);
         let before = self.state.get(id).filter(|_| !is_append);
         let before = before.map(|message| content(message).to_owned());
-        take(&mut self.state, frame);
+        apply_or_log(&mut self.state, frame);
         let Some(message) = self.state.get(id) else {
             return Vec::new();
         };
@@ -76,7 +76,7 @@ impl ChunkStream {
 
     fn event(&mut self, name: &str, data: &EventData, frame: &Frame) -> Vec<PartChunk> {
         let was_amended = data.get("amend") == Some(&Value::Bool(true));
-        take(&mut self.state, frame);
+        apply_or_log(&mut self.state, frame);
         match name {
             "stream_start" => vec![self.start(data).into()],
             "stream_end" => self.finish(data, frame),

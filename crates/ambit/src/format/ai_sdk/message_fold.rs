@@ -44,7 +44,7 @@ impl MessageFold {
     }
 
     /// Takes a chunk in.
-    pub fn take(&mut self, chunk: PartChunk) {
+    pub fn push(&mut self, chunk: PartChunk) {
         let PartChunk { part: id, chunk } = chunk;
         let chunk = match chunk {
             UiMessageChunk::Typed(chunk) => chunk,
@@ -81,13 +81,13 @@ impl MessageFold {
                 self.parts.truncate(begun.map_or(0, |at| at + 1));
             }
             other => match whole_part(&other) {
-                Some(part) => self.push(id, part.into()),
+                Some(part) => self.add_part(id, part.into()),
                 None => self.take_call(other),
             },
         }
     }
 
-    fn push(&mut self, id: Option<String>, part: UiPart) {
+    fn add_part(&mut self, id: Option<String>, part: UiPart) {
         self.parts.push(FoldedPart { id, part });
     }
 
@@ -107,7 +107,7 @@ impl MessageFold {
             },
             false => TypedPart::Text { text, state },
         };
-        self.push(Some(id), part.into());
+        self.add_part(Some(id), part.into());
     }
 
     /// The text that a part is of.
@@ -151,7 +151,7 @@ impl MessageFold {
             known.data = chunk.data;
             return;
         }
-        self.push(chunk.id.clone(), UiPart::Data(chunk));
+        self.add_part(chunk.id.clone(), UiPart::Data(chunk));
     }
 
     fn take_call(&mut self, chunk: TypedChunk) {
@@ -162,7 +162,7 @@ impl MessageFold {
                 runner,
             } => {
                 let call = UiToolCall::begun(tool_call_id, tool_name, runner.is_server());
-                self.push(None, UiPart::Tool(call));
+                self.add_part(None, UiPart::Tool(call));
             }
             TypedChunk::ToolInputAvailable {
                 tool_call_id,

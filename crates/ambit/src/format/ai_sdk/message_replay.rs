@@ -22,7 +22,7 @@ pub enum ClientToolOutput {
 
 impl MessageReplay {
     /// Takes a chunk of the next turn in; the ends of turns are left out.
-    pub fn take(&mut self, chunk: PartChunk) {
+    pub fn push(&mut self, chunk: PartChunk) {
         match chunk.chunk {
             UiMessageChunk::Typed(TypedChunk::Start {
                 message_id,

@@ -115,7 +115,7 @@ impl MessagesAnswer {
                 }
                 MessagesEvent::ContentBlockDelta { delta, .. } => {
                     if let Some(block) = self.content.last_mut() {
-                        block.take(delta, &mut arguments);
+                        block.push(delta, &mut arguments);
                     }
                 }
                 MessagesEvent::ContentBlockStop { .. } => {
@@ -139,7 +139,7 @@ impl MessagesAnswer {
 
 impl AnswerBlock {
     /// Takes in more of itself; `arguments` are those of a call so far.
-    fn take(&mut self, delta: BlockDelta, arguments: &mut String) {
+    fn push(&mut self, delta: BlockDelta, arguments: &mut String) {
         match (self, delta) {
             (Self::Text { text }, BlockDelta::TextDelta { text: more }) => text.push_str(&more),
             (Self::Thinking { thinking, .. }, BlockDelta::ThinkingDelta { thinking: more }) => {

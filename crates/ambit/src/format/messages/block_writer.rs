@@ -106,7 +106,7 @@ impl BlockWriter {
     }
 
     /// Takes a piece in and adds the events that come of it.
-    pub fn take(&mut self, piece: AnswerPiece, events: &mut Vec<MessagesEvent>) {
+    pub fn push(&mut self, piece: AnswerPiece, events: &mut Vec<MessagesEvent>) {
         self.waiting.push_back(piece);
         while let Some(at) = self.waiting.iter().position(|piece| self.is_next(piece)) {
             if let Some(piece) = self.waiting.remove(at) {
@@ -119,7 +119,7 @@ impl BlockWriter {
     pub fn finish(&mut self, events: &mut Vec<MessagesEvent>) {
         while let OpenBlock::Call(message) = &self.open {
             let end = AnswerPiece::End(message.clone());
-            self.take(end, events);
+            self.push(end, events);
         }
         if !matches!(self.open, OpenBlock::Thinking(_)) {
             self.write_parts(events);

@@ -31,14 +31,14 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
     let mut said = said.into_iter().peekable();
     for index in in_order(&state) {
         while let Some((_, piece)) = said.next_if(|(before, _)| *before <= index) {
-            writer.blocks.take(piece, &mut events);
+            writer.blocks.push(piece, &mut events);
         }
         for piece in writer.pieces(&state.messages.messages()[index]) {
-            writer.blocks.take(piece, &mut events);
+            writer.blocks.push(piece, &mut events);
         }
     }
     for (_, piece) in said {
-        writer.blocks.take(piece, &mut events);
+        writer.blocks.push(piece, &mut events);
     }
     writer.blocks.finish(&mut events);
     events.extend(ending.iter().flat_map(last));

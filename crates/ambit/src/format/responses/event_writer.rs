@@ -46,7 +46,7 @@ impl EventWriter {
     }
 
     /// What was written since the last time.
-    pub fn take(&mut self) -> Vec<FormatEvent> {
+    pub fn drain(&mut self) -> Vec<FormatEvent> {
         std::mem::take(&mut self.written)
     }
 }

@@ -54,7 +54,7 @@ impl ResponseReader {
         } else {
             self.message(frame);
         }
-        self.output.events.take()
+        self.output.events.drain()
     }
 
     /// How many events there are so far.

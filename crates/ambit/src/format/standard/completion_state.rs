@@ -3,7 +3,7 @@
 use super::client_tool_calls::{ClientToolCalls, ToolCallDelta};
 use super::message_text::{CompletionField, MessageText, text_of};
 use super::text_queue::{TextPiece, TextQueue};
-use crate::format::frames::{StreamStart, take, usage};
+use crate::format::frames::{StreamStart, apply_or_log, usage};
 use crate::format::{FormatOptions, failure};
 use ambit_runtime::frame::{DeltaAction, OutputMessage, OutputMessages};
 use ambit_runtime::llm::TokenUsage;
@@ -59,7 +59,7 @@ impl CompletionState {
 
     /// Takes an event in.
     pub fn event(&mut self, frame: &Frame) {
-        take(&mut self.messages, frame);
+        apply_or_log(&mut self.messages, frame);
         let empty = Map::new();
         let data = frame.event_data().unwrap_or(&empty);
         match frame.event_name() {
@@ -113,7 +113,7 @@ impl CompletionState {
             None => known.and_then(text_of),
             Some(_) => None,
         };
-        take(&mut self.messages, frame);
+        apply_or_log(&mut self.messages, frame);
         let mut change = CompletionDelta::default();
         let message = frame
             .message_id

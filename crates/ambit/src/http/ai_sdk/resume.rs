@@ -78,7 +78,7 @@ impl MessageReader<'_> {
                 let call = result.and_then(|result| answered_call(&turns[..at], result));
                 let output = tool_results::output(&input.message);
                 if let (Some(call), Some(output)) = (call, output) {
-                    replay.take(output_chunk(call, output));
+                    replay.push(output_chunk(call, output));
                 }
             }
             if is_it(turn) {
@@ -88,7 +88,7 @@ impl MessageReader<'_> {
             chunks
                 .await?
                 .into_iter()
-                .for_each(|chunk| replay.take(chunk));
+                .for_each(|chunk| replay.push(chunk));
         }
         Ok(Some(replay))
     }

@@ -98,7 +98,7 @@ impl UiMessageList<'_> {
             } else if turn.superseded_by.is_none() && running != Some(&turn.request_id) {
                 let chunks = turn_chunks::of(self.server, self.who, turn, self.version);
                 let fold = answers.of(turn, self.version);
-                chunks.await?.into_iter().for_each(|chunk| fold.take(chunk));
+                chunks.await?.into_iter().for_each(|chunk| fold.push(chunk));
             }
         }
         let working = turns.iter().find(|turn| running == Some(&turn.request_id));
@@ -112,7 +112,7 @@ impl UiMessageList<'_> {
         let first = turn.shown.first()?;
         let mut fold = MessageFold::new(self.version);
         let chunks = turn_chunks::of_history(turn, self.version);
-        chunks.into_iter().for_each(|chunk| fold.take(chunk));
+        chunks.into_iter().for_each(|chunk| fold.push(chunk));
         let mut message = fold.finish();
         message.id.clone_from(&first.id);
         Some(PlacedMessage {
@@ -151,7 +151,7 @@ impl<'a> Answers<'a> {
         if let (Some(call), Some(output)) = (call, output) {
             let chunk = output_chunk(call, output);
             let answers = self.0.values_mut();
-            answers.for_each(|answer| answer.fold.take(chunk.clone()));
+            answers.for_each(|answer| answer.fold.push(chunk.clone()));
         }
     }
 

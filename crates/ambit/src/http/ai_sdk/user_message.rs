@@ -9,7 +9,7 @@ use ambit_runtime::public_id;
 use ambit_runtime::{Error, Result, chats};
 use ambit_storage::storage::Message;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// A part that models are told of.
 #[derive(Deserialize)]

@@ -38,14 +38,14 @@ impl AgentAnswer {
         let mut answer = Self::new(request_id);
         while let Some(entries) = stream.next().await? {
             for entry in &entries {
-                answer.take(entry);
+                answer.push(entry);
             }
         }
         Ok(answer)
     }
 
     /// Takes an entry in; the answer is how many steps and calls of tools ended with it.
-    pub fn take(&mut self, entry: &StreamEntry) -> usize {
+    pub fn push(&mut self, entry: &StreamEntry) -> usize {
         let Some(frame) = format::read(entry) else {
             return 0;
         };

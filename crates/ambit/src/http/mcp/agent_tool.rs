@@ -196,7 +196,7 @@ impl AgentCall {
                 }
                 Ok(Some(entries)) => entries,
             };
-            let steps: usize = entries.iter().map(|entry| self.answer.take(entry)).sum();
+            let steps: usize = entries.iter().map(|entry| self.answer.push(entry)).sum();
             if steps > 0 {
                 return CallEvent::Progress(steps);
             }

@@ -27,7 +27,7 @@ pub struct CallPermit {
 
 impl CallLimit {
     /// Counts one more call, unless the caller has too many.
-    pub fn take(&self, who: &Authorized) -> Result<CallPermit, RpcError> {
+    pub fn acquire(&self, who: &Authorized) -> Result<CallPermit, RpcError> {
         let caller = CallerKey {
             tenant: who.tenant().to_owned(),
             user: who.user_id.clone(),
@@ -72,11 +72,11 @@ mod tests {
     #[test]
     fn a_caller_has_so_many_calls_at_once_and_others_have_theirs() {
         let (limit, ann) = (CallLimit::default(), user("ann"));
-        let mut running: Vec<_> = (0..MOST).map(|_| limit.take(&ann).unwrap()).collect();
-        assert!(limit.take(&ann).is_err());
-        assert!(limit.take(&user("bob")).is_ok());
+        let mut running: Vec<_> = (0..MOST).map(|_| limit.acquire(&ann).unwrap()).collect();
+        assert!(limit.acquire(&ann).is_err());
+        assert!(limit.acquire(&user("bob")).is_ok());
         running.pop();
-        assert!(limit.take(&ann).is_ok());
+        assert!(limit.acquire(&ann).is_ok());
         running.clear();
         assert!(limit.running().is_empty());
     }
