@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { useConsole } from "./support/console.mjs";
 import { assertText, HOSTILE, openRecorded } from "./support/recorded.mjs";
+import { settles } from "./support/wait.mjs";
 
 const ambit = useConsole("welcome");
 const ALL = ["GET /keys", "GET /access/rules", "POST /access/explain"];
@@ -40,7 +41,7 @@ test("the caller sees who they are and what they are granted", async () => {
   const { part, page, check } = await openRecorded(ambit, "#/access", {});
   await part("me").waitFor({ state: "attached" });
   await page.locator('[data-part="me"] li', { hasText: /^GET \/keys$/ }).waitFor();
-  assert.equal(await page.title(), "Access · Ambit");
+  await settles(() => page.title(), "Access · Ambit");
   check();
 });
 

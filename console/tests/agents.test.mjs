@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { useConsole } from "./support/console.mjs";
 import { assertText, HOSTILE, openRecorded } from "./support/recorded.mjs";
+import { settles } from "./support/wait.mjs";
 
 const ambit = useConsole("welcome");
 const FILE = { path: "src/index.ts", bytes: 40, version: "v1" };
@@ -31,8 +32,8 @@ test("everybody sees cards with the way to chat, and what they may not see is sa
   const { page, part, check } = await openRecorded(ambit, "#/agents", {}, { grants });
   await part("agent-list").waitFor({ state: "attached" });
   const answer = await (await fetch(`${ambit.server.api}/agent/assistants?page=1&pagesize=50`)).json();
-  const shown = await page.locator('[data-part="agent-list"] li[data-id]').evaluateAll((cards) => cards.map((card) => card.dataset.id));
-  assert.deepEqual(shown, answer.data.map((agent) => agent.assistant_id));
+  const shown = () => page.locator('[data-part="agent-list"] li[data-id]').evaluateAll((cards) => cards.map((card) => card.dataset.id));
+  await settles(shown, answer.data.map((agent) => agent.assistant_id));
   assert.match(await page.locator('[data-action="chat"]').first().getAttribute("href"), /^#\/chats\/new\?assistant_id=/);
   assert.match(await page.locator('[data-note="not-granted"]').textContent(), /GET \/app\/agents/);
   await page.locator("a[data-card]").first().click();

@@ -13,20 +13,20 @@ const LOOKS = [
   { theme: "dark", language: "zh-cn", width: 360 },
 ];
 
+const CASE = "g198_axe_finds_nothing_and_nothing_scrolls_sideways";
 const ambit = useConsole("welcome", async (server) => {
   await say(server, "one", "Hello");
   await splitUsage(server);
 });
 
 for (const { theme, language, width } of LOOKS) {
-  test(`axe finds nothing, and nothing scrolls sideways: ${theme}, ${language}, ${width} px`, async () => {
+  test(`${CASE}: ${theme}, ${language}, ${width} px`, async () => {
     const { items } = await (await fetch(`${ambit.server.api}/contexts`)).json();
-    const { page, check } = await ambit.open("#/contexts", { viewport: { width, height: 800 } });
-    await page.evaluate((chosen) => localStorage.setItem("ambit.preferences", JSON.stringify(chosen)), { theme, language });
-    await page.reload();
+    const { page, check } = await ambit.open("#/contexts", { viewport: { width, height: 800 }, preferences: { theme, language } });
     for (const path of [...VIEWS, `contexts/${items[0].id}`]) {
       await page.evaluate((hash) => (location.hash = hash), `#/${path}`);
       await page.locator(`main[data-view="${path.split("/")[0]}"] h1`).waitFor();
+      if (path.includes("/")) await page.locator('[data-part="items"][data-state="ready"]').waitFor({ state: "attached" });
       await page.waitForFunction(() => !document.querySelector('[data-state="loading"]'));
       await assertAccessible(page, `#/${path} ${theme} ${language} ${width}`);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -1,36 +1,27 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertAccessible } from "./support/axe.mjs";
-import { startChatsShim } from "./support/chats-shim.mjs";
 import { useConsole } from "./support/console.mjs";
+import { cutStreams } from "./support/cut-streams.mjs";
+import { startModel } from "./support/model.mjs";
+import { granting } from "./support/recorded.mjs";
 import { say } from "./support/server.mjs";
+import { settles } from "./support/wait.mjs";
 
-let shim;
+let streams;
+const model = await startModel();
 const ambit = useConsole("../console/tests/apps/chats", async (server) => {
-  shim = await startChatsShim(server);
-  server.port = shim.port;
-});
-const guide = useConsole("knowledge", async (server) => {
-  const front = await startChatsShim(server);
-  server.port = front.port;
-  guide.front = front;
-});
-after(() => (shim?.close(), guide.front?.close()));
+  streams = await cutStreams(server);
+}, model.files);
+const guide = useConsole("knowledge");
+after(() => (streams?.close(), model.close()));
 
 const HOSTILE = `<script>document.title='run'</script><svg onload="document.title='run'"> [x](javascript:alert(1)) \u202Eevil`;
-const read = async (path) => (await fetch(`http://127.0.0.1:${shim.port}/v1${path}`)).json();
+const read = async (path) => (await fetch(`${ambit.server.api}${path}`)).json();
 const contextOf = async (chat, agent = "talker") => (await read(`/chat/sessions/${chat}?assistant_id=${agent}`)).context;
 const stored = async (context) => (await read(`/chat/sessions/-/messages?limit=100&context=${context}`)).items;
 const said = (page, text) => page.locator(".message", { hasText: text }).last();
 const shownIds = (page) => page.locator("[data-part=conversation] .message").evaluateAll((rows) => rows.map((row) => row.dataset.id));
-
-/** Opens a page for a case; a slow machine is no failure. */
-async function open(t, hash, options = {}, of = ambit) {
-  const opened = await of.open(hash, options);
-  opened.context.setDefaultTimeout(60_000);
-  t.after(() => opened.context.close());
-  return opened;
-}
 
 /** A chat with these messages said in it. */
 async function chat(name, ...messages) {
@@ -38,9 +29,15 @@ async function chat(name, ...messages) {
   return contextOf(name);
 }
 
+/** A chat with the agent whose slow answers wait for `model.release()`. */
+async function slowChat(name) {
+  await say(ambit.server, name, "Hello", "speaker");
+  return contextOf(name, "speaker");
+}
+
 /** Starts a turn by the API and answers its id at once. */
 async function begin(name, content) {
-  const body = { model: "talker", chat_id: name, stream: true, accept: "cui-web", messages: [{ role: "user", content }] };
+  const body = { model: "speaker", chat_id: name, stream: true, accept: "cui-web", messages: [{ role: "user", content }] };
   const answer = await fetch(`${ambit.server.api}/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
   await answer.body.cancel();
   return answer.headers.get("x-ambit-request");
@@ -51,18 +48,15 @@ async function write(page, text) {
   await page.locator('textarea[name="message"]').press("Enter");
 }
 
-/** Waits until no turn is shown as running, and compares what is shown with what is stored. */
+/** Waits until no turn runs in the chat or is shown as running, and what is shown is what is stored. */
 async function assertStored(page, context) {
-  await page.locator('[data-part="running"]').waitFor({ state: "detached" });
-  const wanted = (await stored(context)).map((row) => row.id);
-  await page.waitForFunction((ids) => {
-    const rows = [...document.querySelectorAll("[data-part=conversation] .message, [data-waiting]")];
-    return JSON.stringify(rows.map((row) => row.dataset.id)) === JSON.stringify(ids);
-  }, wanted).catch(async () => assert.deepEqual(await shownIds(page), wanted));
+  const isRunning = async () => (await read(`/chat/sessions/-?context=${context}`)).running !== null;
+  const isShownAsRunning = async () => (await page.locator("[data-waiting], [data-part=running]").count()) > 0;
+  await settles(async () => [(await isRunning()) || (await isShownAsRunning()), await shownIds(page)], async () => [false, (await stored(context)).map((row) => row.id)]);
 }
 
-test("from the empty state to an answered question with a tool call", async (t) => {
-  const { page, part, action, check } = await open(t, "#/chats");
+test("from the empty state to an answered question with a tool call", async () => {
+  const { page, part, action, check } = await ambit.open("#/chats");
   await part("chat-list", "empty").waitFor();
   await action("new").click();
   await page.locator('select[name="agent"]').selectOption("talker");
@@ -83,39 +77,47 @@ test("from the empty state to an answered question with a tool call", async (t) 
   check();
 });
 
-test("a second page joins in the middle, a third is cut off three times, and all end with what is stored", async (t) => {
-  const context = await chat("watched", "Hello");
-  const first = await open(t, `#/chats/${context}`);
+test("g193_pages_that_join_leave_reload_or_are_cut_off_end_with_the_stored_messages", async () => {
+  const context = await slowChat("watched");
+  const first = await ambit.open(`#/chats/${context}`);
   await first.part("conversation").waitFor({ state: "attached" });
   await write(first.page, "Speak slowly");
   await said(first.page, "one two three").waitFor();
-  shim.cut(3, 2);
-  const second = await open(t, `#/chats/${context}`);
-  const third = await open(t, `#/chats/${context}`);
+  streams.cut(3);
+  const second = await ambit.open(`#/chats/${context}`);
+  const third = await ambit.open(`#/chats/${context}`);
   for (const { page } of [second, third]) await said(page, "one two three").waitFor();
+  const leaving = await ambit.open(`#/chats/${context}`);
+  await said(leaving.page, "one two three").waitFor();
+  await leaving.context.close();
+  await first.page.reload();
+  await said(first.page, "one two three").waitFor();
+  model.release();
   for (const { page } of [first, second, third]) {
-    await said(page, "twenty-nine thirty").waitFor();
+    await said(page, "fourteen fifteen").waitFor();
     await assertStored(page, context);
   }
-  shim.cut(0, 0);
+  assert.equal(streams.left, 0);
   first.check();
 });
 
-test("a page that is open follows a turn that somebody else starts", async (t) => {
-  const context = await chat("followed", "Hello");
-  const { page, part, check } = await open(t, `#/chats/${context}`);
+test("a page that is open follows a turn that somebody else starts", async () => {
+  const context = await slowChat("followed");
+  const { page, part, check } = await ambit.open(`#/chats/${context}`);
   await part("conversation").waitFor({ state: "attached" });
   await begin("followed", "Speak slowly");
   await said(page, "one two three").waitFor();
   await page.reload();
-  await said(page, "twenty-nine thirty").waitFor();
+  await said(page, "one two three").waitFor();
+  model.release();
+  await said(page, "fourteen fifteen").waitFor();
   await assertStored(page, context);
   check();
 });
 
-test("stop ends the turn, and what was said is marked", async (t) => {
-  const context = await chat("stopped", "Hello");
-  const { page, action, check } = await open(t, `#/chats/${context}`);
+test("stop ends the turn, and what was said is marked", async () => {
+  const context = await slowChat("stopped");
+  const { page, action, check } = await ambit.open(`#/chats/${context}`);
   await write(page, "Speak slowly");
   await said(page, "one two three").waitFor();
   await action("stop").click();
@@ -123,18 +125,19 @@ test("stop ends the turn, and what was said is marked", async (t) => {
   await assertStored(page, context);
   const last = (await stored(context)).at(-1);
   assert.equal(last.status, "partial");
-  assert.doesNotMatch(last.props.content, /thirty/);
+  assert.doesNotMatch(last.props.content, /fifteen/);
   await write(page, "Speak slowly again");
   await page.locator('[data-part="running"]').waitFor();
+  await settles(async () => (await stored(context)).at(-1).props.content, "Speak slowly again");
   await page.keyboard.press("Control+.");
   await assertStored(page, context);
   assert.equal((await read(`/chat/requests/${(await stored(context)).at(-1).request_id}`)).status, "cancelled");
   check();
 });
 
-test("an own message is edited, and what it replaces can be shown", async (t) => {
+test("an own message is edited, and what it replaces can be shown", async () => {
   const context = await chat("edited", "First", "Second");
-  const { page, action, check } = await open(t, `#/chats/${context}`);
+  const { page, action, check } = await ambit.open(`#/chats/${context}`);
   await said(page, "You said: Second").waitFor();
   await page.locator('textarea[name="message"]').focus();
   await page.keyboard.press("ArrowUp");
@@ -155,10 +158,10 @@ test("an own message is edited, and what it replaces can be shown", async (t) =>
   check();
 });
 
-test("the last answer is given again", async (t) => {
+test("the last answer is given again", async () => {
   const context = await chat("again", "First", "Second");
   const before = await stored(context);
-  const { page, action, check } = await open(t, `#/chats/${context}`);
+  const { page, action, check } = await ambit.open(`#/chats/${context}`);
   await said(page, "You said: Second").waitFor();
   assert.equal(await action("regenerate").count(), 1);
   await action("regenerate").click();
@@ -172,9 +175,9 @@ test("the last answer is given again", async (t) => {
   check();
 });
 
-test("while a turn runs a message is appended, one interrupts it, and one waits", async (t) => {
-  const context = await chat("busy", "Hello");
-  const { page, action, check } = await open(t, `#/chats/${context}`);
+test("while a turn runs a message is appended, one interrupts it, and one waits", async () => {
+  const context = await slowChat("busy");
+  const { page, action, check } = await ambit.open(`#/chats/${context}`);
   await write(page, "Speak slowly");
   await said(page, "one two three").waitFor();
   await write(page, "Appended");
@@ -191,9 +194,9 @@ test("while a turn runs a message is appended, one interrupts it, and one waits"
   check();
 });
 
-test("a refused message is given back, and a failed turn says why", async (t) => {
+test("a refused message is given back, and a failed turn says why", async () => {
   const context = await chat("refused", "Hello");
-  const { page, action } = await open(t, `#/chats/${context}`);
+  const { page, action } = await ambit.open(`#/chats/${context}`);
   await action("options").click();
   await page.locator('input[name="metadata"]').fill("{no");
   await write(page, "Kept");
@@ -204,15 +207,15 @@ test("a refused message is given back, and a failed turn says why", async (t) =>
   await page.locator('[role="alert"]', { hasText: "busy" }).waitFor();
   assert.equal(await page.locator('textarea[name="message"]').inputValue(), "Kept");
   await page.reload();
-  assert.equal(await page.locator('textarea[name="message"]').inputValue(), "Kept");
+  await settles(() => page.locator('textarea[name="message"]').inputValue(), "Kept");
   await write(page, "Fail please");
   await page.locator('.message[data-type="error"] [role="alert"]').waitFor();
   await assertStored(page, context);
 });
 
-test("a chat is renamed, archived and removed, and its information is right", async (t) => {
+test("a chat is renamed, archived and removed, and its information is right", async () => {
   const context = await chat("changed", "Hello");
-  const { page, part, action, check } = await open(t, `#/chats/${context}`);
+  const { page, part, action, check } = await ambit.open(`#/chats/${context}`);
   await action("rename").click();
   await page.locator('input[name="title"]').fill("A new name");
   await action("save").click();
@@ -220,8 +223,8 @@ test("a chat is renamed, archived and removed, and its information is right", as
   await page.waitForFunction(() => document.title === "A new name · Chats · Ambit");
   await action("archive").click();
   await action("archive").getByText("Take out").waitFor();
-  const row = await read(`/chat/sessions/-?context=${context}`);
-  assert.deepEqual([row.title, row.status], ["A new name", "archived"]);
+  const row = () => read(`/chat/sessions/-?context=${context}`);
+  await settles(async () => [(await row()).title, (await row()).status], ["A new name", "archived"]);
   await action("chat-info").click();
   await part("chat-info").getByText(context).waitFor();
   await part("chat-memory", "empty").waitFor();
@@ -233,20 +236,21 @@ test("a chat is renamed, archived and removed, and its information is right", as
   const saved = JSON.parse(Buffer.concat(pieces).toString());
   assert.deepEqual(saved.messages, await stored(context));
   await page.keyboard.press("Escape");
+  // A read that is under way when it goes is answered 404, which the browser writes down.
+  check();
   await action("remove").click();
   await action("confirm").click();
   await page.waitForURL(/#\/chats$/);
   await page.locator(`tr[data-id="${context}"]`).waitFor({ state: "detached" });
-  assert.equal((await fetch(`http://127.0.0.1:${shim.port}/v1/chat/sessions/-?context=${context}`)).status, 404);
-  check();
+  assert.equal((await fetch(`${ambit.server.api}/chat/sessions/-?context=${context}`)).status, 404);
 });
 
-test("older messages come on scrolling, and a message of the URL is found", async (t) => {
+test("older messages come on scrolling, and a message of the URL is found", async () => {
   const context = await chat("long", ...Array.from({ length: 40 }, (_, at) => `Message ${at}`));
   const rows = await stored(context);
-  const { page, check } = await open(t, `#/chats/${context}`);
+  const { page, check } = await ambit.open(`#/chats/${context}`);
   await said(page, "You said: Message 39").waitFor();
-  assert.equal((await shownIds(page)).length, 50);
+  await settles(async () => (await shownIds(page)).length, 50);
   const region = page.locator(".scroller[role=region]");
   await page.waitForFunction(() => {
     const frame = document.querySelector(".scroller[role=region]");
@@ -254,31 +258,31 @@ test("older messages come on scrolling, and a message of the URL is found", asyn
   });
   await region.evaluate((frame) => (frame.scrollTop = 0));
   await page.waitForFunction((count) => document.querySelectorAll("[data-part=conversation] .message").length === count, rows.length);
-  assert.ok((await region.evaluate((frame) => frame.scrollTop)) > 0, "what one reads stays where it is");
-  assert.deepEqual(await shownIds(page), rows.map((row) => row.id));
-  await page.goto(`${ambit.proxy.origin}/console/?fresh#/chats/${context}?at=${encodeURIComponent(rows[1].id)}`);
+  await settles(async () => (await region.evaluate((frame) => frame.scrollTop)) > 0, true, "what one reads stays where it is");
+  await settles(() => shownIds(page), rows.map((row) => row.id));
+  await page.goto(`${ambit.origin}/console/?fresh#/chats/${context}?at=${encodeURIComponent(rows[1].id)}`);
   await page.locator(`.message.wanted[data-id="${rows[1].id}"]`).waitFor();
   check();
 });
 
-test("filters are in the URL and lists show what the API says", async (t) => {
-  const { page, part, check } = await open(t, "#/chats?assistant_id=talker&keywords=hello");
+test("g195_filters_of_chats_are_in_the_url_and_lists_show_what_the_api_says", async () => {
+  await chat("listed", "Hello");
+  const { page, part, check } = await ambit.open("#/chats?assistant_id=talker&keywords=hello");
   await part("chat-list").waitFor({ state: "attached" });
-  const { data } = await read("/chat/sessions?assistant_id=talker&keywords=hello&pagesize=50");
   const ids = () => page.locator("tr[data-id]").evaluateAll((rows) => rows.map((row) => row.dataset.id));
-  assert.deepEqual(await ids(), data.map((row) => row.context));
+  await settles(ids, async () => (await read("/chat/sessions?assistant_id=talker&keywords=hello&pagesize=50")).data.map((row) => row.context));
   await page.locator("tr[data-id] a").first().click();
   await part("conversation").waitFor({ state: "attached" });
-  assert.match(page.url(), /keywords=hello/);
+  await page.waitForURL(/keywords=hello/);
   await page.goBack();
   await page.locator('[data-part="composer"]').waitFor({ state: "detached" });
   check();
 });
 
-test("every type is shown, nothing hostile runs, and what is shown is what is stored", async (t) => {
+test("g189_every_type_is_shown_nothing_hostile_runs_and_what_is_shown_is_what_is_stored", async () => {
   await say(ambit.server, "types", HOSTILE, "every-type");
   const context = await contextOf("types", "every-type");
-  const { page, check } = await open(t, `#/chats/${context}`);
+  const { page, check } = await ambit.open(`#/chats/${context}`);
   const conversation = page.locator('[data-part="conversation"]');
   await conversation.locator('.message[data-type="text"] strong', { hasText: "Text" }).waitFor();
   await assertStored(page, context);
@@ -302,9 +306,24 @@ test("every type is shown, nothing hostile runs, and what is shown is what is st
   check();
 });
 
-test("pictures are sent with the text, and a temporary chat leaves no row", async (t) => {
+test("g189_what_a_tool_got_and_gave_and_a_model_repeats_is_text", async () => {
+  const context = await chat("tooled", "Find hostile fruit");
+  const { page, check } = await ambit.open(`#/chats/${context}`);
+  const conversation = page.locator('[data-part="conversation"]');
+  await conversation.locator(".tool > details").nth(1).waitFor();
+  for (const details of await conversation.locator(".tool > details").all()) {
+    await details.locator("summary").first().click();
+    await details.getByText("<img src=https://example.org/x").first().waitFor();
+  }
+  await said(page, "The tool says").waitFor();
+  assert.equal(await conversation.locator("img, script, [onerror]").count(), 0);
+  assert.doesNotMatch(await page.title(), /run/);
+  check();
+});
+
+test("pictures are sent with the text, and a temporary chat leaves no row", async () => {
   const context = await chat("pictures", "Hello");
-  const { page, action, check } = await open(t, `#/chats/${context}`);
+  const { page, action, check } = await ambit.open(`#/chats/${context}`);
   const buffer = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
   await page.locator('input[type="file"]').setInputFiles({ name: "pixel.png", mimeType: "image/png", buffer });
   await write(page, "Look");
@@ -323,28 +342,26 @@ test("pictures are sent with the text, and a temporary chat leaves no row", asyn
   check();
 });
 
-test("what a caller is not granted is not offered", async (t) => {
+test("what a caller is not granted is not offered", async () => {
   const context = await chat("granted", "Hello");
   const grants = ambit.session.grants.filter((operation) => operation.startsWith("GET "));
-  const { page, action, check } = await open(t, "#/access");
-  await page.route("**/v1/session", (route) => route.fulfill({ json: { ...ambit.session, grants } }));
-  await page.goto(`${ambit.proxy.origin}/console/?fresh#/chats/${context}`);
+  const { page, action, check } = await ambit.open(`#/chats/${context}`, { prepare: granting(ambit, grants) });
   await said(page, "You said: Hello").waitFor();
   for (const name of ["new", "rename", "archive", "share", "remove", "edit", "regenerate", "send", "stop"]) assert.equal(await action(name).count(), 0, name);
   check();
 });
 
-test("an id that is nobody's is gone", async (t) => {
-  const { page, part, action } = await open(t, "#/chats/nope");
+test("an id that is nobody's is gone", async () => {
+  const { page, part, action } = await ambit.open("#/chats/nope");
   await part("conversation", "gone").waitFor();
   assert.equal(await page.locator('[data-part="composer"]').count(), 0);
   assert.equal(await action("remove").count(), 0);
 });
 
-test("a citation opens its reference", async (t) => {
+test("a citation opens its reference", async () => {
   await say(guide.server, "asked", "What is jiff?", "guide");
-  const row = await (await fetch(`http://127.0.0.1:${guide.front.port}/v1/chat/sessions/asked?assistant_id=guide`)).json();
-  const { page, part, action, check } = await open(t, `#/chats/${row.context}`, {}, guide);
+  const row = await (await fetch(`${guide.server.api}/chat/sessions/asked?assistant_id=guide`)).json();
+  const { page, part, action, check } = await guide.open(`#/chats/${row.context}`);
   await action("open-reference").click();
   await part("reference").getByText("Jiff", { exact: true }).first().waitFor();
   await page.keyboard.press("Escape");
@@ -358,16 +375,18 @@ for (const { theme, language, width } of [
   { theme: "light", language: "zh-cn", width: 360 },
   { theme: "dark", language: "zh-cn", width: 360 },
 ]) {
-  test(`axe finds nothing, and nothing scrolls sideways: ${theme}, ${language}, ${width} px`, async (t) => {
+  test(`axe finds nothing, and nothing scrolls sideways: ${theme}, ${language}, ${width} px`, async () => {
     await say(ambit.server, "looks", "What is this?", "every-type");
     const context = await contextOf("looks", "every-type");
     const fruit = await chat("fruit", "Find oranges");
-    const { page, part, action, check } = await open(t, "#/chats", { viewport: { width, height: 800 } });
-    await page.evaluate((chosen) => localStorage.setItem("ambit.preferences", JSON.stringify(chosen)), { theme, language });
-    await page.reload();
-    for (const path of ["chats", "chats/new", `chats/${context}`, `chats/${fruit}`]) {
+    const { page, part, action, check } = await ambit.open("#/chats", { viewport: { width, height: 800 }, preferences: { theme, language } });
+    const paths = {
+      chats: `tr[data-id="${context}"]`, "chats/new": 'select[name="agent"]', [`chats/${context}`]: ".message >> text=What is this?", [`chats/${fruit}`]: ".message >> text=The tool says",
+    };
+    for (const [path, shown] of Object.entries(paths)) {
       await page.evaluate((hash) => (location.hash = hash), `#/${path}`);
-      await page.waitForFunction(() => document.querySelector("h1") && !document.querySelector('[data-state="loading"]'));
+      await page.locator(shown).first().waitFor();
+      await page.waitForFunction(() => !document.querySelector('[data-state="loading"]'));
       if (path !== "chats") await page.locator('[data-action="options"]').click();
       await assertAccessible(page, `#/${path} ${theme} ${language} ${width}`);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { useConsole } from "./support/console.mjs";
 import { say } from "./support/server.mjs";
 import { splitUsage } from "./support/usage-splits.mjs";
+import { settles } from "./support/wait.mjs";
 
 const ambit = useConsole("welcome", async (server) => {
   for (const chat of ["one", "two", "three"]) await say(server, chat, "Hello");
@@ -15,27 +16,26 @@ const read = async (path) => (await fetch(`${ambit.server.api}${path}`)).json();
 test("the table shows the rows of the API", async () => {
   const { page, part, check } = await ambit.open("#/contexts");
   await part("context-table").waitFor({ state: "attached" });
-  const { items } = await read("/contexts?limit=50");
-  assert.deepEqual(await ids(page), items.map((row) => row.id));
-  assert.equal(await page.title(), "Contexts · Ambit");
+  await settles(() => ids(page), async () => (await read("/contexts?limit=50")).items.map((row) => row.id));
+  await settles(() => page.title(), "Contexts · Ambit");
   check();
 });
 
-test("filters are in the URL, and survive a reload and the way back", async () => {
+test("g195_filters_and_the_open_context_survive_a_reload_and_the_way_back", async () => {
   const { page, check } = await ambit.open("#/contexts");
   await page.locator('input[name="chat"]').fill("two");
   await page.waitForURL(/chat=two/);
   const { items } = await read("/contexts?chat=two");
-  await page.waitForFunction((count) => document.querySelectorAll("tr[data-id]").length === count, items.length);
+  const expected = items.map((row) => row.id);
+  await settles(() => ids(page), expected);
   await page.reload();
-  await page.locator("tr[data-id]").first().waitFor();
-  assert.deepEqual(await ids(page), items.map((row) => row.id));
+  await settles(() => ids(page), expected);
   await page.locator("tr[data-id] a").first().click();
   await page.locator('[data-part="items"][data-state="ready"]').waitFor({ state: "attached" });
-  assert.match(page.url(), new RegExp(`#/contexts/${items[0].id}\\?chat=two$`));
+  await page.waitForURL(new RegExp(`#/contexts/${items[0].id}\\?chat=two$`));
   await page.goBack();
   await page.locator('[data-part="context"]').waitFor({ state: "detached" });
-  assert.match(page.url(), /#\/contexts\?chat=two$/);
+  await page.waitForURL(/#\/contexts\?chat=two$/);
   check();
 });
 
@@ -43,7 +43,7 @@ test("unknown filters are dropped with a note, unknown views are not found", asy
   const { page, check } = await ambit.open("#/contexts?colour=red&scope=usage");
   await page.getByText("Unknown filters were dropped: colour").waitFor();
   await page.waitForURL(/#\/contexts\?scope=usage$/);
-  await page.goto(`${ambit.proxy.origin}/console/#/nowhere`);
+  await page.goto(`${ambit.origin}/console/#/nowhere`);
   await page.locator('main[data-view="not-found"]').waitFor();
   check();
 });
@@ -52,19 +52,25 @@ test("a row is opened and left by keys alone", async () => {
   const { page, part, check } = await ambit.open("#/contexts");
   await part("context-table").waitFor({ state: "attached" });
   await page.locator("tr[data-id] a").first().focus();
-  await page.keyboard.press("j");
-  await page.keyboard.press("j");
-  await page.keyboard.press("k");
-  const second = (await ids(page))[1];
+  await page.locator("tr[data-id]").nth(2).waitFor();
+  const order = await ids(page);
+  const second = order[1];
+  for (const [key, at] of [["j", 1], ["j", 2], ["k", 1]]) {
+    await page.keyboard.press(key);
+    await page.waitForFunction((id) => document.activeElement?.closest("tr")?.dataset.id === id, order[at]);
+  }
   await page.keyboard.press("Enter");
   await page.waitForURL(new RegExp(`#/contexts/${second}$`));
-  await page.keyboard.press("g");
-  await page.keyboard.press("u");
-  await page.locator('main[data-view="usage"]').waitFor();
+  // The second letter counts for a moment only, which a slow machine may miss.
+  await settles(async () => {
+    await page.keyboard.press("g");
+    await page.keyboard.press("u");
+    return page.locator('main[data-view="usage"]').count();
+  }, 1);
   await page.waitForFunction(() => document.activeElement?.tagName === "H1");
   await page.keyboard.press("Control+k");
   await page.locator('[data-part="palette"] input').fill("context");
-  await page.keyboard.press("Enter");
+  await page.locator('[data-part="palette"] input').press("Enter");
   await page.locator('main[data-view="contexts"]').waitFor();
   await page.keyboard.press("?");
   await page.locator('[data-part="help"]').waitFor();
@@ -102,12 +108,13 @@ test("one context is removed, and the list says so", async () => {
   const [row] = (await read("/contexts?chat=three&scope=usage")).items;
   const { page, part, action, check } = await ambit.open(`#/contexts/${row.id}?scope=usage`);
   await part("context").waitFor({ state: "attached" });
+  // A read that is under way when it goes is answered 404, which the browser writes down.
+  check();
   await action("remove").click();
   await action("confirm").click();
   await page.waitForURL(/#\/contexts\?scope=usage$/);
   await page.locator(`tr[data-id="${row.id}"]`).waitFor({ state: "detached" });
   assert.equal((await read("/contexts?chat=three&scope=usage")).items.length, 0);
-  check();
 });
 
 test("a context that somebody makes appears by itself", async () => {
@@ -118,7 +125,7 @@ test("a context that somebody makes appears by itself", async () => {
   check();
 });
 
-test("a message of a stranger is Markdown that runs and loads nothing", async () => {
+test("g189_a_message_of_a_stranger_is_markdown_that_runs_and_loads_nothing", async () => {
   const hostile = [
     "**bold** <script>document.title = 'run'</script><img src=https://example.org/x onerror=\"document.title = 'run'\">",
     "[link](javascript:document.title='run') [good](https://example.org/) ![picture](https://example.org/p.png)",

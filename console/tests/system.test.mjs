@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { useConsole } from "./support/console.mjs";
 import { assertText, HOSTILE, openRecorded } from "./support/recorded.mjs";
 import { say } from "./support/server.mjs";
+import { settles } from "./support/wait.mjs";
 
 const ambit = useConsole("welcome");
 const AT = 1764300000000;
@@ -102,7 +103,7 @@ test("metrics become lines with a table, after the second reading", async () => 
   const { page, part, check } = await openRecorded(ambit, "#/system?tab=metrics", { ...HEALTH, "GET /metrics": metrics });
   await part("metrics", "empty").waitFor();
   await part("metrics").waitFor({ state: "attached" });
-  assert.equal(await page.locator('[data-part="metrics"] svg[role="img"]').count(), 4);
+  await settles(() => page.locator('[data-part="metrics"] svg[role="img"]').count(), 4);
   await page.locator('[data-part="metrics"] summary').click();
   const cells = await page.locator('[data-part="metrics"] tbody tr').first().locator("td").allTextContents();
   assert.equal(cells[4].trim(), "4");
@@ -114,11 +115,10 @@ test("events come by themselves, are filtered and held", async () => {
   await part("events", "empty").waitFor();
   const first = page.locator('[data-part="events"] tbody tr').first();
   // What happened before the feed was open is not told.
-  for (let tries = 0; tries < 5 && (await first.count()) === 0; tries += 1) {
+  await settles(async () => {
     await say(ambit.server, "events", "Hello");
-    await first.waitFor({ timeout: 3000 }).catch(() => {});
-  }
-  await first.waitFor();
+    return (await first.count()) > 0;
+  }, true);
   await action("pause").click();
   await page.locator('[data-action="pause"][aria-pressed="true"]').waitFor();
   const names = await page.locator('[data-column="name"]').allTextContents();

@@ -4,14 +4,16 @@ import { assertAccessible } from "./support/axe.mjs";
 import { useConsole } from "./support/console.mjs";
 import { say } from "./support/server.mjs";
 import { firstCall, giveAnswers, longTrace, otherCall } from "./support/turns.mjs";
+import { settles } from "./support/wait.mjs";
 
 const LIST = "GET /chat/requests";
 const made = {};
 const ambit = useConsole("../console/tests/apps/turns", async (server) => {
   made.shop = (await say(server, "one", "How many lamps are there?", "shop")).ambit.request_id;
   await say(server, "two", "Hello", "broken").catch(() => {});
-  const { data } = await (await fetch(`${server.api}/trace/traces?chat_id=two`)).json();
-  made.broken = data[0].request_id;
+  const broken = async () => (await (await fetch(`${server.api}/trace/traces?chat_id=two`)).json()).data;
+  await settles(async () => (await broken()).length, 1);
+  made.broken = (await broken())[0].request_id;
 });
 
 const read = async (path) => (await fetch(`${ambit.server.api}${path}`)).json();
@@ -22,11 +24,9 @@ const row = (page, id) => page.locator(`[data-part="timeline"] tr[data-id="${id}
 
 /** Opens a turn of the server; what that does not answer yet is granted and comes from `answers`. */
 async function openTurn(hash, { answers = {}, granted = [], refused = [], ...options } = {}) {
-  made.grants ??= ambit.session.grants;
-  ambit.session.grants = [...new Set([...made.grants, ...granted])].filter((operation) => !refused.includes(operation));
-  const opened = await ambit.open("#/access", options);
-  await giveAnswers(opened.page, ambit.server, answers);
-  await opened.page.evaluate((to) => (location.hash = to), hash);
+  const grants = [...new Set([...ambit.session.grants, ...granted])].filter((operation) => !refused.includes(operation));
+  const prepare = (page) => giveAnswers(page, ambit.server, { "/session": { ...ambit.session, grants }, ...answers });
+  const opened = await ambit.open(hash, { ...options, prepare });
   await opened.page.locator('main[data-view="turns"]').waitFor();
   return opened;
 }
@@ -50,7 +50,7 @@ test("the timeline has a row for each node, with hooks, calls and tools, and fol
   assert.equal(fetches.length, 7);
   const expected = nodes.filter((node) => node.type !== "fetch").map((node) => node.id);
   await row(page, expected.at(-1)).waitFor();
-  assert.deepEqual((await rowIds(page)).sort(), [...expected, `fold-${fetches[0].id}`].sort());
+  await settles(async () => (await rowIds(page)).sort(), [...expected, `fold-${fetches[0].id}`].sort());
   const types = await page.locator('[data-part="timeline"] tr[data-id] .type').allTextContents();
   for (const type of ["turn", "hook", "llm", "tool", "step", "fetch"]) assert.ok(types.includes(type), type);
   await page.locator('[data-part="timeline"] .fold', { hasText: "× 7" }).click();
@@ -66,7 +66,7 @@ test("a node shows what went in and came out, its lines, and what is found in it
   const node = (await nodesOf(made.shop)).find((one) => one.label === "Look around");
   await row(page, node.id).locator("a").click();
   await part("node").waitFor({ state: "attached" });
-  assert.match(page.url(), new RegExp(`node=${node.id}`));
+  await page.waitForURL(new RegExp(`node=${node.id}`));
   await page.locator('[data-field="input"]', { hasText: "a lamp" }).waitFor();
   await page.locator('[data-field="output"]', { hasText: "found" }).waitFor();
   await page.locator('[data-field="logs"] [data-level="warn"]', { hasText: "it is dark" }).waitFor();
@@ -91,7 +91,7 @@ test("a failing hook is marked, and the head has its error with the stack", asyn
   check();
 });
 
-test("tab, node and filters survive a reload and the way back, and are the same for others", async () => {
+test("g195_tab_node_and_filters_of_a_turn_survive_a_reload_and_are_the_same_for_others", async () => {
   const node = (await nodesOf(made.shop)).find((one) => one.type === "tool");
   const { page, part, check } = await openTurn(`#/turns/${made.shop}`);
   await page.locator('select[name="type"]').selectOption("tool");
@@ -102,11 +102,11 @@ test("tab, node and filters survive a reload and the way back, and are the same 
   await page.reload();
   await part("node").waitFor({ state: "attached" });
   await row(page, node.id).waitFor();
-  assert.deepEqual([page.url(), await rowIds(page)], [url, ids]);
+  await settles(async () => [page.url(), await rowIds(page)], [url, ids]);
   const other = await openTurn(new URL(url).hash);
   await other.part("node").waitFor({ state: "attached" });
   await row(other.page, node.id).waitFor();
-  assert.deepEqual(await rowIds(other.page), ids);
+  await settles(() => rowIds(other.page), ids);
   await page.locator('[data-tab="logs"]').click();
   await page.waitForURL(/tab=logs/);
   await page.locator('select[name="type"]').selectOption("warn");
@@ -114,7 +114,7 @@ test("tab, node and filters survive a reload and the way back, and are the same 
   await page.getByText("looking around").waitFor({ state: "detached" });
   await page.reload();
   await page.getByText("it is dark").waitFor();
-  assert.equal(await page.locator('select[name="type"]').inputValue(), "warn");
+  await settles(() => page.locator('select[name="type"]').inputValue(), "warn");
   check();
   other.check();
 });
@@ -152,9 +152,9 @@ test("zoom widens the bars, the critical path goes to the root's last child", as
   const before = await width();
   await action("zoom-in").click();
   await action("zoom-in").click();
-  assert.ok((await width()) > before * 2);
+  await settles(async () => (await width()) > before * 2, true);
   await action("zoom").click();
-  assert.equal(await width(), before);
+  await settles(width, before);
   await action("critical-path").click();
   await row(page, nodes[0].id).locator(".critical").waitFor();
   const last = nodes.filter((node) => node.parent_ids[0] === nodes[0].id).reduce((one, other) => (other.end_at >= one.end_at ? other : one));
@@ -175,7 +175,7 @@ test("a running turn is followed live, takes a message and is stopped", async ()
   await page.locator('dl[data-status="cancelled"]').waitFor();
   await row(page, "n1").locator(".state.cancelled").waitFor();
   await page.locator('[data-part="timeline"] tr .type', { hasText: "llm" }).first().waitFor();
-  assert.equal(await action("stop").count(), 0);
+  await action("stop").waitFor({ state: "detached" });
   await slow.end;
   assert.equal((await read(`/chat/requests/${slow.id}`)).status, "cancelled");
   check();
@@ -252,7 +252,7 @@ test("the list shows turns, those that run before all others, and keeps its filt
   const { page, part, check } = await openTurn("#/turns?assistant_id=shop", { granted: [LIST], answers: { "/chat/requests": list } });
   await part("turn-list").waitFor({ state: "attached" });
   await page.locator(`tr[data-id="${made.shop}"]`).waitFor();
-  assert.deepEqual(await page.locator("tr[data-id]").evaluateAll((rows) => rows.map((one) => one.dataset.id)), ["r-old", made.shop]);
+  await settles(() => page.locator("tr[data-id]").evaluateAll((rows) => rows.map((one) => one.dataset.id)), ["r-old", made.shop]);
   const cells = await page.locator(`tr[data-id="${made.shop}"] td`).allTextContents();
   assert.deepEqual(cells.slice(1), ["shop", "one", "ann", "completed", "1.5 secs", "2", "1", "1,234", "US$0.0012"]);
   await page.locator(`tr[data-id="${made.shop}"] a`).click();
@@ -285,7 +285,7 @@ test("a call shows its blocks, what was left out, its options and tools, and the
   await part("call-list").waitFor({ state: "attached" });
   await page.locator(`tr[data-id="${made.shop}.call-0"] a`).click();
   await part("manifest").waitFor({ state: "attached" });
-  assert.match(page.url(), new RegExp(`call=${made.shop}.call-0`));
+  await page.waitForURL(new RegExp(`call=${made.shop}.call-0`));
   await page.getByText("60 of 1,000 tokens, 100 kept for the answer").waitFor();
   assert.deepEqual(await page.locator('[data-field="tokens"] tr[data-kind]').evaluateAll((rows) => rows.map((one) => one.dataset.kind)), ["prompt", "history", "tools"]);
   await page.locator('[data-part="left-out"]', { hasText: "history_size" }).waitFor();
@@ -306,7 +306,7 @@ test("two calls are compared: equal blocks, changed lines, added ones", async ()
   await page.locator('select[name="diff"]').selectOption(`${made.shop}.call-0`);
   await page.waitForURL(/diff=/);
   await part("diff").waitFor({ state: "attached" });
-  assert.deepEqual(await page.locator("li[data-change]").evaluateAll((all) => all.map((one) => one.dataset.change)), ["changed", "same", "added"]);
+  await settles(() => page.locator("li[data-change]").evaluateAll((all) => all.map((one) => one.dataset.change)), ["changed", "same", "added"]);
   await page.locator('li[data-change="changed"] [data-action="show-lines"]').click();
   await part("lines").waitFor({ state: "attached" });
   assert.deepEqual(await page.locator("pre [data-change]").evaluateAll((all) => all.map((one) => `${one.dataset.change} ${one.textContent.slice(2).trim()}`)), [
@@ -339,16 +339,24 @@ test("a trace of 5,000 nodes is scrolled to its end with few rows in the page", 
   check();
 });
 
+/** In the page: whether the turn, or the list, that this address names is there, with its tab. */
+function isShown(path) {
+  const [, id] = path.split("?")[0].split("/").slice(1);
+  const tab = new URLSearchParams(path.split("?")[1]).get("tab");
+  const part = document.querySelector(`[data-part="${id ? "turn-head" : "turn-list"}"]`);
+  const isChosen = !tab || document.querySelector(`[data-tab="${tab}"][aria-selected="true"]`);
+  return document.title.startsWith(id ?? "") && part && isChosen && !document.querySelector('[data-state="loading"]');
+}
+
 for (const theme of ["light", "dark"]) {
   for (const width of [1280, 360]) {
     test(`axe finds nothing, and nothing scrolls sideways: ${theme}, ${width} px`, async () => {
-          const { page, check } = await openTurn(`#/turns/${made.broken}`, { granted: [...CALLS, ...CONTENTS], answers: callAnswers(), viewport: { width, height: 800 } });
-      await page.evaluate((chosen) => localStorage.setItem("ambit.preferences", JSON.stringify(chosen)), { theme, language: "en" });
-      await page.reload();
+      const looks = { preferences: { theme, language: "en" }, viewport: { width, height: 800 } };
+      const { page, check } = await openTurn(`#/turns/${made.broken}`, { granted: [...CALLS, ...CONTENTS], answers: callAnswers(), ...looks });
       const tabs = ["timeline&node=n1", "calls", `calls&call=${made.shop}.call-1&diff=${made.shop}.call-0`, `calls&call=${made.shop}.call-0`, "logs", "spaces", "memory", "events"];
       for (const path of ["#/turns", `#/turns/${made.broken}`, ...tabs.map((tab) => `#/turns/${made.shop}?tab=${tab}`)]) {
         await page.evaluate((hash) => (location.hash = hash), path);
-        await page.waitForFunction(() => document.querySelector("main [data-state]") && !document.querySelector('[data-state="loading"]'));
+        await page.waitForFunction(isShown, path);
         await assertAccessible(page, `${path} ${theme} ${width}`);
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert.ok(overflow <= 0, `${path} scrolls sideways by ${overflow} px`);

@@ -5,6 +5,7 @@ import { useConsole } from "./support/console.mjs";
 import { assertLooks } from "./support/looks.mjs";
 import { say, UNCONSTRAINED } from "./support/server.mjs";
 import { splitUsage } from "./support/usage-splits.mjs";
+import { settles } from "./support/wait.mjs";
 
 const connector = (model, prompt_tokens) =>
   JSON.stringify({ label: model, type: "scripted", options: { model, usage: { prompt_tokens, completion_tokens: 5 } } });
@@ -42,13 +43,13 @@ test("totals, plot and table say what the API says of the last thirty days", asy
     assert.equal(await page.locator(`[data-sum="${name}"] dd`).innerText(), new Intl.NumberFormat("en-GB").format(total[name]), name);
   }
   const { items } = await read(`${UTC}&date=${date(0)}&group_by=agent`);
-  assert.deepEqual((await column(page, "value")).sort(), items.map(({ value }) => value).sort());
+  await settles(async () => (await column(page, "value")).sort(), items.map(({ value }) => value).sort());
   await page.locator(".plot canvas").waitFor();
-  assert.equal(await page.locator("[data-series]").count(), items.length);
+  await settles(() => page.locator("[data-series]").count(), items.length);
   check();
 });
 
-test("splitting, measure and conditions are in the URL, and survive a reload", async () => {
+test("g195_splitting_measure_and_conditions_of_usage_survive_a_reload", async () => {
   const opened = await ambit.open(`#/usage?${UTC}`);
   const { page, check } = opened;
   await ready(opened);
@@ -61,7 +62,7 @@ test("splitting, measure and conditions are in the URL, and survive a reload", a
   await page.reload();
   await ready(opened);
   assert.match(page.url(), /group_by=model&measure=prompt_tokens&agent=thinker/);
-  assert.deepEqual(await column(page, "value"), ["<b>large</b>"]);
+  await settles(() => column(page, "value"), ["<b>large</b>"]);
   assert.equal((await page.locator('[data-series="<b>large</b>"]').innerText()).trim(), "<b>large</b>: 100");
   check();
 });
@@ -72,7 +73,7 @@ test("columns put the rows in order, and a row leads to what it sums up", async 
   await ready(opened);
   const sort = page.locator('button[data-sort="total_tokens"]');
   await sort.click();
-  assert.deepEqual(await column(page, "value"), ["thinker", "welcome"]);
+  await settles(() => column(page, "value"), ["thinker", "welcome"]);
   await sort.focus();
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector('td[data-column="value"]').innerText === "welcome");
@@ -92,6 +93,8 @@ test("dragging over the plot sets the dates", async () => {
   const opened = await ambit.open(`#/usage?${UTC}`);
   const { page, check } = opened;
   await ready(opened);
+  // Where the plot is, once it stays there.
+  await page.locator(".plot .u-over").hover();
   const box = await page.locator(".plot .u-over").boundingBox();
   await page.mouse.move(box.x + box.width * 0.5, box.y + 40);
   await page.mouse.down();
@@ -144,7 +147,7 @@ test("costs are shown by currency, and what is no currency by its name", async (
   assert.equal(await page.locator('[data-sum="cost:EUR"] dd').innerText(), "€1.25");
   assert.equal(await page.locator('[data-sum="cost:credits"] dd').innerText(), "3 credits");
   assert.equal(await page.locator('[data-sum="reasoning_tokens"] dd').innerText(), "4");
-  assert.equal(await page.locator("[data-series]").count(), 11);
+  await settles(() => page.locator("[data-series]").count(), 11);
   assert.equal((await page.locator('[data-series="others"]').innerText()).trim(), "others: €2.50");
   check();
 });
@@ -158,7 +161,7 @@ test("a server that cannot split shows days alone, and offers no file", async ()
   await page.evaluate(() => (location.hash = "#/usage?time_zone=UTC"));
   await ready(opened);
   assert.equal(await page.locator('td[data-column="value"]').count(), 0);
-  assert.deepEqual(await column(page, "bucket"), [date(0)]);
+  await settles(() => column(page, "bucket"), [date(0)]);
   assert.equal(await action("csv").count(), 0);
 });
 

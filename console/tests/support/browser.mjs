@@ -3,17 +3,25 @@
 
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
+import { LIMIT } from "./wait.mjs";
 
 const executablePath = process.env.TEST_CHROMIUM ?? "/usr/bin/chromium";
 
+/** No name has an address, and no address but this machine's own is reached. */
+const OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
+
 export function startBrowser() {
-  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  return chromium.launch({ executablePath, args: ["--no-sandbox", OFFLINE], timeout: LIMIT });
 }
 
-/** Opens `#/…` in a fresh context; `check()` fails if something went wrong in the page until then. */
-export async function openPage(browser, origin, hash, options = {}) {
+/**
+ * Opens `#/…` in a fresh context, with these `preferences`; `prepare` gets the page before anything is loaded. `check()` fails if
+ * something went wrong in the page until then.
+ */
+export async function openPage(browser, origin, hash, { preferences, prepare, ...options } = {}) {
   const context = await browser.newContext({ locale: "en-GB", viewport: { width: 1280, height: 800 }, ...options });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(LIMIT);
+  if (preferences) await context.addInitScript((chosen) => localStorage.setItem("ambit.preferences", JSON.stringify(chosen)), preferences);
   const page = await context.newPage();
   const problems = [];
   page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`));
@@ -27,6 +35,7 @@ export async function openPage(browser, origin, hash, options = {}) {
   await page.addInitScript(() => {
     addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
   });
+  await prepare?.(page);
   await page.goto(`${origin}/console/${hash}`);
   return {
     page,

@@ -13,9 +13,7 @@ const LOOKS = [
 /** Looks at each of the hashes; `ready` waits until there is something to look at. */
 export async function assertLooks(ambit, hashes, ready) {
   for (const { theme, language, width } of LOOKS) {
-    const { page, check } = await ambit.open(hashes[0], { viewport: { width, height: 800 } });
-    await page.evaluate((chosen) => localStorage.setItem("ambit.preferences", JSON.stringify(chosen)), { theme, language });
-    await page.reload();
+    const { page, check } = await ambit.open(hashes[0], { viewport: { width, height: 800 }, preferences: { theme, language } });
     for (const hash of hashes) {
       await page.evaluate((next) => (location.hash = next), hash);
       await ready(page, hash);

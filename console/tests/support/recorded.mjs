@@ -1,4 +1,4 @@
-// Answers of the contract's form for routes of a page, as long as the server at hand does not have them or has nothing to show there.
+// Recorded answers of the contract's form, for routes that the server does not have yet or has nothing to show there.
 
 /**
  * Opens `#/…` with these answers, by operation: `{ "GET /keys": { items: [] } }`, where `*` stands for one part of a path. An answer is a
@@ -7,11 +7,9 @@
  */
 export async function openRecorded(ambit, hash, answers, { grants, ...options } = {}) {
   const granted = grants ?? [...new Set([...ambit.session.grants, ...GRANTS])];
-  const opened = await ambit.open("#/access", options);
-  const { page } = opened;
-  const requests = [];
   const known = Object.entries({ "GET /session": { ...ambit.session, grants: granted }, ...answers });
-  await page.route((url) => url.pathname.startsWith("/v1/") || url.pathname === "/metrics", async (route) => {
+  const requests = [];
+  const answer = async (route) => {
     const request = route.request();
     const path = new URL(request.url()).pathname.replace(/^\/v1/, "");
     const found = known.find(([operation]) => matches(operation, request.method(), path));
@@ -21,16 +19,19 @@ export async function openRecorded(ambit, hash, answers, { grants, ...options } 
     const { status = 200, body, type } = typeof found[1] === "function" ? found[1](asked) : { body: found[1] };
     const text = typeof body === "string" ? body : JSON.stringify(body ?? null);
     await route.fulfill({ status, contentType: type ?? "application/json", body: status === 204 ? "" : text });
-  });
-  await page.evaluate((wanted) => history.replaceState(null, "", wanted), hash);
-  await page.reload();
-  return { ...opened, requests };
+  };
+  const prepare = (page) => page.route((url) => url.pathname.startsWith("/v1/") || url.pathname === "/metrics", answer);
+  return { ...(await ambit.open(hash, { ...options, prepare })), requests };
 }
 
-/** What a developer is granted beyond the routes of an older server. */
+/** Lets a page believe that no more than this is granted; what the server refuses is `access.test.mjs`'s concern. */
+export function granting(ambit, grants) {
+  return (page) => page.route("**/v1/session", (route) => route.fulfill({ json: { ...ambit.session, grants } }));
+}
+
+/** What a developer is granted of routes that the server does not have yet. */
 const GRANTS = [
-  "GET /keys", "POST /keys", "DELETE /keys/:id", "GET /access/rules", "POST /access/explain",
-  "GET /system", "GET /system/leases", "POST /system/doctor", "POST /system/repair", "GET /app/problems", "GET /metrics",
+  "GET /system/leases",
   "GET /app/agents", "GET /app/agents/:id", "GET /app/agents/:id/files/*path", "POST /app/agents/:id/prompts", "GET /app/agents/:id/tools",
   "POST /app/agents/:id/tools/:name", "POST /app/agents/:id/hooks/:hook",
   "GET /data/models", "GET /data/models/:id", "POST /data/models/:id/query",
@@ -48,7 +49,8 @@ export const HOSTILE = "\u202e<img src=https://example.org/x onerror=\"document.
 
 /** Fails if a hostile name became more than text. */
 export async function assertText(page, part) {
-  const found = await page.locator(`[data-part="${part}"]`).locator("img, script, [onerror]").count();
-  const text = await page.locator(`[data-part="${part}"]`).first().textContent();
-  if (found > 0 || !text.includes("\\u202e<img") || /run/.test(await page.title())) throw new Error(`a name is more than text in ${part}`);
+  const shown = page.locator(`[data-part="${part}"]`).first();
+  await shown.filter({ hasText: "\\u202e<img" }).waitFor({ state: "attached" });
+  const found = await shown.locator("img, script, [onerror]").count();
+  if (found > 0 || /run/.test(await page.title())) throw new Error(`a name is more than text in ${part}`);
 }

@@ -3,7 +3,7 @@
 import { relative } from "node:path";
 
 /** How much of a message and of the lines behind it is worth reading in a list. */
-const LINES = 12;
+const LINES = 7;
 const WIDTH = 300;
 
 export default async function* report(events) {

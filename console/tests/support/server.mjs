@@ -1,10 +1,11 @@
 // The real binary on a folder of its own, with an app. `AMBIT_BINARY` names the binary.
 
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const binary = process.env.AMBIT_BINARY ?? join(root, "target/debug/ambit");
@@ -23,6 +24,7 @@ export async function startServer(app, files = {}) {
   return {
     port: Number(new URL(address).port),
     api: address,
+    data: join(folder, "data"),
     async stop() {
       child.kill("SIGTERM");
       await new Promise((resolve) => (child.exitCode === null ? child.once("exit", resolve) : resolve()));
@@ -52,6 +54,15 @@ export async function say(server, chat, content, agent = "welcome") {
   const answer = await fetch(`${server.api}/chat/completions`, { method: "POST", headers, body: JSON.stringify(body) });
   if (!answer.ok) throw new Error(`the turn was refused: ${await answer.text()}`);
   return answer.json();
+}
+
+/** Files for `startServer` that have callers told apart by keys. */
+export const KEYS = { "openapi/openapi.yao": JSON.stringify({ auth: { api_keys: true } }) };
+
+/** Makes a key of such a server, as `ambit keys new` does. */
+export async function makeKey(server, user, role) {
+  const { stdout } = await promisify(execFile)(binary, ["keys", "new", "--data", server.data, "--user", user, "--role", role]);
+  return stdout.trim();
 }
 
 /** Files for `startServer` that make the developer a caller without constraints. */

@@ -1,22 +1,19 @@
-// Answers for the view of turns that the server at hand does not give: routes that it may not have, a trace of thousands of nodes.
+// Recorded answers for the view of turns: routes of calls, which the server does not have yet, and a trace of thousands of nodes.
 
 /**
  * Answers requests of the page by their path below the base: with an object, what a function makes of the URL, a status, or a text
- * as a stream. Servers that cannot leave out what is large get no word of `brief`.
+ * as a stream.
  */
 export async function giveAnswers(page, server, answers) {
   const base = new URL(server.api).pathname;
-  const document = await (await fetch(new URL("/openapi.json", server.api))).json();
-  const events = document.paths[`${base}/trace/traces/{id}/events`].get.parameters ?? [];
-  const knowsBrief = events.some((parameter) => parameter.name === "brief");
-  await page.route(`**${base}/**`, async (route) => {
+  const isAnswered = (url) => url.pathname.startsWith(base) && url.pathname.slice(base.length) in answers;
+  await page.route(isAnswered, (route) => {
     const url = new URL(route.request().url());
-    const answer = route.request().method() === "GET" ? answers[url.pathname.slice(base.length)] : undefined;
-    if (typeof answer?.status === "number") return route.fulfill({ status: answer.status, json: { error: { message: "no", code: "not_found" } } });
-    if (answer?.stream) return route.fulfill({ contentType: "text/event-stream", body: answer.stream });
-    if (answer) return route.fulfill({ json: typeof answer === "function" ? answer(url) : answer });
-    if (!knowsBrief) url.searchParams.delete("brief");
-    return route.continue({ url: url.href });
+    const answer = answers[url.pathname.slice(base.length)];
+    if (route.request().method() !== "GET") return route.continue();
+    if (typeof answer.status === "number") return route.fulfill({ status: answer.status, json: { error: { message: "no", code: "not_found" } } });
+    if (answer.stream) return route.fulfill({ contentType: "text/event-stream", body: answer.stream });
+    return route.fulfill({ json: typeof answer === "function" ? answer(url) : answer });
   });
 }
 
