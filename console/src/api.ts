@@ -81,7 +81,8 @@ function requestInit(method: Method, options: RequestOptions): RequestInit {
 
 async function json<T>(method: Method, path: string, options?: RequestOptions): Promise<T> {
   const answer = await send(method, path, options);
-  return (answer.status === 204 ? null : await answer.json()) as T;
+  const text = await answer.text();
+  return (text === "" ? null : JSON.parse(text)) as T;
 }
 
 export const api = {

@@ -79,9 +79,15 @@ async function share(caller: string, signal: AbortSignal): Promise<void> {
 /** Reads as long as the tab is seen. Numbers that the server no longer has mean that something was missed. */
 async function read(newest: () => string | null, publish: (event: SharedEvent) => void, signal: AbortSignal): Promise<void> {
   let after = newest();
+  // What happened between the first look at a list and the opening of the feed is told by no event.
+  let isBehind = after === null;
+  const onOpen = () => {
+    if (isBehind) tell(MISSED);
+    isBehind = false;
+  };
   for (;;) {
     try {
-      await follow("/events", { after, signal, isShared: true, onEvent: (event) => publish(sharedEvent(event)) });
+      await follow("/events", { after, signal, isShared: true, onOpen, onEvent: (event) => publish(sharedEvent(event)) });
     } catch (cause) {
       if (signal.aborted || !(cause instanceof ApiError)) throw cause;
       if (cause.status !== 410 && cause.status !== 400) throw cause;

@@ -131,14 +131,14 @@ test("of two who edit one key one is told, and may take theirs or overwrite", as
   await write("user/keys/shared", { value: { a: 1, b: 2 } });
   const { page, part, action } = await ambit.open("#/memory/user?key=shared");
   const field = page.locator('textarea[name="value"]');
-  const lines = (kind) => page.locator(`[data-part="conflict"] [data-kind="${kind}"]`).allInnerTexts();
+  const lines = (kind) => page.locator(`[data-part="conflict"] [data-change="${kind}"]`).allInnerTexts();
 
   await field.fill('{\n  "a": 1,\n  "b": 3\n}');
   await write("user/keys/shared", { value: { a: 1, b: 4 } });
   await action("save").click();
   await part("conflict").waitFor();
-  await page.locator('[data-kind="added"]').waitFor();
-  assert.match((await lines("removed")).join(""), /− {3}"b": 4/);
+  await page.locator('[data-change="added"]').waitFor();
+  assert.match((await lines("gone")).join(""), /− {3}"b": 4/);
   assert.match((await lines("added")).join(""), /\+ {3}"b": 3/);
   assert.deepEqual((await read("user/keys/shared")).value, { a: 1, b: 4 });
   await action("overwrite").click();

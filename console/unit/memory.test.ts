@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { bodyWithValue, jsonFault } from "../src/views/memory/exact-json";
-import { lineDiff } from "../src/views/memory/line-diff";
+import { lineDiff } from "../src/line-diff";
 import { isAddressable, isUnconstrained, keyOperation, listPath, parsePlace } from "../src/views/memory/memory-place";
 import type { Session } from "../src/wire";
 
@@ -37,9 +37,9 @@ test("a value is sent as it is written", async () => {
 
 test("values differ by lines", () => {
   expect(lineDiff("1\n2", "1\n3")).toEqual([
-    { kind: "equal", text: "1" },
-    { kind: "removed", text: "2" },
-    { kind: "added", text: "3" },
+    { change: "same", text: "1" },
+    { change: "gone", text: "2" },
+    { change: "added", text: "3" },
   ]);
-  expect(lineDiff("", "1")).toEqual([{ kind: "added", text: "1" }]);
+  expect(lineDiff("", "1")).toEqual([{ change: "added", text: "1" }]);
 });

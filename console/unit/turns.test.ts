@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { contentText, lineDiff, pairBlocks } from "../src/views/turns/call-diff";
+import { lineDiff } from "../src/line-diff";
+import { contentText, pairBlocks } from "../src/views/turns/call-diff";
 import type { ManifestBlock } from "../src/views/turns/call-types";
 import { place, ticks } from "../src/views/turns/time-scale";
 import { criticalPath, summarize, timelineRows, type TimelineOptions } from "../src/views/turns/timeline-rows";

@@ -1,6 +1,5 @@
 // Two calls of models side by side: which blocks are the same, changed, added or gone (console.md §4.5).
 
-import { diffLines } from "diff";
 import type { ManifestBlock } from "./call-types";
 
 export interface BlockPair {
@@ -76,21 +75,8 @@ function commonSubsequence<T>(before: readonly T[], now: readonly T[], isSame: (
   return pairs;
 }
 
-export interface DiffLine {
-  change: "same" | "added" | "gone";
-  text: string;
-}
-
 /** Texts beyond this many characters are not compared by lines. */
 export const MOST_DIFF = 256 * 1024;
-
-/** The lines of two texts. */
-export function lineDiff(before: string, now: string): DiffLine[] {
-  return diffLines(before, now).flatMap((part) => {
-    const change = part.added ? "added" : part.removed ? "gone" : "same";
-    return part.value.replace(/\n$/, "").split("\n").map((text): DiffLine => ({ change, text }));
-  });
-}
 
 /** What a block says as text: a message's text, else JSON. */
 export function contentText(content: unknown): string {
