@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { useConsole } from "./support/console.mjs";
+import { KEYS, makeKey, say } from "./support/server.mjs";
+import { settles } from "./support/wait.mjs";
+
+const keys = {};
+const ambit = useConsole("welcome", async (server) => {
+  keys.user = await makeKey(server, "ann", "user");
+  keys.admin = await makeKey(server, "root", "admin");
+}, KEYS);
+const open = useConsole("welcome", (server) => say(server, "one", "Hello"));
+
+const VIEWS = {
+  chats: "GET /chat/sessions", turns: "GET /chat/requests", contexts: "GET /contexts", memory: "GET /memory/:space", usage: "GET /usage",
+  agents: "GET /agent/assistants", data: "GET /data/models", knowledge: "GET /kb/collections", access: "GET /session", system: "GET /system",
+};
+const views = (page) => page.locator('nav a[href^="#/"]').evaluateAll((links) => links.map((link) => link.hash.slice(2)));
+
+async function logIn(page, secret) {
+  await page.locator('main[data-view="login"] input[name="secret"]').fill(secret);
+  await page.locator('[data-action="log-in"]').click();
+}
+
+/** What a route says to the page's own caller. */
+const ask = (page, path, method = "GET") =>
+  page.evaluate(async ([path, method]) => {
+    const headers = { "X-Ambit-Console": "1", "Content-Type": "application/json" };
+    const answer = await fetch(`../v1${path}`, { method, headers, ...(method === "GET" ? {} : { body: "{}" }) });
+    return { status: answer.status, body: await answer.json().catch(() => null) };
+  }, [path, method]);
+
+test("a key opens a session at the wanted address, is kept nowhere, and logging out ends it", async () => {
+  // The browser itself writes a line for each 401, so the page is not checked.
+  const { page, context, part, action } = await ambit.open("#/contexts?scope=usage");
+  await logIn(page, "ambit_wrong");
+  await page.locator('main[data-view="login"] [role="alert"]').waitFor();
+  await logIn(page, keys.user);
+  await part("context-table", "empty").waitFor();
+  assert.match(page.url(), /#\/contexts\?scope=usage$/);
+  const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href, document.cookie, document.body.outerHTML]));
+  assert.ok(!kept.includes(keys.user));
+  const [cookie, ...others] = await context.cookies();
+  assert.deepEqual([others, cookie.httpOnly, cookie.sameSite, cookie.value.includes(keys.user)], [[], true, "Strict", false]);
+  await page.reload();
+  await part("context-table", "empty").waitFor();
+  assert.equal((await ask(page, "/session")).body.mode, "session");
+  await action("identity").click();
+  await action("log-out").click();
+  await page.locator('main[data-view="login"]').waitFor();
+  assert.equal((await ask(page, "/contexts")).status, 401);
+});
+
+for (const role of ["user", "admin"]) {
+  test(`the views of the role ${role} are those that are granted, and what is hidden is refused`, async () => {
+    const { page, part } = await ambit.open("#/access");
+    await logIn(page, keys[role]);
+    await part("me").waitFor({ state: "attached" });
+    const { grants } = (await ask(page, "/session")).body;
+    const granted = Object.keys(VIEWS).filter((view) => view === "access" || grants.includes(VIEWS[view]));
+    await settles(async () => (await views(page)).sort(), granted.sort());
+    assert.equal(grants.includes("GET /keys"), role === "admin");
+    await settles(() => page.locator('[data-tab="keys"]').count(), role === "admin" ? 1 : 0);
+    const document = await (await fetch(new URL("/openapi.json", ambit.server.api), { headers: { authorization: `Bearer ${keys.admin}` } })).json();
+    for (const [path, methods] of Object.entries(document.paths)) {
+      // The app is no tool server.
+      if (!path.startsWith("/v1/") || path === "/v1/mcp") continue;
+      const below = path.slice("/v1".length);
+      for (const method of Object.keys(methods).map((name) => name.toUpperCase())) {
+        if (grants.includes(`${method} ${below.replaceAll(/\{(\w+)\}/g, ":$1")}`)) continue;
+        const { status } = await ask(page, below.replaceAll(/\{\w+\}/g, "x"), method);
+        assert.equal(status, 403, `${method} ${below}`);
+      }
+    }
+  });
+}
+
+test("a session of a key that is revoked is over at the next request", async () => {
+  const secret = await makeKey(ambit.server, "bob", "user");
+  const { page, part } = await ambit.open("#/contexts");
+  await logIn(page, secret);
+  await part("context-table", "empty").waitFor();
+  const admin = { authorization: `Bearer ${keys.admin}` };
+  const { items } = await (await fetch(`${ambit.server.api}/keys`, { headers: admin })).json();
+  const { id } = items.find((key) => key.user_id === "bob");
+  assert.equal((await fetch(`${ambit.server.api}/keys/${id}`, { method: "DELETE", headers: admin })).status, 204);
+  await page.locator('input[name="chat"]').fill("two");
+  await page.locator('main[data-view="login"]').waitFor();
+});
+
+test("whom one acts as is said in every view, and ends at a click", async () => {
+  const { page, part, action, check } = await open.open("#/access");
+  await action("identity").click();
+  await action("act-as").click();
+  await page.locator('dialog input[name="user_id"]').fill("ann");
+  await page.locator('dialog input[name="roles"]').fill("user");
+  await action("start-acting").click();
+  const bar = page.locator('[data-part="acting"]');
+  await bar.filter({ hasText: "ann" }).waitFor();
+  await page.locator('[data-tab="keys"]').waitFor({ state: "detached" });
+  await page.evaluate(() => (location.hash = "#/contexts"));
+  await part("context-table", "empty").waitFor();
+  await page.reload();
+  await bar.filter({ hasText: "ann" }).waitFor();
+  await part("context-table", "empty").waitFor();
+  await action("stop-acting").click();
+  await bar.waitFor({ state: "detached" });
+  await page.locator("tr[data-id]").first().waitFor();
+  check();
+});
