@@ -3,11 +3,10 @@
 mod context;
 mod events;
 
-use crate::Result;
 use crate::address::{ITEMS, Space};
 use crate::batch::{Batch, BatchCheck, BatchWrite};
 use crate::directory::{IndexRow, RowFilter};
-use crate::driver::{Driver, LogRange, RowPages, ValuePart, ValueScan};
+use crate::driver::{Driver, FaultPoints, LogRange, RowPages, ValuePart, ValueScan};
 use crate::erasure::{Erasure, RemovalAction};
 use crate::kind::StorageKind;
 use crate::lease::{Lease, OnBusy};
@@ -15,8 +14,12 @@ use crate::memory;
 use crate::pattern::Pattern;
 use crate::report::BulkReport;
 use crate::session::{Ambit, UsageStorage};
+use crate::{Error, Result};
 use futures::future::BoxFuture;
 use std::collections::HashMap;
+
+/// An erasure is tried again so often when others write at the same time.
+const TRIES: usize = 16;
 
 /// How a bulk operation goes about it.
 #[derive(Clone, Copy, Debug)]
@@ -120,25 +123,27 @@ fn erase<'a>(
         };
         let key = row.space().lease();
         let lease = Lease::take(driver.clone(), key, OnBusy::Reject).await?;
-        let erasure = Erasure {
-            tenant: &row.tenant,
-            identity: &row.identity,
-            drivers: placement.names(),
-            action,
-            on_remove: ambit.settings().usage.on_remove,
+        let work = LeasedErasure {
+            driver: driver.as_ref(),
+            erasure: Erasure {
+                tenant: &row.tenant,
+                identity: &row.identity,
+                drivers: placement.names(),
+                action,
+                on_remove: ambit.settings().usage.on_remove,
+            },
+            untracking: with_data,
+            lease: &lease,
         };
-        let erased = erase_leased(driver.as_ref(), &erasure, with_data, &lease).await;
+        let fault_points = &ambit.stores().options().fault_points;
+        let erased = work.commit(fault_points).await;
         if erased.is_err()
             && let Err(error) = lease.release().await
         {
             tracing::warn!(session.key = %row.identity.key(), error.message = %error, "a lease was not given back; it ends by itself");
         }
         let had_something = erased?;
-        ambit
-            .stores()
-            .options()
-            .fault_points
-            .reach("removal.erased");
+        fault_points.reach("removal.erased");
         if action == RemovalAction::Clear {
             return Ok(had_something);
         }
@@ -153,29 +158,50 @@ fn erase<'a>(
     })
 }
 
-/// True where there was something.
-async fn erase_leased(
-    driver: &dyn Driver,
-    erasure: &Erasure<'_>,
+/// The erasure of a stored identity whose lease is held.
+struct LeasedErasure<'a> {
+    driver: &'a dyn Driver,
+    erasure: Erasure<'a>,
+    /// The removal of its rows, where that goes with the data.
     untracking: Vec<BatchWrite>,
-    lease: &Lease,
-) -> Result<bool> {
-    let (action, space) = (erasure.action, Space::of(erasure.tenant, erasure.identity));
-    let head = driver.read(&space.log(ITEMS), LogRange::head()).await?.head;
-    let had_something = holds_something(driver, &space).await?;
-    let mut writes = vec![action.on(space.clone())];
-    writes.extend(erasure.dependent_writes(driver).await?);
-    writes.extend(untracking);
-    // The lease ends with the same write: killed behind it, nobody has to wait, and nothing of the session is left.
-    match action {
-        RemovalAction::Clear => writes.extend(lease.end()),
-        RemovalAction::Remove => writes.push(BatchWrite::Remove {
-            space: space.lease().space,
-        }),
+    lease: &'a Lease,
+}
+
+impl LeasedErasure<'_> {
+    /// Erases it. What others add meanwhile without a lease, as plain appends do, goes too. True where there was something.
+    async fn commit(&self, fault_points: &FaultPoints) -> Result<bool> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let space = Space::of(self.erasure.tenant, self.erasure.identity);
+            let had_something = holds_something(self.driver, &space).await?;
+            let batch = self.batch(&space).await?;
+            fault_points.reach("removal.read");
+            match self.driver.commit(batch).await {
+                Err(Error::Conflict { .. }) if tries < TRIES => {}
+                done => return done.map(|_| had_something),
+            }
+        }
     }
-    let checks = vec![lease.check(), BatchCheck::head(space.log(ITEMS), head)];
-    driver.commit(Batch { checks, writes }).await?;
-    Ok(had_something)
+
+    /// The batch that erases what is there now.
+    async fn batch(&self, space: &Space) -> Result<Batch> {
+        let (action, lease) = (self.erasure.action, self.lease);
+        let items = space.log(ITEMS);
+        let head = self.driver.read(&items, LogRange::head()).await?.head;
+        let mut writes = vec![action.on(space.clone())];
+        writes.extend(self.erasure.dependent_writes(self.driver).await?);
+        writes.extend(self.untracking.iter().cloned());
+        // The lease ends with the same write: killed behind it, nobody has to wait, and nothing of the session is left.
+        match action {
+            RemovalAction::Clear => writes.extend(lease.end()),
+            RemovalAction::Remove => writes.push(BatchWrite::Remove {
+                space: space.lease().space,
+            }),
+        }
+        let checks = vec![lease.check(), BatchCheck::head(items, head)];
+        Ok(Batch { checks, writes })
+    }
 }
 
 fn untrack(row: &IndexRow, memory: Option<&String>) -> Vec<BatchWrite> {

@@ -13,6 +13,7 @@ use ambit_storage::directory::IndexRow;
 use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
 use ambit_storage::lease::{Lease, OnBusy};
 use ambit_storage::pattern::Pattern;
+use ambit_storage::storage::ChatHistoryStorage;
 use ambit_storage::{Ambit, BulkReport, SessionQuery, suggestion};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -169,8 +170,17 @@ pub async fn remove(ambit: &Ambit, who: &Authorized, name: ChatName<'_>) -> Resu
 pub(super) async fn remove_row(ambit: &Ambit, who: &Authorized, row: &IndexRow) -> Result<()> {
     check_idle(ambit, row).await?;
     let rights = DataAccess::of(who).ambit_for(ambit, row);
-    let report = of_conversation(&rights, row).remove().await?;
-    finished(&report)?;
+    let all = of_conversation(&rights, row);
+    // The history goes first: where a turn has begun meanwhile, nothing is removed.
+    let history = all.for_storage::<ChatHistoryStorage>().remove().await?;
+    match finished(&history) {
+        Err(error) if error.code == ErrorCode::ChatBusy => {
+            let found = ReachableChat::listed(ambit, row.clone()).await?;
+            return Err(busy(error, found.running));
+        }
+        removed => removed?,
+    }
+    finished(&all.remove().await?)?;
     match &row.team {
         Some(team) => share::set(ambit, row, team, false).await,
         None => Ok(()),
@@ -256,19 +266,20 @@ fn of_conversation(ambit: &Ambit, row: &IndexRow) -> SessionQuery {
     query.filter(move |row| row.identity.base().same_storage(&identity.base()))
 }
 
-/// Fails where part of it is left.
+/// Fails where something is left: as half done where another part is gone, else as the first of it does.
 pub(crate) fn finished(report: &BulkReport) -> Result<()> {
-    match report.failed.is_empty() {
-        true => Ok(()),
-        false => {
-            let done = report.done.iter().map(|identity| identity.key());
-            let failed = report.failed.iter();
-            let failed = failed.map(|(identity, why)| (identity.key(), why.to_string()));
-            Err(StorageError::Partial {
-                done: done.collect(),
-                failed: failed.collect(),
-            }
-            .into())
-        }
+    let Some((_, first)) = report.failed.first() else {
+        return Ok(());
+    };
+    if report.done.is_empty() {
+        return Err(first.clone().into());
     }
+    let done = report.done.iter().map(|identity| identity.key());
+    let failed = report.failed.iter();
+    let failed = failed.map(|(identity, why)| (identity.key(), why.to_string()));
+    Err(StorageError::Partial {
+        done: done.collect(),
+        failed: failed.collect(),
+    }
+    .into())
 }

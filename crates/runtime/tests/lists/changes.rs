@@ -7,10 +7,13 @@ use ambit_runtime::chats::{self, ChatFilter, ChatInfo, ChatShare, ChatStatus, Me
 use ambit_runtime::{Authorized, ErrorCode, turn_location};
 use ambit_storage::address::Space;
 use ambit_storage::directory::{PageRequest, RowFilter, RowOrder};
+use ambit_storage::event::{IdentityRemoving, Verdict};
 use ambit_storage::lease::OnBusy;
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind, UsageRecord};
 use futures::FutureExt;
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 pub const CASES: &[(&str, crate::Run)] = &[
     ("a_chat_shows_what_its_turns_left", |bed| shows(bed).boxed()),
@@ -31,6 +34,10 @@ pub const CASES: &[(&str, crate::Run)] = &[
     ("a_chat_with_a_running_turn_is_not_removed", |bed| {
         busy(bed).boxed()
     }),
+    (
+        "a_chat_whose_turn_begins_during_its_removal_stays_as_it_is",
+        |bed| busy_meanwhile(bed).boxed(),
+    ),
     ("g057_chats_of_others_answer_like_unknown_ones", |bed| {
         foreign(bed).boxed()
     }),
@@ -249,6 +256,40 @@ async fn busy(bed: Bed) {
     chats::remove(&bed.ambit, &ann(), named("billing"))
         .await
         .unwrap();
+}
+
+async fn busy_meanwhile(bed: Bed) {
+    let who = ann();
+    let live = chats::open(&bed.ambit, &who, "support", Some("billing"));
+    let live = live.await.unwrap();
+    // The usage has the older row.
+    let record = UsageRecord {
+        prompt_tokens: 1,
+        ..UsageRecord::default()
+    };
+    live.context().usage().record(record).unwrap();
+    live.context().save().await.unwrap();
+    bed.turn(&live, "r-one", "one").await;
+    let before = contents(&bed).await;
+    let beginning = Mutex::new(Some(live.clone()));
+    bed.ambit.bus().before(move |event: &mut IdentityRemoving| {
+        let is_history = event.identity.scope() == Some(ChatHistoryStorage::PREFIX);
+        let live = beginning.lock().unwrap().take_if(|_| is_history);
+        Box::pin(async move {
+            if let Some(live) = live {
+                live.context().begin_turn(OnBusy::Reject).await?;
+            }
+            Ok(Verdict::Continue)
+        })
+    });
+    let refused = chats::remove(&bed.ambit, &ann(), named("billing")).await;
+    assert_eq!(refused.unwrap_err().code, ErrorCode::ChatBusy);
+    assert_eq!(contents(&bed).await, before);
+    live.context().end_turn().await.unwrap();
+    chats::remove(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap();
+    assert_eq!(contents(&bed).await, BTreeMap::new());
 }
 
 async fn foreign(bed: Bed) {

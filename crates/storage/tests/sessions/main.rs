@@ -1,9 +1,10 @@
-//! Where sessions are kept and for how long: `driver::case` with each driver as the store of the index.
+//! Where sessions are kept, for how long, and how they are removed: `driver::case` with each driver as the store of the index.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod orphans;
 mod placement;
+mod removal;
 mod retention;
 mod setting;
 #[path = "../support/stores.rs"]
@@ -17,7 +18,12 @@ use setting::Case;
 use stores::{STORES, Store};
 
 fn main() {
-    let tables = [placement::CASES, retention::CASES, orphans::CASES];
+    let tables = [
+        placement::CASES,
+        removal::CASES,
+        retention::CASES,
+        orphans::CASES,
+    ];
     let cases = tables.into_iter().flatten();
     let trials = cases.flat_map(|case| STORES.iter().map(move |store| trial(store, case)));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
