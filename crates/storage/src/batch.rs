@@ -49,6 +49,13 @@ pub enum BatchCheck {
         /// The mark of the row that the writer saw.
         mark: Option<RowMark>,
     },
+    /// The index row of the space is the one with this id, whoever has touched it since; else `Conflict`.
+    RowId {
+        /// The space.
+        space: Space,
+        /// The id of the row that the writer saw.
+        id: String,
+    },
 }
 
 /// A change.
@@ -268,6 +275,12 @@ impl BatchCheck {
     /// The index row of the space has to be as it was marked.
     pub fn row(space: Space, mark: Option<RowMark>) -> Self {
         Self::Row { space, mark }
+    }
+
+    /// The index row of the space has to be the one with this id.
+    pub fn row_id(space: Space, id: impl Into<String>) -> Self {
+        let id = id.into();
+        Self::RowId { space, id }
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) const CASES: &[ConformanceCase] = cases![
     a_marked_row_is_untracked,
     g031_a_row_touched_or_moved_since_it_was_marked_stays,
     g031_a_row_made_since_its_absence_was_seen_stays,
+    what_is_bound_to_a_row_is_refused_once_the_row_is_gone,
     a_copied_row_leaves_the_row_that_has_its_ordinal,
 ];
 
@@ -167,6 +168,37 @@ async fn g031_a_row_made_since_its_absence_was_seen_stays(store: TestStore) {
         moved_on(None, Some(&made))
     );
     assert_eq!(marked(&store).await, made);
+}
+
+async fn what_is_bound_to_a_row_is_refused_once_the_row_is_gone(store: TestStore) {
+    let other = store.open().await;
+    let items = space("s").log("items");
+    let bound = |entry| {
+        let batch = Batch::of([append(&items, &[(entry, "1")])]);
+        batch.checking(BatchCheck::row_id(space("s"), "one"))
+    };
+    let moved_on = |found: &str| {
+        let what = format!("the index row of {}", space("s"));
+        format!("{what} changed since it was read: expected \"one\", found {found}")
+    };
+    assert_eq!(refusal(store.commit(bound("a")).await), moved_on("nothing"));
+    store.write(track("one", &identity("s"))).await;
+    must(store.commit(bound("b")).await);
+    store.clock().advance(MINUTE);
+    other.write(track("two", &identity("s"))).await;
+    // A touch leaves the row the same.
+    must(store.commit(bound("c")).await);
+    let written = store.snapshot(&space("s")).await.logs;
+    other
+        .write(BatchWrite::untrack(DEFAULT_TENANT, "one"))
+        .await;
+    assert_eq!(refusal(store.commit(bound("d")).await), moved_on("nothing"));
+    other.write(track("three", &identity("s"))).await;
+    assert_eq!(
+        refusal(store.commit(bound("e")).await),
+        moved_on("\"three\"")
+    );
+    assert_eq!(store.snapshot(&space("s")).await.logs, written);
 }
 
 async fn a_copied_row_leaves_the_row_that_has_its_ordinal(store: TestStore) {

@@ -166,7 +166,7 @@ impl TestStore {
 /// All that a store says about one space.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SpaceSnapshot {
-    logs: Vec<(String, LogPage)>,
+    pub(super) logs: Vec<(String, LogPage)>,
     values: Vec<(String, ValueEntry)>,
     rows: Vec<IndexRow>,
 }

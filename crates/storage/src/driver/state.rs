@@ -145,6 +145,10 @@ impl StoreContents {
                 let row = self.rows.by_storage_key(&space.tenant, &space.path);
                 expect_mark(space, mark.clone(), row.map(IndexRow::mark))
             }
+            BatchCheck::RowId { space, id } => {
+                let row = self.rows.by_storage_key(&space.tenant, &space.path);
+                expect_row_id(space, id, row.map(|row| row.id.clone()))
+            }
         }
     }
 
@@ -313,6 +317,12 @@ impl StoreContents {
 
 /// `Conflict` unless the row has the mark that the writer saw.
 pub fn expect_mark(space: &Space, expected: Option<RowMark>, found: Option<RowMark>) -> Result<()> {
+    expect(&format!("the index row of {space}"), expected, found)
+}
+
+/// `Conflict` unless the row is the one with this id.
+pub fn expect_row_id(space: &Space, expected: &str, found: Option<String>) -> Result<()> {
+    let expected = Some(expected.to_owned());
     expect(&format!("the index row of {space}"), expected, found)
 }
 

@@ -222,14 +222,16 @@ async fn write_store(
         .iter()
         .any(|part| part.cell.prefix == ChatHistoryStorage::PREFIX);
     batch.checks.extend(session.fence().filter(|_| has_history));
+    let row_check = session.row_check().filter(|_| has_history);
     let mut elsewhere = None;
     let tracks = tracks(context, parts);
     if index.names() == store.names() {
+        batch.checks.extend(row_check);
         // Rows come first, so that the data's own writes find them.
         batch.writes.extend(tracks);
     } else if !tracks.is_empty() {
         let at = context.ambit().stores().options().clock.now();
-        let added = separate_index::track(context, &tracks).await?;
+        let added = separate_index::track(context, &tracks, row_check).await?;
         written.rows.extend(added);
         elsewhere = Some((tracks, at));
     }

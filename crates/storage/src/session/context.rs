@@ -296,6 +296,13 @@ impl Context {
         self.session.state().row.clone()
     }
 
+    /// Has every later save of the history refused as `Conflict` where its index row is no longer the one with this id: what
+    /// others remove meanwhile is not made anew. Where the index is in another store than the history, that is judged just before
+    /// the history is written.
+    pub fn bind_to_row(&self, id: &str) {
+        self.session.state().bound_row = Some(id.to_owned());
+    }
+
     pub(crate) fn session(&self) -> &Arc<Session> {
         &self.session
     }

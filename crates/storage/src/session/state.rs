@@ -42,6 +42,8 @@ pub(super) struct SessionState {
     pub(super) lease: Option<CountedLease>,
     /// The id of the history's index row.
     pub(super) row: Option<String>,
+    /// The id of the row without which the history is not written.
+    pub(super) bound_row: Option<String>,
 }
 
 impl SessionState {
@@ -55,6 +57,7 @@ impl SessionState {
             is_clearing: false,
             lease: None,
             row: None,
+            bound_row: None,
         }
     }
 
@@ -115,6 +118,13 @@ impl Session {
     pub(crate) fn fence(&self) -> Option<BatchCheck> {
         let state = self.state();
         state.lease.as_ref().map(|counted| counted.lease.check())
+    }
+
+    /// The condition under which a session that is bound to its row writes.
+    pub(crate) fn row_check(&self) -> Option<BatchCheck> {
+        let state = self.state();
+        let row = state.bound_row.clone()?;
+        Some(BatchCheck::row_id(state.history.space(&self.tenant), row))
     }
 
     /// The request for an index row of this identity.

@@ -46,6 +46,8 @@ pub(super) enum ScriptGuard {
     Lease(ValueKey),
     /// The row of the chat as it is, or one that is no longer there.
     Row(&'static str, bool),
+    /// The same by the row's id alone.
+    RowId(&'static str, bool),
 }
 
 #[derive(Clone, Debug)]
@@ -257,10 +259,11 @@ impl Xorshift {
     }
 
     fn guard(&mut self) -> ScriptGuard {
-        match self.below(4) {
+        match self.below(5) {
             0 => ScriptGuard::Head(self.log()),
             1 => ScriptGuard::Version(self.key()),
             2 => ScriptGuard::Row(self.pick(CHATS), self.chance(30)),
+            3 => ScriptGuard::RowId(self.pick(CHATS), self.chance(30)),
             _ => ScriptGuard::Lease(self.lease()),
         }
     }

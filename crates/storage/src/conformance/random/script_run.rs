@@ -117,6 +117,11 @@ impl ScriptRun {
                 let space = space(chat);
                 BatchCheck::Row { space, mark }
             }
+            ScriptGuard::RowId(chat, is_gone) => {
+                let row = first_row(&*self.driver, &row_filter(&identity(chat))).await;
+                let id = must(row).filter(|_| !is_gone).map(|row| row.id);
+                BatchCheck::row_id(space(chat), id.unwrap_or_else(|| "gone".to_owned()))
+            }
         }
     }
 

@@ -103,7 +103,9 @@ fn note_check(plan: &mut BatchPlan, check: &BatchCheck) {
             touched(plan, &key.space).keys_seen.insert(key.clone());
         }
         BatchCheck::Lease { .. } => {}
-        BatchCheck::Row { space, .. } => touched(plan, space).row_seen = true,
+        BatchCheck::Row { space, .. } | BatchCheck::RowId { space, .. } => {
+            touched(plan, space).row_seen = true;
+        }
     }
 }
 

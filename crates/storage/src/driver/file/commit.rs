@@ -128,7 +128,7 @@ fn touched(folder: &StoreFolder, batch: &Batch) -> Result<BatchFootprint> {
         let space = match check {
             BatchCheck::Head { log, .. } => &log.space,
             BatchCheck::Version { key, .. } | BatchCheck::Lease { key, .. } => &key.space,
-            BatchCheck::Row { space, .. } => {
+            BatchCheck::Row { space, .. } | BatchCheck::RowId { space, .. } => {
                 touched.rows.insert(space.clone());
                 continue;
             }

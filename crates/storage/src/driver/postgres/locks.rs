@@ -136,7 +136,9 @@ impl AdvisoryLocks {
             BatchCheck::Version { key, .. } | BatchCheck::Lease { key, .. } => {
                 self.value(key, LockUse::Shared);
             }
-            BatchCheck::Row { space, .. } => self.row(space, LockUse::Shared),
+            BatchCheck::Row { space, .. } | BatchCheck::RowId { space, .. } => {
+                self.row(space, LockUse::Shared);
+            }
         }
     }
 

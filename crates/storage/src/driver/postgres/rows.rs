@@ -26,6 +26,10 @@ const SELECT: &str = "SELECT i.id, i.ordinal, i.tenant, i.agent_name, i.chat_nam
      FROM touch WHERE row_id = i.row_id) t ON true";
 const UNTRACK: &str = "WITH gone AS (DELETE FROM identity WHERE tenant = $1 AND id = $2 RETURNING row_id) SELECT count(*) FROM gone";
 
+const CHECK_ID: &str = "SELECT check_row($1, $2, \
+     (SELECT max(t.last_at) FROM identity i JOIN touch t ON t.row_id = i.row_id WHERE i.space = $1), \
+     (SELECT placement FROM identity WHERE space = $1))";
+
 /// The condition that a row is as it was marked.
 pub(super) fn check(space: &Space, mark: Option<&RowMark>) -> QueuedStatement {
     let values = bind![
@@ -35,14 +39,27 @@ pub(super) fn check(space: &Space, mark: Option<&RowMark>) -> QueuedStatement {
         mark.map(|mark| mark.placement.clone()),
     ];
     let (space, mark) = (space.clone(), mark.cloned());
-    QueuedStatement::new("SELECT check_row($1, $2, $3, $4)", values).refused(move |found| {
-        let found = Json::stored(found).to::<(String, Millis, Vec<String>)>();
-        let found = found.ok().map(|(id, touched_at, placement)| RowMark {
-            id,
-            touched_at,
-            placement,
-        });
-        conflict(state::expect_mark(&space, mark, found))
+    QueuedStatement::new("SELECT check_row($1, $2, $3, $4)", values)
+        .refused(move |found| conflict(state::expect_mark(&space, mark, found_mark(found))))
+}
+
+/// The condition that a row is the one with this id: whatever else its mark says, it has.
+pub(super) fn check_id(space: &Space, id: &str) -> QueuedStatement {
+    let values = bind![locks::space(space), id.to_owned()];
+    let (space, id) = (space.clone(), id.to_owned());
+    QueuedStatement::new(CHECK_ID, values).refused(move |found| {
+        let found = found_mark(found).map(|mark| mark.id);
+        conflict(state::expect_row_id(&space, &id, found))
+    })
+}
+
+/// The mark that a refused condition has found, if there was a row.
+fn found_mark(found: &str) -> Option<RowMark> {
+    let found = Json::stored(found).to::<(String, Millis, Vec<String>)>();
+    found.ok().map(|(id, touched_at, placement)| RowMark {
+        id,
+        touched_at,
+        placement,
     })
 }
 

@@ -114,6 +114,7 @@ fn begin(store: &PostgresStore, batches: &[&PreparedBatch], transaction: &mut Po
             BatchCheck::Version { key, version } => value::check_version(key, *version),
             BatchCheck::Lease { key, epoch } => value::check_lease(key, *epoch),
             BatchCheck::Row { space, mark } => rows::check(space, mark.as_ref()),
+            BatchCheck::RowId { space, id } => rows::check_id(space, id),
         });
     }
 }

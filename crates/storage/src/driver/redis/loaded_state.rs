@@ -78,7 +78,7 @@ impl LoadRequest {
                 BatchCheck::Lease { key, .. } => {
                     needs.values.insert(key.clone(), LoadScope::Whole);
                 }
-                BatchCheck::Row { space, .. } => {
+                BatchCheck::Row { space, .. } | BatchCheck::RowId { space, .. } => {
                     needs.rows.insert(space.clone());
                 }
             }

@@ -110,6 +110,10 @@ impl CommitPlan {
                 let row = self.seen.rows.get(space).and_then(Option::as_ref);
                 state::expect_mark(space, mark.clone(), row.map(IndexRow::mark))
             }
+            BatchCheck::RowId { space, id } => {
+                let row = self.seen.rows.get(space).and_then(Option::as_ref);
+                state::expect_row_id(space, id, row.map(|row| row.id.clone()))
+            }
         }
     }
 

@@ -201,6 +201,10 @@ impl WriteConnection {
                 let row = self.row_of(space)?;
                 state::expect_mark(space, mark.clone(), row.as_ref().map(IndexRow::mark))?;
             }
+            BatchCheck::RowId { space, id } => {
+                let row = self.row_of(space)?;
+                state::expect_row_id(space, id, row.map(|row| row.id))?;
+            }
         }
         Ok(())
     }

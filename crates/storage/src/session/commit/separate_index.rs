@@ -2,14 +2,19 @@
 
 use super::{NewIndexRow, new_row};
 use crate::Result;
-use crate::batch::{Batch, BatchWrite};
+use crate::batch::{Batch, BatchCheck, BatchWrite};
 use crate::clock::{Millis, to_millis};
 use crate::session::context::Context;
 
-/// Writes the rows to the index; tells which of them are new.
-pub(super) async fn track(context: &Context, tracks: &[BatchWrite]) -> Result<Vec<NewIndexRow>> {
+/// Writes the rows to the index, under a condition if there is one; tells which of them are new.
+pub(super) async fn track(
+    context: &Context,
+    tracks: &[BatchWrite],
+    check: Option<BatchCheck>,
+) -> Result<Vec<NewIndexRow>> {
     let stores = context.ambit().stores();
-    let rows = Batch::of(tracks.iter().cloned());
+    let mut rows = Batch::of(tracks.iter().cloned());
+    rows.checks.extend(check);
     let outcomes = stores.index()?.driver().commit(rows).await?;
     stores.options().fault_points.reach("commit.tracked");
     let done = tracks.iter().zip(&outcomes);
