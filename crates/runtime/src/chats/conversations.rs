@@ -8,7 +8,7 @@ use crate::chats::details::{self, ChatEdits};
 use crate::chats::find::ReachableChat;
 use crate::chats::open::{as_its_owner, open_new, row_for};
 use crate::chats::update::{change_row, remove_row};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StorageError};
 use ambit_storage::clock::Millis;
 use ambit_storage::storage::Message;
 use ambit_storage::{Agent, Ambit, LiveAgent};
@@ -105,12 +105,20 @@ pub async fn remove(ambit: &Ambit, who: &Authorized, row: &str) -> Result<()> {
     remove_row(ambit, who, &row).await
 }
 
-/// Adds messages behind all others, in one append.
+/// Adds messages behind all others, in one append. A conversation that is removed meanwhile is not made anew.
 pub async fn append(ambit: &Ambit, who: &Authorized, row: &str, new: NewMessages) -> Result<()> {
     let session = opened(ambit, who, row).await?;
+    let context = session.context();
+    context.bind_to_row(row);
     add(&session, new).await?;
-    session.context().save().await?;
-    Ok(())
+    let Err(error) = context.save().await else {
+        return Ok(());
+    };
+    context.discard();
+    if matches!(error, StorageError::Conflict { .. }) {
+        row_for(ambit, who, row).await?;
+    }
+    Err(error.into())
 }
 
 /// The conversation, opened as it is stored.

@@ -1,13 +1,15 @@
 //! One chat: shown, changed and removed.
 
-use crate::bed::{Bed, ann, bob, chief, cid, twin};
+use crate::bed::{Bed, ann, bob, chief, cid, over, twin};
 use crate::chats::{ALL, list, named};
 use crate::names::share;
+use ambit_runtime::chat::ChatMessage;
+use ambit_runtime::chats::conversations::{self, NewMessages};
 use ambit_runtime::chats::{self, ChatFilter, ChatInfo, ChatShare, ChatStatus, MessageFilter};
 use ambit_runtime::{Authorized, ErrorCode, turn_location};
 use ambit_storage::address::Space;
 use ambit_storage::directory::{PageRequest, RowFilter, RowOrder};
-use ambit_storage::event::{IdentityRemoving, Verdict};
+use ambit_storage::event::{IdentityRemoving, MessageAdding, Verdict};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind, UsageRecord};
 use futures::FutureExt;
@@ -37,6 +39,10 @@ pub const CASES: &[(&str, crate::Run)] = &[
     (
         "a_chat_whose_turn_begins_during_its_removal_stays_as_it_is",
         |bed| busy_meanwhile(bed).boxed(),
+    ),
+    (
+        "messages_do_not_bring_back_a_chat_that_is_removed_meanwhile",
+        |bed| removed_meanwhile(bed).boxed(),
     ),
     ("g057_chats_of_others_answer_like_unknown_ones", |bed| {
         foreign(bed).boxed()
@@ -290,6 +296,29 @@ async fn busy_meanwhile(bed: Bed) {
         .await
         .unwrap();
     assert_eq!(contents(&bed).await, BTreeMap::new());
+}
+
+async fn removed_meanwhile(bed: Bed) {
+    let live = bed.talk(&ann(), "support", "billing", "one").await;
+    let row = live.context().row_id().unwrap();
+    let other = over(bed.driver.clone(), bed.options.clone());
+    bed.ambit.bus().before(move |_: &mut MessageAdding| {
+        let other = other.clone();
+        Box::pin(async move {
+            let removed = chats::remove(&other, &ann(), named("billing")).await;
+            removed.unwrap();
+            Ok(Verdict::Continue)
+        })
+    });
+    let new = NewMessages {
+        messages: vec![ChatMessage::user("late")],
+        ..NewMessages::default()
+    };
+    let refused = conversations::append(&bed.ambit, &ann(), &row, new).await;
+    assert_eq!(refused.unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(contents(&bed).await, BTreeMap::new());
+    let (space, driver) = live.context().place();
+    assert_eq!(driver.logs(&space).await.unwrap(), Vec::<String>::new());
 }
 
 async fn foreign(bed: Bed) {

@@ -40,6 +40,7 @@ mod nexted;
 mod place;
 mod plain;
 mod reloads;
+mod removed;
 mod retention;
 mod scripts;
 mod search_assistants;

@@ -46,9 +46,15 @@ pub(super) async fn hold_conversation(
         return hold_opened(core, ambit, request, agent).await;
     };
     request.source = Some(conversation_of(ambit, &request.authorized, &turn).await?);
-    let before = chats::open_for(ambit, request, agent).await?;
+    let gone = |error: Error| match error.code {
+        ErrorCode::NotFound if error.param.is_none() => unknown(&turn),
+        _ => error,
+    };
+    let before = chats::open_for(ambit, request, agent).await;
+    let before = before.map_err(gone)?;
     if is_last(&before, &turn).await? {
-        let held = hold_opened(core, ambit, request, agent).await?;
+        let held = hold_opened(core, ambit, request, agent).await;
+        let held = held.map_err(gone)?;
         let is_still_last = is_last(&held.session, &turn).await;
         if matches!(is_still_last, Ok(true)) {
             return Ok(held);
@@ -97,13 +103,29 @@ async fn hold_opened(
     let found = ConversationSnapshot::read(&session, request).await?;
     // Nobody else can reach what is kept nowhere.
     if request.is_stored() {
+        core.stores.options().fault_points.reach("turn.opened");
         hold(core, &session, request).await?;
+        if let Err(error) = check_still_there(ambit, request).await {
+            session.context().end_turn().await?;
+            return Err(error);
+        }
     }
     Ok(HeldConversation {
         session,
         found,
         copied: Vec::new(),
     })
+}
+
+/// Refuses a conversation that was removed before its lease was taken, which the turn would make anew. Later nobody removes it.
+async fn check_still_there(ambit: &Ambit, request: &TurnRequest) -> Result<()> {
+    match (&request.identity, &request.source) {
+        (None, Some(ConversationSource::Row(id))) => {
+            let row = chats::row_for(ambit, &request.authorized, id).await;
+            row.map(drop)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Takes the conversation's lease, and says which turn has it if that is refused.
