@@ -3,7 +3,7 @@
 use crate::site::{Answer, HELLO, Stream, TOKENS, write};
 use ambit::http::ConsoleFiles;
 use serde_json::json;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
@@ -159,6 +159,35 @@ async fn an_agent_that_a_caller_may_not_see_is_told_to_the_operator_alone() {
     assert!(
         log.contains("so only callers without limits on data do"),
         "{log}"
+    );
+}
+
+#[test]
+fn a_chat_with_a_server_that_takes_keys_says_where_the_key_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in HELLO.iter().chain([&TOKENS]) {
+        write(&folder.path().join(name), text);
+    }
+    let arguments = ["serve", ".", "--listen", "127.0.0.1:0"];
+    let mut server = Serving(command(&folder, &arguments).spawn().unwrap());
+    drop(log(&mut server.0));
+    let (base, _) = address(&mut server.0);
+    let chat = |token: &str| {
+        let mut chat = command(&folder, &["chat", "hello", "--url", &base]);
+        let mut chat = chat
+            .env("AMBIT_TOKEN", token)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        chat.stdin.take().unwrap().write_all(b"hi\n").unwrap();
+        String::from_utf8(chat.wait_with_output().unwrap().stderr).unwrap()
+    };
+    let without = "the server answers nobody whom it does not know; set AMBIT_TOKEN to a token or an API key for it\n";
+    assert!(chat("").ends_with(without), "{}", chat(""));
+    let wrong = chat("ambit_wrong");
+    assert!(
+        wrong.ends_with("; AMBIT_TOKEN holds what was sent\n"),
+        "{wrong}"
     );
 }
 

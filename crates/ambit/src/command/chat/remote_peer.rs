@@ -6,7 +6,7 @@ use crate::command_error::{CommandError, Result};
 use crate::settings::token;
 use futures::StreamExt;
 use futures::stream::{BoxStream, iter, unfold};
-use reqwest::{Client, RequestBuilder, Response};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 
 /// A server, and the agent there.
@@ -87,7 +87,13 @@ impl RemotePeer {
         let body: Value = response.json().await.unwrap_or_default();
         let message = body["error"]["message"].as_str();
         let message = message.map_or_else(|| format!("the server answers {status}"), str::to_owned);
-        Err(CommandError::Refused(message))
+        Err(CommandError::Refused(match (status, &self.token) {
+            (StatusCode::UNAUTHORIZED, None) => {
+                "the server answers nobody whom it does not know; set AMBIT_TOKEN to a token or an API key for it".to_owned()
+            }
+            (StatusCode::UNAUTHORIZED, Some(_)) => format!("{message}; AMBIT_TOKEN holds what was sent"),
+            _ => message,
+        }))
     }
 }
 
