@@ -30,8 +30,8 @@ pub enum CliCommand {
     /// Asks a server whether it is ready; exits with 1 where it is not
     Health(health::HealthArguments),
     /// Keys for programs that call the server
-    #[command(subcommand, visible_alias = "key")]
-    Keys(keys::KeysCommand),
+    #[command(visible_alias = "key")]
+    Keys(keys::KeysArguments),
     /// What the access rules of an app say
     #[command(subcommand)]
     Access(access::AccessCommand),
@@ -106,7 +106,7 @@ async fn run_command(cli: Cli) -> Result<CommandOutcome> {
         CliCommand::Access(access) => access::run(stores, access, &mut out).await,
         CliCommand::Kb(command) => kb::run(command, stores, &mut out).await,
         CliCommand::Search(arguments) => search::run(arguments, stores, &mut out).await,
-        CliCommand::Keys(keys) => about_keys(stores, keys, &mut out).await,
+        CliCommand::Keys(arguments) => keys::run(arguments, stores, &mut out).await,
         CliCommand::Context(context) => {
             let ambit = stores.open().await?;
             let ran = about_context(&ambit, context, &mut out).await;
@@ -132,30 +132,6 @@ async fn closed(ambit: &Ambit, ran: Result<CommandOutcome>) -> Result<CommandOut
     let closed = ambit.close().await;
     let outcome = ran?;
     closed?;
-    Ok(outcome)
-}
-
-async fn about_keys(
-    stores: &StoreOptions,
-    command: &keys::KeysCommand,
-    out: &mut output::Output,
-) -> Result<CommandOutcome> {
-    if !matches!(command, keys::KeysCommand::New(_)) {
-        let ambit = stores.open().await?;
-        let ran = keys::run(&ambit, command, out).await;
-        return closed(&ambit, ran).await;
-    }
-    // The first key of a server can be made before it has ever run.
-    let missing = stores.missing()?;
-    let ambit = stores.begin().await?;
-    let ran = keys::run(&ambit, command, out).await;
-    let outcome = closed(&ambit, ran).await?;
-    if let Some(path) = missing {
-        eprintln!(
-            "ambit: the key is in {}, a new store; a server of the app in FOLDER reads FOLDER/ambit.db, unless --store or --data names another",
-            output::one_line(&path)
-        );
-    }
     Ok(outcome)
 }
 

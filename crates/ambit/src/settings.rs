@@ -66,21 +66,43 @@ impl StoreOptions {
 
     /// Opens the stores, which must be there already.
     pub async fn open(&self) -> Result<Ambit> {
-        let stores = self.stores(Path::new(DATA_FILE))?;
+        self.open_in(Path::new("")).await
+    }
+
+    /// The same with the data of this app where nothing says otherwise.
+    pub async fn open_in(&self, app: &Path) -> Result<Ambit> {
+        let stores = self.stores(&app.join(DATA_FILE))?;
         stores.urls().try_for_each(check_is_there)?;
         Ok(self.acting(stores.open().await?))
     }
 
-    /// The first store that is not there yet, where it would be made.
-    pub fn missing(&self) -> Result<Option<String>> {
-        let stores = self.stores(Path::new(DATA_FILE))?;
-        let missing = stores.urls().find_map(missing);
-        Ok(missing.map(str::to_owned))
+    /// Opens the stores, and makes those that are not there yet. Where nothing says otherwise, the data is that of this app.
+    pub async fn begin_in(&self, app: &Path) -> Result<Ambit> {
+        Ok(self.acting(self.open_for(app).await?))
     }
 
-    /// Opens the stores, and makes those that are not there yet.
-    pub async fn begin(&self) -> Result<Ambit> {
-        Ok(self.acting(self.open_for(Path::new("")).await?))
+    /// Whether an option or the environment names a store.
+    pub fn are_named(&self) -> bool {
+        self.data.is_some() || !self.store.is_empty() || std::env::var_os(STORE_VARIABLE).is_some()
+    }
+
+    /// Whether a store of files would have to be made.
+    pub fn is_missing(&self, app: &Path) -> Result<bool> {
+        let stores = self.stores(&app.join(DATA_FILE))?;
+        Ok(stores.urls().any(|url| missing(url).is_some()))
+    }
+
+    /// Where what belongs to no agent is kept, to be shown: a URL may hold a password.
+    pub fn place(&self, app: &Path) -> Result<String> {
+        let stores = self.stores(&app.join(DATA_FILE))?;
+        let primary = stores.primary();
+        let primary = primary.map_err(|reason| CommandError::option("--drivers", reason))?;
+        let (kind, address) = primary.split_once(':').unwrap_or_default();
+        let path = address.split('?').next().unwrap_or_default();
+        Ok(match kind {
+            "sqlite" | "file" => std::path::absolute(path)?.display().to_string(),
+            _ => format!("the {kind} store"),
+        })
     }
 
     fn acting(&self, stores: Stores) -> Ambit {
@@ -138,8 +160,12 @@ impl StoreOptions {
 
 /// The app's folder: the one that is named, else that of the environment, else the one that the program is started in.
 pub fn app_folder(named: Option<PathBuf>) -> PathBuf {
-    let named = named.or_else(|| std::env::var_os("AMBIT_APP").map(PathBuf::from));
-    named.unwrap_or_else(|| PathBuf::from("."))
+    named_app(named).unwrap_or_else(|| PathBuf::from("."))
+}
+
+/// The app's folder, where an option or the environment names it.
+pub fn named_app(named: Option<PathBuf>) -> Option<PathBuf> {
+    named.or_else(|| std::env::var_os("AMBIT_APP").map(PathBuf::from))
 }
 
 /// The token for a server, if there is one.

@@ -157,8 +157,22 @@ impl CallerAccess {
                 ..caller.authorized.clone()
             }),
             (_, None) => Err(unauthenticated()),
-            (_, Some(caller)) => Err(denied(method, path, caller)),
+            (_, Some(caller)) => Err(self.denied(method, path, caller)),
         }
+    }
+
+    fn denied(&self, method: &str, path: &str, who: &RequestCaller) -> Error {
+        let is_known = |name: &str| self.config.rules.roles().any(|role| role == name);
+        let roles = who.roles.iter().map(|name| match is_known(name) {
+            true => name.clone(),
+            false => format!("{name} (which the app does not have)"),
+        });
+        let roles: Vec<String> = roles.collect();
+        let message = format!(
+            "{method} {path} is not granted to the caller, whose roles are: {}; `ambit access explain` tells the operator why",
+            roles.join(", ")
+        );
+        Error::new(ErrorCode::PermissionDenied, message)
     }
 
     /// One request for each rule, of those that the caller may do.
@@ -205,14 +219,6 @@ impl CallerAccess {
 fn narrow(method: &str, path: &str) -> Error {
     let message = format!(
         "{method} {path} is granted to the caller for a part of the data alone, so that they do it as nobody else"
-    );
-    Error::new(ErrorCode::PermissionDenied, message)
-}
-
-fn denied(method: &str, path: &str, who: &RequestCaller) -> Error {
-    let roles = who.roles.join(", ");
-    let message = format!(
-        "{method} {path} is not granted to the caller, whose roles are: {roles}; `ambit access explain` tells the operator why"
     );
     Error::new(ErrorCode::PermissionDenied, message)
 }

@@ -1,15 +1,31 @@
 //! `ambit keys`: keys for programs that call the server.
 
 use crate::command::CommandOutcome;
+use crate::command::serve::load;
 use crate::command_error::{CommandError, Result};
-use crate::output::{self, Output, Table};
+use crate::output::{self, Output, Table, one_line};
+use crate::settings::{StoreOptions, named_app};
 use crate::timestamp;
+use ambit::auth::AuthConfig;
 use ambit::auth::api_keys::{ApiKeyRecord, ApiKeys};
+use ambit::environment::environment;
+use ambit::suggestion;
 use ambit_storage::Ambit;
 use ambit_storage::address::DEFAULT_TENANT;
 use ambit_storage::clock::{Clock, Millis};
 use clap::{Args, Subcommand};
 use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Keys, and the app whose server takes them.
+#[derive(Args, Debug)]
+pub struct KeysArguments {
+    /// The app's folder, else AMBIT_APP, else the one that the program is started in: its server's keys are meant
+    #[arg(long, global = true, value_name = "FOLDER")]
+    app: Option<PathBuf>,
+    #[command(subcommand)]
+    command: KeysCommand,
+}
 
 /// What is done with keys.
 #[derive(Subcommand, Debug)]
@@ -42,7 +58,7 @@ pub struct NewKeyArguments {
     #[arg(long)]
     scope: Vec<String>,
     /// Days until it ends
-    #[arg(long, conflicts_with = "until")]
+    #[arg(long, conflicts_with = "until", value_parser = clap::value_parser!(u32).range(1..))]
     days: Option<u32>,
     /// The day or the time at which it ends
     #[arg(long, value_name = "TIME")]
@@ -55,30 +71,115 @@ pub struct NewKeyArguments {
 /// A day in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
+/// The app that keys are for, if there is one.
+struct KeyedApp {
+    /// Its folder; empty for the one that the program is started in.
+    folder: PathBuf,
+    /// Who may call it; none where no app is there.
+    config: Option<AuthConfig>,
+}
+
 /// Does it. Keys are kept where the index is; `--tenant` says which tenant a new key belongs to.
-pub async fn run(ambit: &Ambit, command: &KeysCommand, out: &mut Output) -> Result<CommandOutcome> {
+pub async fn run(
+    arguments: &KeysArguments,
+    stores: &StoreOptions,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    let folder = named_app(arguments.app.clone()).unwrap_or_default();
+    if let KeysCommand::New(new) = &arguments.command {
+        check_names(new)?;
+        let app = KeyedApp::of(folder, arguments.app.is_some())?;
+        return make(&app, stores, new, out).await;
+    }
+    let ambit = stores.open_in(&folder).await?;
+    let ran = look_after(&ambit, &arguments.command, out).await;
+    ambit.close().await?;
+    ran
+}
+
+async fn look_after(
+    ambit: &Ambit,
+    command: &KeysCommand,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
     let keys = ApiKeys::new(ambit.stores().index()?.driver().clone());
-    match command {
-        KeysCommand::New(new) => make(ambit, &keys, new, out).await,
-        KeysCommand::Ls => list(&keys, out).await,
-        KeysCommand::Revoke { id } => match keys.remove(id).await? {
-            true => Ok(CommandOutcome::Done),
-            false => Err(CommandError::Refused(format!(
-                "there is no key {id}; `ambit keys ls` lists them"
-            ))),
-        },
+    let KeysCommand::Revoke { id } = command else {
+        return list(&keys, out).await;
+    };
+    match keys.remove(id).await? {
+        true => Ok(CommandOutcome::Done),
+        false => Err(CommandError::Refused(format!(
+            "there is no key {id}; `ambit keys ls` lists them"
+        ))),
     }
 }
 
-async fn make(
-    ambit: &Ambit,
-    keys: &ApiKeys,
-    new: &NewKeyArguments,
-    out: &mut Output,
-) -> Result<CommandOutcome> {
+impl KeyedApp {
+    fn of(folder: PathBuf, is_named: bool) -> Result<Self> {
+        if !folder.join("app.yao").is_file() {
+            if is_named {
+                let reason = format!("is {}, where no app.yao is", folder.display());
+                return Err(CommandError::option("--app", reason));
+            }
+            return Ok(Self {
+                folder,
+                config: None,
+            });
+        }
+        let at_hand = Path::new(".");
+        let named = Some(folder.as_path()).filter(|folder| !folder.as_os_str().is_empty());
+        let app = load(named.unwrap_or(at_hand), &environment())?;
+        let config = AuthConfig::of(&app);
+        let config = config.map_err(|problem| {
+            CommandError::Refused(format!("who may call is not clear: {problem}"))
+        })?;
+        Ok(Self {
+            folder,
+            config: Some(config),
+        })
+    }
+
+    /// Refuses roles and scopes that the app does not have: they would grant nothing.
+    fn check_known(&self, new: &NewKeyArguments) -> Result<()> {
+        let Some(config) = &self.config else {
+            return Ok(());
+        };
+        let rules = &config.rules;
+        let is_role = |name: &&String| rules.roles().any(|role| role == name.as_str());
+        if let Some(wrong) = new.role.iter().find(|name| !is_role(name)) {
+            let roles: Vec<&str> = rules.roles().collect();
+            let offer = suggestion::offer(wrong, roles);
+            let reason = format!("is given \"{wrong}\", which is no role of the app{offer}");
+            return Err(CommandError::option("--role", reason));
+        }
+        if let Some(wrong) = new.scope.iter().find(|name| !rules.has_scope(name)) {
+            let scopes: Vec<&str> = rules.scopes().collect();
+            let offer = suggestion::offer(wrong, scopes);
+            let reason = format!("is given \"{wrong}\", which is no scope of the app{offer}");
+            return Err(CommandError::option("--scope", reason));
+        }
+        Ok(())
+    }
+
+    /// Opens the stores. A new one is made only where it is clear which: the first key can be made before a server has ever run.
+    async fn open(&self, stores: &StoreOptions) -> Result<Ambit> {
+        let is_clear = self.config.is_some() || stores.are_named();
+        if is_clear {
+            return stores.begin_in(&self.folder).await;
+        }
+        if stores.is_missing(&self.folder)? {
+            let reason = "there is neither an app nor a store in this folder; name the app with --app, or the store with --data or --store";
+            return Err(CommandError::Refused(reason.to_owned()));
+        }
+        stores.open_in(&self.folder).await
+    }
+}
+
+fn check_names(new: &NewKeyArguments) -> Result<()> {
     if new.user.is_none() && new.role.is_empty() {
-        let reason = "is missing: a key acts for a user, or has a role with --role";
-        return Err(CommandError::option("--user", reason));
+        let reason =
+            "the key is nobody's: name whom it acts for with --user, or what it may do with --role";
+        return Err(CommandError::Refused(reason.to_owned()));
     }
     let is_name = |text: &String| !text.is_empty() && !text.contains([' ', ',']);
     for (option, names) in [("--role", &new.role), ("--scope", &new.scope)] {
@@ -88,8 +189,44 @@ async fn make(
             return Err(CommandError::option(option, reason));
         }
     }
+    Ok(())
+}
+
+async fn make(
+    app: &KeyedApp,
+    stores: &StoreOptions,
+    new: &NewKeyArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    app.check_known(new)?;
+    let expires_at = end(new, Clock::default().now())?;
+    let ambit = app.open(stores).await?;
+    let made = store_key(&ambit, new, expires_at).await;
+    ambit.close().await?;
+    let (secret, record) = made?;
+    writeln!(out, "{secret}")?;
+    out.flush()?;
+    let place = one_line(&stores.place(&app.folder)?);
+    eprintln!("ambit: key {} is in {place}", record.id);
+    if app
+        .config
+        .as_ref()
+        .is_some_and(|config| !config.has_api_keys)
+    {
+        eprintln!(
+            "ambit: the app takes no keys yet: write {{\"auth\": {{\"api_keys\": true}}}} into its openapi/openapi.yao"
+        );
+    }
+    Ok(CommandOutcome::Done)
+}
+
+async fn store_key(
+    ambit: &Ambit,
+    new: &NewKeyArguments,
+    expires_at: Option<Millis>,
+) -> Result<(String, ApiKeyRecord)> {
+    let keys = ApiKeys::new(ambit.stores().index()?.driver().clone());
     let tenant = ambit.caller().tenant();
-    let now = Clock::default().now();
     let grant = ApiKeyRecord {
         label: new.label.clone(),
         user_id: new.user.clone(),
@@ -97,12 +234,10 @@ async fn make(
         tenant_id: (tenant != DEFAULT_TENANT).then(|| tenant.to_owned()),
         roles: new.role.clone(),
         scope: (!new.scope.is_empty()).then(|| new.scope.join(" ")),
-        expires_at: end(new, now)?,
+        expires_at,
         ..ApiKeyRecord::default()
     };
-    let secret = keys.make(grant).await?;
-    writeln!(out, "{secret}")?;
-    Ok(CommandOutcome::Done)
+    Ok(keys.make_recorded(grant).await?)
 }
 
 /// When the key ends, if it does.

@@ -147,6 +147,30 @@ fn what_cannot_be_meant_is_refused() {
             "ambit: --scope is given \"a:b:c d:e:f\", which is no name; repeat the option for several\n",
         ),
         (
+            &["keys", "new", "--user", "ann", "--role", "raeder"],
+            "ambit: --role is given \"raeder\", which is no role of the app; did you mean \"reader\"?\n",
+        ),
+        (
+            &["keys", "new", "--user", "ann", "--role", "editor"],
+            "ambit: --role is given \"editor\", which is no role of the app; there are boss, guard, reader, writer\n",
+        ),
+        (
+            &["keys", "new", "--user", "ann", "--scope", "chat:raed:own"],
+            "ambit: --scope is given \"chat:raed:own\", which is no scope of the app; did you mean \"chat:read:own\"?\n",
+        ),
+        (
+            &["keys", "new", "--label", "x"],
+            "ambit: the key is nobody's: name whom it acts for with --user, or what it may do with --role\n",
+        ),
+        (
+            &["keys", "ls", "--app", "nowhere"],
+            "ambit: there is no store at nowhere/ambit.db; name it with --store or --data, or in AMBIT_STORE\n",
+        ),
+        (
+            &["keys", "new", "--user", "ann", "--app", "nowhere"],
+            "ambit: --app is nowhere, where no app.yao is\n",
+        ),
+        (
             &["keys", "new", "--user", "ann", "--until", "2001-01-01"],
             "ambit: --until is 2001-01-01, which is over\n",
         ),
@@ -174,7 +198,10 @@ fn what_cannot_be_meant_is_refused() {
             "{arguments:?}"
         );
     }
-    drop(run(&folder, &["keys", "ls"]));
+    let nothing = run(&folder, &["keys", "new", "--user", "ann", "--days", "0"]);
+    assert_eq!((nothing.0, nothing.1.as_str()), (Some(1), ""));
+    assert!(!folder.path().join("ambit.db").exists(), "a store was made");
+    assert_eq!(run(&folder, &["keys", "new", "--user", "ann"]).0, Some(0));
     let (code, _, error) = run(&folder, &["access", "explain", "bos", "GET /usage"]);
     let expected = "ambit: \"bos\" is neither a role of the app (boss, guard, reader, writer) nor the id of a key; `ambit keys ls` lists the keys\n";
     assert_eq!((code, error.as_str()), (Some(1), expected));

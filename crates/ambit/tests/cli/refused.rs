@@ -192,16 +192,49 @@ fn a_store_that_is_not_there_is_not_made() {
 }
 
 #[test]
-fn a_key_that_begins_a_store_says_where_it_is() {
+fn a_key_begins_a_store_only_where_it_is_clear_which_and_says_where_it_is() {
     let place = Place::new();
+    let refused = "there is neither an app nor a store in this folder; name the app with --app, or the store with --data or --store";
     let new = ["keys", "new", "--user", "ann"];
-    let first = place.run_as(&new);
-    let words = "ambit: the key is in ambit.db, a new store; a server of the app in FOLDER reads FOLDER/ambit.db, unless --store \
-        or --data names another\n";
-    assert_eq!((first.code, first.err.as_str()), (0, words));
-    assert!(first.out.starts_with("ambit_"), "{first:?}");
-    let second = place.run_as(&new);
-    assert_eq!((second.code, second.err.as_str()), (0, ""));
+    assert_eq!(place.run_as(&new), Ran::refused(refused));
+    assert_eq!(std::fs::read_dir(place.path("")).unwrap().count(), 0);
+    place.run_as(&["new", "shop"]);
+    let of_app = ["keys", "new", "--user", "ann", "--app", "shop"];
+    for (arguments, folder) in [
+        (&of_app[..], "shop"),
+        (&["keys", "--app", "shop", "new", "--user", "ann"], "shop"),
+        (&["--data", "own", "keys", "new", "--user", "ann"], "own"),
+    ] {
+        let made = place.run_as(arguments);
+        assert!(made.code == 0 && made.out.starts_with("ambit_"), "{made:?}");
+        let file = format!("{folder}/ambit.db");
+        assert!(place.path(&file).exists(), "{arguments:?}");
+        let place_told = format!(
+            " is in {}\n",
+            place.path(&file).canonicalize().unwrap().display()
+        );
+        assert!(made.err.contains(&place_told), "{made:?}");
+    }
+    let listed = place.run_as(&["keys", "ls", "--app", "shop"]);
+    assert_eq!(listed.out.lines().count(), 3, "{listed:?}");
+    assert!(!place.path("ambit.db").exists());
+}
+
+#[test]
+fn a_key_of_an_app_that_takes_none_is_made_with_a_word_of_that() {
+    let place = Place::new();
+    place.run_as(&["new", "shop"]);
+    let made = || {
+        place
+            .run_as(&["keys", "new", "--user", "ann", "--app", "shop"])
+            .err
+    };
+    let words = "the app takes no keys yet: write {\"auth\": {\"api_keys\": true}} into its openapi/openapi.yao\n";
+    assert!(made().ends_with(words), "{}", made());
+    std::fs::create_dir(place.path("shop/openapi")).unwrap();
+    let keys = r#"{"auth": {"api_keys": true}}"#;
+    std::fs::write(place.path("shop/openapi/openapi.yao"), keys).unwrap();
+    assert!(!made().contains("takes no keys"), "{}", made());
 }
 
 #[tokio::test]

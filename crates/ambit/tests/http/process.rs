@@ -295,6 +295,7 @@ fn an_app_that_cannot_be_served_is_said_to_be_so() {
 #[test]
 fn keys_are_made_listed_and_removed_at_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("app.yao"), "{}");
     let run = |arguments: &[&str]| {
         let ran = run(&folder, arguments);
         (ran.status.code(), String::from_utf8(ran.stdout).unwrap())

@@ -109,6 +109,11 @@ impl AccessRules {
         self.scopes.keys().map(String::as_str)
     }
 
+    /// Whether a name, a pattern or an alias means a scope that there is.
+    pub fn has_scope(&self, name: &str) -> bool {
+        self.scopes().any(|scope| self.means(name, scope))
+    }
+
     /// What they say of a request. The most exact of the rules that are about it count, and no others: a rule for one
     /// endpoint is not undone by one for many.
     pub fn decide(
