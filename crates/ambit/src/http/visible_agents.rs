@@ -9,10 +9,36 @@ use std::sync::Arc;
 /// The agent with this id, for this caller; one they may not see is one that is not there, and only the log says so. Meant may be
 /// only one that they see.
 pub fn agent(server: &ServerState, app: &App, who: &Authorized, id: &str) -> Result<Arc<AppAgent>> {
+    agent_or(server, app, who, id, String::new)
+}
+
+/// The same where a request names it as its model: who sends the name of a model is told what is meant by it.
+pub fn agent_of_model(
+    server: &ServerState,
+    app: &App,
+    who: &Authorized,
+    id: &str,
+) -> Result<Arc<AppAgent>> {
+    agent_or(server, app, who, id, || {
+        let base = &server.settings.base;
+        format!("; \"model\" names an agent, and GET {base}/models lists those that you see")
+    })
+}
+
+/// The agent; where none is there and none of this caller's has a name like it, the error says `otherwise`.
+fn agent_or(
+    server: &ServerState,
+    app: &App,
+    who: &Authorized,
+    id: &str,
+    otherwise: impl Fn() -> String,
+) -> Result<Arc<AppAgent>> {
     let missing = || {
         let known = agents(server, app, who);
+        let known = known.iter().map(|agent| agent.id.as_str());
+        let hint = suggestion::hint(id, known);
         let mut error = Error::not_found("agent", id);
-        error.message += &suggestion::hint(id, known.iter().map(|agent| agent.id.as_str()));
+        error.message += &if hint.is_empty() { otherwise() } else { hint };
         error
     };
     let found = app.agents.get(id).ok_or_else(missing)?;

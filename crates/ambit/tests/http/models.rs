@@ -77,16 +77,21 @@ async fn g057_an_agent_of_somebody_else_answers_like_one_that_does_not_exist() {
             .json(&body);
         let answer = Answer::of(request).await;
         assert_eq!(answer.failure(), (404, "not_found".to_owned(), None));
-        assert_eq!(answer.json()["error"]["message"], message);
+        let message = format!("agent \"{id}\" not found{OF_MODEL}");
+        assert_eq!(answer.json()["error"]["message"], json!(message));
     }
 }
+
+/// What is told beside the name of an agent that a request names as its model.
+const OF_MODEL: &str = "; \"model\" names an agent, and GET /v1/models lists those that you see";
 
 #[tokio::test]
 async fn an_unknown_agent_is_answered_with_the_nearest_that_the_caller_sees() {
     let site = Site::of(AGENTS).await;
     for (id, claims, hint) in [
         ("helo", json!({"sub": "bob"}), "; did you mean \"hello\"?"),
-        ("ann", json!({"sub": "bob"}), ""),
+        ("ann", json!({"sub": "bob"}), OF_MODEL),
+        ("gpt-5-mini", json!({"sub": "bob"}), OF_MODEL),
         ("ann", json!({"sub": "ann"}), "; did you mean \"anns\"?"),
     ] {
         let body = json!({"model": id, "messages": [{"role": "user", "content": "x"}]});

@@ -38,6 +38,7 @@ pub fn find_agent(
         }
     };
     let is_connector = |model: &str| app.connectors.contains_key(model);
+    let is_named_apart = elsewhere.is_some();
     let (id, model) = match (elsewhere, model) {
         (Some(agent), model) => (agent, model),
         (None, Some(model)) => {
@@ -54,7 +55,10 @@ pub fn find_agent(
         }
         (None, None) => (default(app).ok_or_else(nobody)?, None),
     };
-    let agent = visible_agents::agent(server, app, who, &id)?;
+    let agent = match is_named_apart {
+        true => visible_agents::agent(server, app, who, &id)?,
+        false => visible_agents::agent_of_model(server, app, who, &id)?,
+    };
     let model =
         model.filter(|model| *model != agent.id && !model.ends_with(&format!("-yao_{}", agent.id)));
     let chosen = named.connector.filter(|chosen| !chosen.is_empty());
