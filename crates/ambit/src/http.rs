@@ -49,6 +49,7 @@ mod store;
 mod system;
 mod traces;
 mod turn;
+mod unknown_route;
 mod unread_body;
 mod usage;
 mod visible_agents;
@@ -204,7 +205,7 @@ fn assemble(server: SharedState, rows: &[RouteGroup]) -> Router {
     };
     let (mut router, document) = join(rows, &server.settings.base, guard);
     if !server.settings.is_embedded {
-        router = router.fallback(no_route);
+        router = router.fallback(unknown_route::answer);
     }
     router = router.merge(console::router(&server));
     router
@@ -256,10 +257,6 @@ pub fn has_route(target: &RequestTarget) -> bool {
         let endpoint = EndpointPattern::of(&method, &path);
         endpoint.is_ok_and(|endpoint| endpoint.matches(target))
     })
-}
-
-async fn no_route(uri: axum::http::Uri) -> HttpError {
-    Error::not_found("route", uri.path()).into()
 }
 
 async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> HttpError {

@@ -2,7 +2,7 @@
 
 use super::{RouteAccess, RouteGroup, SharedState};
 use crate::auth::CallerAccess;
-use crate::auth::access::EndpointPattern;
+use crate::auth::access::{EndpointPattern, RequestTarget};
 use std::sync::Arc;
 
 /// An operation: its method, and its path with `:name` for what varies, below the base path where it stands there.
@@ -12,6 +12,7 @@ pub struct Operation {
     pub path: String,
     pattern: Option<EndpointPattern>,
     right: RouteAccess,
+    is_based: bool,
 }
 
 /// The operations of a server.
@@ -27,6 +28,18 @@ impl Operations {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Operation> {
         self.0.iter()
+    }
+
+    /// Whether one of them has this path: below the base path, or beside it.
+    pub fn have_path(&self, path: &str, is_based: bool) -> bool {
+        let mut operations = self
+            .iter()
+            .filter(|operation| operation.is_based == is_based);
+        operations.any(|operation| {
+            let target = RequestTarget::of(&operation.method, path);
+            let pattern = operation.pattern.as_ref().zip(target);
+            pattern.is_some_and(|(pattern, target)| pattern.matches(&target))
+        })
     }
 
     /// Those that a caller may do, as `GET /contexts`: at some of their paths at least, as rules may be about one of them alone.
@@ -71,6 +84,7 @@ fn operations(row: &RouteGroup) -> Vec<Operation> {
             // One that cannot be read is granted as a whole or not at all.
             pattern: EndpointPattern::of(method, &path).ok(),
             right: row.right,
+            is_based: row.is_based,
         }));
     }
     found

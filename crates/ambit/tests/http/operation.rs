@@ -71,6 +71,38 @@ async fn a_route_that_does_not_exist_is_said_so_in_the_shape_of_errors() {
         "request_id": id,
     }});
     assert_eq!((answer.status, answer.json()), (404, expected));
+    for (path, hint) in [
+        (
+            "/v1",
+            "; routes are below /v1, and GET /openapi.json lists them",
+        ),
+        (
+            "/nothing",
+            "; routes begin with /v1, and GET /openapi.json lists them",
+        ),
+        (
+            "/v1x/models",
+            "; routes begin with /v1, and GET /openapi.json lists them",
+        ),
+        ("/chat/completions", "; it is at /v1/chat/completions"),
+        (
+            "/agents/a/chat/completions",
+            "; it is at /v1/agents/a/chat/completions",
+        ),
+        (
+            "/v1/v1/messages",
+            "; it is at /v1/messages: /v1 stands there twice",
+        ),
+        ("/v1/metrics", "; it is at /metrics, without /v1"),
+        ("/v1/openapi.json", "; it is at /openapi.json, without /v1"),
+    ] {
+        let answer = site.get(path).await;
+        let expected = format!("route \"{path}\" not found{hint}");
+        assert_eq!(
+            (answer.status, &answer.json()["error"]["message"]),
+            (404, &json!(expected))
+        );
+    }
     let answer = Answer::of(site.request(Method::PUT, "/v1/models")).await;
     assert_eq!(answer.failure(), (405, "unsupported".to_owned(), None));
     assert_eq!(answer.header("allow"), Some("GET,HEAD"));
