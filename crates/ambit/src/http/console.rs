@@ -31,11 +31,23 @@ pub fn router(server: &SharedState) -> Router<SharedState> {
     let Some(site) = ConsoleSite::of(&settings.console, &settings.base) else {
         return Router::new();
     };
-    Router::new()
+    let router = match settings.is_embedded {
+        // What is there is the business of the program around the server.
+        true => Router::new(),
+        false => Router::new().route("/", get(lead_from_root)),
+    };
+    router
         .route(PATH, get(lead_to_page))
         .route("/console/", get(send_page))
         .route("/console/{*path}", get(send_asset))
         .layer(Extension(Arc::new(site)))
+}
+
+async fn lead_from_root(State(server): State<SharedState>) -> Result<impl IntoResponse, HttpError> {
+    settings(&server, "/")?;
+    // For now: browsers keep what is permanent, and other servers have the same address on another day.
+    let place = [(LOCATION, "console/")];
+    Ok((StatusCode::TEMPORARY_REDIRECT, place))
 }
 
 async fn lead_to_page(State(server): State<SharedState>) -> Result<impl IntoResponse, HttpError> {

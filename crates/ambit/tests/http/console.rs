@@ -47,6 +47,11 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 #[tokio::test]
 async fn the_page_is_for_everybody_and_says_where_the_routes_are() {
     let site = site(&[TOKENS]).await;
+    let (status, headers, _) = read(&site, "/", &[]).await;
+    assert_eq!(
+        (status, header(&headers, "location")),
+        (307, Some("console/"))
+    );
     let (status, headers, _) = read(&site, "/console", &[]).await;
     assert_eq!(
         (status, header(&headers, "location")),
@@ -124,7 +129,12 @@ async fn an_app_without_a_console_and_a_program_without_one_have_none() {
         Site::set(&[], |settings| settings.console = ConsoleFiles::default()).await,
     ];
     for site in without {
-        for path in ["/console", "/console/", "/console/assets/page-1a2b3c4d.js"] {
+        for path in [
+            "/",
+            "/console",
+            "/console/",
+            "/console/assets/page-1a2b3c4d.js",
+        ] {
             assert_eq!(site.get(path).await.status, 404, "{path}");
         }
     }
