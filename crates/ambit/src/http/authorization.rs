@@ -5,6 +5,7 @@ use crate::auth::{AuthRequest, CallerAccess, unauthenticated};
 use ambit_runtime::{Authorized, Error, ErrorCode};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::Method;
+use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -102,12 +103,29 @@ pub async fn check(
             note_actor(&who);
             parts.extensions.insert(who)
         }
-        Err(error) if right == RouteAccess::McpServer => {
-            return oauth_metadata::refuse(&server, &parts, error);
+        Err(error) => {
+            let error = with_read_header(error, &parts);
+            return match right {
+                RouteAccess::McpServer => oauth_metadata::refuse(&server, &parts, error),
+                _ => HttpError::from(error).into_response(),
+            };
         }
-        Err(error) => return HttpError::from(error).into_response(),
     };
     next.run(Request::from_parts(parts, body)).await
+}
+
+/// Names the header that is read, to who has put a key into that of Anthropic's clients.
+fn with_read_header(error: Error, request: &Parts) -> Error {
+    let headers = &request.headers;
+    let is_elsewhere = headers.contains_key("x-api-key") && !headers.contains_key(AUTHORIZATION);
+    match error.code == ErrorCode::Unauthenticated && is_elsewhere {
+        true => Error {
+            message: "no valid credentials: x-api-key is read on the routes of Anthropic's Messages alone; send the key as Authorization: Bearer"
+                .to_owned(),
+            ..error
+        },
+        false => error,
+    }
 }
 
 /// Has the log say who acts as the caller.

@@ -72,6 +72,13 @@ async fn without_credentials_nobody_calls() {
             json!("authentication_error")
         );
     }
+    let request = site.request(Method::GET, "/v1/models");
+    let answer = Answer::of(request.header("x-api-key", "ambit_x")).await;
+    let expected = "no valid credentials: x-api-key is read on the routes of Anthropic's Messages alone; send the key as Authorization: Bearer";
+    assert_eq!(
+        (answer.status, &answer.json()["error"]["message"]),
+        (401, &json!(expected))
+    );
 }
 
 #[tokio::test]
