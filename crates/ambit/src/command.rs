@@ -8,6 +8,7 @@ mod console_address;
 mod context_summary;
 pub mod doctor;
 pub mod erase;
+mod greeting;
 pub mod health;
 mod http_client;
 pub mod kb;

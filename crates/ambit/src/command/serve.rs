@@ -1,8 +1,10 @@
 //! `ambit serve`: an app over its stores, for clients.
 
+use crate::command::greeting::Greeting;
 use crate::command::welcome_app::WelcomeApp;
 use crate::command::{CommandOutcome, console_address};
 use crate::command_error::{CommandError, Result};
+use crate::output::one_line;
 use crate::settings::StoreOptions;
 use crate::settings::serve::{ConsoleChoice, LogFormat, ServeArguments, ServeSettings};
 use ambit::auth::{AuthConfig, Authenticator};
@@ -10,7 +12,7 @@ use ambit::environment::extract_program;
 use ambit::http::{self, ServerState};
 use ambit::otlp_variables::otlp_settings;
 use ambit_runtime::app::{App, FileProblem};
-use ambit_runtime::{Authorized, DataConstraints, Runtime, RuntimeSettings};
+use ambit_runtime::{Runtime, RuntimeSettings};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::IsTerminal;
@@ -44,11 +46,7 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
         return Err(open_to_all(serving.listen, config.development.is_none()));
     }
     let stop = stop()?;
-    let listener = TcpListener::bind(serving.listen).await;
-    let listener = listener.map_err(|error| address_in_use(serving.listen, &error))?;
-    let address = listener
-        .local_addr()
-        .map_err(|error| address_in_use(serving.listen, &error))?;
+    let (listener, address) = listen(serving.listen).await?;
     // The welcome app is gone when the server ends; its data is not.
     let data = serving.app.clone().unwrap_or_default();
     let opened = Arc::new(stores.open_for(&data).await?);
@@ -66,14 +64,19 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
         ..RuntimeSettings::new(folder, opened)
     })
     .await?;
-    config
-        .notices
-        .iter()
-        .chain(&runtime.problems())
-        .for_each(log_problem);
+    let problems = runtime.problems();
+    config.notices.iter().chain(&problems).for_each(log_problem);
     let auth = Authenticator::new(config, &store);
     let console = console_address::of(&runtime.app(), serving.console, address);
-    greet(&runtime, &auth, &settings, address, console.as_deref());
+    let greeting = Greeting {
+        app: &runtime.app(),
+        auth: &auth,
+        base: &settings.base,
+        address,
+        console: console.as_deref().unwrap_or_else(|why| why),
+        keys_of: &keys_options(stores, &data),
+    };
+    greeting.print();
     if serving.console == ConsoleChoice::Open {
         console_address::open(console);
     }
@@ -85,6 +88,16 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
     };
     serve(listener, server, stop, serving.grace).await?;
     Ok(CommandOutcome::Done)
+}
+
+/// Listens; the address is the one that was given, with the port that a 0 has become.
+async fn listen(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(wanted).await;
+    let bound = listener.and_then(|listener| {
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    });
+    bound.map_err(|error| address_in_use(wanted, &error))
 }
 
 /// What is set about serving.
@@ -226,55 +239,12 @@ fn log_problem(problem: &FileProblem) {
     }
 }
 
-/// Says where the server is, and how to talk to it.
-fn greet(
-    runtime: &Runtime,
-    auth: &Authenticator,
-    settings: &http::HttpSettings,
-    address: SocketAddr,
-    console: Result<&str, &&str>,
-) {
-    let app = runtime.app();
-    let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
-    let asked: Vec<_> = usable.filter(|agent| !agent.is_worker()).collect();
-    let agents: Vec<&str> = asked.iter().map(|agent| agent.id.as_str()).collect();
-    let base = &settings.base;
-    println!("Ambit serves {} on http://{address}{base}", name(&app));
-    println!(
-        "agents: {}",
-        if agents.is_empty() {
-            "none".to_owned()
-        } else {
-            agents.join(", ")
-        }
-    );
-    if auth.is_development() {
-        println!(
-            "development mode: whoever reaches this address is the developer, so it is reached from this machine alone"
-        );
-    }
-    println!("routes: http://{address}/openapi.json");
-    println!("console: {}", console.unwrap_or_else(|why| why));
-    let stranger = Authorized {
-        constraints: DataConstraints::usual(&Authorized::default()),
-        ..Authorized::default()
-    };
-    let mut asked = asked.iter();
-    let public = asked.find(|agent| app.visible(agent, &stranger, auth.is_development()));
-    let agent = public.map_or("AGENT", |agent| agent.id.as_str());
-    let token = if auth.is_development() {
-        ""
-    } else {
-        " -H 'authorization: Bearer TOKEN'"
-    };
-    println!(
-        "try: curl -N http://{address}{base}/chat/completions{token} -d '{{\"model\":\"{agent}\",\"stream\":true,\"messages\":[{{\"role\":\"user\",\"content\":\"Hello\"}}]}}'"
-    );
-}
-
-fn name(app: &App) -> String {
-    match app.name.is_empty() {
-        true => app.root.display().to_string(),
-        false => format!("\"{}\"", app.name),
+/// The options with which `ambit keys` means the keys of this server.
+fn keys_options(stores: &StoreOptions, folder: &Path) -> String {
+    let is_here = folder.as_os_str().is_empty() || folder == Path::new(".");
+    match stores.are_named() || is_here {
+        // Whoever has named a store knows it.
+        true => String::new(),
+        false => format!(" --app {}", one_line(&folder.display().to_string())),
     }
 }

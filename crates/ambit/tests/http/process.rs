@@ -99,13 +99,13 @@ async fn without_an_app_the_welcome_app_is_served_until_the_process_is_told_to_s
 }
 
 #[test]
-fn an_agent_is_tried_that_callers_may_see() {
+fn an_agent_is_tried_beside_a_key_with_which_it_is_seen() {
     let private = (
         "assistants/alone/package.yao",
         r#"{"name": "Alone", "connector": "script"}"#,
     );
     let (hello, others) = (HELLO[1], [HELLO[0], HELLO[3], TOKENS, private]);
-    for (files, tried) in [(&[hello][..], "hello"), (&[], "AGENT")] {
+    for (files, tried, role) in [(&[hello][..], "hello", ""), (&[], "alone", " --role admin")] {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in others.iter().chain(files) {
             write(&folder.path().join(name), text);
@@ -123,6 +123,8 @@ fn an_agent_is_tried_that_callers_may_see() {
             printed.contains(&format!("\"model\":\"{tried}\"")),
             "{printed}"
         );
+        let key = format!("\na key: ambit keys new --user ann{role}\n");
+        assert!(printed.contains(&key), "{printed}");
     }
 }
 
@@ -189,6 +191,24 @@ fn a_chat_with_a_server_that_takes_keys_says_where_the_key_goes() {
         wrong.ends_with("; AMBIT_TOKEN holds what was sent\n"),
         "{wrong}"
     );
+}
+
+#[test]
+fn what_is_to_be_tried_can_be_called_wherever_the_server_listens() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in HELLO.iter().chain([&TOKENS]) {
+        write(&folder.path().join("shop").join(name), text);
+    }
+    let arguments = ["serve", "shop", "--listen", "0.0.0.0:0"];
+    let mut server = Serving(command(&folder, &arguments).spawn().unwrap());
+    drop(log(&mut server.0));
+    let (base, printed) = address(&mut server.0);
+    assert!(base.starts_with("http://0.0.0.0:"), "{printed}");
+    let called = base.replace("0.0.0.0", "127.0.0.1");
+    let tried = format!("\ntry: curl -N {called}/chat/completions ");
+    assert!(printed.contains(&tried), "{printed}");
+    let key = "\na key: ambit keys new --user ann --app shop\n";
+    assert!(printed.contains(key), "{printed}");
 }
 
 /// Asks until this is answered.
