@@ -85,6 +85,9 @@ async fn a_route_is_granted_by_a_scope_of_a_role_and_by_nothing_else() {
             answer.text
         );
     }
+    let answer = bed.ask(with("nobody"), Method::GET, "/chat/sessions").await;
+    let unknown = "whose roles are: nobody (which the app does not have);";
+    assert!(answer.text.contains(unknown), "{}", answer.text);
 }
 
 #[tokio::test]
