@@ -20,10 +20,13 @@ use super::paging::PageParameters;
 use super::{HttpError, SharedState, body};
 use crate::id::check_id;
 use ambit_runtime::{Error, Result};
+use ambit_storage::suggestion;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
-use serde::de::DeserializeOwned;
+use error::InputError;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use std::collections::BTreeMap;
 use text::{EmptyText, TextFields};
 
 /// Makes a filter of the runtime's from fields of a query that have the same names.
@@ -153,6 +156,14 @@ impl<T> JsonBody<T> {
     /// What else the body says, as another type reads it.
     pub fn read_again<U: BodyFields>(&self) -> Result<U> {
         json::read(&self.text)
+    }
+
+    /// A field that the body has under another name, misspelt, in a body whose unknown fields are passed over.
+    pub fn misspelt(&self, field: &'static str) -> Option<Error> {
+        let fields: BTreeMap<String, IgnoredAny> = serde_json::from_slice(&self.text).ok()?;
+        let is_meant = |name: &&String| suggestion::nearest(name, [field]).is_some();
+        let name = fields.keys().find(is_meant)?;
+        Some(InputError::unknown(name, "field of this request", &[field]).into())
     }
 }
 

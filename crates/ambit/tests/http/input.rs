@@ -224,6 +224,21 @@ async fn g146_an_unknown_condition_is_an_error_that_names_the_nearest() {
 }
 
 #[tokio::test]
+async fn misspelt_messages_are_named_though_unknown_fields_are_passed_over() {
+    let site = Site::development().await;
+    let said = json!([{"role": "user", "content": "x"}]);
+    for name in ["mesages", "message", "Messages"] {
+        let body = json!({"model": "hello", name: said, "colour": 1});
+        let answer = site.post("/v1/chat/completions", &body).await;
+        assert_eq!(answer.failure(), invalid(name));
+        let expected = format!("{name} is not a field of this request; did you mean \"messages\"?");
+        assert_eq!(answer.json()["error"]["message"], json!(expected));
+    }
+    let body = json!({"model": "hello", "messages": said, "mesages": said});
+    assert_eq!(site.post("/v1/chat/completions", &body).await.status, 200);
+}
+
+#[tokio::test]
 async fn g151_roles_that_are_not_the_client_s_to_use_are_refused() {
     let open = (
         "assistants/open/package.yao",

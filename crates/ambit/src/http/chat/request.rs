@@ -36,8 +36,15 @@ pub fn read(
     body: JsonBody<ChatCompletionBody>,
 ) -> Result<ChatRequest, HttpError> {
     let mut body = body;
-    let messages = body.value.messages.take().unwrap_or_default();
     let supersede = supersede(body.value.supersede.take())?;
+    let messages = body.value.messages.take();
+    if messages.is_none()
+        && supersede.is_none()
+        && let Some(misspelt) = body.misspelt("messages")
+    {
+        return Err(misspelt.into());
+    }
+    let messages = messages.unwrap_or_default();
     let AgentRequest { agent, mut asked } = read_agent(server, who, given, body)?;
     asked.request.messages = messages.for_agent(&agent, supersede.is_some())?;
     asked.request.supersede = supersede;
