@@ -1,7 +1,7 @@
 //! The official `ai` package in three versions: the first of 6, and the last of 6 and 7.
 
 use crate::server::Server;
-use crate::{beside, check, installed};
+use crate::{beside, check, guide, installed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -98,14 +98,8 @@ fn g163_every_recorded_stream_passes_the_strict_parser() {
     }
 }
 
-#[test]
-fn the_program_of_the_documentation_prints_what_it_says() {
-    let server = server();
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/clients.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let section = page.split("## AI SDK").nth(1).unwrap();
-    let program = section.split("```js\n").nth(1).unwrap();
-    let program = program.split("```").next().unwrap();
+/// What a program of the page prints at this server, with the last 7.
+fn printed(program: &str, server: &Server) -> String {
     let address = "http://127.0.0.1:8080/v1";
     assert!(program.contains(address), "{program}");
     let program = program.replace(address, &server.url);
@@ -118,9 +112,21 @@ fn the_program_of_the_documentation_prints_what_it_says() {
     let ran = program.arg(file).env("AMBIT_KEY", &server.key).output();
     let ran = ran.unwrap();
     let err = String::from_utf8_lossy(&ran.stderr);
-    assert_eq!(
-        String::from_utf8_lossy(&ran.stdout),
-        "hello\ntrue\n",
-        "{err}"
-    );
+    assert!(ran.status.success(), "{err}");
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+#[test]
+fn the_pages_program_for_use_chat_prints_what_it_says() {
+    let program = guide("AI SDK", "js").remove(0);
+    assert_eq!(printed(&program, &server()), "hello\ntrue\n");
+}
+
+#[test]
+fn the_pages_program_without_a_page_prints_what_is_printed() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/clients");
+    let mut programs = guide("AI SDK", "js").into_iter();
+    let program = programs.find(|program| program.contains("generateText"));
+    let out = printed(&program.unwrap(), &Server::with_key(&example));
+    assert_eq!(out, guide("AI SDK", "text").remove(0));
 }
