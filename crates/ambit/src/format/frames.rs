@@ -8,6 +8,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
+/// What an event says.
+pub type EventData = Map<String, Value>;
+
 /// An entry's frame. One that cannot be read is told to whoever looks after the server; the stream goes on without it.
 pub fn read(entry: &StreamEntry) -> Option<Frame> {
     serde_json::from_str(&entry.text)

@@ -7,12 +7,10 @@ use super::message_views::MessageViews;
 use super::subagents::{Subagents, ThreadStart};
 use crate::format::FormatOptions;
 use crate::format::failure::of_end;
-use crate::format::frames::{StreamStart, apply_or_log, model_usage, text};
+use crate::format::frames::{EventData, StreamStart, apply_or_log, model_usage, text};
 use ambit_runtime::Frame;
 use ambit_runtime::frame::{MessageStatus, OutputMessages};
-use serde_json::{Map, Value};
-
-type EventData = Map<String, Value>;
+use serde_json::Value;
 
 /// Reads the frames of a turn.
 pub struct RunReader {

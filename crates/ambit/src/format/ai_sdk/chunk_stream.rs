@@ -8,17 +8,14 @@ use super::user_parts::user_parts;
 use super::version::AiSdkVersion;
 use crate::format::FormatOptions;
 use crate::format::failure;
-use crate::format::frames::{apply_or_log, text};
+use crate::format::frames::{EventData, apply_or_log, text};
 use ambit_runtime::chats::{InterruptMessage, USER_INPUT};
 use ambit_runtime::frame::{DeltaAction, OutputMessages};
 use ambit_runtime::{Frame, public_id};
 use indexmap::IndexMap;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::HashSet;
-
-/// What an event says.
-type EventData = Map<String, Value>;
 
 /// What one reader has of a turn.
 #[derive(Default)]

@@ -3,7 +3,6 @@
 use super::{SERVED, SLOW, ask, ask_older, call, post, served};
 use crate::mcp_requests::{failure, handshake, messages, result, stateless};
 use crate::site::{Answer, Site};
-use reqwest::Method;
 use serde_json::{Value, json};
 
 #[tokio::test]
