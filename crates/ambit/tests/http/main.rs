@@ -13,6 +13,7 @@ mod busy;
 mod console;
 mod document;
 mod erased;
+mod first_steps;
 mod formats;
 mod fuzz;
 mod hidden;
