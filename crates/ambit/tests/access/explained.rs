@@ -198,6 +198,11 @@ fn what_cannot_be_meant_is_refused() {
             "{arguments:?}"
         );
     }
+}
+
+#[test]
+fn a_refused_key_makes_no_store_and_an_unknown_caller_is_said_to_be_so() {
+    let folder = place();
     let nothing = run(&folder, &["keys", "new", "--user", "ann", "--days", "0"]);
     assert_eq!((nothing.0, nothing.1.as_str()), (Some(1), ""));
     assert!(!folder.path().join("ambit.db").exists(), "a store was made");
