@@ -324,3 +324,35 @@ async fn g170_instructions_reach_agents_alone_that_take_some_from_clients() {
             .1
     );
 }
+
+#[tokio::test]
+async fn g156_items_sent_with_an_id_that_is_not_free_are_listed_under_their_own() {
+    let site = Site::development().await;
+    let made = post(&site, "/v1/conversations", &json!({})).await;
+    let id = made["id"].as_str().unwrap();
+    for text in ["one", "two"] {
+        let input = json!([{"id": "m1", "role": "user", "content": text}]);
+        let body = json!({"model": "hello", "input": input, "conversation": id});
+        post(&site, "/v1/responses", &body).await;
+    }
+    let path = format!("/v1/conversations/{id}");
+    let all = items(&site, &path).await;
+    let (mut paged, mut after) = (Vec::new(), String::new());
+    while paged.len() <= all.len() {
+        let page = site
+            .get(&format!("{path}/items?order=asc&limit=1{after}"))
+            .await;
+        let page = page.json();
+        paged.extend(page["data"].as_array().unwrap().clone());
+        if page["has_more"] == false {
+            break;
+        }
+        after = format!("&after={}", page["last_id"].as_str().unwrap());
+    }
+    assert_eq!(paged, all);
+    let texts = all.iter().map(|item| &item["content"][0]["text"]);
+    let asked = texts.step_by(2).cloned().collect::<Vec<_>>();
+    assert_eq!(asked, [json!("one"), json!("two")]);
+    let known = site.get(&format!("{path}/items/m1")).await.json();
+    assert_eq!(known, all[0]);
+}

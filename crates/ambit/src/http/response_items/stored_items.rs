@@ -10,7 +10,7 @@ use ambit_runtime::public_id;
 use ambit_storage::storage::{Message, Role};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -74,6 +74,8 @@ pub struct ItemReader<'a> {
     /// What the requests of turns have said.
     records: HashMap<&'a str, ResponseRecord>,
     items: Vec<StoredListedItem>,
+    /// The ids of the items.
+    ids: HashSet<String>,
     /// The last message was a call that has come with its result, which is the next one.
     has_settled_call: bool,
 }
@@ -85,6 +87,7 @@ impl<'a> ItemReader<'a> {
             chat,
             records: HashMap::new(),
             items: Vec::new(),
+            ids: HashSet::new(),
             has_settled_call: false,
         };
         for entry in &chat.entries {
@@ -139,10 +142,12 @@ impl<'a> ItemReader<'a> {
             .extras
             .get("client")
             .and_then(|client| client.get("id"));
-        let id = given.and_then(Value::as_str).map(str::to_owned);
-        let id = id.unwrap_or_else(|| own_id(prefix, message));
+        let given = given.and_then(Value::as_str).map(str::to_owned);
+        // Requests at once, and those that send an answer back, can bring an id that another item has.
+        let free = given.filter(|id| !self.ids.contains(id));
+        let id = free.unwrap_or_else(|| own_id(prefix, message));
         item.insert("id".to_owned(), id.into());
-        self.items.push(StoredListedItem {
+        self.push(StoredListedItem {
             item: ListedItem::Input(SentItem(item)),
             message_id: message.id.clone(),
             part: None,
@@ -184,7 +189,7 @@ impl<'a> ItemReader<'a> {
             }
         };
         let has_parts = message.extras.contains_key("shown");
-        self.items.push(StoredListedItem {
+        self.push(StoredListedItem {
             item: ListedItem::Output(item),
             message_id: message.id.clone(),
             part: has_parts.then(|| view.message_id.clone()),
@@ -192,6 +197,11 @@ impl<'a> ItemReader<'a> {
             is_input: is_sent(message),
         });
         Ok(())
+    }
+
+    fn push(&mut self, stored: StoredListedItem) {
+        self.ids.insert(stored.item.id().to_owned());
+        self.items.push(stored);
     }
 
     /// The client's tool of this name, if the request of the message's turn has brought one.
