@@ -2,6 +2,7 @@
 
 mod callers;
 mod calls;
+mod cancelled;
 mod eras;
 mod resources;
 mod source;
