@@ -209,8 +209,9 @@ test("a refused message is given back, and a failed turn says why", async () => 
   await page.reload();
   await settles(() => page.locator('textarea[name="message"]').inputValue(), "Kept");
   await write(page, "Fail please");
-  await page.locator('.message[data-type="error"] [role="alert"]').waitFor();
+  await page.locator(".turn .failure", { hasText: "I cannot" }).waitFor();
   await assertStored(page, context);
+  assert.equal(await page.locator(".turn .failure").count(), 1);
 });
 
 test("a chat is renamed, archived and removed, and its information is right", async () => {

@@ -192,7 +192,8 @@ test("a search says where an item is and why it was found; its question is in th
 
 test("g189_text_of_a_document_is_text", async () => {
   await makeCollection(ambit.server.api, { id: "strange" });
-  const text = `A lamp. <img src=https://example.org/x onerror="document.title='run'"> <script>document.title='run'</script>`;
+  // What stands in code is text of the document; other tags are not.
+  const text = "A lamp. `<img src=https://example.org/x onerror=\"document.title='run'\">` `<script>document.title='run'</script>`";
   await addText(ambit.server.api, "strange", { text, name: HOSTILE[0] });
   const { document_id } = await documentNamed("strange", HOSTILE[0]);
   const { page, part, check } = await ambit.open(`#/knowledge/strange?document=${document_id}`);

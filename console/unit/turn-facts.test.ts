@@ -23,3 +23,12 @@ test("labels and ends of threads are kept", () => {
   expect([...facts.labels]).toEqual([["T1", "lawyer"]]);
   expect([...facts.endedThreads]).toEqual(["T1"]);
 });
+
+test("why a turn failed is kept, and of one that did not there is nothing", () => {
+  const facts = new TurnFacts();
+  facts.note("stream_end", { status: "error", error: "I cannot", code: "provider_error" });
+  expect(facts.failure).toEqual({ message: "I cannot", code: "provider_error" });
+  const completed = new TurnFacts();
+  completed.note("stream_end", { status: "completed" });
+  expect(completed.failure).toBeNull();
+});

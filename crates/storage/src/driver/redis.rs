@@ -152,7 +152,7 @@ impl Driver for RedisDriver {
             let is_end = names.len() < step;
             after = names.last().cloned();
             names.retain(|name| scan.pattern.matches(name));
-            self.load_page(space, &names, &mut page).await?;
+            self.load_page(space, &names, scan.part, &mut page).await?;
             if is_end {
                 break;
             }
@@ -214,12 +214,13 @@ impl RedisDriver {
         &self,
         space: &Space,
         names: &[String],
+        part: ValuePart,
         page: &mut ScanPage<'_>,
     ) -> Result<()> {
         let mut rest = names;
         while !rest.is_empty() && !page.is_full() {
             let bytes = page.bytes_left();
-            let loaded = self.load(space, rest, page.part(), bytes).await?;
+            let loaded = self.load(space, rest, part, bytes).await?;
             rest = &rest[loaded.seen..];
             for (name, entry) in loaded.live {
                 if page.is_full() {

@@ -136,17 +136,14 @@ impl<'a> ScanPage<'a> {
         self.found.len() >= self.scan.limit || self.bytes >= self.scan.bytes
     }
 
-    /// Which part of each value is wanted.
-    pub(super) fn part(&self) -> ValuePart {
-        self.scan.part
-    }
-
     /// How many values it may still have.
+    #[cfg(feature = "redis")]
     pub(super) fn room(&self) -> usize {
         self.scan.limit.saturating_sub(self.found.len())
     }
 
     /// How many bytes are wanted still, `usize::MAX` where none are counted.
+    #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(super) fn bytes_left(&self) -> usize {
         match self.scan.bytes {
             usize::MAX => usize::MAX,
