@@ -39,6 +39,7 @@ pub const HELLO: &[(&str, &str)] = &[
                 "model": "script",
                 "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12},
                 "rules": [
+                    {"match": {"last_user": "^go on slowly"}, "reply": "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20", "delay": "150ms"},
                     {"match": {"last_user": "^go on"}, "reply": "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20", "delay": "30ms"},
                     {"match": {"last_user": "^never ends"}, "reply": "0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9", "delay": "1s"},
                     {"match": {"last_user": "^refuse"}, "error": {"status": 400, "message": "no such model"}}

@@ -28,11 +28,13 @@ pub const CASES: &[(&str, Run)] = &[
     ),
 ];
 
+/// What is answered so slowly that a node ends in the middle of it, on a busy machine too.
+const SLOWLY: &str = "go on slowly";
 const ALL: &str = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20";
 
 async fn killed(place: Place) {
     let (first, second) = (place.node(), place.node());
-    let mut stream = first.stream("go on").await;
+    let mut stream = first.stream(SLOWLY).await;
     let id = stream.request_id();
     let mut events = stream.until(is_text).await;
     first.kill();
@@ -61,7 +63,7 @@ fn check_story(messages: &[(String, String, String)]) {
     let [question, partial, answer] = messages else {
         panic!("{messages:?}");
     };
-    assert_eq!((&*question.0, &*question.1), ("user", "go on"));
+    assert_eq!((&*question.0, &*question.1), ("user", SLOWLY));
     assert!(
         ALL.starts_with(&partial.1) && partial.2 == "partial",
         "{messages:?}"
@@ -88,7 +90,7 @@ async fn told(place: Place) {
 
 async fn out_of_grace(place: Place) {
     let (first, second) = (place.node_with(&["--grace", "0"]), place.node());
-    let mut stream = first.stream("go on").await;
+    let mut stream = first.stream(SLOWLY).await;
     let id = stream.request_id();
     let mut events = stream.until(is_text).await;
     first.terminate();
@@ -102,7 +104,7 @@ async fn out_of_grace(place: Place) {
 
 async fn restarted(place: Place) {
     let first = place.node();
-    let mut stream = first.stream("go on").await;
+    let mut stream = first.stream(SLOWLY).await;
     let id = stream.request_id();
     let mut events = stream.until(is_text).await;
     first.kill();
@@ -117,7 +119,7 @@ async fn restarted(place: Place) {
 async fn repeated(place: Place) {
     let (first, second) = (place.node(), place.node());
     let ask = |node: &Node| {
-        let request = node.asked(&said("go on"));
+        let request = node.asked(&said(SLOWLY));
         request.header("idempotency-key", "k1")
     };
     let unanswered = tokio::spawn(ask(&first).send());
