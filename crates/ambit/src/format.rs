@@ -3,6 +3,7 @@
 
 pub mod ag_ui;
 pub mod ai_sdk;
+pub(crate) mod answer;
 pub mod cui;
 mod failure;
 mod frames;

@@ -11,7 +11,7 @@ pub use body::body;
 pub use event::MessagesEvent;
 pub use failure::{MessagesFailure, MessagesFailureDetails};
 
-use super::standard::{AnswerPart, AnswerReader, TurnEnding};
+use super::answer::{AnswerPart, AnswerReader, TurnEnding};
 use super::{Format, FormatEvent, FormatOptions, frames};
 use ambit_runtime::Frame;
 use ambit_runtime::stream::StreamEntry;

@@ -1,21 +1,12 @@
 //! `standard`: OpenAI's chat completions.
 
-mod answer_reader;
 mod body;
 mod chunk;
-mod client_tool_calls;
-mod completion_state;
-mod message_text;
-mod text_queue;
 
-pub(crate) use answer_reader::{AnswerPart, AnswerReader};
 pub use body::{Completion, body};
 pub use chunk::CompletionChunk;
-pub(crate) use client_tool_calls::ToolCallDelta;
-pub(crate) use completion_state::{CompletionDelta, CompletionState, TurnEnding};
-pub(crate) use message_text::{CompletionField, text_of};
-pub(crate) use text_queue::{TextPiece, TextQueue};
 
+use super::answer::{AnswerPart, AnswerReader};
 use super::frames::read;
 use super::{Format, FormatEvent, FormatOptions, TurnFailure};
 use ambit_runtime::llm::TokenUsage;

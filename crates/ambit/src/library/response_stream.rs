@@ -4,7 +4,7 @@ use super::response::Response;
 use super::session::AgentSession;
 use crate::format;
 use crate::format::FormatOptions;
-use crate::format::standard::{AnswerPart, AnswerReader, CompletionField, TurnEnding};
+use crate::format::answer::{AnswerField, AnswerPart, AnswerReader, TurnEnding};
 use ambit_runtime::StartedTurn;
 use ambit_runtime::stream::StreamReader;
 use ambit_runtime::{Error, Frame, Result};
@@ -72,8 +72,8 @@ impl ResponseStream {
         }
         let state = self.answer.state;
         Ok(Response {
-            text: state.text(CompletionField::Content),
-            reasoning: state.text(CompletionField::Reasoning),
+            text: state.text(AnswerField::Content),
+            reasoning: state.text(AnswerField::Reasoning),
             messages: state.messages.messages().to_vec(),
             next: ending.next,
             usage: ending.usage,
@@ -88,7 +88,7 @@ impl ResponseStream {
         let mut text = String::new();
         for part in self.answer.read(frame) {
             match part {
-                AnswerPart::Text(CompletionField::Content, more) => text.push_str(&more),
+                AnswerPart::Text(AnswerField::Content, more) => text.push_str(&more),
                 AnswerPart::End(ending) => self.ending = Some(*ending),
                 AnswerPart::Start | AnswerPart::Text(..) | AnswerPart::ToolCall(_) => {}
             }

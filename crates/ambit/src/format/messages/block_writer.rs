@@ -3,8 +3,8 @@
 use super::answer::AnswerBlock;
 use super::event::{BlockDelta, MessagesEvent};
 use crate::format::FormatOptions;
+use crate::format::answer::{AnswerField, ToolCallDelta};
 use crate::format::provider_reasoning;
-use crate::format::standard::{CompletionField, ToolCallDelta};
 use ambit_runtime::public_id::call_id;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ pub enum AnswerPiece {
     /// call's tools.
     Step,
     /// Text; it begins with line breaks where it does not go on with the text before.
-    Text(CompletionField, String),
+    Text(AnswerField, String),
     /// A call of a tool that the client runs.
     Call {
         /// The message that shows it.
@@ -138,8 +138,8 @@ impl BlockWriter {
     fn write(&mut self, piece: AnswerPiece, events: &mut Vec<MessagesEvent>) {
         match piece {
             AnswerPiece::Step => self.parts.clear(),
-            AnswerPiece::Text(CompletionField::Content, text) => self.text(text, events),
-            AnswerPiece::Text(CompletionField::Reasoning, text) => self.thought(text, events),
+            AnswerPiece::Text(AnswerField::Content, text) => self.text(text, events),
+            AnswerPiece::Text(AnswerField::Reasoning, text) => self.thought(text, events),
             AnswerPiece::Call { message, name } => {
                 self.leave_thinking(events);
                 let block = AnswerBlock::ToolUse {

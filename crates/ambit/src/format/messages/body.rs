@@ -2,15 +2,15 @@
 
 use super::block_writer::{AnswerPiece, BlockWriter};
 use super::{MessagesAnswer, MessagesFailure, last, piece_of_event};
+use crate::format::answer::{AnswerField, AnswerState, TextPiece, TextQueue, text_of};
 use crate::format::frames::read;
-use crate::format::standard::{CompletionField, CompletionState, TextPiece, TextQueue, text_of};
 use crate::format::{FormatBody, FormatOptions};
 use ambit_runtime::frame::OutputMessage;
 use ambit_runtime::stream::StreamEntry;
 
 /// An answer; an error in Anthropic's shape if the turn failed.
 pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
-    let mut state = CompletionState::new(options);
+    let mut state = AnswerState::new(options);
     // What events say, each with the number of messages before it.
     let mut said: Vec<(usize, AnswerPiece)> = Vec::new();
     for frame in entries.iter().filter_map(read) {
@@ -46,9 +46,9 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
 }
 
 /// The messages in the order in which a stream shows them: texts as they first were shown, and calls where they began.
-fn in_order(state: &CompletionState) -> Vec<usize> {
+fn in_order(state: &AnswerState) -> Vec<usize> {
     let messages = state.messages.messages();
-    let is_there = |place: CompletionField, index: usize| {
+    let is_there = |place: AnswerField, index: usize| {
         text_of(&messages[index]).is_some_and(|text| text.place == place)
     };
     let shown = state.order.iter();
@@ -65,14 +65,14 @@ fn in_order(state: &CompletionState) -> Vec<usize> {
 
 /// What is made of the final state of messages, one after the other.
 struct FinalAnswer<'a> {
-    state: &'a CompletionState,
+    state: &'a AnswerState,
     content: TextQueue,
     reasoning: TextQueue,
     blocks: BlockWriter,
 }
 
 impl<'a> FinalAnswer<'a> {
-    fn new(state: &'a CompletionState, options: &FormatOptions) -> Self {
+    fn new(state: &'a AnswerState, options: &FormatOptions) -> Self {
         Self {
             state,
             content: TextQueue::default(),
@@ -95,8 +95,8 @@ impl<'a> FinalAnswer<'a> {
     fn text(&mut self, message: &OutputMessage) -> Option<AnswerPiece> {
         let shown = text_of(message)?;
         let queue = match shown.place {
-            CompletionField::Content => &mut self.content,
-            CompletionField::Reasoning => &mut self.reasoning,
+            AnswerField::Content => &mut self.content,
+            AnswerField::Reasoning => &mut self.reasoning,
         };
         queue.push(&TextPiece {
             message: &message.message_id,

@@ -6,7 +6,7 @@ use super::output::{CallOutcome, OutputItems};
 use super::response::{IncompleteDetails, ResponseObject, ResponseStatus, ResponseUsage};
 use super::settings::ClientTool;
 use super::text_items::{TextChange, TextItems, TextStep};
-use crate::format::standard::{CompletionDelta, CompletionState, TurnEnding, text_of};
+use crate::format::answer::{AnswerDelta, AnswerState, TurnEnding, text_of};
 use crate::format::{FormatEvent, FormatOptions};
 use ambit_runtime::Frame;
 use ambit_runtime::public_id;
@@ -16,7 +16,7 @@ use std::collections::HashSet;
 /// What was read so far.
 pub struct ResponseReader {
     options: FormatOptions,
-    state: CompletionState,
+    state: AnswerState,
     texts: TextItems,
     output: OutputItems,
     /// The messages that show calls of the client.
@@ -37,7 +37,7 @@ struct AnswerEnd {
 impl ResponseReader {
     pub fn new(options: &FormatOptions) -> Self {
         Self {
-            state: CompletionState::new(options),
+            state: AnswerState::new(options),
             texts: TextItems::default(),
             output: OutputItems::new(options),
             client_calls: HashSet::new(),
@@ -120,7 +120,7 @@ impl ResponseReader {
         self.call(id);
     }
 
-    fn push(&mut self, id: &str, change: &CompletionDelta) {
+    fn push(&mut self, id: &str, change: &AnswerDelta) {
         let (Some(text), Some(message)) = (&change.text, self.state.messages.get(id)) else {
             return;
         };

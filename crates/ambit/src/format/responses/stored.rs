@@ -5,7 +5,7 @@ use super::item::{
     ItemStatus, McpCallError, MessageItem, OutputText, ReasoningItem, ResponseItem, SummaryText,
 };
 use super::settings::ClientTool;
-use crate::format::standard::{CompletionField, text_of};
+use crate::format::answer::{AnswerField, text_of};
 use ambit_runtime::frame::OutputMessage;
 use ambit_runtime::public_id;
 use serde_json::{Map, Value};
@@ -39,13 +39,13 @@ pub fn stored_text(stored: &ListedText<'_>) -> Option<ResponseItem> {
         turn => public_id::item_id(prefix, turn, stored.message),
     };
     Some(match text.place {
-        CompletionField::Content => ResponseItem::Message(MessageItem {
+        AnswerField::Content => ResponseItem::Message(MessageItem {
             id: id("msg"),
             role: "assistant",
             status,
             content: vec![OutputText::new(text.text)],
         }),
-        CompletionField::Reasoning => ResponseItem::Reasoning(ReasoningItem {
+        AnswerField::Reasoning => ResponseItem::Reasoning(ReasoningItem {
             id: id("rs"),
             status,
             summary: vec![SummaryText::new(text.text)],

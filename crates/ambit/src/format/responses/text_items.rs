@@ -2,7 +2,7 @@
 //! it is over. An item cannot take text back: what is replaced, or changed behind the item's end, is a new item.
 
 use super::item::ItemStatus;
-use crate::format::standard::CompletionField;
+use crate::format::answer::AnswerField;
 use std::collections::{HashSet, VecDeque};
 
 /// A change of a message's text.
@@ -12,7 +12,7 @@ pub struct TextChange<'a> {
     /// Its thread.
     pub thread: Option<&'a str>,
     /// Where it is shown.
-    pub place: CompletionField,
+    pub place: AnswerField,
     /// What goes on where the text was.
     pub text: &'a str,
     /// The whole text as it is now.
@@ -27,10 +27,7 @@ pub struct TextChange<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub enum TextStep {
     /// An item of this message begins.
-    Begin {
-        message: String,
-        place: CompletionField,
-    },
+    Begin { message: String, place: AnswerField },
     /// Its text goes on.
     Text(String),
     /// It ends.
@@ -48,7 +45,7 @@ pub struct TextItems {
 struct TextItem {
     message: String,
     thread: Option<String>,
-    place: CompletionField,
+    place: AnswerField,
     waiting: String,
     has_begun: bool,
     end: Option<ItemStatus>,
@@ -181,7 +178,7 @@ mod tests {
         TextChange {
             message,
             thread: Some(message),
-            place: CompletionField::Content,
+            place: AnswerField::Content,
             text,
             whole: text,
             is_new: false,
@@ -192,7 +189,7 @@ mod tests {
     fn begin(message: &str) -> TextStep {
         TextStep::Begin {
             message: message.to_owned(),
-            place: CompletionField::Content,
+            place: AnswerField::Content,
         }
     }
 

@@ -1,9 +1,7 @@
 //! The whole answer at once, from the final state of the messages.
 
-use super::client_tool_calls::CompletionToolCall;
 use super::completion_id;
-use super::completion_state::{CompletionState, TurnEnding};
-use super::message_text::CompletionField;
+use crate::format::answer::{AnswerField, AnswerState, CompletionToolCall, TurnEnding};
 use crate::format::frames::read;
 use crate::format::{FormatBody, FormatOptions, TurnFailure};
 use ambit_runtime::llm::TokenUsage;
@@ -72,7 +70,7 @@ struct TurnNames {
 
 /// A `chat.completion`; an error in OpenAI's shape if the turn failed.
 pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
-    let mut reading = CompletionState::new(options);
+    let mut reading = AnswerState::new(options);
     for frame in entries.iter().filter_map(read) {
         if frame.kind == "event" {
             reading.event(&frame);
@@ -88,7 +86,7 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
 }
 
 fn completion(
-    reading: &CompletionState,
+    reading: &AnswerState,
     ending: Option<TurnEnding>,
     options: &FormatOptions,
 ) -> Completion {
@@ -118,13 +116,13 @@ fn completion(
     }
 }
 
-fn message(reading: &CompletionState) -> CompletionMessage {
-    let content = reading.text(CompletionField::Content);
+fn message(reading: &AnswerState) -> CompletionMessage {
+    let content = reading.text(AnswerField::Content);
     let has_only_calls = content.is_empty() && !reading.calls.is_empty();
     CompletionMessage {
         role: "assistant",
         content: (!has_only_calls).then_some(content),
-        reasoning_content: reading.text(CompletionField::Reasoning),
+        reasoning_content: reading.text(AnswerField::Reasoning),
         tool_calls: reading.calls.all().to_vec(),
     }
 }

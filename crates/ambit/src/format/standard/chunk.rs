@@ -1,8 +1,6 @@
 //! The pieces in which an answer is streamed.
 
-use super::answer_reader::AnswerPart;
-use super::client_tool_calls::ToolCallDelta;
-use super::message_text::CompletionField;
+use crate::format::answer::{AnswerField, AnswerPart, ToolCallDelta};
 use ambit_runtime::llm::TokenUsage;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -61,8 +59,8 @@ impl From<AnswerPart> for ChunkChoice {
                 delta.role = Some("assistant");
                 delta.content = Some(String::new());
             }
-            AnswerPart::Text(CompletionField::Content, text) => delta.content = Some(text),
-            AnswerPart::Text(CompletionField::Reasoning, text) => {
+            AnswerPart::Text(AnswerField::Content, text) => delta.content = Some(text),
+            AnswerPart::Text(AnswerField::Reasoning, text) => {
                 delta.reasoning_content = Some(text);
             }
             AnswerPart::ToolCall(call) => delta.tool_calls.push(call),

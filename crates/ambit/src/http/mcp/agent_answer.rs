@@ -3,7 +3,7 @@
 use super::tool_answer;
 use crate::format;
 use crate::format::FormatOptions;
-use crate::format::standard::{AnswerPart, AnswerReader, CompletionField, TurnEnding};
+use crate::format::answer::{AnswerField, AnswerPart, AnswerReader, TurnEnding};
 use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_runtime::{Error, Frame, Result};
 use serde_json::{Map, Value, json};
@@ -86,7 +86,7 @@ impl AgentAnswer {
         }
         let state = &self.reader.state;
         Ok(tool_answer::success(json!({
-            "text": state.text(CompletionField::Content),
+            "text": state.text(AnswerField::Content),
             "chat_id": state.start.chat_id,
             "request_id": self.request_id,
             "status": self.status,

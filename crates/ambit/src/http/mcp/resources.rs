@@ -6,7 +6,7 @@ use super::cursor::Cursor;
 use super::protocol::ProtocolRequest;
 use super::results;
 use super::rpc_error::{RpcError, RpcErrorKind};
-use crate::format::standard::text_of;
+use crate::format::answer::text_of;
 use ambit_runtime::chats::{
     self, ChatFilter, ChatInfo, ChatMessageView, ChatName, MessageFilter, PageWindow,
 };

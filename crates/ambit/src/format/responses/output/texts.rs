@@ -1,15 +1,15 @@
 //! Items of texts, of which one is open at a time.
 
 use super::OutputItems;
+use crate::format::answer::AnswerField;
 use crate::format::responses::event::ResponseEventContent;
 use crate::format::responses::item::{
     ItemStatus, MessageItem, OutputText, ReasoningItem, ResponseItem, SummaryText,
 };
-use crate::format::standard::CompletionField;
 
 impl OutputItems {
     /// A text of a message begins.
-    pub fn begin_text(&mut self, message: &str, place: CompletionField) {
+    pub fn begin_text(&mut self, message: &str, place: AnswerField) {
         self.end_thought();
         let before = self.texts.entry(message.to_owned()).or_default();
         let name = match *before {
@@ -19,13 +19,13 @@ impl OutputItems {
         *before += 1;
         let status = ItemStatus::InProgress;
         let item = match place {
-            CompletionField::Content => ResponseItem::Message(MessageItem {
+            AnswerField::Content => ResponseItem::Message(MessageItem {
                 id: self.id("msg", &name),
                 role: "assistant",
                 status,
                 content: Vec::new(),
             }),
-            CompletionField::Reasoning => ResponseItem::Reasoning(ReasoningItem {
+            AnswerField::Reasoning => ResponseItem::Reasoning(ReasoningItem {
                 id: self.id("rs", &name),
                 status,
                 summary: Vec::new(),

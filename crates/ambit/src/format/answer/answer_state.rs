@@ -1,7 +1,7 @@
-//! The log as someone reads it who knows only OpenAI's chat completions.
+//! What is read so far of a log: its messages, the client's calls and how the turn ended.
 
 use super::client_tool_calls::{ClientToolCalls, ToolCallDelta};
-use super::message_text::{CompletionField, MessageText, text_of};
+use super::message_text::{AnswerField, MessageText, text_of};
 use super::text_queue::{TextPiece, TextQueue};
 use crate::format::frames::{StreamStart, apply_or_log, usage};
 use crate::format::{FormatOptions, failure};
@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// What was read so far.
-pub struct CompletionState {
+pub struct AnswerState {
     pub messages: OutputMessages,
     pub calls: ClientToolCalls,
     /// The messages that have been shown, and where, in the order in which they first were.
-    pub order: Vec<(CompletionField, usize)>,
-    noted: HashSet<(CompletionField, usize)>,
+    pub order: Vec<(AnswerField, usize)>,
+    noted: HashSet<(AnswerField, usize)>,
     pub start: StreamStart,
     pub ending: Option<TurnEnding>,
     finish_reason: String,
@@ -34,7 +34,7 @@ pub struct TurnEnding {
 
 /// What an entry changes.
 #[derive(Default)]
-pub struct CompletionDelta {
+pub struct AnswerDelta {
     /// Text to be shown.
     pub text: Option<MessageText>,
     /// The text does not go on where the message's text was.
@@ -43,7 +43,7 @@ pub struct CompletionDelta {
     pub call: Option<ToolCallDelta>,
 }
 
-impl CompletionState {
+impl AnswerState {
     pub fn new(options: &FormatOptions) -> Self {
         Self {
             messages: OutputMessages::default(),
@@ -102,7 +102,7 @@ impl CompletionState {
     }
 
     /// Takes a frame of a message in.
-    pub fn frame(&mut self, frame: &Frame) -> CompletionDelta {
+    pub fn frame(&mut self, frame: &Frame) -> AnswerDelta {
         let known = frame
             .message_id
             .as_deref()
@@ -114,7 +114,7 @@ impl CompletionState {
             Some(_) => None,
         };
         apply_or_log(&mut self.messages, frame);
-        let mut change = CompletionDelta::default();
+        let mut change = AnswerDelta::default();
         let message = frame
             .message_id
             .as_deref()
@@ -143,7 +143,7 @@ impl CompletionState {
     }
 
     /// The final texts in the order in which a stream shows them.
-    pub fn text(&self, place: CompletionField) -> String {
+    pub fn text(&self, place: AnswerField) -> String {
         let mut channel = TextQueue::default();
         let mut text = String::new();
         for (_, index) in self.order.iter().filter(|(shown, _)| *shown == place) {
@@ -164,7 +164,7 @@ impl CompletionState {
         text
     }
 
-    fn note(&mut self, place: CompletionField, message: usize) {
+    fn note(&mut self, place: AnswerField, message: usize) {
         if self.noted.insert((place, message)) {
             self.order.push((place, message));
         }
@@ -184,8 +184,8 @@ fn is_silent(message: Option<&OutputMessage>, frame: &Frame) -> bool {
 /// The usual case, without looking at the whole message: more text behind a text.
 fn appended(message: &OutputMessage, frame: &Frame) -> Option<MessageText> {
     let place = match message.kind.as_str() {
-        "text" => CompletionField::Content,
-        "thinking" => CompletionField::Reasoning,
+        "text" => AnswerField::Content,
+        "thinking" => AnswerField::Reasoning,
         _ => return None,
     };
     let is_append = frame.delta && matches!(frame.delta_action, None | Some(DeltaAction::Append));

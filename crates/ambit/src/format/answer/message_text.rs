@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// Where a message's text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CompletionField {
+pub enum AnswerField {
     /// `content`
     Content,
     /// `reasoning_content`
@@ -15,7 +15,7 @@ pub enum CompletionField {
 /// A message as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageText {
-    pub place: CompletionField,
+    pub place: AnswerField,
     pub text: String,
     /// A line of its own instead of a paragraph.
     pub is_line: bool,
@@ -25,22 +25,19 @@ pub struct MessageText {
 pub fn text_of(message: &OutputMessage) -> Option<MessageText> {
     let prop = |name: &str| message.props.get(name).and_then(Value::as_str);
     let (place, text) = match message.kind.as_str() {
-        "text" => (CompletionField::Content, prop("content")?.to_owned()),
-        "thinking" => (CompletionField::Reasoning, prop("content")?.to_owned()),
-        "loading" => (CompletionField::Reasoning, prop("message")?.to_owned()),
-        "error" => (
-            CompletionField::Content,
-            format!("Error: {}", prop("message")?),
-        ),
+        "text" => (AnswerField::Content, prop("content")?.to_owned()),
+        "thinking" => (AnswerField::Reasoning, prop("content")?.to_owned()),
+        "loading" => (AnswerField::Reasoning, prop("message")?.to_owned()),
+        "error" => (AnswerField::Content, format!("Error: {}", prop("message")?)),
         "image" => (
-            CompletionField::Content,
+            AnswerField::Content,
             image(prop("alt").unwrap_or_default(), prop("url")),
         ),
-        "audio" | "video" => (CompletionField::Content, link(message, prop("url")?)),
+        "audio" | "video" => (AnswerField::Content, link(message, prop("url")?)),
         "tool_call" | "retrieval" | "action" | "user_input" | "event" => return None,
         _ => match prop("url") {
-            Some(url) => (CompletionField::Content, link(message, url)),
-            None => (CompletionField::Content, prop("content")?.to_owned()),
+            Some(url) => (AnswerField::Content, link(message, url)),
+            None => (AnswerField::Content, prop("content")?.to_owned()),
         },
     };
     let is_line = message.kind == "loading";
@@ -99,7 +96,7 @@ fn target(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CompletionField, text_of};
+    use super::{AnswerField, text_of};
     use ambit_runtime::frame::OutputMessage;
     use serde_json::{Value, json};
 
@@ -153,7 +150,7 @@ mod tests {
         for kind in ["thinking", "loading"] {
             let message = message(kind, &json!({"content": "x", "message": "x"}));
             let found = text_of(&message).map(|shown| (shown.place, shown.is_line));
-            assert_eq!(found, Some((CompletionField::Reasoning, kind == "loading")));
+            assert_eq!(found, Some((AnswerField::Reasoning, kind == "loading")));
         }
     }
 }

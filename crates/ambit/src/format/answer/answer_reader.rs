@@ -1,8 +1,8 @@
 //! The answer in a log, piece by piece as it can be shown.
 
+use super::answer_state::{AnswerDelta, AnswerState, TurnEnding};
 use super::client_tool_calls::ToolCallDelta;
-use super::completion_state::{CompletionDelta, CompletionState, TurnEnding};
-use super::message_text::CompletionField;
+use super::message_text::AnswerField;
 use super::text_queue::{TextPiece, TextQueue};
 use crate::format::FormatOptions;
 use ambit_runtime::Frame;
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Reads the frames of a turn.
 pub struct AnswerReader {
     /// What was read so far.
-    pub state: CompletionState,
+    pub state: AnswerState,
     content: TextQueue,
     reasoning: TextQueue,
     /// A message of type `error` that may turn out to be the turn's own failure, which is told otherwise.
@@ -21,7 +21,7 @@ pub struct AnswerReader {
 /// A piece of the answer.
 pub enum AnswerPart {
     Start,
-    Text(CompletionField, String),
+    Text(AnswerField, String),
     /// An item of `delta.tool_calls`.
     ToolCall(ToolCallDelta),
     End(Box<TurnEnding>),
@@ -30,7 +30,7 @@ pub enum AnswerPart {
 impl AnswerReader {
     pub fn new(options: &FormatOptions) -> Self {
         Self {
-            state: CompletionState::new(options),
+            state: AnswerState::new(options),
             content: TextQueue::default(),
             reasoning: TextQueue::default(),
             failure: None,
@@ -75,13 +75,13 @@ impl AnswerReader {
         self.ready(change.call)
     }
 
-    fn push(&mut self, id: &str, change: &CompletionDelta) {
+    fn push(&mut self, id: &str, change: &AnswerDelta) {
         let Some(text) = &change.text else {
             return;
         };
         let channel = match text.place {
-            CompletionField::Content => &mut self.content,
-            CompletionField::Reasoning => &mut self.reasoning,
+            AnswerField::Content => &mut self.content,
+            AnswerField::Reasoning => &mut self.reasoning,
         };
         let message = self.state.messages.get(id);
         channel.push(&TextPiece {
@@ -128,8 +128,8 @@ impl AnswerReader {
 
 fn texts(reasoning: String, content: String) -> Vec<AnswerPart> {
     let texts = [
-        AnswerPart::Text(CompletionField::Reasoning, reasoning),
-        AnswerPart::Text(CompletionField::Content, content),
+        AnswerPart::Text(AnswerField::Reasoning, reasoning),
+        AnswerPart::Text(AnswerField::Content, content),
     ];
     let has_text =
         |part: &AnswerPart| !matches!(part, AnswerPart::Text(_, text) if text.is_empty());
