@@ -4,10 +4,10 @@
 pub mod ag_ui;
 pub mod ai_sdk;
 pub(crate) mod answer;
+pub mod anthropic;
 pub mod cui;
 mod failure;
 mod frames;
-pub mod messages;
 pub(crate) mod provider_reasoning;
 pub mod responses;
 pub mod standard;
@@ -111,9 +111,9 @@ pub enum FormatBody {
     /// That of a turn that failed, in OpenAI's shape.
     Failure(TurnFailure),
     /// Anthropic's.
-    Messages(Box<messages::MessagesAnswer>),
+    Anthropic(Box<anthropic::AnthropicMessage>),
     /// That of a turn that failed, in Anthropic's shape.
-    MessagesFailure(messages::MessagesFailure),
+    AnthropicFailure(anthropic::AnthropicFailure),
 }
 
 /// What an event of a turn's stream holds, by the format that was asked for. `standard` ends with the text `[DONE]`; the events of
@@ -149,10 +149,10 @@ pub const FORMATS: &[FormatDefinition] = &[
         needs_beginning: true,
         has_entry_ids: false,
         headers: &[],
-        ping: messages::PING,
+        ping: anthropic::PING,
         has_status: true,
-        open: messages::open,
-        body: messages::body,
+        open: anthropic::open,
+        body: anthropic::body,
     },
     cui_row("cui-web"),
     cui_row("cui-native"),

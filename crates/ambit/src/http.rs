@@ -9,6 +9,7 @@ mod access;
 mod act_as;
 mod ag_ui;
 mod ai_sdk;
+mod anthropic;
 mod app;
 mod assistants;
 mod authorization;
@@ -32,7 +33,6 @@ mod knowledge;
 mod mcp;
 mod memory;
 mod memory_search;
-mod messages;
 mod middleware;
 mod models;
 mod oauth_metadata;
@@ -181,7 +181,7 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::of(RouteAccess::McpServer, mcp::routes),
     RouteGroup::of(RouteAccess::Ruled, memory::routes),
     RouteGroup::of(RouteAccess::Ruled, memory_search::routes),
-    RouteGroup::of(RouteAccess::Ruled, messages::routes),
+    RouteGroup::of(RouteAccess::Ruled, anthropic::routes),
     RouteGroup::of(RouteAccess::Ruled, models::routes),
     RouteGroup::of(RouteAccess::Ruled, responses::routes),
     RouteGroup::of(RouteAccess::Session, session::routes),

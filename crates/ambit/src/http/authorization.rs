@@ -1,6 +1,6 @@
 //! Who may call a row of routes. What is not granted is denied.
 
-use super::{ClientConnection, HttpError, SharedState, mcp, messages, oauth_metadata};
+use super::{ClientConnection, HttpError, SharedState, anthropic, mcp, oauth_metadata};
 use crate::auth::{AuthRequest, CallerAccess, unauthenticated};
 use ambit_runtime::{Authorized, Error, ErrorCode};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
@@ -85,7 +85,7 @@ pub async fn check(
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
-    messages::take_key(&mut parts);
+    anthropic::take_key(&mut parts);
     if right == RouteAccess::McpServer
         && let Err(error) = mcp::check_source(&server, &parts)
     {

@@ -1,7 +1,7 @@
 //! Around every request: its id, its span and metrics, failures written out, and panics caught.
 
 use super::error::{ErrorBody, ErrorExtension, HttpError};
-use super::{SharedState, messages};
+use super::{SharedState, anthropic};
 use ambit_runtime::Error;
 use ambit_storage::{clock::Clock, ids};
 use ambit_telemetry::{OTHER, table};
@@ -68,8 +68,8 @@ type FailureWriter = fn(Error, &str, bool) -> Response;
 /// Who writes failures at this path: a protocol with a shape of its own, or else this API.
 fn failure_writer(path: &str, base: &str) -> FailureWriter {
     match path.strip_prefix(base) {
-        Some(path) if messages::has_path(path) => {
-            |error, id, _| messages::write_failure(&error, id)
+        Some(path) if anthropic::has_path(path) => {
+            |error, id, _| anthropic::write_failure(&error, id)
         }
         _ => |error, id, is_development| {
             Json(ErrorBody::of(error, id, is_development)).into_response()

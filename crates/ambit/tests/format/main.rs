@@ -5,10 +5,10 @@
 mod ag_ui;
 mod ai_sdk;
 mod ai_sdk_versions;
+mod anthropic;
 #[path = "../support/expected.rs"]
 mod expected;
 mod log;
-mod messages;
 mod random;
 mod recorded;
 mod responses;

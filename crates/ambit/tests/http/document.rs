@@ -32,7 +32,7 @@ const FREE: &[(&str, &str)] = &[
         "AgUiEventContent.value",
         "scripts ask for actions of their own",
     ),
-    ("AnswerBlock.input", "each tool has arguments of its own"),
+    ("AnthropicBlock.input", "each tool has arguments of its own"),
     ("Collection.metadata.*", "clients keep what they like"),
     ("ContextItem.item", "an app's own storage chooses its items"),
     ("DataConstraints.extra.*", "apps have columns of their own"),

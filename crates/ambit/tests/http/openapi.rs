@@ -27,7 +27,7 @@ struct OpenApi {
     operations: Vec<Operation>,
     failure: SchemaIndex,
     /// Of what would be one of Anthropic's routes.
-    messages_failure: SchemaIndex,
+    anthropic_failure: SchemaIndex,
 }
 
 struct Operation {
@@ -48,7 +48,7 @@ impl OpenApi {
             compiled.unwrap_or_else(|error| panic!("{pointer}: {error:#}"))
         };
         let failure = compile("/components/schemas/ErrorBody");
-        let messages_failure = compile("/components/schemas/MessagesFailure");
+        let anthropic_failure = compile("/components/schemas/AnthropicFailure");
         let items = object(&document["paths"]).iter();
         let all = items.flat_map(|(path, item)| object(item).iter().map(move |of| (path, of)));
         let operations = all.map(|(path, (method, operation))| {
@@ -73,7 +73,7 @@ impl OpenApi {
             schemas,
             operations,
             failure,
-            messages_failure,
+            anthropic_failure,
         }
     }
 
@@ -86,7 +86,7 @@ impl OpenApi {
             None => {
                 assert!(matches!(answer.status, 401 | 403 | 404 | 405), "{said}");
                 match path == "/v1/messages" || path.starts_with("/v1/messages/") {
-                    true => Some(self.messages_failure),
+                    true => Some(self.anthropic_failure),
                     false => Some(self.failure),
                 }
             }

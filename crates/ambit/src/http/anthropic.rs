@@ -14,10 +14,10 @@ pub use failure::write as write_failure;
 use super::chat::{RequestParameters, answer, leave_out_chat};
 use super::input::JsonBody;
 use super::{ApiCaller, HttpError, SharedState};
-use crate::format::messages::{MessagesAnswer, MessagesEvent, MessagesFailure};
+use crate::format::anthropic::{AnthropicEvent, AnthropicFailure, AnthropicMessage};
 use axum::Json;
 use axum::response::Response;
-use body::MessagesBody;
+use body::AnthropicBody;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -42,14 +42,14 @@ pub fn has_path(path: &str) -> bool {
 }
 
 /// Asks an agent. The messages are the whole conversation; nothing of it is stored.
-#[utoipa::path(post, path = "/messages", tag = "messages", request_body = MessagesBody,
+#[utoipa::path(post, path = "/messages", tag = "messages", request_body = AnthropicBody,
     responses((status = 200, description = "The answer, or its stream; the schema of a stream is that of the `data` of its events",
-            content((MessagesAnswer = "application/json"), (MessagesEvent = "text/event-stream"))),
-        (status = "default", description = "Why it failed", body = MessagesFailure)))]
+            content((AnthropicMessage = "application/json"), (AnthropicEvent = "text/event-stream"))),
+        (status = "default", description = "Why it failed", body = AnthropicFailure)))]
 async fn create_message(
     ApiCaller { server, who }: ApiCaller,
     given: RequestParameters,
-    body: JsonBody<MessagesBody>,
+    body: JsonBody<AnthropicBody>,
 ) -> Result<Response, HttpError> {
     let asked = request::read(&server, who, &given, body)?;
     let mut response = answer(&server, asked, &given).await?;
@@ -62,13 +62,13 @@ async fn create_message(
 }
 
 /// About how many tokens the request would give the agent's model.
-#[utoipa::path(post, path = "/messages/count_tokens", tag = "messages", request_body = MessagesBody,
+#[utoipa::path(post, path = "/messages/count_tokens", tag = "messages", request_body = AnthropicBody,
     responses((status = 200, description = "How many", body = TokenCount),
-        (status = "default", description = "Why it failed", body = MessagesFailure)))]
+        (status = "default", description = "Why it failed", body = AnthropicFailure)))]
 async fn count_tokens(
     ApiCaller { server, who }: ApiCaller,
     given: RequestParameters,
-    body: JsonBody<MessagesBody>,
+    body: JsonBody<AnthropicBody>,
 ) -> Result<Json<TokenCount>, HttpError> {
     let asked = request::read(&server, who, &given, body)?;
     let input_tokens = server.runtime.estimate_input(asked.request).await?;

@@ -1,6 +1,6 @@
 //! The answer as a client holds it: a message of blocks.
 
-use super::event::{BlockDelta, MessagesEvent};
+use super::event::{AnthropicEvent, BlockDelta};
 use crate::format::FormatOptions;
 use ambit_runtime::llm::TokenUsage;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 /// A message of the assistant.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct MessagesAnswer {
+pub struct AnthropicMessage {
     /// Of the turn.
     id: String,
     /// `message`.
@@ -20,19 +20,19 @@ pub struct MessagesAnswer {
     /// The agent.
     model: String,
     /// The blocks, in order; none where a stream begins.
-    content: Vec<AnswerBlock>,
+    content: Vec<AnthropicBlock>,
     /// Why it ended: `end_turn`, `max_tokens`, `tool_use` or `refusal`.
     stop_reason: Option<&'static str>,
     /// Nothing: which of the sequences it was is not known.
     stop_sequence: Option<String>,
     /// What was spent.
-    usage: MessagesUsage,
+    usage: AnthropicUsage,
 }
 
 /// A block of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum AnswerBlock {
+pub enum AnthropicBlock {
     /// A text.
     Text {
         /// The text.
@@ -59,7 +59,7 @@ pub enum AnswerBlock {
 
 /// What was spent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
-pub struct MessagesUsage {
+pub struct AnthropicUsage {
     /// Tokens of the request that are in neither of the next two.
     input_tokens: i64,
     /// Tokens that the provider has put into its cache.
@@ -70,7 +70,7 @@ pub struct MessagesUsage {
     output_tokens: i64,
 }
 
-impl From<&TokenUsage> for MessagesUsage {
+impl From<&TokenUsage> for AnthropicUsage {
     fn from(usage: &TokenUsage) -> Self {
         let detail = |name: &str| {
             let count = usage.prompt_tokens_details.get(name);
@@ -90,7 +90,7 @@ impl From<&TokenUsage> for MessagesUsage {
     }
 }
 
-impl MessagesAnswer {
+impl AnthropicMessage {
     /// An answer that begins.
     pub(super) fn begin(options: &FormatOptions) -> Self {
         Self {
@@ -101,43 +101,43 @@ impl MessagesAnswer {
             content: Vec::new(),
             stop_reason: None,
             stop_sequence: None,
-            usage: MessagesUsage::default(),
+            usage: AnthropicUsage::default(),
         }
     }
 
     /// The same with what events add to it.
-    pub(super) fn with(mut self, events: Vec<MessagesEvent>) -> Self {
+    pub(super) fn with(mut self, events: Vec<AnthropicEvent>) -> Self {
         let mut arguments = String::new();
         for event in events {
             match event {
-                MessagesEvent::ContentBlockStart { content_block, .. } => {
+                AnthropicEvent::ContentBlockStart { content_block, .. } => {
                     self.content.push(content_block);
                 }
-                MessagesEvent::ContentBlockDelta { delta, .. } => {
+                AnthropicEvent::ContentBlockDelta { delta, .. } => {
                     if let Some(block) = self.content.last_mut() {
                         block.push(delta, &mut arguments);
                     }
                 }
-                MessagesEvent::ContentBlockStop { .. } => {
-                    if let Some(AnswerBlock::ToolUse { input, .. }) = self.content.last_mut() {
+                AnthropicEvent::ContentBlockStop { .. } => {
+                    if let Some(AnthropicBlock::ToolUse { input, .. }) = self.content.last_mut() {
                         *input = object(&std::mem::take(&mut arguments));
                     }
                 }
-                MessagesEvent::MessageDelta { delta, usage } => {
+                AnthropicEvent::MessageDelta { delta, usage } => {
                     self.stop_reason = Some(delta.stop_reason);
                     self.usage = usage;
                 }
-                MessagesEvent::MessageStart { .. }
-                | MessagesEvent::MessageStop
-                | MessagesEvent::Ping
-                | MessagesEvent::Error { .. } => {}
+                AnthropicEvent::MessageStart { .. }
+                | AnthropicEvent::MessageStop
+                | AnthropicEvent::Ping
+                | AnthropicEvent::Error { .. } => {}
             }
         }
         self
     }
 }
 
-impl AnswerBlock {
+impl AnthropicBlock {
     /// Takes in more of itself; `arguments` are those of a call so far.
     fn push(&mut self, delta: BlockDelta, arguments: &mut String) {
         match (self, delta) {

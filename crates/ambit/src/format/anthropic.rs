@@ -1,15 +1,15 @@
-//! `messages`: Anthropic's messages. An answer is a list of blocks, one open at a time.
+//! `messages`: Anthropic's Messages. An answer is a list of blocks, one open at a time.
 
-mod answer;
 mod block_writer;
 mod body;
 mod event;
 mod failure;
+mod message;
 
-pub use answer::{AnswerBlock, MessagesAnswer, MessagesUsage};
 pub use body::body;
-pub use event::MessagesEvent;
-pub use failure::{MessagesFailure, MessagesFailureDetails};
+pub use event::AnthropicEvent;
+pub use failure::{AnthropicFailure, AnthropicFailureDetails};
+pub use message::{AnthropicBlock, AnthropicMessage, AnthropicUsage};
 
 use super::answer::{AnswerPart, AnswerReader, TurnEnding};
 use super::{Format, FormatEvent, FormatOptions, frames};
@@ -24,20 +24,20 @@ pub const PING: &str = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
 
 /// A stream of events.
 pub fn open(options: &FormatOptions) -> Box<dyn Format> {
-    Box::new(MessagesFormat {
+    Box::new(AnthropicFormat {
         reader: AnswerReader::new(options),
         writer: BlockWriter::new(options),
         options: options.clone(),
     })
 }
 
-struct MessagesFormat {
+struct AnthropicFormat {
     reader: AnswerReader,
     writer: BlockWriter,
     options: FormatOptions,
 }
 
-impl Format for MessagesFormat {
+impl Format for AnthropicFormat {
     fn events(&mut self, entry: &StreamEntry) -> Vec<FormatEvent> {
         let Some(frame) = frames::read(entry) else {
             return Vec::new();
@@ -45,8 +45,8 @@ impl Format for MessagesFormat {
         let mut events = Vec::new();
         for part in self.reader.read(&frame) {
             match part {
-                AnswerPart::Start => events.push(MessagesEvent::MessageStart {
-                    message: Box::new(MessagesAnswer::begin(&self.options)),
+                AnswerPart::Start => events.push(AnthropicEvent::MessageStart {
+                    message: Box::new(AnthropicMessage::begin(&self.options)),
                 }),
                 AnswerPart::Text(field, text) => {
                     self.writer
@@ -92,17 +92,17 @@ fn piece_of_event(frame: &Frame) -> Option<AnswerPiece> {
 }
 
 /// How the stream ends.
-fn last(ending: &TurnEnding) -> Vec<MessagesEvent> {
+fn last(ending: &TurnEnding) -> Vec<AnthropicEvent> {
     if let Some(failure) = &ending.failure {
-        return vec![MessagesEvent::Error {
-            error: MessagesFailureDetails::from(failure),
+        return vec![AnthropicEvent::Error {
+            error: AnthropicFailureDetails::from(failure),
         }];
     }
-    let delta = MessagesEvent::MessageDelta {
+    let delta = AnthropicEvent::MessageDelta {
         delta: StopDelta::new(stop_reason(ending)),
-        usage: MessagesUsage::from(&ending.usage),
+        usage: AnthropicUsage::from(&ending.usage),
     };
-    vec![delta, MessagesEvent::MessageStop]
+    vec![delta, AnthropicEvent::MessageStop]
 }
 
 /// Why the answer ended.

@@ -8,12 +8,12 @@ use utoipa::ToSchema;
 
 /// The body of a failure.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct MessagesFailure {
+pub struct AnthropicFailure {
     /// `error`.
     #[serde(rename = "type")]
     kind: &'static str,
     /// What went wrong.
-    error: MessagesFailureDetails,
+    error: AnthropicFailureDetails,
     /// The request; nothing where the turn's own stream tells it.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
@@ -21,7 +21,7 @@ pub struct MessagesFailure {
 
 /// What went wrong.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct MessagesFailureDetails {
+pub struct AnthropicFailureDetails {
     /// The kind of failure, as Anthropic names kinds.
     #[serde(rename = "type")]
     kind: &'static str,
@@ -29,18 +29,18 @@ pub struct MessagesFailureDetails {
     message: String,
 }
 
-impl MessagesFailure {
+impl AnthropicFailure {
     /// The body of this failure of a request.
     pub fn of(error: &Error, request_id: Option<&str>) -> Self {
         Self {
             kind: "error",
-            error: MessagesFailureDetails::from(error),
+            error: AnthropicFailureDetails::from(error),
             request_id: request_id.map(str::to_owned),
         }
     }
 }
 
-impl From<&Error> for MessagesFailureDetails {
+impl From<&Error> for AnthropicFailureDetails {
     fn from(error: &Error) -> Self {
         Self {
             kind: kind(status(error)),

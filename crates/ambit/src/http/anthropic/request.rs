@@ -1,6 +1,6 @@
 //! A body of Anthropic's shape as a request that stores nothing.
 
-use super::body::MessagesBody;
+use super::body::AnthropicBody;
 use super::{conversation, tools};
 use crate::format::{self, FormatOptions};
 use crate::http::chat::{
@@ -24,7 +24,7 @@ pub fn read(
     server: &ServerState,
     who: Authorized,
     given: &RequestParameters,
-    body: JsonBody<MessagesBody>,
+    body: JsonBody<AnthropicBody>,
 ) -> Result<ChatRequest, HttpError> {
     let JsonBody {
         value: mut body,
@@ -66,7 +66,7 @@ pub fn read(
 
 /// How the answer is wanted. A client that declares no tools has those of the package.
 fn answer_view(
-    body: &MessagesBody,
+    body: &AnthropicBody,
     agent: &AppAgent,
     client_tools: &[ToolDefinition],
 ) -> Result<AnswerView> {
@@ -103,7 +103,7 @@ fn check_agent(agent: &AppAgent) -> Result<()> {
 }
 
 /// How the answer is to be generated.
-fn generation(body: &mut MessagesBody) -> Result<GenerationOptions> {
+fn generation(body: &mut AnthropicBody) -> Result<GenerationOptions> {
     let choice = body.tool_choice.take();
     let is_sequential = choice
         .as_ref()

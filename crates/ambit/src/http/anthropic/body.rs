@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 /// What a client asks.
 #[derive(Default, Deserialize, ToSchema)]
-pub struct MessagesBody {
+pub struct AnthropicBody {
     /// An agent's id; or a connector, if the app has a default agent that lets clients choose.
     pub model: Option<String>,
     /// The whole conversation.
@@ -43,7 +43,7 @@ pub struct MessagesBody {
     pub output_config: Option<OutputConfig>,
 }
 
-impl BodyFields for MessagesBody {
+impl BodyFields for AnthropicBody {
     const IGNORES_UNKNOWN: bool = true;
 
     fn check(&self) -> Result<()> {

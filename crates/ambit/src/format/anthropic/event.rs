@@ -1,7 +1,7 @@
 //! The events of a stream.
 
-use super::answer::{AnswerBlock, MessagesAnswer, MessagesUsage};
-use super::failure::MessagesFailureDetails;
+use super::failure::AnthropicFailureDetails;
+use super::message::{AnthropicBlock, AnthropicMessage, AnthropicUsage};
 use crate::format::FormatEvent;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,18 +9,18 @@ use utoipa::ToSchema;
 /// An event of Anthropic's streams.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum MessagesEvent {
+pub enum AnthropicEvent {
     /// The answer begins.
     MessageStart {
         /// It, without anything in it.
-        message: Box<MessagesAnswer>,
+        message: Box<AnthropicMessage>,
     },
     /// A block begins.
     ContentBlockStart {
         /// Which block, from 0.
         index: usize,
         /// It, without anything in it.
-        content_block: AnswerBlock,
+        content_block: AnthropicBlock,
     },
     /// A block goes on.
     ContentBlockDelta {
@@ -39,7 +39,7 @@ pub enum MessagesEvent {
         /// Why.
         delta: StopDelta,
         /// What was spent.
-        usage: MessagesUsage,
+        usage: AnthropicUsage,
     },
     /// The answer is over.
     MessageStop,
@@ -48,7 +48,7 @@ pub enum MessagesEvent {
     /// The turn failed.
     Error {
         /// What went wrong.
-        error: MessagesFailureDetails,
+        error: AnthropicFailureDetails,
     },
 }
 
@@ -100,7 +100,7 @@ impl StopDelta {
     }
 }
 
-impl MessagesEvent {
+impl AnthropicEvent {
     /// What stands in its `event:` line.
     fn name(&self) -> &'static str {
         match self {
@@ -116,8 +116,8 @@ impl MessagesEvent {
     }
 }
 
-impl From<MessagesEvent> for FormatEvent {
-    fn from(event: MessagesEvent) -> Self {
+impl From<AnthropicEvent> for FormatEvent {
+    fn from(event: AnthropicEvent) -> Self {
         Self {
             name: Some(event.name()),
             // Only a map with keys that are no text could fail.

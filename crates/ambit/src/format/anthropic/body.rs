@@ -1,7 +1,7 @@
 //! The whole answer at once, from the final state of the messages.
 
 use super::block_writer::{AnswerPiece, BlockWriter};
-use super::{MessagesAnswer, MessagesFailure, last, piece_of_event};
+use super::{AnthropicFailure, AnthropicMessage, last, piece_of_event};
 use crate::format::answer::{AnswerField, AnswerState, TextPiece, TextQueue, text_of};
 use crate::format::frames::read;
 use crate::format::{FormatBody, FormatOptions};
@@ -24,7 +24,7 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
     }
     let ending = state.ending.take();
     if let Some(error) = ending.as_ref().and_then(|ending| ending.failure.as_ref()) {
-        return FormatBody::MessagesFailure(MessagesFailure::of(error, None));
+        return FormatBody::AnthropicFailure(AnthropicFailure::of(error, None));
     }
     let mut events = Vec::new();
     let mut writer = FinalAnswer::new(&state, options);
@@ -42,7 +42,7 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
     }
     writer.blocks.finish(&mut events);
     events.extend(ending.iter().flat_map(last));
-    FormatBody::Messages(Box::new(MessagesAnswer::begin(options).with(events)))
+    FormatBody::Anthropic(Box::new(AnthropicMessage::begin(options).with(events)))
 }
 
 /// The messages in the order in which a stream shows them: texts as they first were shown, and calls where they began.

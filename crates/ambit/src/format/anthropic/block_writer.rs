@@ -1,7 +1,7 @@
 //! Pieces of an answer as blocks of which one is open at a time.
 
-use super::answer::AnswerBlock;
-use super::event::{BlockDelta, MessagesEvent};
+use super::event::{AnthropicEvent, BlockDelta};
+use super::message::AnthropicBlock;
 use crate::format::FormatOptions;
 use crate::format::answer::{AnswerField, ToolCallDelta};
 use crate::format::provider_reasoning;
@@ -106,7 +106,7 @@ impl BlockWriter {
     }
 
     /// Takes a piece in and adds the events that come of it.
-    pub fn push(&mut self, piece: AnswerPiece, events: &mut Vec<MessagesEvent>) {
+    pub fn push(&mut self, piece: AnswerPiece, events: &mut Vec<AnthropicEvent>) {
         self.waiting.push_back(piece);
         while let Some(at) = self.waiting.iter().position(|piece| self.is_next(piece)) {
             if let Some(piece) = self.waiting.remove(at) {
@@ -116,7 +116,7 @@ impl BlockWriter {
     }
 
     /// Ends what is open, and writes what has waited.
-    pub fn finish(&mut self, events: &mut Vec<MessagesEvent>) {
+    pub fn finish(&mut self, events: &mut Vec<AnthropicEvent>) {
         while let OpenBlock::Call(message) = &self.open {
             let end = AnswerPiece::End(message.clone());
             self.push(end, events);
@@ -135,14 +135,14 @@ impl BlockWriter {
         }
     }
 
-    fn write(&mut self, piece: AnswerPiece, events: &mut Vec<MessagesEvent>) {
+    fn write(&mut self, piece: AnswerPiece, events: &mut Vec<AnthropicEvent>) {
         match piece {
             AnswerPiece::Step => self.parts.clear(),
             AnswerPiece::Text(AnswerField::Content, text) => self.text(text, events),
             AnswerPiece::Text(AnswerField::Reasoning, text) => self.thought(text, events),
             AnswerPiece::Call { message, name } => {
                 self.leave_thinking(events);
-                let block = AnswerBlock::ToolUse {
+                let block = AnthropicBlock::ToolUse {
                     id: call_id(&self.request_id, &message),
                     name,
                     input: Map::new(),
@@ -169,18 +169,18 @@ impl BlockWriter {
         }
     }
 
-    fn text(&mut self, mut text: String, events: &mut Vec<MessagesEvent>) {
+    fn text(&mut self, mut text: String, events: &mut Vec<AnthropicEvent>) {
         if !matches!(self.open, OpenBlock::Text) {
             self.leave_thinking(events);
             let had_text = std::mem::replace(&mut self.has_text, true);
             text = without_separator(text, had_text);
             let text = String::new();
-            self.begin(AnswerBlock::Text { text }, OpenBlock::Text, events);
+            self.begin(AnthropicBlock::Text { text }, OpenBlock::Text, events);
         }
         self.go_on(BlockDelta::TextDelta { text }, events);
     }
 
-    fn thought(&mut self, mut text: String, events: &mut Vec<MessagesEvent>) {
+    fn thought(&mut self, mut text: String, events: &mut Vec<AnthropicEvent>) {
         if self.omits_thinking {
             return;
         }
@@ -197,14 +197,14 @@ impl BlockWriter {
     }
 
     /// What follows is no thought: what the model wants back of earlier ones stands before it.
-    fn leave_thinking(&mut self, events: &mut Vec<MessagesEvent>) {
+    fn leave_thinking(&mut self, events: &mut Vec<AnthropicEvent>) {
         if !matches!(self.open, OpenBlock::Thinking(_)) {
             self.write_parts(events);
         }
     }
 
     /// Tells what the model wants back, in a block that shows nothing.
-    fn write_parts(&mut self, events: &mut Vec<MessagesEvent>) {
+    fn write_parts(&mut self, events: &mut Vec<AnthropicEvent>) {
         if !self.parts.is_empty() {
             let parts = std::mem::take(&mut self.parts);
             self.begin_thinking(events);
@@ -212,32 +212,32 @@ impl BlockWriter {
         }
     }
 
-    fn begin_thinking(&mut self, events: &mut Vec<MessagesEvent>) {
-        let block = AnswerBlock::Thinking {
+    fn begin_thinking(&mut self, events: &mut Vec<AnthropicEvent>) {
+        let block = AnthropicBlock::Thinking {
             thinking: String::new(),
             signature: String::new(),
         };
         self.begin(block, OpenBlock::Thinking(String::new()), events);
     }
 
-    fn begin(&mut self, block: AnswerBlock, open: OpenBlock, events: &mut Vec<MessagesEvent>) {
+    fn begin(&mut self, block: AnthropicBlock, open: OpenBlock, events: &mut Vec<AnthropicEvent>) {
         self.close(events);
         self.is_signed = false;
         self.open = open;
-        events.push(MessagesEvent::ContentBlockStart {
+        events.push(AnthropicEvent::ContentBlockStart {
             index: self.count,
             content_block: block,
         });
         self.count += 1;
     }
 
-    fn go_on(&self, delta: BlockDelta, events: &mut Vec<MessagesEvent>) {
+    fn go_on(&self, delta: BlockDelta, events: &mut Vec<AnthropicEvent>) {
         let index = self.count.saturating_sub(1);
-        events.push(MessagesEvent::ContentBlockDelta { index, delta });
+        events.push(AnthropicEvent::ContentBlockDelta { index, delta });
     }
 
     /// Ends the open block. A thought gets its signature before.
-    fn close(&mut self, events: &mut Vec<MessagesEvent>) {
+    fn close(&mut self, events: &mut Vec<AnthropicEvent>) {
         match std::mem::replace(&mut self.open, OpenBlock::None) {
             OpenBlock::None => return,
             OpenBlock::Thinking(shown) if !self.parts.is_empty() => {
@@ -248,7 +248,7 @@ impl BlockWriter {
             OpenBlock::Thinking(_) | OpenBlock::Text | OpenBlock::Call(_) => {}
         }
         let index = self.count.saturating_sub(1);
-        events.push(MessagesEvent::ContentBlockStop { index });
+        events.push(AnthropicEvent::ContentBlockStop { index });
     }
 }
 

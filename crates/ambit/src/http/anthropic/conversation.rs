@@ -2,7 +2,7 @@
 //! follows as what the person says, for models that take only texts of tools.
 
 use super::blocks::{self, InputBlock};
-use super::body::{InputContent, InputMessage, MessagesBody};
+use super::body::{AnthropicBody, InputContent, InputMessage};
 use crate::format::provider_reasoning;
 use crate::http::chat::check_role;
 use ambit_runtime::app::AppAgent;
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::mem::take;
 
 /// The messages of a request. A client may use only the roles that the agent lets it use.
-pub fn read(body: &mut MessagesBody, agent: &AppAgent) -> Result<Vec<ChatMessage>> {
+pub fn read(body: &mut AnthropicBody, agent: &AppAgent) -> Result<Vec<ChatMessage>> {
     let mut conversation = Conversation {
         agent,
         messages: Vec::new(),
