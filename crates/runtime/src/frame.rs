@@ -4,8 +4,13 @@ pub mod change;
 pub mod invariants;
 mod output_messages;
 pub mod props_path;
+mod turn_event;
 
 pub use output_messages::{MessageStatus, OutputMessage, OutputMessages, apply};
+pub use turn_event::{
+    MessageStartEvent, StepEndEvent, StreamEndEvent, StreamStartEvent, ThreadStartEvent,
+    ToolCallStartEvent, TurnEvent,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

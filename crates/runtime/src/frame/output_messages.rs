@@ -2,6 +2,7 @@
 
 use super::change::{self, ChangeError, MessageProps};
 use super::props_path::PropsPath;
+use super::turn_event::{MessageStartEvent, TurnEvent};
 use super::{DeltaAction, Frame};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -115,14 +116,42 @@ impl OutputMessages {
     pub fn assistant(&self) -> &str {
         &self.assistant
     }
+
+    /// Applies an event.
+    pub fn apply_event(&mut self, event: &TurnEvent<'_>) {
+        match event {
+            TurnEvent::StreamStart(start) => {
+                let assistant = start.assistant_id.unwrap_or_default();
+                assistant.clone_into(&mut self.assistant);
+            }
+            TurnEvent::MessageStart(start) => self.begin(start),
+            TurnEvent::MessageEnd { message_id, status } => {
+                if let Some(message) = self.get_mut(message_id) {
+                    message.status = *status;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, start: &MessageStartEvent<'_>) {
+        let message = self.get_or_new(start.message_id, start.kind.unwrap_or_default());
+        message.amended |= start.is_amendment;
+        if start.is_amendment {
+            return;
+        }
+        message.block_id = start.block_id.map(ToOwned::to_owned);
+        message.thread_id = start.thread_id.map(ToOwned::to_owned);
+        if let Some(assistant) = start.assistant_id {
+            assistant.clone_into(&mut message.assistant_id);
+        }
+    }
 }
 
 /// The one rule of a client: what a frame makes of the messages it holds.
 pub fn apply(state: &mut OutputMessages, frame: &Frame) -> Result<(), ChangeError> {
-    if frame.kind == "event" {
-        if let (Some(name), Some(data)) = (frame.event_name(), frame.event_data()) {
-            apply_event(state, name, data);
-        }
+    if let Some(event) = TurnEvent::read(frame) {
+        state.apply_event(&event);
         return Ok(());
     }
     let Some(id) = &frame.message_id else {
@@ -173,38 +202,5 @@ fn apply_delta(message: &mut OutputMessage, frame: &Frame) -> Result<(), ChangeE
         DeltaAction::Set => {
             change::set(&mut message.props, &path, carried().unwrap_or(Value::Null))
         }
-    }
-}
-
-fn apply_event(state: &mut OutputMessages, name: &str, data: &Map<String, Value>) {
-    let text = |key: &str| data.get(key).and_then(Value::as_str);
-    match (name, text("message_id")) {
-        ("stream_start", _) => {
-            let assistant = data.get("assistant").and_then(|it| it.get("assistant_id"));
-            let assistant = assistant.and_then(Value::as_str).unwrap_or_default();
-            assistant.clone_into(&mut state.assistant);
-        }
-        ("message_start", Some(id)) => {
-            let is_amended = data.get("amend").and_then(Value::as_bool) == Some(true);
-            let message = state.get_or_new(id, text("type").unwrap_or_default());
-            message.amended |= is_amended;
-            if is_amended {
-                return;
-            }
-            message.block_id = text("block_id").map(ToOwned::to_owned);
-            message.thread_id = text("thread_id").map(ToOwned::to_owned);
-            let assistant = data
-                .get("extra")
-                .and_then(|extra| extra.get("assistant_id"));
-            if let Some(assistant) = assistant.and_then(Value::as_str) {
-                assistant.clone_into(&mut message.assistant_id);
-            }
-        }
-        ("message_end", Some(id)) => {
-            if let Some(message) = state.get_mut(id) {
-                message.status = text("status").and_then(MessageStatus::parse);
-            }
-        }
-        _ => {}
     }
 }

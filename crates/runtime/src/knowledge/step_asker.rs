@@ -3,7 +3,7 @@
 use crate::access::{Authorized, DataConstraints};
 use crate::chat::ChatMessage;
 use crate::error::{Error, ErrorCode, Result};
-use crate::frame::{Frame, OutputMessages, apply};
+use crate::frame::{Frame, OutputMessages, TurnEvent, apply};
 use crate::loaded_app::LoadedApp;
 use crate::request::{SkipOptions, TurnRequest};
 use crate::runtime_core::RuntimeCore;
@@ -83,9 +83,7 @@ impl StepAsker {
     /// A turn of its own, of which nothing is kept: `Next`'s data, else what the agent has said.
     async fn ask_agent(&self, id: &str, messages: Vec<ChatMessage>) -> Result<Value, UsesFailure> {
         let said = said(self.begin(id, messages).await?).await?;
-        let field = |name: &str| said.end.event_data().and_then(|data| data.get(name));
-        let error = field("error").and_then(Value::as_str);
-        agent_answer(error, field("next").unwrap_or(&Value::Null), &said.text)
+        agent_answer(said.error.as_deref(), &said.next, &said.text)
     }
 
     async fn begin(&self, id: &str, messages: Vec<ChatMessage>) -> Result<StreamReader> {
@@ -156,10 +154,11 @@ impl UsesAsker for StepAsker {
     }
 }
 
-/// What the agent of a turn has said, and the frame that ended it.
+/// What the agent of a turn has said, and how the turn ended.
 struct SpokenAnswer {
     text: String,
-    end: Frame,
+    error: Option<String>,
+    next: Value,
 }
 
 /// Follows a turn to its end.
@@ -171,9 +170,12 @@ async fn said(mut stream: StreamReader) -> Result<SpokenAnswer> {
             read += entry.text.len();
             let unreadable = |error| Error::internal(format!("a frame of a turn: {error}"));
             let frame: Frame = serde_json::from_str(&entry.text).map_err(unreadable)?;
-            if frame.event_name() == Some("stream_end") {
-                let text = text_of(&messages);
-                return Ok(SpokenAnswer { text, end: frame });
+            if let Some(TurnEvent::StreamEnd(end)) = TurnEvent::read(&frame) {
+                return Ok(SpokenAnswer {
+                    text: text_of(&messages),
+                    error: end.error.map(str::to_owned),
+                    next: end.next.cloned().unwrap_or_default(),
+                });
             }
             // A message that cannot be followed any more is told by its turn's end.
             let _ = apply(&mut messages, &frame);
