@@ -23,6 +23,7 @@ pub use version::AiSdkVersion;
 
 use super::frames::read;
 use super::{Format, FormatBody, FormatEvent, FormatOptions};
+use ambit_runtime::frame::TurnEvent;
 use ambit_runtime::stream::StreamEntry;
 use chunk_stream::ChunkStream;
 
@@ -59,7 +60,7 @@ impl Format for AiSdkFormat {
             return Vec::new();
         };
         let mut chunks = self.stream.read(&frame);
-        let is_start = frame.event_name() == Some("stream_start");
+        let is_start = matches!(TurnEvent::read(&frame), Some(TurnEvent::StreamStart(_)));
         if let Some(mut earlier) = self.earlier.take_if(|_| is_start) {
             chunks.into_iter().for_each(|chunk| earlier.push(chunk));
             chunks = earlier.chunks();

@@ -14,10 +14,10 @@ pub use message::{AnthropicBlock, AnthropicMessage, AnthropicUsage};
 use super::answer::{AnswerPart, AnswerReader, TurnEnding};
 use super::{Format, FormatEvent, FormatOptions, frames};
 use ambit_runtime::Frame;
+use ambit_runtime::frame::TurnEvent;
 use ambit_runtime::stream::StreamEntry;
 use block_writer::{AnswerPiece, BlockWriter};
 use event::StopDelta;
-use serde_json::Value;
 
 /// What a silent stream says from time to time.
 pub const PING: &str = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
@@ -76,17 +76,12 @@ impl Format for AnthropicFormat {
 
 /// What events say of the answer beside its text and calls.
 fn piece_of_event(frame: &Frame) -> Option<AnswerPiece> {
-    let data = frame.event_data()?;
-    match frame.event_name()? {
-        "message_end" => {
-            let id = data.get("message_id")?.as_str()?;
-            Some(AnswerPiece::End(id.to_owned()))
-        }
-        "reasoning_part" => {
-            let part = data.get("part").and_then(Value::as_object)?;
-            Some(AnswerPiece::ReasoningPart(part.clone()))
-        }
-        "step_start" if frame.thread_id.is_none() => Some(AnswerPiece::Step),
+    match TurnEvent::read(frame)? {
+        TurnEvent::MessageEnd { message_id, .. } => Some(AnswerPiece::End(message_id.to_owned())),
+        TurnEvent::ReasoningPart(part) => Some(AnswerPiece::ReasoningPart(part?.clone())),
+        TurnEvent::StepStart {
+            thread_id: None, ..
+        } => Some(AnswerPiece::Step),
         _ => None,
     }
 }

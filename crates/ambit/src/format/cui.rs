@@ -1,13 +1,13 @@
 //! `cui-web`, `cui-native` and `cui-desktop`: every entry of the log as it is stored.
 
-use super::frames::{StreamStart, apply_or_log, read, text, usage};
+use super::frames::{StreamStart, apply_or_log, read, usage};
 use super::{Format, FormatBody, FormatEvent, FormatOptions, failure};
-use ambit_runtime::Frame;
-use ambit_runtime::frame::{OutputMessage, OutputMessages};
+use ambit_runtime::frame::{OutputMessage, OutputMessages, TurnEvent};
 use ambit_runtime::llm::TokenUsage;
 use ambit_runtime::stream::StreamEntry;
+use ambit_runtime::{Error, Frame};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 /// Passes entries through, but for those that tell a client of another protocol what a provider wants back.
@@ -32,12 +32,15 @@ impl Format for CuiFormat {
 
 /// Whether an entry tells what a provider wants back of its model's reasoning. Few entries are read for that.
 fn is_of_provider(entry: &StreamEntry) -> bool {
-    let name = "reasoning_part";
-    entry.text.contains(name) && read(entry).is_some_and(|frame| frame.event_name() == Some(name))
+    let is_told = |frame: &Frame| {
+        let event = TurnEvent::read(frame);
+        matches!(event, Some(TurnEvent::ReasoningPart(_)))
+    };
+    entry.text.contains("reasoning_part") && read(entry).as_ref().is_some_and(is_told)
 }
 
 /// The answer to a request that does not stream.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub struct CuiAnswer {
     /// The turn.
     request_id: String,
@@ -73,40 +76,41 @@ struct CuiFailure {
 
 /// The final messages, and how the turn ended.
 pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
-    let (mut state, mut start, mut end) = (
-        OutputMessages::default(),
-        StreamStart::default(),
-        Map::new(),
-    );
-    let mut failed = None;
+    let (mut state, mut start) = (OutputMessages::default(), StreamStart::default());
+    let mut answer = CuiAnswer {
+        request_id: options.request_id.clone(),
+        assistant_id: options.model.clone(),
+        ..CuiAnswer::default()
+    };
     for frame in entries.iter().filter_map(read) {
-        match frame.event_name() {
-            Some("stream_start") => {
-                start = frame.event_data().map(StreamStart::of).unwrap_or_default();
-            }
-            Some("stream_end") => {
-                failed = failure::of_end(&frame);
-                end = frame.event_data().cloned().unwrap_or_default();
+        match TurnEvent::read(&frame) {
+            Some(TurnEvent::StreamStart(event)) => start = StreamStart::from(&event),
+            Some(TurnEvent::StreamEnd(end)) => {
+                answer.status = end.status.map(str::to_owned);
+                answer.usage = usage(&end);
+                answer.next = end.next.cloned().unwrap_or_default();
+                answer.error = failure::of_end(&end).map(CuiFailure::from);
             }
             _ => {}
         }
         apply_or_log(&mut state, &frame);
     }
     FormatBody::Cui(Box::new(CuiAnswer {
-        request_id: options.request_id.clone(),
         context_id: start.context_id,
         trace_id: start.trace_id,
         chat_id: start.chat_id,
-        assistant_id: options.model.clone(),
-        status: text(&end, "status"),
         messages: state.messages().iter().map(message).collect(),
-        usage: usage(&end),
-        next: end.remove("next").unwrap_or_default(),
-        error: failed.map(|error| CuiFailure {
+        ..answer
+    }))
+}
+
+impl From<Error> for CuiFailure {
+    fn from(error: Error) -> Self {
+        Self {
             message: error.message,
             code: error.code.as_str().to_owned(),
-        }),
-    }))
+        }
+    }
 }
 
 /// A message as a whole, in the shape of a frame without a delta.

@@ -2,26 +2,27 @@
 
 use super::frames::read;
 use crate::status::{kind, status};
+use ambit_runtime::frame::{StreamEndEvent, TurnEvent};
 use ambit_runtime::stream::StreamEntry;
-use ambit_runtime::{Error, ErrorCode, Frame};
+use ambit_runtime::{Error, ErrorCode};
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 
 /// The failure that a log ends with, if it does: who does not stream answers with its HTTP status.
 pub fn failure(entries: &[StreamEntry]) -> Option<Error> {
-    of_end(&read(entries.last()?)?)
+    match TurnEvent::read(&read(entries.last()?)?)? {
+        TurnEvent::StreamEnd(end) => of_end(&end),
+        _ => None,
+    }
 }
 
 /// The failure that a `stream_end` tells.
-pub(super) fn of_end(frame: &Frame) -> Option<Error> {
-    let data = frame.event_data()?;
-    if frame.event_name() != Some("stream_end") || data.get("status")? != "error" {
+pub(super) fn of_end(end: &StreamEndEvent<'_>) -> Option<Error> {
+    if end.status != Some("error") {
         return None;
     }
-    let text = |name: &str| data.get(name).and_then(Value::as_str);
-    let code = text("code").map_or(ErrorCode::Internal, ErrorCode::from);
-    Some(Error::new(code, text("error").unwrap_or("the turn failed")))
+    let code = end.code.map_or(ErrorCode::Internal, ErrorCode::from);
+    Some(Error::new(code, end.error.unwrap_or("the turn failed")))
 }
 
 /// A turn's failure in OpenAI's shape.

@@ -1,15 +1,11 @@
 //! Frames of a log, applied as a client applies them.
 
 use ambit_runtime::Frame;
-use ambit_runtime::frame::{OutputMessages, apply};
+use ambit_runtime::frame::{OutputMessages, StreamEndEvent, StreamStartEvent, apply};
 use ambit_runtime::llm::{ModelUsage, TokenUsage};
 use ambit_runtime::stream::StreamEntry;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use std::borrow::Cow;
-
-/// What an event says.
-pub type EventData = Map<String, Value>;
 
 /// An entry's frame. One that cannot be read is told to whoever looks after the server; the stream goes on without it.
 pub fn read(entry: &StreamEntry) -> Option<Frame> {
@@ -42,34 +38,28 @@ pub struct StreamStart {
     pub trace_id: Option<String>,
 }
 
-impl StreamStart {
-    /// From the data of `stream_start`.
-    pub fn of(data: &Map<String, Value>) -> Self {
+impl From<&StreamStartEvent<'_>> for StreamStart {
+    fn from(start: &StreamStartEvent<'_>) -> Self {
         Self {
-            context_id: text(data, "context_id"),
-            chat_id: text(data, "chat_id"),
-            trace_id: text(data, "trace_id"),
+            context_id: start.context_id.map(str::to_owned),
+            chat_id: start.chat_id.map(str::to_owned),
+            trace_id: start.trace_id.map(str::to_owned),
         }
     }
 }
 
-/// A text in the data of an event.
-pub fn text(data: &Map<String, Value>, name: &str) -> Option<String> {
-    data.get(name)?.as_str().map(str::to_owned)
+/// What a turn has spent.
+pub fn usage(end: &StreamEndEvent<'_>) -> Option<TokenUsage> {
+    TokenUsage::deserialize(end.usage?).ok()
 }
 
-/// What the data of an event says was spent.
-pub fn usage(data: &Map<String, Value>) -> Option<TokenUsage> {
-    TokenUsage::deserialize(data.get("usage")?).ok()
-}
-
-/// What the data of a stream's end says was spent, model by model. Streams of earlier versions say only the sum.
-pub fn model_usage(data: &Map<String, Value>) -> Vec<ModelUsage> {
-    let by_model = data.get("usage_by_model");
+/// What a turn has spent, model by model. Streams of earlier versions say only the sum.
+pub fn model_usage(end: &StreamEndEvent<'_>) -> Vec<ModelUsage> {
+    let by_model = end.usage_by_model;
     if let Some(Ok(by_model)) = by_model.map(Vec::deserialize) {
         return by_model;
     }
-    let usage = usage(data).filter(|usage| *usage != TokenUsage::default());
+    let usage = usage(end).filter(|usage| *usage != TokenUsage::default());
     let sum = usage.map(|usage| ModelUsage {
         usage,
         ..ModelUsage::default()

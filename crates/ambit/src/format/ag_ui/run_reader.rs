@@ -4,13 +4,15 @@ use super::event::{
     AgUiEvent, AgUiEventContent, PROTOCOL_VERSION, RunMetadata, RunOutcome, RunUsage,
 };
 use super::message_views::MessageViews;
-use super::subagents::{Subagents, ThreadStart};
+use super::subagents::Subagents;
 use crate::format::FormatOptions;
 use crate::format::failure::of_end;
-use crate::format::frames::{EventData, StreamStart, apply_or_log, model_usage, text};
+use crate::format::frames::{StreamStart, apply_or_log, model_usage};
 use ambit_runtime::Frame;
-use ambit_runtime::frame::{MessageStatus, OutputMessages};
-use serde_json::Value;
+use ambit_runtime::frame::{
+    MessageStartEvent, MessageStatus, OutputMessages, StreamEndEvent, StreamStartEvent,
+    ThreadStartEvent, TurnEvent,
+};
 
 /// Reads the frames of a turn.
 pub struct RunReader {
@@ -35,42 +37,53 @@ impl RunReader {
 
     /// Takes a frame in and returns what the client is told.
     pub fn read(&mut self, frame: &Frame) -> Vec<AgUiEvent> {
-        if frame.kind != "event" {
-            return self.message(frame);
+        match TurnEvent::read(frame) {
+            Some(event) => self.event(&event),
+            None => self.message(frame),
         }
-        apply_or_log(&mut self.state, frame);
-        let (Some(name), Some(data)) = (frame.event_name(), frame.event_data()) else {
-            return Vec::new();
-        };
-        let thread = text(data, "thread_id").or_else(|| frame.thread_id.clone());
-        let thread = thread.as_deref();
-        match name {
-            "stream_start" => vec![self.started(data)],
-            "stream_end" => self.ended(frame, data),
-            "thread_start" => self.thread_started(thread.unwrap_or_default(), data),
-            "thread_end" => {
+    }
+
+    fn event(&mut self, event: &TurnEvent<'_>) -> Vec<AgUiEvent> {
+        self.state.apply_event(event);
+        match *event {
+            TurnEvent::StreamStart(start) => vec![self.started(&start)],
+            TurnEvent::StreamEnd(end) => self.ended(&end),
+            TurnEvent::ThreadStart(start) => self.thread_started(&start),
+            TurnEvent::ThreadEnd { thread_id, status } => {
                 let request_id = &self.options.request_id;
-                let thread = thread.unwrap_or_default();
-                self.subagents.end(request_id, thread, status(data))
+                let status = status.unwrap_or(MessageStatus::Completed);
+                self.subagents.end(request_id, thread_id, status)
             }
-            "step_start" => self.step_started(thread, data).into_iter().collect(),
-            "step_end" => {
-                self.messages.begin_answer(thread);
-                let request_id = &self.options.request_id;
-                let ended = self
-                    .subagents
-                    .end_step(request_id, thread, &step_name(data));
+            TurnEvent::StepStart { thread_id, index } => {
+                self.step_started(thread_id, index).into_iter().collect()
+            }
+            TurnEvent::StepEnd(end) => {
+                self.messages.begin_answer(end.thread_id);
+                let (request_id, name) = (&self.options.request_id, step_name(end.index));
+                let ended = self.subagents.end_step(request_id, end.thread_id, &name);
                 ended.into_iter().collect()
             }
-            "message_start" => self.message_started(data),
-            "message_end" => self.message_ended(data),
-            "references" => {
-                let value = data.get("references").cloned().unwrap_or_default();
+            TurnEvent::MessageStart(start) => self.message_started(&start),
+            TurnEvent::MessageEnd { message_id, .. } => self.message_ended(message_id),
+            TurnEvent::References {
+                thread_id,
+                references,
+            } => {
+                let value = references.cloned().unwrap_or_default();
                 let name = "ambit.references";
-                vec![self.tagged(thread, AgUiEventContent::Custom { name, value })]
+                vec![self.tagged(thread_id, AgUiEventContent::Custom { name, value })]
             }
-            "state" => self.state_changed(data).into_iter().collect(),
-            _ => Vec::new(),
+            TurnEvent::StateSnapshot(snapshot) => {
+                let snapshot = snapshot.clone();
+                vec![self.tagged(None, AgUiEventContent::StateSnapshot { snapshot })]
+            }
+            TurnEvent::StateDelta(delta) => {
+                let delta = delta.clone();
+                vec![self.tagged(None, AgUiEventContent::StateDelta { delta })]
+            }
+            TurnEvent::Interrupt { .. } | TurnEvent::ReasoningPart(_) | TurnEvent::Other => {
+                Vec::new()
+            }
         }
     }
 
@@ -85,8 +98,8 @@ impl RunReader {
 
 /// The run, its threads and its steps.
 impl RunReader {
-    fn started(&mut self, data: &EventData) -> AgUiEvent {
-        let start = StreamStart::of(data);
+    fn started(&mut self, start: &StreamStartEvent<'_>) -> AgUiEvent {
+        let start = StreamStart::from(start);
         self.thread_id = start.chat_id.unwrap_or_default();
         self.tagged(
             None,
@@ -112,14 +125,12 @@ impl RunReader {
         run_id.as_ref().unwrap_or(request_id).clone()
     }
 
-    fn ended(&mut self, frame: &Frame, data: &EventData) -> Vec<AgUiEvent> {
-        let is_completed = data
-            .get("status")
-            .is_some_and(|status| *status == "completed");
+    fn ended(&mut self, end: &StreamEndEvent<'_>) -> Vec<AgUiEvent> {
+        let is_completed = end.status == Some("completed");
         let mut events = self.close_all(is_completed);
-        let usage = model_usage(data).into_iter();
+        let usage = model_usage(end).into_iter();
         let usage: Vec<RunUsage> = usage.map(RunUsage::from).collect();
-        let content = match of_end(frame) {
+        let content = match of_end(end) {
             Some(failure) => AgUiEventContent::RunError {
                 message: failure.message,
                 code: failure.code.to_string(),
@@ -128,7 +139,7 @@ impl RunReader {
             None => AgUiEventContent::RunFinished {
                 thread_id: self.thread_id.clone(),
                 run_id: self.run_id(),
-                result: data.get("next").cloned().unwrap_or_default(),
+                result: end.next.cloned().unwrap_or_default(),
                 outcome: match is_completed {
                     true => RunOutcome::Success {
                         pending_tool_call_ids: self.messages.pending_calls(),
@@ -158,36 +169,16 @@ impl RunReader {
         events
     }
 
-    fn thread_started(&mut self, thread: &str, data: &EventData) -> Vec<AgUiEvent> {
-        let named = |name: &str| data.get(name).and_then(Value::as_str);
-        let agent = named("assistant_id").unwrap_or(&self.options.model);
-        let start = ThreadStart {
-            thread,
-            agent,
-            parent: named("parent_thread_id"),
-            call_message: named("call_message_id"),
-        };
-        self.subagents.begin(&self.options.request_id, &start)
+    fn thread_started(&mut self, start: &ThreadStartEvent<'_>) -> Vec<AgUiEvent> {
+        let agent = start.assistant_id.unwrap_or(&self.options.model);
+        self.subagents.begin(&self.options.request_id, agent, start)
     }
 
-    fn step_started(&mut self, thread: Option<&str>, data: &EventData) -> Option<AgUiEvent> {
+    fn step_started(&mut self, thread: Option<&str>, index: u64) -> Option<AgUiEvent> {
         self.messages.begin_answer(thread);
         let request_id = &self.options.request_id;
         self.subagents
-            .begin_step(request_id, thread, step_name(data))
-    }
-
-    fn state_changed(&self, data: &EventData) -> Option<AgUiEvent> {
-        let content = match (data.get("snapshot"), data.get("delta")) {
-            (Some(snapshot), _) => AgUiEventContent::StateSnapshot {
-                snapshot: snapshot.clone(),
-            },
-            (None, Some(delta)) => AgUiEventContent::StateDelta {
-                delta: delta.clone(),
-            },
-            (None, None) => return None,
-        };
-        Some(self.tagged(None, content))
+            .begin_step(request_id, thread, step_name(index))
     }
 }
 
@@ -202,25 +193,21 @@ impl RunReader {
             .collect()
     }
 
-    fn message_started(&mut self, data: &EventData) -> Vec<AgUiEvent> {
-        let is_amendment = data.get("amend").is_some_and(|amend| *amend == true);
-        let (Some(id), false) = (text(data, "message_id"), is_amendment) else {
+    fn message_started(&mut self, start: &MessageStartEvent<'_>) -> Vec<AgUiEvent> {
+        if start.is_amendment {
             return Vec::new();
-        };
-        let tool = data.get("tool_call").and_then(|call| call.get("name"));
-        let tool = tool.and_then(Value::as_str);
-        let message = self.state.get(&id);
+        }
+        let id = start.message_id;
+        let tool = start.tool_call.and_then(|call| call.name);
+        let message = self.state.get(id);
         let contents = message.map(|message| self.messages.start(message, tool));
-        self.of_message(&id, contents.unwrap_or_default())
+        self.of_message(id, contents.unwrap_or_default())
     }
 
-    fn message_ended(&mut self, data: &EventData) -> Vec<AgUiEvent> {
-        let Some(id) = text(data, "message_id") else {
-            return Vec::new();
-        };
-        let message = self.state.get(&id);
+    fn message_ended(&mut self, id: &str) -> Vec<AgUiEvent> {
+        let message = self.state.get(id);
         let contents = message.map(|message| self.messages.end(message));
-        self.of_message(&id, contents.unwrap_or_default())
+        self.of_message(id, contents.unwrap_or_default())
     }
 
     fn message(&mut self, frame: &Frame) -> Vec<AgUiEvent> {
@@ -239,13 +226,6 @@ impl RunReader {
     }
 }
 
-fn step_name(data: &EventData) -> String {
-    let index = data.get("index").and_then(Value::as_u64);
-    format!("llm:{}", index.unwrap_or_default())
-}
-
-fn status(data: &EventData) -> MessageStatus {
-    let status = text(data, "status");
-    let status = status.and_then(|status| MessageStatus::parse(&status));
-    status.unwrap_or(MessageStatus::Completed)
+fn step_name(index: u64) -> String {
+    format!("llm:{index}")
 }

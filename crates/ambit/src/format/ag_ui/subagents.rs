@@ -1,7 +1,7 @@
 //! The threads of a turn as subagents, and the steps of the turn and of its threads.
 
 use super::event::{AgUiEvent, AgUiEventContent};
-use ambit_runtime::frame::MessageStatus;
+use ambit_runtime::frame::{MessageStatus, ThreadStartEvent};
 use ambit_runtime::public_id;
 use indexmap::IndexMap;
 
@@ -28,17 +28,6 @@ struct RunningStep {
     name: String,
 }
 
-/// A thread that begins.
-pub struct ThreadStart<'a> {
-    pub thread: &'a str,
-    /// The agent that speaks there.
-    pub agent: &'a str,
-    /// The thread that it comes from.
-    pub parent: Option<&'a str>,
-    /// The message that shows the call of the tool whose script began it.
-    pub call_message: Option<&'a str>,
-}
-
 impl Subagents {
     /// The id of a thread's subagent.
     pub fn run_id(&self, request_id: &str, thread: &str) -> String {
@@ -50,33 +39,38 @@ impl Subagents {
         }
     }
 
-    /// A thread begins; one that had ended is another subagent from now on.
-    pub fn begin(&mut self, request_id: &str, start: &ThreadStart<'_>) -> Vec<AgUiEvent> {
-        let parent = start.parent.filter(|parent| {
+    /// A thread begins, in which this agent speaks; one that had ended is another subagent from now on.
+    pub fn begin(
+        &mut self,
+        request_id: &str,
+        agent: &str,
+        start: &ThreadStartEvent<'_>,
+    ) -> Vec<AgUiEvent> {
+        let parent = start.parent_thread_id.filter(|parent| {
             let known = self.threads.get(*parent);
             known.is_some_and(|known| known.openings > 0)
         });
         let parent = parent.map(|parent| self.run_id(request_id, parent));
-        let call = start.call_message;
+        let call = start.call_message_id;
         let call = call.map(|message| public_id::call_id(request_id, message));
-        let thread = self.threads.entry(start.thread.to_owned()).or_default();
+        let thread = self.threads.entry(start.thread_id.to_owned()).or_default();
         if thread.is_open {
             return Vec::new();
         }
         thread.is_open = true;
         thread.openings += 1;
         let steps = std::mem::take(&mut thread.early_steps);
-        let id = self.run_id(request_id, start.thread);
+        let id = self.run_id(request_id, start.thread_id);
         let mut events = vec![AgUiEvent {
             content: AgUiEventContent::SubagentStarted {
-                name: start.agent.to_owned(),
+                name: agent.to_owned(),
                 parent_subagent_run_id: parent,
                 parent_tool_call_id: call,
             },
             subagent_run_id: Some(id),
         }];
         for name in steps {
-            events.extend(self.begin_step(request_id, Some(start.thread), name));
+            events.extend(self.begin_step(request_id, Some(start.thread_id), name));
         }
         events
     }

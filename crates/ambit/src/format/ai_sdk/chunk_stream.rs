@@ -8,9 +8,12 @@ use super::user_parts::user_parts;
 use super::version::AiSdkVersion;
 use crate::format::FormatOptions;
 use crate::format::failure;
-use crate::format::frames::{EventData, apply_or_log, text};
+use crate::format::frames::apply_or_log;
 use ambit_runtime::chats::{InterruptMessage, USER_INPUT};
-use ambit_runtime::frame::{DeltaAction, OutputMessages};
+use ambit_runtime::frame::{
+    DeltaAction, MessageStartEvent, OutputMessages, StepEndEvent, StreamEndEvent, StreamStartEvent,
+    TurnEvent,
+};
 use ambit_runtime::{Frame, public_id};
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -44,8 +47,8 @@ impl ChunkStream {
 
     /// What comes of a frame.
     pub fn read(&mut self, frame: &Frame) -> Vec<PartChunk> {
-        if let (Some(name), Some(data)) = (frame.event_name(), frame.event_data()) {
-            return self.event(name, data, frame);
+        if let Some(event) = TurnEvent::read(frame) {
+            return self.event(&event);
         }
         let Some(id) = &frame.message_id else {
             return Vec::new();
@@ -71,43 +74,41 @@ impl ChunkStream {
         shown.changed(message, change)
     }
 
-    fn event(&mut self, name: &str, data: &EventData, frame: &Frame) -> Vec<PartChunk> {
-        let was_amended = data.get("amend") == Some(&Value::Bool(true));
-        apply_or_log(&mut self.state, frame);
-        match name {
-            "stream_start" => vec![self.start(data).into()],
-            "stream_end" => self.finish(data, frame),
-            "step_start" if frame.thread_id.is_none() => self.begin_step(),
-            "step_end" => {
-                self.finish_reason = text(data, "finish_reason").unwrap_or_default();
-                match frame.thread_id {
-                    None => self.step_ended(data),
-                    Some(_) => Vec::new(),
-                }
-            }
-            "interrupt" => self.interrupted(data),
-            "message_start" if !was_amended => self.begin(data),
-            "message_end" => self.end(data),
-            "references" => self.sources(data),
+    fn event(&mut self, event: &TurnEvent<'_>) -> Vec<PartChunk> {
+        self.state.apply_event(event);
+        match event {
+            TurnEvent::StreamStart(start) => vec![self.start(start).into()],
+            TurnEvent::StreamEnd(end) => self.finish(end),
+            TurnEvent::StepStart {
+                thread_id: None, ..
+            } => self.begin_step(),
+            TurnEvent::StepEnd(end) => self.step_ended(end),
+            TurnEvent::Interrupt {
+                messages: Some(messages),
+            } => self.interrupted(messages),
+            TurnEvent::MessageStart(start) if !start.is_amendment => self.begin(start),
+            TurnEvent::MessageEnd { message_id, .. } => self.end(message_id),
+            TurnEvent::References {
+                references: Some(references),
+                ..
+            } => self.sources(references),
             _ => Vec::new(),
         }
     }
 
-    fn begin(&mut self, data: &EventData) -> Vec<PartChunk> {
-        let id = text(data, "message_id").unwrap_or_default();
-        let Some(message) = self.state.get(&id) else {
+    fn begin(&mut self, start: &MessageStartEvent<'_>) -> Vec<PartChunk> {
+        let id = start.message_id;
+        let Some(message) = self.state.get(id) else {
             return Vec::new();
         };
-        let call = data.get("tool_call");
-        let begun = ShownMessage::begin(&self.request_id, message, call);
-        self.shown.insert(id.clone(), begun);
-        let shown = self.shown.get_mut(&id);
+        let begun = ShownMessage::begin(&self.request_id, message, start.tool_call);
+        self.shown.insert(id.to_owned(), begun);
+        let shown = self.shown.get_mut(id);
         shown.map_or_else(Vec::new, ShownMessage::opened)
     }
 
-    fn end(&mut self, data: &EventData) -> Vec<PartChunk> {
-        let id = text(data, "message_id").unwrap_or_default();
-        match (self.state.get(&id), self.shown.get_mut(&id)) {
+    fn end(&mut self, id: &str) -> Vec<PartChunk> {
+        match (self.state.get(id), self.shown.get_mut(id)) {
             (Some(message), Some(shown)) => shown.ended(message),
             _ => Vec::new(),
         }
@@ -124,21 +125,21 @@ impl ChunkStream {
     }
 
     /// Ends the step, unless another model is asked in its place and the client can be told that.
-    fn step_ended(&mut self, data: &EventData) -> Vec<PartChunk> {
-        let is_retried = data.get("retried") == Some(&Value::Bool(true));
-        if is_retried && self.is_in_step && self.version.has_reset_step() {
+    fn step_ended(&mut self, end: &StepEndEvent<'_>) -> Vec<PartChunk> {
+        self.finish_reason = end.finish_reason.unwrap_or_default().to_owned();
+        if end.thread_id.is_some() {
+            return Vec::new();
+        }
+        if end.is_retried && self.is_in_step && self.version.has_reset_step() {
             self.is_step_retried = true;
             return Vec::new();
         }
         self.end_step()
     }
 
-    /// The messages of an interrupt, between two steps. Logs of earlier versions do not have them.
-    fn interrupted(&mut self, data: &EventData) -> Vec<PartChunk> {
-        let messages = data
-            .get("messages")
-            .map(Vec::<InterruptMessage>::deserialize);
-        let Some(Ok(mut messages)) = messages else {
+    /// The messages of an interrupt, between two steps.
+    fn interrupted(&mut self, messages: &Value) -> Vec<PartChunk> {
+        let Ok(mut messages) = Vec::<InterruptMessage>::deserialize(messages) else {
             return Vec::new();
         };
         messages.retain(|message| self.steering.insert(message.message_id.clone()));
@@ -186,23 +187,23 @@ impl ChunkStream {
         out
     }
 
-    fn finish(&mut self, data: &EventData, frame: &Frame) -> Vec<PartChunk> {
+    fn finish(&mut self, end: &StreamEndEvent<'_>) -> Vec<PartChunk> {
         let mut out = self.end_step();
         let finish = |finish_reason, message_metadata| TypedChunk::Finish {
             finish_reason,
             message_metadata,
         };
-        if let Some(error) = failure::of_end(frame) {
+        if let Some(error) = failure::of_end(end) {
             let error_text = error.message;
             out.push(TypedChunk::Error { error_text }.into());
             out.push(finish(FinishReason::Error, None).into());
-        } else if data.get("status").is_some_and(|it| it == "cancelled") {
+        } else if end.is_cancelled() {
             let reason = self.version.has_keys_of_7().then(|| "cancelled".to_owned());
             out.push(TypedChunk::Abort { reason }.into());
         } else {
             let reason = FinishReason::of_model(&self.finish_reason);
-            let known = ["usage", "next"].into_iter();
-            let known = known.filter_map(|name| Some((name, data.get(name)?)));
+            let known = [("usage", end.usage), ("next", end.next)].into_iter();
+            let known = known.filter_map(|(name, value)| Some((name, value?)));
             let known = known.filter(|(_, value)| !value.is_null());
             let known = known.map(|(name, value)| (name.to_owned(), value.clone()));
             let metadata: UiMetadata = known.collect();
@@ -212,10 +213,9 @@ impl ChunkStream {
     }
 
     /// The references that were not told yet.
-    fn sources(&mut self, data: &EventData) -> Vec<PartChunk> {
-        let references = data.get("references").and_then(Value::as_array);
+    fn sources(&mut self, references: &Value) -> Vec<PartChunk> {
         let mut out = Vec::new();
-        for reference in references.into_iter().flatten() {
+        for reference in references.as_array().into_iter().flatten() {
             let text = |name: &str| reference[name].as_str().unwrap_or_default();
             let id = text("id");
             if !self.sources.insert(id.to_owned()) {
@@ -241,17 +241,19 @@ impl ChunkStream {
     }
 
     /// The beginning of a message, or of what continues it.
-    fn start(&self, data: &EventData) -> TypedChunk {
-        let own = ["chat_id", "request_id", "context_id", "trace_id"].into_iter();
-        let own = own.filter_map(|name| Some((name.to_owned(), data.get(name)?.clone())));
-        let mut metadata: UiMetadata = own.collect();
-        let assistant = data.get("assistant");
-        let assistant = assistant.and_then(|it| it.get("assistant_id")).cloned();
-        metadata.extend(assistant.map(|id| ("assistant_id".to_owned(), id)));
-        let first = text(data, "continues");
+    fn start(&self, start: &StreamStartEvent<'_>) -> TypedChunk {
+        let known = [
+            ("chat_id", start.chat_id),
+            ("request_id", start.request_id),
+            ("context_id", start.context_id),
+            ("trace_id", start.trace_id),
+            ("assistant_id", start.assistant_id),
+        ];
+        let known = known.into_iter();
+        let known = known.filter_map(|(name, id)| Some((name.to_owned(), id?.into())));
         TypedChunk::Start {
-            message_id: first.unwrap_or_else(|| self.request_id.clone()),
-            message_metadata: metadata,
+            message_id: start.continues.unwrap_or(&self.request_id).to_owned(),
+            message_metadata: known.collect(),
         }
     }
 }

@@ -7,9 +7,9 @@ use super::props::{content, text};
 use super::shown_call::ShownCall;
 use super::shown_text::{ShownText, TextProgress};
 use super::ui_message::UiData;
-use ambit_runtime::frame::OutputMessage;
+use ambit_runtime::frame::{OutputMessage, ToolCallStartEvent};
 use ambit_runtime::public_id;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// What changes a message's state.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,13 +55,16 @@ struct ShownFile {
 
 impl ShownMessage {
     /// A message that begins. `call` is what its beginning says of the call that it shows.
-    pub fn begin(request_id: &str, message: &OutputMessage, call: Option<&Value>) -> Self {
+    pub fn begin(
+        request_id: &str,
+        message: &OutputMessage,
+        call: Option<ToolCallStartEvent<'_>>,
+    ) -> Self {
         let call_id = public_id::call_id(request_id, &message.message_id);
         let mut form = MessageForm::of(message, &call_id);
         if let (MessageForm::Call(shown), Some(call)) = (&mut form, call) {
-            let name = call["name"].as_str().unwrap_or_default();
-            name.clone_into(&mut shown.name);
-            shown.is_client = call["client"] == true;
+            call.name.unwrap_or_default().clone_into(&mut shown.name);
+            shown.is_client = call.is_client;
         }
         Self {
             ids: PartIds::of(request_id, &message.message_id),

@@ -6,7 +6,7 @@ use super::message_text::AnswerField;
 use super::text_queue::{TextPiece, TextQueue};
 use crate::format::FormatOptions;
 use ambit_runtime::Frame;
-use serde_json::Value;
+use ambit_runtime::frame::TurnEvent;
 
 /// Reads the frames of a turn.
 pub struct AnswerReader {
@@ -39,25 +39,22 @@ impl AnswerReader {
 
     /// Takes a frame in and returns what can be shown now.
     pub fn read(&mut self, frame: &Frame) -> Vec<AnswerPart> {
-        if frame.kind == "event" {
-            self.event(frame)
-        } else {
-            self.message(frame)
+        match TurnEvent::read(frame) {
+            Some(event) => self.event(&event),
+            None => self.message(frame),
         }
     }
 
-    fn event(&mut self, frame: &Frame) -> Vec<AnswerPart> {
-        self.state.event(frame);
-        match frame.event_name() {
-            Some("stream_start") => vec![AnswerPart::Start],
-            Some("message_end") => {
-                let id = frame.event_data().and_then(|data| data.get("message_id"));
-                let id = id.and_then(Value::as_str).unwrap_or_default();
-                self.content.close(id);
-                self.reasoning.close(id);
+    fn event(&mut self, event: &TurnEvent<'_>) -> Vec<AnswerPart> {
+        self.state.event(event);
+        match event {
+            TurnEvent::StreamStart(_) => vec![AnswerPart::Start],
+            TurnEvent::MessageEnd { message_id, .. } => {
+                self.content.close(message_id);
+                self.reasoning.close(message_id);
                 self.ready(None)
             }
-            Some("stream_end") => self.last(),
+            TurnEvent::StreamEnd(_) => self.last(),
             _ => Vec::new(),
         }
     }

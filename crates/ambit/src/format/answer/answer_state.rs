@@ -5,10 +5,10 @@ use super::message_text::{AnswerField, MessageText, text_of};
 use super::text_queue::{TextPiece, TextQueue};
 use crate::format::frames::{StreamStart, apply_or_log, usage};
 use crate::format::{FormatOptions, failure};
-use ambit_runtime::frame::{DeltaAction, OutputMessage, OutputMessages};
+use ambit_runtime::frame::{DeltaAction, OutputMessage, OutputMessages, StreamEndEvent, TurnEvent};
 use ambit_runtime::llm::TokenUsage;
 use ambit_runtime::{Error, Frame};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// What was read so far.
@@ -58,35 +58,30 @@ impl AnswerState {
     }
 
     /// Takes an event in.
-    pub fn event(&mut self, frame: &Frame) {
-        apply_or_log(&mut self.messages, frame);
-        let empty = Map::new();
-        let data = frame.event_data().unwrap_or(&empty);
-        match frame.event_name() {
-            Some("stream_start") => self.start = StreamStart::of(data),
-            Some("message_start") => {
-                let id = data.get("message_id").and_then(Value::as_str);
-                if let (Some(id), Some(call)) = (id, data.get("tool_call")) {
-                    self.calls.begin(id, call);
-                }
+    pub fn event(&mut self, event: &TurnEvent<'_>) {
+        self.messages.apply_event(event);
+        match event {
+            TurnEvent::StreamStart(start) => self.start = StreamStart::from(start),
+            TurnEvent::MessageStart(start)
+                if start.tool_call.is_some_and(|call| call.is_client) =>
+            {
+                self.calls.begin(start.message_id);
             }
             // Steps of forks say nothing about how the turn's own answer ends.
-            Some("step_start") if frame.thread_id.is_none() => self.has_open_calls = false,
-            Some("step_end") if frame.thread_id.is_none() => {
-                let reason = data.get("finish_reason").and_then(Value::as_str);
-                self.finish_reason = reason.unwrap_or_default().to_owned();
+            TurnEvent::StepStart {
+                thread_id: None, ..
+            } => self.has_open_calls = false,
+            TurnEvent::StepEnd(end) if end.thread_id.is_none() => {
+                self.finish_reason = end.finish_reason.unwrap_or_default().to_owned();
             }
-            Some("stream_end") => self.ending = Some(self.end(frame, data)),
+            TurnEvent::StreamEnd(end) => self.ending = Some(self.end(end)),
             _ => {}
         }
     }
 
-    fn end(&self, frame: &Frame, data: &Map<String, Value>) -> TurnEnding {
-        let is_completed = data
-            .get("status")
-            .is_none_or(|status| status == "completed");
-        let told = data.get("finish_reason").and_then(Value::as_str);
-        let finish_reason = match told.unwrap_or(&self.finish_reason) {
+    fn end(&self, end: &StreamEndEvent<'_>) -> TurnEnding {
+        let is_completed = end.status.is_none_or(|status| status == "completed");
+        let finish_reason = match end.finish_reason.unwrap_or(&self.finish_reason) {
             _ if !is_completed => "stop",
             "length" => "length",
             "content_filter" => "content_filter",
@@ -94,10 +89,18 @@ impl AnswerState {
             _ => "stop",
         };
         TurnEnding {
-            failure: failure::of_end(frame),
+            failure: failure::of_end(end),
             finish_reason,
-            usage: usage(data).unwrap_or_default(),
-            next: data.get("next").cloned().unwrap_or_default(),
+            usage: usage(end).unwrap_or_default(),
+            next: end.next.cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Takes a frame in, whatever it is of.
+    pub fn read(&mut self, frame: &Frame) {
+        match TurnEvent::read(frame) {
+            Some(event) => self.event(&event),
+            None => drop(self.frame(frame)),
         }
     }
 

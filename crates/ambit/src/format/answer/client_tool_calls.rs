@@ -105,11 +105,9 @@ impl ClientToolCalls {
         }
     }
 
-    /// Takes the beginning of a message in.
-    pub fn begin(&mut self, message: &str, call: &Value) {
-        if call["client"] == true {
-            self.messages.insert(message.to_owned());
-        }
+    /// A message begins that says by itself that it shows a call for the client.
+    pub fn begin(&mut self, message: &str) {
+        self.messages.insert(message.to_owned());
     }
 
     pub fn is_empty(&self) -> bool {

@@ -14,11 +14,7 @@ pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
     // What events say, each with the number of messages before it.
     let mut said: Vec<(usize, AnswerPiece)> = Vec::new();
     for frame in entries.iter().filter_map(read) {
-        if frame.kind == "event" {
-            state.event(&frame);
-        } else {
-            state.frame(&frame);
-        }
+        state.read(&frame);
         let before = state.messages.messages().len();
         said.extend(piece_of_event(&frame).map(|piece| (before, piece)));
     }

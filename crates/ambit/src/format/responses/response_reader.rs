@@ -9,8 +9,9 @@ use super::text_items::{TextChange, TextItems, TextStep};
 use crate::format::answer::{AnswerDelta, AnswerState, TurnEnding, text_of};
 use crate::format::{FormatEvent, FormatOptions};
 use ambit_runtime::Frame;
+use ambit_runtime::frame::{MessageStatus, StreamEndEvent, TurnEvent};
 use ambit_runtime::public_id;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// What was read so far.
@@ -49,10 +50,9 @@ impl ResponseReader {
 
     /// Takes a frame in and returns the events that come of it.
     pub fn read(&mut self, frame: &Frame) -> Vec<FormatEvent> {
-        if frame.kind == "event" {
-            self.event(frame);
-        } else {
-            self.message(frame);
+        match TurnEvent::read(frame) {
+            Some(event) => self.event(&event),
+            None => self.message(frame),
         }
         self.output.events.drain()
     }
@@ -62,41 +62,32 @@ impl ResponseReader {
         self.output.events.count()
     }
 
-    fn event(&mut self, frame: &Frame) {
-        self.state.event(frame);
-        let empty = Map::new();
-        let data = frame.event_data().unwrap_or(&empty);
-        let id = data.get("message_id").and_then(Value::as_str);
-        match (frame.event_name(), id) {
-            (Some("stream_start"), _) => {
+    fn event(&mut self, event: &TurnEvent<'_>) {
+        self.state.event(event);
+        match event {
+            TurnEvent::StreamStart(_) => {
                 for kind in ["response.created", "response.in_progress"] {
                     let response = Box::new(self.response(Vec::new()));
                     let content = ResponseEventContent::Response { response };
                     self.output.events.write(kind, content);
                 }
             }
-            (Some("message_start"), Some(id)) => {
-                let call = data.get("tool_call");
-                let is_client = call.and_then(|call| call.get("client")?.as_bool());
-                if is_client == Some(true) {
-                    self.client_calls.insert(id.to_owned());
-                }
+            TurnEvent::MessageStart(start)
+                if start.tool_call.is_some_and(|call| call.is_client) =>
+            {
+                self.client_calls.insert(start.message_id.to_owned());
             }
-            (Some("message_end"), Some(id)) => self.end_message(id, data),
-            (Some("reasoning_part"), _) => {
-                if let Some(part) = data.get("part").and_then(Value::as_object) {
-                    self.output.reasoning_part(part.clone());
-                }
-            }
-            (Some("stream_end"), _) => self.last(data),
+            TurnEvent::MessageEnd { message_id, status } => self.end_message(message_id, *status),
+            TurnEvent::ReasoningPart(Some(part)) => self.output.reasoning_part((*part).clone()),
+            TurnEvent::StreamEnd(end) => self.last(end),
             _ => {}
         }
     }
 
-    fn end_message(&mut self, id: &str, data: &Map<String, Value>) {
-        let status = match data.get("status").and_then(Value::as_str) {
-            Some("partial" | "error") => ItemStatus::Incomplete,
-            _ => ItemStatus::Completed,
+    fn end_message(&mut self, id: &str, status: Option<MessageStatus>) {
+        let status = match status {
+            Some(MessageStatus::Partial | MessageStatus::Error) => ItemStatus::Incomplete,
+            Some(MessageStatus::Completed) | None => ItemStatus::Completed,
         };
         self.texts.end(id, status);
         self.show_texts();
@@ -201,7 +192,7 @@ impl ResponseReader {
     }
 
     /// What is left, then how it ended.
-    fn last(&mut self, data: &Map<String, Value>) {
+    fn last(&mut self, end: &StreamEndEvent<'_>) {
         let Some(ending) = self.state.ending.take() else {
             return;
         };
@@ -211,12 +202,9 @@ impl ResponseReader {
         let steps = self.texts.finish();
         self.show(steps);
         self.output.cut_off();
-        let at = data.get("timestamp").and_then(Value::as_i64);
         self.end = Some(AnswerEnd {
-            is_cancelled: data
-                .get("status")
-                .is_some_and(|status| status == "cancelled"),
-            at: at.map(|at| at / 1000),
+            is_cancelled: end.is_cancelled(),
+            at: end.timestamp.map(|at| at / 1000),
             ending,
         });
         let response = self.response(self.output.items());

@@ -72,11 +72,7 @@ struct TurnNames {
 pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> FormatBody {
     let mut reading = AnswerState::new(options);
     for frame in entries.iter().filter_map(read) {
-        if frame.kind == "event" {
-            reading.event(&frame);
-        } else {
-            reading.frame(&frame);
-        }
+        reading.read(&frame);
     }
     let ending = reading.ending.take();
     if let Some(error) = ending.as_ref().and_then(|ending| ending.failure.as_ref()) {

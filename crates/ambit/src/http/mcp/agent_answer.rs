@@ -4,8 +4,9 @@ use super::tool_answer;
 use crate::format;
 use crate::format::FormatOptions;
 use crate::format::answer::{AnswerField, AnswerPart, AnswerReader, TurnEnding};
+use ambit_runtime::frame::TurnEvent;
 use ambit_runtime::stream::{StreamEntry, StreamReader};
-use ambit_runtime::{Error, Frame, Result};
+use ambit_runtime::{Error, Result};
 use serde_json::{Map, Value, json};
 
 /// An answer as far as it is read.
@@ -54,18 +55,18 @@ impl AgentAnswer {
                 self.ending = Some(ending);
             }
         }
-        if frame.event_name() == Some("stream_end") {
-            self.status = data(&frame, "status");
+        let event = TurnEvent::read(&frame);
+        if let Some(TurnEvent::StreamEnd(end)) = event {
+            self.status = end.status.map(str::to_owned);
         }
-        usize::from(self.is_step(&frame))
+        usize::from(event.is_some_and(|event| self.is_step(&event)))
     }
 
-    fn is_step(&self, frame: &Frame) -> bool {
-        match frame.event_name() {
-            Some("step_end") => true,
-            Some("message_end") => {
-                let id = data(frame, "message_id").unwrap_or_default();
-                let message = self.reader.state.messages.get(&id);
+    fn is_step(&self, event: &TurnEvent<'_>) -> bool {
+        match event {
+            TurnEvent::StepEnd(_) => true,
+            TurnEvent::MessageEnd { message_id, .. } => {
+                let message = self.reader.state.messages.get(message_id);
                 // The message of a call ends with its arguments, with each report of its progress, and with its result.
                 let status = message.and_then(|message| message.props.get("status"));
                 let is_call = message.is_some_and(|message| message.kind == "tool_call");
@@ -93,10 +94,4 @@ impl AgentAnswer {
             "next": ending.next,
         })))
     }
-}
-
-/// A text in the data of an event.
-fn data(frame: &Frame, name: &str) -> Option<String> {
-    let value = frame.event_data()?.get(name)?;
-    value.as_str().map(str::to_owned)
 }
