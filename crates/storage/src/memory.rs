@@ -5,11 +5,13 @@ mod location;
 mod namespace;
 mod ttl;
 mod values;
+mod versions;
 
 pub use location::MemoryLocation;
 pub(crate) use location::forget_index;
 pub use namespace::{ChatMemoryOwner, MemorySettings, Namespace, RowTracking, SCOPE};
 pub use ttl::Ttl;
+pub use versions::{ExpectedVersion, MemoryWrite, ValueLife};
 
 use crate::batch::{Batch, BatchCheck, BatchWrite, ValueEntry, WriteOutcome};
 use crate::clock::{Clock, Millis, to_millis};
@@ -138,6 +140,7 @@ impl Memory {
         }
         match op {
             Operation::Set(StoredValue::List(items))
+            | Operation::Replace(StoredValue::List(items))
                 if items.len() as u64 > operation::MAX_LIST =>
             {
                 Err(operation::too_long(items.len() as u64))
@@ -226,6 +229,7 @@ fn makes_data(write: &BatchWrite) -> bool {
     matches!(
         op,
         Operation::Set(_)
+            | Operation::Replace(_)
             | Operation::Incr(_)
             | Operation::Push(_)
             | Operation::AddToSet(_)

@@ -1,15 +1,18 @@
 //! What can be done to one value, and what it means. `Operation::apply` is the only definition; drivers make it atomic.
 
 mod list;
+mod sums;
 
 pub(crate) use list::too_long;
 pub use list::{ListChange, ListWindow, MAX_LIST};
+pub use sums::SumsRow;
 
 use crate::clock::Millis;
 use crate::error::ValueProblem;
 use crate::json::{Json, StoredValue};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
+use sums::tally;
 
 /// Whole numbers stay exact up to this, as in JavaScript.
 pub const MAX_SAFE: i64 = (1 << 53) - 1;
@@ -19,6 +22,8 @@ pub const MAX_SAFE: i64 = (1 << 53) - 1;
 pub enum Operation {
     /// Replaces value, type and life.
     Set(StoredValue),
+    /// Replaces value and type; the life stays.
+    Replace(StoredValue),
     /// Replaces the content of a dated value; the time of its creation stays.
     SetDated(DatedContent),
     /// Deletes; deleting nothing is no error.
@@ -114,6 +119,7 @@ impl Operation {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Set(_) => "Set",
+            Self::Replace(_) => "Replace",
             Self::SetDated(_) => "SetDated",
             Self::Del => "Del",
             Self::GetDel => "GetDel",
@@ -151,7 +157,7 @@ impl Operation {
                 .unwrap_or(0)
         };
         match self {
-            Self::Set(value) => value.size(),
+            Self::Set(value) | Self::Replace(value) => value.size(),
             Self::SetDated(content) => content.json.as_str().len(),
             Self::Push(items) | Self::AddToSet(items) => largest(items),
             Self::ArraySet(_, item) => item.as_str().len(),
@@ -169,7 +175,9 @@ impl Operation {
         version: u64,
     ) -> Result<OperationResult> {
         match self {
-            Self::Set(value) => Ok(OperationResult::stored(Some(value.clone()))),
+            Self::Set(value) | Self::Replace(value) => {
+                Ok(OperationResult::stored(Some(value.clone())))
+            }
             Self::SetDated(content) => {
                 let value = content.stored(current.as_ref());
                 Ok(OperationResult::stored(Some(value)))
@@ -312,43 +320,6 @@ impl DatedContent {
         serde_json::from_str::<WriteTimes>(&dates).ok()?;
         Some(Json::stored(dates))
     }
-}
-
-/// A row of sums as stored.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct SumsRow {
-    /// What the row is about.
-    pub labels: Json,
-    /// The sums, by name.
-    pub sums: BTreeMap<String, i64>,
-}
-
-fn tally(
-    key: &str,
-    current: Option<StoredValue>,
-    labels: &Json,
-    add: &BTreeMap<String, i64>,
-) -> Result<OperationResult> {
-    let mut row = match current {
-        Some(value) => value.json().to::<SumsRow>()?,
-        None => SumsRow {
-            labels: labels.clone(),
-            sums: BTreeMap::new(),
-        },
-    };
-    for (name, delta) in add {
-        let sum = row.sums.entry(name.clone()).or_insert(0);
-        let problem = || Error::Refused {
-            method: "Tally",
-            problem: ValueProblem::Range {
-                key: key.to_owned(),
-            },
-        };
-        *sum = sum.checked_add(*delta).ok_or_else(problem)?;
-    }
-    Ok(OperationResult::stored(Some(StoredValue::Plain(Json::of(
-        &row,
-    )?))))
 }
 
 /// A lease as stored. It ends with the value's life.

@@ -105,6 +105,9 @@ async fn g095_only_set_replaces_the_life(store: TestStore) {
     }
     store.clock().advance(MINUTE);
     store.write(apply_for(&number, incr(1), 9 * HOUR)).await;
+    store
+        .write(apply_for(&number, replace("7"), 9 * HOUR))
+        .await;
     for op in [
         push(&["4"]),
         Operation::Pop,
@@ -112,6 +115,9 @@ async fn g095_only_set_replaces_the_life(store: TestStore) {
         add_to_set(&["9"]),
         Operation::ArraySet(0, json("0")),
         Operation::PullAll,
+        replace("{\"a\":1}"),
+        replace("[1,2]"),
+        replace("[]"),
     ] {
         let name = op.name();
         store.write(apply_for(&list, op, 9 * HOUR)).await;
@@ -132,6 +138,8 @@ async fn g095_a_value_that_an_operation_makes_gets_the_life_of_the_write(store: 
     for (name, op) in [
         ("number", incr(1)),
         ("list", push(&["1"])),
+        ("plain", replace("1")),
+        ("whole list", replace("[1]")),
         ("set", add_to_set(&["1"])),
     ] {
         let key = space("s").key(name);

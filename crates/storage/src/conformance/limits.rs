@@ -50,6 +50,7 @@ async fn g024_a_value_over_the_limit_is_refused_with_the_limit(store: TestStore)
     let words = format!("value exceeds {limit} bytes");
     for op in [
         Operation::Set(StoredValue::Plain(large.clone())),
+        Operation::Replace(StoredValue::Plain(large.clone())),
         Operation::Push(vec![json("1"), large.clone()]),
         Operation::AddToSet(vec![large.clone()]),
         Operation::ArraySet(0, large.clone()),

@@ -86,6 +86,10 @@ pub(super) fn set(text: &str) -> Operation {
     Operation::Set(StoredValue::from(json(text)))
 }
 
+pub(super) fn replace(text: &str) -> Operation {
+    Operation::Replace(StoredValue::from(json(text)))
+}
+
 pub(super) fn incr(by: i64) -> Operation {
     Operation::Incr(by.into())
 }

@@ -21,7 +21,7 @@ pub(super) const CASES: &[ConformanceCase] = cases![
     sums_are_kept_by_name,
     a_sum_beyond_its_range_is_refused,
     g152_an_operation_on_the_wrong_type_is_refused,
-    set_replaces_any_type,
+    set_and_replace_take_the_place_of_any_type,
     a_dated_value_keeps_the_time_of_its_creation,
 ];
 
@@ -184,6 +184,8 @@ async fn versions_grow_with_each_change(store: TestStore) {
         set("1"),
         incr(1),
         set("[]"),
+        replace("1"),
+        replace("[]"),
         push(&["1", "2"]),
         add_to_set(&["2", "3"]),
         Operation::ArraySet(0, json("9")),
@@ -286,15 +288,18 @@ async fn g152_an_operation_on_the_wrong_type_is_refused(store: TestStore) {
     }
 }
 
-async fn set_replaces_any_type(store: TestStore) {
+async fn set_and_replace_take_the_place_of_any_type(store: TestStore) {
     let key = space("s").key("k");
     let texts: Vec<&str> = EVERY_VALUE.iter().map(|(text, _, _)| *text).collect();
     for first in &texts {
         for second in ["[1,2]", "[]", "\"plain\""] {
-            let batch = Batch::of([apply(&key, set(first)), apply(&key, set(second))]);
-            must(store.commit(batch).await);
-            let found: Option<Json> = store.value(&key).await.map(|entry| entry.value);
-            assert_eq!(found, Some(json(second)), "{second} after {first}");
+            for replacing in [set(second), replace(second)] {
+                let name = replacing.name();
+                let batch = Batch::of([apply(&key, set(first)), apply(&key, replacing)]);
+                must(store.commit(batch).await);
+                let found: Option<Json> = store.value(&key).await.map(|entry| entry.value);
+                assert_eq!(found, Some(json(second)), "{name} {second} after {first}");
+            }
         }
     }
 }

@@ -187,7 +187,8 @@ impl Xorshift {
 
     fn op(&mut self) -> Operation {
         match self.below(14) {
-            0..=2 => Operation::Set(StoredValue::from(self.json(VALUES))),
+            0 | 1 => Operation::Set(StoredValue::from(self.json(VALUES))),
+            2 => Operation::Replace(StoredValue::from(self.json(VALUES))),
             3 => Operation::Del,
             4 => Operation::GetDel,
             5 | 6 => Operation::Incr(self.pick(&[1_i64, -1, 7, 1 << 40]).into()),

@@ -94,7 +94,9 @@ impl PreparedBatch {
 fn items(op: &Operation) -> usize {
     match op {
         Operation::Push(items) | Operation::AddToSet(items) => items.len(),
-        Operation::Set(StoredValue::List(items)) => items.len(),
+        Operation::Set(StoredValue::List(items)) | Operation::Replace(StoredValue::List(items)) => {
+            items.len()
+        }
         _ => 0,
     }
 }
