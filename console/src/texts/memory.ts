@@ -42,7 +42,6 @@ export const memoryTexts = texts({
   removeOne: { en: "Delete this key?", "zh-cn": "删除此键？" },
   removeHint: { en: "The key and its value of {bytes} go.", "zh-cn": "该键及其 {bytes} 的值将被删除。" },
   changedBefore: { en: "It has changed since you read it. This is the present value.", "zh-cn": "读取之后它已被更改。以下是当前值。" },
-  noVersion: { en: "The server does not number versions of values, so they cannot be changed safely here.", "zh-cn": "服务器未提供值的版本，因此无法在此安全地修改。" },
   newKey: { en: "New key", "zh-cn": "新建键" },
   newKeyTaken: { en: "There is a key of this name by now.", "zh-cn": "此名称的键已存在。" },
   badKey: { en: "A key needs a name other than . and ..", "zh-cn": "键名不能为空，也不能是 . 或 .." },

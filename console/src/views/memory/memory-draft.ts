@@ -5,7 +5,7 @@ import { placeId, type MemoryPlace } from "./memory-place";
 export interface Draft {
   text: string;
   /** The version that was changed. */
-  version: number | string | null;
+  version: number | null;
 }
 
 const name = (place: MemoryPlace, key: string | null) =>

@@ -17,7 +17,7 @@ export const COLUMNS: readonly Column<MemoryKey>[] = [
     text: (row) => timeLeft(row.expires_at),
     hint: (row) => (row.expires_at === null ? "" : timeWithZone(row.expires_at)),
   },
-  { name: "version", title: t.version, width: "90px", text: (row) => String(row.version ?? "–") },
+  { name: "version", title: t.version, width: "90px", text: (row) => String(row.version) },
 ];
 
 export function timeLeft(expires_at: number | null): string {

@@ -5,25 +5,24 @@ import { api, send } from "../../api";
 import { bodyWithValue, formatExact, parseExact } from "./exact-json";
 import { listPath, placeQuery, type MemoryPlace } from "./memory-place";
 
-export type Version = number | string;
+export type Version = number;
 
 export interface MemoryKey {
   key: string;
   type: string;
   bytes: number;
   expires_at: number | null;
-  /** Servers that do not number versions leave it out: there nothing can be changed safely. */
-  version?: Version;
+  version: Version;
 }
 
 export interface MemoryValue {
   /** The value as JSON, indented. */
   text: string;
   value: unknown;
-  type: string | null;
-  bytes: number | null;
+  type: string;
+  bytes: number;
   expires_at: number | null;
-  version: Version | null;
+  version: Version;
 }
 
 /** How long a value lives from now on: as it did, without an end, or a time such as `2h`. */
@@ -38,8 +37,7 @@ export async function readValue(place: MemoryPlace, key: string, signal?: AbortS
   const body = await answer.text();
   const read = JSON.parse(body) as Omit<MemoryValue, "text">;
   const { value } = parseExact(body) as { value: unknown };
-  const { type = null, bytes = null, expires_at = null, version = null } = read;
-  return { text: formatExact(value), value: read.value, type, bytes, expires_at, version };
+  return { ...read, text: formatExact(value) };
 }
 
 /** As `readValue`; null if there is no such key. */
@@ -54,7 +52,7 @@ export async function findValue(place: MemoryPlace, key: string): Promise<Memory
 
 /** Writes a value if its key still has the version `expect`, or with null if there is none. */
 export async function writeValue(place: MemoryPlace, key: string, text: string, expect: Version | null, ttl: TtlChoice): Promise<void> {
-  const body = bodyWithValue(text, { expect, ttl: { keep: "keep", none: null, set: ttl.is === "set" ? ttl.ttl : null }[ttl.is] });
+  const body = bodyWithValue(text, { expect, ttl: { keep: "keep", none: 0, set: ttl.is === "set" ? ttl.ttl : null }[ttl.is] });
   await send("PUT", keyPath(place, key), { query: placeQuery(place), body });
 }
 

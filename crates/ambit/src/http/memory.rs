@@ -1,19 +1,26 @@
 //! What users, teams and chats remember.
 
 use super::chats::{AgentQuery, text};
-use super::input::{BodyFields, Id, JsonBody, PagedQuery, Path, Query, Text};
+use super::input::{BodyFields, Id, JsonBody, PagedQuery, Path, Query, Text, Whole};
 use super::paging::{PageParameters, PageResponse};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::inspect::memory::{MemoryKeyInfo, MemorySelector, OpenMemory};
 use ambit_runtime::{Error, ErrorCode};
-use ambit_storage::memory::Ttl;
+use ambit_storage::memory::{ExpectedVersion, MemoryWrite, Ttl, ValueLife};
 use axum::Json;
-use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
+use axum::http::header::ETAG;
+use axum::http::{HeaderName, StatusCode};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+/// What stands for the life that a value has already.
+const KEEP: &str = "keep";
+
+/// A value was written: its version is the `ETag`.
+type VersionAnswer = (StatusCode, [(HeaderName, String); 1]);
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
@@ -36,6 +43,15 @@ struct MemoryValue {
     /// What it is.
     #[schema(value_type = Value)]
     value: ambit_storage::Json,
+    /// `string`, `number`, `boolean`, `list`, `object` or `null`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Its size as JSON.
+    bytes: usize,
+    /// Another one after each write; what a write may expect.
+    version: u64,
+    /// When it ends in milliseconds since 1970, if it does.
+    expires_at: Option<i64>,
 }
 
 /// A value to be put.
@@ -43,12 +59,48 @@ struct MemoryValue {
 pub(super) struct NewValue {
     /// The value; `null` is one too.
     pub value: Value,
-    /// How long it lives: seconds, or a text such as `30s`, `5m`, `2h` or `7d`.
+    /// How long it lives: seconds, or a text such as `30s`, `5m`, `2h` or `7d`; `keep`: as long as the value that it replaces.
     #[schema(value_type = Option<Object>)]
     pub ttl: Option<Value>,
+    /// The version that the value has to have, `null` where there may be none. Left out, whatever is there is replaced.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<u64>)]
+    pub expect: Option<Option<u64>>,
 }
 
 impl BodyFields for NewValue {}
+
+/// A field that is there, be it `null`.
+fn present<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Option<u64>>, D::Error> {
+    Option::deserialize(reader).map(Some)
+}
+
+/// Which value is deleted.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct RemovalQuery {
+    /// The agent, where several have a chat of this name.
+    assistant_id: Option<Id>,
+    /// The id of the index row of exactly this conversation's history; the chat is named `-` then.
+    context: Option<Id>,
+    /// The version that the value has to have.
+    expect: Option<Whole<0, { u64::MAX }>>,
+}
+
+impl RemovalQuery {
+    fn expected(&self) -> ExpectedVersion {
+        self.expect.map_or(ExpectedVersion::Any, |version| {
+            ExpectedVersion::Exactly(version.0)
+        })
+    }
+
+    fn agent(self) -> AgentQuery {
+        AgentQuery {
+            assistant_id: self.assistant_id,
+            context: self.context,
+        }
+    }
+}
 
 /// The caller's own memory, or their team's.
 #[derive(Deserialize, IntoParams)]
@@ -180,27 +232,29 @@ async fn get_own_value(
 
 /// Puts a value into the caller's own memory.
 #[utoipa::path(put, path = "/memory/{space}/keys/{key}", tag = "memory", params(OwnKey, AgentQuery), request_body = NewValue,
-    responses((status = 204, description = "It is kept"), (status = 400, body = ErrorBody)))]
+    responses((status = 204, description = "It is kept", headers(("ETag" = String, description = "Its version"))), (status = 400, body = ErrorBody), (status = 409, description = "Another write came between", body = ErrorBody)))]
 async fn put_own_value(
     ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnKey>,
     Query(query): Query<AgentQuery>,
     body: JsonBody<NewValue>,
-) -> Result<StatusCode, HttpError> {
+) -> Result<VersionAnswer, HttpError> {
     let open = server.runtime.memory(&who, path.which(&query)).await?;
-    set(&open, &path.key, &body.value).await
+    let version = set(&open, &path.key, &body.value).await?;
+    Ok(written(version))
 }
 
 /// Deletes a value of the caller's own memory; one that is not there is no error.
-#[utoipa::path(delete, path = "/memory/{space}/keys/{key}", tag = "memory", params(OwnKey, AgentQuery),
-    responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody)))]
+#[utoipa::path(delete, path = "/memory/{space}/keys/{key}", tag = "memory", params(OwnKey, RemovalQuery),
+    responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody), (status = 409, description = "Another write came between", body = ErrorBody)))]
 async fn delete_own_value(
     ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnKey>,
-    Query(query): Query<AgentQuery>,
+    Query(query): Query<RemovalQuery>,
 ) -> Result<StatusCode, HttpError> {
+    let (expect, query) = (query.expected(), query.agent());
     let open = server.runtime.memory(&who, path.which(&query)).await?;
-    open.delete(&path.key).await?;
+    open.delete(&path.key, expect).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -218,46 +272,59 @@ async fn get_owned_value(
 
 /// Puts a value into an owner's memory.
 #[utoipa::path(put, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", params(OwnedKey, AgentQuery), request_body = NewValue,
-    responses((status = 204, description = "It is kept"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses((status = 204, description = "It is kept", headers(("ETag" = String, description = "Its version"))), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, description = "Another write came between", body = ErrorBody)))]
 async fn put_owned_value(
     ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnedKey>,
     Query(query): Query<AgentQuery>,
     body: JsonBody<NewValue>,
-) -> Result<StatusCode, HttpError> {
+) -> Result<VersionAnswer, HttpError> {
     let open = server.runtime.memory(&who, path.which(&query)).await?;
-    set(&open, &path.key, &body.value).await
+    let version = set(&open, &path.key, &body.value).await?;
+    Ok(written(version))
 }
 
 /// Deletes a value of an owner's memory; one that is not there is no error.
-#[utoipa::path(delete, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", params(OwnedKey, AgentQuery),
-    responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+#[utoipa::path(delete, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", params(OwnedKey, RemovalQuery),
+    responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, description = "Another write came between", body = ErrorBody)))]
 async fn delete_owned_value(
     ApiCaller { server, who }: ApiCaller,
     Path(path): Path<OwnedKey>,
-    Query(query): Query<AgentQuery>,
+    Query(query): Query<RemovalQuery>,
 ) -> Result<StatusCode, HttpError> {
+    let (expect, query) = (query.expected(), query.agent());
     let open = server.runtime.memory(&who, path.which(&query)).await?;
-    open.delete(&path.key).await?;
+    open.delete(&path.key, expect).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn held(open: &OpenMemory, key: String) -> Result<Json<MemoryValue>, HttpError> {
-    let value = open.get(&key).await?;
-    Ok(Json(MemoryValue { key, value }))
+    let entry = open.get(&key).await?;
+    Ok(Json(MemoryValue {
+        key,
+        kind: entry.kind,
+        bytes: entry.size(),
+        version: entry.version,
+        expires_at: entry.expires_at,
+        value: entry.value,
+    }))
 }
 
-/// Puts a value.
-pub(super) async fn set(
-    open: &OpenMemory,
-    key: &str,
-    new: &NewValue,
-) -> Result<StatusCode, HttpError> {
+fn written(version: u64) -> VersionAnswer {
+    (StatusCode::NO_CONTENT, [(ETAG, format!("\"{version}\""))])
+}
+
+/// Puts a value and gives its version.
+pub(super) async fn set(open: &OpenMemory, key: &str, new: &NewValue) -> Result<u64, HttpError> {
     let value = ambit_storage::Json::of(&new.value)?;
-    let ttl = new.ttl.as_ref().unwrap_or(&Value::Null);
-    let ttl = Ttl::of(ttl).map_err(|error| Error::invalid("ttl", error.to_string()))?;
-    let set = open.set(key, &value, ttl).await;
-    set.map_err(|error| match error.code {
+    let expect = match new.expect {
+        None => ExpectedVersion::Any,
+        Some(None) => ExpectedVersion::Absent,
+        Some(Some(version)) => ExpectedVersion::Exactly(version),
+    };
+    let life = life(new.ttl.as_ref())?;
+    let set = open.set(key, &value, MemoryWrite { expect, life }).await;
+    Ok(set.map_err(|error| match error.code {
         ErrorCode::LimitExceeded => {
             let place = match error.message.starts_with("key ") {
                 true => "key",
@@ -267,6 +334,14 @@ pub(super) async fn set(
             Error { param, ..error }
         }
         _ => error,
-    })?;
-    Ok(StatusCode::NO_CONTENT)
+    })?)
+}
+
+fn life(ttl: Option<&Value>) -> Result<ValueLife, Error> {
+    let ttl = ttl.unwrap_or(&Value::Null);
+    if ttl.as_str() == Some(KEEP) {
+        return Ok(ValueLife::Keep);
+    }
+    let ttl = Ttl::of(ttl).map_err(|error| Error::invalid("ttl", error.to_string()))?;
+    Ok(ValueLife::Renew(ttl))
 }

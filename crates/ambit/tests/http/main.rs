@@ -26,6 +26,7 @@ mod mcp;
 #[path = "../support/mcp.rs"]
 mod mcp_requests;
 mod meaning;
+mod memory_versions;
 mod messages;
 mod models;
 mod operation;

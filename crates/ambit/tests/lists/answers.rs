@@ -144,20 +144,26 @@ async fn values_of_a_memory_are_put_listed_read_and_deleted() {
         let path = format!("/memory/{space}/keys/a%2Fb");
         let put = bed.send(ANN, Method::PUT, &path, &value).await;
         assert_eq!((put.status, put.text.as_str()), (204, ""), "{space}");
+        let version: u64 = put
+            .header("etag")
+            .unwrap()
+            .trim_matches('"')
+            .parse()
+            .unwrap();
         let read = bed.get(ANN, &path).await.json();
-        assert_eq!(
-            read,
-            json!({"key": "a/b", "value": {"x": [1, null]}}),
-            "{space}"
-        );
         let names = bed
             .get(ANN, &format!("/memory/{space}?pattern=a*"))
             .await
             .json();
         let end = &names["data"][0]["expires_at"];
         assert!(end.is_i64(), "{names}");
+        let value = json!({"x": [1, null]});
         let expected = json!({
-            "data": [{"key": "a/b", "type": "object", "bytes": 14, "expires_at": end}],
+            "key": "a/b", "value": value, "type": "object", "bytes": 14, "version": version, "expires_at": end,
+        });
+        assert_eq!(read, expected, "{space}");
+        let expected = json!({
+            "data": [{"key": "a/b", "type": "object", "bytes": 14, "version": version, "expires_at": end}],
             "page": 1, "pagesize": 20, "pagecnt": 1, "total": 1, "next": -1, "prev": -1,
         });
         assert_eq!(names, expected, "{space}");

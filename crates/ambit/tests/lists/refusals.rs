@@ -140,63 +140,23 @@ async fn g146_what_a_route_does_not_know_is_refused_with_the_nearest_name() {
 }
 
 fn malformed() -> Vec<(Method, &'static str, Value, &'static str)> {
+    let change = |body, field| (Method::PUT, "/chat/sessions/a", body, field);
+    let clear = |body, field| (Method::POST, "/contexts/clear", body, field);
+    let remove = |body, field| (Method::POST, "/contexts/remove", body, field);
+    let remember = |body, field| (Method::PUT, "/memory/user/keys/k", body, field);
     vec![
-        (
-            Method::PUT,
-            "/chat/sessions/a",
-            json!({"titel": "x"}),
-            "titel",
-        ),
-        (
-            Method::PUT,
-            "/chat/sessions/a",
-            json!({"share": "all"}),
-            "share",
-        ),
-        (Method::PUT, "/chat/sessions/a", json!([]), "body"),
-        (
-            Method::POST,
-            "/contexts/remove",
-            json!({"agnt": "x"}),
-            "agnt",
-        ),
-        (
-            Method::POST,
-            "/contexts/remove",
-            json!({"agent": 1}),
-            "agent",
-        ),
-        (
-            Method::POST,
-            "/contexts/clear",
-            json!({"active_before": "soon"}),
-            "active_before",
-        ),
-        (
-            Method::POST,
-            "/contexts/remove",
-            json!({"scope": "foo"}),
-            "scope",
-        ),
-        (
-            Method::POST,
-            "/contexts/clear",
-            json!({"dry_run": "yes"}),
-            "dry_run",
-        ),
-        (Method::POST, "/contexts/clear", json!([]), "body"),
-        (
-            Method::PUT,
-            "/memory/user/keys/k",
-            json!({"value": 1, "ttl": "soon"}),
-            "ttl",
-        ),
-        (
-            Method::PUT,
-            "/memory/user/keys/k",
-            json!({"valu": 1}),
-            "valu",
-        ),
+        change(json!({"titel": "x"}), "titel"),
+        change(json!({"share": "all"}), "share"),
+        change(json!([]), "body"),
+        remove(json!({"agnt": "x"}), "agnt"),
+        remove(json!({"agent": 1}), "agent"),
+        clear(json!({"active_before": "soon"}), "active_before"),
+        remove(json!({"scope": "foo"}), "scope"),
+        clear(json!({"dry_run": "yes"}), "dry_run"),
+        clear(json!([]), "body"),
+        remember(json!({"value": 1, "ttl": "soon"}), "ttl"),
+        remember(json!({"value": 1, "expect": "latest"}), "expect"),
+        remember(json!({"valu": 1}), "valu"),
     ]
 }
 

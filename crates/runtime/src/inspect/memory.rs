@@ -2,14 +2,18 @@
 
 use crate::access::{Authorized, DataAccess};
 use crate::chats::{self, ChatName};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, Result, StorageError};
 use ambit_storage::address::Space;
+use ambit_storage::batch::ValueEntry;
 use ambit_storage::directory::{IndexRow, TrackRequest};
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
-use ambit_storage::memory::{ChatMemoryOwner, Memory, MemorySettings, RowTracking, SCOPE, Ttl};
+use ambit_storage::memory::{
+    ChatMemoryOwner, ExpectedVersion, Memory, MemorySettings, MemoryWrite, RowTracking, SCOPE,
+};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Ambit, Json, ids};
 use serde::Serialize;
+use serde_json::json;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -44,6 +48,8 @@ pub struct MemoryKeyInfo {
     pub kind: &'static str,
     /// Its size as JSON.
     pub bytes: usize,
+    /// Another one after each write.
+    pub version: u64,
     /// When it ends in milliseconds since 1970, if it does.
     pub expires_at: Option<i64>,
 }
@@ -195,7 +201,8 @@ impl OpenMemory {
             items.extend(entry.map(|entry| MemoryKeyInfo {
                 key,
                 kind: entry.kind,
-                bytes: entry.value.as_str().len(),
+                bytes: entry.size(),
+                version: entry.version,
                 expires_at: entry.expires_at,
             }));
         }
@@ -213,22 +220,55 @@ impl OpenMemory {
     }
 
     /// The value with this name.
-    pub async fn get(&self, key: &str) -> Result<Json> {
-        let found = self.memory.get(key).await?;
+    pub async fn get(&self, key: &str) -> Result<ValueEntry> {
+        let found = self.memory.entry(key).await?;
         found.ok_or_else(|| Error::not_found("key", key))
     }
 
-    /// Puts a value.
-    pub async fn set(&self, key: &str, value: &Json, ttl: Option<Ttl>) -> Result<()> {
-        Ok(self.memory.set(key, value, ttl).await?)
+    /// Puts a value and gives its version. Where another write came between, nothing changes.
+    pub async fn set(&self, key: &str, value: &Json, write: MemoryWrite) -> Result<u64> {
+        loop {
+            self.check(key, write.expect).await?;
+            match self.memory.put(key, value, write).await {
+                Err(StorageError::Conflict { .. }) if write.expect != ExpectedVersion::Any => {}
+                outcome => return Ok(outcome?),
+            }
+        }
     }
 
-    /// Deletes the value of exactly this name.
-    pub async fn delete(&self, key: &str) -> Result<()> {
+    /// Deletes the value of exactly this name. Where another write came between, nothing changes.
+    pub async fn delete(&self, key: &str, expect: ExpectedVersion) -> Result<()> {
         if key.contains('*') {
             let message = "key has a *; over HTTP one value is deleted at a time";
             return Err(Error::new(ErrorCode::InvalidArgument, message));
         }
-        Ok(self.memory.del(key).await?)
+        loop {
+            self.check(key, expect).await?;
+            match self.memory.del_if(key, expect).await {
+                Err(StorageError::Conflict { .. }) if expect != ExpectedVersion::Any => {}
+                outcome => return Ok(outcome?),
+            }
+        }
+    }
+
+    /// Refuses a write that expects something else than what is there now; what was there for a moment does not count.
+    async fn check(&self, key: &str, expect: ExpectedVersion) -> Result<()> {
+        if expect == ExpectedVersion::Any {
+            return Ok(());
+        }
+        let version = self.memory.version(key).await?;
+        if expect.is_met_by(version) {
+            return Ok(());
+        }
+        let message = match version {
+            None => format!("the key \"{key}\" is absent; read it again and decide anew"),
+            Some(version) => {
+                format!("the key \"{key}\" has version {version}; read it again and decide anew")
+            }
+        };
+        Err(Error {
+            details: Some(Box::new(json!({ "version": version }))),
+            ..Error::new(ErrorCode::Conflict, message).with_param("expect")
+        })
     }
 }

@@ -7,6 +7,7 @@ use crate::names::share;
 use ambit_runtime::ErrorCode;
 use ambit_runtime::inspect::contexts::ContextRowFilter;
 use ambit_runtime::inspect::memory::{self, MemorySelector};
+use ambit_storage::memory::{ExpectedVersion, MemoryWrite, ValueLife};
 use futures::FutureExt;
 use serde_json::json;
 use std::time::Duration;
@@ -28,6 +29,12 @@ pub const CASES: &[(&str, crate::Run)] = &[
     ),
 ];
 
+/// A write of whatever is there.
+const ANYHOW: MemoryWrite = MemoryWrite {
+    expect: ExpectedVersion::Any,
+    life: ValueLife::Renew(None),
+};
+
 pub fn which<'a>(space: &'a str, owner: Option<&'a str>) -> MemorySelector<'a> {
     MemorySelector {
         space,
@@ -44,7 +51,7 @@ async fn ownerless(bed: Bed) {
         .unwrap();
     assert_eq!(open.list(None, ALL).await.unwrap().total, 0);
     let value = ambit_storage::Json::of(&1).unwrap();
-    let error = open.set("k", &value, None).await.unwrap_err();
+    let error = open.set("k", &value, ANYHOW).await.unwrap_err();
     assert_eq!(error.message, "memory.team needs authorized.team_id");
     let error = memory::open(&bed.ambit, &alone, which("chat", None))
         .await
@@ -70,7 +77,7 @@ async fn patterns(bed: Bed) {
             .await
             .unwrap();
         for key in ["a_b", "axb", "a%", "a*", "a?"] {
-            open.set(&format!("{space}:{key}"), &value, None)
+            open.set(&format!("{space}:{key}"), &value, ANYHOW)
                 .await
                 .unwrap();
         }
@@ -90,7 +97,7 @@ async fn patterns(bed: Bed) {
             let found = open.list(Some(pattern), ALL).await.unwrap();
             assert_eq!(found.total, expected, "{pattern} in {space}");
         }
-        let error = open.delete("a*").await.unwrap_err();
+        let error = open.delete("a*", ExpectedVersion::Any).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert_eq!(
             open.list(Some(&format!("{space}:*")), ALL)
@@ -109,28 +116,31 @@ async fn values(bed: Bed) {
     let put = async |key: &str, value: serde_json::Value, ttl: Option<&str>| {
         let value = ambit_storage::Json::of(&value).unwrap();
         let ttl = ttl.map(|ttl| ambit_storage::memory::Ttl::parse(ttl).unwrap());
-        open.set(key, &value, ttl).await.unwrap();
+        let life = ValueLife::Renew(ttl);
+        let expect = ExpectedVersion::Absent;
+        let write = MemoryWrite { expect, life };
+        open.set(key, &value, write).await.unwrap()
     };
-    put("a", json!("text"), None).await;
-    put("b", json!([1, 2]), Some("1h")).await;
-    put("c", json!({"x": null}), None).await;
+    let a = put("a", json!("text"), None).await;
+    let b = put("b", json!([1, 2]), Some("1h")).await;
+    let c = put("c", json!({"x": null}), None).await;
     let found = open.list(None, ALL).await.unwrap();
     let end = found.items[1].expires_at.unwrap();
     assert!(end > bed.clock.now());
     assert_eq!(
         json!(found.items),
         json!([
-            {"key": "a", "type": "string", "bytes": 6, "expires_at": null},
-            {"key": "b", "type": "list", "bytes": 5, "expires_at": end},
-            {"key": "c", "type": "object", "bytes": 10, "expires_at": null},
+            {"key": "a", "type": "string", "bytes": 6, "version": a, "expires_at": null},
+            {"key": "b", "type": "list", "bytes": 5, "version": b, "expires_at": end},
+            {"key": "c", "type": "object", "bytes": 10, "version": c, "expires_at": null},
         ])
     );
     let second = ambit_runtime::chats::PageWindow { skip: 1, limit: 1 };
     let page = open.list(None, second).await.unwrap();
     assert_eq!((page.items[0].key.as_str(), page.total), ("b", 3));
-    assert_eq!(open.get("c").await.unwrap().as_str(), "{\"x\":null}");
-    open.delete("c").await.unwrap();
-    open.delete("c").await.unwrap();
+    assert_eq!(open.get("c").await.unwrap().value.as_str(), "{\"x\":null}");
+    open.delete("c", ExpectedVersion::Exactly(c)).await.unwrap();
+    open.delete("c", ExpectedVersion::Any).await.unwrap();
     assert_eq!(open.get("c").await.unwrap_err().code, ErrorCode::NotFound);
     bed.clock.advance(Duration::from_secs(3_601));
     assert_eq!(open.list(None, ALL).await.unwrap().total, 1);
@@ -141,7 +151,7 @@ async fn memories(bed: Bed) {
     let open = memory::open(&bed.ambit, &ann(), which("chat", Some("c")))
         .await
         .unwrap();
-    assert_eq!(open.get("key-one").await.unwrap().as_str(), "\"one\"");
+    assert_eq!(open.get("key-one").await.unwrap().value.as_str(), "\"one\"");
     for (who, space, owner, code) in [
         (bob(), "chat", "c", Some(ErrorCode::NotFound)),
         (bob(), "chat", "never", Some(ErrorCode::NotFound)),
@@ -163,11 +173,11 @@ async fn memories(bed: Bed) {
         .await
         .unwrap();
     let value = ambit_storage::Json::of("bob's").unwrap();
-    open.set("note", &value, None).await.unwrap();
+    open.set("note", &value, ANYHOW).await.unwrap();
     let hers = memory::open(&bed.ambit, &ann(), which("chat", Some("c")))
         .await
         .unwrap();
-    assert_eq!(hers.get("note").await.unwrap(), value);
+    assert_eq!(hers.get("note").await.unwrap().value, value);
     // It is still Ann's, and goes with her chat.
     let filter = ContextRowFilter {
         scope: Some("memory".to_owned()),

@@ -8,6 +8,7 @@ use crate::http::memory::{self, NewValue};
 use ambit_runtime::chats::PageWindow;
 use ambit_runtime::inspect::memory::{MemorySelector, OpenMemory};
 use ambit_runtime::{Error, Result};
+use ambit_storage::memory::ExpectedVersion;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -109,7 +110,7 @@ pub async fn get(context: Arc<McpContext>, given: Map<String, Value>) -> ToolAns
     let asked: MemoryKeyArguments = arguments::read(&given)?;
     let place = MemoryPlace::of_key(asked.space, asked.chat_id, &asked.key);
     let open = place.open(&context, "GET").await?;
-    let found = open.get(&asked.key).await?;
+    let found = open.get(&asked.key).await?.value;
     value(&json!({"value": found}))
 }
 
@@ -136,6 +137,7 @@ pub async fn set(context: Arc<McpContext>, given: Map<String, Value>) -> ToolAns
     let new = NewValue {
         value: asked.value,
         ttl: asked.ttl,
+        expect: None,
     };
     memory::set(&open, &asked.key, &new).await?;
     Ok(json!({}))
@@ -146,7 +148,7 @@ pub async fn delete(context: Arc<McpContext>, given: Map<String, Value>) -> Tool
     let asked: MemoryKeyArguments = arguments::read(&given)?;
     let place = MemoryPlace::of_key(asked.space, asked.chat_id, &asked.key);
     let open = place.open(&context, "DELETE").await?;
-    open.delete(&asked.key).await?;
+    open.delete(&asked.key, ExpectedVersion::Any).await?;
     Ok(json!({}))
 }
 
