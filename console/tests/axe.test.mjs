@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { assertAccessible } from "./support/axe.mjs";
 import { useConsole } from "./support/console.mjs";
 import { say } from "./support/server.mjs";
-import { splitUsage } from "./support/usage-splits.mjs";
 
 const VIEWS = ["chats", "turns", "contexts", "memory", "usage", "agents", "data", "knowledge", "access", "system"];
 const LOOKS = [
@@ -16,7 +15,6 @@ const LOOKS = [
 const CASE = "g198_axe_finds_nothing_and_nothing_scrolls_sideways";
 const ambit = useConsole("welcome", async (server) => {
   await say(server, "one", "Hello");
-  await splitUsage(server);
 });
 
 for (const { theme, language, width } of LOOKS) {

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { useConsole } from "./support/console.mjs";
 import { say } from "./support/server.mjs";
-import { splitUsage } from "./support/usage-splits.mjs";
 import { settles } from "./support/wait.mjs";
 
 const ambit = useConsole("welcome", async (server) => {
   for (const chat of ["one", "two", "three"]) await say(server, chat, "Hello");
-  await splitUsage(server);
 });
 
 const ids = (page) => page.locator("tr[data-id]").evaluateAll((rows) => rows.map((row) => row.dataset.id));

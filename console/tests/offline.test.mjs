@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { useConsole } from "./support/console.mjs";
 import { say } from "./support/server.mjs";
-import { splitUsage } from "./support/usage-splits.mjs";
 
-const ambit = useConsole("welcome", splitUsage);
+const ambit = useConsole("welcome");
 const VIEWS = ["chats", "turns", "contexts", "memory", "usage", "agents", "data", "knowledge", "access", "system"];
 
 /** The operations of the server's own description, as methods and patterns of paths. */

@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { useConsole } from "./support/console.mjs";
 import { assertLooks } from "./support/looks.mjs";
 import { say, UNCONSTRAINED } from "./support/server.mjs";
-import { splitUsage } from "./support/usage-splits.mjs";
 import { settles } from "./support/wait.mjs";
 
 const connector = (model, prompt_tokens) =>
@@ -22,7 +21,6 @@ const ambit = useConsole("welcome", async (server) => {
   await say(server, "one", "Hello");
   await say(server, "one", "Hello again");
   await say(server, "two", "Hello", "thinker");
-  await splitUsage(server);
 }, FILES);
 
 const DAY = 86_400_000;

@@ -12,6 +12,7 @@ use crate::pattern::Pattern;
 use crate::session::{Ambit, Context, LiveAgent, UsageStorage};
 use crate::usage::{UsageLabels, UsageRecord, record_sums};
 use crate::{Error, Result, address, suggestion};
+use jiff::tz::TimeZone;
 use period::{PeriodBounds, UsagePeriod, stretch_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub enum UsageField {
     Provider,
     /// The day, in the zone asked for.
     Day,
+    /// The hour, in the zone asked for: `2026-11-21T13`. Where clocks are set back, one name has two hours.
+    Hour,
 }
 
 /// Sums over records.
@@ -163,8 +166,8 @@ impl Usage {
 
     /// The sums of all that is wanted; nothing where usage is not tracked.
     pub async fn aggregate(&self) -> Result<Option<UsageTotals>> {
-        let groups = self.collect(|_| String::new()).await?;
-        Ok(groups.map(|mut groups| groups.remove("").unwrap_or_default()))
+        let groups = self.collect(|_| ()).await?;
+        Ok(groups.map(|mut groups| groups.remove(&()).unwrap_or_default()))
     }
 
     /// The sums by value of a field, `unknown` where a record has none; nothing where usage is not tracked.
@@ -173,33 +176,34 @@ impl Usage {
         field: UsageField,
     ) -> Result<Option<BTreeMap<String, UsageTotals>>> {
         let zone = self.period.zone()?;
-        let name = |labels: &UsageLabels| {
-            let value = match field {
-                UsageField::Agent => Some(labels.agent.clone()),
-                UsageField::User => labels.user.clone(),
-                UsageField::Group => labels.group.clone(),
-                UsageField::Chat => labels.chat.clone(),
-                UsageField::Model => labels.model.clone(),
-                UsageField::Provider => labels.provider.clone(),
-                UsageField::Day => Some(period::day(labels.start, &zone)),
-            };
-            value.unwrap_or_else(|| "unknown".to_owned())
-        };
-        self.collect(name).await
+        self.collect(|labels| field.value(labels, &zone)).await
     }
 
-    async fn collect(
+    /// The sums by values of several fields, in their order.
+    pub async fn group_by_all(
         &self,
-        name: impl Fn(&UsageLabels) -> String,
-    ) -> Result<Option<BTreeMap<String, UsageTotals>>> {
+        fields: &[UsageField],
+    ) -> Result<Option<BTreeMap<Vec<String>, UsageTotals>>> {
+        let zone = self.period.zone()?;
+        self.collect(|labels| {
+            let values = fields.iter().map(|field| field.value(labels, &zone));
+            values.collect::<Vec<String>>()
+        })
+        .await
+    }
+
+    async fn collect<G: Ord>(
+        &self,
+        group: impl Fn(&UsageLabels) -> G,
+    ) -> Result<Option<BTreeMap<G, UsageTotals>>> {
         self.refused.clone().map_or(Ok(()), Err)?;
         let bounds = self.period.bounds()?;
         if !self.ambit.settings().usage.is_tracked {
             return Ok(None);
         }
-        let mut groups: BTreeMap<String, UsageTotals> = BTreeMap::new();
+        let mut groups: BTreeMap<G, UsageTotals> = BTreeMap::new();
         let mut add = |labels: &UsageLabels, sums: &UsageAmounts| {
-            groups.entry(name(labels)).or_default().add(sums);
+            groups.entry(group(labels)).or_default().add(sums);
         };
         match &self.records {
             Some(storage) => self.add_records(storage, bounds, &mut add).await?,
@@ -324,7 +328,7 @@ impl Usage {
 }
 
 impl UsageField {
-    const NAMED: [(&str, Self); 7] = [
+    const NAMED: [(&str, Self); 8] = [
         ("agent", Self::Agent),
         ("user", Self::User),
         ("group", Self::Group),
@@ -332,7 +336,28 @@ impl UsageField {
         ("model", Self::Model),
         ("provider", Self::Provider),
         ("day", Self::Day),
+        ("hour", Self::Hour),
     ];
+
+    /// What a row's sums are grouped under: its value, `unknown` where it has none.
+    fn value(self, labels: &UsageLabels, zone: &TimeZone) -> String {
+        let value = match self {
+            Self::Agent => Some(labels.agent.clone()),
+            Self::User => labels.user.clone(),
+            Self::Group => labels.group.clone(),
+            Self::Chat => labels.chat.clone(),
+            Self::Model => labels.model.clone(),
+            Self::Provider => labels.provider.clone(),
+            Self::Day => Some(period::day(labels.start, zone)),
+            Self::Hour => Some(period::hour(labels.start, zone)),
+        };
+        value.unwrap_or_else(|| "unknown".to_owned())
+    }
+
+    /// Whether it is a stretch of time.
+    pub fn is_time(self) -> bool {
+        matches!(self, Self::Day | Self::Hour)
+    }
 
     /// The field with this name.
     pub fn parse(name: &str) -> Result<Self> {

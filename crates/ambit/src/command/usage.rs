@@ -49,7 +49,9 @@ pub struct UsageArguments {
     json: bool,
 }
 
-const FIELDS: [&str; 7] = ["agent", "user", "group", "chat", "model", "provider", "day"];
+const FIELDS: [&str; 8] = [
+    "agent", "user", "group", "chat", "model", "provider", "day", "hour",
+];
 
 pub async fn run(
     ambit: &Ambit,

@@ -1,14 +1,23 @@
 //! What was spent.
 
+mod csv;
+
 use super::input::{Id, Query, Text, Time};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use ambit_runtime::Error;
 use ambit_runtime::inspect::usage;
 use ambit_storage::{Usage, UsageField, UsageTotals};
 use axum::Json;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+/// Sums by two fields that one answer has.
+const MOST: usize = 10_000;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
@@ -25,13 +34,23 @@ enum UsageAnswer {
         #[schema(required)]
         total: Option<UsageTotals>,
     },
-    /// One sum for each value of a field.
+    /// One sum for each value of a field, or for each stretch of time and value.
     Groups {
-        /// The field.
+        /// The field, or the stretch and the field: `day,agent`.
         group_by: String,
         /// The sums.
-        items: Vec<UsageGroup>,
+        items: Vec<UsageItem>,
     },
+}
+
+/// The sums of a group.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum UsageItem {
+    /// By one field.
+    Group(UsageGroup),
+    /// By a stretch of time and a field.
+    Split(UsageSplit),
 }
 
 /// The sums of one value.
@@ -41,6 +60,24 @@ struct UsageGroup {
     value: String,
     #[serde(flatten)]
     totals: UsageTotals,
+}
+
+/// The sums of one value in one stretch of time.
+#[derive(Serialize, ToSchema)]
+struct UsageSplit {
+    /// The day, or the hour as in `2026-11-21T13`; then the value.
+    values: Vec<String>,
+    #[serde(flatten)]
+    totals: UsageTotals,
+}
+
+/// As what sums are sent.
+#[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum UsageFormat {
+    #[default]
+    Json,
+    Csv,
 }
 
 /// Whose usage, and of what.
@@ -72,8 +109,12 @@ struct UsageQuery {
     from_instant: Option<Time>,
     /// Before this instant.
     to_instant: Option<Time>,
-    /// One sum for each value of `agent`, `user`, `group`, `chat`, `model`, `provider` or `day`.
+    /// One sum for each value of `agent`, `user`, `group`, `chat`, `model`, `provider`, `day` or `hour`; `day,agent` and the
+    /// like: for each day or hour and value.
     group_by: Option<Text>,
+    /// `json`, or `csv` for a table with a header line.
+    #[param(value_type = Option<String>)]
+    format: Option<UsageFormat>,
 }
 
 fn id(id: &Option<Id>) -> Option<&str> {
@@ -117,29 +158,72 @@ impl UsageQuery {
     }
 }
 
+/// The fields of a `group_by`.
+fn fields_of(group_by: &str) -> Result<Vec<UsageField>, Error> {
+    let Some((time, field)) = group_by.split_once(',') else {
+        return Ok(vec![UsageField::parse(group_by)?]);
+    };
+    let (time, field) = (UsageField::parse(time)?, UsageField::parse(field)?);
+    if !time.is_time() || field.is_time() {
+        let message = format!(
+            "group_by \"{group_by}\" is no grouping; write day or hour, a comma and a field, as in day,agent"
+        );
+        return Err(Error::invalid("group_by", message));
+    }
+    Ok(vec![time, field])
+}
+
 /// Sums of the caller's usage; for callers without constraints of the whole tenant's.
 #[utoipa::path(get, path = "/usage", tag = "usage", params(UsageQuery),
-    responses((status = 200, description = "The sum, or one for each value of a field", body = UsageAnswer), (status = 400, body = ErrorBody)))]
+    responses((status = 200, description = "The sum, or one for each value of a field",
+            content((UsageAnswer = "application/json"), (String = "text/csv"))),
+        (status = 400, body = ErrorBody)))]
 async fn sum_usage(
     ApiCaller { server, who }: ApiCaller,
     Query(query): Query<UsageQuery>,
-) -> Result<Json<UsageAnswer>, HttpError> {
+) -> Result<Response, HttpError> {
     let group_by = text(&query.group_by);
-    let field = group_by.map(UsageField::parse).transpose()?;
+    let fields = group_by.map_or_else(|| Ok(Vec::new()), fields_of)?;
     let ambit = server.runtime.contexts(&who);
     let usage = usage::visible(&ambit, &who, id(&query.context)).await?;
-    let usage = query.narrow(usage);
-    let (Some(field), Some(group_by)) = (field, group_by) else {
-        let total = usage.aggregate().await?;
-        return Ok(Json(UsageAnswer::All { total }));
+    let groups = query.narrow(usage).group_by_all(&fields).await?;
+    if let (Some(groups), [_, _]) = (&groups, &fields[..])
+        && groups.len() > MOST
+    {
+        let message = format!(
+            "group_by gives {} sums, and an answer has at most {MOST}; ask for less time or narrow what is asked for",
+            groups.len()
+        );
+        return Err(Error::invalid("group_by", message).into());
+    }
+    Ok(match query.format.unwrap_or_default() {
+        UsageFormat::Csv => {
+            let table = csv::table(group_by, &groups.unwrap_or_default());
+            ([(CONTENT_TYPE, "text/csv; charset=utf-8")], table).into_response()
+        }
+        UsageFormat::Json => Json(answer(group_by, groups)).into_response(),
+    })
+}
+
+/// Sums by the values that they are told apart by; without any all are one.
+type UsageGroups = BTreeMap<Vec<String>, UsageTotals>;
+
+fn answer(group_by: Option<&str>, groups: Option<UsageGroups>) -> UsageAnswer {
+    let Some(groups) = groups else {
+        return UsageAnswer::All { total: None };
     };
-    let Some(groups) = usage.group_by(field).await? else {
-        return Ok(Json(UsageAnswer::All { total: None }));
+    let Some(group_by) = group_by.map(str::to_owned) else {
+        let total = Some(groups.into_values().next().unwrap_or_default());
+        return UsageAnswer::All { total };
     };
-    let groups = groups.into_iter();
-    let items = groups.map(|(value, totals)| UsageGroup { value, totals });
-    Ok(Json(UsageAnswer::Groups {
-        group_by: group_by.to_owned(),
-        items: items.collect(),
-    }))
+    let is_split = group_by.contains(',');
+    let items = groups.into_iter().map(|(values, totals)| match is_split {
+        true => UsageItem::Split(UsageSplit { values, totals }),
+        false => UsageItem::Group(UsageGroup {
+            value: values.concat(),
+            totals,
+        }),
+    });
+    let items = items.collect();
+    UsageAnswer::Groups { group_by, items }
 }

@@ -53,7 +53,7 @@ impl Person {
         encode(&Header::new(Algorithm::HS256), &claims, &key).unwrap()
     }
 
-    fn authorized(&self) -> Authorized {
+    pub fn authorized(&self) -> Authorized {
         Authorized {
             tenant_id: Some(self.0.to_owned()),
             user_id: Some(self.1.to_owned()),

@@ -15,3 +15,4 @@ mod sight;
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod site;
 mod turns;
+mod usage;

@@ -192,6 +192,8 @@ async fn g059_no_list_tells_of_what_its_caller_may_not_see() {
             "/memory/team",
             "/usage?group_by=chat",
             "/usage?group_by=model",
+            "/usage?group_by=day,chat",
+            "/usage?group_by=hour,model&format=csv",
             "/trace/traces",
         ] {
             let answer = bed.get(who, path).await;

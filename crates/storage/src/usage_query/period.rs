@@ -125,6 +125,12 @@ pub(super) fn day(at: Millis, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).date().to_string()
 }
 
+pub(super) fn hour(at: Millis, zone: &TimeZone) -> String {
+    let at = Timestamp::from_millisecond(at).unwrap_or_default();
+    let at = at.to_zoned(zone.clone());
+    format!("{}T{:02}", at.date(), at.hour())
+}
+
 /// The beginning of the stretch that an instant lies in.
 pub(super) fn stretch_of(at: Millis) -> Millis {
     at.div_euclid(STRETCH).saturating_mul(STRETCH)

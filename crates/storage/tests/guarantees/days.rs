@@ -9,6 +9,7 @@ pub const CASES: &[Case] = cases![
     g090_a_day_holds_all_of_it_and_nothing_of_its_neighbours,
     g090_both_ends_of_a_range_of_days_are_whole,
     g090_a_range_of_instants_is_half_open,
+    g090_hours_are_those_of_the_zone,
     g153_dates_that_make_no_sense_are_invalid,
     g153_filters_of_usage_that_contradict_each_other_are_invalid,
 ];
@@ -165,6 +166,30 @@ async fn g090_a_range_of_instants_is_half_open(bed: Bed) {
     assert_eq!(tokens(usage().from_instant(from).to_instant(to)).await, 110);
     assert_eq!(tokens(usage().from_instant(to)).await, 1_000);
     assert_eq!(tokens(usage().to_instant(from)).await, 1);
+}
+
+async fn g090_hours_are_those_of_the_zone(bed: Bed) {
+    let instants = [
+        "2026-11-21T22:59:59.999Z",
+        "2026-11-21T23:00:00Z",
+        "2026-11-21T23:59:00Z",
+    ];
+    let agent = spent(&bed, &instants.map(at)).await;
+    let usage = agent.usage().time_zone("Asia/Kolkata");
+    let by_hour = usage.group_by(UsageField::Hour).await.unwrap().unwrap();
+    let hours: Vec<&str> = by_hour.keys().map(String::as_str).collect();
+    assert_eq!(hours, ["2026-11-22T04", "2026-11-22T05"]);
+    let fields = [UsageField::Hour, UsageField::Agent];
+    let groups = usage.group_by_all(&fields).await.unwrap().unwrap();
+    let groups: Vec<(String, i64)> = groups
+        .into_iter()
+        .map(|(values, totals)| (values.join(" "), totals.prompt_tokens))
+        .collect();
+    let expected = [
+        ("2026-11-22T04 Support".to_owned(), 11),
+        ("2026-11-22T05 Support".to_owned(), 100),
+    ];
+    assert_eq!(groups, expected);
 }
 
 async fn g153_dates_that_make_no_sense_are_invalid(bed: Bed) {
