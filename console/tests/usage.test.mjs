@@ -150,11 +150,11 @@ test("costs are shown by currency, and what is no currency by its name", async (
   check();
 });
 
-test("a server that cannot split shows days alone, and offers no file", async () => {
+test("usage that has too many sums to be split is shown by days alone, and offers no file", async () => {
   const opened = await ambit.open("#/contexts");
   const { page, action } = opened;
   await page.route(/\/v1\/usage\?.*group_by=(day|hour)%2C/, (route) =>
-    route.fulfill({ status: 400, json: { error: { code: "invalid_argument", message: 'group_by "day,agent" is unknown' } } }),
+    route.fulfill({ status: 400, json: { error: { code: "invalid_argument", message: "group_by gives 10001 sums, and an answer has at most 10000" } } }),
   );
   await page.evaluate(() => (location.hash = "#/usage?time_zone=UTC"));
   await ready(opened);

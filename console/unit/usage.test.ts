@@ -5,7 +5,7 @@ import { seriesOf, type UsageRow } from "../src/views/usage/usage-series";
 
 const period = { date_from: "2026-02-27", date_to: "2026-03-01", time_zone: "UTC" };
 const row = (bucket: string, value: string | null, total_tokens: number, cost = {}): UsageRow => ({
-  bucket, value, total_tokens, records: 1, prompt_tokens: 0, completion_tokens: 0, cost,
+  bucket, value, total_tokens, records: 1, prompt_tokens: 0, completion_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost,
 });
 
 test("thirty days end today, in the zone that is asked for", () => {

@@ -93,6 +93,8 @@ impl UsageRecord {
             ("prompt_tokens", Some(self.prompt_tokens)),
             ("completion_tokens", Some(self.completion_tokens)),
             ("total_tokens", self.total_tokens),
+            ("cached_tokens", self.cached_tokens),
+            ("reasoning_tokens", self.reasoning_tokens),
             ("cost", self.cost.as_ref().map(|cost| cost.micros)),
         ];
         for (field, amount) in amounts {
@@ -159,10 +161,16 @@ pub(crate) fn record_sums(record: &UsageRecord) -> BTreeMap<String, i64> {
         ("total_tokens", total),
         ("records", 1),
     ];
-    let fixed = fixed
+    let known = [
+        ("cached_tokens", record.cached_tokens),
+        ("reasoning_tokens", record.reasoning_tokens),
+    ];
+    let known = known
         .into_iter()
-        .map(|(name, amount)| (name.to_owned(), amount));
-    fixed
+        .filter_map(|(name, amount)| Some((name, amount?)));
+    let counts = fixed.into_iter().chain(known);
+    counts
+        .map(|(name, amount)| (name.to_owned(), amount))
         .chain(
             record
                 .cost

@@ -48,6 +48,10 @@ pub struct UsageTotals {
     pub completion_tokens: i64,
     /// Tokens in all.
     pub total_tokens: i64,
+    /// Tokens of requests that the providers had already.
+    pub cached_tokens: i64,
+    /// Tokens of answers that were thought and not said.
+    pub reasoning_tokens: i64,
     /// How many records.
     pub records: i64,
     /// Millionths by currency.
@@ -61,6 +65,8 @@ impl UsageTotals {
                 "prompt_tokens" => &mut self.prompt_tokens,
                 "completion_tokens" => &mut self.completion_tokens,
                 "total_tokens" => &mut self.total_tokens,
+                "cached_tokens" => &mut self.cached_tokens,
+                "reasoning_tokens" => &mut self.reasoning_tokens,
                 "records" => &mut self.records,
                 other => {
                     let currency = other.strip_prefix("cost/").unwrap_or(other);

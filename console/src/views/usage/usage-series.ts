@@ -7,21 +7,21 @@ export interface UsageSums {
   prompt_tokens: number;
   completion_tokens: number;
   total_tokens: number;
-  cached_tokens?: number;
-  reasoning_tokens?: number;
+  cached_tokens: number;
+  reasoning_tokens: number;
   /** Millionths by currency. */
   cost: Record<string, number>;
 }
 
 export interface UsageRow extends UsageSums {
   bucket: string;
-  /** Of the field that is split by; null where the server cannot split. */
+  /** Of the field that is split by; null where that gives too many sums. */
   value: string | null;
 }
 
 export interface UsageRows {
   rows: UsageRow[];
-  /** Whether the server splits days by a field, and so has all that goes with it. */
+  /** Whether they are split by a field; the server refuses where that gives too many sums. */
   isSplit: boolean;
 }
 
@@ -29,7 +29,7 @@ export type Measure = Exclude<keyof UsageSums, "cost"> | `cost:${string}`;
 
 export function amount(sums: UsageSums, measure: Measure): number {
   if (measure.startsWith("cost:")) return (sums.cost[measure.slice("cost:".length)] ?? 0) / 1e6;
-  return sums[measure as Exclude<keyof UsageSums, "cost">] ?? 0;
+  return sums[measure as Exclude<keyof UsageSums, "cost">];
 }
 
 export interface Series {

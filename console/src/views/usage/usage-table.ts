@@ -18,21 +18,16 @@ export const COUNTS: readonly { name: Count; title: Text }[] = [
   { name: "reasoning_tokens", title: t.reasoning },
 ];
 
-/** The counts that the server answers. */
-export function countsOf(sums: UsageSums | undefined): typeof COUNTS {
-  return COUNTS.filter(({ name }) => sums?.[name] !== undefined);
-}
-
 export function costText(sums: UsageSums): string {
   return Object.keys(sums.cost).length === 0 ? "–" : cost(sums.cost);
 }
 
-export function columnsOf(rows: readonly UsageRow[], field: Field, isSplit: boolean, bucket: Bucket): Column<UsageRow>[] {
-  const counts = countsOf(rows[0]).map(({ name, title }) => ({
+export function columnsOf(field: Field, isSplit: boolean, bucket: Bucket): Column<UsageRow>[] {
+  const counts = COUNTS.map(({ name, title }) => ({
     name,
     title,
     width: "minmax(90px, 1fr)",
-    text: (row: UsageRow) => number(row[name] ?? 0),
+    text: (row: UsageRow) => number(row[name]),
     isNumber: true,
   }));
   const split = { name: "value", title: t[field], width: "minmax(120px, 2fr)", text: (row: UsageRow) => row.value ?? "" };
@@ -46,10 +41,9 @@ export function columnsOf(rows: readonly UsageRow[], field: Field, isSplit: bool
 
 /** What can be drawn: counts, and the costs of each currency. */
 export function measuresOf(sums: UsageSums | null): { value: Measure; label: string }[] {
-  const counts = COUNTS.filter(({ name }) => sums?.[name] !== undefined || name === "total_tokens");
   const currencies = Object.keys(sums?.cost ?? {});
   return [
-    ...counts.map(({ name, title }) => ({ value: name as Measure, label: say(title) })),
+    ...COUNTS.map(({ name, title }) => ({ value: name as Measure, label: say(title) })),
     ...currencies.map((currency) => ({ value: `cost:${currency}` as Measure, label: say(t.costIn, { currency }) })),
   ];
 }

@@ -50,7 +50,7 @@ async fn sums_are_narrowed_and_grouped() {
         .json();
     let expected = json!({
         "agent": "Sales", "prompt_tokens": 20, "completion_tokens": 20, "total_tokens": 40,
-        "records": 1, "cost": {}
+        "cached_tokens": 0, "reasoning_tokens": 0, "records": 1, "cost": {}
     });
     assert_eq!(line, [expected]);
 }

@@ -180,7 +180,7 @@ async fn usage_is_summed_and_grouped() {
     let sums = |records: i64| {
         json!({
             "prompt_tokens": 7 * records, "completion_tokens": records, "total_tokens": 8 * records,
-            "records": records, "cost": {},
+            "cached_tokens": 0, "reasoning_tokens": 0, "records": records, "cost": {},
         })
     };
     assert_eq!(

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const EVENING: i64 = 1_795_300_200_000;
 const NIGHT: i64 = 1_795_303_800_000;
 
-/// Calls of models by Ann, at an instant: seven tokens each of the request, one of the answer.
+/// Calls of models by Ann, at an instant: seven tokens each of the request, two of them cached, one of the answer.
 async fn spend(bed: &Bed, at: i64, models: impl IntoIterator<Item = String>) {
     let who = ANN.authorized();
     let live = chats::open(&bed.ambit, &who, "hello", Some("a")).await;
@@ -19,6 +19,7 @@ async fn spend(bed: &Bed, at: i64, models: impl IntoIterator<Item = String>) {
         let record = UsageRecord {
             prompt_tokens: 7,
             completion_tokens: 1,
+            cached_tokens: Some(2),
             model_name: Some(model),
             recorded_at: at,
             ..UsageRecord::default()
@@ -127,18 +128,18 @@ async fn usage_is_a_table_without_formulas() {
     let kind = answer.header("content-type");
     assert_eq!(kind, Some("text/csv; charset=utf-8"));
     let expected = "\
-day,model,records,prompt_tokens,completion_tokens,total_tokens\r
-2026-11-21,'=1+1,1,7,1,8\r
-2026-11-21,\"a, \"\"b\"\"\",1,7,1,8\r
-2026-11-21,plain,1,7,1,8\r
+day,model,records,prompt_tokens,completion_tokens,total_tokens,cached_tokens,reasoning_tokens\r
+2026-11-21,'=1+1,1,7,1,8,2,0\r
+2026-11-21,\"a, \"\"b\"\"\",1,7,1,8,2,0\r
+2026-11-21,plain,1,7,1,8,2,0\r
 ";
     assert_eq!(answer.text, expected);
     let all = bed.get(ANN, "/usage?format=csv").await.text;
     let expected = "\
-records,prompt_tokens,completion_tokens,total_tokens\r
-3,21,3,24\r
+records,prompt_tokens,completion_tokens,total_tokens,cached_tokens,reasoning_tokens\r
+3,21,3,24,6,0\r
 ";
     assert_eq!(all, expected);
     let one = bed.get(ANN, "/usage?format=csv&group_by=chat").await.text;
-    assert!(one.ends_with("\r\na,3,21,3,24\r\n"), "{one}");
+    assert!(one.ends_with("\r\na,3,21,3,24,6,0\r\n"), "{one}");
 }

@@ -58,6 +58,8 @@ async fn write(ambit: &Ambit, writer: i64, rounds: i64) -> Vec<UsageRecord> {
             prompt_tokens: writer * 100 + round,
             completion_tokens: 1,
             total_tokens: (round == 0).then_some(7),
+            cached_tokens: (round % 2 == 0).then_some(writer),
+            reasoning_tokens: (round % 2 == 1).then_some(1),
             model_name: (round % 3 < 2).then(|| format!("m{}", round % 3)),
             ..UsageRecord::default()
         };
@@ -73,6 +75,8 @@ fn total<'a>(records: impl IntoIterator<Item = &'a UsageRecord>) -> UsageTotals 
         totals.prompt_tokens += record.prompt_tokens;
         totals.completion_tokens += record.completion_tokens;
         totals.total_tokens += record.total_tokens.unwrap();
+        totals.cached_tokens += record.cached_tokens.unwrap_or(0);
+        totals.reasoning_tokens += record.reasoning_tokens.unwrap_or(0);
         totals.records += 1;
         if let Some(cost) = &record.cost {
             *totals.cost.entry(cost.currency.clone()).or_default() += cost.micros;

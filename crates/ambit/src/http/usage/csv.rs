@@ -3,11 +3,13 @@
 use super::UsageGroups;
 use std::collections::BTreeSet;
 
-const COUNTS: [&str; 4] = [
+const COUNTS: [&str; 6] = [
     "records",
     "prompt_tokens",
     "completion_tokens",
     "total_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
 ];
 
 /// What a program for tables takes for the beginning of a formula.
@@ -27,6 +29,8 @@ pub(super) fn table(group_by: Option<&str>, groups: &UsageGroups) -> String {
             totals.prompt_tokens,
             totals.completion_tokens,
             totals.total_tokens,
+            totals.cached_tokens,
+            totals.reasoning_tokens,
         ];
         let counts = counts.iter().map(i64::to_string);
         let costs = currencies.iter().map(|currency| {
@@ -76,6 +80,8 @@ mod tests {
             prompt_tokens: 10 * records,
             completion_tokens: records,
             total_tokens: 11 * records,
+            cached_tokens: 3 * records,
+            reasoning_tokens: 0,
             cost: cost.collect(),
         };
         (
@@ -95,9 +101,9 @@ mod tests {
             sums(&["2026-11-22", "m"], 2, &[]),
         ]);
         let expected = "\
-day,model,records,prompt_tokens,completion_tokens,total_tokens,cost EUR,cost credits\r
-2026-11-21,m,1,10,1,11,1.250000,0.000005\r
-2026-11-22,m,2,20,2,22,,\r
+day,model,records,prompt_tokens,completion_tokens,total_tokens,cached_tokens,reasoning_tokens,cost EUR,cost credits\r
+2026-11-21,m,1,10,1,11,3,0,1.250000,0.000005\r
+2026-11-22,m,2,20,2,22,6,0,,\r
 ";
         assert_eq!(table(Some("day,model"), &groups), expected);
     }
