@@ -71,6 +71,60 @@ fn is_terminal(format: &str, event: &str) -> bool {
     }
 }
 
+/// A log with events between its entries that a script has made by hand, under names that scripts may use.
+fn with_events(log: &[StreamEntry], data: &Value) -> Vec<StreamEntry> {
+    let names = [
+        "step_start",
+        "step_end",
+        "references",
+        "state",
+        "reasoning_part",
+        "progress",
+    ];
+    let made = names.map(|name| json!(Frame::event(name, "", data.clone())).to_string());
+    let mut lines: Vec<&str> = Vec::new();
+    for entry in log {
+        if !lines.is_empty() {
+            lines.extend(made.iter().map(String::as_str));
+        }
+        lines.push(&entry.text);
+    }
+    entries(lines)
+}
+
+#[test]
+fn events_of_scripts_whose_data_are_no_object_show_nothing() {
+    for (_, log) in logs() {
+        for data in [Value::Null, json!("step"), json!([1, 2])] {
+            let mixed = with_events(&log, &data);
+            for row in FORMATS.iter().filter(|row| row.needs_beginning) {
+                let (plain, end) = frames(row, &log);
+                let (shown, end_of_mixed) = frames(row, &mixed);
+                assert_eq!(shown.concat(), plain.concat(), "{} with {data}", row.name);
+                assert_eq!(end_of_mixed, end);
+                let body = |log: &[StreamEntry]| json!((row.body)(log, &options()));
+                assert_eq!(body(&mixed), body(&log), "{} with {data}", row.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn events_of_scripts_with_fields_of_other_types_leave_a_stream_its_one_end() {
+    let data = json!({"thread_id": 7, "index": "first", "finish_reason": [], "retried": "yes",
+        "references": 7, "snapshot": null, "part": "thought"});
+    for (_, log) in logs() {
+        let mixed = with_events(&log, &data);
+        for row in FORMATS {
+            let (shown, _) = frames(row, &mixed);
+            let shown = shown.concat();
+            let ends = shown.iter().filter(|event| is_terminal(row.name, event));
+            assert_eq!(ends.count(), 1, "{}", row.name);
+            (row.body)(&mixed, &options());
+        }
+    }
+}
+
 /// What stands behind the last event of a format.
 fn mark_behind(format: &str) -> &'static [&'static str] {
     match format {

@@ -103,23 +103,12 @@ impl AnswerReader {
         let Some(ending) = self.state.ending.take() else {
             return Vec::new();
         };
-        if self.is_told_by(&ending) {
+        if self.state.tells(self.failure.as_deref(), &ending) {
             self.content.drop_held();
         }
         let mut parts = texts(self.reasoning.finish(), self.content.finish());
         parts.push(AnswerPart::End(Box::new(ending)));
         parts
-    }
-
-    /// Whether the message that is held back says what the end says.
-    fn is_told_by(&self, ending: &TurnEnding) -> bool {
-        let held = self
-            .failure
-            .as_deref()
-            .and_then(|id| self.state.messages.get(id));
-        let said = held.and_then(|message| message.props.get("message")?.as_str());
-        let told = ending.failure.as_ref().map(|error| error.message.as_str());
-        said.is_some() && said == told
     }
 }
 

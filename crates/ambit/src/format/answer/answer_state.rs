@@ -145,6 +145,14 @@ impl AnswerState {
         change
     }
 
+    /// Whether this message, one of type `error`, says what the turn's end says.
+    pub fn tells(&self, message: Option<&str>, ending: &TurnEnding) -> bool {
+        let message = message.and_then(|id| self.messages.get(id));
+        let said = message.and_then(|message| message.props.get("message")?.as_str());
+        let told = ending.failure.as_ref().map(|error| error.message.as_str());
+        said.is_some() && said == told
+    }
+
     /// The final texts in the order in which a stream shows them.
     pub fn text(&self, place: AnswerField) -> String {
         let mut channel = TextQueue::default();

@@ -196,7 +196,7 @@ impl ResponseReader {
         let Some(ending) = self.state.ending.take() else {
             return;
         };
-        if self.is_told_by(&ending) {
+        if self.state.tells(self.failure.as_deref(), &ending) {
             self.texts.drop_held();
         }
         let steps = self.texts.finish();
@@ -216,17 +216,6 @@ impl ResponseReader {
         let response = Box::new(response);
         let content = ResponseEventContent::Response { response };
         self.output.events.write(kind, content);
-    }
-
-    /// Whether the message that is held back says what the end says.
-    fn is_told_by(&self, ending: &TurnEnding) -> bool {
-        let held = self
-            .failure
-            .as_deref()
-            .and_then(|id| self.state.messages.get(id));
-        let said = held.and_then(|message| message.props.get("message")?.as_str());
-        let told = ending.failure.as_ref().map(|error| error.message.as_str());
-        said.is_some() && said == told
     }
 
     /// The Response as it is now, each message in its last state.
