@@ -19,7 +19,7 @@ mod update;
 
 pub use details::{ChatShare, ChatStatus, LastTurn, first_title, note};
 pub(crate) use details::{UntitledChat, choose};
-pub use entries::{ChatEntries, ChatEntry};
+pub use entries::{ChatEntries, ChatEntry, EntryRange};
 pub use erase_entries::{EntrySelection, erase};
 pub(crate) use find::ReachableChat;
 pub(crate) use find::owner;

@@ -4,12 +4,12 @@ mod items;
 mod repeat;
 
 use super::input::{BodyFields, Id, JsonBody, OpenQuery, Path, PathId};
-use super::response_items::{ItemList, ItemListQuery, ItemReader, ListedItem, item_page};
+use super::response_items::{ItemList, ItemListQuery, ItemReader, ListedItem};
 use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState};
 use crate::http::chat::{RequestParameters, check_metadata};
 use crate::http::idempotency::RepeatableRequest;
 use ambit_runtime::chats::conversations::{self, ConversationInfo, NewConversation};
-use ambit_runtime::chats::{self, ChatEntries, EntrySelection};
+use ambit_runtime::chats::{self, ChatEntries, EntryRange, EntrySelection};
 use ambit_runtime::public_id::{conversation_id, conversation_row};
 use ambit_runtime::{Authorized, Error, Result};
 use ambit_storage::address::digest;
@@ -108,8 +108,17 @@ fn row(id: &str) -> Result<&str> {
 }
 
 async fn entries(server: &ServerState, who: &Authorized, id: &str) -> Result<ChatEntries> {
+    entries_in(server, who, id, EntryRange::All).await
+}
+
+async fn entries_in(
+    server: &ServerState,
+    who: &Authorized,
+    id: &str,
+    range: EntryRange,
+) -> Result<ChatEntries> {
     let ambit = server.runtime.contexts(who);
-    let found = ChatEntries::read(&ambit, who, row(id)?).await;
+    let found = ChatEntries::read(&ambit, who, row(id)?, range).await;
     found.map_err(|error| error.naming("conversation", id))
 }
 
@@ -199,10 +208,15 @@ async fn list_items(
     PathId(conversation_id): PathId,
     OpenQuery(query): OpenQuery<ItemListQuery>,
 ) -> Result<Json<ItemList>, HttpError> {
-    let chat = entries(&server, &who, &conversation_id.0).await?;
-    let items = ItemReader::read(&chat).await?.into_iter();
-    let items = items.map(|stored| stored.item).collect();
-    Ok(Json(item_page(items, &query)?))
+    let mut range = query.first_range();
+    loop {
+        let chat = entries_in(&server, &who, &conversation_id.0, range).await?;
+        let items = ItemReader::read(&chat).await?;
+        if let Some(page) = query.page(items, chat.range == EntryRange::All)? {
+            return Ok(Json(page));
+        }
+        range = range.larger();
+    }
 }
 
 /// Adds items behind all others, in one append.

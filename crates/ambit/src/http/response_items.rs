@@ -6,5 +6,5 @@ mod page;
 mod stored_items;
 
 pub use input::{InputItem, InputItems};
-pub use page::{ItemList, ItemListQuery, item_page};
+pub use page::{ItemList, ItemListQuery};
 pub use stored_items::{ItemReader, ListedItem, StoredListedItem};

@@ -7,9 +7,10 @@ mod tools;
 
 use super::chat::{RequestParameters, answer, leave_out_chat};
 use super::input::{Id, JsonBody, OpenQuery, PathId};
-use super::response_items::{ItemList, ItemListQuery, ItemReader, item_page};
+use super::response_items::{ItemList, ItemListQuery, ItemReader};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use crate::format::responses::{ResponseEvent, ResponseObject};
+use ambit_runtime::chats::EntryRange;
 use ambit_runtime::public_id::response_turn;
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::Json;
@@ -161,14 +162,21 @@ async fn list_input_items(
     OpenQuery(query): OpenQuery<ItemListQuery>,
 ) -> Result<Json<ItemList>, HttpError> {
     let turn = turn_of(&response_id.0)?;
-    let chat = server.runtime.entries_around(&who, turn).await;
-    let chat = chat.map_err(|error| error.naming("response", &response_id.0))?;
-    let items = ItemReader::read(&chat).await?.into_iter();
-    let own = items.filter(|stored| stored.is_input && stored.turn.as_deref() == Some(turn));
-    Ok(Json(item_page(
-        own.map(|stored| stored.item).collect(),
-        &query,
-    )?))
+    let mut range = EntryRange::END;
+    loop {
+        let chat = server.runtime.entries_around(&who, turn, range).await;
+        let chat = chat.map_err(|error| error.naming("response", &response_id.0))?;
+        let mut items = ItemReader::read(&chat).await?;
+        items.retain(|stored| stored.turn.as_deref() == Some(turn));
+        let has_turn = !items.is_empty() && items.iter().all(|stored| stored.is_settled);
+        items.retain(|stored| stored.is_input);
+        if (has_turn || chat.range == EntryRange::All)
+            && let Some(page) = query.page(items, true)?
+        {
+            return Ok(Json(page));
+        }
+        range = range.larger();
+    }
 }
 
 /// The turn of a Response's id.

@@ -4,7 +4,7 @@ use crate::site::{Answer, Site};
 use serde_json::{Value, json};
 
 /// A model that calls a client's tool, and says what it was shown when it has a result.
-const CALLING: (&str, &str) = (
+pub const CALLING: (&str, &str) = (
     "connectors/script.conn.yao",
     r#"{
         "label": "Script",

@@ -18,6 +18,7 @@ mod formats;
 mod fuzz;
 mod hidden;
 mod input;
+mod item_pages;
 mod keys;
 mod knowledge;
 mod knowledge_routes;

@@ -1,4 +1,5 @@
-//! A conversation as a whole: every stored message with what it shows, but for those whose place a later turn has taken.
+//! The stored messages of a conversation, or its first or last ones, each with what it shows, but for those whose place a later
+//! turn has taken.
 
 use crate::access::{Authorized, DataAccess};
 use crate::chats::find::ReachableChat;
@@ -12,9 +13,57 @@ use ambit_storage::{Ambit, Json};
 use std::collections::HashMap;
 
 /// Messages read in one go.
-const PAGE: usize = 100;
+const PAGE: u64 = 100;
 /// As many bytes of messages are held at once.
 const MOST_BYTES: usize = 64 << 20;
+/// Messages of a part of a conversation, where a page of it is wanted.
+const PART: u64 = 200;
+/// A larger part has so many times the messages.
+const GROWTH: u64 = 4;
+
+/// Which messages of a conversation are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryRange {
+    /// All of them.
+    All,
+    /// So many from the beginning on, superseded ones included.
+    First(u64),
+    /// So many up to the end, superseded ones included.
+    Last(u64),
+}
+
+impl EntryRange {
+    /// A part at the beginning.
+    pub const BEGINNING: Self = Self::First(PART);
+    /// A part at the end.
+    pub const END: Self = Self::Last(PART);
+
+    /// A part with more messages.
+    pub fn larger(self) -> Self {
+        match self {
+            Self::All => Self::All,
+            Self::First(most) => Self::First(most.saturating_mul(GROWTH)),
+            Self::Last(most) => Self::Last(most.saturating_mul(GROWTH)),
+        }
+    }
+
+    /// The same of a conversation with this many messages.
+    fn within(self, count: u64) -> Self {
+        match self {
+            Self::First(most) | Self::Last(most) if most >= count => Self::All,
+            range => range,
+        }
+    }
+
+    /// The positions, behind the first up to the second.
+    fn positions(self, count: u64) -> (u64, u64) {
+        match self {
+            Self::All => (0, count),
+            Self::First(most) => (0, most),
+            Self::Last(most) => (count - most, count),
+        }
+    }
+}
 
 /// A stored message.
 #[derive(Clone, Debug)]
@@ -29,18 +78,30 @@ pub struct ChatEntry {
 pub struct ChatEntries {
     /// The messages, oldest first.
     pub entries: Vec<ChatEntry>,
+    /// Which messages were read.
+    pub range: EntryRange,
     found: ReachableChat,
 }
 
 impl ChatEntries {
     /// Those of the history with this row, if the caller may use its conversation.
-    pub async fn read(ambit: &Ambit, who: &Authorized, row: &str) -> Result<Self> {
+    pub async fn read(
+        ambit: &Ambit,
+        who: &Authorized,
+        row: &str,
+        range: EntryRange,
+    ) -> Result<Self> {
         let found = ReachableChat::at(ambit, row_for(ambit, who, row).await?).await?;
-        Self::of(ambit, who, found).await
+        Self::of(ambit, who, found, range).await
     }
 
     /// Those of a conversation that the caller was found to reach.
-    pub(crate) async fn of(ambit: &Ambit, who: &Authorized, found: ReachableChat) -> Result<Self> {
+    pub(crate) async fn of(
+        ambit: &Ambit,
+        who: &Authorized,
+        found: ReachableChat,
+        range: EntryRange,
+    ) -> Result<Self> {
         let rights = DataAccess::of(who).system(ambit);
         let stored = StorageSnapshot::archive(&rights, &found.row).await?;
         let identity = &found.row.identity;
@@ -50,9 +111,12 @@ impl ChatEntries {
             superseded_by: None,
             shown: Vec::new(),
         };
-        let (mut messages, mut position, mut bytes) = (Vec::new(), 0, 0);
-        loop {
-            let page = stored.after(position, PAGE).await?;
+        let range = range.within(stored.count());
+        let (mut position, end) = range.positions(stored.count());
+        let (mut messages, mut bytes) = (Vec::new(), 0);
+        while position < end {
+            let count = usize::try_from(PAGE.min(end - position)).unwrap_or_default();
+            let page = stored.after(position, count).await?;
             let Some(last) = page.last() else {
                 break;
             };
@@ -79,8 +143,23 @@ impl ChatEntries {
         });
         Ok(Self {
             entries: entries.collect(),
+            range,
             found,
         })
+    }
+
+    /// The turn of which messages may be missing, and with them changes of those that are here.
+    pub fn cut_turn(&self) -> Option<&str> {
+        let messages = || self.entries.iter().map(|entry| &entry.message);
+        let of_turn = |message: &&Message| message.turn_id.is_some();
+        let cut = match self.range {
+            EntryRange::All => None,
+            EntryRange::First(_) => messages().rfind(of_turn),
+            EntryRange::Last(_) => messages()
+                .find(of_turn)
+                .filter(|message| !message_view::is_first_of_turn(message)),
+        };
+        cut.and_then(|message| message.turn_id.as_deref())
     }
 
     /// The agent that it belongs to.

@@ -287,6 +287,12 @@ pub(crate) fn is_sent_by_client(message: &Message) -> bool {
     id.is_some_and(|id| id.starts_with(CLIENT_ID_PREFIX))
 }
 
+/// Whether a message is the first that a client has sent of its turn, with which the turn begins.
+pub(super) fn is_first_of_turn(message: &Message) -> bool {
+    let id = message.extras.get("message_id").and_then(Value::as_str);
+    id.and_then(|id| id.strip_prefix(CLIENT_ID_PREFIX)) == Some("1")
+}
+
 /// The id that a client has given to a stored message.
 pub fn client_id(message: &Message) -> Option<&str> {
     message.extras.get("client")?.get("id")?.as_str()

@@ -2,7 +2,7 @@
 
 use super::Runtime;
 use crate::access::Authorized;
-use crate::chats::{self, ChatEntries, EntrySelection, ReachableChat};
+use crate::chats::{self, ChatEntries, EntryRange, EntrySelection, ReachableChat};
 use crate::error::{Error, Result};
 use crate::journal::TurnKeys;
 use crate::turn_location;
@@ -46,6 +46,7 @@ impl Runtime {
         &'a self,
         who: &'a Authorized,
         request_id: &'a str,
+        range: EntryRange,
     ) -> BoxFuture<'a, Result<ChatEntries>> {
         Box::pin(async move {
             let ambit = self.contexts(who);
@@ -53,7 +54,7 @@ impl Runtime {
             let unknown = || Error::not_found("request", request_id);
             let row = found.row.ok_or_else(unknown)?;
             let found = ReachableChat::at(&ambit, row).await?;
-            ChatEntries::of(&ambit, who, found).await
+            ChatEntries::of(&ambit, who, found, range).await
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Conversations that are larger than what is held of one at once.
 
 use crate::place::{agent, ann, ask, borrowed, end, place, request, session};
+use ambit_runtime::chats::EntryRange;
 use ambit_runtime::{ConversationSource, Error, ErrorCode, Frame, TurnRequest};
 use ambit_storage::storage::Message;
 use serde_json::json;
@@ -37,7 +38,11 @@ async fn a_conversation_is_held_up_to_a_number_of_bytes() {
     let second = turn_of(&ask(&place, request("hello", "two")).await);
     ask(&place, request("hello", "three")).await;
     let runtime = &place.runtime;
-    check_too_large(runtime.entries_around(&ann(), &first).await.err());
+    let who = ann();
+    let all = runtime.entries_around(&who, &first, EntryRange::All).await;
+    check_too_large(all.err());
+    let last = runtime.entries_around(&who, &first, EntryRange::Last(4));
+    assert_eq!(last.await.unwrap().entries.len(), 4);
     check_too_large(runtime.start(behind(&second)).await.err());
     // What comes before the first turn's end is small.
     let frames = ask(&place, behind(&first)).await;

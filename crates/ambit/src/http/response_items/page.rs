@@ -1,7 +1,8 @@
 //! Lists of items, as OpenAI pages them: behind an item, in either order.
 
-use super::stored_items::ListedItem;
+use super::stored_items::{ListedItem, StoredListedItem};
 use crate::http::input::{Id, Whole};
+use ambit_runtime::chats::EntryRange;
 use ambit_runtime::{Error, Result};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -45,21 +46,38 @@ pub struct ItemList {
     has_more: bool,
 }
 
-/// The page that a query asks for, of all items, oldest first.
-pub fn item_page(mut items: Vec<ListedItem>, query: &ItemListQuery) -> Result<ItemList> {
-    if query.order.unwrap_or_default() == ItemOrder::Desc {
-        items.reverse();
+impl ItemListQuery {
+    /// The messages that are read first: those at the end that the order begins with.
+    pub fn first_range(&self) -> EntryRange {
+        match self.order.unwrap_or_default() {
+            ItemOrder::Asc => EntryRange::BEGINNING,
+            ItemOrder::Desc => EntryRange::END,
+        }
     }
-    if let Some(Id(after)) = &query.after {
-        let at = items.iter().position(|item| item.id() == after);
-        let at = at.ok_or_else(|| Error::not_found("item", after).with_param("after"))?;
-        items.drain(..=at);
+
+    /// The page, of items that are given oldest first. `None` where they are not all, and too few are settled to tell.
+    pub fn page(&self, mut items: Vec<StoredListedItem>, is_all: bool) -> Result<Option<ItemList>> {
+        if self.order.unwrap_or_default() == ItemOrder::Desc {
+            items.reverse();
+        }
+        let settled = items.into_iter().take_while(|stored| stored.is_settled);
+        let mut items: Vec<ListedItem> = settled.map(|stored| stored.item).collect();
+        if let Some(Id(after)) = &self.after {
+            match items.iter().position(|item| item.id() == after) {
+                Some(at) => drop(items.drain(..=at)),
+                None if is_all => return Err(Error::not_found("item", after).with_param("after")),
+                None => return Ok(None),
+            }
+        }
+        let limit = self.limit.as_ref().map_or(SIZE, |limit| limit.0);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let has_more = items.len() > limit;
+        if !has_more && !is_all {
+            return Ok(None);
+        }
+        items.truncate(limit);
+        Ok(Some(ItemList::of(items, has_more)))
     }
-    let limit = query.limit.as_ref().map_or(SIZE, |limit| limit.0);
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let has_more = items.len() > limit;
-    items.truncate(limit);
-    Ok(ItemList::of(items, has_more))
 }
 
 impl ItemList {

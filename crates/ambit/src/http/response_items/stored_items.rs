@@ -5,7 +5,7 @@ use crate::format::responses::{
     ClientTool, ListedCall, ListedText, ResponseItem, ResponseRecord, stored_call, stored_text,
 };
 use ambit_runtime::Result;
-use ambit_runtime::chats::{ChatEntries, ChatEntry, ChatMessageView};
+use ambit_runtime::chats::{ChatEntries, ChatEntry, ChatMessageView, EntryRange};
 use ambit_runtime::public_id;
 use ambit_storage::storage::{Message, Role};
 use serde::Serialize;
@@ -54,6 +54,8 @@ pub struct StoredListedItem {
     pub turn: Option<String>,
     /// It was sent by a client.
     pub is_input: bool,
+    /// The messages that were not read change nothing of it.
+    pub is_settled: bool,
 }
 
 impl ListedItem {
@@ -76,18 +78,21 @@ pub struct ItemReader<'a> {
     items: Vec<StoredListedItem>,
     /// The ids of the items.
     ids: HashSet<String>,
+    /// The ids by which clients know calls, by those that models have given them.
+    call_ids: HashMap<&'a str, String>,
     /// The last message was a call that has come with its result, which is the next one.
     has_settled_call: bool,
 }
 
 impl<'a> ItemReader<'a> {
-    /// All items, oldest first.
+    /// The items of these messages, oldest first.
     pub async fn read(chat: &'a ChatEntries) -> Result<Vec<StoredListedItem>> {
         let mut reader = Self {
             chat,
             records: HashMap::new(),
             items: Vec::new(),
             ids: HashSet::new(),
+            call_ids: HashMap::new(),
             has_settled_call: false,
         };
         for entry in &chat.entries {
@@ -98,11 +103,17 @@ impl<'a> ItemReader<'a> {
 
     async fn add(&mut self, entry: &'a ChatEntry) -> Result<()> {
         let message = &entry.message;
+        for view in entry.shown.iter().filter(|view| view.kind == "tool_call") {
+            if let Some(id) = view.props.get("id").and_then(Value::as_str) {
+                let public = public_id::call_id(&view.request_id, &view.message_id);
+                self.call_ids.insert(id, public);
+            }
+        }
         let client = message.extras.get("client");
         if let Some(Value::Object(item)) = client.and_then(|client| client.get("item")) {
             let kind = item.get("type");
             self.has_settled_call = kind.is_some_and(|kind| kind == "mcp_call");
-            self.push_input(message, item.clone());
+            self.push_input(message, item.clone(), true);
             return Ok(());
         }
         let is_behind_call = std::mem::take(&mut self.has_settled_call);
@@ -112,17 +123,18 @@ impl<'a> ItemReader<'a> {
                 let role = message.role;
                 let parts = content::listed(&message.parts, false);
                 let item = json!({"type": "message", "role": role, "status": "completed", "content": parts});
-                self.push_input(message, object(item));
+                self.push_input(message, object(item), true);
             }
             Role::Tool if is_sent(message) => {
-                let call_id = self.public_call_id(message);
-                let output = message
-                    .tool_result
-                    .as_ref()
-                    .map(|result| as_text(&result.content));
+                let result = message.tool_result.as_ref();
+                let call_id = result.map_or("", |result| result.call_id.as_str());
+                let public = self.call_ids.get(call_id).cloned();
+                let has_call = public.is_some();
+                let call_id = public.unwrap_or_else(|| call_id.to_owned());
+                let output = result.map(|result| as_text(&result.content));
                 let item = json!({"type": "function_call_output", "call_id": call_id, "output": output,
                     "status": "completed"});
-                self.push_input(message, object(item));
+                self.push_input(message, object(item), has_call);
             }
             Role::Tool => {}
             Role::Assistant => {
@@ -134,8 +146,9 @@ impl<'a> ItemReader<'a> {
         Ok(())
     }
 
-    /// An item that a client has sent.
-    fn push_input(&mut self, message: &Message, mut item: Map<String, Value>) {
+    /// An item that a client has sent. What stands before these messages may have the call that it lacks, or the id that its client
+    /// has given it.
+    fn push_input(&mut self, message: &Message, mut item: Map<String, Value>, has_call: bool) {
         let kind = item.get("type").and_then(Value::as_str);
         let prefix = prefix(kind.unwrap_or_default());
         let given = message
@@ -143,6 +156,8 @@ impl<'a> ItemReader<'a> {
             .get("client")
             .and_then(|client| client.get("id"));
         let given = given.and_then(Value::as_str).map(str::to_owned);
+        let is_independent = has_call && given.is_none();
+        let has_all_before = !matches!(self.chat.range, EntryRange::Last(_));
         // Requests at once, and those that send an answer back, can bring an id that another item has.
         let free = given.filter(|id| !self.ids.contains(id));
         let id = free.unwrap_or_else(|| own_id(prefix, message));
@@ -153,6 +168,7 @@ impl<'a> ItemReader<'a> {
             part: None,
             turn: message.turn_id.clone(),
             is_input: is_sent(message),
+            is_settled: (is_independent || has_all_before) && !self.is_cut(message),
         });
     }
 
@@ -195,6 +211,7 @@ impl<'a> ItemReader<'a> {
             part: has_parts.then(|| view.message_id.clone()),
             turn: message.turn_id.clone(),
             is_input: is_sent(message),
+            is_settled: !self.is_cut(message),
         });
         Ok(())
     }
@@ -202,6 +219,11 @@ impl<'a> ItemReader<'a> {
     fn push(&mut self, stored: StoredListedItem) {
         self.ids.insert(stored.item.id().to_owned());
         self.items.push(stored);
+    }
+
+    /// Whether others of the message's turn may not have been read.
+    fn is_cut(&self, message: &Message) -> bool {
+        message.turn_id.is_some() && message.turn_id.as_deref() == self.chat.cut_turn()
     }
 
     /// The client's tool of this name, if the request of the message's turn has brought one.
@@ -222,27 +244,6 @@ impl<'a> ItemReader<'a> {
         }
         let record = self.records.get(turn);
         Ok(record.and_then(|record| record.client_tools.get(name).cloned()))
-    }
-
-    /// The id by which clients know the call that a result answers.
-    fn public_call_id(&self, result: &Message) -> String {
-        let call_id = result
-            .tool_result
-            .as_ref()
-            .map(|result| result.call_id.as_str());
-        let call_id = call_id.unwrap_or_default();
-        let views = self
-            .chat
-            .entries
-            .iter()
-            .rev()
-            .flat_map(|entry| &entry.shown);
-        let mut calls = views.filter(|view| view.kind == "tool_call");
-        let call = calls.find(|view| view.props.get("id").is_some_and(|id| id == call_id));
-        call.map_or_else(
-            || call_id.to_owned(),
-            |call| public_id::call_id(&call.request_id, &call.message_id),
-        )
     }
 }
 

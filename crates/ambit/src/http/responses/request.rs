@@ -15,7 +15,7 @@ use crate::http::response_items::{InputItem, ItemReader};
 use crate::http::{HttpError, ServerState};
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::{ChatMessage, GenerationOptions};
-use ambit_runtime::chats::{self, ChatEntries};
+use ambit_runtime::chats::{self, ChatEntries, EntryRange};
 use ambit_runtime::public_id::{self, conversation_row, response_turn};
 use ambit_runtime::{
     Authorized, CallOptions, ConversationSource, Error, ErrorCode, Result, SearchChoice,
@@ -213,7 +213,10 @@ async fn resolve(server: &ServerState, who: &Authorized, item: &mut InputItem) -
     };
     let unknown = || Error::not_found("item", &id).with_param("input");
     let turn = public_id::item_turn(&id).ok_or_else(unknown)?;
-    let chat = server.runtime.entries_around(who, turn).await;
+    let chat = server
+        .runtime
+        .entries_around(who, turn, EntryRange::All)
+        .await;
     let chat: ChatEntries = chat.map_err(|error| match error.code {
         ErrorCode::NotFound => unknown(),
         _ => error,

@@ -11,7 +11,7 @@ use crate::http::response_items::{ItemReader, ListedItem};
 use crate::http::sse::{self, StreamView};
 use crate::http::{HttpError, SharedState};
 use ambit_runtime::chat::ReasoningPart;
-use ambit_runtime::chats::ChatEntries;
+use ambit_runtime::chats::{ChatEntries, EntryRange};
 use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnInfo, TurnStatus};
 use axum::response::Response;
@@ -88,7 +88,11 @@ impl<'a> StoredResponse<'a> {
     /// The Response of what is stored, where its stream is no longer kept.
     async fn of_history(&self) -> Result<ResponseObject> {
         let id = self.options.request_id.as_str();
-        let chat = self.server.runtime.entries_around(self.who, id).await?;
+        let chat = self
+            .server
+            .runtime
+            .entries_around(self.who, id, EntryRange::All)
+            .await?;
         let items = ItemReader::read(&chat).await?.into_iter();
         let own = items.filter(|stored| stored.turn.as_deref() == Some(id) && !stored.is_input);
         let mut answers: IndexMap<String, Vec<ResponseItem>> = IndexMap::new();
