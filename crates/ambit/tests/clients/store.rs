@@ -77,19 +77,20 @@ fn printed(program: &mut Command) -> String {
     out
 }
 
-/// Runs a program that prints `ok NAME` for each of so many cases.
-fn check(program: &mut Command, cases: usize) {
+/// Runs a program that prints `ok NAME` for each of so many cases; all that it prints.
+fn check(program: &mut Command, cases: usize) -> String {
     let out = printed(program);
     let is_ok = |line: &&str| line.starts_with("ok ");
     let ends = out.lines().filter(|line| !line.starts_with('#'));
     assert!(ends.clone().all(|line| is_ok(&line)), "{out}");
     assert_eq!(ends.count(), cases, "{out}");
+    out
 }
 
-/// Runs cases in Python over two nodes.
-fn check_on_two_nodes(name: &str, cases: usize) {
+/// Runs cases in Python over two nodes; all that they print.
+fn check_on_two_nodes(name: &str, cases: usize) -> String {
     let nodes = Nodes::open(2);
-    check(python(name).arg(&nodes.key).args(nodes.urls()), cases);
+    check(python(name).arg(&nodes.key).args(nodes.urls()), cases)
 }
 
 #[test]
@@ -106,7 +107,18 @@ fn every_case_of_the_checkpointer_holds() {
 
 #[test]
 fn g179_no_stored_turn_of_sixteen_writers_is_lost() {
-    check_on_two_nodes("race", 2);
+    let out = check_on_two_nodes("race", 3);
+    let messages = |saver: &str| {
+        let start = format!("# {saver}: ");
+        let mut lines = out.lines();
+        let report = lines.find_map(|line| line.strip_prefix(start.as_str()));
+        let (messages, _) = report.unwrap().split_once(" of 384 messages").unwrap();
+        messages.parse::<usize>().unwrap()
+    };
+    // What LangGraph's own saver keeps is told, whatever it is.
+    let (with, without) = (messages("AmbitSaver"), messages("SqliteSaver"));
+    println!("of 384 messages AmbitSaver keeps {with}, SqliteSaver {without}");
+    assert_eq!(with, 384, "{out}");
 }
 
 #[test]
