@@ -1,4 +1,4 @@
-"""`AmbitSessionService` as Google's ADK uses it. Run with the program, an app, a folder for data and an API key for it."""
+"""`AmbitSessionService` as Google's ADK uses it, on two nodes. Run with the program, an app, a folder for data and an API key for it."""
 
 import asyncio
 import sys
@@ -14,12 +14,12 @@ from google.genai.types import Content, Part
 from ambit_store import AmbitSessionService, StoreClient
 
 program, app, data, key = sys.argv[1:]
-served = Served(program, app, data)
+nodes = [Served(program, app, data) for _ in range(2)]
 WHO = {"app_name": "app/1", "user_id": "ann"}
 
 
-def opened(name):
-    return AmbitSessionService(StoreClient(served.url, key, space=name))
+def opened(node, name):
+    return AmbitSessionService(StoreClient(node.url, key, space=name))
 
 
 def event(text, **state):
@@ -41,11 +41,11 @@ def texts(session):
 
 
 def case(body):
-    """A case with two services over one space."""
+    """A case with two services over one space, each on a node of its own."""
 
     def wrapped():
         name = space()
-        asyncio.run(body(opened(name), opened(name)))
+        asyncio.run(body(*(opened(node, name) for node in nodes)))
 
     wrapped.__name__ = body.__name__
     return wrapped
@@ -72,7 +72,7 @@ async def of_two_services_the_stale_one_is_refused(one, two):
 async def sixteen_appends_to_one_revision_are_one(one, two):
     session = await one.create_session(**WHO, session_id="s")
     copies = [await two.get_session(**WHO, session_id="s") for _ in range(16)]
-    appends = [one.append_event(copy, event(str(at))) for at, copy in enumerate(copies)]
+    appends = [(one, two)[at % 2].append_event(copy, event(str(at))) for at, copy in enumerate(copies)]
     ended = await asyncio.gather(*appends, return_exceptions=True)
     stored = [end.content.parts[0].text for end in ended if isinstance(end, Event)]
     assert len(stored) == 1 and sum(isinstance(end, StaleSessionError) for end in ended) == 15
@@ -136,12 +136,14 @@ async def the_last_events_are_read_alone(one, two):
 async def a_session_goes_on_when_the_server_was_killed_between_two_events(one, two):
     session = await one.create_session(**WHO, session_id="s")
     await one.append_event(session, event("a", step=1))
-    served.kill()
-    served.start()
-    again = opened(one.client.space)
-    await again.append_event(session, event("b", step=2))
-    stored = await again.get_session(**WHO, session_id="s")
-    assert texts(stored) == ["a", "b"] and stored.state == {"step": 2}
+    nodes[0].kill()
+    await two.append_event(session, event("b", step=2))
+    nodes[0].start()
+    again = opened(nodes[0], one.client.space)
+    await again.append_event(session, event("c", step=3))
+    for service in (again, two):
+        stored = await service.get_session(**WHO, session_id="s")
+        assert texts(stored) == ["a", "b", "c"] and stored.state == {"step": 3}
 
 
 @case
@@ -170,4 +172,5 @@ try:
         ]
     )
 finally:
-    served.kill()
+    for node in nodes:
+        node.kill()
