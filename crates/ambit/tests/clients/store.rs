@@ -52,11 +52,12 @@ fn admin_key(data: &Path) -> String {
     String::from_utf8(made.stdout).unwrap().trim().to_owned()
 }
 
-/// A program in Python that has Ambit's package.
+/// A program in Python that has Ambit's package, and what cases of several folders share.
 fn python(name: &str) -> Command {
     let mut program = Command::new(installed(PYTHON));
     program.arg(beside(&format!("store/python/{name}.py")));
-    program.env("PYTHONPATH", python_package());
+    let path = std::env::join_paths([python_package(), beside("python")]);
+    program.env("PYTHONPATH", path.unwrap());
     program
 }
 

@@ -3,13 +3,14 @@
 import asyncio
 import sys
 
-from cases import Served, run, space
+from cases import run, space
 from google.adk.errors import StaleSessionError
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai.types import Content, Part
+from served import Served
 
 from ambit_store import AmbitSessionService, StoreClient
 

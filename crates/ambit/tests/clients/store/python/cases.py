@@ -1,6 +1,5 @@
 """What the cases of this folder share: each is a function, and `ok NAME` is printed for each that holds."""
 
-import subprocess
 import sys
 import traceback
 from uuid import uuid4
@@ -56,24 +55,3 @@ class TwoNodes:
 
     def batch(self, ops):
         return self._next().batch(ops)
-
-
-class Served:
-    """A server over a folder of data, which can be killed and started again."""
-
-    def __init__(self, program, app, data):
-        self.command = [program, "serve", app, "--data", data]
-        self.command += ["--listen", "127.0.0.1:0", "--log", "error"]
-        self.start()
-
-    def start(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
-        for line in self.process.stdout:
-            if " on http" in line:
-                self.url = line.split(" on ")[1].strip()
-                return
-        raise AssertionError("the server did not start")
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
