@@ -1,6 +1,6 @@
 //! Clients of OpenAI's Responses and Conversations: the `openai` packages, the Agents SDK and Codex.
 
-use crate::server::Server;
+use crate::server::{Server, new_key};
 use crate::{beside, guide, installed};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -40,6 +40,18 @@ fn every_response_of_the_openai_package_for_python_holds() {
 #[test]
 fn every_run_of_the_agents_sdk_for_python_holds() {
     python("openai/python/agents_sdk.py", 6);
+}
+
+#[test]
+fn g166_sessions_of_the_agents_sdk_go_on_when_their_server_was_killed() {
+    let data = tempfile::tempdir().unwrap();
+    let key = new_key(data.path());
+    let mut cases = Command::new(installed(PYTHON));
+    cases.arg(beside("openai/python/killed.py"));
+    cases.env("PYTHONPATH", beside("python"));
+    cases.arg(env!("CARGO_BIN_EXE_ambit"));
+    cases.arg(beside("openai/app"));
+    check(cases.arg(data.path()).arg(key), 3);
 }
 
 #[test]

@@ -25,11 +25,7 @@ impl Server {
     /// Serves an app to whoever has a key.
     pub fn with_key(app: &Path) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let mut make = Command::new(env!("CARGO_BIN_EXE_ambit"));
-        make.args(["key", "new", "--user", "ann", "--data"]);
-        let made = make.arg(data.path()).output().unwrap();
-        assert!(made.status.success(), "{made:?}");
-        let key = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+        let key = new_key(data.path());
         Self::start(app, data, key)
     }
 
@@ -88,6 +84,15 @@ impl Server {
             data: None,
         }
     }
+}
+
+/// A key for what is served from this folder.
+pub fn new_key(data: &Path) -> String {
+    let mut make = Command::new(env!("CARGO_BIN_EXE_ambit"));
+    make.args(["key", "new", "--user", "ann", "--data"]);
+    let made = make.arg(data).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    String::from_utf8(made.stdout).unwrap().trim().to_owned()
 }
 
 impl Drop for Server {
