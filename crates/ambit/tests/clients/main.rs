@@ -47,12 +47,25 @@ fn guide(section: &str, language: &str) -> Vec<String> {
     blocks.collect()
 }
 
+/// Cases that this Python runs, whose requests go to these nodes in turn.
+fn python_cases(python: &str, cases: &str, nodes: &[Server]) -> Command {
+    let mut program = Command::new(installed(python));
+    program.arg(beside(cases)).arg(&nodes[0].key);
+    program.args(nodes.iter().map(|node| &node.url));
+    program.env("PYTHONPATH", beside("python"));
+    program
+}
+
 #[test]
 fn every_case_of_the_openai_package_for_python_holds() {
-    let server = Server::with_key(&beside("app"));
-    let mut cases = Command::new(installed(PYTHON));
-    cases.arg(beside("python/cases.py"));
-    check(cases.args([&server.url, &server.key]), 14);
+    let nodes = [Server::with_key(&beside("app"))];
+    check(&mut python_cases(PYTHON, "python/cases.py", &nodes), 14);
+}
+
+#[test]
+fn every_case_of_the_openai_package_for_python_holds_with_two_nodes() {
+    let nodes = Server::nodes(&beside("app"), 2);
+    check(&mut python_cases(PYTHON, "python/cases.py", &nodes), 14);
 }
 
 #[test]

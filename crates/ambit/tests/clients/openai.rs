@@ -1,7 +1,7 @@
 //! Clients of OpenAI's Responses and Conversations: the `openai` packages, the Agents SDK and Codex.
 
 use crate::server::{Server, new_key};
-use crate::{beside, guide, installed};
+use crate::{beside, guide, installed, python_cases};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -15,11 +15,13 @@ fn server() -> Server {
     Server::with_key(&beside("openai/app"))
 }
 
-fn python(cases: &str, count: usize) {
-    let server = server();
-    let mut run = Command::new(installed(PYTHON));
-    run.arg(beside(cases)).args([&server.url, &server.key]);
-    check(&mut run, count);
+fn two_nodes() -> Vec<Server> {
+    Server::nodes(&beside("openai/app"), 2)
+}
+
+fn python(nodes: &[Server], cases: &str, count: usize) {
+    let cases = format!("openai/python/{cases}.py");
+    check(&mut python_cases(PYTHON, &cases, nodes), count);
 }
 
 /// Runs a program that prints `ok NAME` for each of so many cases.
@@ -34,12 +36,22 @@ fn check(cases: &mut Command, count: usize) {
 
 #[test]
 fn every_response_of_the_openai_package_for_python_holds() {
-    python("openai/python/responses.py", 17);
+    python(&[server()], "responses", 17);
+}
+
+#[test]
+fn every_response_of_the_openai_package_for_python_holds_with_two_nodes() {
+    python(&two_nodes(), "responses", 17);
 }
 
 #[test]
 fn every_run_of_the_agents_sdk_for_python_holds() {
-    python("openai/python/agents_sdk.py", 6);
+    python(&[server()], "agents_sdk", 6);
+}
+
+#[test]
+fn every_run_of_the_agents_sdk_for_python_holds_with_two_nodes() {
+    python(&two_nodes(), "agents_sdk", 6);
 }
 
 #[test]

@@ -1,15 +1,17 @@
 """The official `openai` package for Python against a running server: one function is one case.
 
-Run with the server's base URL and an API key; prints `ok NAME` for each case that holds.
+Run with an API key and the base URLs of the nodes; prints `ok NAME` for each case that holds.
 """
 
 import sys
 import traceback
 
 import openai
+from in_turn import in_turn
 
-base, key = sys.argv[1:]
-client = openai.OpenAI(base_url=base, api_key=key, max_retries=0, timeout=60)
+key, *urls = sys.argv[1:]
+nodes = openai.DefaultHttpxClient(event_hooks={"request": [in_turn(urls)]})
+client = openai.OpenAI(base_url=urls[0], api_key=key, max_retries=0, timeout=60, http_client=nodes)
 completions = client.chat.completions
 TOOL = {
     "type": "function",

@@ -1,6 +1,6 @@
 """The official `openai-agents` package for Python with its default settings: one function is one case.
 
-Run with the server's base URL and an API key; prints `ok NAME` for each case that holds.
+Run with an API key and the base URLs of the nodes; prints `ok NAME` for each case that holds.
 """
 
 import asyncio
@@ -16,9 +16,18 @@ from agents import (
     set_default_openai_client,
     set_tracing_disabled,
 )
+from in_turn import in_turn
 
-base, key = sys.argv[1:]
-client = openai.AsyncOpenAI(base_url=base, api_key=key, max_retries=0, timeout=60)
+key, *urls = sys.argv[1:]
+send_on = in_turn(urls)
+
+
+async def to_the_next(request):
+    send_on(request)
+
+
+nodes = openai.DefaultAsyncHttpxClient(event_hooks={"request": [to_the_next]})
+client = openai.AsyncOpenAI(base_url=urls[0], api_key=key, max_retries=0, timeout=60, http_client=nodes)
 set_default_openai_client(client, use_for_tracing=False)
 set_tracing_disabled(True)
 
