@@ -203,7 +203,8 @@ async fn g109_a_turn_is_stopped_within_a_second_also_from_another_node() {
         (&other, Method::DELETE, ""),
     ] {
         let mut stream = site.stream(&streamed("never ends")).await;
-        let turn = format!("/v1/chat/requests/{}", stream.request_id());
+        let id = stream.request_id();
+        let turn = format!("/v1/chat/requests/{id}");
         let mut events = stream.until(is_text).await;
         let began = Instant::now();
         let stop = || Answer::of(node.request(method.clone(), &format!("{turn}{end}")));
@@ -215,6 +216,10 @@ async fn g109_a_turn_is_stopped_within_a_second_also_from_another_node() {
         assert_eq!(stop().await.status, 202);
         let known = node.get(&turn).await.json();
         assert_eq!(known["status"], json!("cancelled"));
+        let rows = node.get("/v1/chat/sessions/c1/messages").await.json();
+        let kept = rows["items"].as_array().unwrap().last().unwrap();
+        let kept = json!([kept["request_id"], kept["props"]["content"], kept["status"]]);
+        assert_eq!(kept, json!([id, shown(&events), "partial"]));
     }
 }
 
