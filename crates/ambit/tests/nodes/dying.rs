@@ -29,7 +29,7 @@ pub const CASES: &[(&str, Run)] = &[
 ];
 
 /// What is answered so slowly that a node ends in the middle of it, on a busy machine too.
-const SLOWLY: &str = "go on slowly";
+pub const SLOWLY: &str = "go on slowly";
 const ALL: &str = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20";
 
 async fn killed(place: Place) {
@@ -59,7 +59,7 @@ async fn killed(place: Place) {
 }
 
 /// The question, what had been said until the node ended, and the answer.
-fn check_story(messages: &[(String, String, String)]) {
+pub fn check_story(messages: &[(String, String, String)]) {
     let [question, partial, answer] = messages else {
         panic!("{messages:?}");
     };

@@ -15,6 +15,7 @@ mod mcp;
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod mcp_requests;
 mod place;
+mod readers;
 mod responses;
 #[path = "../clients/server.rs"]
 #[expect(dead_code, reason = "what the tests with clients use of it too")]
@@ -35,7 +36,14 @@ fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for store in STORES {
-        for (name, run) in [dying::CASES, mcp::CASES, responses::CASES, sharing::CASES].concat() {
+        let cases = [
+            dying::CASES,
+            mcp::CASES,
+            readers::CASES,
+            responses::CASES,
+            sharing::CASES,
+        ];
+        for (name, run) in cases.concat() {
             let trial = Trial::test(format!("{}::{name}", store.name), move || {
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
