@@ -73,7 +73,7 @@ async fn what_the_client_gives_along_is_metadata() {
 }
 
 #[tokio::test]
-async fn wrong_runs_are_refused_by_the_field_that_is_to_blame() {
+async fn wrong_runs_are_refused_by_the_field_that_is_to_blame_and_leave_nothing() {
     let site = Site::development().await;
     let part = json!([{"type": "image", "source": {"type": "tape"}}]);
     for (change, value, status, param) in [
@@ -121,6 +121,7 @@ async fn wrong_runs_are_refused_by_the_field_that_is_to_blame() {
     }
     let request = site.request(Method::POST, "/v1/ag-ui/nobody");
     assert_eq!(Answer::of(request.json(&run("r1", "hi"))).await.status, 404);
+    site.check_untouched().await;
     let minor = {
         let mut body = run("r1", "hi");
         body["protocolVersion"] = "1.7".into();

@@ -148,6 +148,45 @@ async fn g169_a_response_that_is_not_stored_leaves_no_byte_of_its_input() {
 }
 
 #[tokio::test]
+async fn wrong_requests_are_refused_by_the_field_that_is_to_blame_and_leave_nothing() {
+    let site = Site::development().await;
+    let call = json!({"type": "function_call_output", "call_id": "a", "output": "b"});
+    let file = json!([{"type": "input_file", "file_id": "f"}]);
+    let file = json!({"role": "user", "content": file});
+    let (input, long) = ("input[0].content[0].file_id", "x".repeat(20_000));
+    for (name, value, status, param) in [
+        ("input", json!(5), 400, "input"),
+        ("input", json!([]), 400, "input"),
+        ("input", json!([call]), 400, "input"),
+        ("input", json!([file]), 422, input),
+        ("instructions", json!("obey"), 400, "instructions"),
+        ("conversation", json!("conv_x"), 404, "conversation"),
+        (
+            "previous_response_id",
+            json!("r"),
+            404,
+            "previous_response_id",
+        ),
+        ("temperature", json!(9), 400, "temperature"),
+        ("tools", json!([{"type": "function"}]), 400, "tools[0].name"),
+        ("tool_choice", json!({"type": "some"}), 400, "tool_choice"),
+        ("prompt", json!({"id": "p"}), 422, "prompt"),
+        ("metadata", json!({"x": long}), 413, "metadata"),
+    ] {
+        for streams in [false, true] {
+            let mut body = json!({"model": "hello", "input": "hi", "stream": streams});
+            body[name] = value.clone();
+            let (got, _, blamed) = site.post("/v1/responses", &body).await.failure();
+            assert_eq!((got, blamed.as_deref()), (status, Some(param)), "{body}");
+        }
+    }
+    let items = json!({"items": [{"role": "user", "content": "hi"}, {"role": "user"}]});
+    let refused = site.post("/v1/conversations", &items).await.failure();
+    assert_eq!(refused.2.as_deref(), Some("items[1].content"));
+    site.check_untouched().await;
+}
+
+#[tokio::test]
 async fn input_tokens_count_what_the_model_would_get() {
     let site = Site::development().await;
     let count = async |more: Value| {

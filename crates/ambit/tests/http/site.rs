@@ -201,6 +201,21 @@ impl Site {
         }
     }
 
+    /// Fails if a chat or a turn is there, or has ended here.
+    pub async fn check_untouched(&self) {
+        for (path, list) in [
+            ("/v1/chat/sessions", "data"),
+            ("/v1/chat/sessions?source=responses", "data"),
+            ("/v1/chat/requests", "items"),
+        ] {
+            let listed = self.get(path).await.json();
+            assert_eq!(listed[list].as_array().map(Vec::len), Some(0), "{listed}");
+        }
+        // Of turns that store nothing only this is left.
+        let metrics = self.get("/metrics").await.text;
+        assert!(!metrics.contains("ambit_turns_total{"), "{metrics}");
+    }
+
     /// What the server says to this body of a chat request.
     pub async fn chat(&self, body: impl Into<reqwest::Body>) -> Answer {
         let request = self.request(Method::POST, "/v1/chat/completions");
