@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// An agent that says, remembers, searches, calls and fails with canaries.
+/// An agent that is told, says, remembers, searches, calls and fails with canaries.
 fn with_canaries(content: &str) -> Vec<(String, String)> {
     let hooks = "
         export function Create(ctx) {
@@ -24,6 +24,10 @@ fn with_canaries(content: &str) -> Vec<(String, String)> {
     let package =
         json!({"connector": "calling", "mcp": {"servers": ["s"]}, "search": {"web": search}});
     let mut files = agent(&package, hooks);
+    files.push((
+        "assistants/hello/prompts.yml".to_owned(),
+        "- role: system\n  content: canary-prompt\n".to_owned(),
+    ));
     files.extend(named(
         "failing",
         &json!({}),
@@ -78,6 +82,7 @@ async fn g175_what_was_said_leaves_where_the_app_wants_it_and_no_secret_does() {
     let expected = [
         "canary-answer",
         "canary-argument",
+        "canary-prompt",
         "canary-question",
         "canary-result",
         "canary-thinking",
