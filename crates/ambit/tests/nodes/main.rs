@@ -14,6 +14,7 @@ mod mcp;
 #[path = "../support/mcp.rs"]
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod mcp_requests;
+mod metrics;
 mod place;
 mod readers;
 mod responses;
@@ -39,6 +40,7 @@ fn main() {
         let cases = [
             dying::CASES,
             mcp::CASES,
+            metrics::CASES,
             readers::CASES,
             responses::CASES,
             sharing::CASES,

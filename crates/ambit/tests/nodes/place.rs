@@ -52,6 +52,19 @@ impl Place {
             client: site::client(),
         }
     }
+
+    /// Another node, started with these variables.
+    pub fn node_with_environment(&self, variables: &[(&str, &str)]) -> Node {
+        let options = ["--store", self.store.as_str()];
+        Node {
+            server: Server::with_environment(self.app.path(), &options, variables),
+            client: site::client(),
+        }
+    }
+
+    pub fn is_sqlite(&self) -> bool {
+        self.store.starts_with("sqlite:")
+    }
 }
 
 /// A server process, and a client of it.
@@ -111,6 +124,12 @@ impl Node {
             .iter()
             .map(row)
             .collect()
+    }
+
+    /// What the node has counted, as Prometheus reads it.
+    pub async fn metrics(&self) -> String {
+        let url = self.server.url.replace("/v1", "/metrics");
+        Answer::of(self.client.get(url)).await.text
     }
 
     /// Ends the process as a power cut does.
