@@ -1,4 +1,4 @@
-//! The official `ai` package in three versions: the first of 6, and the last of 6 and 7.
+//! The official `ai` package in three versions, the first of 6 and the last of 6 and 7, each with the chat of its `@ai-sdk/react`.
 
 use crate::server::Server;
 use crate::{beside, check, guide, installed};

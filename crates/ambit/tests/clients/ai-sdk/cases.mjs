@@ -1,7 +1,7 @@
-// The official `ai` package against a running server: one function is one case.
+// The official `ai` package against a running server, with the chat that `useChat` of `@ai-sdk/react` has: one function is one case.
 //
 // Run with the server's base URLs, each a node of it, an API key, the folder in which the packages are installed, the name under
-// which the version is installed, and the cases if not all; prints `ok NAME` for each case that holds.
+// which the version of `ai` is installed, and the cases if not all; prints `ok NAME` for each case that holds.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -12,7 +12,8 @@ import { json, whole } from "./parts.mjs";
 const [bases, key, folder, version, ...wanted] = process.argv.slice(2);
 const resolve = createRequire(`${folder}/`).resolve;
 const ai = await import(pathToFileURL(resolve(version)));
-const { AbstractChat, DefaultChatTransport, validateUIMessages } = ai;
+const react = await import(pathToFileURL(resolve(version.replace("ai", "react"))));
+const { DefaultChatTransport, validateUIMessages } = ai;
 const is7 = version === "ai-7";
 const isLatest = version !== "ai-6-0-0";
 
@@ -69,26 +70,16 @@ class Transport extends DefaultChatTransport {
   }
 }
 
-/** What `useChat` keeps, without a page. */
-class State {
-  status = "ready";
-  error = undefined;
-
-  constructor(messages) {
-    this.messages = messages;
-  }
-
-  pushMessage = (message) => (this.messages = this.messages.concat(message));
-  popMessage = () => (this.messages = this.messages.slice(0, -1));
-  replaceMessage = (at, message) => (this.messages = this.messages.with(at, structuredClone(message)));
-  snapshot = (value) => structuredClone(value);
-}
-
-class Chat extends AbstractChat {
+/** A chat that remembers what a page was told of. */
+class Chat extends react.Chat {
   constructor({ id = randomUUID(), messages = [], ...init } = {}) {
     const transport = new Transport();
-    super({ id, transport, state: new State(messages), ...init });
+    super({ id, transport, messages, ...init });
     this.transport_ = transport;
+    this.shown = { messages: this.messages, status: this.status };
+    // As `useChat` subscribes.
+    this["~registerMessagesCallback"](() => (this.shown.messages = this.messages));
+    this["~registerStatusCallback"](() => (this.shown.status = this.status));
   }
 
   get record() {
@@ -124,9 +115,11 @@ function held(chat) {
   });
 }
 
-/** The client's messages are those that the server lists, which are valid. */
+/** The client's messages are those that a page shows and that the server lists, which are valid. */
 async function same(chat) {
   assert.equal(chat.error, undefined);
+  assert.equal(chat.shown.messages, chat.messages);
+  assert.equal(chat.shown.status, chat.status);
   const list = await stored(chat);
   assert.deepEqual(list, held(chat));
   await validateUIMessages({ messages: list });
