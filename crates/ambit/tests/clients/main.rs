@@ -68,13 +68,23 @@ fn every_case_of_the_openai_package_for_python_holds_with_two_nodes() {
     check(&mut python_cases(PYTHON, "python/cases.py", &nodes), 14);
 }
 
-#[test]
-fn every_case_of_the_openai_package_for_node_holds() {
-    let server = Server::with_key(&beside("app"));
+/// Runs the cases for Node with one node or several.
+fn check_node(nodes: &[Server]) {
+    let urls: Vec<&str> = nodes.iter().map(|node| node.url.as_str()).collect();
     let mut cases = Command::new("node");
     cases.arg(beside("node/cases.cjs"));
-    cases.args([&server.url, &server.key]).arg(installed(NODE));
-    check(&mut cases, 14);
+    cases.args([&urls.join(","), &nodes[0].key]);
+    check(cases.arg(installed(NODE)), 14);
+}
+
+#[test]
+fn every_case_of_the_openai_package_for_node_holds() {
+    check_node(&[Server::with_key(&beside("app"))]);
+}
+
+#[test]
+fn every_case_of_the_openai_package_for_node_holds_on_two_nodes() {
+    check_node(&Server::nodes(&beside("app"), 2));
 }
 
 #[test]

@@ -66,13 +66,23 @@ fn g166_sessions_of_the_agents_sdk_go_on_when_their_server_was_killed() {
     check(cases.arg(data.path()).arg(key), 3);
 }
 
-#[test]
-fn every_case_of_the_openai_and_agents_packages_for_node_holds() {
-    let server = server();
+/// Runs the cases for Node with one node or several.
+fn check_node(nodes: &[Server]) {
+    let urls: Vec<&str> = nodes.iter().map(|node| node.url.as_str()).collect();
     let mut run = Command::new("node");
     run.arg(beside("openai/node/cases.cjs"));
-    run.args([&server.url, &server.key]).arg(installed(NODE));
-    check(&mut run, 14);
+    run.args([&urls.join(","), &nodes[0].key]);
+    check(run.arg(installed(NODE)), 14);
+}
+
+#[test]
+fn every_case_of_the_openai_and_agents_packages_for_node_holds() {
+    check_node(&[server()]);
+}
+
+#[test]
+fn every_case_of_the_openai_and_agents_packages_for_node_holds_on_two_nodes() {
+    check_node(&Server::nodes(&beside("openai/app"), 2));
 }
 
 #[test]

@@ -166,11 +166,13 @@ fn node_folder() -> TempDir {
 }
 
 #[test]
-fn every_case_of_the_package_for_node_holds() {
-    let (nodes, folder) = (Nodes::open(1), node_folder());
-    let mut cases = Command::new("node");
-    cases.arg(folder.path().join("cases.mjs"));
-    check(cases.args(nodes.urls()).arg(&nodes.key), 8);
+fn every_case_of_the_package_for_node_holds_on_one_node_and_two() {
+    for count in [1, 2] {
+        let (nodes, folder) = (Nodes::open(count), node_folder());
+        let mut cases = Command::new("node");
+        cases.arg(folder.path().join("cases.mjs"));
+        check(cases.arg(&nodes.key).args(nodes.urls()), 8);
+    }
 }
 
 #[test]

@@ -1,14 +1,16 @@
 // The official `openai` package for Node against a running server: one function is one case.
 //
-// Run with the server's base URL, an API key and the folder in which the package is installed; prints `ok NAME` for each case
-// that holds.
+// Run with the server's base URLs, each a node of it, an API key and the folder in which the package is installed; prints `ok NAME`
+// for each case that holds.
 
 const assert = require("node:assert/strict");
 const { createRequire } = require("node:module");
 
-const [base, key, folder] = process.argv.slice(2);
+const [bases, key, folder] = process.argv.slice(2);
 const OpenAI = createRequire(`${folder}/`)("openai");
-const client = new OpenAI({ baseURL: base, apiKey: key, maxRetries: 0, timeout: 60_000 });
+const nodes = bases.split(",");
+const baseURL = nodes[0];
+const client = new OpenAI({ baseURL, apiKey: key, maxRetries: 0, timeout: 60_000, fetch: next });
 const completions = client.chat.completions;
 
 const user = (text) => [{ role: "user", content: text }];
@@ -20,6 +22,12 @@ const TOOL = {
     parameters: { type: "object", properties: { city: { type: "string" } } },
   },
 };
+
+/** Asks one node after the other. */
+function next(url, init) {
+  nodes.push(nodes.shift());
+  return fetch(url.replace(baseURL, nodes[0]), init);
+}
 
 /** The error with which a request is refused. */
 async function refused(kind, request, options) {

@@ -1,17 +1,19 @@
 // The official `openai` and `@openai/agents` packages for Node, Responses and Conversations: one function is one case.
 //
-// Run with the server's base URL, an API key and the folder in which the packages are installed; prints `ok NAME` for each case
-// that holds.
+// Run with the server's base URLs, each a node of it, an API key and the folder in which the packages are installed; prints `ok NAME`
+// for each case that holds.
 
 const assert = require("node:assert/strict");
 const { createRequire } = require("node:module");
 
-const [base, key, folder] = process.argv.slice(2);
+const [bases, key, folder] = process.argv.slice(2);
 const from = createRequire(`${folder}/`);
 const OpenAI = from("openai");
 const { z } = from("zod");
 const agents = from("@openai/agents");
-const client = new OpenAI({ baseURL: base, apiKey: key, maxRetries: 0, timeout: 60_000 });
+const nodes = bases.split(",");
+const baseURL = nodes[0];
+const client = new OpenAI({ baseURL, apiKey: key, maxRetries: 0, timeout: 60_000, fetch: next });
 agents.setDefaultOpenAIClient(client);
 agents.setTracingDisabled(true);
 const { responses, conversations } = client;
@@ -37,6 +39,12 @@ const agent = new agents.Agent({
 });
 
 const ask = (input, more) => responses.create({ model: "helper", input, ...more });
+
+/** Asks one node after the other. */
+function next(url, init) {
+  nodes.push(nodes.shift());
+  return fetch(url.replace(baseURL, nodes[0]), init);
+}
 
 /** The error with which something is refused. */
 async function refused(kind, call) {

@@ -1,5 +1,5 @@
-// LangGraph.js over `@ambit/store`: one function is one case. Run with the server's URL and an API key; prints `ok NAME` for each case
-// that holds.
+// LangGraph.js over `@ambit/store`: one function is one case. Run with an API key and the URLs of the server's nodes; prints `ok NAME`
+// for each case that holds.
 
 import assert from "node:assert/strict";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
@@ -12,12 +12,18 @@ import {
   StoreError,
 } from "@ambit/store/langgraph";
 
-const [url, token] = process.argv.slice(2);
+const [token, ...nodes] = process.argv.slice(2);
 const to = { configurable: { thread_id: "t" } };
 
+function next() {
+  nodes.push(nodes.shift());
+  return nodes[0];
+}
+
+/** A client that asks one node after the other. */
 function client() {
   const space = `t${crypto.randomUUID().replaceAll("-", "").slice(0, 30)}`;
-  return new StoreClient({ url, token, space });
+  return Object.defineProperty(new StoreClient({ token, space }), "url", { get: next });
 }
 
 function graphOf(checkpointer, node) {
