@@ -63,6 +63,13 @@ const PACKAGES: &[Package] = &[
         told: "",
     },
     Package {
+        variable: "TEST_CLIENTS_COPILOTKIT",
+        folder: "copilotkit",
+        pinned: "crates/ambit/tests/clients/copilotkit/package.json",
+        install: npm,
+        told: "",
+    },
+    Package {
         variable: "TEST_CLIENTS_MCP_NODE",
         folder: "mcp-node",
         pinned: "crates/ambit/tests/clients/mcp/node/package.json",

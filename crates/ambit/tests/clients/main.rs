@@ -5,6 +5,7 @@
 mod ag_ui;
 mod ai_sdk;
 mod anthropic;
+mod copilotkit;
 mod mcp;
 mod openai;
 mod printed;
