@@ -122,7 +122,9 @@ fn printed(program: &str, server: &Server) -> String {
     let packages = installed(FOLDER).join("node_modules");
     std::os::unix::fs::symlink(packages, folder.path().join("node_modules")).unwrap();
     let file = folder.path().join("program.mjs");
-    std::fs::write(&file, program.replace("\"ai\"", "\"ai-7\"")).unwrap();
+    let program = program.replace("\"ai\"", "\"ai-7\"");
+    let program = program.replace("\"@ai-sdk/react\"", "\"react-7\"");
+    std::fs::write(&file, program).unwrap();
     let mut program = Command::new(node_program());
     let ran = program.arg(file).env("AMBIT_KEY", &server.key).output();
     let ran = ran.unwrap();
@@ -135,6 +137,21 @@ fn printed(program: &str, server: &Server) -> String {
 fn the_pages_program_for_use_chat_prints_what_it_says() {
     let program = guide("AI SDK", "js").remove(0);
     assert_eq!(printed(&program, &server()), "hello\ntrue\n");
+}
+
+#[test]
+fn the_pages_component_answers_calls_of_its_tools() {
+    let mut components = guide("AI SDK", "js").into_iter();
+    let component = components.find(|component| component.contains("useChat({\n"));
+    let component = component.unwrap();
+    let lines = component.lines();
+    let (imports, body): (Vec<&str>, Vec<&str>) =
+        lines.partition(|line| line.starts_with("import "));
+    let page = std::fs::read_to_string(beside("ai-sdk/page.mjs")).unwrap();
+    let page = page.replace("// the imports of the component", &imports.join("\n"));
+    let page = page.replace("// the component", &body.join("\n"));
+    let expected = "user weather\nassistant Wait.  / sunny in Oslo / It is sunny in Oslo.\n";
+    assert_eq!(printed(&page, &server()), expected);
 }
 
 #[test]

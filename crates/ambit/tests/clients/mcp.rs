@@ -68,6 +68,21 @@ fn the_pages_program_for_a_host_prints_what_is_printed() {
 }
 
 #[test]
+fn the_pages_function_for_a_server_that_takes_keys_lists_its_tools() {
+    let (server, url) = server();
+    let function = block("python", "async def tools_of(url)");
+    let call =
+        "import asyncio, sys\nfor tool in asyncio.run(tools_of(sys.argv[1])):\n  print(tool.name)";
+    let mut python = Command::new(installed(PYTHON));
+    python.arg("-c").arg(format!("{function}\n{call}")).arg(url);
+    let ran = python.env("AMBIT_KEY", &server.key).output().unwrap();
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{err}");
+    let out = String::from_utf8(ran.stdout).unwrap();
+    assert!(out.lines().any(|tool| tool == "agent_plain"), "{out}");
+}
+
+#[test]
 fn the_page_s_setting_makes_an_app_a_tool_server() {
     let setting: Value = serde_json::from_str(&block("json", "mcp_server")).unwrap();
     let host: Value = serde_json::from_str(&block("json", "mcpServers")).unwrap();
