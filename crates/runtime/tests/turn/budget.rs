@@ -5,9 +5,11 @@ use ambit_storage::Stores;
 use ambit_storage::driver::{DriverOptions, WorkCounts};
 use serde_json::json;
 
-/// Turns of one chat, at most. What the store does now and then belongs to none of them, and a turn on a busy machine shows what
-/// it says in more steps; so the first one within the budget ends the test.
-const TURNS: usize = 200;
+/// Stores, and turns of the one chat of each, at most. What a store does now and then belongs to no turn, a turn on a busy machine
+/// shows what it says in more steps, and one in a store that has grown changes more pages; so the first one within the budget ends
+/// the test.
+const STORES: usize = 5;
+const TURNS: usize = 40;
 
 /// Both hooks, without tools.
 const HOOKS: &str = r#"
@@ -31,8 +33,21 @@ const REMEMBERING: &str = r#"
     }
 "#;
 
-/// Turns of an existing chat over SQLite, until one is within the budget.
+/// Turns of existing chats over SQLite, until one is within the budget.
 async fn check(hooks: &str, budget: WorkCounts) {
+    let mut costs = Vec::new();
+    for _ in 0..STORES {
+        costs.extend(costs_of_turns(hooks, |cost| is_within(cost, budget)).await);
+        if costs.last().is_some_and(|cost| is_within(*cost, budget)) {
+            return;
+        }
+    }
+    let cheapest = costs.iter().min_by_key(|cost| cost.statements);
+    panic!("the cheapest turn takes {cheapest:?}; the budget is {budget:?}");
+}
+
+/// What turns of an existing chat take, up to the first that ends the test.
+async fn costs_of_turns(hooks: &str, is_last: impl Fn(WorkCounts) -> bool) -> Vec<WorkCounts> {
     let folder = tempfile::tempdir().unwrap();
     let options = DriverOptions::default();
     let work = options.work.clone();
@@ -40,21 +55,21 @@ async fn check(hooks: &str, budget: WorkCounts) {
     let stores = Stores::builder(options).open(&url).await.unwrap();
     let files = agent(&json!({}), hooks);
     let place = place_over(&borrowed(&files), stores.build().unwrap()).await;
-    let mut cheapest = None;
-    for turn in 0..TURNS {
+    let mut costs = Vec::new();
+    // The first turn makes the chat.
+    for turn in 0..=TURNS {
         let before = work.counts();
         let frames = ask(&place, request("hello", &format!("question {turn}"))).await;
         assert_eq!(end(&frames)["status"], "completed");
         let cost = work.counts() - before;
-        // The first one makes the chat.
-        if turn > 0 && is_within(cost, budget) {
-            return;
+        if turn > 0 {
+            costs.push(cost);
         }
-        cheapest = cheapest
-            .filter(|least: &WorkCounts| least.statements <= cost.statements)
-            .or(Some(cost));
+        if turn > 0 && is_last(cost) {
+            break;
+        }
     }
-    panic!("the cheapest turn takes {cheapest:?}; the budget is {budget:?}");
+    costs
 }
 
 fn is_within(cost: WorkCounts, budget: WorkCounts) -> bool {
