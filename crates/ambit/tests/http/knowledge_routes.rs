@@ -161,6 +161,28 @@ async fn found(site: &Site) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn all_collections_are_searched_where_none_is_named_however_many_they_are() {
+    let site = site().await;
+    let mut ids = vec!["c".to_owned()];
+    for at in 0..100 {
+        let id = format!("empty{at}");
+        let made = site.post("/v1/kb/collections", &json!({"id": id})).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        ids.push(id);
+    }
+    let all = site.post("/v1/kb/search", &json!({"query": "heron"})).await;
+    assert_eq!(all.status, 200, "{}", all.text);
+    let items = all.json()["items"].take();
+    assert_eq!(listed(&items, "chunk_id"), found(&site).await);
+    let named = json!({"query": "heron", "collections": ids});
+    let refused = site.post("/v1/kb/search", &named).await.failure();
+    assert_eq!(
+        (refused.0, refused.2.as_deref()),
+        (400, Some("collections"))
+    );
+}
+
+#[tokio::test]
 async fn a_user_has_one_vote_and_a_weight_of_zero_hides() {
     let site = site().await;
     let segments = "/v1/kb/documents/birds/segments";

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// At most so many collections are searched at once.
+/// At most so many collections are named at once.
 const COLLECTIONS: usize = 100;
 
 /// The routes.
@@ -168,20 +168,17 @@ pub(in super::super) async fn search(
 impl KnowledgeCaller {
     /// The collections that are searched: those that are named, else all that the caller may use.
     async fn searched(&self, named: Option<Vec<Id>>) -> Result<Vec<String>> {
-        let collections: Vec<String> = match named {
-            Some(ids) => ids.into_iter().map(|id| id.0).collect(),
-            None => {
-                let every = CollectionFilter::default();
-                let all = self.base.collections(&self.reach, &every).await?;
-                let ids = all.into_iter().map(|collection| collection.collection_id);
-                ids.collect()
-            }
+        let Some(ids) = named else {
+            let every = CollectionFilter::default();
+            let all = self.base.collections(&self.reach, &every).await?;
+            let ids = all.into_iter().map(|collection| collection.collection_id);
+            return Ok(ids.collect());
         };
-        if collections.len() > COLLECTIONS {
-            let rule = format!("at most {COLLECTIONS} collections are searched at once; name them");
+        if ids.len() > COLLECTIONS {
+            let rule = format!("at most {COLLECTIONS} collections are named at once");
             return Err(Error::invalid("collections", rule));
         }
-        Ok(collections)
+        Ok(ids.into_iter().map(|id| id.0).collect())
     }
 }
 
