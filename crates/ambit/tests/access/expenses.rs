@@ -1,13 +1,12 @@
 //! The example `expenses`, as its callers meet it: two teams, another tenant, and roles that reach one's own vouchers, the
 //! team's or all.
 
-use crate::site::{Answer, Site};
+use crate::site::{self, Answer, Site};
 use ambit::auth::api_keys::{ApiKeyRecord, ApiKeys};
 use ambit_storage::Stores;
 use ambit_storage::driver::{self, DriverOptions};
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -28,9 +27,7 @@ const TWIN: Who = ("other", "ann", "red", "auditor");
 
 impl Office {
     async fn open() -> Self {
-        let app = tempfile::tempdir().unwrap();
-        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/expenses");
-        copy(&example, app.path());
+        let app = site::example("expenses");
         let data = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}/ambit.db", data.path().display());
         let store = driver::open(&url, DriverOptions::default()).await.unwrap();
@@ -79,18 +76,6 @@ impl Office {
         Answer::of(request.bearer_auth(self.token(who).await))
             .await
             .status
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy(&entry.path(), &to),
-            false => drop(std::fs::copy(entry.path(), to).unwrap()),
-        }
     }
 }
 

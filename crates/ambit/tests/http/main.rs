@@ -21,6 +21,7 @@ mod input;
 mod item_pages;
 mod keys;
 mod knowledge;
+mod knowledge_example;
 mod knowledge_routes;
 mod limits;
 mod mcp;
