@@ -4,7 +4,7 @@ use crate::erasure::vote;
 use crate::world::{World, file, settings};
 use ambit_knowledge::{
     ChunkVote, DocumentFilter, DocumentUpdate, FeedbackContext, KnowledgeBase, KnowledgeError,
-    KnowledgeLimits, KnowledgeQuery, KnowledgeSettings, NewCollection, NewDocument,
+    KnowledgeLimits, KnowledgeQuery, KnowledgeSettings, NewCollection, NewDocument, ReindexRequest,
 };
 use futures::future::join_all;
 use serde_json::json;
@@ -103,6 +103,69 @@ pub async fn g212_sizes_and_sums_are_refused_by_name(world: World) {
     ));
 }
 
+pub async fn g212_no_more_jobs_wait_than_a_tenant_may_have(world: World) {
+    let limits = KnowledgeLimits {
+        jobs: 2,
+        ..KnowledgeLimits::default()
+    };
+    let base = limited(&world, limits);
+    world.collection("c").await;
+    let add = |name: &str| {
+        let new = NewDocument::text(name, format!("a heron in {name}"));
+        base.add_document(&world.ann, "c", new)
+    };
+    add("a.txt").await.unwrap();
+    add("b.txt").await.unwrap();
+    let expected = "jobs of the tenant: the limit of 2 is reached (ambit.search.limits.jobs)";
+    assert_eq!(add("c.txt").await.unwrap_err().to_string(), expected);
+    let anew = ReindexRequest::default();
+    let refused = base.reindex(&world.ann, "c", &anew).await.unwrap_err();
+    assert_eq!(refused.to_string(), expected);
+    let collection = base.collection(&world.ann, "c").await.unwrap();
+    assert_eq!((collection.documents, collection.reindex), (2, None));
+    // Jobs that are done wait no longer.
+    base.work().await.unwrap();
+    add("c.txt").await.unwrap();
+    base.reindex(&world.ann, "c", &anew).await.unwrap();
+}
+
+/// Sections of a document, each of which is a chunk.
+fn sections(count: usize) -> String {
+    let sections = (0..count).map(|at| format!("# S{at}\n\nA heron.\n\n"));
+    sections.collect()
+}
+
+pub async fn g212_chunks_for_which_there_is_no_room_fail_their_document(world: World) {
+    let limits = KnowledgeLimits {
+        chunks: 5,
+        document_chunks: 3,
+        ..KnowledgeLimits::default()
+    };
+    let base = limited(&world, limits);
+    world.collection("c").await;
+    for (id, count, reason) in [
+        ("large", 4, Some("it has 4 chunks, at most 3 are accepted")),
+        ("first", 3, None),
+        (
+            "second",
+            3,
+            Some("the collection has room for 5 chunks (ambit.search.limits.chunks)"),
+        ),
+        ("third", 2, None),
+    ] {
+        let new = NewDocument {
+            id: Some(id.to_owned()),
+            ..NewDocument::text(format!("{id}.md"), sections(count))
+        };
+        base.add_document(&world.ann, "c", new).await.unwrap();
+        base.work().await.unwrap();
+        let document = world.document(id).await;
+        assert_eq!(document.error.as_deref(), reason, "{id}");
+    }
+    let collection = base.collection(&world.ann, "c").await.unwrap();
+    assert_eq!((collection.failed, collection.chunks), (2, 5));
+}
+
 pub async fn g212_text_for_which_there_is_no_room_fails_its_document(world: World) {
     let limits = KnowledgeLimits {
         bytes: 1_000,
@@ -111,10 +174,7 @@ pub async fn g212_text_for_which_there_is_no_room_fails_its_document(world: Worl
     let base = limited(&world, limits);
     world.collection("c").await;
     // What is read of it is longer than the file.
-    let sections: String = (0..30)
-        .map(|at| format!("# S{at}\n\nA heron.\n\n"))
-        .collect();
-    let new = NewDocument::of(file("d.md", sections.as_bytes()));
+    let new = NewDocument::of(file("d.md", sections(30).as_bytes()));
     let added = base.add_document(&world.ann, "c", new).await.unwrap();
     base.work().await.unwrap();
     let document = world.document(&added.document_id).await;

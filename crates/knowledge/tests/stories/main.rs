@@ -88,6 +88,8 @@ const STORIES: &[Story] = stories![
     hostile::g207_a_document_whose_reader_hangs_fails_with_the_limit_and_others_go_on,
     ids::g202_an_id_that_others_use_unseen_is_free,
     ids::g202_equal_documents_of_one_id_count_for_who_sees_them,
+    limits::g212_chunks_for_which_there_is_no_room_fail_their_document,
+    limits::g212_no_more_jobs_wait_than_a_tenant_may_have,
     limits::g212_of_sixteen_uploads_at_the_last_free_place_one_gets_in,
     limits::g212_sizes_and_sums_are_refused_by_name,
     limits::g212_text_for_which_there_is_no_room_fails_its_document,
