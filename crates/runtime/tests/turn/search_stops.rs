@@ -1,11 +1,17 @@
 //! Steps of a search before the model's call that are left out, and searches whose turn is stopped.
 
-use crate::automatic_search::{announced, ids};
-use crate::place::{ann, ask, borrowed, end, frames, place_of_tools, request, tree};
+use crate::automatic_search::{announced, app, ids};
+use crate::place::{
+    ann, ask, borrowed, end, frames, model, place_of_tools, place_with, request, session, traced,
+    tree,
+};
 use crate::search_steps::{STEPS, by_tools, good};
 use crate::toolbox::{Tools, outcome};
 use ambit_runtime::TurnInterrupt;
 use ambit_runtime::chat::ChatMessage;
+use ambit_runtime::event::BeforeResponse;
+use ambit_storage::event::Verdict;
+use futures::FutureExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,4 +108,40 @@ async fn keywords_that_are_skipped_leave_the_query_as_it_is() {
     assert_eq!(tools.names(), ["search", "web_search", "rerank"]);
     let called = tools.called.lock().unwrap();
     assert_eq!(called[1].1["query"], "What is Rust?");
+}
+
+#[tokio::test]
+async fn a_budget_that_refuses_a_call_of_a_search_fails_that_step_alone() {
+    let answer = "{\"need_search\": true, \"search_types\": [\"web\"], \"query\": \"crabs\"}";
+    let more = vec![
+        model("small", &json!([{"reply": answer}])),
+        (
+            "agent/agent.yml".to_owned(),
+            "system:\n  light: small\n".to_owned(),
+        ),
+    ];
+    let place = place_with(&borrowed(&app(&json!({}), "", more)), |settings| {
+        let is_first = AtomicBool::new(true);
+        settings.listeners.before(move |_: &mut BeforeResponse| {
+            let verdict = match is_first.swap(false, Ordering::SeqCst) {
+                true => Verdict::veto("the budget is spent"),
+                false => Verdict::Continue,
+            };
+            async move { Ok(verdict) }.boxed()
+        });
+    })
+    .await;
+    let frames = ask(&place, request("hello", "What is Rust?")).await;
+    assert_eq!(
+        (&end(&frames)["status"], &end(&frames)["error"]),
+        (&json!("completed"), &Value::Null)
+    );
+    // Where nobody tells whether it is needed, all is searched that may be.
+    assert_eq!(ids(&announced(&frames), "id"), ["1", "2"]);
+    let trace = traced(&place, &frames).await;
+    assert!(trace.contains("the budget is spent"), "{trace}");
+    let session = session(&place, "hello").await;
+    let records = session.context().usage().records().await.unwrap();
+    let mut purposes = records.iter().map(|record| record.purpose.as_deref());
+    assert!(!purposes.any(|purpose| purpose == Some("search")));
 }
