@@ -53,7 +53,12 @@ fn main() {
     ];
     let mut trials = Vec::new();
     for store in STORES {
-        for (name, run) in cases.iter().flat_map(|cases| cases.iter()) {
+        let long: &'static [(&str, Run)] = match store.name {
+            "memory" => recall::LONG_CASES,
+            _ => &[],
+        };
+        let cases = cases.iter().flat_map(|cases| cases.iter());
+        for (name, run) in cases.chain(long) {
             let trial = Trial::test(format!("{}::{name}", store.name), move || {
                 let runtime = tokio::runtime::Builder::new_multi_thread()
                     .worker_threads(2)

@@ -1,6 +1,6 @@
 //! Conversations and messages found by their words: what is found, by whom, and what it costs.
 
-use crate::bed::{Bed, ann, bob, chief, cid, over, twin};
+use crate::bed::{Bed, ann, bob, chief, cid, over, person, twin};
 use crate::chats::ALL;
 use crate::counting::Counting;
 use crate::messages::store;
@@ -15,6 +15,7 @@ use ambit_storage::storage::Message;
 use futures::FutureExt;
 use serde_json::json;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub const CASES: &[(&str, crate::Run)] = &[
     ("chats_are_found_by_what_was_said_in_them", |bed| {
@@ -47,6 +48,12 @@ pub const CASES: &[(&str, crate::Run)] = &[
         settings(bed).boxed()
     }),
 ];
+
+/// What is the same over every store, and takes long over some.
+pub const LONG_CASES: &[(&str, crate::Run)] = &[(
+    "of_a_whole_tenant_the_thousand_owners_active_last_are_searched",
+    |bed| many_owners(bed).boxed(),
+)];
 
 async fn words(bed: Bed) {
     bed.talk(&ann(), "support", "a", "the blue lamp").await;
@@ -290,6 +297,38 @@ async fn whole(bed: Bed) {
     assert_eq!(refused.unwrap_err().code, ErrorCode::NotFound);
     let own = try_find(&bed.ambit, &ann(), "lamp", &of("ann")).await;
     assert_eq!(own.unwrap().total, 1);
+}
+
+async fn many_owners(bed: Bed) {
+    let says = async |user: &str, word: &str| {
+        let who = person("t1", user, None);
+        let opened = chats::open(&bed.ambit, &who, "support", Some(user)).await;
+        let live = opened.unwrap();
+        store(&live, word, [Message::user(format!("a {word}"))]).await;
+    };
+    says("early", "stork").await;
+    says("silent", "heron").await;
+    bed.clock.advance(Duration::from_secs(10));
+    for at in 0..999 {
+        says(&format!("person{at}"), "lamp").await;
+    }
+    says("early", "crane").await;
+    let whole = chief("t1");
+    let found = find(&bed, &whole, "stork").await;
+    let searched = found.searched.unwrap();
+    assert_eq!(
+        (found.total, searched.owners, searched.left_out),
+        (1, 1_000, 1)
+    );
+    assert_eq!(find(&bed, &whole, "heron").await.total, 0);
+    // Who is named is searched all the same.
+    let silent = ChatFilter {
+        user_id: Some("silent".to_owned()),
+        ..ChatFilter::default()
+    };
+    let found = try_find(&bed.ambit, &whole, "heron", &silent).await;
+    let found = found.unwrap();
+    assert_eq!((found.total, found.searched), (1, None));
 }
 
 /// A turn writes the same before the first search and once there is an index.
