@@ -60,7 +60,9 @@ const fn server(
 }
 
 /// Works that the peers' scripts know.
-const PEERS_WORKS: &[&str] = &["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W13", "W14"];
+const PEERS_WORKS: &[&str] = &[
+    "W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W13", "W14", "W15",
+];
 
 /// Sizes of the peers' works under `--quick`.
 const SMALL: &[(&str, &str)] = &[
@@ -195,4 +197,34 @@ fn make(folder: &Path) -> Result<()> {
 fn erase(folder: &Path) -> Result<()> {
     std::fs::remove_dir_all(folder)
         .map_err(|error| format!("cannot erase {}: {error}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PEERS_WORKS;
+    use crate::process::root;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_work_that_a_script_of_the_peers_knows_is_asked_of_it() {
+        let mut missing = BTreeSet::new();
+        for entry in std::fs::read_dir(root().join("bench/peers")).unwrap() {
+            let path = entry.unwrap().path();
+            let is_script = path
+                .extension()
+                .is_some_and(|end| end == "py" || end == "mjs");
+            let text = if is_script {
+                std::fs::read_to_string(&path).unwrap()
+            } else {
+                continue;
+            };
+            let asked = ["want(\"", ".has(\""].map(|word| text.split(word).skip(1));
+            let names = asked.into_iter().flatten();
+            let names = names.filter_map(|rest| rest.split_once('"').map(|(name, _)| name));
+            let works = names.filter(|name| name.starts_with('W') && name.len() < 4);
+            let unknown = works.filter(|name| !PEERS_WORKS.contains(name));
+            missing.extend(unknown.map(str::to_owned));
+        }
+        assert_eq!(missing, BTreeSet::new());
+    }
 }
