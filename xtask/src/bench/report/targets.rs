@@ -1,5 +1,7 @@
 //! What Ambit must be, against the best peer in the same run or against itself.
 
+mod budgets;
+
 use super::line::ResultLine;
 use super::table::{Measured, Table, store};
 use super::text;
@@ -23,9 +25,15 @@ enum Limit {
 
 impl Target {
     pub fn is_met(&self) -> bool {
-        match self.limit {
-            Limit::AtMost(limit) => self.value <= limit,
-            Limit::AtLeast(limit) => self.value >= limit,
+        self.limit.allows(self.value)
+    }
+}
+
+impl Limit {
+    fn allows(&self, value: f64) -> bool {
+        match self {
+            Self::AtMost(limit) => value <= *limit,
+            Self::AtLeast(limit) => value >= *limit,
         }
     }
 }
@@ -49,12 +57,9 @@ impl fmt::Display for Target {
 /// Stores whose cost must not grow with the history.
 const DURABLE: &[&str] = &["sqlite", "sqlite NORMAL", "postgres", "redis"];
 
-/// Clients at once, of whose turns so many a second are wanted.
-const CLIENTS: u64 = 16;
-
 /// Every target of one of Ambit's results.
 pub fn of(table: &Table, row: &Measured) -> Vec<Target> {
-    let alone = alone(&row.line).map(|limit| Target {
+    let alone = budgets::of(&row.line).map(|limit| Target {
         against: String::new(),
         value: row.median(),
         limit,
@@ -65,60 +70,6 @@ pub fn of(table: &Table, row: &Measured) -> Vec<Target> {
     targets.extend(related(table, row));
     targets.extend(against(table, row));
     targets
-}
-
-/// Targets that a result meets by itself.
-fn alone(line: &ResultLine) -> Option<Limit> {
-    let limit = match line.work.as_str() {
-        "W1 syncs" if store(&line.backend) == "sqlite" && line.p == 1 => Limit::AtMost(1.0),
-        "W1 syncs" if store(&line.backend) == "sqlite" => Limit::AtMost(0.125),
-        "W1 written by the process" if line.backend.starts_with("sqlite") => Limit::AtMost(16.0),
-        work if work.starts_with("W4c") || work == "W5 same session, survived" => {
-            Limit::AtLeast(line.p as f64)
-        }
-        work if kind(work) == "W7 hook" => Limit::AtMost(0.25),
-        "W8 syncs" => Limit::AtMost(2.0),
-        "W8 turns" | "W8 server's CPU" if line.p == CLIENTS => return turns(line),
-        "W9 CPU per chunk and reader (at once)" => Limit::AtMost(10.0),
-        // To one reader a live chunk costs what it costs to wake a thread, which says nothing about the server.
-        "W9 CPU per chunk and reader (live)" if line.p > 1 => Limit::AtMost(10.0),
-        "W9 rows (live)" => Limit::AtMost(1.0),
-        "W10 start" => Limit::AtMost(45.0),
-        "W10 resident" if line.p == 0 => Limit::AtMost(45.0),
-        "W10 resident" => Limit::AtMost(100.0),
-        // A page here and there is no growth.
-        "W10 growth" => Limit::AtMost(2.0),
-        "W10 program, stripped" => Limit::AtMost(40.0),
-        "W11 of the ideal" => Limit::AtLeast(80.0),
-        "W11 threads beyond the cores" => Limit::AtMost(8.0),
-        "W11 resident" => Limit::AtMost(300.0),
-        "W13 written" => Limit::AtMost(8.0),
-        "W13 parts" => Limit::AtMost(75.0),
-        "W13 one chunk more, written" => Limit::AtMost(64.0),
-        "W14 growth" => Limit::AtMost(5.0),
-        "W14 hybrid of words and vectors alone" => Limit::AtMost(110.0),
-        // The cache and 64 MB.
-        "W14 resident" => Limit::AtMost(320.0),
-        "W15 token, p50" if line.p == 1 => Limit::AtMost(5.0),
-        "W15 token, p99" if line.p == 1 => Limit::AtMost(20.0),
-        "W15 token, p99" => Limit::AtMost(40.0),
-        work if work.starts_with("W17 wait") && line.p > 0 => Limit::AtMost(20.0),
-        "W17 file left" => Limit::AtMost(50.0),
-        "W18 gain of the second core" if line.backend == "memory" => Limit::AtLeast(1.8),
-        _ => return None,
-    };
-    Some(limit)
-}
-
-/// What whole turns cost where no disk is waited for.
-fn turns(line: &ResultLine) -> Option<Limit> {
-    let is_time = line.work == "W8 server's CPU";
-    match (line.backend.as_str(), line.place.as_str()) {
-        ("sqlite", "tmpfs") if is_time => Some(Limit::AtMost(1.0)),
-        ("sqlite", "tmpfs") => Some(Limit::AtLeast(1_500.0)),
-        ("memory", _) if is_time => Some(Limit::AtMost(0.7)),
-        _ => None,
-    }
 }
 
 /// The cost at the longest history against the cost at the shortest.
@@ -150,6 +101,9 @@ fn growth(table: &Table, row: &Measured) -> Option<Target> {
 fn growth_of(work: &str) -> Option<f64> {
     let flat = [
         "W1 append only",
+        "W3 list one user's sessions",
+        "W3 register one more session",
+        "W4 push onto a list",
         "W13 one chunk more, written",
         "W17 turn",
         "W17 first turn",
@@ -271,8 +225,8 @@ fn related<'a>(table: &'a Table, row: &'a Measured) -> impl Iterator<Item = Targ
 fn against(table: &Table, row: &Measured) -> Vec<Target> {
     let line = &row.line;
     let mut targets = Vec::new();
-    let mut at_least = |factor: f64, which: fn(&str) -> bool| {
-        if let Some(peer) = table.best_of(row, |peer| which(&peer.peer)) {
+    let mut at_least = |factor: f64, which: fn(&ResultLine) -> bool| {
+        if let Some(peer) = table.best_of(row, which) {
             targets.push(Target {
                 against: text::name(&peer.line.peer),
                 value: row.ratio(peer),
@@ -280,11 +234,15 @@ fn against(table: &Table, row: &Measured) -> Vec<Target> {
             });
         }
     };
-    let all: fn(&str) -> bool = |_| true;
+    let all: fn(&ResultLine) -> bool = |_| true;
     match kind(&line.work) {
         "W1 append only" if line.place == "tmpfs" => at_least(5.0, |peer| is_of(peer, "OpenAI")),
         "W1 append only" => at_least(1.5, |peer| is_of(peer, "OpenAI")),
         "W1 turn" if line.p >= 5_000 && line.work.contains("last") => at_least(5.0, all),
+        // Who loads all is beside those who do so too.
+        "W1 turn" if line.p >= 5_000 && line.work.contains("all") => {
+            at_least(5.0, |peer| !peer.work.contains("last"));
+        }
         "W2 load" => at_least(4.0, all),
         "W3 list one user's sessions" => at_least(10.0, all),
         "W4 get" => at_least(3.0, |peer| is_of(peer, "LangGraph")),
@@ -312,16 +270,16 @@ fn against(table: &Table, row: &Measured) -> Vec<Target> {
     targets
 }
 
-fn is_of(peer: &str, whose: &str) -> bool {
-    peer.starts_with(whose)
+fn is_of(peer: &ResultLine, whose: &str) -> bool {
+    peer.peer.starts_with(whose)
 }
 
-fn is_full_text(peer: &str) -> bool {
+fn is_full_text(peer: &ResultLine) -> bool {
     is_of(peer, "SQLite FTS5")
 }
 
-fn is_server(peer: &str) -> bool {
-    peer.contains(" server")
+fn is_server(peer: &ResultLine) -> bool {
+    peer.peer.contains(" server")
 }
 
 #[cfg(test)]
@@ -381,6 +339,37 @@ mod tests {
         };
         assert_eq!(verdicts(&flat(1.1)), ["met"]);
         assert_eq!(verdicts(&flat(1.3)), ["missed"]);
+    }
+
+    #[test]
+    fn lists_of_chats_and_of_memory_are_flat_in_what_there_is() {
+        let list = "W3 list one user's sessions";
+        let push = "W4 push onto a list";
+        let rows = |cost| {
+            [
+                ("ambit", "postgres", list, 10_000, 1.0, "ms"),
+                ("ambit", "postgres", list, 1_000_000, cost, "ms"),
+                ("ambit", "sqlite", push, 10, 1.0, "ms"),
+                ("ambit", "sqlite", push, 100_000, cost, "ms"),
+            ]
+        };
+        assert_eq!(verdicts(&rows(1.2)), ["met", "met"]);
+        assert_eq!(verdicts(&rows(1.3)), ["missed", "missed"]);
+    }
+
+    #[test]
+    fn who_loads_all_is_judged_beside_those_who_load_all() {
+        let all = "W1 turn (load all + append)";
+        let last = "W1 turn (load last 10 + append)";
+        let rows = |ours| {
+            [
+                ("ambit", "sqlite NORMAL", all, 5_000, ours, "ms/turn"),
+                ("Mastra", "libsql", last, 5_000, 0.1, "ms/turn"),
+                ("OpenAI", "sqlite", all, 5_000, 10.0, "ms/turn"),
+            ]
+        };
+        assert_eq!(verdicts(&rows(2.0)), ["met"]);
+        assert_eq!(verdicts(&rows(2.1)), ["missed"]);
     }
 
     #[test]
