@@ -2,6 +2,7 @@
 //! the page of what they found.
 
 mod backends;
+mod first_minutes;
 mod machine;
 mod options;
 mod report;
@@ -25,6 +26,27 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         finish(lines, &options)?;
         return Ok(true);
     }
+    let is_only_clone = options.names_only(first_minutes::NAME);
+    if !is_only_clone && !prepare(&options)? {
+        return Ok(false);
+    }
+    let mut results = Results::create(options.dir.join("results.jsonl"))?;
+    machine::describe(arguments, &options, &mut results)?;
+    let mut is_well = true;
+    if options.names(first_minutes::NAME) {
+        is_well &= first_minutes::measure(&options, &mut results)?;
+    }
+    if !is_only_clone {
+        is_well &= with_servers(&options, &mut results)?;
+    }
+    let minutes = results.elapsed().as_secs().div_ceil(60);
+    results.fact("time", &format!("{minutes} minutes, without the build"))?;
+    finish(&results.path, &options)?;
+    Ok(is_well)
+}
+
+/// Builds what is measured and installs the peers; true where the build succeeded.
+fn prepare(options: &Options) -> Result<bool> {
     if !build(options.profile())? {
         return Ok(false);
     }
@@ -33,21 +55,19 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         // What could not be installed is named by the script that runs the peers.
         succeeds(setup.arg("--once"))?;
     }
+    Ok(true)
+}
+
+/// Measures with the servers that the stores need; true where every program of Ambit's ran to its end.
+fn with_servers(options: &Options, results: &mut Results) -> Result<bool> {
     let servers = options.servers()?;
-    let mut results = Results::create(options.dir.join("results.jsonl"))?;
-    machine::describe(arguments, &options, &mut results)?;
     if servers.as_ref().is_some_and(Servers::are_private) {
-        machine::describe_servers(&mut results)?;
+        machine::describe_servers(results)?;
     }
     if !options.peers {
         results.failure("the peers", "the command was given no --peers")?;
     }
-    let is_well = measure(&options, servers.as_ref(), &mut results)?;
-    drop(servers);
-    let minutes = results.elapsed().as_secs().div_ceil(60);
-    results.fact("time", &format!("{minutes} minutes, without the build"))?;
-    finish(&results.path, &options)?;
-    Ok(is_well)
+    measure(options, servers.as_ref(), results)
 }
 
 fn build(profile: &str) -> Result<bool> {

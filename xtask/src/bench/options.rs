@@ -23,7 +23,9 @@ cargo xtask bench [OPTIONS]
 
 W3, W9, W10, W11, W13, W14, W17, W18 and W19 take long and vary little: they are measured in the first round alone, but where --work
 names them. W17 fills a store with 1,000,000 entries, and with 10,000,000 where --work names it; W14 searches 1,000,000 chunks only
-where --work names it. The command fails where a program of Ambit's did. A peer that fails, a work that is left out and a target that is missed are named at the end and on the page.";
+where --work names it. W16, the first minutes with the sources, is measured only where --work names it, and alone with --work W16: the
+build (--release) of a fresh clone with nothing built before, its start to the first answer, and an edit of the runtime until it answers
+again. It takes as long as two builds. The command fails where a program of Ambit's did. A peer that fails, a work that is left out and a target that is missed are named at the end and on the page.";
 
 /// What to measure, and where.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,8 +89,23 @@ impl Options {
 
     /// The profile of cargo by which the programs are built.
     pub fn profile(&self) -> &str {
-        let usual = if self.quick { "release" } else { "dist" };
+        let is_release = self.quick || self.names_only(super::first_minutes::NAME);
+        let usual = if is_release { "release" } else { "dist" };
         self.profile.as_deref().unwrap_or(usual)
+    }
+
+    /// Whether this work is asked for by its name.
+    pub fn names(&self, work: &str) -> bool {
+        self.works().any(|named| named == work)
+    }
+
+    /// Whether nothing but this work is asked for.
+    pub fn names_only(&self, work: &str) -> bool {
+        self.names(work) && self.works().all(|named| named == work)
+    }
+
+    fn works(&self) -> impl Iterator<Item = &str> {
+        self.work.iter().flat_map(|works| works.split(','))
     }
 
     /// Where the page is written: that of the documentation is replaced only by a run of everything.
@@ -188,6 +205,18 @@ mod tests {
         assert_eq!(page("--quick --page /p"), Path::new("/p"));
         assert_eq!(page("--from /d/benchmarks/results.jsonl"), Path::new("/d"));
         assert_eq!(page("--from /b/results.jsonl"), Path::new("/b"));
+    }
+
+    #[test]
+    fn a_work_is_named_whole() {
+        let names = |text: &str| {
+            let options = options(text).unwrap().unwrap();
+            (options.names("W16"), options.names_only("W16"))
+        };
+        assert_eq!(names("--peers"), (false, false));
+        assert_eq!(names("--work W1"), (false, false));
+        assert_eq!(names("--work W1,W16"), (true, false));
+        assert_eq!(names("--work W16"), (true, true));
     }
 
     #[test]

@@ -1,12 +1,22 @@
 //! The file of a run's lines.
 
 use crate::process::{Result, each_line};
+use serde_json::json;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+/// A result that this command has measured itself.
+pub struct ResultRow<'a> {
+    pub backend: &'a str,
+    pub work: &'a str,
+    pub value: f64,
+    pub unit: &'a str,
+    pub note: &'a str,
+}
 
 /// The lines that all programs printed, each with its round and place.
 pub struct Results {
@@ -59,6 +69,15 @@ impl Results {
             self.failure(name, "it ended early; the terminal said why")?;
         }
         Ok(succeeded)
+    }
+
+    /// Keeps a result.
+    pub fn result(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        let line = json!({
+            "peer": "ambit", "backend": row.backend, "work": row.work, "p": 1,
+            "v": row.value, "unit": row.unit, "note": row.note,
+        });
+        self.line(line.to_string().trim_start_matches('{'))
     }
 
     /// Keeps that something was not measured.

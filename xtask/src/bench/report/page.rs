@@ -62,6 +62,10 @@ const WORKS: &[(&str, &str)] = &[
         "a provider's token on its way to the client; the size is the streams",
     ),
     (
+        "W16",
+        "the first minutes with the sources: a fresh clone until it answers, and an edit of the runtime until it answers again, as `cargo run --release` builds them",
+    ),
+    (
         "W17",
         "what has grown: a chat, a person's chats, a store. Turns in process, without HTTP; and how long a small write waits for upkeep",
     ),

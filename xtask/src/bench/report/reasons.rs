@@ -259,6 +259,18 @@ const REASONS: &[Reason] = &[
         why: "a token is stored before it is sent, so that its number is never another's; the pass-through stores nothing",
     },
     Reason {
+        work: "W16 clone",
+        store: "",
+        place: "",
+        why: "on 23 November two cores took 11 min 43 s for the build, and of that the runtime 247 s, the library 92 s, the program 33 s (decision 0024)",
+    },
+    Reason {
+        work: "W16 edit",
+        store: "",
+        place: "",
+        why: "the runtime is built anew, and what is above it: on 23 November 247 s, and 92 s and 33 s for the library and the program (decision 0024)",
+    },
+    Reason {
         work: "W18",
         store: "memory",
         place: "",

@@ -65,7 +65,7 @@ fn served(line: &ResultLine) -> Option<Limit> {
     }
 }
 
-/// The server as a process, and turns that wait.
+/// The server as a process, turns that wait, and how soon the sources are a server.
 fn process(line: &ResultLine) -> Option<Limit> {
     let limit = match line.work.as_str() {
         "W10 start" | "W17 start" => Limit::AtMost(45.0),
@@ -77,6 +77,9 @@ fn process(line: &ResultLine) -> Option<Limit> {
         "W11 of the ideal" => Limit::AtLeast(80.0),
         "W11 threads beyond the cores" => Limit::AtMost(8.0),
         "W11 resident" => Limit::AtMost(300.0),
+        // Six minutes.
+        "W16 clone to the first answer" => Limit::AtMost(360.0),
+        "W16 edit to the first answer" => Limit::AtMost(60.0),
         _ => return None,
     };
     Some(limit)
@@ -148,6 +151,17 @@ mod tests {
         assert!(is_within("W1 append only", "disk", 0.9));
         assert!(is_within("W1 append only", "tmpfs", 0.06));
         assert!(!is_within("W1 append only", "tmpfs", 0.07));
+    }
+
+    #[test]
+    fn the_first_minutes_are_six_and_an_edit_takes_one() {
+        for (work, most) in [
+            ("W16 clone to the first answer", 360.0),
+            ("W16 edit to the first answer", 60.0),
+        ] {
+            assert!(is_within(work, "", most), "{work}");
+            assert!(!is_within(work, "", most + 1.0), "{work}");
+        }
     }
 
     #[test]
