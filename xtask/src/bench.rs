@@ -16,6 +16,13 @@ use results::Results;
 use std::path::Path;
 use std::process::Command;
 
+/// What a run of everything leaves out.
+const ONLY_NAMED: &[&str] = &[
+    "W14 at 1,000,000 chunks",
+    first_minutes::NAME,
+    "W17 at 10,000,000 entries",
+];
+
 /// Measures, writes the page, and is true where every program of Ambit's ran to its end.
 pub fn run(arguments: &[String]) -> Result<bool> {
     let Some(options) = Options::of(arguments)? else {
@@ -66,6 +73,11 @@ fn with_servers(options: &Options, results: &mut Results) -> Result<bool> {
     }
     if !options.peers {
         results.failure("the peers", "the command was given no --peers")?;
+    }
+    if options.work.is_none() && !options.quick {
+        for work in ONLY_NAMED {
+            results.failure(work, "it takes long: only where --work names it")?;
+        }
     }
     measure(options, servers.as_ref(), results)
 }
