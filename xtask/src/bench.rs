@@ -12,6 +12,7 @@ mod rounds;
 use crate::process::{Result, cargo, succeeds};
 use crate::servers::Servers;
 use options::{HELP, Options};
+use report::Outcome;
 use results::Results;
 use std::path::Path;
 use std::process::Command;
@@ -23,14 +24,14 @@ const ONLY_NAMED: &[&str] = &[
     "W17 at 10,000,000 entries",
 ];
 
-/// Measures, writes the page, and is true where every program of Ambit's ran to its end.
+/// Measures, writes the page, and is true where every program of Ambit's ran to its end and every peer was there.
 pub fn run(arguments: &[String]) -> Result<bool> {
     let Some(options) = Options::of(arguments)? else {
         println!("{HELP}");
         return Ok(true);
     };
     if let Some(lines) = &options.from {
-        finish(lines, &options)?;
+        finish(lines, &options.page())?;
         return Ok(true);
     }
     let is_only_clone = options.names_only(first_minutes::NAME);
@@ -48,8 +49,13 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     }
     let minutes = results.elapsed().as_secs().div_ceil(60);
     results.fact("time", &format!("{minutes} minutes, without the build"))?;
-    finish(&results.path, &options)?;
-    Ok(is_well)
+    let page = if is_well {
+        options.page()
+    } else {
+        options.page_of_failure()
+    };
+    let outcome = finish(&results.path, &page)?;
+    Ok(is_well && outcome.uninstalled.is_empty())
 }
 
 /// Builds what is measured and installs the peers; true where the build succeeded.
@@ -111,8 +117,8 @@ fn measure(options: &Options, servers: Option<&Servers>, results: &mut Results) 
 }
 
 /// Makes the page and says what is on it.
-fn finish(lines: &Path, options: &Options) -> Result<()> {
-    let outcome = report::write(lines, &options.page())?;
+fn finish(lines: &Path, folder: &Path) -> Result<Outcome> {
+    let outcome = report::write(lines, folder)?;
     for failure in &outcome.failures {
         println!("not measured: {failure}");
     }
@@ -120,6 +126,9 @@ fn finish(lines: &Path, options: &Options) -> Result<()> {
         "{} targets are met, {} are missed",
         outcome.met, outcome.missed
     );
+    for peer in &outcome.uninstalled {
+        println!("no target is judged against {peer}, which could not be installed");
+    }
     println!("the page: {}", outcome.page.display());
-    Ok(())
+    Ok(outcome)
 }

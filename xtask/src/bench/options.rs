@@ -17,7 +17,7 @@ cargo xtask bench [OPTIONS]
   --dir DIR         where the stores are kept while they are measured (target/bench)
   --tmpfs           the embedded stores in /dev/shm too, at every work and in every round; with --peers W1 and W8 are measured
                     there once without it
-  --page DIR        where the page is written (docs, where everything was measured, else the folder of --dir)
+  --page DIR        where the page is written (docs, where everything was measured and no work of Ambit's failed, else the folder of --dir)
   --profile NAME    what is measured is built so (dist: what is published, which takes 20 minutes to build; release with --quick)
   --from FILE       measures nothing and makes the page of the lines in this file, beside it
 
@@ -25,7 +25,9 @@ W3, W9, W10, W11, W13, W14, W17, W18 and W19 take long and vary little: they are
 names them. W17 fills a store with 1,000,000 entries, and with 10,000,000 where --work names it; W14 searches 1,000,000 chunks only
 where --work names it. W16, the first minutes with the sources, is measured only where --work names it, and alone with --work W16: the
 build (--release) of a fresh clone with nothing built before, its start to the first answer, and an edit of the runtime until it answers
-again. It takes as long as two builds. The command fails where a program of Ambit's did. A peer that fails, a work that is left out and a target that is missed are named at the end and on the page.";
+again. It takes as long as two builds. The command fails where a program of Ambit's did, which leaves the page in docs as it was, and
+where a peer could not be installed, against which no target is judged. A peer that fails, a work that is left out and a target that
+is missed are named at the end and on the page.";
 
 /// What to measure, and where.
 #[derive(Debug, PartialEq, Eq)]
@@ -129,6 +131,15 @@ impl Options {
         }
         self.dir.clone()
     }
+
+    /// Where the page is written of a run in which a work of Ambit's failed: never over that of the documentation.
+    pub fn page_of_failure(&self) -> PathBuf {
+        let page = self.page();
+        if page == root().join("docs") {
+            return self.dir.clone();
+        }
+        page
+    }
 }
 
 fn number(text: &str, of_what: &str) -> Result<usize> {
@@ -205,6 +216,17 @@ mod tests {
         assert_eq!(page("--quick --page /p"), Path::new("/p"));
         assert_eq!(page("--from /d/benchmarks/results.jsonl"), Path::new("/d"));
         assert_eq!(page("--from /b/results.jsonl"), Path::new("/b"));
+    }
+
+    #[test]
+    fn the_page_of_the_documentation_is_kept_where_a_work_failed() {
+        let page = |text: &str| options(text).unwrap().unwrap().page_of_failure();
+        let root = crate::process::root();
+        let docs = root.join("docs");
+        assert_eq!(page("--peers"), root.join("target/bench"));
+        let named = format!("--work W1 --page {}", docs.display());
+        assert_eq!(page(&named), root.join("target/bench"));
+        assert_eq!(page("--peers --page /p"), Path::new("/p"));
     }
 
     #[test]

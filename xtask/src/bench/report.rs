@@ -31,6 +31,8 @@ pub struct Outcome {
     pub missed: usize,
     /// What did not come to its end.
     pub failures: Vec<String>,
+    /// Peers that could not be installed: no target is judged against them.
+    pub uninstalled: Vec<String>,
 }
 
 /// Makes the page of a file of lines in a folder: `benchmarks.md`, and what belongs to it in `benchmarks/`.
@@ -38,6 +40,7 @@ pub fn write(lines: &Path, folder: &Path) -> Result<Outcome> {
     let text = std::fs::read_to_string(lines)
         .map_err(|error| format!("cannot read {}: {error}", lines.display()))?;
     let lines = line::all(&text);
+    let uninstalled = lines.uninstalled().into_iter().map(str::to_owned).collect();
     let table = Table::of(lines.results.into_iter());
     let (met, missed) = summary::verdicts(&table);
     let failures = lines.failures.iter();
@@ -53,6 +56,7 @@ pub fn write(lines: &Path, folder: &Path) -> Result<Outcome> {
         met,
         missed,
         failures,
+        uninstalled,
     })
 }
 

@@ -31,6 +31,13 @@ pub struct FailureLine {
     pub why: String,
 }
 
+impl FailureLine {
+    /// Whether a peer was not there to be measured, in the words of `bench/peers/run_all.sh`.
+    pub fn is_uninstalled(&self) -> bool {
+        self.why.starts_with("could not be installed")
+    }
+}
+
 /// Something known of the run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 pub struct FactLine {
@@ -76,6 +83,16 @@ pub fn all(text: &str) -> Lines {
 }
 
 impl Lines {
+    /// The peers that could not be installed, each once.
+    pub fn uninstalled(&self) -> Vec<&str> {
+        let failures = self.failures.iter();
+        let peers = failures.filter(|failure| failure.is_uninstalled());
+        let mut names: Vec<&str> = peers.map(|failure| failure.failed.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     fn know(&mut self, fact: FactLine) {
         match self.facts.iter_mut().find(|known| known.fact == fact.fact) {
             Some(known) => *known = fact,

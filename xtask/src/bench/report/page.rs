@@ -95,7 +95,7 @@ What the works are on the side of the peers, and what to know before believing a
 /// The whole page.
 pub fn page(lines: &Lines, table: &Table, charts: &[Chart]) -> String {
     let mut page = BEFORE.to_owned();
-    page += &summary::section(table);
+    page += &summary::section(lines, table);
     for chart in charts {
         let _ = write!(
             page,

@@ -1,5 +1,6 @@
 //! The table at the top of the page: Ambit and every peer at the works that say most.
 
+use super::line::Lines;
 use super::table::{Measured, Table};
 use super::work::group;
 use super::{targets, text};
@@ -97,7 +98,7 @@ impl Headline {
 }
 
 /// The table, and how many targets are met.
-pub fn section(table: &Table) -> String {
+pub fn section(lines: &Lines, table: &Table) -> String {
     let rows: Vec<(&Headline, &Measured)> = HEADLINES
         .iter()
         .filter_map(|headline| Some((headline, headline.find(table)?)))
@@ -127,7 +128,19 @@ pub fn section(table: &Table) -> String {
         "\n{met} targets are met and {missed} are missed. On SQLite and the disk where nothing else is said. Of each framework \
          its best way is\nshown, and only on stores that promise what Ambit's does; servers are compared whole.\n"
     );
-    out
+    out + &unjudged(lines)
+}
+
+/// That targets have no verdict, where peers are missing that they are set against.
+fn unjudged(lines: &Lines) -> String {
+    let peers = lines.uninstalled();
+    if peers.is_empty() {
+        return String::new();
+    }
+    let peers = text::cell(&peers.join(", "));
+    format!(
+        "\n**Not installed, and so not judged against: {peers}.** Targets against them have no verdict and are in neither number.\n"
+    )
 }
 
 /// How many targets are met, and how many are not.
