@@ -137,7 +137,7 @@ fn losses(table: &Table) -> String {
             row.figure(),
             peer.unwrap_or_default(),
             missed.join("; "),
-            reasons::of(line).to_owned(),
+            reasons::of(line, &missed).to_owned(),
         ]);
     }
     let table = if rows.is_empty() {
@@ -146,7 +146,8 @@ fn losses(table: &Table) -> String {
         text::head(&columns) + &rows
     };
     format!(
-        "\n## What we lose\n\nEvery row that misses its target, and every row where a peer is better.\n\n{table}"
+        "\n## What we lose\n\nEvery row that misses its target, and every row where a peer is better. Where the last column is empty, \
+         nothing that was measured\nexplains it; figures in it are of the run that they were found in, which need not be this one.\n\n{table}"
     )
 }
 
