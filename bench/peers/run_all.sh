@@ -59,11 +59,15 @@ for peer in $list; do
   start=$(date +%s)
   name=${peer%%:*}
   why="$ENVS/$(environment "$name").failed"
+  command=$(program "$name")
   if [ -e "$why" ]; then
     code=not-installed
     why="could not be installed: $(cat "$why")"
+  elif [ ! -x "${command%% *}" ]; then
+    code=not-installed
+    why="could not be installed: setup.sh has not made $(environment "$name")"
   else
-    timeout "$LIMIT" $(program "$name") "${peer##*:}" 2>"$BENCH_TMP/errors.txt"
+    timeout "$LIMIT" $command "${peer##*:}" 2>"$BENCH_TMP/errors.txt"
     code=$?
     why=$(grep . "$BENCH_TMP/errors.txt" | tail -n 1)
     [ $code -eq 124 ] && why="took more than $LIMIT s"
