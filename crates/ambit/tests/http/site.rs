@@ -287,8 +287,7 @@ pub fn example(name: &str) -> TempDir {
 
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
         let to = to.join(entry.file_name());
         match entry.path().is_dir() {
             true => copy(&entry.path(), &to),
