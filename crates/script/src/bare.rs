@@ -1,6 +1,11 @@
-//! The only file of this crate with `unsafe`: switching stacks, loading what was compiled here, and the memory of a runtime.
+//! The only module of this crate with `unsafe`: switching stacks, loading what was compiled here, the memory of a runtime and
+//! the count of its steps.
 
 #![expect(unsafe_code, reason = "each block says why it is sound")]
+
+mod step_counter;
+
+pub use step_counter::{StepCounter, StepCounterSlot};
 
 use ambit_quickjs_heap::{HeapTemplate, MemoryMeter, SnapshotHeap};
 use corosensei::stack::DefaultStack;

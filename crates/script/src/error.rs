@@ -115,6 +115,9 @@ pub struct ScriptException {
     pub status: Option<f64>,
     /// Where it was made, innermost first.
     pub stack: Vec<StackFrame>,
+    /// Where something was called that is no function, what stands at that place of the source, such as `ctx.Sned`. It may also be
+    /// a function that was given something else in the place of a function.
+    pub called: Option<String>,
 }
 
 impl fmt::Display for ScriptException {

@@ -12,6 +12,7 @@ mod bare;
 mod clock;
 mod engine;
 mod error;
+mod handed_memory;
 mod host;
 mod limits;
 mod prelude;

@@ -4,7 +4,7 @@ use crate::clock::ThreadClock;
 use crate::error::Error;
 use ambit_quickjs_heap::MemoryMeter;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// What one run may use.
@@ -22,6 +22,9 @@ pub struct RunLimits {
     pub returned: usize,
     /// Bytes of one value handed to the host, as JSON.
     pub value: usize,
+    /// Bytes of memory of all values that the host has of it at once, be it that its calls are not answered yet. Runs within it
+    /// count to it.
+    pub handed: usize,
     /// Timers that it may have waiting.
     pub timers: usize,
     /// How deep runs within it may be.
@@ -37,6 +40,7 @@ impl Default for RunLimits {
             stack: 1 << 20,
             returned: 4 << 20,
             value: 32 << 20,
+            handed: 128 << 20,
             timers: 1000,
             nesting: 32,
         }
@@ -87,6 +91,8 @@ pub struct RunBudget {
 struct SharedUse {
     cpu: AtomicU64,
     stop: AtomicU8,
+    /// Memory of values that the host has.
+    handed: AtomicUsize,
 }
 
 impl RunBudget {
@@ -115,6 +121,22 @@ impl RunBudget {
         };
         within.meter.count_to(&self.meter);
         within
+    }
+
+    /// Counts memory of values that the host is handed; false if that is too much, and then nothing is counted.
+    pub fn hand_over(&self, size: usize) -> bool {
+        let handed = &self.shared.handed;
+        let before = handed.fetch_add(size, Ordering::Relaxed);
+        let is_allowed = before.saturating_add(size) <= self.limits.handed;
+        if !is_allowed {
+            handed.fetch_sub(size, Ordering::Relaxed);
+        }
+        is_allowed
+    }
+
+    /// The host no longer has values of so much memory.
+    pub fn take_back(&self, size: usize) {
+        self.shared.handed.fetch_sub(size, Ordering::Relaxed);
     }
 
     /// Fails if there can be no run within this one.
@@ -258,7 +280,7 @@ fn seconds(time: Duration) -> String {
 }
 
 /// `64 MiB`, or bytes where that is not exact.
-fn bytes(size: usize) -> String {
+pub fn bytes(size: usize) -> String {
     if size.is_multiple_of(1 << 20) {
         format!("{} MiB", size >> 20)
     } else {

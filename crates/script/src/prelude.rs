@@ -64,6 +64,8 @@ pub struct Prelude {
     pub targets: Vec<CallTarget>,
     /// The memory of the first runtime that was made with it.
     pub template: OnceLock<Arc<HeapTemplate>>,
+    /// How far into its context the engine counts its steps; `None` inside if it cannot be told.
+    pub step_counter: OnceLock<Option<usize>>,
     /// Places for runs that wait and keep their memory.
     pub waiting: Semaphore,
 }
@@ -97,6 +99,7 @@ impl Prelude {
             surface,
             targets,
             template: OnceLock::new(),
+            step_counter: OnceLock::new(),
             waiting: Semaphore::new(MAX_WAITING),
         })
     }

@@ -64,8 +64,14 @@ impl Program {
     /// what is passed on from other files, is not among them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let members = self.entry.default.members();
-        let own = self.entry.exports.iter().chain(&self.entry.plain);
+        let exported = self.entry.exports.difference(&self.entry.types);
+        let own = exported.chain(&self.entry.plain);
         own.chain(members).map(String::as_str)
+    }
+
+    /// Whether other modules can import this value of the entry file by its name.
+    pub fn exports_value(&self, name: &str) -> bool {
+        self.entry.exports.contains(name) && !self.entry.types.contains(name)
     }
 
     /// The names of the values that the entry file exports itself, and the members of its default export as far as they are
@@ -75,6 +81,11 @@ impl Program {
         let own = own.map(String::as_str);
         let own = own.filter(|name| *name != "default");
         own.chain(self.entry.default.members().map(String::as_str))
+    }
+
+    /// The line of the entry file on which the function of this name begins, as far as the file itself says it.
+    pub fn line(&self, function: &str) -> Option<u32> {
+        self.entry.lines.get(function).copied()
     }
 
     pub(crate) fn export(&self, name: &str) -> FunctionExport {
@@ -107,6 +118,26 @@ impl Program {
     /// The file that an import means.
     pub(crate) fn resolved(&self, base: &str, specifier: &str) -> Option<String> {
         self.resolved.get(base)?.get(specifier).cloned()
+    }
+
+    /// The names with dots between them that stand in the source at this place, such as `ctx.Send`.
+    pub(crate) fn expression_at(&self, at: &SourceLocation) -> Option<String> {
+        let module = self.modules.get(&at.file)?;
+        let index = |number: u32| usize::try_from(number).ok()?.checked_sub(1);
+        let line = module.text.lines().nth(index(at.line)?)?;
+        let letters: Vec<char> = line.chars().collect();
+        let is_of_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
+        let (before, after) = letters.split_at_checked(index(at.column)?)?;
+        let start = before.iter().rev();
+        let start = start.take_while(|letter| is_of_name(**letter) || **letter == '.');
+        let end = after
+            .iter()
+            .take_while(|letter| is_of_name(**letter))
+            .count();
+        let expression = &letters[before.len() - start.count()..before.len() + end];
+        let expression: String = expression.iter().collect();
+        let expression = expression.trim_matches('.');
+        (!expression.is_empty()).then(|| expression.to_owned())
     }
 
     /// The place in the source of a place in the code that runs.

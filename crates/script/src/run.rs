@@ -8,7 +8,7 @@ mod run_context;
 mod timers;
 mod web;
 
-use crate::bare::{FiberPauser, RuntimeMemory};
+use crate::bare::{FiberPauser, RuntimeMemory, StepCounter};
 use crate::error::{Error, Result};
 use crate::prelude::Prelude;
 use crate::program::{FunctionExport, Program};
@@ -159,13 +159,18 @@ fn make(world: &Rc<RunContext>) -> std::result::Result<PreludeRuntime, String> {
     // The prelude itself needs little; the script's own limit is set before the script.
     runtime.set_max_stack_size(512 << 10);
     runtime.set_gc_threshold(4 << 20);
-    let polled = Rc::clone(world);
-    runtime.set_interrupt_handler(Some(Box::new(move || polled.poll())));
     runtime.set_loader(
         ProgramLoader(Rc::clone(world)),
         ProgramLoader(Rc::clone(world)),
     );
     let context = Context::full(&runtime).map_err(|error| error.to_string())?;
+    let find = || StepCounter::find_offset(&runtime, &context);
+    let offset = *world.prelude.step_counter.get_or_init(find);
+    let offset = offset.ok_or("the engine does not count its steps as it did")?;
+    // A runtime has one context.
+    let _ = world.steps.set(StepCounter::new(&context, offset));
+    let polled = Rc::clone(world);
+    runtime.set_interrupt_handler(Some(Box::new(move || polled.poll())));
     context.with(|ctx| {
         let installed = install(world, &ctx);
         installed
@@ -273,7 +278,7 @@ fn read_returned<'js>(
     value: &JsValue<'js>,
 ) -> rquickjs::Result<CallResult> {
     let limit = job.task.budget.limits.returned;
-    let mut reader = ValueReader::new(ctx, limit);
+    let mut reader = ValueReader::new(ctx, &job.task.budget, limit);
     match reader.read(value) {
         Ok(value) => Ok(CallResult::Returned(value)),
         Err(_) if reader.too_large => {
@@ -334,7 +339,8 @@ fn failed(world: &Rc<RunContext>, ctx: &Ctx<'_>, job: &RunJob, error: &rquickjs:
     if !error.is_exception() {
         return Error::Internal(format!("{} {}: {error}", job.program.entry(), job.function));
     }
-    let thrown = Error::Thrown(Box::new(exception::read_exception(ctx, &value)));
+    let thrown = exception::read_thrown(ctx, &value, &job.program);
+    let thrown = Error::Thrown(Box::new(thrown));
     // Looking at what was thrown may have run code of the script.
     world.stopped_error(job).unwrap_or(thrown)
 }

@@ -1,11 +1,14 @@
 //! Values across the border: JSON, and objects whose methods are calls to the host.
 
+use crate::handed_memory::HandedMemory;
 use crate::host::HostValue;
+use crate::limits::RunBudget;
 use rquickjs::atom::PredefinedAtom;
 use rquickjs::function::This;
 use rquickjs::object::Property;
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Result, Type};
 use serde_json::{Map, Number, Value};
+use std::sync::Arc;
 
 pub(crate) type JsValue<'js> = rquickjs::Value<'js>;
 
@@ -14,6 +17,18 @@ const EXACT: u64 = (1 << 53) - 1;
 
 /// How deep a value may be nested. A cyclic one is found by this.
 const DEPTH: usize = 200;
+
+/// What each value is counted as, beside its text: `null,`.
+const LEAST: usize = 5;
+
+/// Memory of an object beside its members.
+const OBJECT: usize = 64;
+
+/// Memory of a member: its hash, name and value, its place among the hashes, and what an allocator adds to a name.
+const MEMBER: usize = size_of::<(u64, String, Value)>() + 24;
+
+/// What an error has beside its own members.
+const ERROR: [&str; 3] = ["name", "message", "stack"];
 
 /// Plain data as a JavaScript value. Integers that would lose digits become strings.
 pub fn json_to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> {
@@ -104,25 +119,28 @@ fn fill<'js>(
     Ok(object)
 }
 
-/// Reads JavaScript values as JSON, up to a size.
+/// Reads JavaScript values as JSON, up to a size and to the memory that they take.
 pub struct ValueReader<'js> {
     ctx: Ctx<'js>,
     rest: usize,
     /// True once a value was larger than it may be.
     pub too_large: bool,
     limit: usize,
+    /// The memory of what was read.
+    pub handed: HandedMemory,
     /// The functions met on the way and where they stood; only looked for in arguments.
     pub functions: Vec<(String, Function<'js>)>,
 }
 
 impl<'js> ValueReader<'js> {
-    /// A reader of values of at most `limit` bytes in all.
-    pub fn new(ctx: &Ctx<'js>, limit: usize) -> Self {
+    /// A reader of values of at most `limit` bytes in all, whose memory counts to a run.
+    pub fn new(ctx: &Ctx<'js>, budget: &Arc<RunBudget>, limit: usize) -> Self {
         Self {
             ctx: ctx.clone(),
             rest: limit,
             too_large: false,
             limit,
+            handed: HandedMemory::new(budget),
             functions: Vec::new(),
         }
     }
@@ -154,7 +172,7 @@ impl<'js> ValueReader<'js> {
     }
 
     fn at(&mut self, value: &JsValue<'js>, depth: usize) -> Result<Option<Value>> {
-        self.count(5)?;
+        self.count(LEAST)?;
         Ok(Some(match value.type_of() {
             Type::Null => Value::Null,
             Type::Bool => Value::Bool(value.as_bool().unwrap_or(false)),
@@ -194,15 +212,17 @@ impl<'js> ValueReader<'js> {
         {
             return Err(self.refuse("it holds a binary array"));
         }
-        let mut members = Map::new();
-        if object.is_error() {
-            for name in ["name", "message", "stack"] {
-                if let Some(value) = self.at(&object.get(name)?, depth)? {
-                    members.insert(name.to_owned(), value);
-                }
+        let keys = object.keys::<rquickjs::String<'js>>();
+        let further: &[&str] = if object.is_error() { &ERROR } else { &[] };
+        let most = keys.len() + further.len();
+        self.hold(OBJECT + most * MEMBER)?;
+        let mut members = Map::with_capacity(most);
+        for &name in further {
+            if let Some(value) = self.at(&object.get(name)?, depth)? {
+                members.insert(name.to_owned(), value);
             }
         }
-        for key in object.keys::<rquickjs::String<'js>>() {
+        for key in keys {
             let key = key?;
             let value: JsValue<'js> = object.get(key.clone())?;
             if let Some(value) = self.at(&value, depth)? {
@@ -213,13 +233,23 @@ impl<'js> ValueReader<'js> {
     }
 
     fn list(&mut self, array: &Array<'js>, depth: usize) -> Result<Value> {
-        let mut items = Vec::new();
         // A list may be longer than the engine's own numbers, which its `len` does not expect.
         let length: f64 = array.as_object().get(PredefinedAtom::Length)?;
-        let mut index = 0_u32;
-        while f64::from(index) < length {
+        let most = u32::try_from(self.rest / LEAST).unwrap_or(u32::MAX);
+        if length > f64::from(most) {
+            return Err(self.too_large());
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is at most `most`; what is no length becomes 0"
+        )]
+        let length = length as u32;
+        let room = usize::try_from(length).unwrap_or(usize::MAX);
+        self.hold(room.saturating_mul(size_of::<Value>()))?;
+        let mut items = Vec::with_capacity(room);
+        for index in 0..length {
             let item: JsValue<'js> = array.as_object().get(index)?;
-            index += 1;
             items.push(self.at(&item, depth)?.unwrap_or(Value::Null));
         }
         Ok(Value::Array(items))
@@ -227,20 +257,31 @@ impl<'js> ValueReader<'js> {
 
     fn string(&mut self, string: &rquickjs::String<'js>) -> Result<String> {
         let text = text(&self.ctx, string)?;
-        self.count(text.len())?;
+        self.count(json_size(&text))?;
+        self.hold(text.len())?;
         Ok(text)
     }
 
     fn count(&mut self, size: usize) -> Result<()> {
         match self.rest.checked_sub(size) {
             Some(rest) => self.rest = rest,
-            None => {
-                self.too_large = true;
-                let text = format!("value exceeds {} bytes", self.limit);
-                return Err(Exception::throw_range(&self.ctx, &text));
-            }
+            None => return Err(self.too_large()),
         }
         Ok(())
+    }
+
+    fn too_large(&mut self) -> rquickjs::Error {
+        self.too_large = true;
+        let text = format!("value exceeds {} bytes", self.limit);
+        Exception::throw_range(&self.ctx, &text)
+    }
+
+    /// Counts memory.
+    fn hold(&mut self, size: usize) -> Result<()> {
+        match self.handed.grow(size) {
+            true => Ok(()),
+            false => Err(Exception::throw_range(&self.ctx, &self.handed.refusal())),
+        }
     }
 
     fn refuse(&self, reason: &str) -> rquickjs::Error {
@@ -258,6 +299,18 @@ fn number(float: f64) -> Value {
         return Value::from(float as i64);
     }
     Number::from_f64(float).map_or(Value::Null, Value::Number)
+}
+
+/// The bytes of a text as JSON, without its quotes.
+fn json_size(text: &str) -> usize {
+    let size = |byte: u8| -> usize {
+        match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
+            0..0x20 => 6,
+            _ => 1,
+        }
+    };
+    text.bytes().map(size).sum()
 }
 
 fn is_binary(tag: &str) -> bool {

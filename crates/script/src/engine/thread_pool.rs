@@ -239,6 +239,7 @@ impl ThreadPool {
             }
             self.watch.wait_for(&mut queue, LOOK);
             for slice in queue.running.clone() {
+                slice.task.steps.ask_soon();
                 if slice.task.budget.stop_overdue(&slice.clock) {
                     // Whoever waited may be gone already.
                     let _ = slice.task.requests.send(TaskRequest::Stuck);

@@ -18,6 +18,8 @@ type SourceDigest = [u8; 32];
 /// Compiled files by what is in them. A file that no program uses any more is forgotten.
 pub struct ModuleCache {
     modules: Mutex<HashMap<SourceDigest, Weak<CompiledModule>>>,
+    /// Held by who compiles: compiling may take memory, of which two need twice as much.
+    compiling: Mutex<()>,
     largest: usize,
     names: BTreeSet<String>,
 }
@@ -27,6 +29,7 @@ impl ModuleCache {
     pub fn new(largest: usize, names: BTreeSet<String>) -> Self {
         Self {
             modules: Mutex::default(),
+            compiling: Mutex::default(),
             largest,
             names,
         }
@@ -51,6 +54,10 @@ impl ModuleCache {
         };
         on_stack(STACK, load).ok_or_else(failed)?
     }
+
+    fn find(&self, key: &SourceDigest) -> Option<Arc<CompiledModule>> {
+        self.modules.lock().get(key).and_then(Weak::upgrade)
+    }
 }
 
 /// The files compiled for one program.
@@ -74,7 +81,12 @@ impl ProgramModules<'_> {
             });
         }
         let key = key(path, text);
-        if let Some(module) = self.cache.modules.lock().get(&key).and_then(Weak::upgrade) {
+        if let Some(module) = self.cache.find(&key) {
+            return Ok(module);
+        }
+        let _alone = self.cache.compiling.lock();
+        // Another may have compiled it meanwhile.
+        if let Some(module) = self.cache.find(&key) {
             return Ok(module);
         }
         if self.compiler.is_none() {

@@ -1,6 +1,6 @@
 //! One file: from TypeScript to what the engine runs.
 
-use super::diagnostics::{first_error, locate};
+use super::diagnostics::{SourcePlaces, first_error, locate};
 use super::module_syntax::{self, DefaultExport, ModuleExports, ModuleImport};
 use super::nesting;
 use super::source_map::{MappedPosition, SourceMap};
@@ -20,12 +20,14 @@ use oxc::syntax::scope::ScopeFlags;
 use oxc::transformer::{TransformOptions, Transformer};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::{Context, Ctx, Exception, Runtime};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
 pub struct CompiledModule {
     pub path: String,
+    /// The source.
+    pub text: String,
     /// What the engine runs.
     pub code: Bytecode,
     /// From there back to the source.
@@ -39,7 +41,12 @@ pub struct CompiledModule {
     /// Top-level functions that it does not export.
     pub plain: BTreeSet<String>,
     pub default: DefaultExport,
+    /// The line of the source, from 1, on which each function that it names begins.
+    pub lines: BTreeMap<String, u32>,
 }
+
+/// Bytes that the engine may use to compile a program. Two megabytes of source take a tenth of it.
+const MEMORY: usize = 256 << 20;
 
 /// Compiles files; keeps one engine for all of them.
 pub struct ModuleCompiler {
@@ -52,6 +59,8 @@ struct TranspiledScript {
     map: SourceMap,
     imports: Vec<ModuleImport>,
     exports: ModuleExports,
+    /// Where each function that it names begins in the source, as a byte.
+    places: BTreeMap<String, usize>,
 }
 
 impl ModuleCompiler {
@@ -59,6 +68,7 @@ impl ModuleCompiler {
         let context = Runtime::new().and_then(|runtime| {
             // Source nested deeper than a script may call is refused by the engine's own check.
             runtime.set_max_stack_size(8 << 20);
+            runtime.set_memory_limit(MEMORY);
             runtime.set_loader(EmptyLoader, EmptyLoader);
             Context::full(&runtime)
         });
@@ -78,17 +88,22 @@ impl ModuleCompiler {
             transpiled.ok_or_else(failed)??
         };
         let code = self.bytecode(path, &script.code)?;
+        let places = SourcePlaces::new(path, text);
         let placed = |import: ModuleImport| {
-            let at = locate(path, text, import.offset);
+            let at = places.locate(import.offset);
             (import, at)
         };
         let exported = &script.exports.names;
         let plain = script.exports.functions.difference(exported).cloned();
+        let named = script.places.into_iter();
+        let lines = named.map(|(name, offset)| (name, places.locate(offset).line));
         Ok(CompiledModule {
             path: path.to_owned(),
+            text: text.to_owned(),
             code,
             map: script.map,
             plain: plain.collect(),
+            lines: lines.collect(),
             imports: script.imports.into_iter().map(placed).collect(),
             stars: script.exports.stars,
             default: script.exports.default,
@@ -169,6 +184,7 @@ fn data(path: &str, text: &str) -> Result<TranspiledScript, LoadError> {
             names: BTreeSet::from(["default".to_owned()]),
             ..ModuleExports::default()
         },
+        places: BTreeMap::new(),
     })
 }
 
@@ -205,6 +221,7 @@ fn transpile(path: &str, text: &str) -> Result<TranspiledScript, LoadError> {
         return Err(LoadError { at, message });
     }
     let before = module_syntax::exports(&program);
+    let places = module_syntax::places(&program);
     let scoping = semantic.semantic.into_scoping();
     let transformed = Transformer::new(&allocator, file, &TransformOptions::default())
         .build_with_scoping(scoping, &mut program);
@@ -219,6 +236,7 @@ fn transpile(path: &str, text: &str) -> Result<TranspiledScript, LoadError> {
         map,
         imports,
         exports,
+        places,
     })
 }
 

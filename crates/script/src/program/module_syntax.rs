@@ -1,11 +1,11 @@
 //! What a file imports and exports, read from its syntax tree.
 
 use oxc::ast::ast::{
-    BindingPattern, Declaration, ExportDefaultDeclarationKind, Expression,
-    ImportDeclarationSpecifier, ModuleExportName, ObjectPropertyKind, Program, PropertyKey,
-    Statement,
+    BindingIdentifier, BindingPattern, Declaration, ExportDefaultDeclarationKind, ExportSpecifier,
+    Expression, ImportDeclarationSpecifier, ModuleExportName, ObjectPropertyKind, Program,
+    PropertyKey, Statement,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The name under which a plain top-level function is exported, so that it can be called.
 pub fn plain(function: &str) -> String {
@@ -112,6 +112,74 @@ pub fn exports(program: &Program<'_>) -> ModuleExports {
         found.default = self::DefaultExport::Anything;
     }
     found
+}
+
+/// Where each function of a file may begin, as a byte: what it declares at the top or exports, and the members of its default
+/// export. A name that is declared and listed is where it is declared.
+pub fn places(program: &Program<'_>) -> BTreeMap<String, usize> {
+    let (mut found, mut listed) = (BTreeMap::new(), Vec::new());
+    for statement in &program.body {
+        match statement {
+            Statement::FunctionDeclaration(function) if function.body.is_some() => {
+                found.extend(function.id.iter().map(place));
+            }
+            Statement::ExportDeclaration(export) => {
+                found.extend(declared_places(&export.declaration));
+            }
+            Statement::ExportNamedDeclaration(export) => {
+                listed.extend(export.specifiers.iter().map(listed_place));
+            }
+            Statement::ExportFromDeclaration(export) => {
+                listed.extend(export.specifiers.iter().map(listed_place));
+            }
+            Statement::ExportDefaultDeclaration(export) => {
+                listed.extend(member_places(&export.declaration));
+            }
+            _ => {}
+        }
+    }
+    for (name, offset) in listed {
+        found.entry(name).or_insert(offset);
+    }
+    found
+}
+
+fn place(id: &BindingIdentifier<'_>) -> (String, usize) {
+    (id.name.to_string(), id.span.start as usize)
+}
+
+fn listed_place(specifier: &ExportSpecifier<'_>) -> (String, usize) {
+    (name(&specifier.exported), specifier.span.start as usize)
+}
+
+fn declared_places(declaration: &Declaration<'_>) -> Vec<(String, usize)> {
+    match declaration {
+        Declaration::VariableDeclaration(variables) => {
+            let declared = variables.declarations.iter();
+            let ids = declared.flat_map(|it| it.id.get_binding_identifiers());
+            ids.map(place).collect()
+        }
+        other => other.id().map(place).into_iter().collect(),
+    }
+}
+
+/// Where the members of a default export that is an object begin.
+fn member_places(kind: &ExportDefaultDeclarationKind<'_>) -> Vec<(String, usize)> {
+    let Some(Expression::ObjectExpression(object)) = kind.as_expression() else {
+        return Vec::new();
+    };
+    let members = object.properties.iter().filter_map(|property| {
+        let ObjectPropertyKind::ObjectProperty(property) = property else {
+            return None;
+        };
+        let name = match &property.key {
+            PropertyKey::StaticIdentifier(id) => id.name.to_string(),
+            PropertyKey::StringLiteral(text) => text.value.to_string(),
+            _ => return None,
+        };
+        Some((name, property.span.start as usize))
+    });
+    members.collect()
 }
 
 fn default(kind: &ExportDefaultDeclarationKind<'_>) -> self::DefaultExport {

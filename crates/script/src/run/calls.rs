@@ -3,10 +3,11 @@
 use super::exception;
 use super::run_context::{PendingPromise, RunContext};
 use crate::error::HostError;
+use crate::handed_memory::HandedMemory;
 use crate::host::{
-    Callback, CallbackCall, CallbackReceiver, HostCall, HostValue, ParentRun, ReturnKind,
+    Callback, CallbackCall, CallbackReceiver, Host, HostCall, HostValue, ParentRun, ReturnKind,
 };
-use crate::task::{PauseReason, RunTask, TaskMessage};
+use crate::task::{HostFuture, PauseReason, RunTask, TaskMessage};
 use crate::value::{JsValue, ValueReader, json_to_js, to_js};
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Persistent, Result};
 use serde_json::Value;
@@ -40,7 +41,7 @@ pub fn call<'js>(
         return Err(Exception::throw_message(ctx, "no such host function"));
     };
     let number = world.number();
-    let mut reader = ValueReader::new(ctx, task.budget.limits.value);
+    let mut reader = ValueReader::new(ctx, &task.budget, task.budget.limits.value);
     let (arguments, undefined) = arguments(world, asked, target.is_lenient, &mut reader)?;
     let handle = reader.read(&asked.handle)?.unwrap_or_default();
     let functions = std::mem::take(&mut reader.functions);
@@ -63,7 +64,7 @@ pub fn call<'js>(
         callbacks: callbacks.collect(),
         run: ParentRun(Arc::clone(&task.budget)),
     };
-    let future = Box::pin(async move { host.call(call).await });
+    let future = ask_host(host, call, reader.handed);
     let is_promise = target.returns == ReturnKind::Promise;
     // What a promise stands for goes on while the script does.
     let reason = match is_promise {
@@ -89,6 +90,14 @@ pub fn call<'js>(
             make: asked.make.clone(),
         },
     )
+}
+
+/// Asks the host. What it was handed counts until it has answered.
+pub fn ask_host(host: Arc<dyn Host>, call: HostCall, handed: HandedMemory) -> HostFuture {
+    Box::pin(async move {
+        let _handed = handed;
+        host.call(call).await
+    })
 }
 
 /// Keeps the functions that were given to a promised call until it is settled.
@@ -199,7 +208,7 @@ fn callback<'js>(
             arguments.push_arg(json_to_js(ctx, argument)?)?;
         }
         let value: JsValue<'js> = function.call_arg(arguments)?;
-        ValueReader::new(ctx, task.budget.limits.value).read(&value)
+        ValueReader::new(ctx, &task.budget, task.budget.limits.value).read(&value)
     };
     let result = run();
     if task.budget.stopped().is_some() {

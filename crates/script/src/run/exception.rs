@@ -32,7 +32,26 @@ pub fn read_exception<'js>(ctx: &Ctx<'js>, value: &JsValue<'js>) -> ScriptExcept
             &string(ctx, object, "stack").unwrap_or_default(),
             &constructor,
         ),
+        called: None,
     }
+}
+
+/// What the engine says of a call of what is no function; it does not say of what.
+const NO_FUNCTION: &str = "not a function";
+
+/// Describes what the function of a program threw, and names what was called that is no function.
+pub fn read_thrown<'js>(
+    ctx: &Ctx<'js>,
+    value: &JsValue<'js>,
+    program: &Program,
+) -> ScriptException {
+    let thrown = read_exception(ctx, value);
+    if thrown.name != "TypeError" || thrown.message != NO_FUNCTION {
+        return thrown;
+    }
+    let at = thrown.stack.first().map(|frame| &frame.at);
+    let called = at.and_then(|at| program.expression_at(at));
+    ScriptException { called, ..thrown }
 }
 
 fn member<'js, V: FromJs<'js>>(ctx: &Ctx<'js>, object: &Object<'js>, name: &str) -> Option<V> {

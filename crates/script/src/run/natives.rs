@@ -1,10 +1,9 @@
 //! What the prelude is given to build on.
 
-use super::calls::{self, PreludeCall};
+use super::calls::{self, PreludeCall, ask_host};
 use super::exception;
 use super::run_context::RunContext;
-use crate::error::HostError;
-use crate::host::{HostCall, HostValue, ParentRun};
+use crate::host::{HostCall, ParentRun};
 use crate::task::{PauseReason, TaskRequest};
 use crate::value::{JsValue, ValueReader};
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result};
@@ -108,7 +107,7 @@ fn log<'js>(
     let (Some(task), Some(host)) = (world.task(), world.host()) else {
         return Ok(());
     };
-    let mut reader = ValueReader::new(ctx, task.budget.limits.value);
+    let mut reader = ValueReader::new(ctx, &task.budget, task.budget.limits.value);
     let mut values = Vec::new();
     for argument in arguments.iter::<JsValue<'js>>() {
         values.push(match reader.read(&argument?) {
@@ -127,10 +126,7 @@ fn log<'js>(
         callbacks: Vec::new(),
         run: ParentRun(Arc::clone(&task.budget)),
     };
-    let future = Box::pin(async move {
-        let answered: std::result::Result<HostValue, HostError> = host.call(call).await;
-        answered
-    });
+    let future = ask_host(host, call, reader.handed);
     if world.ask(&task, PauseReason::Call(0, future)) {
         return Err(world.terminate(ctx));
     }

@@ -1,7 +1,7 @@
 //! What the host side of one run knows while it runs.
 
 use super::PreludeObject;
-use crate::bare::{FiberPauser, RuntimeMemory};
+use crate::bare::{FiberPauser, RuntimeMemory, StepCounter};
 use crate::clock::thread_time;
 use crate::error::Error;
 use crate::host::Host;
@@ -40,6 +40,8 @@ pub struct RunContext {
     /// The thread's processor time up to which this run's use is counted.
     counted: Cell<Duration>,
     resumed: Cell<Instant>,
+    /// Where the engine counts its steps.
+    pub steps: OnceCell<StepCounter>,
     /// What is put aside while the run waits; nothing of a runtime that is kept for others.
     memory: OnceCell<(RuntimeMemory, Arc<HeapTemplate>)>,
 }
@@ -73,6 +75,7 @@ impl RunContext {
             numbers: Cell::new(0),
             counted: Cell::new(Duration::ZERO),
             resumed: Cell::new(Instant::now()),
+            steps: OnceCell::new(),
             memory: OnceCell::new(),
         }
     }
@@ -85,6 +88,7 @@ impl RunContext {
             host: Arc::clone(&job.host),
         });
         self.timers.borrow_mut().limit = job.task.budget.limits.timers;
+        job.task.steps.set(self.steps.get().copied());
         self.resume(&job.task);
     }
 
@@ -92,6 +96,7 @@ impl RunContext {
     pub fn end(&self) {
         if let Some(task) = self.task() {
             task.budget.put_aside();
+            task.steps.set(None);
         }
         self.leave();
         self.timers.borrow_mut().asked = None;
@@ -222,10 +227,12 @@ impl RunContext {
         }
         // The run does not pay for what is done with its memory.
         self.count(task);
+        task.steps.set(None);
         let must_end = memory.put_aside(template, || {
             self.counted.set(thread_time());
             wait()
         });
+        task.steps.set(self.steps.get().copied());
         self.counted.set(thread_time());
         must_end
     }

@@ -1,6 +1,7 @@
 //! The limits and what they say.
 
-use crate::support::{ENTRY, create, engine, hosted, message, program, returned, run};
+use crate::pets::{Pets, surface};
+use crate::support::{ENTRY, create, engine, engine_of, hosted, message, program, returned, run};
 use ambit_script::{
     Error, Host, HostApi, HostCall, HostError, HostMethod, HostValue, RunLimits, RunOutcome,
     ScriptRun,
@@ -254,4 +255,67 @@ async fn guarded_functions_do_what_they_did() {
         return check.filter(([, got, wanted]) => JSON.stringify(got) !== JSON.stringify(wanted)).map(([name, got]) => [name, got]);
     }"#;
     assert_eq!(returned(text).await, json!([]));
+}
+
+/// What `Create` returns where the host may have a megabyte of it.
+async fn handed(text: &str) -> Result<Option<serde_json::Value>, Error> {
+    let engine = engine_of(surface());
+    let program = program(&engine, text);
+    let run = ScriptRun {
+        limits: RunLimits {
+            handed: 1 << 20,
+            ..RunLimits::default()
+        },
+        host: Arc::new(Pets::new()),
+        ..create(&program)
+    };
+    engine.run(run).await.map(|outcome| outcome.value)
+}
+
+#[tokio::test]
+async fn g117_values_of_shared_parts_take_as_much_memory_as_the_host_may_have() {
+    let text = "export function Create() {
+        const parts = ['x'.repeat(100_000), [[]], {}, { a: 1 }, new Array(20_000)];
+        return parts.map(part => {
+            let shared: unknown = part;
+            for (let i = 0; i < 16; i++) shared = [shared, shared];
+            try { gone(shared); return 'taken'; } catch (e) { return String(e); }
+        }).concat(typeof gone(parts[0]));
+    }";
+    let refused = "RangeError: the host has more than 1 MiB of values of this run";
+    assert_eq!(
+        handed(text).await,
+        Ok(Some(json!([
+            refused,
+            refused,
+            refused,
+            refused,
+            refused,
+            "undefined"
+        ])))
+    );
+}
+
+#[tokio::test]
+async fn g117_values_count_as_long_as_their_call_is_not_answered() {
+    let text = "export function Create() {
+        const part = 'x'.repeat(100_000);
+        for (let i = 0; i < 100; i++) gone(part);
+        let taken = 0;
+        try { for (;;) { never(part); taken++; } } catch (e) { return [taken, String(e)]; }
+    }";
+    let refused = "RangeError: the host has more than 1 MiB of values of this run";
+    assert_eq!(handed(text).await, Ok(Some(json!([10, refused]))));
+}
+
+#[tokio::test]
+async fn g117_texts_count_as_they_are_written_in_json() {
+    let engine = engine();
+    let text = "export function Create() { return '\\0'.repeat(1 << 20); }";
+    let result = engine.run(create(&program(&engine, text))).await;
+    let expected = Error::ReturnedTooMuch {
+        function: "Create".to_owned(),
+        limit: 4 << 20,
+    };
+    assert_eq!(result, Err(expected));
 }

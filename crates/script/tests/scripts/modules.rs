@@ -49,6 +49,37 @@ async fn a_function_is_found_in_every_form() {
 }
 
 #[tokio::test]
+async fn a_function_is_on_the_line_where_its_file_names_it() {
+    let engine = engine();
+    let line = |text: &str, name: &str| program(&engine, text).line(name);
+    let text = [
+        "// é",
+        "export function Create() {}",
+        "",
+        "export const Next = () => 1,",
+        "  Later = 2;",
+        "function plain() {}",
+        "const x = 1;",
+        "export { x as Listed, plain };",
+    ];
+    for (name, expected) in [
+        ("Create", Some(2)),
+        ("Next", Some(4)),
+        ("Later", Some(5)),
+        ("plain", Some(6)),
+        ("Listed", Some(8)),
+        ("x", None),
+    ] {
+        assert_eq!(line(&text.join("\n"), name), expected, "{name}");
+    }
+    let members = "export default {\n  Create() {},\n  \"Next\": () => 1,\n};";
+    assert_eq!(line(members, "Create"), Some(2));
+    assert_eq!(line(members, "Next"), Some(3));
+    let computed = "const all = { Create: () => 1 };\nexport default all;";
+    assert_eq!(line(computed, "Create"), None);
+}
+
+#[tokio::test]
 async fn an_export_wins_over_a_plain_function() {
     let text = "function Create() { return 'plain'; }\nconst other = () => 'export';\nexport { other as Create };";
     assert_eq!(returned(text).await, json!("export"));

@@ -1,0 +1,102 @@
+//! Built-in functions and operators of the engine, with large values: the thread of a run is free soon after its limit.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
+use crate::watch::alone;
+use ambit_script::{
+    Engine, EngineSettings, Error, HostApi, NoHost, ProgramSource, RunLimits, RunOutcome,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long behind its limit the thread of a run is free.
+const BEHIND: Duration = Duration::from_secs(1);
+
+/// What the engine does in one step, again and again.
+#[rustfmt::skip]
+const LOOPS: &[(&str, &str, &str)] = &[
+    ("reverse", "const a = new Uint8Array(32 << 20);", "a.reverse();"),
+    ("trim", "const s = ' '.repeat(8 << 20) + 'x';", "s.trim();"),
+    ("startsWith", "const s = 'a'.repeat(16 << 20), t = 'a'.repeat(16 << 20);", "s.startsWith(t);"),
+    ("keys", "const o: any = {}; for (let i = 0; i < 1e5; i++) o['k' + i] = i;", "Object.keys(o);"),
+    ("parseFloat", "const s = '1'.repeat(8 << 20);", "parseFloat(s);"),
+    ("replace", "const s = 'a'.repeat(8 << 20);", "s.replace('a', '$`');"),
+    ("union", "const s = new Set<number>(); for (let i = 0; i < 2e5; i++) s.add(i);", "(s as any).union(s);"),
+    ("includes", "const a: any[] = new Array(1e6).fill(1);", "a.includes(2);"),
+    ("raw", "const a: any[] = new Array(1e5).fill('a');", "String.raw({ raw: a } as any);"),
+    ("isWellFormed", "const s = '\\u03b1'.repeat(8 << 20);", "(s as any).isWellFormed();"),
+    ("spread", "const a: any[] = new Array(1e6).fill(1);", "[...a];"),
+    ("from", "const a: any[] = new Array(1e6).fill(1);", "Array.from(a);"),
+    ("indexOf of numbers", "const a = new Float64Array(4 << 20);", "a.indexOf(2);"),
+    ("includes of bytes", "const a = new Uint8Array(32 << 20);", "a.includes(2);"),
+    ("comparison", "const s = '\\u03b1'.repeat(8 << 20) + 'a', t = '\\u03b1'.repeat(8 << 20) + 'b';", "s < t;"),
+    ("concatenation", "const s = 'a'.repeat(8 << 20);", "(s + s).charCodeAt(1);"),
+    ("template", "const s = '\\u03b1'.repeat(4 << 20), t = 'a'.repeat(4 << 20);", "`${s}${t}`.charCodeAt(1);"),
+    ("property of a text", "const s = 'a'.repeat(8 << 20), o: any = {};", "o[s + '1'];"),
+    ("product", "const n = 3n ** 150000n;", "n * n;"),
+    ("number", "const s = '1'.repeat(8 << 20);", "Number(s);"),
+    ("arguments", "const a: any[] = new Array(5e4).fill(1);", "Math.max(...a);"),
+];
+
+struct Finished {
+    result: Result<RunOutcome, Error>,
+    /// Processor time until its thread was free.
+    used: Duration,
+}
+
+fn engine() -> Engine {
+    let settings = EngineSettings {
+        threads: 1,
+        ..EngineSettings::default()
+    };
+    Engine::new(&settings, HostApi::default()).unwrap()
+}
+
+/// Runs a function, and waits until its thread is free.
+async fn finish(engine: &Engine, text: &str, limits: RunLimits) -> Finished {
+    let file = "index.ts".to_owned();
+    let files = BTreeMap::from([(file.clone(), text.to_owned())]);
+    let folder = String::new();
+    let program = engine
+        .load(&files, &ProgramSource { file, folder })
+        .unwrap();
+    let mut instance = engine
+        .open(program, Arc::new(NoHost), limits, None)
+        .unwrap();
+    let result = instance.call("Create", Vec::new()).await;
+    while result.is_err() && engine.counts().running > 0 {
+        tokio::task::yield_now().await;
+    }
+    let used = instance.used();
+    Finished { result, used }
+}
+
+#[tokio::test]
+async fn g116_a_loop_of_slow_steps_leaves_its_thread_soon_after_its_limit() {
+    let _alone = alone().await;
+    let engine = engine();
+    let limits = RunLimits {
+        cpu: Duration::from_millis(200),
+        ..RunLimits::default()
+    };
+    let mut late = Vec::new();
+    for (name, given, step) in LOOPS {
+        let text = format!("export function Create(): any {{ {given} for (;;) {{ {step} }} }}");
+        let run = finish(&engine, &text, limits).await;
+        let is_ended = matches!(
+            run.result,
+            Err(Error::Limited {
+                code: "script_cpu_limit",
+                ..
+            })
+        );
+        if !is_ended || run.used > limits.cpu + BEHIND {
+            late.push(format!("{name}: {:?}: {:?}", run.used, run.result));
+        }
+    }
+    assert_eq!(late, Vec::<String>::new());
+}
