@@ -1,4 +1,24 @@
-//! Copying a whole store while others write.
+//! Copying a whole store, or all files of an installation, while others write, and putting them back.
+
+#[cfg(feature = "sqlite")]
+mod folder;
+#[cfg(feature = "sqlite")]
+mod manifest;
+#[cfg(feature = "sqlite")]
+mod mixed;
+#[cfg(feature = "sqlite")]
+mod restore;
+
+#[cfg(feature = "sqlite")]
+pub use crate::driver::sqlite::backup_stamp::BackupStamp;
+#[cfg(feature = "sqlite")]
+pub use folder::{DataFile, write_backup};
+#[cfg(feature = "sqlite")]
+pub use manifest::{BackupFile, BackupManifest};
+#[cfg(feature = "sqlite")]
+pub use mixed::{accept_files, examine_files};
+#[cfg(feature = "sqlite")]
+pub use restore::restore_backup;
 
 use crate::driver::{self, DriverOptions};
 #[cfg(feature = "sqlite")]
