@@ -2,6 +2,7 @@
 
 pub mod chain;
 mod commit_counts;
+mod contents;
 #[cfg(feature = "file")]
 pub mod file;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -20,8 +21,10 @@ mod value_scan;
 mod watch;
 mod work;
 
+pub use crate::data_kind::DataKind;
 pub(crate) use commit_counts::CountedDriver;
 pub use commit_counts::{CommitCounts, CommitOutcome};
+pub use contents::DataSize;
 pub(crate) use pages::LogPages;
 pub use pages::{RowPages, ValuePages, first_row};
 pub use state::StoreContents;
@@ -102,6 +105,16 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Looks for damage; each finding names its place. Changes nothing.
     async fn check(&self) -> Result<Vec<String>>;
+
+    /// What keeps the bytes, as the scheme of its address names it.
+    fn kind(&self) -> &'static str;
+
+    /// How many bytes it takes; nothing where nobody counts them.
+    async fn size(&self) -> Result<Option<u64>>;
+
+    /// How much it holds of these kinds, of which the first that fits counts, in their order; nothing where nobody counts it. It
+    /// may read all that is there.
+    async fn contents(&self, kinds: &[DataKind]) -> Result<Option<Vec<DataSize>>>;
 
     /// Ends the driver's own tasks and releases its files; later calls fail `Unavailable`.
     async fn close(&self) -> Result<()>;

@@ -5,13 +5,14 @@ use super::{ConformanceCase, TestStore};
 use crate::address::DEFAULT_TENANT;
 use crate::batch::Batch;
 use crate::directory::{PageRequest, RowFilter};
-use crate::driver::{LogRange, ValuePart};
+use crate::driver::{DataKind, DataSize, LogRange, ValuePart};
 use crate::{Error, Result};
 use std::fmt::Debug;
 
 pub(super) const CASES: &[ConformanceCase] = cases![
     a_sound_store_has_no_findings,
     a_closed_driver_is_unavailable,
+    what_takes_the_room_is_known_by_kind,
     closing_twice_is_no_error,
     closing_a_handle_leaves_the_others_open,
     g022_what_was_stored_is_there_after_reopening,
@@ -47,6 +48,8 @@ fn is_unavailable<T: Debug>(what: &str, result: Result<T>) {
 async fn a_closed_driver_is_unavailable(store: TestStore) {
     let here = space("s");
     store.append(&here.log("items"), &[("a", "1")]).await;
+    // Some stores do not count.
+    assert_ne!(must(store.size().await), Some(0));
     must(store.close().await);
     let log = here.log("items");
     let filter = RowFilter::tenant(DEFAULT_TENANT);
@@ -60,6 +63,33 @@ async fn a_closed_driver_is_unavailable(store: TestStore) {
     is_unavailable("count", store.count(&filter).await);
     is_unavailable("sweep", store.sweep(1).await);
     is_unavailable("check", store.check().await);
+    is_unavailable("size", store.size().await);
+}
+
+async fn what_takes_the_room_is_known_by_kind(store: TestStore) {
+    let (path, entry) = ("%", "it%s");
+    let items = DataKind {
+        name: "items",
+        path,
+        entry,
+    };
+    let of_nothing = DataKind {
+        path: "nowhere%",
+        ..items
+    };
+    let here = space("s");
+    store
+        .append(&here.log("items"), &[("a", "1"), ("b", "\"ü\"")])
+        .await;
+    store.act(&here.key("its"), set("\"abc\"")).await;
+    store.act(&here.key("list"), set("[10,2]")).await;
+    let Some(found) = must(store.contents(&[of_nothing, items]).await) else {
+        // Some stores do not count.
+        return;
+    };
+    let size = |kind, count, bytes| DataSize { kind, count, bytes };
+    let expected = [size(Some(items), 3, 1 + 4 + 5), size(None, 1, 2 + 1)];
+    assert_eq!(found, expected);
 }
 
 async fn closing_twice_is_no_error(store: TestStore) {

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 pub(super) const CASES: &[ConformanceCase] = cases![
     each_field_of_a_filter_selects_its_rows,
     fields_of_a_filter_must_all_hold,
+    chats_are_found_by_how_their_names_begin,
     g054_a_filter_compares_ids_as_bytes,
     rows_are_selected_by_time,
     a_viewer_sees_their_own_and_their_teams,
@@ -142,6 +143,43 @@ async fn fields_of_a_filter_must_all_hold(store: TestStore) {
             }
         });
         finds(&store, &filter, expected).await;
+    }
+}
+
+async fn chats_are_found_by_how_their_names_begin(store: TestStore) {
+    let names = [
+        "resp",
+        "resp_",
+        "resp_1",
+        "Resp_1",
+        "resp_\u{10ffff}",
+        "resp`",
+        "r%sp_1",
+        "a",
+    ];
+    for name in names {
+        let fields = format!("user=ann chat={name}");
+        store
+            .write(BatchWrite::Track(Box::new(made(name, &fields))))
+            .await;
+    }
+    store
+        .write(BatchWrite::Track(Box::new(made("none", "user=ann"))))
+        .await;
+    let own = Viewer {
+        user: text("ann"),
+        team: None,
+    };
+    for (prefix, expected) in [
+        ("resp_", &["resp_", "resp_1", "resp_\u{10ffff}"][..]),
+        ("r%", &["r%sp_1"]),
+        ("resp_1_", &[]),
+        ("resp_\u{10ffff}", &["resp_\u{10ffff}"]),
+        ("", &names),
+    ] {
+        finds(&store, &by(|f| f.chat_prefix = text(prefix)), expected).await;
+        let seen = by(|f| (f.chat_prefix, f.visible_to) = (text(prefix), Some(own.clone())));
+        finds(&store, &seen, expected).await;
     }
 }
 

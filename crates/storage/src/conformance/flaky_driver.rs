@@ -3,12 +3,15 @@
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, ValueEntry, WriteOutcome};
 use crate::directory::{IndexRow, PageRequest, RowFilter};
-use crate::driver::{Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
+use crate::driver::{
+    DataKind, DataSize, Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+};
 use crate::{Error, Result};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::watch;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +41,7 @@ pub struct FlakyDriver {
 #[derive(Default)]
 struct CallCounter {
     /// How many there were.
-    seen: AtomicU64,
+    seen: watch::Sender<u64>,
     /// So many pass before one fails.
     passing: AtomicU64,
     /// So many fail then.
@@ -83,7 +86,14 @@ impl FlakyDriver {
 
     /// How many calls of this kind there were, failed ones included.
     pub fn seen(&self, fault: FaultKind) -> u64 {
-        self.calls(fault).seen.load(Ordering::SeqCst)
+        *self.calls(fault).seen.borrow()
+    }
+
+    /// Waits until there were so many calls of this kind, failed ones included.
+    pub async fn wait_seen(&self, fault: FaultKind, calls: u64) {
+        let mut seen = self.calls(fault).seen.subscribe();
+        // Who counts is here for as long.
+        drop(seen.wait_for(|seen| *seen >= calls).await);
     }
 
     /// Everything fails until [`FlakyDriver::heal`].
@@ -109,7 +119,7 @@ impl FlakyDriver {
 
     fn meet(&self, fault: FaultKind) -> Result<()> {
         let calls = self.calls(fault);
-        calls.seen.fetch_add(1, Ordering::SeqCst);
+        calls.seen.send_modify(|seen| *seen += 1);
         if take_one(&calls.passing) || !take_one(&calls.failing) {
             return Ok(());
         }
@@ -189,6 +199,20 @@ impl Driver for FlakyDriver {
     async fn check(&self) -> Result<Vec<String>> {
         self.meet(FaultKind::Read)?;
         self.inner.check().await
+    }
+
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        self.meet(FaultKind::Read)?;
+        self.inner.size().await
+    }
+
+    async fn contents(&self, kinds: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        self.meet(FaultKind::Read)?;
+        self.inner.contents(kinds).await
     }
 
     async fn close(&self) -> Result<()> {

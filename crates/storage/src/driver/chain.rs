@@ -18,7 +18,7 @@ mod writer;
 pub use repair::RepairReport;
 
 use super::striped_locks::StripedLocks;
-use super::{Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
+use super::{DataKind, DataSize, Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, ValueEntry, WriteOutcome};
 use crate::debug::opaque_debug;
@@ -161,7 +161,26 @@ impl Driver for ChainDriver {
         self.compare().await
     }
 
+    fn kind(&self) -> &'static str {
+        "chain"
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        let mut bytes = 0;
+        for member in self.members() {
+            let Some(size) = member.driver.size().await? else {
+                return Ok(None);
+            };
+            bytes += size;
+        }
+        Ok(Some(bytes))
+    }
+
     /// Closes every driver of the chain, and tells the first failure.
+    async fn contents(&self, _: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        Ok(None)
+    }
+
     async fn close(&self) -> Result<()> {
         let mut closed = Ok(());
         for member in self.members() {

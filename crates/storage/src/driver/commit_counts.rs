@@ -1,6 +1,6 @@
 //! What is counted of the commits of one store: how they end and how long they take.
 
-use super::{Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
+use super::{DataKind, DataSize, Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, ValueEntry, WriteOutcome};
 use crate::directory::{IndexRow, PageRequest, RowFilter};
@@ -156,6 +156,18 @@ impl Driver for CountedDriver {
 
     async fn check(&self) -> Result<Vec<String>> {
         self.driver.check().await
+    }
+
+    fn kind(&self) -> &'static str {
+        self.driver.kind()
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        self.driver.size().await
+    }
+
+    async fn contents(&self, kinds: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        self.driver.contents(kinds).await
     }
 
     async fn close(&self) -> Result<()> {

@@ -13,7 +13,10 @@ mod index;
 mod poll;
 mod redo;
 
-use super::{Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, WatchHub};
+use super::{
+    DataKind, DataSize, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+    WatchHub,
+};
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, ValueEntry, WriteOutcome};
 use crate::directory::{IndexRow, PageRequest, RowFilter};
@@ -28,6 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::RwLock;
+use tokio::task::JoinError;
 use tokio::time::timeout;
 
 /// How long a call waits for the lock.
@@ -109,12 +113,14 @@ impl FileDriver {
             work(&shared)
         };
         let done = tokio::task::spawn_blocking(run).await;
-        done.map_err(|error| {
-            Error::internal(format!(
-                "work on the file store {} was cut off: {error}",
-                self.place()
-            ))
-        })?
+        done.map_err(|error| self.cut_off(&error))?
+    }
+
+    fn cut_off(&self, error: &JoinError) -> Error {
+        let place = self.place();
+        Error::internal(format!(
+            "work on the file store {place} was cut off: {error}"
+        ))
     }
 
     async fn space<T: Send + 'static>(
@@ -242,6 +248,24 @@ impl Driver for FileDriver {
     async fn check(&self) -> Result<Vec<String>> {
         self.with_lock(LockMode::Shared, |shared| index::check(&shared.folder))
             .await
+    }
+
+    fn kind(&self) -> &'static str {
+        "file"
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        self.shared.ensure_open()?;
+        let shared = Arc::clone(&self.shared);
+        // No commit waits for a look at every file: what is written meanwhile is counted or not.
+        let walk = tokio::task::spawn_blocking(move || shared.folder.size());
+        let size = walk.await.map_err(|error| self.cut_off(&error))?;
+        size.map(Some)
+    }
+
+    async fn contents(&self, _: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        self.shared.ensure_open()?;
+        Ok(None)
     }
 
     async fn close(&self) -> Result<()> {

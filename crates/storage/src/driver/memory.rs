@@ -1,7 +1,10 @@
 //! The process's own memory: tests, temporary sessions, and the reference for the other drivers.
 
 use super::state::StoreContents;
-use super::{Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, WatchHub};
+use super::{
+    DataKind, DataSize, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+    WatchHub,
+};
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, BatchWrite, ValueEntry, WriteOutcome};
 use crate::directory::{IndexRow, PageRequest, RowFilter};
@@ -107,6 +110,18 @@ impl Driver for MemoryDriver {
 
     async fn check(&self) -> Result<Vec<String>> {
         self.with(|_| Vec::new())
+    }
+
+    fn kind(&self) -> &'static str {
+        "memory"
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        self.with(|_| None)
+    }
+
+    async fn contents(&self, _: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        self.with(|_| None)
     }
 
     async fn close(&self) -> Result<()> {

@@ -11,6 +11,7 @@
 //! Fault points: `postgres.begin`, `postgres.written` (all is written, nothing committed), `postgres.committed`.
 
 mod check;
+mod contents;
 mod direct;
 mod group;
 mod listener;
@@ -33,7 +34,9 @@ mod write;
 pub use pool_mode::PoolMode;
 pub use server::PostgresServer;
 
-use super::{Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
+use super::{
+    DataKind, DataSize, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+};
 use crate::Result;
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, ValueEntry, WriteOutcome};
@@ -54,6 +57,7 @@ use tokio::task::JoinHandle;
 const SWEEP: usize = 500;
 /// How long closing waits for the last notifications.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(2);
+const DATABASE_SIZE: &str = "SELECT pg_database_size(current_database())";
 const DELETE_EXPIRED: &str = "WITH dead AS (SELECT id FROM value WHERE expires_at <= \
      floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + $1 LIMIT $2 FOR UPDATE SKIP LOCKED), \
      gone AS (DELETE FROM value USING dead WHERE value.id = dead.id RETURNING value.id), \
@@ -156,6 +160,19 @@ impl Driver for PostgresDriver {
 
     async fn check(&self) -> Result<Vec<String>> {
         check::findings(&self.store).await
+    }
+
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        let rows = self.store.rows(DATABASE_SIZE, &[]).await?;
+        Ok(Some(log::unsigned(log::one(&rows)?.get(0))))
+    }
+
+    async fn contents(&self, kinds: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        contents::contents(&self.store, kinds).await
     }
 
     async fn close(&self) -> Result<()> {

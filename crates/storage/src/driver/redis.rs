@@ -29,7 +29,8 @@ use super::state::rows::ACTIVITY_STEP;
 use super::striped_locks::StripedLocks;
 use super::value_scan::ScanPage;
 use super::{
-    Direction, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, WatchHub,
+    DataKind, DataSize, Direction, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart,
+    ValueScan, WatchHub,
 };
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, ValueEntry, WriteOutcome};
@@ -190,6 +191,18 @@ impl Driver for RedisDriver {
 
     async fn check(&self) -> Result<Vec<String>> {
         check::all(&self.server).await
+    }
+
+    fn kind(&self) -> &'static str {
+        "redis"
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        self.server.used_memory().await
+    }
+
+    async fn contents(&self, _: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        Ok(None)
     }
 
     async fn close(&self) -> Result<()> {

@@ -7,7 +7,9 @@
 //! Fault points: `sqlite.migrate` (tables made, not committed), `sqlite.begin` (lock held, nothing written),
 //! `sqlite.before_commit` (written, not committed), `sqlite.after_commit`.
 
-mod backup;
+pub(crate) mod backup;
+pub(crate) mod backup_stamp;
+mod contents;
 mod database_file;
 mod log;
 mod network;
@@ -16,14 +18,17 @@ mod query;
 mod reader_pool;
 mod reclaim;
 mod rows;
-mod schema;
+pub(crate) mod schema;
 mod scrub;
 mod sync_mode;
 mod value;
 mod write_connection;
 mod writer;
 
-use super::{Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, WatchHub};
+use super::{
+    DataKind, DataSize, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+    WatchHub,
+};
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, ValueEntry, WriteOutcome};
 use crate::directory::{IndexRow, PageRequest, RowFilter};
@@ -85,6 +90,7 @@ impl SqliteDriver {
         })?;
         network::refuse_network(&place, options.force)?;
         schema::refuse_lost_file(&place)?;
+        schema::refuse_unfinished_restore(&place)?;
         let mut connection = place.create()?;
         schema::bring_up(&connection, &place, &options.fault_points)?;
         schema::prepare_writer(&mut connection, &place, options.durability)?;
@@ -244,6 +250,25 @@ impl Driver for SqliteDriver {
     async fn check(&self) -> Result<Vec<String>> {
         let readers = Arc::clone(&self.readers);
         blocking(move || readers.read("checking it", reader_pool::check)).await
+    }
+
+    fn kind(&self) -> &'static str {
+        "sqlite"
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        if self.room.is_closed() {
+            return Err(self.place.closed());
+        }
+        let place = self.place.clone();
+        blocking(move || Ok(Some(place.size("") + place.size("-wal")))).await
+    }
+
+    async fn contents(&self, kinds: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        let (readers, kinds) = (Arc::clone(&self.readers), kinds.to_vec());
+        let read = move |connection: &rusqlite::Connection| contents::contents(connection, &kinds);
+        let sizes = blocking(move || readers.read("adding up what it holds", read)).await;
+        sizes.map(Some)
     }
 
     async fn close(&self) -> Result<()> {

@@ -5,7 +5,7 @@ use ambit_storage::batch::{Batch, ValueEntry, WriteOutcome};
 use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
 use ambit_storage::driver::memory::MemoryDriver;
 use ambit_storage::driver::{
-    Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+    DataKind, DataSize, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
 };
 use ambit_storage::{Error, Result};
 use async_trait::async_trait;
@@ -96,6 +96,17 @@ impl Driver for Flaky {
     async fn check(&self) -> Result<Vec<String>> {
         self.reached(&[Fault::Down])?.check().await
     }
+
+    fn kind(&self) -> &'static str {
+        "memory"
+    }
+    async fn size(&self) -> Result<Option<u64>> {
+        self.reached(&[Fault::Down])?.size().await
+    }
+    async fn contents(&self, kinds: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        self.reached(&[Fault::Down])?.contents(kinds).await
+    }
+
     async fn close(&self) -> Result<()> {
         self.reached(&[Fault::Down])?.close().await
     }

@@ -323,3 +323,21 @@ async fn a_number_that_left_nothing_behind_is_not_given_out_again() {
     }
     assert!(versions[0] < versions[1], "{versions:?}");
 }
+
+#[tokio::test]
+async fn the_size_is_told_while_others_write_and_delete() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = open(folder.path());
+    let log = items("a", "one");
+    driver.commit(Batch::of([append(&log, "1")])).await.unwrap();
+    let file = std::fs::metadata(file_of(folder.path(), &log.space)).unwrap();
+    // A name without a file behind it is what a listing leaves of one that was deleted.
+    let deleted = file_of(folder.path(), &items("a", "two").space);
+    std::os::unix::fs::symlink(folder.path().join("nowhere"), deleted).unwrap();
+    let lock = std::fs::OpenOptions::new()
+        .write(true)
+        .open(folder.path().join("lock"));
+    let lock = lock.unwrap();
+    lock.lock().unwrap();
+    assert_eq!(driver.size().await.unwrap(), Some(file.len()));
+}

@@ -4,7 +4,9 @@ use ambit_storage::Result;
 use ambit_storage::address::{LogKey, Space, ValueKey};
 use ambit_storage::batch::{Batch, ValueEntry, WriteOutcome};
 use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
-use ambit_storage::driver::{Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
+use ambit_storage::driver::{
+    DataKind, DataSize, Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
 
@@ -95,6 +97,18 @@ impl Driver for Counting {
 
     async fn check(&self) -> Result<Vec<String>> {
         self.inner.check().await
+    }
+
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        self.inner.size().await
+    }
+
+    async fn contents(&self, kinds: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        self.inner.contents(kinds).await
     }
 
     async fn close(&self) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use crate::bed::{Bed, Case, chat, invalid};
 use crate::count::{Calls, Counting};
+use ambit_storage::directory::{RowOrder, RowState};
 use ambit_storage::{Caller, Context, MAX_PAGE};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,6 +12,7 @@ pub const CASES: &[Case] = cases![
     g150_a_cursor_of_another_query_tenant_or_caller_is_refused,
     g150_a_forged_cursor_is_refused,
     g150_an_old_cursor_is_refused,
+    pages_come_in_the_order_that_is_asked_for,
     g081_pages_give_each_session_once_while_others_are_made,
     g080_listing_sessions_reads_no_message_and_one_page_at_a_time,
 ];
@@ -43,6 +45,8 @@ async fn g150_a_cursor_of_another_query_tenant_or_caller_is_refused(bed: Bed) {
         Context::named(&ambit, "Sales"),
         query.for_user("ann"),
         query.labelled("a", "b"),
+        query.in_order(RowOrder::Newest),
+        query.in_state(RowState::Live),
     ];
     let mut answers = BTreeSet::new();
     for stranger in strangers {
@@ -56,6 +60,12 @@ async fn g150_a_cursor_of_another_query_tenant_or_caller_is_refused(bed: Bed) {
     assert_eq!(answers, BTreeSet::from([text.to_owned()]));
     let next = query.page(Some(&cursor), 1).await.unwrap();
     assert_eq!(next.items[0].id, "row1");
+    let live = query.in_state(RowState::Live);
+    let cursor = live.page(None, 1).await.unwrap().next.unwrap();
+    let next = live.page(Some(&cursor), 1).await.unwrap();
+    assert_eq!(next.items[0].id, "row1");
+    let cleared = query.in_state(RowState::Cleared);
+    assert_eq!(invalid(cleared.page(Some(&cursor), 1).await), "cursor");
 }
 
 async fn g150_a_forged_cursor_is_refused(bed: Bed) {
@@ -90,6 +100,41 @@ async fn g150_an_old_cursor_is_refused(bed: Bed) {
     assert!(query.page(Some(&cursor), 1).await.is_ok());
     bed.clock().advance(Duration::from_secs(120));
     assert_eq!(invalid(query.page(Some(&cursor), 1).await), "cursor");
+}
+
+async fn pages_come_in_the_order_that_is_asked_for(bed: Bed) {
+    bed.track(5).await;
+    let ambit = bed.ambit();
+    bed.clock().advance(Duration::from_secs(60));
+    chat(&ambit, "c1", &["touched"]).await;
+    let all = Context::named(&ambit, "Support");
+    let some = all.filter(|row| row.id != "row3");
+    for (query, expected) in [
+        (all.clone(), vec!["row0", "row1", "row2", "row3", "row4"]),
+        (
+            all.in_order(RowOrder::Newest),
+            vec!["row4", "row3", "row2", "row1", "row0"],
+        ),
+        (
+            all.in_order(RowOrder::Recent),
+            vec!["row1", "row4", "row3", "row2", "row0"],
+        ),
+        (
+            some.in_order(RowOrder::Recent),
+            vec!["row1", "row4", "row2", "row0"],
+        ),
+    ] {
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = query.page(cursor.as_deref(), 2).await.unwrap();
+            seen.extend(page.items.into_iter().map(|row| row.id));
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, expected);
+    }
 }
 
 async fn g081_pages_give_each_session_once_while_others_are_made(bed: Bed) {

@@ -21,7 +21,7 @@ pub async fn wiping(store: &Store) -> Outcomes {
                 0 => Operation::Set(StoredValue::Plain(number(1))),
                 _ => Operation::AddToSet(vec![number(1)]),
             },
-            Some(1_000).filter(|_| at.is_multiple_of(3)),
+            Some(60_000).filter(|_| at.is_multiple_of(3)),
         )
     };
     driver.commit(Batch::of((0..count).map(set))).await?;
@@ -30,7 +30,7 @@ pub async fn wiping(store: &Store) -> Outcomes {
         ..ValueScan::first(Pattern::all(), 2_000, ValuePart::Nothing)
     };
     assert_eq!(driver.scan(&space, &scan).await?.len(), 2_000);
-    store.clock.advance(Duration::from_secs(2));
+    store.clock.advance(Duration::from_secs(61));
     assert_eq!(driver.sweep(100).await?, 100);
     let wipe = |pattern: &str| {
         Batch::of([BatchWrite::Wipe {

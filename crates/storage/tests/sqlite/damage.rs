@@ -53,7 +53,7 @@ async fn g139_a_corrupt_file_stops_the_open_with_its_path_and_the_way_to_restore
         assert!(matches!(error, Error::Corrupt { .. }), "{name}: {error}");
         let text = error.to_string();
         assert!(
-            text.contains(&file.display().to_string()) && text.contains("ambit backup"),
+            text.contains(&file.display().to_string()) && text.contains("run `ambit restore`"),
             "{text}"
         );
         assert_eq!(std::fs::read(&file).unwrap(), bytes, "{name} was changed");

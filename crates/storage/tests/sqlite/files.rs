@@ -1,7 +1,8 @@
 //! Group commit, backup, the WAL, handles, closing and watching: G141 and G143.
 
-use crate::{append, last, log, sqlite};
+use crate::{append, entry, last, log, sqlite};
 use ambit_storage::batch::{Batch, BatchWrite, WriteOutcome};
+use ambit_storage::driver::sqlite::SqliteDriver;
 use ambit_storage::driver::{Driver, DriverOptions, LogRange, ValuePart, open};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Json, StoredValue};
@@ -233,4 +234,91 @@ async fn a_watch_wakes_for_writes_of_other_handles() {
     }
     here.close().await.unwrap();
     while watch.changed().await {}
+}
+
+/// The versions of a value that is set so often.
+async fn versions(store: &SqliteDriver, count: usize) -> Vec<u64> {
+    let key = log().space.key("count");
+    let mut versions = Vec::new();
+    for _ in 0..count {
+        let add = BatchWrite::apply(key.clone(), Operation::Incr(1.into()), None);
+        store.commit(Batch::of([add])).await.unwrap();
+        let entry = store.get(&key, ValuePart::Nothing).await.unwrap();
+        versions.push(entry.unwrap().version);
+    }
+    versions
+}
+
+#[tokio::test]
+async fn numbers_that_another_handle_has_reserved_are_not_given_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("numbers.db");
+    let first = sqlite(&file, "").await.unwrap();
+    let mut all = versions(&first, 3).await;
+    let other = sqlite(&file, "").await.unwrap();
+    all.extend(versions(&other, 3).await);
+    all.extend(versions(&first, 2_000).await);
+    all.extend(versions(&other, 3).await);
+    assert!(all.is_sorted_by(|a, b| a < b), "{all:?}");
+}
+
+#[tokio::test]
+async fn a_commit_in_many_stores_the_counter() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("counter.db");
+    let store = sqlite(&file, "").await.unwrap();
+    let counter = rusqlite::Connection::open(&file).unwrap();
+    let counter = || counter.query_row("SELECT value FROM counter", [], |row| row.get(0));
+    let mut stored: Vec<i64> = Vec::new();
+    for _ in 0..100 {
+        let given = versions(&store, 30).await.pop().unwrap();
+        stored.push(counter().unwrap());
+        assert!(stored.last().unwrap().cast_unsigned() >= given);
+    }
+    stored.dedup();
+    assert_eq!(stored.len(), 3);
+}
+
+/// The paths of all spaces that have a row, below the tenant `t`.
+fn paths(file: &Path) -> Vec<String> {
+    let connection = rusqlite::Connection::open(file).unwrap();
+    let sql = "SELECT path FROM space WHERE tenant = 't' ORDER BY path";
+    let mut statement = connection.prepare(sql).unwrap();
+    let found = statement.query_map([], |row| row.get(0)).unwrap();
+    found.map(Result::unwrap).collect()
+}
+
+#[tokio::test]
+async fn g069_the_row_of_a_lease_stays_as_long_as_that_of_what_it_guards() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("lease.db");
+    let store = sqlite(&file, "").await.unwrap();
+    let (space, lease) = (log().space, log().space.lease());
+    let held = [&space, &lease.space].map(|space| space.path.clone());
+    let commit = async |write| store.commit(Batch::of([write])).await.unwrap();
+    let take_and_give_back = async || {
+        let holder = "me".to_owned();
+        commit(BatchWrite::apply(
+            lease.clone(),
+            Operation::Acquire { holder },
+            None,
+        ))
+        .await;
+        commit(BatchWrite::apply(lease.clone(), Operation::Del, None)).await;
+    };
+    take_and_give_back().await;
+    assert_eq!(paths(&file), Vec::<String>::new());
+    let add = BatchWrite::append(log(), vec![entry("one", "x")]);
+    for removal in [
+        BatchWrite::Remove {
+            space: space.clone(),
+        },
+        BatchWrite::Drop { log: log() },
+    ] {
+        commit(add.clone()).await;
+        take_and_give_back().await;
+        assert_eq!(paths(&file), held);
+        commit(removal).await;
+        assert_eq!(paths(&file), Vec::<String>::new());
+    }
 }

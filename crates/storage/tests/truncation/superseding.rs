@@ -3,7 +3,7 @@
 use crate::support::{Chat, names, said, simple, texts};
 use crate::{Case, Place};
 use ambit_storage::Error;
-use ambit_storage::storage::{Message, SupersedableHistory};
+use ambit_storage::storage::{Message, OmittedMessages, SupersedableHistory};
 use ambit_storage::truncation::{TruncationRequest, TruncationSettings};
 
 pub const CASES: &[Case] = cases![
@@ -14,6 +14,7 @@ pub const CASES: &[Case] = cases![
     g160_nothing_is_superseded_where_anything_has_changed,
     what_was_added_since_is_told_from_all_else,
     superseded_messages_are_erased_like_others,
+    the_end_of_a_history_tells_how_much_is_not_in_it,
 ];
 
 /// Supersedes all from this visible message on, with another one in its place.
@@ -263,4 +264,35 @@ async fn superseded_messages_are_erased_like_others(place: Place) {
     chat.agent.context().clear().await.unwrap();
     chat.agent.context().save().await.unwrap();
     assert_eq!(chat.archive().await, []);
+}
+
+async fn the_end_of_a_history_tells_how_much_is_not_in_it(place: Place) {
+    let chat = Chat::new(&place, keeping(3, 50)).await;
+    chat.say(said("qaqaqa")).await;
+    let end = chat.history().end(2).await.unwrap();
+    assert_eq!(end.messages, chat.history().tail(2).await.unwrap());
+    let expected = OmittedMessages {
+        before: 4,
+        ..OmittedMessages::default()
+    };
+    assert_eq!(end.omitted, expected);
+    chat.truncate(&TruncationRequest::default()).await.unwrap();
+    let shown = chat.view().await.len() as u64;
+    let expected = OmittedMessages {
+        before: shown - 2,
+        truncated: 6 - shown,
+        superseded: 0,
+    };
+    assert_ne!(expected.truncated, 0);
+    assert_eq!(chat.history().end(2).await.unwrap().omitted, expected);
+    let tail = chat.history().supersedable().await.unwrap();
+    let first = visible(&tail).await[4].0;
+    let left = tail.supersede(first, "turn-2").unwrap();
+    let left = left.end(9).await.unwrap();
+    let truncated = 4 - left.messages.len() as u64;
+    let omitted = left.omitted;
+    assert_eq!((omitted.truncated, omitted.superseded), (truncated, 2));
+    supersede(&chat, 4, "again").await.unwrap();
+    let omitted = chat.history().end(9).await.unwrap().omitted;
+    assert_eq!((omitted.truncated, omitted.superseded), (truncated, 2));
 }

@@ -180,6 +180,21 @@ impl StoreFolder {
             Err(error) => Some(Err(failed("listing", &path)(error))),
         }))
     }
+
+    /// The bytes of all these files, but for those that go meanwhile.
+    pub fn size(&self) -> Result<u64> {
+        let mut bytes = 0;
+        for within in [SPACES, ROWS] {
+            for name in self.files(within)? {
+                let path = self.path(&name?);
+                bytes += match fs::metadata(&path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+                    found => found.map_err(failed("looking at", &path))?.len(),
+                };
+            }
+        }
+        Ok(bytes)
+    }
 }
 
 /// The file of a space. The name is lower-case hex, so it is injective on every file system.

@@ -244,6 +244,7 @@ impl StatementBuilder {
             ("i.key = ?", &filter.key),
             ("i.user_id = ?", &filter.user),
             ("i.chat_name = ?", &filter.chat),
+            ("starts_with(i.chat_name, ?)", &filter.chat_prefix),
             ("i.group_name = ?", &filter.group),
             ("i.scope = ?", &filter.scope),
             (

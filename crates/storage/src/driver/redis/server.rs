@@ -75,15 +75,9 @@ impl RedisServer {
 
     /// Fails where the server may throw data away to make room.
     pub async fn refuse_eviction(&self) -> Result<()> {
-        let memory: String = self.ask(redis::cmd("INFO").arg("memory")).await?;
-        let setting = |name: &str| {
-            memory
-                .lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-                .map(str::trim)
-        };
-        let policy = setting("maxmemory_policy").unwrap_or("noeviction");
-        if policy == "noeviction" || setting("maxmemory") == Some("0") {
+        let memory = self.memory().await?;
+        let policy = setting(&memory, "maxmemory_policy").unwrap_or("noeviction");
+        if policy == "noeviction" || setting(&memory, "maxmemory") == Some("0") {
             return Ok(());
         }
         Err(Error::invalid(
@@ -93,6 +87,17 @@ impl RedisServer {
                  maxmemory-policy noeviction), or open the store with force"
             ),
         ))
+    }
+
+    /// The bytes of memory that the server uses.
+    pub async fn used_memory(&self) -> Result<Option<u64>> {
+        let memory = self.memory().await?;
+        Ok(setting(&memory, "used_memory").and_then(|bytes| bytes.parse().ok()))
+    }
+
+    /// What the server says of its memory.
+    async fn memory(&self) -> Result<String> {
+        self.ask(redis::cmd("INFO").arg("memory")).await
     }
 
     /// A key, or the name of a channel.
@@ -165,6 +170,13 @@ impl RedisServer {
         let closed = || Error::closed(format!("the redis store at {}", self.place));
         connection.clone().ok_or_else(closed)
     }
+}
+
+/// What stands behind a name in the server's words about its memory.
+fn setting<'a>(memory: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = memory.lines();
+    let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    value.map(str::trim)
 }
 
 /// A failure of the server or the way to it.

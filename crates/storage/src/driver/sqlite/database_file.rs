@@ -62,21 +62,25 @@ impl DatabaseFile {
                 "sqlite needs a file, for instance sqlite:data/ambit.db",
             ));
         }
-        let path = std::path::absolute(path)
-            .map_err(|error| Error::unavailable(format!("the path {path}"), error))?;
-        // SQLite keeps the WAL beside the file that a link leads to.
-        let linked = path.is_symlink().then(|| path.canonicalize().ok());
-        let path = linked.flatten().unwrap_or(path);
-        let mut place = Self {
-            path,
-            busy: BUSY,
-            max_pages: None,
-            work: WorkCounters::default(),
-        };
+        let mut place = Self::at(Path::new(path))?;
         for option in options.split('&').filter(|option| !option.is_empty()) {
             place.set(option)?;
         }
         Ok(place)
+    }
+
+    /// The database in this file, with what counts where an address has no options.
+    pub fn at(path: &Path) -> Result<Self> {
+        let path = std::path::absolute(path)
+            .map_err(|error| Error::unavailable(format!("the path {}", path.display()), error))?;
+        // SQLite keeps the WAL beside the file that a link leads to.
+        let linked = path.is_symlink().then(|| path.canonicalize().ok());
+        Ok(Self {
+            path: linked.flatten().unwrap_or(path),
+            busy: BUSY,
+            max_pages: None,
+            work: WorkCounters::default(),
+        })
     }
 
     fn set(&mut self, option: &str) -> Result<()> {
@@ -178,7 +182,7 @@ impl DatabaseFile {
             format!("the sqlite store {}", self.path.display()),
             format!(
                 "{reason}; it is left as it is. To restore it, stop every process that uses it, move it and its \
-                 -wal and -shm files away and put a copy made by `ambit backup` in its place"
+                 -wal and -shm files away, with the models.db of the same backup, and run `ambit restore`"
             ),
         )
     }

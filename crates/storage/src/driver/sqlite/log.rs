@@ -251,6 +251,7 @@ impl WriteConnection {
     /// Erases a space; a log of the name `kept` stays, empty, as a new generation.
     fn erase(&mut self, space: &Space, kept: Option<&str>) -> SqliteResult<WriteOutcome> {
         let Some(id) = self.space(space)?.map(|known| known.id) else {
+            self.forget_lease_of(space)?;
             return Ok(erased(0));
         };
         let sql = "SELECT coalesce(sum((SELECT max(seq) FROM entry WHERE log = log.id)), 0) FROM log WHERE space = ?1";
@@ -277,6 +278,7 @@ impl WriteConnection {
             )?;
         } else {
             self.run("DELETE FROM space WHERE id = ?1", [id])?;
+            self.forget_lease_of(space)?;
         }
         Ok(erased(count))
     }

@@ -23,7 +23,7 @@ struct AccessPath {
 /// Rows of an agent come in the order of its touches.
 const BY_AGENT: &str = "t.ordinal";
 
-/// An agent with so many rows is busy: sorting them by activity would take milliseconds.
+/// An agent or a person with so many rows is busy: to sort them by activity, or to look at each, would take milliseconds.
 const BUSY: i64 = 2_000;
 
 const fn access_path(is_open: fn(&RowFilter) -> bool, from: &'static str) -> AccessPath {
@@ -91,6 +91,10 @@ const ACCESS_PATHS: &[AccessPath] = &[
         "identity i INDEXED BY identity_group",
     ),
     access_path(|f| f.tenant.is_some() && f.visible_to.is_some(), VISIBLE),
+    access_path(
+        |f| f.tenant.is_some() && f.chat_prefix.is_some(),
+        "identity i INDEXED BY identity_chat",
+    ),
     AccessPath {
         ordinal: BY_AGENT,
         ..access_path(
@@ -147,10 +151,14 @@ const CONDITIONS: &[FilterCondition] = &[
         |f| f.visible_to.is_some(),
         "(i.user_id = ?14 OR (i.user_id IS NULL AND (i.created_by = ?14 OR i.team = ?15)))",
     ),
+    (
+        |f| f.chat_prefix.is_some(),
+        "i.chat_name >= ?16 AND i.chat_name < ?17",
+    ),
 ];
 
 /// What is bound, by number. The last is always used, so that every query has the same parameters.
-fn values(filter: &RowFilter, page: &PageRequest) -> [Value; 18] {
+fn values(filter: &RowFilter, page: &PageRequest) -> [Value; 20] {
     let text = |field: &Option<String>| field.clone().map_or(Value::Null, Value::Text);
     let time = |field: Option<i64>| field.map_or(Value::Null, Value::Integer);
     let person = |of: fn(&Viewer) -> &Option<String>| {
@@ -181,10 +189,24 @@ fn values(filter: &RowFilter, page: &PageRequest) -> [Value; 18] {
         time(filter.created_after),
         person(|viewer| &viewer.user),
         person(|viewer| &viewer.team),
+        text(&filter.chat_prefix),
+        behind(filter.chat_prefix.as_deref().unwrap_or_default()),
         time(page.after.map(|after| after.at)),
         time(page.after.map(|after| signed(after.ordinal))),
         Value::Integer(limit),
     ]
+}
+
+/// What comes behind every text that begins so. No text does behind the last letters: blobs do.
+fn behind(prefix: &str) -> Value {
+    let mut letters: Vec<char> = prefix.chars().collect();
+    while let Some(last) = letters.pop() {
+        if let Some(next) = (last..=char::MAX).nth(1) {
+            letters.push(next);
+            return Value::Text(letters.into_iter().collect());
+        }
+    }
+    Value::Blob(Vec::new())
 }
 
 /// What a query shows.
@@ -193,6 +215,8 @@ struct QueryShape {
     join: &'static str,
     /// The agent has so many rows that the last active ones are found faster among all rows.
     is_busy_agent: bool,
+    /// The person has so many rows that chats of a prefix are found faster among everybody's.
+    is_busy_person: bool,
     /// Rows are counted, in whatever order.
     is_count: bool,
 }
@@ -201,7 +225,8 @@ struct QueryShape {
 fn text(filter: &RowFilter, page: &PageRequest, shape: &QueryShape) -> String {
     let any = &ACCESS_PATHS[ACCESS_PATHS.len() - 1];
     let is_fit = |way: &&AccessPath| {
-        let is_slow = shape.is_busy_agent && way.ordinal == BY_AGENT;
+        let is_slow = shape.is_busy_agent && way.ordinal == BY_AGENT
+            || shape.is_busy_person && way.by_ordinal == VISIBLE;
         (way.is_open)(filter) && !is_slow
     };
     let way = ACCESS_PATHS.iter().find(is_fit).unwrap_or(any);
@@ -210,9 +235,9 @@ fn text(filter: &RowFilter, page: &PageRequest, shape: &QueryShape) -> String {
     let mut conditions: Vec<&str> = wanted.map(|(_, condition)| *condition).collect();
     let ordinal = way.ordinal;
     let behind = match page.order {
-        RowOrder::Oldest => format!("{ordinal} > ?17"),
-        RowOrder::Newest => format!("{ordinal} < ?17"),
-        RowOrder::Recent => "(i.last_activity_at, i.ordinal) < (?16, ?17)".to_owned(),
+        RowOrder::Oldest => format!("{ordinal} > ?19"),
+        RowOrder::Newest => format!("{ordinal} < ?19"),
+        RowOrder::Recent => "(i.last_activity_at, i.ordinal) < (?18, ?19)".to_owned(),
     };
     if page.after.is_some() {
         conditions.push(&behind);
@@ -245,14 +270,14 @@ fn text(filter: &RowFilter, page: &PageRequest, shape: &QueryShape) -> String {
     };
     let walks = walks.join(" UNION ALL ");
     if shape.is_count {
-        return format!("{walks} LIMIT ?18");
+        return format!("{walks} LIMIT ?20");
     }
     let order = match page.order {
         RowOrder::Oldest => ordinal.to_owned(),
         RowOrder::Newest => format!("{ordinal} DESC"),
         RowOrder::Recent => "i.last_activity_at DESC, i.ordinal DESC".to_owned(),
     };
-    format!("{walks} ORDER BY {order} LIMIT ?18")
+    format!("{walks} ORDER BY {order} LIMIT ?20")
 }
 
 pub fn identities(
@@ -264,6 +289,7 @@ pub fn identities(
         columns: COLUMNS,
         join: ITEMS_LOG,
         is_busy_agent: page.order == RowOrder::Recent && is_busy_agent(connection, filter)?,
+        is_busy_person: is_busy_person(connection, filter)?,
         is_count: false,
     };
     let sql = text(filter, page, &shape);
@@ -291,6 +317,7 @@ pub fn count(connection: &Connection, filter: &RowFilter) -> SqliteResult<u64> {
         columns: if is_sum { "count(*)" } else { "i.labels" },
         join: "",
         is_busy_agent: false,
+        is_busy_person: is_busy_person(connection, filter)?,
         is_count: true,
     };
     let sql = text(filter, &all, &shape);
@@ -349,6 +376,11 @@ fn is_busy_agent(connection: &Connection, filter: &RowFilter) -> rusqlite::Resul
     Ok(count == BUSY)
 }
 
+fn is_busy_person(connection: &Connection, filter: &RowFilter) -> rusqlite::Result<bool> {
+    let is_asked = filter.chat_prefix.is_some() && filter.visible_to.is_some();
+    Ok(is_asked && tally(connection, filter)? > unsigned(BUSY))
+}
+
 fn has_labels(filter: &RowFilter, labels: &BTreeMap<String, String>) -> bool {
     let mut wanted = filter.labels.iter();
     wanted.all(|(name, value)| labels.get(name) == Some(value))
@@ -372,6 +404,7 @@ mod tests {
             columns: "i.last_activity_at, i.ordinal",
             join: "",
             is_busy_agent: false,
+            is_busy_person: false,
             is_count: false,
         };
         let sql = format!("EXPLAIN QUERY PLAN {}", text(filter, &page, &shape));
@@ -416,5 +449,24 @@ mod tests {
             let plan = plan.split("identity_creator").next().unwrap();
             assert!(!plan.contains("SCAN") && !plan.contains("TEMP"), "{plan}");
         }
+    }
+
+    #[test]
+    fn chats_of_a_prefix_are_found_by_their_names() {
+        let filter = RowFilter {
+            chat_prefix: Some("resp_".to_owned()),
+            ..RowFilter::tenant("t")
+        };
+        let plan = plan(&filter, RowOrder::Oldest);
+        let way = "identity_chat (tenant=? AND chat_name>? AND chat_name<?)";
+        assert!(plan.contains(way), "{plan}");
+        for (prefix, end) in [
+            ("resp_", "resp`"),
+            ("a\u{d7ff}", "a\u{e000}"),
+            ("a\u{10ffff}", "b"),
+        ] {
+            assert_eq!(behind(prefix), Value::Text(end.to_owned()));
+        }
+        assert_eq!(behind("\u{10ffff}"), Value::Blob(Vec::new()));
     }
 }

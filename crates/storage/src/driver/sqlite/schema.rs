@@ -1,5 +1,6 @@
 //! Bringing a file to the present form, once, however many processes open it at the same time.
 
+use super::backup::RESTORING;
 use super::database_file::{DatabaseFile, SqliteError, SqliteResult};
 use crate::driver::{Durability, FaultPoints, WorkCounters};
 use crate::{Error, Result};
@@ -12,10 +13,13 @@ use std::time::{Duration, Instant};
 const OLDEST_SQLITE: i32 = 3_051_003;
 
 /// "Ambt": tells our files from those of other programs.
-const APPLICATION: i32 = 0x416D_6274;
+pub const APPLICATION: i32 = 0x416D_6274;
 
 /// What brings a file from each version to the next; `PRAGMA user_version` counts how many were done.
 const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("tally.sql")];
+
+/// The version that a file has which this program wrote.
+pub const VERSION: usize = MIGRATIONS.len();
 
 /// A WAL of so many pages is copied into the database.
 const LONG_WAL: c_int = 1_000;
@@ -85,6 +89,18 @@ pub fn refuse_lost_file(place: &DatabaseFile) -> Result<()> {
         return Err(place.damaged("it is missing or empty, and there is a -wal of it"));
     }
     Ok(())
+}
+
+/// Fails where a restore of the file was broken off: what belongs to it may be there, and an empty store would begin beside it.
+pub fn refuse_unfinished_restore(place: &DatabaseFile) -> Result<()> {
+    if place.size("") > 0 || place.size(RESTORING) == 0 {
+        return Ok(());
+    }
+    let path = place.path.display();
+    let reason = format!(
+        "{path} is being restored, or that was broken off: run `ambit restore` again, or remove {path}{RESTORING} to begin an empty store"
+    );
+    Err(Error::invalid("driver", reason))
 }
 
 /// Makes the file a database of this version in WAL mode, or says why it cannot be one.

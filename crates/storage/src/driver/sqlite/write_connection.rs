@@ -57,11 +57,17 @@ impl From<SqliteError> for BatchFailure {
     }
 }
 
-/// The last integer given out, and the last one that is stored.
+/// So many integers are taken from the file at once: most commits then leave the page of the counter alone.
+const RESERVED: u64 = 1_024;
+
+/// The integers that are given out. What the file says is never behind them; after a crash, or a commit of another process, those
+/// that were reserved and not given are passed over.
 #[derive(Clone, Copy, Debug, Default)]
 struct NumberCounter {
+    /// The last one given out; 0 where the file must be asked.
     given: u64,
-    stored: u64,
+    /// Up to here this process may give them out: what the file says.
+    reserved: u64,
 }
 
 impl WriteConnection {
@@ -97,18 +103,19 @@ impl WriteConnection {
             let value = unsigned(self.one("SELECT value FROM counter WHERE id = 1", [])?);
             self.counter = NumberCounter {
                 given: value,
-                stored: value,
+                reserved: value,
             };
         }
         Ok(is_foreign)
     }
 
-    /// Stores the counter, if numbers were given out. Only inside a transaction.
+    /// Reserves more numbers, if more were given out than this process had. Only inside a transaction.
     pub fn end(&mut self) -> rusqlite::Result<()> {
-        if self.counter.given != self.counter.stored {
-            let given = signed(self.counter.given);
-            self.run("UPDATE counter SET value = ?1 WHERE id = 1", [given])?;
-            self.counter.stored = self.counter.given;
+        if self.counter.given > self.counter.reserved {
+            let reserved = self.counter.given.saturating_add(RESERVED);
+            let sql = "UPDATE counter SET value = ?1 WHERE id = 1";
+            self.run(sql, [signed(reserved)])?;
+            self.counter.reserved = reserved;
         }
         Ok(())
     }

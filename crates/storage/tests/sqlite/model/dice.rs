@@ -99,6 +99,7 @@ pub fn any_filter(dice: &mut Dice) -> RowFilter {
     filter.agent = maybe(dice, &AGENTS);
     filter.user = maybe(dice, &["u1", "u2", "u%"]);
     filter.chat = maybe(dice, &["c1"]);
+    filter.chat_prefix = maybe(dice, &["c", "c1", "d"]);
     filter.group = maybe(dice, &["g'1"]);
     filter.scope = maybe(dice, &["usage"]);
     filter.created_after = (dice.roll(6) == 0).then_some(5);

@@ -120,30 +120,39 @@ impl WriteConnection {
         self.absent.remove(space);
     }
 
+    /// The row of its lease may have gone with that of the space.
+    fn forget_with_lease(&mut self, space: &Space) {
+        self.forget(space);
+        self.forget(&space.lease().space);
+    }
+
     pub fn forget_of(&mut self, write: &BatchWrite) {
         match write {
             BatchWrite::Append { log, .. }
             | BatchWrite::Redact { log, .. }
             | BatchWrite::Drop { log } => {
-                self.forget(&log.space);
+                self.forget_with_lease(&log.space);
             }
-            BatchWrite::Apply { key, .. } => self.forget(&key.space),
+            BatchWrite::Apply { key, .. } => self.forget_with_lease(&key.space),
             BatchWrite::Wipe { space, .. }
             | BatchWrite::Clear { space }
             | BatchWrite::Remove { space } => {
-                self.forget(space);
+                self.forget_with_lease(space);
             }
-            BatchWrite::Mirror(MirrorWrite::Log { log, .. }) => self.forget(&log.space),
-            BatchWrite::Mirror(MirrorWrite::Value { key, .. }) => self.forget(&key.space),
-            BatchWrite::Track(track) => self.forget(&track.space()),
+            BatchWrite::Mirror(MirrorWrite::Log { log, .. }) => self.forget_with_lease(&log.space),
+            BatchWrite::Mirror(MirrorWrite::Value { key, .. }) => {
+                self.forget_with_lease(&key.space);
+            }
+            BatchWrite::Track(track) => self.forget_with_lease(&track.space()),
             BatchWrite::Mirror(MirrorWrite::Row(row)) => {
-                self.forget(&row.space());
+                self.forget_with_lease(&row.space());
             }
             BatchWrite::Untrack { .. } => self.forget_spaces(),
         }
     }
 
-    /// A space without logs and values leaves no row, which would tell its owner's name.
+    /// A space without logs and values leaves no row, which would tell its owner's name. That of a lease has one for as long as
+    /// the space that is guarded: it tells nothing more, and the next turn takes the lease again.
     pub fn forget_empty(&mut self, space: &Space, id: i64) -> rusqlite::Result<()> {
         if is_installation_wide(space) {
             return Ok(());
@@ -152,16 +161,41 @@ impl WriteConnection {
         if known.is_some_and(CachedSpace::has_any) {
             return Ok(());
         }
+        if let Some(guarded) = space.guarded()
+            && self.space(&guarded)?.is_some()
+        {
+            return Ok(());
+        }
+        if self.delete_if_empty(space, id)? {
+            self.forget_lease_of(space)?;
+        }
+        Ok(())
+    }
+
+    /// The row of a space is gone: that of its lease goes too, if nobody holds it.
+    pub fn forget_lease_of(&mut self, space: &Space) -> rusqlite::Result<()> {
+        if space.guarded().is_some() {
+            return Ok(());
+        }
+        let lease = space.lease().space;
+        if let Some(id) = self.space(&lease)?.map(|known| known.id) {
+            self.delete_if_empty(&lease, id)?;
+        }
+        Ok(())
+    }
+
+    fn delete_if_empty(&mut self, space: &Space, id: i64) -> rusqlite::Result<bool> {
         let sql =
             "DELETE FROM space WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM value WHERE space = ?1)
             AND NOT EXISTS (SELECT 1 FROM log WHERE space = ?1)";
-        if self.run(sql, [id])? > 0 {
+        let is_deleted = self.run(sql, [id])? > 0;
+        if is_deleted {
             self.forget(space);
             if self.absent.len() < REMEMBERED {
                 self.absent.insert(space.clone());
             }
         }
-        Ok(())
+        Ok(is_deleted)
     }
 
     /// A log that needs no look into the file.
