@@ -3,6 +3,7 @@
 
 pub use crate::identity::{StorageKeyParts, decode_storage_key};
 
+use crate::data_kind::DataKind;
 use crate::identity::{SessionIdentity, part};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -51,6 +52,28 @@ pub const BLOBS: &str = "blobs";
 pub const ERASURES: &str = "erasures";
 /// The value with what persons changed of a conversation; below it, what else is known besides the index row.
 pub const CHAT: &str = "chat";
+
+/// What spaces hold, whatever its name. What belongs to turns is named before it.
+pub const SPACE_KINDS: &[DataKind] = &[
+    kind("messages", "%/s:chatHistory"),
+    kind("usage", "%/s:usage"),
+    kind("memory", "%/s:memory"),
+    kind("memory", "m:%"),
+    kind("stores of programs", "s:%"),
+    kind("indexes of conversations", "i:recall%"),
+    kind("indexes of memory", "i:values%"),
+    kind("knowledge", "k:%"),
+    kind("leases", "l:%"),
+    kind("Ambit's own lists", "i:%"),
+];
+
+const fn kind(name: &'static str, path: &'static str) -> DataKind {
+    let entry = "%";
+    DataKind { name, path, entry }
+}
+
+/// Begins the paths of the spaces of leases.
+const OF_LEASE: &str = "l:";
 
 impl Space {
     /// The space of one identity.
@@ -181,6 +204,11 @@ impl Space {
         Self::new(DEFAULT_TENANT, "i:assumed")
     }
 
+    /// What callers have done of late, where nodes share limits of it.
+    pub fn rate_limits() -> Self {
+        Self::new(DEFAULT_TENANT, "i:rate-limits")
+    }
+
     /// The nodes of an installation that run now.
     pub fn nodes() -> Self {
         Self::new(DEFAULT_TENANT, "i:nodes")
@@ -240,14 +268,15 @@ impl Space {
 
     /// The lease that guards this space. It is a space of its own, so that clearing the data keeps it.
     pub fn lease(&self) -> ValueKey {
-        let path = format!("l:{}", self.path);
-        ValueKey {
-            space: Self {
-                tenant: self.tenant.clone(),
-                path,
-            },
-            name: "lease".to_owned(),
-        }
+        let path = format!("{OF_LEASE}{}", self.path);
+        Self::new(self.tenant.as_str(), path).key("lease")
+    }
+
+    /// The space that the lease of this one guards, if this is the space of a lease.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn guarded(&self) -> Option<Self> {
+        let path = self.path.strip_prefix(OF_LEASE)?;
+        Some(Self::new(self.tenant.as_str(), path))
     }
 
     /// A log of this space.

@@ -70,6 +70,9 @@ pub trait Event: Clone + Send + Sync + 'static {
     /// Its name, in listeners' registrations, messages and logs.
     const NAME: &'static str;
 
+    /// When it is told, in a line.
+    const ABOUT: &'static str;
+
     /// What every event says.
     fn about(&self) -> &EventMetadata;
 }
@@ -200,6 +203,17 @@ impl EventBus {
         })
     }
 
+    /// The names of those who are asked about `E` now, in their order.
+    pub fn names<E: Before>(&self) -> Vec<String> {
+        let lists = self.listeners::<BeforeListener<E>>();
+        let mut names = Vec::new();
+        for listeners in lists {
+            let listening = listeners.iter().filter(|listener| listener.is_on());
+            names.extend(listening.map(|listener| listener.options.name.clone()));
+        }
+        names
+    }
+
     /// How many listeners have failed without failing an operation.
     pub fn failures(&self) -> u64 {
         self.shared.failures.load(Ordering::Relaxed)
@@ -232,7 +246,7 @@ impl EventBus {
             event.listener = options.name,
             session.key = %about.identity,
             agent.id = about.agent_name,
-            turn.id = about.turn_id,
+            request.id = about.turn_id,
             error.message = %error,
             "a listener failed"
         );

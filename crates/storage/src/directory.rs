@@ -139,6 +139,9 @@ pub struct RowFilter {
     pub user: Option<String>,
     /// The chat.
     pub chat: Option<String>,
+    /// Chats whose names begin so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat_prefix: Option<String>,
     /// The group.
     pub group: Option<String>,
     /// The scope.
@@ -209,43 +212,40 @@ impl RowFilter {
         let same = |wanted: &Option<String>, found: Option<&str>| {
             wanted.is_none() || wanted.as_deref() == found
         };
+        let within = |time: Millis, from: Option<Millis>, to: Option<Millis>| {
+            from.is_none_or(|from| time >= from) && to.is_none_or(|to| time < to)
+        };
         let identity = &row.identity;
+        let chat = identity.chat_name();
+        let begins = |prefix: &String| chat.is_some_and(|name| name.starts_with(prefix));
+        let visible = |viewer: &Viewer| viewer.may_see(row);
+        let touched = |agent: &String| row.touches.iter().any(|touch| touch.agent == *agent);
         same(&self.tenant, Some(&row.tenant))
             && same(&self.id, Some(&row.id))
             && same(&self.user, identity.user_id())
-            && same(&self.chat, identity.chat_name())
+            && same(&self.chat, chat)
+            && self.chat_prefix.as_ref().is_none_or(begins)
             && same(&self.group, identity.group())
             && same(&self.scope, identity.scope())
-            && self
-                .agent
-                .as_ref()
-                .is_none_or(|agent| row.touches.iter().any(|touch| touch.agent == *agent))
+            && self.agent.as_ref().is_none_or(touched)
             && self
                 .storage_key
                 .as_ref()
                 .is_none_or(|key| *key == identity.storage_key())
             && self.key.as_ref().is_none_or(|key| *key == identity.key())
-            && self
-                .active_before
-                .is_none_or(|time| row.last_activity_at < time)
-            && self
-                .active_after
-                .is_none_or(|time| row.last_activity_at >= time)
-            && self.created_before.is_none_or(|time| row.created_at < time)
-            && self.created_after.is_none_or(|time| row.created_at >= time)
+            && within(row.last_activity_at, self.active_after, self.active_before)
+            && within(row.created_at, self.created_after, self.created_before)
             && self
                 .labels
                 .iter()
                 .all(|(name, value)| row.labels.get(name) == Some(value))
-            && self
-                .visible_to
-                .as_ref()
-                .is_none_or(|viewer| viewer.may_see(row))
+            && self.visible_to.as_ref().is_none_or(visible)
     }
 }
 
 /// In which order rows come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RowOrder {
     /// As they were made.

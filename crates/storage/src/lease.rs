@@ -2,9 +2,11 @@
 
 mod counted;
 mod renewal;
+mod state;
 
 pub use counted::LeaseCounts;
 pub(crate) use counted::{CountedLease, LeaseCounters};
+pub use state::LeaseState;
 
 use crate::address::{Space, ValueKey};
 use crate::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};

@@ -68,6 +68,7 @@ mod caller;
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod data_kind;
 mod debug;
 pub mod directory;
 pub mod doctor;
@@ -134,9 +135,9 @@ pub mod storage {
     pub use crate::kind::StorageKind;
     pub use crate::message::{Message, Role, ToolCall, ToolResult, for_model};
     pub use crate::session::{
-        ChatHistoryStorage, HistoryOptions, HistoryPosition, ListStorage, MessageErasure,
-        SequencedMessage, StorageSnapshot, StorageState, StoredItem, SupersedableHistory,
-        SupersededHistory, UsageStorage,
+        ChatHistoryStorage, HistoryEnd, HistoryOptions, HistoryPosition, ListStorage,
+        MessageErasure, OmittedMessages, SequencedMessage, StorageSnapshot, StorageState,
+        StoredItem, SupersedableHistory, SupersededHistory, UsageStorage,
     };
     pub use crate::usage::{Cost, UsageRecord};
 }

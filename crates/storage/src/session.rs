@@ -17,8 +17,8 @@ pub use agent::{Agent, AgentDefinition, LiveAgent, SessionBuilder, User};
 pub use ambit::{Ambit, AmbitBuilder, AmbitSettings};
 pub use context::Context;
 pub use history::{
-    ChatHistoryStorage, HistoryOptions, HistoryPosition, MessageErasure, SequencedMessage,
-    SupersedableHistory, SupersededHistory,
+    ChatHistoryStorage, HistoryEnd, HistoryOptions, HistoryPosition, MessageErasure,
+    OmittedMessages, SequencedMessage, SupersedableHistory, SupersededHistory,
 };
 pub use list::{ListStorage, StorageState};
 pub use snapshot::{StorageSnapshot, StoredItem};

@@ -11,12 +11,13 @@ pub use query_rows::QueryRows;
 use crate::bus::EventMetadata;
 use crate::clock::Millis;
 use crate::debug::opaque_debug;
-use crate::directory::{IndexRow, RowFilter, RowOrder, check_page};
+use crate::directory::{IndexRow, RowFilter, RowOrder, RowState, check_page};
 use crate::driver::Driver;
 use crate::identity::SessionIdentity;
 use crate::session::events::IdentityStorageLoaded;
 use crate::session::{Ambit, ChatHistoryStorage, LiveAgent};
 use crate::{Error, Result};
+use cursor::CursorQuery;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -74,8 +75,11 @@ pub struct SessionQuery {
     ambit: Ambit,
     agent: String,
     filter: RowFilter,
+    /// What one of the tests wants, for cursors.
+    state: Option<RowState>,
     tests: Vec<RowPredicate>,
     index: Option<Vec<String>>,
+    order: RowOrder,
     is_dry: bool,
     /// Of all that was asked for, what cannot be.
     refused: Option<Error>,
@@ -105,8 +109,10 @@ impl SessionQuery {
             ambit: ambit.into(),
             agent: String::new(),
             filter: RowFilter::default(),
+            state: None,
             tests: Vec::new(),
             index: None,
+            order: RowOrder::Oldest,
             is_dry: false,
             refused: None,
         }
@@ -147,20 +153,27 @@ impl SessionQuery {
         Ok(!self.exists().await?)
     }
 
-    /// One page of rows, oldest first. The cursor is the one that came with the page before.
+    /// One page of rows, oldest first where no order is asked for. The cursor is the one that came with the page before.
     pub async fn page(&self, cursor: Option<&str>, limit: usize) -> Result<Page<IndexRow>> {
         check_page(limit)?;
         let filter = self.compiled()?;
         let driver = self.driver()?;
+        let cursor_query = CursorQuery {
+            filter: &filter,
+            order: self.order,
+            state: self.state,
+        };
         let after = match cursor {
-            Some(cursor) => Some(cursor::open(driver.as_ref(), &filter, cursor, self.now()).await?),
+            Some(cursor) => {
+                Some(cursor::open(driver.as_ref(), &cursor_query, cursor, self.now()).await?)
+            }
             None => None,
         };
         let mut rows = QueryRows {
             query: self,
             after,
-            order: RowOrder::Oldest,
-            size: limit + 1,
+            order: self.order,
+            size: self.step(limit + 1),
             is_over: false,
         };
         let mut items: Vec<IndexRow> = Vec::new();
@@ -173,9 +186,9 @@ impl SessionQuery {
         let has_more = items.len() > limit;
         items.truncate(limit);
         let next = match items.last().filter(|_| has_more) {
-            Some(last) => {
-                Some(cursor::seal(driver.as_ref(), &filter, last.position(), self.now()).await?)
-            }
+            Some(last) => Some(
+                cursor::seal(driver.as_ref(), &cursor_query, last.position(), self.now()).await?,
+            ),
             None => None,
         };
         self.fire_loaded_event(&items).await?;
@@ -283,12 +296,11 @@ impl SessionQuery {
     }
 
     async fn first_rows(&self, order: RowOrder, limit: usize) -> Result<Vec<IndexRow>> {
-        let size = if self.tests.is_empty() { limit } else { BATCH };
         let mut rows = QueryRows {
             query: self,
             after: None,
             order,
-            size,
+            size: self.step(limit),
             is_over: false,
         };
         let mut found = Vec::new();
@@ -300,6 +312,14 @@ impl SessionQuery {
         }
         found.truncate(limit);
         Ok(found)
+    }
+
+    /// How many rows are read at once where so many are wanted: tests may leave none of the first.
+    fn step(&self, wanted: usize) -> usize {
+        match self.tests.is_empty() {
+            true => wanted,
+            false => BATCH,
+        }
     }
 
     async fn fire_loaded_event(&self, rows: &[IndexRow]) -> Result<()> {

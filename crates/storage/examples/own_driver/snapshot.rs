@@ -5,8 +5,8 @@ use ambit_storage::address::{LogKey, Space, ValueKey};
 use ambit_storage::batch::{Batch, ValueEntry, WriteOutcome};
 use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
 use ambit_storage::driver::{
-    Driver, DriverOptions, LogPage, LogRange, LogWatch, StoreContents, ValuePart, ValueScan,
-    WatchHub,
+    DataKind, DataSize, Driver, DriverOptions, LogPage, LogRange, LogWatch, StoreContents,
+    ValuePart, ValueScan, WatchHub,
 };
 use ambit_storage::{Error, Result};
 use async_trait::async_trait;
@@ -112,6 +112,18 @@ impl Driver for SnapshotDriver {
 
     async fn check(&self) -> Result<Vec<String>> {
         self.seen().map(|_| Vec::new())
+    }
+
+    fn kind(&self) -> &'static str {
+        "snapshot"
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        self.seen().map(|_| None)
+    }
+
+    async fn contents(&self, _: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        self.seen().map(|_| None)
     }
 
     async fn close(&self) -> Result<()> {

@@ -133,16 +133,22 @@ impl StorageCell {
 
     /// The last items of the stored view with staged changes, at most `limit`.
     pub(crate) async fn tail(&self, tenant: &str, limit: usize) -> Result<Vec<ViewItem>> {
+        Ok(self.end(tenant, limit).await?.1)
+    }
+
+    /// The same, with the stored view; nothing is known of it where its whole is to be replaced.
+    pub(crate) async fn end(&self, tenant: &str, limit: usize) -> Result<(LogView, Vec<ViewItem>)> {
         let staged = self.staged().clone();
         if staged.basis.is_some() {
             let from = |count: u64| count.saturating_sub(limit as u64);
-            return self.read(tenant, from, limit).await;
+            let items = self.read(tenant, from, limit).await?;
+            return Ok((LogView::default(), items));
         }
         let (view, mut items) = LogView::tail(self.driver(), &self.space(tenant), limit).await?;
         self.note_staleness(&view);
         items.extend(staged.appends.into_iter().map(unsaved));
         items.drain(..items.len().saturating_sub(limit));
-        Ok(items)
+        Ok((view, items))
     }
 
     /// How many items the view has, staged ones included.

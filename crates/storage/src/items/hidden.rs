@@ -11,6 +11,12 @@ pub(crate) struct EntryRange {
     pub(crate) to: u64,
 }
 
+impl EntryRange {
+    pub(crate) fn length(&self) -> u64 {
+        self.to + 1 - self.from
+    }
+}
+
 /// Entries that the view leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct HiddenRange {

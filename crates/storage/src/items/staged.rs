@@ -103,6 +103,14 @@ impl StagedChanges {
         left
     }
 
+    /// The further entries that no check binds. A commit before the next save may have them too: a log stores an id once.
+    pub(crate) fn unbound_entries(&self) -> Vec<BatchWrite> {
+        let bound: HashSet<&String> = self.checks.iter().map(|(id, _)| id).collect();
+        let unbound = self.extra.iter().filter(|(id, _)| !bound.contains(id));
+        let entries = unbound.filter(|(_, write)| matches!(write, BatchWrite::Append { .. }));
+        entries.map(|(_, write)| write.clone()).collect()
+    }
+
     /// True where everything is to be erased.
     pub(crate) fn is_clear(&self) -> bool {
         self.basis
@@ -149,7 +157,7 @@ impl StagedReplacement {
 mod tests {
     use super::StagedChanges;
     use crate::address::Space;
-    use crate::batch::{BatchWrite, NewEntry};
+    use crate::batch::{BatchCheck, BatchWrite, NewEntry};
     use crate::driver::DriverOptions;
     use crate::items::StorageCell;
     use crate::json::Json;
@@ -186,6 +194,24 @@ mod tests {
             };
             assert_eq!(format!("{:?}", changes.further_writes()), expected);
         }
+    }
+
+    #[test]
+    fn entries_that_a_check_binds_are_left_to_the_save() {
+        let space = Space::user_memory("t", "ann");
+        let append = |log: &str| BatchWrite::append(space.log(log), vec![entry("1")]);
+        let set = Operation::Set(Json::stored("1").into());
+        let set = BatchWrite::apply(space.key("a"), set, None);
+        let staged = [("1", append("a")), ("2", append("b")), ("3", set)];
+        let extra = staged.map(|(id, write)| (id.to_owned(), write));
+        let check = BatchCheck::head(space.log("b"), None);
+        let changes = StagedChanges {
+            extra: extra.into(),
+            checks: vec![("2".to_owned(), check)],
+            ..StagedChanges::default()
+        };
+        let expected = format!("{:?}", [append("a")]);
+        assert_eq!(format!("{:?}", changes.unbound_entries()), expected);
     }
 
     fn cell() -> StorageCell {

@@ -1,6 +1,6 @@
 //! The view of a log: its archive as it is, or as the newest overlay shows it, and what was added since.
 
-use super::hidden::{EntryRange, HiddenRange, shown, without};
+use super::hidden::{EntryRange, HiddenRange, shown, visible, without};
 use crate::address::{BLOBS, ITEMS, OVERLAYS, Space};
 use crate::batch::{Head, LogEntry};
 use crate::clock::Millis;
@@ -168,6 +168,19 @@ impl LogView {
 
     pub(crate) fn count(&self) -> u64 {
         self.pieces.iter().map(ViewPiece::length).sum()
+    }
+
+    /// How many entries it leaves out because others have taken their place.
+    pub(crate) fn superseded(&self) -> u64 {
+        let hidden = self.hidden.iter().filter(|hidden| hidden.by.is_some());
+        hidden.map(|hidden| hidden.range.length()).sum()
+    }
+
+    /// How many entries it leaves out because it was made shorter.
+    pub(crate) fn truncated(&self) -> u64 {
+        let last = self.items.map_or(0, |head| head.last);
+        let left_out = without(&visible(last, &self.hidden), &shown(&self.pieces));
+        left_out.iter().map(EntryRange::length).sum()
     }
 
     /// Items `from` … (counted from 0), at most `limit`, in order.

@@ -14,6 +14,8 @@ use std::time::Instant;
 pub struct LeaseCounts {
     /// How many are held.
     pub held: u64,
+    /// How many are asked for and not granted yet.
+    pub waiting: u64,
     /// How many were lost while they were held.
     pub lost: u64,
     /// How long was waited for those that were taken.
@@ -38,13 +40,32 @@ impl LeaseCounters {
         on_busy: OnBusy,
     ) -> Result<CountedLease> {
         let asked = Instant::now();
-        let lease = Lease::take(driver, key, on_busy).await?;
+        let request = LeaseRequest::begin(self);
+        let taken = Lease::take(driver, key, on_busy).await;
+        drop(request);
+        let lease = taken?;
         let mut counts = self.0.lock();
         counts.held += 1;
         counts.waits.add(asked.elapsed());
         drop(counts);
         let counters = self.clone();
         Ok(CountedLease { lease, counters })
+    }
+}
+
+/// A lease that is asked for, until this is dropped.
+struct LeaseRequest<'a>(&'a LeaseCounters);
+
+impl<'a> LeaseRequest<'a> {
+    fn begin(counters: &'a LeaseCounters) -> Self {
+        counters.0.lock().waiting += 1;
+        Self(counters)
+    }
+}
+
+impl Drop for LeaseRequest<'_> {
+    fn drop(&mut self) {
+        self.0.0.lock().waiting -= 1;
     }
 }
 

@@ -14,7 +14,7 @@ use super::list::ListStorage;
 use super::state::Session;
 use super::usage::UsageStorage;
 use crate::address::Space;
-use crate::batch::BatchWrite;
+use crate::batch::{BatchCheck, BatchWrite};
 use crate::bus::EventMetadata;
 use crate::debug::opaque_debug;
 use crate::driver::Driver;
@@ -289,6 +289,12 @@ impl Context {
         let id = ids::unguessable();
         let writes = writes.into_iter().map(|write| (id.clone(), write));
         history.staged().extra.extend(writes);
+    }
+
+    /// Has the next save of the history refused as `Conflict` where this does not hold.
+    pub fn check_with_history(&self, check: BatchCheck) {
+        let history = self.session.state().history.clone();
+        history.staged().checks.push((ids::unguessable(), check));
     }
 
     /// The id of the history's index row, once there is one.

@@ -24,6 +24,7 @@ macro_rules! events {
 
         impl $crate::event::Event for $name {
             const NAME: &'static str = stringify!($name);
+            const ABOUT: &'static str = concat!($($doc),+);
 
             fn about(&self) -> &$crate::event::EventMetadata {
                 &self.about

@@ -1,10 +1,12 @@
 //! `ChatHistoryStorage`: the messages of a conversation, their view for the model, and their archive.
 
 mod amend;
+mod end;
 mod erase;
 mod overlay;
 mod supersede;
 
+pub use end::{HistoryEnd, OmittedMessages};
 pub use erase::MessageErasure;
 pub(crate) use overlay::{NewOverlay, ViewSnapshot};
 pub use supersede::{HistoryPosition, SequencedMessage, SupersedableHistory, SupersededHistory};

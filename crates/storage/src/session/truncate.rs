@@ -87,7 +87,10 @@ impl<'a> TruncationRun<'a> {
         }
         let agent = context.session().agent().truncation();
         let application = &context.ambit().settings().truncation;
-        let rules = TruncationSettings::resolve(&[&agent, &call.settings, application])?;
+        let mut rules = TruncationSettings::resolve(&[&agent, &call.settings, application])?;
+        if let (Some(rules), Some(own)) = (&mut rules, &call.strategy) {
+            rules.strategy = own.clone();
+        }
         let limit = call.window.map_or(Ok(u64::MAX), ContextWindow::room)?;
         let effective = rules.as_ref().map_or(u64::MAX, |rules| rules.effective);
         Ok(Self {

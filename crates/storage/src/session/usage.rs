@@ -9,7 +9,7 @@ use crate::items::{CHUNK, SharedCell, StorageCell, new_entry};
 use crate::json::Json;
 use crate::kind::{StorageKind, USAGE};
 use crate::stores::Placement;
-use crate::usage::{UsageLabels, UsageRecord, record_sums, tally};
+use crate::usage::{Cost, UsageLabels, UsageRecord, record_sums, tally};
 use crate::{Error, Result, ids};
 use std::sync::Arc;
 
@@ -48,6 +48,12 @@ impl UsageStorage {
     /// The scoped identity it is booked under.
     pub fn identity(&self) -> &SessionIdentity {
         &self.cell.identity
+    }
+
+    /// What this would cost where it is booked here, if its model has a price; nothing where tracking is off.
+    pub fn cost(&self, record: &UsageRecord) -> Result<Option<Cost>> {
+        let settings = &self.session()?.ambit.settings().usage;
+        Ok(settings.price(record).filter(|_| settings.is_tracked))
     }
 
     /// Stages a record and what it adds to the sums; nothing where tracking is off.

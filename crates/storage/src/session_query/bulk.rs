@@ -1,6 +1,7 @@
 //! Clearing and removing many sessions.
 
 use super::SessionQuery;
+use crate::directory::IndexRow;
 use crate::erasure::RemovalAction;
 use crate::identity::SessionIdentity;
 use crate::kind::StorageKind;
@@ -14,28 +15,32 @@ impl SessionQuery {
     /// Clears the data of every match; rows stay.
     pub async fn clear(&self) -> Result<BulkReport> {
         let mut report = BulkReport::default();
-        self.clear_each_page(|page| report.join(page)).await?;
+        self.clear_each(|_, one| report.join(one)).await?;
         Ok(report)
     }
 
     /// Removes the data and the rows of exactly the matches.
     pub async fn remove(&self) -> Result<BulkReport> {
         let mut report = BulkReport::default();
-        self.remove_each_page(|page| report.join(page)).await?;
+        self.remove_each(|_, one| report.join(one)).await?;
         Ok(report)
     }
 
-    /// As `clear`, in constant memory: what was done is told page by page.
-    pub async fn clear_each_page(&self, tell: impl FnMut(BulkReport)) -> Result<()> {
+    /// As `clear`, in constant memory: what was done to each match is told with its row as it was before.
+    pub async fn clear_each(&self, tell: impl FnMut(&IndexRow, BulkReport)) -> Result<()> {
         self.act(RemovalAction::Clear, tell).await
     }
 
-    /// As `remove`, in constant memory: what was done is told page by page.
-    pub async fn remove_each_page(&self, tell: impl FnMut(BulkReport)) -> Result<()> {
+    /// As `remove`, in constant memory: what was done to each match is told with its row as it was before.
+    pub async fn remove_each(&self, tell: impl FnMut(&IndexRow, BulkReport)) -> Result<()> {
         self.act(RemovalAction::Remove, tell).await
     }
 
-    async fn act(&self, action: RemovalAction, mut tell: impl FnMut(BulkReport)) -> Result<()> {
+    async fn act(
+        &self,
+        action: RemovalAction,
+        mut tell: impl FnMut(&IndexRow, BulkReport),
+    ) -> Result<()> {
         let plan = RemovalPlan {
             action,
             is_dry: self.is_dry,
@@ -54,8 +59,8 @@ impl SessionQuery {
         };
         let mut rows = self.rows();
         while let Some(page) = rows.next().await? {
-            let mut report = BulkReport::default();
             for row in page {
+                let mut report = BulkReport::default();
                 let memory = memory_of(&row.identity);
                 report.act(&self.ambit, &row, memory, plan).await;
                 self.ambit
@@ -63,8 +68,8 @@ impl SessionQuery {
                     .options()
                     .fault_points
                     .reach("bulk.step");
+                tell(&row, report);
             }
-            tell(report);
         }
         Ok(())
     }

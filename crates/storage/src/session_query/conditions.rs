@@ -2,7 +2,7 @@
 
 use super::SessionQuery;
 use crate::clock::Millis;
-use crate::directory::{IndexRow, RowFilter};
+use crate::directory::{IndexRow, RowFilter, RowOrder, RowState};
 use crate::identity::check;
 use crate::kind::{StorageKind, check_scope};
 use crate::{Error, Result};
@@ -76,11 +76,27 @@ impl SessionQuery {
         query.checked(same(&field, before.as_deref(), value))
     }
 
+    /// Only those in this state, applied page by page.
+    pub fn in_state(&self, state: RowState) -> Self {
+        Self {
+            state: Some(state),
+            ..self.filter(move |row| row.state == state)
+        }
+    }
+
     /// Only those that pass this test, applied page by page.
     pub fn filter(&self, test: impl Fn(&IndexRow) -> bool + Send + Sync + 'static) -> Self {
         let mut query = self.clone();
         query.tests.push(Arc::new(test));
         query
+    }
+
+    /// Pages come in this order.
+    pub fn in_order(&self, order: RowOrder) -> Self {
+        Self {
+            order,
+            ..self.clone()
+        }
     }
 
     /// Reads the index in these drivers; data is still cleared and removed where it is on record.

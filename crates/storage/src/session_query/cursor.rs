@@ -3,32 +3,41 @@
 use crate::address::{DEFAULT_TENANT, Space, digest};
 use crate::batch::{Batch, BatchCheck, BatchWrite};
 use crate::clock::{Millis, to_millis};
-use crate::directory::{RowFilter, RowPosition};
+use crate::directory::{RowFilter, RowOrder, RowPosition, RowState};
 use crate::driver::{Driver, ValuePart};
 use crate::json::Json;
 use crate::operation::Operation;
 use crate::{Error, Result};
+use serde::Serialize;
 use std::time::Duration;
 
 /// A cursor can be used for this long.
 const LIFE: Duration = Duration::from_secs(24 * 3600);
 
+/// What a cursor goes on with, and nothing else.
+#[derive(Serialize)]
+pub(super) struct CursorQuery<'a> {
+    pub filter: &'a RowFilter,
+    pub order: RowOrder,
+    pub state: Option<RowState>,
+}
+
 /// The cursor for what follows this place.
 pub(super) async fn seal(
     driver: &dyn Driver,
-    filter: &RowFilter,
+    query: &CursorQuery<'_>,
     place: RowPosition,
     now: Millis,
 ) -> Result<String> {
     let text = format!("{}.{}.{now}", place.at, place.ordinal);
-    let seal = seal_of(driver, filter, &text).await?;
+    let seal = seal_of(driver, query, &text).await?;
     Ok(format!("{text}.{seal}"))
 }
 
 /// The place in a cursor; refused if it is forged, too old, or from another query or tenant.
 pub(super) async fn open(
     driver: &dyn Driver,
-    filter: &RowFilter,
+    query: &CursorQuery<'_>,
     cursor: &str,
     now: Millis,
 ) -> Result<RowPosition> {
@@ -39,7 +48,7 @@ pub(super) async fn open(
         )
     };
     let (text, seal) = cursor.rsplit_once('.').ok_or_else(refused)?;
-    if seal_of(driver, filter, text).await? != seal {
+    if seal_of(driver, query, text).await? != seal {
         return Err(refused());
     }
     let mut numbers = text.split('.');
@@ -59,9 +68,9 @@ pub(super) async fn open(
     })
 }
 
-async fn seal_of(driver: &dyn Driver, filter: &RowFilter, text: &str) -> Result<String> {
+async fn seal_of(driver: &dyn Driver, query: &CursorQuery<'_>, text: &str) -> Result<String> {
     let secret = secret(driver).await?;
-    let query = Json::of(filter)?;
+    let query = Json::of(query)?;
     // The secret comes first and last, and every part carries its length: nothing can be added to a sealed text.
     Ok(digest(&[&secret, query.as_str(), text, &secret])[..32].to_owned())
 }

@@ -1,8 +1,9 @@
 //! A model call that is about to be made, and a request for it that fits.
 
-use super::TruncationSettings;
+use super::{TruncationSettings, TruncationStrategy};
 use crate::message::Message;
 use crate::{Error, Result};
+use std::sync::Arc;
 
 /// The model call that is about to be made.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,8 @@ pub struct TruncationRequest {
     pub window: Option<ContextWindow>,
     /// What the model's provider sets; the agent's settings come before it and the application's after it.
     pub settings: TruncationSettings,
+    /// What works in the place of the strategy in force for this call alone; all settings stay.
+    pub strategy: Option<Arc<dyn TruncationStrategy>>,
 }
 
 /// What a provider reported of a call.

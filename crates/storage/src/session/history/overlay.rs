@@ -142,7 +142,7 @@ impl ChatHistoryStorage {
         Ok((id, BatchWrite::Append { log, entries }))
     }
 
-    /// The write, on condition that all is as it was seen and the items end at this head.
+    /// The write with what is noted of how it was made, on condition that all is as it was seen and the items end at this head.
     fn guarded(&self, seen: &ViewSnapshot, head: Option<Head>, write: BatchWrite) -> Result<Batch> {
         let session = self.session()?;
         let space = self.cell().space(session.tenant());
@@ -151,6 +151,7 @@ impl ChatHistoryStorage {
             .checking(BatchCheck::head(space.log(OVERLAYS), seen.view.overlays))
             .checking(BatchCheck::version(space.key(ERASURES), seen.erasures));
         batch.checks.extend(session.fence());
+        batch.writes.extend(self.cell().staged().unbound_entries());
         if session.is_temporary() {
             let clock = &session.ambit.stores().options().clock;
             let life = session.ambit.settings().temporary_life;

@@ -45,8 +45,8 @@ pub struct SequencedMessage {
 /// What a history is to show when its tail is superseded.
 #[derive(Debug)]
 pub struct SupersededHistory {
-    history: ChatHistoryStorage,
-    view: LogView,
+    pub(super) history: ChatHistoryStorage,
+    pub(super) view: LogView,
     write: Option<BatchWrite>,
     checks: Vec<BatchCheck>,
 }
@@ -81,7 +81,12 @@ impl ChatHistoryStorage {
         })
     }
 
-    async fn read_view(&self, view: &LogView, from: u64, limit: usize) -> Result<Vec<ViewItem>> {
+    pub(super) async fn read_view(
+        &self,
+        view: &LogView,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<ViewItem>> {
         let session = self.session()?;
         let space = self.cell().space(session.tenant());
         session.seen(view.read(self.cell().driver(), &space, from, limit).await)
@@ -170,12 +175,14 @@ impl SupersedableHistory {
             parts: parts.clone(),
             reason: "supersede".to_owned(),
             previous: self.view.overlay.as_ref().map(|entry| entry.seq),
-            hidden: Some(hidden),
+            hidden: Some(hidden.clone()),
         };
         let (_id, write) = history.overlay(&overlay)?;
         Ok(SupersededHistory {
             view: LogView {
+                items: self.view.items,
                 pieces: parts,
+                hidden,
                 ..LogView::default()
             },
             history,
@@ -189,13 +196,6 @@ impl SupersededHistory {
     /// How many messages are left.
     pub fn count(&self) -> u64 {
         self.view.count()
-    }
-
-    /// The last messages that are left, in order.
-    pub async fn tail(&self, limit: usize) -> Result<Vec<Message>> {
-        let from = self.count().saturating_sub(limit as u64);
-        let items = self.history.read_view(&self.view, from, limit).await?;
-        items.iter().map(|item| item.body.to()).collect()
     }
 
     /// Has the next save supersede the tail, together with all else that is staged, or refuse all of it with `Conflict` where
