@@ -1,4 +1,5 @@
-//! The suite that an index passes on every driver, yours too: run every [`CASES`] on a fresh store. A case fails by panicking.
+//! The suite that an index passes on every driver, yours too: run every [`CASES`] on a fresh store, with [`RANDOM_CHANGES`]. A case
+//! fails by panicking.
 //!
 //! Names that begin with `g` and three digits prove the guarantee of that number.
 
@@ -9,7 +10,9 @@ mod hybrid;
 mod merge;
 mod model;
 mod order;
+mod quality;
 mod random;
+mod recorded_vectors;
 mod vectors;
 
 use crate::index::PageCache;
@@ -23,17 +26,26 @@ use std::sync::Arc;
 pub struct IndexCase {
     /// The behaviour, as a sentence.
     pub name: &'static str,
-    /// Proves it on a fresh store, or panics.
-    pub run: fn(Arc<dyn Driver>) -> BoxFuture<'static, ()>,
+    /// Proves it on a fresh store, or panics. The number is that of the random changes of the cases that make such.
+    pub run: fn(Arc<dyn Driver>, usize) -> BoxFuture<'static, ()>,
 }
 
-/// A table of cases, each named like the function that it runs.
+/// So many random changes are promised to rank as the plain model does.
+pub const RANDOM_CHANGES: usize = 10_000;
+
+/// A table of cases, each named like the function that it runs; those behind `random` take the number of changes.
 macro_rules! cases {
-    ($($module:ident::$name:ident),* $(,)?) => {
-        &[$(IndexCase {
-            name: stringify!($name),
-            run: |driver| Box::pin($module::$name(driver)),
-        }),*]
+    ($($module:ident::$name:ident),* ; random $($of:ident::$random:ident),* $(,)?) => {
+        &[
+            $(IndexCase {
+                name: stringify!($name),
+                run: |driver, _| Box::pin($module::$name(driver)),
+            },)*
+            $(IndexCase {
+                name: stringify!($random),
+                run: |driver, changes| Box::pin($of::$random(driver, changes)),
+            },)*
+        ]
     };
 }
 
@@ -61,9 +73,10 @@ pub const CASES: &[IndexCase] = cases![
     order::a_term_that_is_only_begun_finds_the_first_64,
     order::a_term_that_is_only_begun_reads_few_pages,
     order::a_change_that_meets_another_is_refused,
-    random::g200_random_changes_rank_as_the_plain_model_does,
+    quality::g218_pairs_of_letters_find_in_chinese,
+    quality::g218_words_and_vectors_find_in_cranfield,
+    quality::g218_words_find_in_cranfield,
     vectors::g200_vectors_rank_alike_whatever_the_order_of_writes,
-    vectors::g200_words_and_vectors_rank_as_the_plain_model_does,
     vectors::g203_the_nearest_of_few_allowed_chunks_are_found,
     vectors::g204_no_byte_of_an_erased_vector_is_left,
     vectors::g205_vectors_of_two_embedding_spaces_never_meet,
@@ -71,7 +84,10 @@ pub const CASES: &[IndexCase] = cases![
     vectors::collections_reach_what_their_lists_allow,
     vectors::too_many_vectors_are_compared_where_words_are_found,
     vectors::g202_vectors_that_are_not_allowed_are_not_too_many,
-    vectors::vectors_of_chunks_far_apart_are_found,
+    vectors::vectors_of_chunks_far_apart_are_found;
+    random
+    random::g200_random_changes_rank_as_the_plain_model_does,
+    vectors::g200_words_and_vectors_rank_as_the_plain_model_does,
 ];
 
 /// An index whose pages are read from the store each time, as by another node.

@@ -10,6 +10,7 @@ use crate::postings::{EXPANSIONS, PostingCursor, TermPostings};
 use crate::terms::QueryTerm;
 use crate::vectors::QueryVector;
 use ambit_storage::{Error, Result};
+use futures::{StreamExt, stream};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ const TERMS: usize = 32;
 const LARGE: usize = 256 << 10;
 /// So many chunks are scored at once.
 const WINDOW: u32 = 1 << 14;
+/// Scopes whose terms are looked up at once.
+const SCOPES: usize = 16;
 
 /// Part of an index that is searched.
 pub struct SearchScope {
@@ -120,11 +123,14 @@ struct RankedTerm {
 /// Ranks by words. Ties are left to the caller, who knows what the chunks are called.
 pub async fn rank_words(scopes: &[SearchScope], limit: usize) -> Result<WordRanking> {
     let mut found: BTreeMap<String, Vec<TermPostings>> = BTreeMap::new();
-    for (at, scope) in scopes.iter().enumerate() {
-        let found_here = scope
-            .index
-            .find(&scope.snapshot, &scope.query, &scope.allowed);
-        for postings in found_here.await? {
+    let finding = scopes.iter().map(|scope| {
+        let (query, allowed) = (&scope.query, &scope.allowed);
+        scope.index.find(&scope.snapshot, query, allowed)
+    });
+    let finding: Vec<_> = finding.collect();
+    let mut finding = stream::iter(finding).buffered(SCOPES).enumerate();
+    while let Some((at, found_here)) = finding.next().await {
+        for postings in found_here? {
             let of_scopes = found.entry(postings.term.clone());
             let of_scopes =
                 of_scopes.or_insert_with(|| vec![TermPostings::default(); scopes.len()]);

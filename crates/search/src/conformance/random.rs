@@ -6,28 +6,17 @@ use ambit_storage::driver::Driver;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const STEPS: usize = 400;
+/// So many documents are there at once: the plain model looks at each for each query.
+const DOCUMENTS: usize = 100;
 
-pub(super) async fn g200_random_changes_rank_as_the_plain_model_does(driver: Arc<dyn Driver>) {
+pub(super) async fn g200_random_changes_rank_as_the_plain_model_does(
+    driver: Arc<dyn Driver>,
+    changes: usize,
+) {
     let mut random = Random(200);
     let mut model = IndexModel::new(index_of(&driver));
-    for step in 0..STEPS {
-        match random.below(10) {
-            0..=5 => {
-                let chunks = (0..=random.below(12)).map(|_| random.chunk()).collect();
-                model.add(step, chunks).await;
-            }
-            6 | 7 if !model.documents.is_empty() => {
-                let at = random.below(model.documents.len());
-                let first = *model.documents.keys().nth(at).unwrap();
-                model.remove(first).await;
-            }
-            8 => {
-                // One step, so that a merge is under way while others change the index.
-                model.index.keep_up().await.unwrap();
-            }
-            _ => compare(&mut random, &model).await,
-        }
+    for step in 0..changes {
+        change(&mut random, &mut model, step).await;
     }
     model.keep_up().await;
     for _ in 0..50 {
@@ -37,6 +26,39 @@ pub(super) async fn g200_random_changes_rank_as_the_plain_model_does(driver: Arc
     let chunks: usize = model.documents.values().map(|it| it.chunks.len()).sum();
     assert_eq!(manifest.totals.chunks as usize, chunks);
     assert!(manifest.parts.len() < 40 && manifest.obsolete.is_empty());
+}
+
+async fn change(random: &mut Random, model: &mut IndexModel, step: usize) {
+    let count = model.documents.len();
+    match random.below(10) {
+        0..=3 if count < DOCUMENTS => add(random, model, step).await,
+        0..=5 if count > 0 => {
+            let label = remove(random, model).await;
+            add(random, model, label).await;
+        }
+        6 | 7 if count > 0 => {
+            remove(random, model).await;
+        }
+        8 => {
+            // One step, so that a merge is under way while others change the index.
+            model.index.keep_up().await.unwrap();
+        }
+        _ => compare(random, model).await,
+    }
+}
+
+async fn add(random: &mut Random, model: &mut IndexModel, label: usize) {
+    let chunks = (0..=random.below(12)).map(|_| random.chunk()).collect();
+    model.add(label, chunks).await;
+}
+
+/// Removes one of the documents; its label.
+async fn remove(random: &mut Random, model: &mut IndexModel) -> usize {
+    let at = random.below(model.documents.len());
+    let (first, document) = model.documents.iter().nth(at).unwrap();
+    let (first, label) = (*first, document.label);
+    model.remove(first).await;
+    label
 }
 
 async fn compare(random: &mut Random, model: &IndexModel) {

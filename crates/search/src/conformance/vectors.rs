@@ -14,7 +14,11 @@ use ambit_storage::driver::Driver;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const STEPS: usize = 250;
+/// So many changes are made at least, and one of so many of those of words: the plain model compares all vectors.
+const LEAST: usize = 250;
+const SHARE: usize = 4;
+/// So many documents are there at once.
+const DOCUMENTS: usize = 40;
 const DIMENSION: u32 = 8;
 
 fn query_of(random: &mut Random) -> HybridQuery {
@@ -56,8 +60,9 @@ async fn compare(random: &mut Random, model: &HybridModel) {
 }
 
 async fn change(random: &mut Random, model: &mut HybridModel, step: usize) {
+    let count = model.model.documents.len();
     match random.below(12) {
-        0..=3 => {
+        0..=3 if count < DOCUMENTS => {
             let chunks = (0..=random.below(20)).map(|_| random.chunk()).collect();
             model.model.add(step, chunks).await;
         }
@@ -69,15 +74,15 @@ async fn change(random: &mut Random, model: &mut HybridModel, step: usize) {
             let vectors = vectors.collect();
             model.embed(vectors).await;
         }
-        7 if !model.model.documents.is_empty() => {
-            let at = random.below(model.model.documents.len());
+        0..=3 | 7 if count > 0 => {
+            let at = random.below(count);
             let first = *model.model.documents.keys().nth(at).unwrap();
             model.remove(first).await;
         }
         8 => {
             model.model.index.keep_up().await.unwrap();
         }
-        9 if model.model.documents.len() > 1 => {
+        9 if count > 1 => {
             let chunks = model.chunks();
             let weight = ChunkWeight {
                 weight: [0.0, 0.5, 1.0, 3.0, f64::NAN][random.below(5)],
@@ -91,10 +96,13 @@ async fn change(random: &mut Random, model: &mut HybridModel, step: usize) {
     }
 }
 
-pub(super) async fn g200_words_and_vectors_rank_as_the_plain_model_does(driver: Arc<dyn Driver>) {
+pub(super) async fn g200_words_and_vectors_rank_as_the_plain_model_does(
+    driver: Arc<dyn Driver>,
+    changes: usize,
+) {
     let mut random = Random(2000);
     let mut model = HybridModel::new(index_of(&driver), DIMENSION);
-    for step in 0..STEPS {
+    for step in 0..(changes / SHARE).max(LEAST) {
         change(&mut random, &mut model, step).await;
     }
     model.model.keep_up().await;
