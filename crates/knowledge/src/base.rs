@@ -35,6 +35,7 @@ use crate::settings::KnowledgeSettings;
 use ambit_search::index::{PageCache, SearchIndex};
 use ambit_storage::driver::Driver;
 use ambit_storage::ids;
+use futures::{StreamExt, stream};
 use hits::WaitingHits;
 use job_polls::JobPolls;
 use query_rate::QueryRate;
@@ -45,6 +46,8 @@ use tokio::sync::{Mutex, Notify};
 
 /// How often a change that meets others is done again.
 const TRIES: u32 = 64;
+/// Collections that one request reads at once.
+const AT_ONCE: usize = 16;
 
 /// Collections of documents over one store. Clones are the same one.
 #[derive(Clone)]
@@ -120,6 +123,11 @@ impl KnowledgeBase {
             self.shared.pages.clone(),
         )
     }
+}
+
+/// What futures about collections give, in their order. They run some at once.
+async fn some_at_once<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
+    stream::iter(futures).buffered(AT_ONCE).collect().await
 }
 
 /// Does a change, given as an `async` block, again as long as it meets others. A function that takes an async closure would do,

@@ -12,6 +12,9 @@ pub struct KnowledgeQuery {
     pub query: String,
     /// The ids of the collections that are searched.
     pub collections: Vec<String>,
+    /// Whether nothing is said of collections that are not there. Whoever searches all that there are has not named those that
+    /// go meanwhile.
+    pub leaves_out_gone: bool,
     /// Only in this document.
     pub document_id: Option<String>,
     /// A filter on metadata.
@@ -82,6 +85,7 @@ impl KnowledgeQuery {
         Self {
             query: query.into(),
             collections: collections.iter().map(|&id| id.to_owned()).collect(),
+            leaves_out_gone: false,
             document_id: None,
             metadata: None,
             threshold: 0.7,

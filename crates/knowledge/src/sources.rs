@@ -37,6 +37,8 @@ pub struct ForeignFile {
     pub name: String,
     /// Its media type, as far as it is known.
     pub media_type: Option<String>,
+    /// The address that it was fetched from.
+    pub url: Option<String>,
     /// All of it.
     pub content: SpooledFile,
 }

@@ -1,7 +1,7 @@
 //! Collections are made, shown, changed and removed.
 
 use super::lookup::AccessKind;
-use super::{KnowledgeBase, retried};
+use super::{KnowledgeBase, retried, some_at_once};
 use crate::collection::{
     Collection, CollectionStatus, CollectionUpdate, NewCollection, check_collection_id,
 };
@@ -152,14 +152,14 @@ impl KnowledgeBase {
         reach: &dyn KnowledgeReach,
         filter: &CollectionFilter,
     ) -> Result<Vec<Collection>> {
-        let mut found = Vec::new();
+        let mut records = Vec::new();
         for tenant in [Some(reach.tenant()), None] {
-            for record in self.collection_records(tenant).await? {
-                if record.is_usable(reach) {
-                    found.push(self.shown(reach, &record).await?);
-                }
-            }
+            records.extend(self.collection_records(tenant).await?);
         }
+        records.retain(|record| record.is_usable(reach));
+        let shown = records.iter().map(|record| self.shown(reach, record));
+        let shown = some_at_once(shown.collect::<Vec<_>>()).await;
+        let mut found = shown.into_iter().collect::<Result<Vec<Collection>>>()?;
         found.retain(|collection| filter.matches(collection));
         found.sort_by(|one, other| one.collection_id.cmp(&other.collection_id));
         // A tenant's own is found in the place of one of the app's files, and stands before it.

@@ -1,7 +1,7 @@
 //! The vectors of queries, kept for ten minutes.
 
-use super::KnowledgeBase;
 use super::lookup::AccessKind;
+use super::{KnowledgeBase, some_at_once};
 use crate::embedder::{Embedder, EmbeddingPayer, EmbeddingRequest};
 use crate::index_record::IndexRecord;
 use crate::query::{EmbeddingTokens, KnowledgeQuery};
@@ -145,10 +145,11 @@ impl KnowledgeBase {
         query: &KnowledgeQuery,
     ) -> SearchVectors {
         let mut asked = HashMap::new();
-        for id in &query.collections {
-            // What cannot be found is told by the search itself.
-            let found = self.find_collection(reach, id, AccessKind::Read).await;
-            let Ok(found) = found else { continue };
+        let ids = query.collections.iter();
+        let found = ids.map(|id| self.find_collection(reach, id, AccessKind::Read));
+        // What cannot be found is told by the search itself.
+        let found = some_at_once(found.collect::<Vec<_>>()).await;
+        for found in found.into_iter().flatten() {
             if let Some(id) = QueryId::of(&found.value.index, &query.query) {
                 asked.insert(id, found.value.index);
             }

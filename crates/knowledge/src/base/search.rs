@@ -1,9 +1,9 @@
 //! Search: what the caller may find of each collection becomes a scope, and one ranking goes over all of them.
 
-use super::KnowledgeBase;
 use super::lookup::AccessKind;
 use super::query_vectors::SearchVectors;
 use super::table::{DocumentTable, TableEntry, TableRatings};
+use super::{KnowledgeBase, RaceRetry, some_at_once};
 use crate::error::{KnowledgeError, Result};
 use crate::query::{KnowledgeAnswer, KnowledgeItem, KnowledgeQuery};
 use crate::reach::KnowledgeReach;
@@ -21,8 +21,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How often a search begins again because what it found was replaced.
-const TRIES: usize = 16;
 /// The longest query, in bytes.
 const LONGEST: usize = 32 << 10;
 /// The most items of a search.
@@ -32,6 +30,14 @@ const MOST: usize = 100;
 struct SearchedCollection {
     record: CollectionRecord,
     table: Arc<DocumentTable>,
+}
+
+/// A collection, and what a search may find of it.
+struct OpenedCollection {
+    collection: SearchedCollection,
+    scope: SearchScope,
+    /// Why it is searched by words alone.
+    note: Option<String>,
 }
 
 /// A chunk that is to be shown.
@@ -81,10 +87,16 @@ impl KnowledgeBase {
             filter: query.metadata.clone().unwrap_or_default(),
             vectors: self.search_vectors(reach, query).await,
         };
-        let mut tries = 0;
+        let mut named = HashSet::new();
+        let ids = query.collections.iter();
+        let ids = ids.filter(|id| named.insert(*id));
+        let mut races: Vec<_> = ids.map(|id| (id.as_str(), RaceRetry::default())).collect();
+        // To begin again is for each collection one try of those that it has.
         let mut answer = loop {
-            match self.search_once(&read).await {
-                Err(error) if error.is_race() && tries < TRIES => tries += 1,
+            match self.search_once(&read, &mut races).await {
+                Err(error)
+                    if error.is_race()
+                        && races.iter_mut().all(|(_, race)| race.is_lost(&error)) => {}
                 answer => break answer?,
             }
         };
@@ -92,27 +104,26 @@ impl KnowledgeBase {
         Ok(answer)
     }
 
-    async fn search_once(&self, query: &ReadQuery<'_>) -> Result<KnowledgeAnswer> {
+    async fn search_once(
+        &self,
+        query: &ReadQuery<'_>,
+        races: &mut [(&str, RaceRetry)],
+    ) -> Result<KnowledgeAnswer> {
         let mut answer = KnowledgeAnswer::default();
         let (mut collections, mut scopes) = (Vec::new(), Vec::new());
-        let mut named = HashSet::new();
-        let ids = query.asked.collections.iter();
-        for id in ids.filter(|id| named.insert(*id)) {
-            match self
-                .find_collection(query.reach, id, AccessKind::Read)
-                .await
-            {
-                Ok(found) => {
-                    let vector = query.vectors.of(&found.value.index, &query.asked.query);
-                    let (collection, mut scope) = self.scope(query, found).await?;
-                    match vector {
-                        Ok(vector) => scope.vector = vector,
-                        Err(note) if answer.notes.contains(&note) => {}
-                        Err(note) => answer.notes.push(note),
-                    }
-                    collections.push(collection);
-                    scopes.push(scope);
+        let opened = races.iter_mut();
+        let opened = opened.map(|(id, race)| self.opened(query, id, race));
+        let opened: Vec<_> = opened.collect();
+        for opened in some_at_once(opened).await {
+            match opened {
+                Ok(opened) => {
+                    let note = opened.note;
+                    let note = note.filter(|note| !answer.notes.contains(note));
+                    answer.notes.extend(note);
+                    collections.push(opened.collection);
+                    scopes.push(opened.scope);
                 }
+                Err(KnowledgeError::NotFound { .. }) if query.asked.leaves_out_gone => {}
                 Err(error @ KnowledgeError::NotFound { .. }) => {
                     answer.notes.push(error.to_string());
                 }
@@ -142,6 +153,37 @@ impl KnowledgeBase {
             answer.items.push(self.item(&chunk).await?);
         }
         Ok(answer)
+    }
+
+    /// A collection that is searched. One that is changed while it is read is read again, and no other with it.
+    async fn opened(
+        &self,
+        query: &ReadQuery<'_>,
+        id: &str,
+        race: &mut RaceRetry,
+    ) -> Result<OpenedCollection> {
+        loop {
+            match self.open_once(query, id).await {
+                Err(error) if race.is_lost(&error) => race.pause().await,
+                opened => return opened,
+            }
+        }
+    }
+
+    async fn open_once(&self, query: &ReadQuery<'_>, id: &str) -> Result<OpenedCollection> {
+        let found = self.find_collection(query.reach, id, AccessKind::Read);
+        let found = found.await?;
+        let vector = query.vectors.of(&found.value.index, &query.asked.query);
+        let (collection, scope) = self.scope(query, found).await?;
+        let (vector, note) = match vector {
+            Ok(vector) => (vector, None),
+            Err(note) => (None, Some(note)),
+        };
+        Ok(OpenedCollection {
+            collection,
+            scope: SearchScope { vector, ..scope },
+            note,
+        })
     }
 
     /// What a search may find of a collection, all of one moment.

@@ -142,6 +142,7 @@ impl WorkPlace<'_> {
         let file = ForeignFile {
             name: pending.name.clone(),
             media_type,
+            url: pending.url.clone(),
             content,
         };
         Ok(self.base.read(file, &self.collection.value.owner()).await)

@@ -2,6 +2,7 @@
 
 use crate::child::{self, Worker};
 use crate::crashes::{birds, text};
+use crate::embedder_crashes::{self, CHUNKS, EmbeddingWorld, embedding_settings};
 use crate::erasure::everything;
 use crate::reindex::{LONG, SHORT, begin, chunks_of, left, texts};
 use crate::reindex_crashes::KilledWorld;
@@ -13,6 +14,7 @@ use ambit_storage::driver::{self, DriverOptions, Durability, FaultPoints};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -28,6 +30,8 @@ struct Order {
     /// It kills itself when a write comes to this point for the so-manyth time.
     point: String,
     times: u64,
+    /// Where its embedder records what it is asked for, if it has one.
+    embedder_file: Option<PathBuf>,
 }
 
 /// Does what the environment orders; false where it orders nothing, as in the test itself.
@@ -53,7 +57,10 @@ async fn work(order: Order) {
     };
     options.clock.advance(order.ahead);
     let driver = driver::open(&order.url, options).await.unwrap();
-    let node = KnowledgeBase::open(settings(driver));
+    let node = KnowledgeBase::open(match &order.embedder_file {
+        Some(file) => embedding_settings(driver, file),
+        None => settings(driver),
+    });
     node.work().await.unwrap();
 }
 
@@ -72,6 +79,11 @@ enum JobMoment {
 #[async_trait]
 trait KilledJob: Sync {
     fn world(&self) -> &World;
+
+    /// Where the embedder records what it is asked for, if there is one.
+    fn embedder_file(&self) -> Option<PathBuf> {
+        None
+    }
 
     /// Asks for it; its id.
     async fn begin(&self, round: u64) -> String;
@@ -94,6 +106,7 @@ async fn kill_everywhere(job: &dyn KilledJob) {
                 ahead,
                 point: (*point).to_owned(),
                 times,
+                embedder_file: job.embedder_file(),
             };
             let has_died = is_killed(order).await;
             let moment = match job_of(world, &id).await.status {
@@ -236,4 +249,46 @@ impl KilledJob for KilledWorld {
 
 pub async fn g201_a_re_index_whose_node_is_killed_shows_one_index(world: World) {
     kill_everywhere(&KilledWorld::new(world).await).await;
+}
+
+/// A document of a collection with vectors gets another text.
+#[async_trait]
+impl KilledJob for EmbeddingWorld {
+    fn world(&self) -> &World {
+        &self.world
+    }
+
+    fn embedder_file(&self) -> Option<PathBuf> {
+        Some(self.asked())
+    }
+
+    async fn begin(&self, round: u64) -> String {
+        let text = embedder_crashes::text(round);
+        self.world.replace("d", &text).await.job_id.unwrap()
+    }
+
+    async fn check(&self, round: u64, moment: JobMoment) {
+        let world = &self.world;
+        let chunks = world.base.document_chunks(&world.ann, "d", 0..1).await;
+        let text = chunks.unwrap().remove(0).text;
+        let is_new = text.contains(&format!("heron{round} "));
+        assert!(
+            is_new || moment == JobMoment::Killed,
+            "round {round}: {text}"
+        );
+        if moment == JobMoment::Settled {
+            self.check_ready().await;
+            self.repeated(CHUNKS);
+        }
+    }
+}
+
+pub async fn g206_of_a_document_whose_node_is_killed_one_batch_is_embedded_again_at_most(
+    world: World,
+) {
+    let killed = EmbeddingWorld::new(world).await;
+    let first = embedder_crashes::text(0);
+    killed.world.add("c", "d", &first).await;
+    assert_eq!(killed.repeated(CHUNKS), 0);
+    kill_everywhere(&killed).await;
 }

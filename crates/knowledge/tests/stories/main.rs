@@ -11,6 +11,7 @@
 mod child;
 mod crashes;
 mod documents;
+mod embedder_crashes;
 mod embedding_requests;
 mod erasure;
 mod files;
@@ -20,6 +21,7 @@ mod ids;
 mod killed;
 mod limits;
 mod meanwhile;
+mod opening;
 mod order;
 mod permission;
 mod person;
@@ -96,6 +98,8 @@ const STORIES: &[Story] = stories![
     limits::g212_what_is_said_of_documents_and_chunks_is_bounded,
     meanwhile::g212_a_collection_removed_while_it_is_read_gives_back_what_it_had,
     meanwhile::what_is_said_of_a_document_meanwhile_holds_and_it_is_read_once,
+    opening::g205_a_collection_that_changes_meanwhile_is_opened_again_and_no_other,
+    opening::a_collection_that_changes_each_time_is_not_opened_without_end,
     order::g200_what_ties_has_one_order_whatever_the_order_of_writes,
     permission::a_collection_that_is_named_twice_is_searched_once,
     permission::access_that_is_narrowed_counts_at_once_on_every_node,
@@ -139,6 +143,8 @@ const LONG_STORIES: &[Story] = stories![
     reindex_crashes::g207_deaths_before_a_step_that_was_done_are_forgotten,
     reindex_crashes::g207_a_re_index_that_kills_its_node_three_times_is_given_up,
     crashes::g207_a_document_that_kills_its_reader_three_times_is_given_up,
+    embedder_crashes::g206_killed_at_any_write_one_batch_of_a_document_is_embedded_again_at_most,
+    embedder_crashes::g206_killed_at_any_write_one_batch_of_a_re_index_is_embedded_again_at_most,
 ];
 
 /// Stories of two processes.
@@ -146,6 +152,7 @@ const PROCESS_STORIES: &[Story] = stories![
     killed::g201_a_document_whose_node_is_killed_is_indexed_once_or_not_at_all,
     killed::g201_a_removal_whose_node_is_killed_ends_and_shows_nothing,
     killed::g201_a_re_index_whose_node_is_killed_shows_one_index,
+    killed::g206_of_a_document_whose_node_is_killed_one_batch_is_embedded_again_at_most,
 ];
 
 fn main() -> ExitCode {

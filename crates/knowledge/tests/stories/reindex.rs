@@ -35,7 +35,7 @@ pub fn chunks_of(size: u64) -> ReindexRequest {
     }
 }
 
-fn embedded_by(connector: &str) -> ReindexRequest {
+pub fn embedded_by(connector: &str) -> ReindexRequest {
     ReindexRequest {
         embedding: Some(EmbeddingSettings {
             connector: connector.to_owned(),
