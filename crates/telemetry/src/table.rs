@@ -27,6 +27,8 @@ metrics! {
         "Requests that were answered.";
     HTTP_REQUEST_SECONDS: Histogram = "ambit_http_request_seconds" ["route"] in Seconds
         "From a request to the first byte of its answer.";
+    LIMIT_REFUSALS: Counter = "ambit_limit_refusals_total" ["by" "limit"]
+        "Requests that were refused for a limit of the app, by whose it is (key, user or tenant) and what of: requests, turns, tokens, streams or answers.";
     STREAMS_OPEN: Gauge = "ambit_streams_open" []
         "Streams that are being sent.";
     STREAMS_CUT: Counter = "ambit_streams_cut_total" []
@@ -71,6 +73,8 @@ metrics! {
         "Processor time of hooks.";
     HOOK_FAILURES: Counter = "ambit_hook_failures_total" ["agent" "hook" "code"]
         "Hooks that have failed; a code that a script made up is own.";
+    AGENTS_REFUSED: Gauge = "ambit_agents_refused" []
+        "Agents that are refused for a minute, because their hooks were ended for their limits three times within one; ambit_hook_failures_total names them.";
     SCRIPTS_RUNNING: Gauge = "ambit_scripts_running" []
         "Scripts that have a thread.";
     SCRIPTS_WAITING: Gauge = "ambit_scripts_waiting" []

@@ -86,3 +86,68 @@ fn the_dashboard_names_only_metrics_that_exist() {
         assert_eq!(unknown, None, "{query}");
     }
 }
+
+/// What operators look for: a metric that tells it, and the labels that tell its lines apart.
+const GROUPS: &[(&str, &str, &[&str])] = &[
+    ("turns", "ambit_turns_total", &["agent", "status"]),
+    ("turns", "ambit_turn_seconds_bucket", &["agent"]),
+    ("turns", "ambit_turns_running", &[]),
+    (
+        "time to first token",
+        "ambit_model_first_token_seconds_bucket",
+        &["connector"],
+    ),
+    (
+        "model calls",
+        "ambit_model_calls_total",
+        &["connector", "status"],
+    ),
+    ("tokens", "ambit_model_tokens_total", &["connector", "kind"]),
+    (
+        "tools",
+        "ambit_tool_calls_total",
+        &["server", "tool", "status"],
+    ),
+    ("hooks", "ambit_hook_seconds_bucket", &["hook"]),
+    (
+        "hooks",
+        "ambit_hook_failures_total",
+        &["agent", "hook", "code"],
+    ),
+    ("commits", "ambit_store_commits_total", &["store", "result"]),
+    ("queues", "ambit_store_commit_queue", &["store"]),
+    ("queues", "ambit_scripts_waiting", &[]),
+    ("leases", "ambit_leases_held", &[]),
+    ("leases", "ambit_leases_lost_total", &[]),
+    ("leases", "ambit_lease_wait_seconds_bucket", &[]),
+    (
+        "recovered turns",
+        "ambit_turn_recoveries_total",
+        &["result"],
+    ),
+    ("streams", "ambit_streams_open", &[]),
+    ("streams", "ambit_streams_cut_total", &[]),
+    ("streams", "ambit_stream_resumes_total", &[]),
+    ("memory", "process_resident_memory_bytes", &[]),
+];
+
+/// Whether one of a panel's lines shows this metric, and names these labels.
+fn has_line(panel: &Value, metric: &str, labels: &[&str]) -> bool {
+    let mut lines = panel["targets"].as_array().into_iter().flatten();
+    lines.any(|line| {
+        let text = |name: &str| line[name].as_str().unwrap_or_default();
+        let is_named = |label: &&str| text("legendFormat").contains(&format!("{{{{{label}}}}}"));
+        names(text("expr")).any(|name| name == metric) && labels.iter().all(is_named)
+    })
+}
+
+#[test]
+fn the_dashboard_has_a_panel_for_all_that_operators_look_for() {
+    let text = fs::read_to_string(docs("grafana.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&text).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    for (group, metric, labels) in GROUPS {
+        let has_panel = panels.iter().any(|panel| has_line(panel, metric, labels));
+        assert!(has_panel, "{group}: {metric} by {labels:?}");
+    }
+}
