@@ -2,38 +2,44 @@
 //! connectors that stand in for it are called one after the other.
 
 mod answer_writer;
+mod manifest;
 mod result;
 mod step;
+mod summary;
 
 use super::Turn;
 use super::agent_run::AgentRun;
 use super::answers::AnswerRecord;
-use super::converse::Transcript;
+use super::converse::{self, Transcript};
 use super::create::ModelCallPlan;
 use super::media;
 use super::model_input::{self, ModelCallDraft};
 use super::request_context::RequestContext;
+use super::tools::OfferedTools;
 use super::usage::UsageMeter;
 use crate::app::Connector;
 use crate::call_metrics::ModelCallMeter;
-use crate::chat::{ChatMessage, ReasoningPart, ToolDefinition};
+use crate::chat::{ChatMessage, DroppedParts, ReasoningPart, ToolDefinition};
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::{AfterResponse, BeforeResponse};
 use crate::frame::MessageStatus;
 use crate::journal::{JournalStep, UnstoredAnswer};
 use crate::llm::retry::{self, RetryNotice};
 use crate::llm::{
-    AnswerPiece, AnswerStream, ModelAnswer, ModelCall, Provider, capabilities, reasoning_parts,
+    AnswerPiece, AnswerStream, FailureLog, ModelAnswer, ModelCall, Provider, capabilities,
+    reasoning_parts,
 };
 use ambit_storage::event::EngineError;
 use answer_writer::AnswerWriter;
 use futures::StreamExt;
+use manifest::SentCall;
 use result::{ModelCallFailure, ModelCallResult};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use step::ModelCallStep;
 pub(super) use step::ModelCallTrace;
+pub(super) use summary::observed_truncation;
 
 /// The connector that an agent's run asks, and those that are left to stand in for it. One that has failed is not asked again
 /// in the same run.
@@ -49,6 +55,15 @@ pub(super) struct ModelCallInput<'a> {
     pub run: &'a AgentRun,
     pub plan: &'a ModelCallPlan,
     pub tools: Vec<ToolDefinition>,
+    /// Where these come from, unless a script gives them.
+    pub offered: Option<&'a OfferedTools>,
+}
+
+/// A call that can be encoded.
+struct PreparedCall {
+    call: ModelCall,
+    /// What would have been part of it.
+    dropped: Vec<DroppedParts>,
 }
 
 /// An answer that comes in pieces.
@@ -87,7 +102,8 @@ impl FallbackChain {
         input: &ModelCallInput<'_>,
         transcript: &mut Transcript,
     ) -> Result<ModelAnswer> {
-        transcript.messages.extend(turn.take_appended().await?);
+        let added = turn.take_appended().await?;
+        transcript.messages.extend(converse::appended(added));
         loop {
             match self.call(turn, input, transcript).await {
                 Ok(answer) => return Ok(answer),
@@ -105,10 +121,11 @@ impl FallbackChain {
                 next.id
             ));
             tracing::warn!(
-                turn.id = turn.context.id(),
+                request.id = turn.context.id(),
                 connector.id = self.connector.id,
                 connector.next = next.id,
-                %error,
+                error.code = %error.code,
+                error.message = turn.context.unlogged(&error),
                 "another model is asked"
             );
             match open(&turn.context, &next) {
@@ -130,20 +147,30 @@ impl FallbackChain {
         input: &ModelCallInput<'_>,
         transcript: &mut Transcript,
     ) -> Result<ModelAnswer, ModelCallFailure> {
-        let mut call = self.prepare(turn, input, transcript).await?;
+        let PreparedCall { mut call, dropped } = self.prepare(turn, input, transcript).await?;
         let mut step = ModelCallStep::begin(turn, input.run, &self.connector, &call);
         call.trace = step.trace().outgoing();
-        let mut retries = Vec::new();
+        let (mut retries, began) = (Vec::new(), step.began());
         let trace = turn.output.root.clone();
         let meter = ModelCallMeter::begin(turn.context.core.metrics(), &self.connector.id);
+        let log = FailureLog::new(turn.context.disclosure(), &self.connector, &call);
         let mut on_retry = |retry: &RetryNotice| {
             meter.retry();
+            let retry = log.retried(retry);
             let (attempt, failure) = (retry.attempt, &retry.failure);
             trace.warn(format!("call {attempt} of the model failed: {failure}"));
-            retries.push(failure.to_string());
+            retries.push(retry.failed(began));
         };
         let provider = self.provider.as_ref();
-        let begun = retry::call(provider, &call, turn.context.deadline, &mut on_retry).await;
+        let begun = match provider.encode(&call) {
+            Ok(encoded) => {
+                let sent = SentCall::new(input, &self.connector, &encoded, dropped);
+                manifest::note(turn, &step, &sent);
+                let deadline = turn.context.deadline;
+                retry::call(provider, &encoded, deadline, &mut on_retry).await
+            }
+            Err(failure) => Err(failure),
+        };
         let result = match begun {
             Ok(pieces) => {
                 meter.answered();
@@ -156,15 +183,14 @@ impl FallbackChain {
                 };
                 self.read_answer(turn, reading).await
             }
-            Err(failure) => ModelCallResult::failed(failure, !self.others.is_empty()),
+            Err(failure) => ModelCallResult::failed(log.failed(failure), !self.others.is_empty()),
         };
-        let failed = result.failure.as_ref();
-        meter.end(failed.map(|failure| &failure.error().code));
-        let attempts = retries.len() + 1;
-        for failure in retries {
-            self.announce_failure(turn, failure, true).await;
+        meter.end(result.failure.as_ref().map(|failure| &failure.error().code));
+        for failed in &retries {
+            let error = failed.error.clone();
+            self.announce_failure(turn, error, true).await;
         }
-        step.end(turn, &result, attempts);
+        step.end(turn, &result, &retries);
         let answer = result.answer;
         if let Some(failure) = result.failure {
             let message = failure.error().message.clone();
@@ -187,30 +213,37 @@ impl FallbackChain {
         turn: &mut Turn,
         input: &ModelCallInput<'_>,
         transcript: &mut Transcript,
-    ) -> Result<ModelCall, ModelCallFailure> {
+    ) -> Result<PreparedCall, ModelCallFailure> {
         let draft = ModelCallDraft {
             plan: input.plan,
             connector: &self.connector,
             tools: &input.tools,
             messages: &transcript.messages,
             instructions: transcript.instructions,
+            is_fallback: self.is_fallback,
         };
         let fitting = model_input::fit(turn, input.run, draft).await;
         if let Some(fitting) = fitting.map_err(|error| self.refusal(error))? {
-            transcript.messages = fitting;
+            transcript.messages = fitting.messages;
+            if let Some(view) = fitting.view {
+                transcript.left_out.view = view;
+            }
+            transcript.left_out.other.extend(fitting.truncated);
         }
         let replaced = media::replace(turn, input, &self.connector, &mut transcript.messages).await;
         replaced.map_err(|error| self.refusal(error))?;
         let mut call = input.call(&turn.context, &transcript.messages).await?;
         reasoning_parts::keep_own(&mut call.messages, &self.connector.id);
-        for note in capabilities::leave_out(&self.connector, &mut call) {
-            turn.output.warn(&note);
+        let mut dropped: Vec<DroppedParts> = transcript.left_out.all().cloned().collect();
+        for missing in capabilities::leave_out(&self.connector, &mut call) {
+            turn.output.warn(&missing.note);
+            dropped.push(missing.dropped);
         }
         if !input.run.skip.content_parsing {
             let refused = capabilities::refuse(&self.connector, &call.messages);
             refused.map_err(|error| self.refusal(error))?;
         }
-        Ok(call)
+        Ok(PreparedCall { call, dropped })
     }
 
     /// A call that is too much for the agent's own connector is refused; a fallback that cannot take it is passed over.
@@ -234,6 +267,7 @@ impl FallbackChain {
             mut pieces,
         } = reading;
         let run = input.run;
+        let log = FailureLog::new(turn.context.disclosure(), &self.connector, call);
         let mut writer = AnswerWriter::new(turn.agent_outbox(run), turn.context.is_nested());
         writer.client_tools.clone_from(&input.plan.call.tools);
         let mut meter = UsageMeter::start(turn, call, &self.connector, trace.clone());
@@ -246,7 +280,7 @@ impl FallbackChain {
                     }
                     writer.show(&meter.answer)
                 }
-                Some(Err(failure)) => Err(Error::from(failure)),
+                Some(Err(failure)) => Err(log.failed(failure).into()),
                 None => break None,
             };
             if let Err(error) = shown {
@@ -326,9 +360,10 @@ impl ModelCallInput<'_> {
         }
         let event = BeforeResponse {
             about: context.about(),
-            request: call,
+            request: call.clone(),
         };
-        Ok(context.ask(event).await?.request)
+        let asked = context.ask(event).await?.request;
+        Ok(manifest::with_origins(context, asked, &call))
     }
 }
 

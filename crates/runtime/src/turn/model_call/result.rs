@@ -1,7 +1,7 @@
 //! What came of a call of a model.
 
 use crate::error::Error;
-use crate::llm::{ModelAnswer, ModelFailure};
+use crate::llm::{LoggedFailure, ModelAnswer};
 use ambit_storage::storage::Cost;
 
 /// Why there is no answer.
@@ -41,8 +41,8 @@ impl ModelCallFailure {
 
 impl ModelCallResult {
     /// Of a call that failed before anything was said. `has_others` tells whether there is another connector to ask.
-    pub fn failed(failure: ModelFailure, has_others: bool) -> Self {
-        let failed = match has_others && failure.is_of_connector() {
+    pub fn failed(failure: LoggedFailure, has_others: bool) -> Self {
+        let failed = match has_others && failure.0.is_of_connector() {
             true => ModelCallFailure::TryNext,
             false => ModelCallFailure::Final,
         };
