@@ -1,29 +1,30 @@
 //! What a model is given: instructions with their variables replaced, and as many messages as fit. Long conversations are
 //! truncated as the agent says, and what cannot fit is refused before the call.
 
+mod shortened;
+
 use super::Turn;
 use super::agent_run::AgentRun;
 use super::converse::Transcript;
 use super::create::ModelCallPlan;
-use super::joined_answers::readable_history;
 use super::model_call::ModelCallInput;
+use super::omissions::leave_out_chat;
 use super::output::TurnOutput;
+use super::recent_messages::{self, MODEL_WINDOW};
 use super::request_context::RequestContext;
 use crate::app::Connector;
 use crate::app::prompts::{self, PromptChoice, PromptVariables};
-use crate::chat::{ChatMessage, Role, ToolDefinition, role_named};
-use crate::chat_message;
+use crate::chat::{BlockKind, BlockSource, ChatMessage, DroppedMessages, Role, ToolDefinition};
 use crate::error::{Error, ErrorCode, Result};
+use crate::event::BeforeReinjectingInstructions;
 use crate::llm::ModelCapabilities;
-use ambit_storage::storage::Message;
-use ambit_storage::truncation::{self, ContextWindow, ReportedUsage, STANDS_FOR, estimate};
-use jiff::tz::TimeZone;
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use crate::token_estimate::{of_tools, tokens};
+use ambit_storage::event::Before;
+use ambit_storage::truncation::ContextWindow;
+use shortened::FittingMessages;
+use std::slice;
 use std::sync::Arc;
 
-/// Where the last report of a provider is looked for.
-const LOOK: usize = 50;
 /// The part of the window that is kept for the answer at most.
 const MOST_RESERVED: u64 = 4;
 
@@ -32,6 +33,8 @@ pub(super) struct AgentInstructions {
     pub messages: Vec<ChatMessage>,
     /// Whether any are the agent's own.
     pub has_own: bool,
+    /// How many global prompts are left out.
+    pub without_global: usize,
 }
 
 /// The instructions of an agent for its model.
@@ -53,57 +56,70 @@ pub(super) fn instructions(
     for warning in chosen.warning.iter().chain(&filled.warnings) {
         output.warn(warning);
     }
+    let without_global = app.prompts.len() - chosen.global.len();
     let changed = context.settings.instructions.as_ref();
     if let (Some(messages), 0, None) = (changed, run.index, &plan.call.prompt_preset) {
+        let changed = messages.iter().cloned();
+        let changed = changed.map(|message| {
+            let source = listener::<BeforeReinjectingInstructions>(context);
+            message.with_source(BlockKind::Listener, source)
+        });
         return AgentInstructions {
-            messages: messages.clone(),
+            messages: changed.collect(),
             has_own: !chosen.own.is_empty(),
+            without_global,
         };
     }
-    let messages = filled.prompts.into_iter().map(|prompt| {
-        let role = role_named(&prompt.role).unwrap_or(Role::System);
-        ChatMessage {
-            name: prompt.name,
-            ..ChatMessage::new(role, prompt.content)
-        }
-    });
     AgentInstructions {
-        messages: messages.collect(),
+        messages: chosen.messages(filled.prompts),
         has_own: !chosen.own.is_empty(),
+        without_global,
+    }
+}
+
+/// The message that is equal to this one, looked for from `next` on: where one list is like another, each is found at once.
+pub(super) fn same_message<'a>(
+    known: &'a [ChatMessage],
+    message: &ChatMessage,
+    next: &mut usize,
+) -> Option<&'a ChatMessage> {
+    Some(&known[place_of(known, message, next)?])
+}
+
+/// The place of the same message.
+pub(super) fn place_of(
+    known: &[ChatMessage],
+    message: &ChatMessage,
+    next: &mut usize,
+) -> Option<usize> {
+    let mut places = (*next..known.len()).chain(0..*next);
+    let at = places.find(|at| known[*at] == *message)?;
+    *next = at + 1;
+    Some(at)
+}
+
+/// What a listener to this event has made.
+pub(super) fn listener<E: Before>(context: &RequestContext) -> BlockSource {
+    BlockSource {
+        event: Some(E::NAME.to_owned()),
+        listener: Some(context.loaded.ambit.bus().names::<E>().join(", ")),
+        ..BlockSource::default()
     }
 }
 
 fn variables(context: &RequestContext, run: &AgentRun) -> PromptVariables {
-    let authorized = &context.request.authorized;
-    let or_empty = |id: &Option<String>| id.clone().unwrap_or_default();
-    let agent = &run.agent;
-    let kind = if agent.is_worker() {
-        "worker"
-    } else {
-        "assistant"
-    };
-    let variables = [
-        ("ASSISTANT_ID", agent.id.clone()),
-        ("ASSISTANT_NAME", agent.package.name.clone()),
-        ("ASSISTANT_DESCRIPTION", agent.package.description.clone()),
-        ("ASSISTANT_TYPE", kind.to_owned()),
+    let (app, who) = (&context.loaded.app, &context.request.authorized);
+    let mut variables = PromptVariables::of(app, &run.agent, who, context.now());
+    variables.context.extend([
         ("CHAT_ID", context.ids.chat_id.clone()),
         ("LOCALE", context.settings.locale.clone()),
         ("THEME", context.settings.theme.clone()),
         ("ROUTE", context.settings.route.clone()),
         ("REFERER", run.referer(context)),
         ("CLIENT_TYPE", context.request.origin.client.kind.clone()),
-        ("USER_ID", or_empty(&authorized.user_id)),
-        ("TEAM_ID", or_empty(&authorized.team_id)),
-        ("TENANT_ID", or_empty(&authorized.tenant_id)),
-    ];
-    PromptVariables {
-        now: jiff::Timestamp::from_millisecond(context.now()).unwrap_or_default(),
-        zone: Some(TimeZone::system()),
-        context: BTreeMap::from(variables),
-        metadata: context.settings.metadata.clone(),
-        environment: context.loaded.app.prompt_variables(),
-    }
+    ]);
+    variables.metadata.clone_from(&context.settings.metadata);
+    variables
 }
 
 /// A request that is about to be made.
@@ -115,6 +131,8 @@ pub(super) struct ModelCallDraft<'a> {
     pub messages: &'a [ChatMessage],
     /// How many of the messages are instructions.
     pub instructions: usize,
+    /// Whether it is for a connector that is passed over where not all messages fit.
+    pub is_fallback: bool,
 }
 
 /// The messages that are sent instead, if not all are.
@@ -122,23 +140,70 @@ pub(super) async fn fit(
     turn: &mut Turn,
     run: &AgentRun,
     draft: ModelCallDraft<'_>,
-) -> Result<Option<Vec<ChatMessage>>> {
+) -> Result<Option<FittingMessages>> {
     let window = window(draft.plan, draft.connector);
     if is_truncated(turn, run, draft.plan)? {
-        return shortened(turn, run, draft, window).await.map(Some);
+        let shortened = shortened::shortened(turn, run, &draft, window).await;
+        return shortened.map(Some);
     }
-    if let Some(window) = window {
-        let tokens = tokens(draft.messages) + of_tools(draft.tools);
-        let room = window.tokens - window.reserve;
-        if tokens > room {
-            let message = format!(
-                "the request has about {tokens} tokens, but connector {} takes {room}; send less, or set context.truncation",
-                draft.connector.id
-            );
-            return Err(Error::new(ErrorCode::LimitExceeded, message));
+    let Some(window) = window else {
+        return Ok(None);
+    };
+    let all = tokens(draft.messages) + of_tools(draft.tools);
+    let room = window.tokens - window.reserve;
+    if all <= room {
+        return Ok(None);
+    }
+    if !draft.is_fallback
+        && is_shortened_for_call(turn)
+        && let Some(fitting) = latest(turn, &draft, room)
+    {
+        return Ok(Some(fitting));
+    }
+    let message = format!(
+        "the request has about {all} tokens, but connector {} takes {room}; send less, or set context.truncation",
+        draft.connector.id
+    );
+    Err(Error::new(ErrorCode::LimitExceeded, message))
+}
+
+/// Whether a call goes on with the latest messages where not all fit: else a conversation that is too large could never go on. Who
+/// sends all messages himself can send less.
+fn is_shortened_for_call(turn: &Turn) -> bool {
+    !turn.context.request.skip.history && !turn.context.is_nested()
+}
+
+/// The latest messages, if what must be there fits.
+fn latest(turn: &Turn, draft: &ModelCallDraft<'_>, room: u64) -> Option<FittingMessages> {
+    let (instructions, said) = draft.messages.split_at(draft.instructions);
+    let room = room.checked_sub(tokens(instructions) + of_tools(draft.tools))?;
+    let size = |message: &ChatMessage| tokens(slice::from_ref(message));
+    let stays = recent_messages::staying(said, room, size);
+    let kept: u64 = recent_messages::chosen(said, &stays).map(size).sum();
+    if kept > room {
+        return None;
+    }
+    let mut left_out = DroppedMessages::default();
+    for (message, stays) in said.iter().zip(&stays) {
+        match stays {
+            true => left_out.keep(),
+            false => leave_out_chat(&mut left_out, MODEL_WINDOW, message, size(message)),
         }
     }
-    Ok(None)
+    let count = stays.iter().filter(|stays| !**stays).count();
+    turn.output.warn(&format!(
+        "{count} earlier messages are left out of the call, which has room for {room} tokens of messages with connector {}; \
+         set context.truncation to say what goes",
+        draft.connector.id
+    ));
+    let messages = instructions
+        .iter()
+        .chain(recent_messages::chosen(said, &stays));
+    Some(FittingMessages {
+        messages: messages.cloned().collect(),
+        view: None,
+        truncated: left_out.into_parts(),
+    })
 }
 
 /// Whether the conversation is made shorter where it does not fit.
@@ -159,104 +224,26 @@ pub(super) fn room_for_references(
     let smallest = windows.map(|window| window.tokens - window.reserve).min()?;
     let (instructions, said) = transcript.messages.split_at(transcript.instructions);
     let last = said.iter().rposition(|message| message.role == Role::User);
+    let own = &said[last.unwrap_or_default()..];
+    let beside = tokens(instructions) + of_tools(&input.tools);
+    let overflows = |main: Option<&Arc<Connector>>| {
+        let window = main.and_then(|main| window(input.plan, main));
+        window.is_some_and(|window| beside + tokens(said) > window.tokens - window.reserve)
+    };
     let kept = match is_truncated(turn, input.run, input.plan) {
-        Ok(true) => &said[last.unwrap_or_default()..],
+        Ok(true) => own,
+        _ if is_shortened_for_call(turn) && overflows(connectors.first()) => own,
         _ => said,
     };
-    let used = tokens(instructions) + tokens(kept) + of_tools(&input.tools);
-    Some(smallest.saturating_sub(used) / 2)
-}
-
-async fn shortened(
-    turn: &mut Turn,
-    run: &AgentRun,
-    draft: ModelCallDraft<'_>,
-    window: Option<ContextWindow>,
-) -> Result<Vec<ChatMessage>> {
-    turn.persist().await?;
-    let instructions = &draft.messages[..draft.instructions];
-    let call = truncation::TruncationRequest {
-        reported: reported(turn).await?,
-        extra_tokens: tokens(instructions) + of_tools(draft.tools),
-        window,
-        settings: truncation::TruncationSettings::default(),
-    };
-    let prepared = turn.conversation.session.context().truncate(&call).await?;
-    if let Some(refused) = &prepared.refused {
-        turn.output
-            .warn(&format!("the conversation was not made shorter: {refused}"));
-    }
-    let own = turn.context.id();
-    let size = run.agent.package.options.history_size.unwrap_or(usize::MAX);
-    let is_before = |message: &&Message| message.turn_id.as_deref() != Some(own);
-    let mut surplus = prepared.messages.iter().filter(is_before).count();
-    surplus = surplus.saturating_sub(size);
-    let mut messages = Vec::new();
-    for message in prepared.messages {
-        let is_own = message.turn_id.as_deref() == Some(own);
-        if !is_own && surplus > 0 && !message.extras.contains_key(STANDS_FOR) {
-            surplus -= 1;
-            continue;
-        }
-        // What this turn's hooks have shown is for the person; later turns see it.
-        let is_said_by_hook = is_own
-            && message.role == Role::Assistant
-            && message.tool_calls.is_empty()
-            && message.extras.contains_key("message_id");
-        if !is_said_by_hook {
-            messages.push(message);
-        }
-    }
-    let messages = readable_history(&messages, &run.agent);
-    let paired = ambit_storage::storage::for_model(&messages);
-    let messages = paired.iter().filter_map(chat_message::to_chat);
-    Ok(instructions.iter().cloned().chain(messages).collect())
-}
-
-/// What the last call is known to have had.
-async fn reported(turn: &Turn) -> Result<Option<ReportedUsage>> {
-    let stored = turn.conversation.session.history().tail(LOOK).await?;
-    let last = stored.iter().rev().find_map(|message| {
-        let tokens = message.usage.as_ref()?.get("total_tokens")?.as_u64()?;
-        Some(ReportedUsage {
-            tokens,
-            through: message.id.clone(),
-        })
-    });
-    Ok(last)
+    Some(smallest.saturating_sub(beside + tokens(kept)) / 2)
 }
 
 /// What the model takes, less what is kept for its answer: as much as was asked for, but no more than a quarter.
-fn window(plan: &ModelCallPlan, connector: &Connector) -> Option<ContextWindow> {
+pub(super) fn window(plan: &ModelCallPlan, connector: &Connector) -> Option<ContextWindow> {
     let tokens = ModelCapabilities::of(connector).max_input_tokens?;
     let limit = plan.call.generation.limit();
     Some(ContextWindow {
         tokens,
         reserve: limit.unwrap_or(0).min(tokens / MOST_RESERVED),
     })
-}
-
-/// Tokens of messages as models know them, about.
-pub(super) fn tokens(messages: &[ChatMessage]) -> u64 {
-    let counted = messages
-        .iter()
-        .map(|chat| match chat_message::from_chat("messages", chat) {
-            Ok(message) => estimate(&message),
-            Err(_) => of_json(&chat.to_json()),
-        });
-    counted.sum()
-}
-
-/// Tokens of tools as models are told of them, about.
-pub(super) fn of_tools(tools: &[ToolDefinition]) -> u64 {
-    match tools {
-        [] => 0,
-        tools => of_json(&json!(tools)),
-    }
-}
-
-fn of_json(value: &Value) -> u64 {
-    let mut message = Message::new(Role::System, "");
-    message.extras.insert("value".to_owned(), value.clone());
-    estimate(&message)
 }

@@ -1,11 +1,13 @@
 //! A model call as the stream and the trace show it.
 
 use super::{ModelCallFailure, ModelCallResult};
-use crate::app::Connector;
+use crate::app::{Connector, TelemetryContent};
 use crate::call_metrics;
 use crate::chat::{ChatContent, Role};
 use crate::error::ErrorCode;
+use crate::llm::retry::FailedTry;
 use crate::llm::{ModelAnswer, ModelCall, TokenUsage};
+use crate::manifest::{ModelCallEnd, ModelCallStatus, attempts, call_id};
 use crate::net::OutgoingTrace;
 use crate::search::injection::without_contents;
 use crate::trace::{ModelFacts, NodeOptions, StepFacts, TraceNode};
@@ -18,6 +20,7 @@ use tokio::time::Instant;
 /// A step that has begun.
 pub(super) struct ModelCallStep {
     index: usize,
+    number: u64,
     call_id: String,
     connector: String,
     started_at: i64,
@@ -35,19 +38,29 @@ pub(in crate::turn) struct ModelCallTrace {
 impl ModelCallStep {
     pub fn begin(turn: &mut Turn, run: &AgentRun, connector: &Connector, call: &ModelCall) -> Self {
         let number = turn.journal.usage.begin_call();
-        let call_id = format!("{}.call-{number}", turn.context.id());
+        let call_id = call_id(turn.context.id(), number);
         let node = turn.agent_node(run);
-        let trace = ModelCallTrace::begin(&node, connector, call, &call_id);
+        // Spans that say what was said are made of the trace alone.
+        let input = match turn.context.loaded.app.settings.telemetry.content {
+            TelemetryContent::Full => traced(call),
+            TelemetryContent::None => json!({"call_id": call_id}),
+        };
+        let options = NodeOptions::new("llm", connector.id.as_str()).with_input(input);
+        let options =
+            options.with_metadata(json!({"call_id": call_id, "model": connector.model()}));
+        let trace = ModelCallTrace::begin(&node, connector, call, options);
         let connector = connector.id.clone();
         let answers = &mut turn.output.answers;
         let index = answers.calls;
         answers.calls += 1;
         answers.connector = Some(connector.clone());
+        answers.call_id = Some(call_id.clone());
         let data =
             json!({"step": "llm", "index": index, "connector": connector, "call_id": call_id});
         emit(turn, "step_start", data);
         Self {
             index,
+            number,
             call_id,
             connector,
             started_at: turn.context.now(),
@@ -65,17 +78,45 @@ impl ModelCallStep {
         self.trace.facts.first_chunk_ms = Number::from_f64(millis);
     }
 
+    /// The id of the call.
+    pub fn call_id(&self) -> &str {
+        &self.call_id
+    }
+
+    /// The call's number in its turn, from 0.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The node that traces it.
+    pub fn node(&self) -> &TraceNode {
+        &self.trace.node
+    }
+
     /// Where it is traced.
     pub fn trace(&self) -> &ModelCallTrace {
         &self.trace
     }
 
-    /// Ends it, and notes what came of it after so many tries.
-    pub fn end(self, turn: &Turn, result: &ModelCallResult, attempts: usize) {
+    /// When its first try began.
+    pub fn began(&self) -> Instant {
+        self.trace.began
+    }
+
+    /// Ends it, and notes what came of it after these tries.
+    pub fn end(self, turn: &Turn, result: &ModelCallResult, failed: &[FailedTry]) {
         let (answer, failure) = (&result.answer, result.failure.as_ref());
         let code = failure.map(|failure| &failure.error().code);
-        self.trace.note_end(result, code, attempts);
+        self.trace.note_end(result, code, failed.len() + 1);
         let node = &self.trace.node;
+        let end = self.call_end(turn, result, failed);
+        let usage = &turn.journal.usage;
+        if node.trace().is_on()
+            && let Err(error) = usage.note_call_end(self.number, &self.call_id, &end)
+        {
+            tracing::warn!(request.id = turn.context.id(), %error, "what came of a call of a model is not kept");
+        }
+        node.end_call(&self.call_id, end);
         match failure {
             None => node.complete(Some(answer.message().to_json())),
             Some(failure) => node.fail(&failure.error().message),
@@ -90,10 +131,41 @@ impl ModelCallStep {
         }
         emit(turn, "step_end", data);
     }
+
+    /// What came of the call, as its manifest says it.
+    fn call_end(
+        &self,
+        turn: &Turn,
+        result: &ModelCallResult,
+        failed: &[FailedTry],
+    ) -> ModelCallEnd {
+        let answer = &result.answer;
+        let last = result.failure.as_ref();
+        let last = last.map(|failure| failure.error().message.clone());
+        let cost = result.cost.iter();
+        let cost = cost.map(|cost| (cost.currency.clone(), cost.micros));
+        ModelCallEnd {
+            status: match result.failure {
+                None => ModelCallStatus::Completed,
+                Some(_) => ModelCallStatus::Error,
+            },
+            finish_reason: Some(answer.finish_reason.clone()).filter(|it| !it.is_empty()),
+            ttft_ms: self.trace.ttft_ms(),
+            duration_ms: Some(turn.context.now() - self.started_at),
+            attempts: attempts(self.started_at, failed, last),
+            usage: Some(answer.usage.clone()).filter(|usage| *usage != TokenUsage::default()),
+            cost: cost.collect(),
+        }
+    }
 }
 
 impl ModelCallTrace {
-    fn begin(parent: &TraceNode, connector: &Connector, call: &ModelCall, call_id: &str) -> Self {
+    fn begin(
+        parent: &TraceNode,
+        connector: &Connector,
+        call: &ModelCall,
+        node: NodeOptions,
+    ) -> Self {
         let options = json!(call.options);
         let options = options.as_object().into_iter().flatten();
         let numbers = options.filter(|(_, value)| value.is_number());
@@ -105,14 +177,17 @@ impl ModelCallTrace {
                 .collect::<Map<_, _>>(),
             ..ModelFacts::default()
         };
-        let node = NodeOptions::new("llm", connector.id.as_str());
-        let node = node.with_input(traced(call));
-        let node = node.with_metadata(json!({"call_id": call_id, "model": facts.model}));
         Self {
             node: parent.add(node.with_facts(StepFacts::Model(facts.clone()))),
             facts,
             began: Instant::now(),
         }
+    }
+
+    /// From the call to the first piece of its answer.
+    fn ttft_ms(&self) -> Option<i64> {
+        let millis = self.facts.first_chunk_ms.as_ref()?.as_f64()?;
+        Some(millis.round() as i64)
     }
 
     /// What the request says of it, where its host may know.
@@ -129,11 +204,10 @@ impl ModelCallTrace {
     fn note_end(&self, result: &ModelCallResult, failure: Option<&ErrorCode>, attempts: usize) {
         let answer = &result.answer;
         let facts = self.ended(answer, failure);
-        let first = self.facts.first_chunk_ms.as_ref().and_then(Number::as_f64);
         let cost = result.cost.as_ref();
         let metadata = json!({
             "model": Some(&answer.model).filter(|model| !model.is_empty()).unwrap_or(&self.facts.model),
-            "ttft_ms": first.map(f64::round),
+            "ttft_ms": self.ttft_ms(),
             "usage": answer.usage,
             "cost": cost.map(|cost| Map::from_iter([(cost.currency.clone(), cost.micros.into())])),
             "finish_reason": answer.finish_reason,

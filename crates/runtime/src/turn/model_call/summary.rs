@@ -1,0 +1,146 @@
+//! Calls of models that make summaries while a conversation is made shorter: they are calls of the turn that needs it.
+
+use super::manifest::ManifestTarget;
+use crate::app::Connector;
+use crate::chat::{LayeredValue, LayeredValues, OptionLayer};
+use crate::error::Result;
+use crate::llm::{EncodedCall, TokenUsage};
+use crate::lock::lock;
+use crate::manifest::{self, ManifestBody, ModelCallEnd, ModelCallManifest, ModelCallStatus};
+use crate::summariser::{SummaryAnswer, SummaryObserver};
+use crate::trace::{ModelFacts, NodeOptions, StepFacts, TraceNode};
+use crate::turn::Turn;
+use crate::turn::agent_run::AgentRun;
+use crate::turn::usage::TurnUsage;
+use ambit_storage::clock::{Clock, Millis};
+use ambit_storage::truncation::TruncationStrategy;
+use serde_json::{Map, json};
+use std::sync::{Arc, Mutex};
+
+/// Notes these calls in the trace of a turn.
+struct SummaryCalls {
+    usage: Arc<TurnUsage>,
+    /// The node of the agent.
+    node: TraceNode,
+    /// What the manifests of all of them say.
+    common: ModelCallManifest,
+    clock: Clock,
+    most: usize,
+    running: Mutex<Option<RunningSummary>>,
+}
+
+/// The call that is under way.
+struct RunningSummary {
+    call_id: String,
+    node: TraceNode,
+    facts: ModelFacts,
+    began: Millis,
+}
+
+/// What makes the conversation shorter for a run of an agent, whose calls are noted; `None` where nothing is traced, or the agent does
+/// not say how.
+pub(in crate::turn) fn observed_truncation(
+    turn: &Turn,
+    run: &AgentRun,
+) -> Result<Option<Arc<dyn TruncationStrategy>>> {
+    let node = turn.agent_node(run);
+    if !node.trace().is_on() {
+        return Ok(None);
+    }
+    let connector = run.agent.package.connector.as_str();
+    let connector = LayeredValue::new(OptionLayer::Package, connector.into());
+    let options = turn.context.core.stores.options();
+    let calls = SummaryCalls {
+        usage: turn.journal.usage.clone(),
+        node,
+        common: ModelCallManifest {
+            request_id: turn.context.id().to_owned(),
+            trace_id: turn.output.trace.id().to_owned(),
+            agent: run.agent.id.clone(),
+            thread_id: turn.output.author.thread.clone(),
+            settings: LayeredValues::from_iter([("connector".to_owned(), connector)]),
+            ..ModelCallManifest::default()
+        },
+        clock: options.clock.clone(),
+        most: options.limits.value,
+        running: Mutex::default(),
+    };
+    let loaded = &turn.context.loaded;
+    loaded.observed_truncation(&run.agent.id, Arc::new(calls))
+}
+
+impl SummaryObserver for SummaryCalls {
+    fn begin(&self, connector: &Connector, encoded: &EncodedCall<'_>) {
+        let number = self.usage.begin_call();
+        let call_id = manifest::call_id(&self.common.request_id, number);
+        let facts = ModelFacts {
+            provider: connector.kind.clone(),
+            model: connector.model().to_owned(),
+            ..ModelFacts::default()
+        };
+        let node = NodeOptions::new("llm", connector.id.as_str());
+        let node = node.with_input(json!({"call_id": call_id}));
+        let node = node.with_metadata(json!({"call_id": call_id, "model": connector.model()}));
+        let node = node.with_facts(StepFacts::Model(facts.clone()));
+        let node = self.node.add(node);
+        let began = self.clock.now();
+        let said = Map::from(encoded.call.options.clone()).into_iter();
+        let said = said.map(|(name, value)| (name, LayeredValue::new(OptionLayer::Call, value)));
+        let manifest = ModelCallManifest {
+            call_id: call_id.clone(),
+            node_id: node.id(),
+            index: number,
+            at: began,
+            connector: connector.id.clone(),
+            provider: connector.kind.clone(),
+            model: connector.model().to_owned(),
+            options: manifest::sent_options(encoded, connector, &said.collect()),
+            body: ManifestBody::of(&encoded.bytes, encoded.encoder),
+            ..self.common.clone()
+        };
+        let target = ManifestTarget {
+            request_id: &self.common.request_id,
+            trace: node.trace(),
+            usage: &self.usage,
+            most: self.most,
+            has_listener: false,
+            offered: None,
+        };
+        target.note(manifest, encoded);
+        *lock(&self.running) = Some(RunningSummary {
+            call_id,
+            node,
+            facts,
+            began,
+        });
+    }
+
+    fn end(&self, asked: &SummaryAnswer) {
+        let Some(call) = lock(&self.running).take() else {
+            return;
+        };
+        let answer = &asked.answer;
+        let failure = asked.failure.as_ref().map(ToString::to_string);
+        let usage = Some(answer.usage.clone()).filter(|usage| *usage != TokenUsage::default());
+        let cost = self.usage.cost(answer, &call.facts.provider).into_iter();
+        let end = ModelCallEnd {
+            status: match failure {
+                None => ModelCallStatus::Completed,
+                Some(_) => ModelCallStatus::Error,
+            },
+            finish_reason: Some(answer.finish_reason.clone()).filter(|it| !it.is_empty()),
+            duration_ms: Some(self.clock.now() - call.began),
+            attempts: manifest::attempts(call.began, &asked.retries, failure.clone()),
+            usage: usage.clone(),
+            cost: cost.map(|cost| (cost.currency, cost.micros)).collect(),
+            ..ModelCallEnd::default()
+        };
+        let RunningSummary { node, facts, .. } = call;
+        node.set_facts(StepFacts::Model(ModelFacts { usage, ..facts }));
+        node.end_call(&call.call_id, end);
+        match failure {
+            None => node.complete(None),
+            Some(why) => node.fail(&why),
+        }
+    }
+}
