@@ -7,7 +7,12 @@ use ambit_runtime::Frame;
 use serde_json::{Value, json};
 
 /// An app of these assistants, whose model answers with what it was sent; a search of the web finds one page.
-async fn app(assistants: &[(&str, Value, &str)]) -> Place {
+pub async fn app(assistants: &[(&str, Value, &str)]) -> Place {
+    app_with(assistants, Vec::new()).await
+}
+
+/// The same with further files.
+pub async fn app_with(assistants: &[(&str, Value, &str)], more: Vec<(String, String)>) -> Place {
     let mut files = vec![mirror(), model("quiet", &json!([{"reply": "x"}]))];
     let defaults = json!({"web": {"provider": "scripted", "results": [{"items": [{"title": "page", "url": "https://a.test"}]}]}});
     files.push(("agent/search.yml".to_owned(), defaults.to_string()));
@@ -18,6 +23,7 @@ async fn app(assistants: &[(&str, Value, &str)]) -> Place {
         }
         files.extend(named(name, &whole, hooks));
     }
+    files.extend(more);
     place(&borrowed(&files)).await
 }
 
@@ -33,7 +39,7 @@ async fn answered(place: &Place, agent: &str) -> Vec<Frame> {
 }
 
 /// What the model of an assistant was told of references, if anything.
-async fn told(place: &Place, agent: &str) -> Option<String> {
+pub async fn told(place: &Place, agent: &str) -> Option<String> {
     let frames = answered(place, agent).await;
     let all = said(&mirrored(&frames)["messages"]);
     all.into_iter().find(|text| text.contains("<references"))

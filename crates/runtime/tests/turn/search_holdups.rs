@@ -24,7 +24,7 @@ async fn answered(place: &Place, chat: &str) -> Vec<Frame> {
 }
 
 /// A collection whose one document has a vector by this connector.
-async fn with_document(place: &Place) {
+pub async fn with_document(place: &Place) {
     let base = place.runtime.knowledge().unwrap();
     let reach = CallerReach::of(&ann());
     let new = NewCollection {
