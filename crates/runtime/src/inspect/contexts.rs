@@ -1,17 +1,44 @@
 //! Rows of the index and what they stand for; clearing and removing them.
 
+mod report;
+mod row_filter;
+mod values;
+
+pub use report::{ContextActionReport, ContextActionRow, ContextActionRows, SkippedContext};
+pub use row_filter::{ContextBulk, ContextLabel, ContextRowFilter};
+pub use values::{ContextField, ContextValue, ContextValueList, values};
+
 use crate::access::{Authorized, DataAccess};
-use crate::error::{Error, Result};
-use ambit_storage::clock::Millis;
-use ambit_storage::directory::{IndexRow, RowState};
+use crate::error::{Error, ErrorCode, Result};
+use ambit_storage::directory::{AgentTouch, IndexRow, RowState};
 use ambit_storage::memory;
-use ambit_storage::storage::{
-    ChatHistoryStorage, StorageKind, StorageSnapshot, StoredItem, UsageStorage,
-};
-use ambit_storage::{Ambit, BulkReport, Json, Page, SessionIdentity, SessionQuery, suggestion};
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind, StorageSnapshot, StoredItem};
+use ambit_storage::{Ambit, Json, SessionQuery};
+use row_filter::alone;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::timeout;
 use utoipa::ToSchema;
+
+/// How long a question that reads the index to its end may take.
+const INDEX_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The answer to such a question. The help says how it is asked of fewer rows.
+async fn in_time<T, E: Into<Error>>(
+    question: &str,
+    help: &str,
+    answer: impl Future<Output = Result<T, E>>,
+) -> Result<T> {
+    let late = |_| {
+        let message = format!("{question} has taken longer than {INDEX_TIMEOUT:?}; {help}");
+        Error::new(ErrorCode::Timeout, message)
+    };
+    timeout(INDEX_TIMEOUT, answer)
+        .await
+        .map_err(late)?
+        .map_err(Into::into)
+}
 
 /// A row as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -42,11 +69,52 @@ pub struct ContextRow {
     pub agents: Vec<String>,
     /// Free labels.
     pub labels: BTreeMap<String, String>,
+    /// For callers without constraints: the stores that hold the data, the primary first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Vec<String>>,
+    /// For callers without constraints: the team it was made in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+    /// For callers without constraints: the user who made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<String>,
+    /// For callers without constraints: the generation of its items, another one after a clear; 0 where it has no log of items.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<u64>,
+    /// For callers without constraints: what each agent did with it, in order of first touch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub touches: Option<Vec<ContextTouch>>,
 }
 
-impl From<&IndexRow> for ContextRow {
-    fn from(row: &IndexRow) -> Self {
+/// One agent's work on a context.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ContextTouch {
+    /// The agent.
+    pub agent: String,
+    /// The rendered key of the conversation it came from.
+    pub key: String,
+    /// When it came first, in milliseconds since 1970.
+    pub first_at: i64,
+    /// When it came last, in milliseconds since 1970; exact to a second.
+    pub last_at: i64,
+}
+
+impl From<&AgentTouch> for ContextTouch {
+    fn from(touch: &AgentTouch) -> Self {
+        Self {
+            agent: touch.agent.clone(),
+            key: touch.base.key(),
+            first_at: touch.first_at,
+            last_at: touch.last_at,
+        }
+    }
+}
+
+impl ContextRow {
+    /// A row as somebody sees it who reaches it.
+    fn of(row: &IndexRow, access: &DataAccess) -> Self {
         let identity = &row.identity;
+        let is_whole = access.is_whole();
         let own = |value: Option<&str>| value.map(str::to_owned);
         let agents = row.touches.iter().map(|touch| touch.agent.clone());
         Self {
@@ -63,119 +131,20 @@ impl From<&IndexRow> for ContextRow {
             last_activity_at: row.last_activity_at,
             agents: agents.collect(),
             labels: row.labels.clone(),
+            placement: is_whole.then(|| row.placement.clone()),
+            team: row.team.clone().filter(|_| is_whole),
+            created_by: row.created_by.clone().filter(|_| is_whole),
+            generation: is_whole.then_some(row.generation),
+            touches: is_whole.then(|| row.touches.iter().map(ContextTouch::from).collect()),
         }
-    }
-}
-
-/// The scopes of what every conversation may have.
-const SCOPES: [&str; 3] = [
-    ChatHistoryStorage::PREFIX,
-    UsageStorage::PREFIX,
-    memory::SCOPE,
-];
-
-/// Which rows; every condition that is given holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ContextRowFilter {
-    /// Those that this agent touched.
-    pub agent: Option<String>,
-    /// The user's.
-    pub user: Option<String>,
-    /// The chat's.
-    pub chat: Option<String>,
-    /// The group's.
-    pub group: Option<String>,
-    /// Storages of this scope.
-    pub scope: Option<String>,
-    /// Those last active before.
-    pub active_before: Option<Millis>,
-}
-
-type SessionCondition = fn(&SessionQuery, &str) -> SessionQuery;
-
-/// The query with each condition that has a value.
-fn narrowed<const N: usize>(
-    query: SessionQuery,
-    conditions: [(Option<&str>, SessionCondition); N],
-) -> SessionQuery {
-    let given = conditions.into_iter();
-    let given = given.filter_map(|(value, narrow)| Some((value?, narrow)));
-    given.fold(query, |query, (value, narrow)| narrow(&query, value))
-}
-
-impl ContextRowFilter {
-    /// The same question for storage, with the caller's rights in it. A scope that is no word of ours is somebody's own storage:
-    /// one that no row has is a mistake.
-    async fn query(&self, ambit: &Ambit) -> Result<SessionQuery> {
-        let own = self.scope.as_deref();
-        if let Some(scope) = own.filter(|scope| !SCOPES.contains(scope))
-            && !SessionQuery::every(ambit).for_scope(scope).exists().await?
-        {
-            let (known, hint) = (SCOPES.join(", "), suggestion::hint(scope, SCOPES));
-            let message = format!(
-                "scope \"{scope}\" is unknown: nothing that you may see has it; known are {known}{hint}"
-            );
-            return Err(Error::invalid("scope", message));
-        }
-        let query = match &self.agent {
-            Some(agent) => SessionQuery::named(ambit, agent),
-            None => SessionQuery::every(ambit),
-        };
-        let query = narrowed(
-            query,
-            [
-                (self.user.as_deref(), SessionQuery::for_user),
-                (self.chat.as_deref(), SessionQuery::for_chat),
-                (self.group.as_deref(), SessionQuery::for_group),
-                (own, SessionQuery::for_scope),
-            ],
-        );
-        Ok(match self.active_before {
-            Some(at) => query.active_before(at),
-            None => query,
-        })
-    }
-
-    /// One page of rows, oldest first. What one person shares with a team is found by its chat's name and by its id alone.
-    pub async fn list(
-        &self,
-        ambit: &Ambit,
-        who: &Authorized,
-        cursor: Option<&str>,
-        limit: usize,
-    ) -> Result<Page<ContextRow>> {
-        let rights = DataAccess::of(who).ambit(ambit);
-        let page = self.query(&rights).await?.page(cursor, limit).await?;
-        Ok(Page {
-            items: page.items.iter().map(ContextRow::from).collect(),
-            next: page.next,
-        })
-    }
-
-    /// Clears or removes all rows that match and that the caller may see, or says what would be done.
-    pub async fn act(
-        &self,
-        ambit: &Ambit,
-        who: &Authorized,
-        action: ContextAction,
-        is_dry: bool,
-    ) -> Result<ContextActionReport> {
-        let rights = DataAccess::of(who).ambit(ambit);
-        let mut query = self.query(&rights).await?;
-        if is_dry {
-            query = query.dry_run();
-        }
-        let report = match action {
-            ContextAction::Clear => query.clear().await?,
-            ContextAction::Remove => query.remove().await?,
-        };
-        Ok(report.into())
     }
 }
 
 /// The row with this id.
 pub async fn get(ambit: &Ambit, who: &Authorized, id: &str) -> Result<ContextRow> {
-    Ok(ContextRow::from(&DataAccess::of(who).row(ambit, id).await?))
+    let access = DataAccess::of(who);
+    let row = access.row(ambit, id).await?;
+    Ok(ContextRow::of(&row, &access))
 }
 
 /// Which items of a row.
@@ -260,52 +229,6 @@ pub async fn items(
     })
 }
 
-/// What a bulk operation did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub struct ContextActionReport {
-    /// Rendered keys of what was cleared or removed.
-    pub done: Vec<String>,
-    /// There was nothing to do.
-    pub unchanged: Vec<String>,
-    /// Left alone on purpose, and why.
-    pub skipped: Vec<SkippedContext>,
-    /// Still as it was, and why.
-    pub failed: Vec<SkippedContext>,
-}
-
-/// Something that was left alone, and why.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct SkippedContext {
-    /// The rendered key.
-    pub key: String,
-    /// Why.
-    pub reason: String,
-}
-
-impl From<BulkReport> for ContextActionReport {
-    fn from(report: BulkReport) -> Self {
-        let keys = |identities: Vec<SessionIdentity>| {
-            identities.iter().map(SessionIdentity::key).collect()
-        };
-        let left = |(identity, reason): (SessionIdentity, String)| SkippedContext {
-            key: identity.key(),
-            reason,
-        };
-        let failed = report.failed.into_iter().map(|(identity, error)| {
-            let error = Error::from(error);
-            // Where in a store it happened is for the log alone.
-            tracing::warn!(session.key = %identity.key(), "a context is still as it was: {error}");
-            left((identity, error.message))
-        });
-        Self {
-            done: keys(report.done),
-            unchanged: keys(report.unchanged),
-            failed: failed.collect(),
-            skipped: report.skipped.into_iter().map(left).collect(),
-        }
-    }
-}
-
 /// What is done to stored contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContextAction {
@@ -319,17 +242,14 @@ pub enum ContextAction {
 pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: ContextAction) -> Result<()> {
     let access = DataAccess::of(who);
     let row = access.row(ambit, id).await?;
-    let identity = &row.identity;
-    // The row's own fields narrow the search for the memory that goes along.
-    let query = narrowed(
-        SessionQuery::every(access.ambit_for(ambit, &row)).with_id(id),
-        [
-            (identity.user_id(), SessionQuery::for_user),
-            (identity.chat_name(), SessionQuery::for_chat),
-            (identity.scope(), SessionQuery::for_scope),
-        ],
+    let every = SessionQuery::every(access.ambit_for(ambit, &row));
+    // Who names one row means it, though it may be usage that is wider than its session.
+    let scope = row.identity.scope();
+    let query = alone(
+        &scope.map_or(every.clone(), |scope| every.for_scope(scope)),
+        &row,
     );
-    if identity.scope() == Some(ChatHistoryStorage::PREFIX) {
+    if row.identity.scope() == Some(ChatHistoryStorage::PREFIX) {
         crate::chats::check_idle(ambit, &row).await?;
     }
     let report = match action {
@@ -337,4 +257,24 @@ pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: ContextActio
         ContextAction::Remove => query.remove().await?,
     };
     crate::chats::finished(&report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_time;
+    use crate::error::{Error, ErrorCode, Result};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_question_without_end_is_ended() {
+        let endless = std::future::pending::<Result<()>>();
+        let error = in_time("counting", "ask for less", endless).await;
+        let error = error.unwrap_err();
+        let expected = "counting has taken longer than 5s; ask for less";
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (ErrorCode::Timeout, expected)
+        );
+        let answer = std::future::ready(Ok::<_, Error>(1));
+        assert_eq!(in_time("counting", "", answer).await.unwrap(), 1);
+    }
 }
