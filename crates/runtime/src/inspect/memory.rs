@@ -5,10 +5,12 @@ use crate::chats::{self, ChatName};
 use crate::error::{Error, ErrorCode, Result, StorageError};
 use ambit_storage::address::Space;
 use ambit_storage::batch::ValueEntry;
+use ambit_storage::clock::Millis;
 use ambit_storage::directory::{IndexRow, TrackRequest};
-use ambit_storage::driver::{Driver, ValuePages, ValuePart};
+use ambit_storage::driver::{Driver, ValuePages, ValuePart, ValueScan};
 use ambit_storage::memory::{
-    ChatMemoryOwner, ExpectedVersion, Memory, MemorySettings, MemoryWrite, RowTracking, SCOPE,
+    ChatMemoryOwner, ExpectedVersion, Memory, MemorySettings, MemoryWrite, RowTracking, SCOPE, Ttl,
+    ValueLife,
 };
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Ambit, Json, ids};
@@ -16,6 +18,11 @@ use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
 use utoipa::ToSchema;
+
+/// Values that are read in one go to be copied.
+const COPIED_VALUES: usize = 500;
+/// Bytes of them, which the last one may exceed.
+const COPIED_BYTES: usize = 1 << 20;
 
 /// A memory that is named in a request.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +43,34 @@ pub struct OpenMemory {
     pub memory: Memory,
     driver: Arc<dyn Driver>,
     space: Option<Space>,
+}
+
+/// How much may still be copied of memories.
+pub(crate) struct CopyBudget {
+    keys: usize,
+    bytes: usize,
+}
+
+impl CopyBudget {
+    /// For memories that are tried on a copy.
+    pub const TRIAL: Self = Self {
+        keys: 10_000,
+        bytes: 16 << 20,
+    };
+
+    fn take(&mut self, bytes: usize) -> Result<()> {
+        let left = self.keys.checked_sub(1).zip(self.bytes.checked_sub(bytes));
+        let Some((keys, bytes)) = left else {
+            let message = format!(
+                "the memory is too large to copy: at most {} values and {} bytes are copied",
+                Self::TRIAL.keys,
+                Self::TRIAL.bytes
+            );
+            return Err(Error::new(ErrorCode::LimitExceeded, message));
+        };
+        *self = Self { keys, bytes };
+        Ok(())
+    }
 }
 
 /// A value without its content.
@@ -219,6 +254,42 @@ impl OpenMemory {
         Ok(names)
     }
 
+    /// Copies the values, which live there as long as here.
+    pub(crate) async fn copy_into(
+        &self,
+        target: &Memory,
+        budget: &mut CopyBudget,
+        now: Millis,
+    ) -> Result<()> {
+        let Some(space) = &self.space else {
+            return Ok(());
+        };
+        let mut scan = ValueScan {
+            bytes: COPIED_BYTES,
+            ..ValueScan::first(Pattern::all(), COPIED_VALUES, ValuePart::Whole)
+        };
+        loop {
+            let page = self.driver.scan(space, &scan).await?;
+            let is_last = scan.is_last(&page);
+            scan.after = page.last().map(|(key, _)| key.clone());
+            for (key, entry) in page {
+                budget.take(entry.size())?;
+                let left = entry.expires_at.map(|end| end - now);
+                if left.is_some_and(|left| left <= 0) {
+                    continue;
+                }
+                let write = MemoryWrite {
+                    expect: ExpectedVersion::Any,
+                    life: ValueLife::Renew(Some(left.map_or(Ttl::Never, Ttl::After))),
+                };
+                target.put(&key, &entry.value, write).await?;
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
     /// The value with this name.
     pub async fn get(&self, key: &str) -> Result<ValueEntry> {
         let found = self.memory.entry(key).await?;
@@ -270,5 +341,20 @@ impl OpenMemory {
             details: Some(Box::new(json!({ "version": version }))),
             ..Error::new(ErrorCode::Conflict, message).with_param("expect")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CopyBudget, ErrorCode};
+
+    #[test]
+    fn no_more_values_and_bytes_are_copied_than_a_trial_may_have() {
+        for (size, most) in [(0, 10_000), (1 << 20, 16)] {
+            let mut budget = CopyBudget::TRIAL;
+            assert!((0..most).all(|_| budget.take(size).is_ok()), "{size}");
+            let refused = budget.take(size).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::LimitExceeded, "{size}");
+        }
     }
 }

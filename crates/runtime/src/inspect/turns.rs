@@ -10,8 +10,11 @@ use crate::chats::{self, ChatFilter, ChatName, ChatRows, NAMELESS};
 use crate::error::{Error, ErrorCode, PublicError, Result};
 use crate::llm::TokenUsage;
 use crate::turn_info::{TurnInfo, TurnStatus};
+use ambit_storage::address::Space;
 use ambit_storage::clock::Millis;
 use ambit_storage::directory::IndexRow;
+use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::pattern::Pattern;
 use ambit_storage::{Ambit, Page, ids};
 use conversation_turns::ConversationTurns;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -203,14 +206,15 @@ impl TurnFilter {
             (Some(to), Some(behind)) => Some(to.min(behind)),
             (to, behind) => to.or(behind),
         };
+        let access = DataAccess::of(who);
+        let from = self.from.map(|from| from.saturating_sub(ACTIVITY_STEP));
         let filter = ChatFilter {
             assistant_id: self.assistant_id.clone(),
             user_id: self.user_id.clone(),
-            from: self.from.map(|from| from.saturating_sub(ACTIVITY_STEP)),
+            from: from.max(oldest(ambit, access.tenant()).await),
             created_before: before.map(|before| before.saturating_add(FIRST_SAVE)),
             ..ChatFilter::default()
         };
-        let access = DataAccess::of(who);
         match self.status {
             Some(TurnStatus::Running) => ChatRows::running(ambit, &access, &filter).await,
             _ => ChatRows::of(ambit, &access, &filter).await,
@@ -224,6 +228,22 @@ impl TurnFilter {
             && self.from.is_none_or(|from| from <= turn.started_at)
             && self.to.is_none_or(|to| turn.started_at < to)
     }
+}
+
+/// Nothing that was active before this has a turn that is known: what is known of turns goes after a month, conversations stay.
+/// There is no bound where an id says no time, or a store is away that may know older ones.
+async fn oldest(ambit: &Ambit, tenant: &str) -> Option<Millis> {
+    let space = Space::requests(tenant);
+    let first = ValueScan::first(Pattern::all(), 1, ValuePart::Nothing);
+    let mut oldest = Millis::MAX;
+    for driver in ambit.stores().drivers().values() {
+        let found = driver.scan(&space, &first).await.ok()?;
+        if let Some((id, _)) = found.first() {
+            oldest = oldest.min(ids::made_at(id)?);
+        }
+    }
+    // Nodes and stores have clocks of their own.
+    Some(oldest.saturating_sub(WAIT))
 }
 
 /// A place behind a turn.
