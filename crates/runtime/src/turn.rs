@@ -19,8 +19,10 @@ mod model_call;
 mod model_input;
 mod nested_turn;
 mod next;
+mod omissions;
 mod open;
 mod output;
+mod recent_messages;
 mod recover;
 mod request_context;
 mod script_context;
@@ -28,6 +30,7 @@ mod shared_state;
 mod tool_results;
 mod tool_round;
 mod tools;
+mod trial;
 mod turn_journal;
 mod turn_parts;
 mod usage;
@@ -37,6 +40,10 @@ pub(crate) use close::{CONCURRENT_TITLES, store_hits};
 pub(crate) use input_estimate::estimate;
 pub(crate) use open::open;
 pub(crate) use recover::{RecoveryBackoff, recover_all};
+pub use trial::{
+    HookTrial, HookTrialError, HookTrialMessage, HookTrialRequest, ToolTrial, ToolTrialRequest,
+};
+pub(crate) use trial::{try_hook, try_tool};
 
 use crate::error::{Error, Result};
 use crate::journal::RoundPosition;
@@ -51,6 +58,7 @@ use next::TurnResponse;
 use output::TurnOutput;
 use request_context::RequestContext;
 use std::panic::AssertUnwindSafe;
+use tracing::Instrument;
 use turn_journal::TurnJournal;
 
 /// A request in flight: everything that belongs to it and to nobody else.
@@ -73,9 +81,11 @@ enum TurnEnd {
 }
 
 impl Turn {
-    /// Runs until there is an answer, a failure or a reason to stop, and closes the turn.
+    /// Runs until there is an answer, a failure or a reason to stop, and closes the turn. All that is logged meanwhile says of which
+    /// request it is.
     pub fn run(mut self) -> BoxFuture<'static, ()> {
-        Box::pin(async move {
+        let span = self.context.span();
+        let run = async move {
             let end = loop {
                 let must_end = self.must_end();
                 // Where the turn must end its work is dropped at once; the outbox keeps what was said so far.
@@ -97,7 +107,8 @@ impl Turn {
             };
             // A turn that could not be closed has been logged, and is taken up again.
             let _ = self.close(end).await;
-        })
+        };
+        Box::pin(run.instrument(span))
     }
 
     /// Runs the agent that was asked, and each one that it hands over to, until one has answered. What an earlier attempt has

@@ -3,10 +3,12 @@
 use super::Turn;
 use super::conversation::{chat_view, history_size};
 use super::joined_answers::{joined_answers, readable_history};
+use super::model_input;
 use super::next::TurnResponse;
+use super::omissions::Omissions;
 use super::output::TurnOutput;
 use crate::app::AppAgent;
-use crate::chat::ChatMessage;
+use crate::chat::{BlockKind, BlockSource, ChatMessage};
 use crate::chat_message;
 use crate::error::{Error, ErrorCode, Result};
 use crate::hook::{AgentHooks, Delegate};
@@ -34,6 +36,8 @@ pub(super) struct AgentRun {
     pub hooks: Arc<AgentHooks>,
     /// Everything it is to see: history and request, or what it was handed.
     pub messages: Vec<ChatMessage>,
+    /// What it does not see of the conversation.
+    pub left_out: Omissions,
     /// How its model is called, as the request says, or the agent that handed over.
     pub call: CallOptions,
     pub skip: SkipOptions,
@@ -69,13 +73,19 @@ impl AgentRun {
         let callers = context.callers.iter().cloned();
         let chain: Vec<String> = callers.chain([agent.id.clone()]).collect();
         check_chain(&turn.output, &chain, hooks.limits().delegate_depth)?;
+        let messages = chat_view(&all);
+        let left_out = Omissions::of_conversation(turn, old, &agent)?;
         Ok(Self {
             index: 0,
+            left_out,
             chain,
             node: turn.output.root.clone(),
             agent,
             hooks,
-            messages: chat_view(&all),
+            messages: match context.is_nested() {
+                true => delegated(messages, &[], &turn.output.root),
+                false => messages,
+            },
             call: request.call.clone(),
             skip: request.skip,
             trigger: request.trigger(),
@@ -135,7 +145,8 @@ impl AgentRun {
             index,
             agent,
             hooks,
-            messages,
+            messages: delegated(messages, &self.messages, &self.node),
+            left_out: Omissions::default(),
             call: options.call,
             skip: self.skip.with(options.skip),
             trigger: self.trigger,
@@ -188,4 +199,25 @@ impl Turn {
         let changes = delegates.map(|delegate| delegate.options.skip);
         changes.fold(self.context.request.skip, SkipOptions::with)
     }
+}
+
+/// Messages that another agent has handed on, at this node. Of those that this agent has known, as they are stored, it is told which they
+/// are.
+fn delegated(
+    messages: Vec<ChatMessage>,
+    known: &[ChatMessage],
+    node: &TraceNode,
+) -> Vec<ChatMessage> {
+    let mut next = 0;
+    let messages = messages.into_iter().map(|message| {
+        let known = model_input::same_message(known, &message, &mut next);
+        let known = known.filter(|known| !known.origin.is_changed);
+        let source = BlockSource {
+            message_id: known.and_then(|known| known.origin.source().message_id),
+            node_id: node.recorded_id(),
+            ..BlockSource::default()
+        };
+        message.with_source(BlockKind::Delegate, source)
+    });
+    messages.collect()
 }

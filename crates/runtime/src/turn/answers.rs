@@ -7,6 +7,7 @@ pub(super) use history_entry::{call_messages, message_ids};
 
 use super::Turn;
 use super::output::TurnOutput;
+use crate::chat::{BlockKind, BlockSource, ChatMessage};
 use crate::error::Result;
 use crate::event::BeforeSaveHistory;
 use crate::frame::MessageStatus;
@@ -21,6 +22,8 @@ use std::collections::HashSet;
 pub(super) struct TurnAnswers {
     /// The connector that was called last.
     pub connector: Option<String>,
+    /// Which call that was, unless it was an earlier process's.
+    pub call_id: Option<String>,
     /// Why the last answer ended.
     pub finish_reason: String,
     /// How many calls were made.
@@ -55,6 +58,15 @@ pub(super) struct CallMessage {
 }
 
 impl TurnAnswers {
+    /// The answer of the last call as a message.
+    pub fn message(&self, answer: &ModelAnswer) -> ChatMessage {
+        let source = BlockSource {
+            call_id: self.call_id.clone(),
+            ..BlockSource::default()
+        };
+        answer.message().with_source(BlockKind::Answer, source)
+    }
+
     /// The message in which a tool call was shown.
     pub fn call_message(&self, call_id: &str) -> Option<&str> {
         let mut messages = self.call_messages.iter().rev();

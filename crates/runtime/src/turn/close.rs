@@ -2,6 +2,7 @@
 //! one commit. Where listeners can tell, the history is stored before.
 
 mod abandon;
+mod failure;
 mod hits;
 mod telemetry;
 mod title;
@@ -91,11 +92,11 @@ impl Turn {
             self.stage_veto_note(reason).await;
         }
         if let Err(error) = self.save_usage_apart().await {
-            tracing::error!(turn.id = self.context.id(), %error, "what a turn has used is not booked");
+            tracing::error!(request.id = self.context.id(), %error, "what a turn has used is not booked");
         }
         self.emit_end(&ending);
         if let Err(error) = self.last_commit(&ending).await {
-            tracing::error!(turn.id = self.context.id(), %error, "a turn could not be closed; it will be taken up again");
+            tracing::error!(request.id = self.context.id(), %error, "a turn could not be closed; it will be taken up again");
             self.abandon().await;
             return Err(error);
         }
@@ -103,7 +104,7 @@ impl Turn {
         self.context.count_end(ending.status);
         self.context.reach_fault_point("turn.closed");
         if let Err(error) = self.store_late_messages().await {
-            tracing::warn!(turn.id = self.context.id(), %error, "what came in at the turn's end is not in its history");
+            tracing::warn!(request.id = self.context.id(), %error, "what came in at the turn's end is not in its history");
         }
         let status = match ending.status {
             _ if ending.veto().is_some() => "vetoed",
@@ -175,22 +176,6 @@ impl Turn {
             TurnStatus::Cancelled => TraceStatus::Cancelled,
         };
         self.finish_trace(status, ending.error.as_ref());
-    }
-
-    fn show_failure(&self, error: &Error) {
-        let id = self.context.id();
-        if error.cause.is_some() {
-            tracing::error!(turn.id = id, error.code = %error.code, "a turn has failed: {error}");
-        }
-        let props = [
-            ("message", error.message.clone()),
-            ("code", error.code.to_string()),
-        ];
-        let props = props.map(|(name, text)| (name.to_owned(), text.into()));
-        let outbox = self.output.outbox.for_author(Default::default());
-        if let Err(error) = outbox.show("error", props.into_iter().collect()) {
-            tracing::warn!(turn.id = id, %error, "a failure could not be shown");
-        }
     }
 
     /// The last entry of the stream.
@@ -331,7 +316,7 @@ impl Turn {
         let context = session.context();
         session.history().discard();
         if let Err(error) = context.save().await {
-            tracing::warn!(turn.id = self.context.id(), %error, "what a turn has used is not booked");
+            tracing::warn!(request.id = self.context.id(), %error, "what a turn has used is not booked");
         }
         context.discard();
         let mut batch = Batch::of(writes);
@@ -351,7 +336,7 @@ impl Turn {
         let context = &self.context;
         context.core.turns.remove(context.id(), &context.live);
         if let Err(error) = self.conversation.memory.end().await {
-            tracing::warn!(turn.id = context.id(), %error, "a request's memory was not cleared");
+            tracing::warn!(request.id = context.id(), %error, "a request's memory was not cleared");
         }
         context.live.end();
     }
@@ -387,7 +372,10 @@ fn fitting(info: &mut TurnInfo, most: usize) -> Result<Json> {
             return Ok(json);
         }
         let what = reduction.what;
-        tracing::warn!(turn.id = info.request_id, "{what} is too large to be kept");
+        tracing::warn!(
+            request.id = info.request_id,
+            "{what} is too large to be kept"
+        );
         (reduction.apply)(info);
     }
     Ok(Json::of(info)?)

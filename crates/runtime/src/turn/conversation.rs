@@ -13,7 +13,7 @@ use ambit_storage::batch::BatchWrite;
 use ambit_storage::directory::RowFilter;
 use ambit_storage::driver::Driver;
 use ambit_storage::memory::Memory;
-use ambit_storage::storage::{Message, SupersededHistory, for_model};
+use ambit_storage::storage::{HistoryEnd, Message, OmittedMessages, SupersededHistory, for_model};
 use futures::FutureExt;
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub(super) struct Conversation {
     pub memory: Memory,
     /// The end of what was stored before the turn.
     pub history: Vec<Message>,
+    /// What is not in it.
+    pub omitted: OmittedMessages,
     /// What is left of the history where the turn supersedes its end, until that is durable.
     pub superseded: Option<SupersededHistory>,
     /// The last stored message that was looked at.
@@ -48,6 +50,7 @@ impl Conversation {
             session,
             memory,
             history: Vec::new(),
+            omitted: OmittedMessages::default(),
             superseded: None,
             last_seen_message: None,
             inbox_position: 0,
@@ -66,9 +69,11 @@ impl Conversation {
     }
 
     /// The history before the turn.
-    pub fn set_history(&mut self, stored: Vec<Message>) {
-        self.last_seen_message = stored.last().map(|message| message.id.clone());
-        self.history = stored;
+    pub fn set_history(&mut self, stored: HistoryEnd) {
+        let HistoryEnd { messages, omitted } = stored;
+        self.last_seen_message = messages.last().map(|message| message.id.clone());
+        self.history = messages;
+        self.omitted = omitted;
     }
 
     /// Stages a message for the history.
@@ -113,11 +118,11 @@ pub(super) async fn load_history(
     session: &LiveAgent,
     request: &TurnRequest,
     size: usize,
-) -> Result<Vec<Message>> {
+) -> Result<HistoryEnd> {
     if request.skip.history {
-        return Ok(Vec::new());
+        return Ok(HistoryEnd::default());
     }
-    Ok(session.history().tail(size).await?)
+    Ok(session.history().end(size).await?)
 }
 
 /// How many messages of history are loaded for a request.

@@ -5,14 +5,22 @@ use super::agent_run::AgentRun;
 use super::create::ModelCallPlan;
 use super::model_call::{FallbackChain, ModelCallInput};
 use super::model_input;
+use super::omissions::{Omissions, leave_out_chat};
+use super::recent_messages::{self, SCRIPT_LIMITS};
 use super::tool_round::ToolRound;
 use super::tools::OfferedTools;
-use crate::chat::{ChatMessage, Role};
+use crate::chat::{
+    BlockKind, BlockSource, BlockVia, ChatMessage, DroppedMessages, DroppedParts, Role,
+    ToolDefinition,
+};
 use crate::error::{Error, Result};
 use crate::hook::CreateResult;
 use crate::journal::RoundPosition;
 use crate::llm::{ModelAnswer, ModelCompletion};
 use crate::search::AutomaticSearch;
+use crate::token_estimate::tokens;
+use std::cell::LazyCell;
+use std::slice;
 
 /// What came of the model's part.
 #[derive(Default)]
@@ -21,10 +29,24 @@ pub(super) struct Transcript {
     pub messages: Vec<ChatMessage>,
     /// How many of them are instructions.
     pub instructions: usize,
+    /// What is not among them.
+    pub left_out: Omissions,
     /// The last answer, as `payload.completion`.
     pub completion: Option<ModelCompletion>,
     /// What was searched for before the call, as `payload.search`.
     pub search: Option<Box<AutomaticSearch>>,
+}
+
+impl Transcript {
+    /// Has no more tools called.
+    fn leave_out_tools(&mut self, tools: &mut Vec<ToolDefinition>) {
+        if !tools.is_empty() {
+            let names = tools.iter().map(|tool| tool.name.as_str());
+            let dropped = DroppedParts::tools(names, "max_turn");
+            self.left_out.other.push(dropped);
+            tools.clear();
+        }
+    }
 }
 
 /// A failure that `Next` may turn around.
@@ -65,6 +87,7 @@ impl Turn {
             run,
             plan: &setup.plan,
             tools: setup.offered.definitions(),
+            offered: Some(&setup.offered),
         };
         let models = chain.connectors();
         let mut position = RoundPosition::first(run.index);
@@ -75,7 +98,7 @@ impl Turn {
         loop {
             let is_last = self.is_last_round(run, position);
             if is_last {
-                input.tools.clear();
+                transcript.leave_out_tools(&mut input.tools);
             }
             let answer = match self.journal.replay.answered(position) {
                 Some(answer) => answer.clone(),
@@ -105,7 +128,8 @@ impl Turn {
                 return Ok(());
             }
             if is_done {
-                transcript.messages.push(answer.message());
+                let said = self.output.answers.message(&answer);
+                transcript.messages.push(said);
             } else if !run.agent.package.mcp.options.tool_loop {
                 return Ok(());
             }
@@ -118,7 +142,7 @@ impl Turn {
     fn enter_round(&mut self, position: RoundPosition, transcript: &mut Transcript) {
         self.journal.position = position;
         let added = self.journal.replay.added(position);
-        transcript.messages.extend(added);
+        transcript.messages.extend(appended(added));
     }
 
     /// The plan, with the messages and the tools that follow from it. `None` where there is nothing to ask the model.
@@ -132,14 +156,27 @@ impl Turn {
         let mut instructions = model_input::instructions(&self.context, &self.output, run, &plan);
         transcript.instructions = instructions.messages.len();
         transcript.messages.append(&mut instructions.messages);
+        transcript.left_out = run.left_out.clone();
+        if instructions.without_global > 0 {
+            let count = u64::try_from(instructions.without_global).ok();
+            let dropped = DroppedParts::messages(BlockKind::Global, "global_disabled", count);
+            transcript.left_out.other.push(dropped);
+        }
         if let (Some(text), 0) = (&self.context.request.instructions, run.index) {
             let own = ChatMessage::new(Role::Developer, text.as_str());
+            let own = own.with_source(BlockKind::Request, BlockSource::default());
             transcript.messages.push(own);
             transcript.instructions += 1;
             instructions.has_own = true;
         }
-        let messages = plan.messages.as_ref().unwrap_or(&run.messages);
-        transcript.messages.extend_from_slice(messages);
+        match &plan.messages {
+            Some(created) => {
+                let (created, left_out) = run.created(created);
+                transcript.messages.extend(created);
+                transcript.left_out.other.extend(left_out);
+            }
+            None => transcript.messages.extend_from_slice(&run.messages),
+        }
         if !instructions.has_own && plan.servers().is_empty() && plan.call.tools.is_empty() {
             return Ok(None);
         }
@@ -188,16 +225,78 @@ impl Turn {
         run: &AgentRun,
         plan: &ModelCallPlan,
     ) -> Result<ModelAnswer> {
+        let step = self.context.builtin_step.as_deref();
+        let (kind, source) = match step.or(self.context.purpose) {
+            Some(name) => {
+                let name = Some(name.to_owned());
+                let other = BlockSource::default();
+                (BlockKind::Builtin, BlockSource { name, ..other })
+            }
+            None => (BlockKind::Hook, run.hooks.source("ctx.llm", &run.node)),
+        };
+        let messages = run.messages.iter().cloned();
+        let messages = messages.map(|message| message.with_source(kind, source.clone()));
         let mut transcript = Transcript {
-            messages: run.messages.clone(),
+            messages: messages.collect(),
             ..Transcript::default()
         };
         let input = ModelCallInput {
             run,
             plan,
             tools: plan.call.tools.clone(),
+            offered: None,
         };
         let mut chain = FallbackChain::of(&self.context, plan)?;
         chain.ask(self, &input, &mut transcript).await
+    }
+}
+
+/// Messages that came in while the turn ran.
+pub(super) fn appended(
+    messages: impl IntoIterator<Item = ChatMessage>,
+) -> impl Iterator<Item = ChatMessage> {
+    messages.into_iter().map(|message| {
+        let source = message.origin.source();
+        message.with_source(BlockKind::Appended, source)
+    })
+}
+
+impl AgentRun {
+    /// The messages that `Create` gives in the place of the agent's own: those that are the same keep where they come from. And what it
+    /// does not give.
+    fn created(&self, created: &[ChatMessage]) -> (Vec<ChatMessage>, Vec<DroppedParts>) {
+        // In a turn that goes on behind a crash: the run of the hook is not known any more.
+        let source = BlockSource {
+            node_id: None,
+            ..self.hooks.source("Create", &self.node)
+        };
+        let mut next = 0;
+        let mut is_given = vec![false; self.messages.len()];
+        let created = created.iter().map(|message| {
+            match model_input::place_of(&self.messages, message, &mut next) {
+                Some(at) => {
+                    is_given[at] = true;
+                    let mut message = self.messages[at].clone();
+                    message.origin.via = Some(BlockVia::Create);
+                    message
+                }
+                None if message.origin.kind().is_some() => message.clone(),
+                None => message.clone().with_source(BlockKind::Hook, source.clone()),
+            }
+        });
+        let created = created.collect();
+        let mut left_out = DroppedMessages::default();
+        let limits = &self.hooks.limits().run;
+        let seen = LazyCell::new(|| recent_messages::staying_for_hook(&self.messages, limits));
+        for (at, (message, is_given)) in self.messages.iter().zip(is_given).enumerate() {
+            if is_given {
+                left_out.keep();
+                continue;
+            }
+            let reason = if seen[at] { "hook" } else { SCRIPT_LIMITS };
+            let tokens = tokens(slice::from_ref(message));
+            leave_out_chat(&mut left_out, reason, message, tokens);
+        }
+        (created, left_out.into_parts())
     }
 }

@@ -2,14 +2,15 @@
 
 use super::Turn;
 use super::agent_run::AgentRun;
+use super::recent_messages;
 use super::request_context::{CreatedServers, RequestContext};
 use crate::app::{App, AppAgent, PackageFile};
-use crate::chat::ChatMessage;
+use crate::chat::{ChatMessage, LayeredValues, OptionLayer, overrule};
 use crate::error::{Error, ErrorCode, Result};
 use crate::hook::CreateResult;
 use crate::journal::JournalStep;
 use crate::llm::ModelCapabilities;
-use crate::request::CallOptions;
+use crate::request::{CallOptions, LayeredCallOptions};
 use crate::tool::ServerSelection;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +26,9 @@ impl AgentRun {
                 }
                 let script = turn.script_context(self, "Create")?;
                 let options = self.hook_options(&turn.context.settings.metadata);
-                let created = self.hooks.create(&script, &self.messages, options).await?;
+                let limits = &self.hooks.limits().run;
+                let given = recent_messages::for_hook(&self.messages, limits, &turn.output);
+                let created = self.hooks.create(&script, &given, options).await?;
                 turn.journal.note(JournalStep::Created {
                     run: self.index,
                     created: created.clone().map(Box::new),
@@ -51,6 +54,10 @@ pub(super) struct ModelCallPlan {
     pub messages: Option<Vec<ChatMessage>>,
     /// All that is said of the call.
     pub call: CallOptions,
+    /// Who has said what of its settings.
+    pub settings: LayeredValues,
+    /// Who has said what of how the answer is to be generated.
+    pub options: LayeredValues,
 }
 
 impl ModelCallPlan {
@@ -64,18 +71,49 @@ impl ModelCallPlan {
         ) {
             may_choose(context, &run.agent, connector)?;
         }
-        let mut call = CallOptions::default()
-            .merge(of_app(&context.loaded.app))
-            .merge(of_package(&run.agent.package))
-            .merge(run.call.clone())
-            .merge(created.call);
+        let layer = match is_chosen_by_client {
+            true => OptionLayer::Request,
+            false => OptionLayer::Call,
+        };
+        let mut layered = LayeredCallOptions::default();
+        layered.merge(OptionLayer::Package, of_app(&context.loaded.app));
+        layered.merge(OptionLayer::Package, of_package(&run.agent.package));
+        layered.merge(layer, run.call.clone());
+        layered.merge(OptionLayer::Create, created.call);
+        let mut plan = Self::of(layered);
+        plan.add_locale(context, layer);
+        plan.messages = created.messages.filter(|messages| !messages.is_empty());
         if context.settings.omits_client_tools {
-            call.tools.clear();
+            plan.call.tools.clear();
         }
-        Ok(Self {
-            messages: created.messages.filter(|messages| !messages.is_empty()),
+        Ok(plan)
+    }
+
+    /// What layers say, and nothing else.
+    pub fn of(layered: LayeredCallOptions) -> Self {
+        let LayeredCallOptions {
             call,
-        })
+            settings,
+            options,
+        } = layered;
+        Self {
+            messages: None,
+            call,
+            settings,
+            options,
+        }
+    }
+
+    /// The language, which `Create` of this agent or of one before it may have changed.
+    fn add_locale(&mut self, context: &RequestContext, layer: OptionLayer) {
+        let (now, asked) = (&context.settings.locale, &context.request.origin.locale);
+        let locales = [(layer, asked), (OptionLayer::Create, now)];
+        let is_changed = now != asked;
+        for (layer, locale) in locales.into_iter().take(1 + usize::from(is_changed)) {
+            if !locale.is_empty() {
+                overrule(&mut self.settings, layer, "locale", locale.as_str().into());
+            }
+        }
     }
 
     /// A connector's id, or `use::<role>`.

@@ -3,16 +3,14 @@
 use super::agent_run::AgentRun;
 use super::conversation;
 use super::converse::Transcript;
-use super::model_input::{of_tools, tokens};
 use super::open::{conversation_of, match_history};
 use super::turn_parts::TurnParts;
 use crate::chats;
 use crate::error::Result;
 use crate::hook::CreateResult;
-use crate::journal::{self, TurnIds};
 use crate::request::{ConversationSource, TurnRequest};
 use crate::runtime_core::RuntimeCore;
-use ambit_storage::ids;
+use crate::token_estimate::{of_tools, tokens};
 use ambit_storage::storage::Message;
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -25,7 +23,7 @@ pub(crate) fn estimate<'a>(
 ) -> BoxFuture<'a, Result<u64>> {
     Box::pin(async move {
         let loaded = core.loaded();
-        let (agent, hooks) = loaded.agent(&request.agent)?;
+        let (agent, _) = loaded.agent(&request.agent)?;
         let ambit = loaded.acting_as(&request.authorized.caller());
         let last = match &request.source {
             Some(ConversationSource::Behind(turn)) => Some(turn.clone()),
@@ -40,26 +38,13 @@ pub(crate) fn estimate<'a>(
         if last.is_some() {
             // What came behind it is another conversation.
             let is_last = |message: &Message| message.turn_id == last;
-            let end = history.iter().rposition(is_last).map(|at| at + 1);
-            history.truncate(end.unwrap_or(history.len()));
+            let messages = &mut history.messages;
+            let end = messages.iter().rposition(is_last).map(|at| at + 1);
+            messages.truncate(end.unwrap_or(messages.len()));
         }
-        match_history(&session, &history, &mut request).await?;
-        let clock = &core.stores.options().clock;
-        let request_id = ids::ordered(clock);
-        let parts = TurnParts {
-            core: core.clone(),
-            limits: *hooks.limits(),
-            ids: TurnIds {
-                context_id: journal::context_id(&request_id),
-                request_id,
-                chat_id: session.chat_name().unwrap_or_default().to_owned(),
-            },
-            started_at: clock.now(),
-            loaded,
-            session,
-            request,
-        };
-        let mut turn = parts.unbegun()?;
+        match_history(&session, &history.messages, &mut request).await?;
+        let parts = TurnParts::inside(core, loaded, session, request)?;
+        let mut turn = parts.unbegun(None)?;
         turn.conversation.set_history(history);
         let run = AgentRun::first(&turn)?;
         let mut transcript = Transcript::default();

@@ -9,11 +9,17 @@ use serde_json::{Value, json};
 
 /// Stored messages as an agent may know them.
 pub(super) fn readable_history(messages: &[Message], agent: &AppAgent) -> Vec<Message> {
+    let readable = messages
+        .iter()
+        .filter(|message| is_readable(message, agent));
+    joined_answers(readable, is_stored_item)
+}
+
+/// Whether an agent may know a stored message.
+pub(super) fn is_readable(message: &Message, agent: &AppAgent) -> bool {
     let roles = &agent.package.client.roles;
     let may_say = |role: &Role| roles.iter().any(|known| known == role_name(*role));
-    let is_readable = |message: &&Message| client_roles(message).iter().all(may_say);
-    let readable = messages.iter().filter(is_readable);
-    joined_answers(readable, is_stored_item)
+    client_roles(message).iter().all(may_say)
 }
 
 /// The roles that a client needs to send this message; none where it is a person's, or nobody has sent it.

@@ -289,9 +289,32 @@ impl MediaReplacement {
 }
 
 fn put(messages: &mut [ChatMessage], part: &MediaReplacement, new: ContentPart) {
-    let mut parts = messages[part.message].content.parts_mut().iter_mut();
+    let message = &mut messages[part.message];
+    let is_worded = new.kind() == "text";
+    // What was fetched is large, and is not kept with the manifest of the call.
+    message.origin.is_changed |= is_worded;
+    message.origin.forget_measure();
+    let mut parts = message.content.parts_mut().iter_mut();
     if let Some(place) = parts.nth(part.part) {
+        if is_worded {
+            let by = format!("worded:{}", part.means.name());
+            message.origin.cut(by, Some(part.part), length(place));
+        }
         *place = new;
+    }
+}
+
+/// How long a part is, but for the names of its fields.
+fn length(part: &ContentPart) -> usize {
+    match part {
+        ContentPart::Text { text, .. } => text.len(),
+        ContentPart::ImageUrl { image_url, .. } => image_url.address().len(),
+        ContentPart::InputAudio { input_audio, .. } => input_audio.data.len(),
+        ContentPart::File { file, .. } => {
+            let data = [&file.file_data, &file.url];
+            data.into_iter().flatten().map(String::len).sum()
+        }
+        ContentPart::Other(value) => value.to_string().len(),
     }
 }
 

@@ -258,6 +258,7 @@ impl AgentTurnHost {
         let output_of_turn = self.output(caller, &output.outbox, node.clone());
         let mut turn = self.turn(request, ids, record, output_of_turn)?;
         turn.context.purpose = purpose.or(self.purpose);
+        turn.context.builtin_step = self.builtin_step(callee, &name);
         let ended = turn.resume_call();
         let work = match callee {
             CalleeKind::Agent => NestedWork::Agent,
@@ -272,6 +273,13 @@ impl AgentTurnHost {
             is_over: false,
             _running: self.usage.begin(),
         })
+    }
+
+    /// The step for which Ambit itself calls the model of a role.
+    fn builtin_step(&self, callee: CalleeKind, name: &str) -> Option<String> {
+        let step = &self.origin.step;
+        let is_builtin = callee == CalleeKind::Model && name == format!("use::{step}");
+        is_builtin.then(|| step.clone())
     }
 
     /// The record of a call. Models have no effects of their own.

@@ -3,6 +3,8 @@
 use super::Turn;
 use super::agent_run::{AgentRun, AgentRunOutcome};
 use super::converse::{StageFailure, Transcript};
+use super::recent_messages;
+use crate::chat::ChatMessage;
 use crate::error::Result;
 use crate::event::BeforeStructuredOutput;
 use crate::hook::{CreateResult, NextOutcome, NextResult};
@@ -73,6 +75,12 @@ impl Turn {
             if !decided.as_ref().is_some_and(|next| next.outcome.recovers()) {
                 return Err(failed.error);
             }
+            tracing::warn!(
+                stage = failed.stage,
+                error.code = %failed.error.code,
+                error.message = self.context.unlogged(&failed.error),
+                "a hook turned a failure into an answer"
+            );
             self.output.warn(&format!(
                 "the turn goes on after a failure ({}): {}",
                 failed.stage, failed.error
@@ -104,7 +112,9 @@ impl Turn {
         if !run.hooks.has("Next") {
             return Ok(None);
         }
-        let payload = payload(response, transcript, failure);
+        let limits = &run.hooks.limits().run;
+        let given = recent_messages::for_hook(&transcript.messages, limits, &self.output);
+        let payload = payload(response, &given, transcript, failure);
         let script = self.script_context(run, "Next")?;
         let options = run.hook_options(&self.context.settings.metadata);
         run.hooks.next(&script, payload, options).await
@@ -143,6 +153,7 @@ impl Turn {
 /// What `Next` is called with.
 fn payload(
     response: &TurnResponse,
+    messages: &[ChatMessage],
     transcript: &Transcript,
     failure: Option<&StageFailure>,
 ) -> Value {
@@ -151,7 +162,7 @@ fn payload(
     let called = response.tools.iter().map(|report| json!(report));
     let tools: Vec<Value> = searched.into_iter().chain(called).collect();
     let mut payload = json!({
-        "messages": transcript.messages,
+        "messages": messages,
         "completion": response.completion.as_ref().map(ModelCompletion::to_json),
         "tools": tools,
         "error": failure.map(|failed| failed.error.message.as_str()),

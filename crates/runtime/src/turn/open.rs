@@ -39,6 +39,7 @@ use ambit_storage::json::Json;
 use ambit_storage::storage::{ChatHistoryStorage, Message, Role, StorageKind, SupersededHistory};
 use ambit_storage::{LiveAgent, ids};
 use client_calls::rename_calls;
+use first_commit::refuse_begun;
 use futures::future::BoxFuture;
 use named_messages::keep_new;
 use new_messages::{check_items, continued_turn, drop_repeated};
@@ -63,6 +64,7 @@ pub(crate) fn open<'a>(
         } = held;
         core.stores.options().fault_points.reach("turn.held");
         let begun = async {
+            refuse_begun(&session, &request).await?;
             let settled = recover::settle_orphans(core, &session).await?;
             for message in copied {
                 session.history().add_message(message).await?;
@@ -117,14 +119,17 @@ async fn begin(
     request.chat = Some(parts.ids.chat_id.clone());
     let size = conversation::loaded_size(&parts.loaded, agent, request)?;
     let history = match &superseded {
-        Some(left) => left.tail(size).await?,
+        Some(left) => left.end(size).await?,
         None => conversation::load_history(&parts.session, request, size).await?,
     };
-    match_history(&parts.session, &history, request).await?;
+    let stored = &history.messages;
+    let sent = request.messages.len();
+    match_history(&parts.session, stored, request).await?;
+    request.repeated += sent - request.messages.len();
     if superseded.is_some() {
-        check_question(request, &history)?;
+        check_question(request, stored)?;
     } else {
-        request.continues = continued_turn(&parts.session, &history, &request.messages).await?;
+        request.continues = continued_turn(&parts.session, stored, &request.messages).await?;
     }
     let usage_apart = usage::open_apart(&parts).await?;
     let mut turn = new_turn(parts, usage_apart)?;

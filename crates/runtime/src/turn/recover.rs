@@ -102,7 +102,7 @@ pub(crate) async fn recover_all(
                 Err(error) if error.code == ErrorCode::Unavailable => return Err(error),
                 Err(error) => {
                     let pause = backoff.note(id);
-                    tracing::warn!(turn.id = id, %error, ?pause, "an open turn could not be taken up; it is tried again");
+                    tracing::warn!(request.id = id, %error, ?pause, "an open turn could not be taken up; it is tried again");
                 }
             }
         }
@@ -158,12 +158,13 @@ async fn resume(
     let is_hopeless = orphan.is_hopeless();
     let mut turn = orphan.turn(core, session).await?;
     let note = turn.context.request_note(&turn.conversation)?;
-    turn.conversation.stage([note]);
+    let open = turn.context.open_note(&turn.conversation);
+    turn.conversation.stage([note, open.write()?]);
     turn.record(JournalStep::Attempt).await?;
     let context = &turn.context;
     core.turns.insert(context.id(), context.live.clone());
     tracing::info!(
-        turn.id = context.id(),
+        request.id = context.id(),
         "an interrupted turn is taken up again"
     );
     count(core, if is_hopeless { "closed" } else { "resumed" });

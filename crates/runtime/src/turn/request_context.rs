@@ -4,12 +4,13 @@
 use super::conversation::Conversation;
 use crate::app::AppAgent;
 use crate::chat::ChatMessage;
-use crate::error::Result;
+use crate::error::{Disclosure, Error, Result};
 use crate::event::{AfterSend, BeforeSaveHistory};
 use crate::hook::CreateResult;
 use crate::journal::{OpenTurn, TurnIds, TurnKeys};
 use crate::live_turn::LiveTurn;
 use crate::loaded_app::LoadedApp;
+use crate::log_words::EchoFilter;
 use crate::request::TurnRequest;
 use crate::retention::RetentionPeriods;
 use crate::runtime_core::RuntimeCore;
@@ -26,6 +27,7 @@ use ambit_telemetry::table;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tokio::time::Instant;
+use tracing::Span;
 
 /// A request in flight, apart from what is said and done for it.
 pub(super) struct RequestContext {
@@ -47,6 +49,8 @@ pub(super) struct RequestContext {
     pub started_at: i64,
     /// What it is for, where it is a step of another turn beside that one's answer.
     pub purpose: Option<&'static str>,
+    /// The step for which Ambit itself asks a model with this turn.
+    pub builtin_step: Option<String>,
     /// When the turn ends in any case; what was before a restart does not count.
     pub deadline: Option<Instant>,
 }
@@ -107,6 +111,34 @@ impl RequestContext {
     /// The id of the turn.
     pub fn id(&self) -> &str {
         &self.ids.request_id
+    }
+
+    /// How much is told of what goes on inside.
+    pub fn disclosure(&self) -> Disclosure {
+        self.core.making.disclosure
+    }
+
+    /// Why something failed, where the log does not say it yet; without words of what was asked.
+    pub fn unlogged(&self, error: &Error) -> Option<String> {
+        if error.is_logged {
+            return None;
+        }
+        let said = EchoFilter::of(&json!(self.request.messages));
+        Some(said.logged(&error.message, self.disclosure()))
+    }
+
+    /// What every line of the log says of the turn. It is of the level of errors, so that it is there whatever the log tells, and no part
+    /// of the request's, which is answered before.
+    pub fn span(&self) -> Span {
+        let user = self.request.authorized.user_id.as_deref();
+        tracing::error_span!(
+            parent: None,
+            "turn",
+            request.id = self.id(),
+            chat.id = self.ids.chat_id.as_str(),
+            agent.id = self.request.agent.as_str(),
+            user.id = user,
+        )
     }
 
     /// Whether the turn was called from inside another one.
@@ -173,6 +205,7 @@ impl RequestContext {
             base: self.identity.clone(),
             space: conversation.space(),
             request_id: self.ids.request_id.clone(),
+            node: Some(self.core.node_id.clone()),
         }
     }
 

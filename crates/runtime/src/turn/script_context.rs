@@ -69,6 +69,7 @@ impl Turn {
             servers: self.context.servers(run),
             search: self.search_context(run),
             turn_host: Arc::new(self.turn_host(run, step)),
+            disclosure: self.context.disclosure(),
         }))
     }
 

@@ -4,7 +4,8 @@ use super::Turn;
 use super::output::TurnOutput;
 use crate::call_metrics;
 use crate::chat::ToolCall;
-use crate::error::{ErrorCode, Result};
+use crate::chat_message::CUT;
+use crate::error::{ErrorCode, Result, ServerFailure};
 use crate::event::AfterToolExecution;
 use crate::frame::OutputMessage;
 use crate::journal::{CallPosition, JournalStep, RoundPosition, SettledToolCall, ToolCallReport};
@@ -66,8 +67,11 @@ impl ToolCallRun {
         let (outcome, fatal) = match outcome {
             Ok(outcome) => (bounded(&self.call.name, outcome), None),
             Err(error) => {
-                let fatal = self.is_error_fatal.then_some(error.code);
-                (ToolOutcome::failed(error.message), fatal)
+                let failed = ToolOutcome {
+                    server_failure: error.server_failure,
+                    ..ToolOutcome::failed(error.message)
+                };
+                (failed, self.is_error_fatal.then_some(error.code))
             }
         };
         for warning in &outcome.warnings {
@@ -121,6 +125,8 @@ impl ToolCallEnd {
                 round,
             },
             text: outcome.text.clone(),
+            cut: outcome.cut,
+            server_failure: outcome.server_failure,
             fatal: self.fatal.as_ref().map(ErrorCode::to_string),
         }))
     }
@@ -216,6 +222,11 @@ impl Turn {
         if let Some(result) = &mut message.tool_result {
             result.name = Some(call.name.clone());
             result.is_error = outcome.is_error;
+            let failure = outcome.server_failure.map(ServerFailure::property);
+            result.extras.extend(failure);
+            if outcome.cut > 0 {
+                result.extras.insert(CUT.to_owned(), outcome.cut.into());
+            }
         }
         self.conversation.append(message).await
     }
@@ -266,6 +277,8 @@ impl Turn {
                     round,
                 },
                 text: why.to_owned(),
+                cut: 0,
+                server_failure: None,
                 fatal: None,
             })))?;
         let outbox = self.output.outbox.for_author(Default::default());
@@ -286,6 +299,7 @@ impl TurnOutput {
             data: settled.result.result.clone(),
             text: settled.text.clone(),
             is_error: settled.result.error.is_some(),
+            server_failure: settled.server_failure,
             ..ToolOutcome::default()
         };
         self.show_result(outbox, call, &outcome);
@@ -311,7 +325,9 @@ impl TurnOutput {
             ("status".to_owned(), status.into()),
             (name.to_owned(), value),
         ];
-        if let Err(error) = outbox.update(message, props.into_iter().collect()) {
+        let failure = outcome.server_failure.map(ServerFailure::property);
+        let props = props.into_iter().chain(failure);
+        if let Err(error) = outbox.update(message, props.collect()) {
             self.warn(&format!(
                 "the result of {} is not shown: {error}",
                 call.name

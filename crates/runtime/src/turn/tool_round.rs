@@ -7,7 +7,7 @@ use super::tool_results::{ToolCallEnd, ToolCallRun};
 use super::tools::OfferedTools;
 use crate::app::ToolErrorPolicy;
 use crate::call_metrics::ToolCallMeter;
-use crate::chat::{ChatMessage, ToolCall};
+use crate::chat::{BlockKind, BlockSource, ChatMessage, MessageOrigin, ToolCall};
 use crate::error::{Error, Result};
 use crate::journal::{JournalStep, RoundPosition};
 use crate::llm::ModelAnswer;
@@ -47,7 +47,7 @@ impl ToolRound<'_> {
     /// has failed for good no call begins any more, but those that have begun come to their end: they may have had their
     /// effects.
     pub async fn run(&self, turn: &mut Turn, messages: &mut Vec<ChatMessage>) -> Result<()> {
-        messages.push(self.answer.message());
+        messages.push(turn.output.answers.message(self.answer));
         self.record_answer(turn).await?;
         let most = match self.run.agent.package.mcp.options.parallel {
             true => MAX_CONCURRENT,
@@ -137,10 +137,19 @@ impl ToolRound<'_> {
                 .answers
                 .tool_results
                 .push(settled.result.clone());
-            Some(ChatMessage {
+            let mut result = ChatMessage {
                 name: Some(call.name.clone()),
                 ..ChatMessage::result(&call.id, settled.text.as_str())
-            })
+            };
+            let source = BlockSource {
+                tool_call_id: Some(call.id.clone()),
+                server: settled.result.server.clone(),
+                tool: Some(settled.result.tool.clone()),
+                ..BlockSource::default()
+            };
+            result.origin = MessageOrigin::new(BlockKind::ToolResult, source);
+            result.origin.cut_result(settled.cut);
+            Some(result)
         });
         results.collect()
     }
@@ -181,7 +190,7 @@ impl ToolRound<'_> {
         turn.journal.tool_calls.begin(async move {
             let meter = ToolCallMeter::begin(&metrics, call.server.as_deref(), &call.tool);
             let outcome = match (arguments.refusal, tool) {
-                (Some(why), _) => Ok(ToolOutcome::failed(why)),
+                (Some(refusal), _) => Ok(ToolOutcome::failed(refusal.message)),
                 (None, None) => Ok(ToolOutcome::failed(format!(
                     "there is no tool {}",
                     call.tool

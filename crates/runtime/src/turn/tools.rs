@@ -4,7 +4,8 @@ use super::Turn;
 use super::agent_run::AgentRun;
 use super::create::ModelCallPlan;
 use super::uses_client::UsesClient;
-use crate::chat::{ChatMessage, ToolCall, ToolDefinition, read_arguments};
+use crate::chat::{BlockKind, BlockSource, ChatMessage, ToolCall, ToolDefinition, read_arguments};
+use crate::ctx::ScriptContext;
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::{BeforeToolExecution, ToolChanged};
 use crate::llm::ModelAnswer;
@@ -14,6 +15,7 @@ use crate::schema::{self, SchemaError};
 use crate::tool::{ServerSelection, ServerTool, ToolCaller};
 use crate::trace::TraceNode;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What the model may call.
@@ -55,7 +57,18 @@ impl OfferedTools {
     /// Examples of calls, in one message.
     pub fn samples(&self, most: usize) -> Option<ChatMessage> {
         let text = mcp::samples_message(&self.tools, most)?;
-        Some(ChatMessage::system(text))
+        let shown = self.tools.iter().filter(|tool| !tool.samples.is_empty());
+        let servers: BTreeSet<&String> = shown.clone().map(|tool| &tool.server).collect();
+        let source = BlockSource {
+            server: servers
+                .first()
+                .filter(|_| servers.len() == 1)
+                .copied()
+                .cloned(),
+            tools: shown.map(|tool| tool.name.clone()).collect(),
+            ..BlockSource::default()
+        };
+        Some(ChatMessage::system(text).with_source(BlockKind::Sample, source))
     }
 
     /// True where the client has to run one of the calls.
@@ -117,17 +130,21 @@ impl Turn {
         let scope = self.script_context_below(run, step, node.clone())?;
         let mut scope = Arc::unwrap_or_clone(scope);
         scope.outbox = scope.outbox.for_call(message);
-        let scope = Arc::new(scope);
-        Ok(ToolCaller {
+        Ok(self.caller_within(Arc::new(scope), node))
+    }
+
+    /// For whom tools are called in a context of scripts.
+    pub(super) fn caller_within(&self, scope: Arc<ScriptContext>, node: TraceNode) -> ToolCaller {
+        ToolCaller {
             authorized: self.context.request.authorized.clone(),
-            agent: run.agent.id.clone(),
+            agent: scope.agent.id.clone(),
             servers: scope.servers.clone(),
             request_id: self.context.ids.request_id.clone(),
-            timeout: run.agent.package.mcp.options.timeout,
+            timeout: scope.agent.package.mcp.options.timeout,
             trace: node.outgoing(),
             processes: Arc::new(ContextProcessRunner::Outside { scope, node }),
             progress: None,
-        })
+        }
     }
 
     /// Who asks for a step beside the model, traced below a node.
@@ -155,13 +172,13 @@ impl Turn {
             Ok(arguments) => arguments,
             Err(error) => {
                 let why = format!("the arguments of {} are no JSON: {error}", call.name);
-                return Ok(ToolArguments::refused(Value::Null, why));
+                return Ok(ToolArguments::refused(Value::Null, invalid(why)));
             }
         };
         if let Some(tool) = tool {
             arguments = schema::fill_in(&tool.parameters, arguments);
             if let Some(why) = self.misfit(tool, &arguments) {
-                return Ok(ToolArguments::refused(arguments, why));
+                return Ok(ToolArguments::refused(arguments, invalid(why)));
             }
         }
         let context = &self.context;
@@ -177,7 +194,7 @@ impl Turn {
         match context.ask(event).await {
             Ok(event) => Ok(event.arguments.into()),
             Err(error) if error.code == ErrorCode::Vetoed => {
-                Ok(ToolArguments::refused(arguments, error.message))
+                Ok(ToolArguments::refused(arguments, error))
             }
             Err(error) => Err(error),
         }
@@ -205,15 +222,19 @@ impl Turn {
 /// The arguments of a tool call.
 pub(super) struct ToolArguments {
     pub value: Value,
-    /// Why the tool is not called with them.
-    pub refusal: Option<String>,
+    /// Why the tool is not called with them: they are invalid, or vetoed.
+    pub refusal: Option<Error>,
+}
+
+fn invalid(why: String) -> Error {
+    Error::invalid("arguments", why)
 }
 
 impl ToolArguments {
-    fn refused(value: Value, why: String) -> Self {
+    fn refused(value: Value, refusal: Error) -> Self {
         Self {
             value,
-            refusal: Some(why),
+            refusal: Some(refusal),
         }
     }
 }

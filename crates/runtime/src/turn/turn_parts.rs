@@ -8,7 +8,7 @@ use super::turn_journal::{StepLog, TurnJournal};
 use super::usage::TurnUsage;
 use crate::error::Result;
 use crate::inbox::TurnInbox;
-use crate::journal::{TurnIds, TurnKeys};
+use crate::journal::{self, TurnIds, TurnKeys};
 use crate::limits::AgentLimits;
 use crate::live_turn::LiveTurn;
 use crate::loaded_app::LoadedApp;
@@ -19,9 +19,9 @@ use crate::stream::{StreamOptions, StreamTarget, StreamWriter};
 use crate::trace::{Trace, TraceOrigin, TraceSettings, TraceSubject, TraceTree};
 use crate::trace_context::{ExternalTrace, TracePropagation};
 use crate::turn_info::{TurnInfo, TurnStatus, TurnTotals};
-use ambit_storage::LiveAgent;
 use ambit_storage::address::LogKey;
 use ambit_storage::memory::Memory;
+use ambit_storage::{LiveAgent, ids};
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -38,6 +38,31 @@ pub(super) struct TurnParts {
 }
 
 impl TurnParts {
+    /// Those of a turn that gets a new id and is not begun.
+    pub fn inside(
+        core: &Arc<RuntimeCore>,
+        loaded: Arc<LoadedApp>,
+        session: LiveAgent,
+        request: TurnRequest,
+    ) -> Result<Self> {
+        let (_, hooks) = loaded.agent(&request.agent)?;
+        let clock = &core.stores.options().clock;
+        let request_id = ids::ordered(clock);
+        Ok(Self {
+            core: core.clone(),
+            limits: *hooks.limits(),
+            ids: TurnIds {
+                context_id: journal::context_id(&request_id),
+                request_id,
+                chat_id: session.chat_name().unwrap_or_default().to_owned(),
+            },
+            started_at: clock.now(),
+            loaded,
+            session,
+            request,
+        })
+    }
+
     pub fn keys(&self) -> TurnKeys {
         TurnKeys::new(self.session.context().place().0, &self.ids.request_id)
     }
@@ -95,14 +120,24 @@ impl TurnParts {
         })
     }
 
-    /// A turn that is not begun, for what is only asked from inside it. Nothing of it is kept.
-    pub fn unbegun(self) -> Result<Turn> {
+    /// A turn that is not begun, for what is only asked from inside it. Nothing of it is kept but what is booked apart.
+    pub fn unbegun(self, usage_apart: Option<LiveAgent>) -> Result<Turn> {
+        let trace = Trace::off(&self.ids.request_id);
+        let usage = TurnUsage::new(&self, None, usage_apart);
+        self.unbegun_with(trace, usage)
+    }
+
+    /// The same for what is asked behind the end of a turn, whose trace this is, and which has made so many calls of models.
+    pub fn behind(self, trace: Trace, calls: u64) -> Result<Turn> {
+        let usage = TurnUsage::behind(&self, calls);
+        self.unbegun_with(trace, usage)
+    }
+
+    fn unbegun_with(self, trace: Trace, usage: Arc<TurnUsage>) -> Result<Turn> {
         let keys = self.keys();
         let clock = self.core.stores.options().clock.clone();
         let stream = StreamWriter::open(self.target(keys.events()), StreamOptions::transient());
         let outbox = Outbox::new(stream.clone(), self.limits.outbox, clock);
-        let trace = Trace::off(&keys.request_id);
-        let usage = TurnUsage::new(&self, None, None);
         self.build(
             TurnJournal::new(StepLog::None, usage, None),
             TurnOutput::new(outbox, trace, stream),
@@ -150,6 +185,7 @@ impl TurnParts {
                 live: Arc::new(live),
                 started_at: self.started_at,
                 purpose: None,
+                builtin_step: None,
                 // A limit of centuries is none.
                 deadline: Instant::now().checked_add(self.limits.turn),
             },

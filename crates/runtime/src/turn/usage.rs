@@ -1,24 +1,31 @@
 //! What calls of models use: it is counted to the turn and booked with the conversation, even where nobody waits for a call's
 //! end. It is noted in the turn's journal too, so that it counts once at whatever moment the process dies.
 
-use super::model_call::ModelCallTrace;
+mod usage_meter;
+
+pub(super) use usage_meter::UsageMeter;
+
 use super::turn_parts::TurnParts;
-use super::{Turn, model_input};
+use crate::access::Authorized;
 use crate::app::Connector;
 use crate::call_metrics::count_tokens;
 use crate::chats;
 use crate::error::Result;
 use crate::journal::{self, ModelCallUsage, TurnKeys};
-use crate::llm::{ModelAnswer, ModelCall, ModelUsage, TokenUsage};
+use crate::llm::{ModelAnswer, ModelUsage, TokenUsage};
 use crate::lock::lock;
+use crate::manifest::ModelCallEnd;
+use crate::runtime_core::RuntimeCore;
 use crate::search::UsageBooking;
 use crate::stream::StreamWriter;
-use ambit_storage::batch::BatchWrite;
+use crate::trace::call_end_entry;
+use ambit_storage::address::LogKey;
+use ambit_storage::batch::{BatchWrite, NewEntry};
 use ambit_storage::clock::Millis;
 use ambit_storage::storage::{Cost, UsageRecord};
 use ambit_storage::{Context, LiveAgent};
-use ambit_telemetry::Metrics;
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -37,7 +44,11 @@ pub(super) struct TurnUsage {
     keys: TurnKeys,
     /// The turn's stream, if there is a turn that may be taken up again.
     stream: Option<StreamWriter>,
-    metrics: Arc<Metrics>,
+    core: Arc<RuntimeCore>,
+    /// Who asks.
+    who: Authorized,
+    /// What is noted of calls behind the end of their turn, where these are made there.
+    behind: Option<Mutex<Vec<NewEntry>>>,
     counted: Mutex<TurnUsageState>,
     running: TaskTracker,
 }
@@ -108,15 +119,31 @@ impl TurnUsage {
         stream: Option<StreamWriter>,
         apart: Option<LiveAgent>,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::of(parts, stream, apart))
+    }
+
+    /// The same of what is asked for a turn that has ended, the calls of which have so many numbers.
+    pub fn behind(parts: &TurnParts, calls: u64) -> Arc<Self> {
+        let usage = Self {
+            behind: Some(Mutex::default()),
+            ..Self::of(parts, None, None)
+        };
+        usage.skip_calls(calls);
+        Arc::new(usage)
+    }
+
+    fn of(parts: &TurnParts, stream: Option<StreamWriter>, apart: Option<LiveAgent>) -> Self {
+        Self {
             session: parts.session.clone(),
             apart,
             keys: parts.keys(),
             stream,
-            metrics: parts.core.metrics().clone(),
+            core: parts.core.clone(),
+            who: parts.request.authorized.clone(),
+            behind: None,
             counted: Mutex::default(),
             running: TaskTracker::new(),
-        })
+        }
     }
 
     /// What was used so far.
@@ -159,39 +186,87 @@ impl TurnUsage {
             return Ok(None);
         };
         record.purpose = purpose.map(str::to_owned);
-        count_tokens(&self.metrics, &connector.id, &answer.usage);
+        count_tokens(self.core.metrics(), &connector.id, &answer.usage);
         self.book_record(answer.usage.clone(), record)
     }
 
     /// The same for the vector of a query; its record names the connector.
     fn book_embedding(&self, usage: TokenUsage, record: UsageRecord) -> Result<()> {
         let connector = record.provider_name.as_deref().unwrap_or_default();
-        count_tokens(&self.metrics, connector, &usage);
+        count_tokens(self.core.metrics(), connector, &usage);
         self.book_record(usage, record).map(drop)
     }
 
     fn book_record(&self, usage: TokenUsage, mut record: UsageRecord) -> Result<Option<Cost>> {
+        self.core.tell_tokens(&self.who, &usage);
         record.turn_id = Some(self.keys.request_id.clone());
         let booked = self.booked().usage().record(record.clone())?;
         let cost = booked.as_ref().and_then(|record| record.cost.clone());
         self.lock()
             .add(&usage, Some(booked.as_ref().unwrap_or(&record)));
-        let context = self.session.context();
         let used = ModelCallUsage {
             usage,
             record: booked,
         };
+        self.note(journal::write_used(&self.keys.journal(), used)?);
+        Ok(cost)
+    }
+
+    /// What an answer has cost that others book.
+    pub fn cost(&self, answer: &ModelAnswer, provider: &str) -> Option<Cost> {
+        let record = answer.record(provider)?;
+        self.booked().usage().cost(&record).ok()?
+    }
+
+    /// Notes of what a call is made, in the log of the trace: that becomes durable with whatever is made durable next.
+    pub fn note_call(&self, entries: Vec<NewEntry>) {
+        let log = self.keys.trace();
+        match &self.behind {
+            Some(behind) => lock(behind).extend(entries),
+            None => self.note(BatchWrite::Append { log, entries }),
+        }
+    }
+
+    /// Notes what came of a call behind the end of its turn; that of others is in the rows of the trace.
+    pub fn note_call_end(&self, number: u64, call_id: &str, end: &ModelCallEnd) -> Result<()> {
+        if let Some(behind) = &self.behind {
+            let entry = call_end_entry(&self.keys.trace(), number, call_id, end.clone())?;
+            lock(behind).push(entry);
+        }
+        Ok(())
+    }
+
+    /// What was noted of calls behind the end of their turn, to be stored.
+    pub fn take_behind(&self) -> Option<BatchWrite> {
+        let entries = mem::take(&mut *lock(self.behind.as_ref()?));
+        let log = self.keys.trace();
+        let is_any = !entries.is_empty();
+        is_any.then_some(BatchWrite::Append { log, entries })
+    }
+
+    /// The log of the trace.
+    pub fn trace_log(&self) -> LogKey {
+        self.keys.trace()
+    }
+
+    /// Stages a write with all that may be stored next.
+    fn note(&self, note: BatchWrite) {
         let Some(stream) = &self.stream else {
-            return Ok(cost);
+            return;
         };
-        let note = journal::write_used(&self.keys.journal(), used)?;
+        let context = self.session.context();
         context.stage_with_history([note.clone()]);
         stream.stage_write(note.clone());
         let mut counted = self.lock();
         counted.last += 1;
         let last = counted.last;
         counted.notes.push((last, note));
-        Ok(cost)
+    }
+
+    /// So many calls have numbers already.
+    pub fn skip_calls(&self, calls: u64) {
+        let mut counted = self.lock();
+        counted.totals.calls = counted.totals.calls.max(calls);
     }
 
     /// What searches count with.
@@ -200,7 +275,7 @@ impl TurnUsage {
         Arc::new(move |usage, record| {
             if let Err(error) = own.book_embedding(usage, record) {
                 let id = &own.keys.request_id;
-                tracing::warn!(turn.id = id, %error, "what a search has used is not booked");
+                tracing::warn!(request.id = id, %error, "what a search has used is not booked");
             }
         })
     }
@@ -252,115 +327,5 @@ impl TurnUsage {
 
     fn lock(&self) -> MutexGuard<'_, TurnUsageState> {
         lock(&self.counted)
-    }
-}
-
-/// One answer as it comes. Dropped before its end, it books what was used until then: as the provider said, else estimated.
-pub(super) struct UsageMeter<'a> {
-    pub answer: ModelAnswer,
-    call: &'a ModelCall,
-    connector: &'a Connector,
-    purpose: Option<&'static str>,
-    usage: Arc<TurnUsage>,
-    trace: ModelCallTrace,
-    is_finished: bool,
-}
-
-impl<'a> UsageMeter<'a> {
-    /// For a call that the provider has begun to answer.
-    pub fn start(
-        turn: &Turn,
-        call: &'a ModelCall,
-        connector: &'a Connector,
-        trace: ModelCallTrace,
-    ) -> Self {
-        Self {
-            answer: ModelAnswer::default(),
-            call,
-            connector,
-            purpose: turn.context.purpose,
-            usage: turn.journal.usage.clone(),
-            trace,
-            is_finished: false,
-        }
-    }
-
-    /// The answer came to its end, and is the caller's to book.
-    pub fn finish(mut self) -> ModelAnswer {
-        self.is_finished = true;
-        std::mem::take(&mut self.answer)
-    }
-}
-
-impl Drop for UsageMeter<'_> {
-    fn drop(&mut self) {
-        if self.is_finished {
-            return;
-        }
-        self.answer.usage = estimated(self.call, &self.answer);
-        self.trace.note(&self.answer, None);
-        if let Err(error) = self.usage.book(&self.answer, self.connector, self.purpose) {
-            let id = &self.usage.keys.request_id;
-            tracing::warn!(turn.id = id, %error, "what a cancelled call has used is not booked");
-        }
-    }
-}
-
-/// What a call that was broken off has used: what the provider has said so far may be less than what it has sent.
-fn estimated(call: &ModelCall, answer: &ModelAnswer) -> TokenUsage {
-    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-    let reported = &answer.usage;
-    let request = match reported.prompt_tokens {
-        0 => count(model_input::tokens(&call.messages) + model_input::of_tools(&call.tools)),
-        tokens => tokens,
-    };
-    let has_answered = *answer
-        != ModelAnswer {
-            id: answer.id.clone(),
-            model: answer.model.clone(),
-            usage: reported.clone(),
-            ..ModelAnswer::default()
-        };
-    let answered = match has_answered {
-        true => count(model_input::tokens(&[answer.message()])),
-        false => 0,
-    };
-    let total = TokenUsage::of(request, reported.completion_tokens.max(answered));
-    TokenUsage {
-        total_tokens: total.total_tokens.max(reported.total_tokens),
-        prompt_tokens_details: reported.prompt_tokens_details.clone(),
-        completion_tokens_details: reported.completion_tokens_details.clone(),
-        ..total
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::chat::ChatMessage;
-
-    #[test]
-    fn what_a_provider_has_said_counts_before_an_estimate() {
-        let call = ModelCall {
-            messages: vec![ChatMessage::user("one two three four")],
-            ..ModelCall::default()
-        };
-        let answer = |text: &str, usage: TokenUsage| ModelAnswer {
-            text: text.to_owned(),
-            usage,
-            ..ModelAnswer::default()
-        };
-        let silent = estimated(&call, &answer("", TokenUsage::default()));
-        assert!(silent.prompt_tokens > 4, "{silent:?}");
-        assert_eq!(silent, TokenUsage::of(silent.prompt_tokens, 0));
-        let spoken = estimated(&call, &answer("one two three four", TokenUsage::default()));
-        assert_eq!(spoken.prompt_tokens, silent.prompt_tokens);
-        assert!(spoken.completion_tokens > 4, "{spoken:?}");
-        assert_eq!(
-            estimated(&call, &answer("one", TokenUsage::of(70, 90))),
-            TokenUsage::of(70, 90)
-        );
-        let begun = estimated(&call, &answer("one two three four", TokenUsage::of(70, 1)));
-        assert_eq!(begun, TokenUsage::of(70, spoken.completion_tokens));
     }
 }

@@ -1,13 +1,13 @@
 //! What the model is told of what was found.
 
 use crate::app::SearchSettings;
-use crate::chat::ChatMessage;
+use crate::chat::{BlockKind, BlockSource, ChatMessage};
 use crate::search::injection::{ReferenceMessage, reference_message};
 use crate::search::{AutomaticSearch, SearchItem};
+use crate::token_estimate;
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
 use crate::turn::converse::Transcript;
-use crate::turn::model_input;
 
 /// What is told, and how much of it.
 pub(super) struct InjectedSearch<'a> {
@@ -24,7 +24,7 @@ impl InjectedSearch<'_> {
         let mut told = items;
         loop {
             let message = reference_message(told, &self.settings.citation, most)?;
-            let tokens = model_input::tokens(&[ChatMessage::system(message.text.as_str())]);
+            let tokens = token_estimate::tokens(&[ChatMessage::system(message.text.as_str())]);
             if self.room.is_none_or(|room| tokens <= room) {
                 return Some(message);
             }
@@ -56,6 +56,15 @@ impl Turn {
         }
         if let Some(message) = message {
             let message = ChatMessage::system(message.text);
+            let references = items[..told].iter();
+            let types = injected.found.types.iter();
+            let source = BlockSource {
+                references: references.map(|item| item.citation_id.clone()).collect(),
+                query: Some(injected.found.query.clone()),
+                types: types.map(|kind| kind.name().to_owned()).collect(),
+                ..BlockSource::default()
+            };
+            let message = message.with_source(BlockKind::Reference, source);
             transcript.messages.insert(transcript.instructions, message);
             transcript.instructions += 1;
         }

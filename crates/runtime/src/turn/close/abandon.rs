@@ -16,7 +16,7 @@ impl Turn {
             persisted = self.persist().await;
         }
         if let Err(error) = persisted {
-            tracing::warn!(turn.id = self.context.id(), %error, "results of tools are not kept; whoever goes on with the turn calls them again");
+            tracing::warn!(request.id = self.context.id(), %error, "results of tools are not kept; whoever goes on with the turn calls them again");
         }
     }
 
@@ -27,7 +27,7 @@ impl Turn {
         if !self.conversation.is_held_by_next
             && let Err(error) = context.end_turn().await
         {
-            tracing::warn!(turn.id = self.context.id(), %error, "a conversation was not given back; its lease will expire");
+            tracing::warn!(request.id = self.context.id(), %error, "a conversation was not given back; its lease will expire");
         }
         if !self.context.request.is_stored() {
             // Whoever reads its stream waits for no other node.

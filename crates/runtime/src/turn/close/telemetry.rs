@@ -66,7 +66,7 @@ impl Turn {
             ended_at: context.now(),
         };
         if let Err(error) = turn.keep_trace().await {
-            tracing::warn!(turn.id = context.id(), %error, "a trace cannot be read to be sent");
+            tracing::warn!(request.id = context.id(), %error, "a trace cannot be read to be sent");
         }
     }
 

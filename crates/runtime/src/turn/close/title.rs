@@ -8,10 +8,11 @@ use crate::journal::TurnIds;
 use crate::loaded_app::LoadedApp;
 use crate::request::TurnRequest;
 use crate::runtime_core::RuntimeCore;
+use crate::trace::Trace;
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
 use crate::turn::next::TurnResponse;
-use crate::turn::request_context::{RequestContext, TurnSettings};
+use crate::turn::request_context::TurnSettings;
 use crate::turn::turn_parts::TurnParts;
 use crate::uses::{UsesAsker, UsesFailure, UsesRequest, UsesTarget, words};
 use ambit_storage::LiveAgent;
@@ -38,6 +39,9 @@ struct TitleWriter {
     target: UsesTarget,
     /// What is asked for.
     wanted: UsesRequest,
+    /// The trace of the turn, and how many calls of models it has made.
+    trace: Trace,
+    calls: u64,
 }
 
 impl Turn {
@@ -58,10 +62,10 @@ impl Turn {
         }
         let id = context.id().to_owned();
         let Ok(permit) = context.core.titles.clone().try_acquire_owned() else {
-            tracing::debug!(turn.id = id, "too many titles are being written");
+            tracing::debug!(request.id = id, "too many titles are being written");
             return;
         };
-        let writer = TitleWriter::of(context, named, response);
+        let writer = TitleWriter::of(self, named, response);
         context.core.spawn(async move {
             let _permit = permit;
             let written = match writer {
@@ -69,14 +73,15 @@ impl Turn {
                 Err(error) => Err(error),
             };
             if let Err(error) = written {
-                tracing::warn!(turn.id = id, %error, "a chat keeps the beginning of its first message as its title");
+                tracing::warn!(request.id = id, %error, "a chat keeps the beginning of its first message as its title");
             }
         });
     }
 }
 
 impl TitleWriter {
-    fn of(context: &RequestContext, named: &str, response: &TurnResponse) -> Result<Self> {
+    fn of(turn: &Turn, named: &str, response: &TurnResponse) -> Result<Self> {
+        let context = &turn.context;
         let target = UsesTarget::read(&context.loaded.app, named);
         let message = excerpt(&context.request, response);
         Ok(Self {
@@ -91,6 +96,8 @@ impl TitleWriter {
                 arguments: json!({"messages": [message]}),
                 messages: vec![message],
             },
+            trace: turn.output.trace.clone(),
+            calls: turn.journal.usage.totals().calls,
         })
     }
 
@@ -114,14 +121,19 @@ impl TitleWriter {
         }
         let booked = session.context().save().await;
         let slow = |_| Error::new(ErrorCode::Timeout, "the agent has not answered in time");
-        let answer = answer.map_err(slow)?.map_err(|failure| match failure {
-            UsesFailure::Unknown(why) => Error::new(ErrorCode::ConfigError, why),
-            UsesFailure::Failed(error) => error,
-        })?;
-        let title = title(&answer);
-        if !title.is_empty() {
-            chat.retitle(&title).await?;
-        }
+        let answer = answer.map_err(slow).and_then(|asked| {
+            asked.map_err(|failure| match failure {
+                UsesFailure::Unknown(why) => Error::new(ErrorCode::ConfigError, why),
+                UsesFailure::Failed(error) => error,
+            })
+        });
+        let title = answer.as_ref().map(title).unwrap_or_default();
+        let title = Some(title.as_str()).filter(|title| !title.is_empty());
+        // What the calls were made of is of the chat as it was, so it is stored on the conditions of the title, if there is none too.
+        let noted = turn.journal.usage.take_behind();
+        let stored = chat.retitle(title, noted).await;
+        answer?;
+        stored?;
         booked?;
         Ok(())
     }
@@ -139,7 +151,7 @@ impl TitleWriter {
             ids: self.ids,
             started_at: clock.now(),
         };
-        let mut turn = parts.unbegun()?;
+        let mut turn = parts.behind(self.trace, self.calls)?;
         turn.context.settings = self.settings;
         Ok(turn)
     }

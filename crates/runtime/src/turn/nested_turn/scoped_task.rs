@@ -2,13 +2,14 @@
 
 use crate::error::{Error, Result};
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 /// A task that ends with whoever waits for it.
 pub(super) struct ScopedTask<T>(JoinHandle<T>);
 
 impl<T: Send + 'static> ScopedTask<T> {
     pub fn start(work: impl Future<Output = T> + Send + 'static) -> Self {
-        Self(tokio::spawn(work))
+        Self(tokio::spawn(work.in_current_span()))
     }
 }
 

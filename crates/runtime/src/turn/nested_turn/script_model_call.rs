@@ -1,12 +1,13 @@
 //! A model that a script calls by itself.
 
 use super::call::NestedWork;
-use crate::chat::{ChatMessage, GenerationOptions};
+use crate::chat::{ChatMessage, GenerationOptions, OptionLayer};
 use crate::error::{Error, Result};
-use crate::request::{CallOptions, ScriptCallOptions};
+use crate::request::{CallOptions, LayeredCallOptions, ScriptCallOptions};
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
 use crate::turn::create::ModelCallPlan;
+use crate::turn::omissions::Omissions;
 use serde_json::{Map, Value};
 
 /// Options that a request may give and a script's own call of a model may not.
@@ -43,22 +44,23 @@ impl NestedWork {
             agent,
             hooks,
             messages,
+            left_out: Omissions::default(),
             call: CallOptions::default(),
             skip: request.skip,
             trigger: request.trigger(),
             further: Map::new(),
             node: turn.output.root.clone(),
         };
-        let plan = ModelCallPlan {
-            messages: None,
-            call: CallOptions {
-                connector: Some(connector),
-                generation: generation.into(),
-                tools,
-                disable_global_prompts: Some(true),
-                ..CallOptions::default()
-            },
+        let said = CallOptions {
+            connector: Some(connector),
+            generation: generation.into(),
+            tools,
+            disable_global_prompts: Some(true),
+            ..CallOptions::default()
         };
+        let mut layered = LayeredCallOptions::default();
+        layered.merge(OptionLayer::Call, said);
+        let plan = ModelCallPlan::of(layered);
         Ok(Self::Model(Box::new(ScriptModelCall { run, plan })))
     }
 }

@@ -2,12 +2,15 @@
 
 use super::supersede;
 use crate::chats;
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result, StorageError};
 use crate::journal::{self, JournalStep};
+use crate::request::TurnRequest;
 use crate::turn::Turn;
 use crate::turn::request_context::RequestContext;
-use ambit_storage::batch::BatchWrite;
+use ambit_storage::LiveAgent;
+use ambit_storage::batch::{BatchCheck, BatchWrite};
 use ambit_storage::clock::to_millis;
+use ambit_storage::driver::ValuePart;
 use ambit_storage::json::Json;
 use ambit_storage::operation::Operation;
 
@@ -26,6 +29,7 @@ impl Turn {
             self.context.core.temporary.note(tenant);
         }
         let mut writes = self.first_writes(&begin)?;
+        writes.extend(self.reserve_id()?);
         let mut pending = self.output.stream.take_waiting().await;
         writes.append(&mut pending.writes);
         session.stage_with_history(writes);
@@ -34,16 +38,22 @@ impl Turn {
         if let Some(superseded) = superseded {
             superseded.stage();
         }
+        let is_reserving = self.context.request.reserves_id_for.is_some();
         let is_new = session.row_id().is_none();
         // Before the note is there: recovery must not find a turn of this node that it takes for nobody's.
         let RequestContext { core, live, .. } = &self.context;
-        core.turns.insert(self.context.id(), live.clone());
+        if !core.turns.insert_new(self.context.id(), live.clone()) {
+            pending.refused();
+            live.end();
+            return Err(begun_before());
+        }
         if let Err(error) = session.save().await {
             pending.refused();
             core.turns.remove(self.context.id(), live);
             live.end();
             return Err(match error {
-                ambit_storage::Error::Conflict { .. } if is_superseding => supersede::changed(),
+                StorageError::Conflict { .. } if is_superseding => supersede::changed(),
+                StorageError::Conflict { .. } if is_reserving => begun_before(),
                 error => error.into(),
             });
         }
@@ -57,6 +67,19 @@ impl Turn {
         Ok(())
     }
 
+    /// Has the first commit refused where a turn of this id has begun before, if the request wants that.
+    fn reserve_id(&self) -> Result<Option<BatchWrite>> {
+        let request = &self.context.request;
+        let Some(life) = request.reserves_id_for else {
+            return Ok(None);
+        };
+        let key = journal::begun_key(request.authorized.tenant(), self.context.id());
+        let session = self.conversation.session.context();
+        session.check_with_history(BatchCheck::version(key.clone(), None));
+        let set = Operation::Set(Json::of(&true)?.into());
+        Ok(Some(BatchWrite::apply(key, set, Some(to_millis(life)))))
+    }
+
     /// The writes of the first commit beside the messages and the stream.
     fn first_writes(&self, begin: &JournalStep) -> Result<Vec<BatchWrite>> {
         let Self {
@@ -64,15 +87,10 @@ impl Turn {
             conversation,
             ..
         } = self;
-        let open = context.open_note(conversation);
-        let set = |key, value: Json| BatchWrite::Apply {
-            key,
-            op: Operation::Set(value.into()),
-            life: None,
-        };
+        let info = Operation::Set(Json::of(&*context.live.info())?.into());
         let mut writes = vec![
-            set(open.key(), Json::of(&open)?),
-            set(context.keys.info(), Json::of(&*context.live.info())?),
+            context.open_note(conversation).write()?,
+            BatchWrite::apply(context.keys.info(), info, None),
             journal::write(&context.keys.journal(), 0, begin)?,
             context.request_note(conversation)?,
         ];
@@ -92,4 +110,23 @@ impl Turn {
         }
         Ok(writes)
     }
+}
+
+/// Refuses what the first commit would refuse, before the request waits for its own turn, ends it or takes it for nobody's.
+pub(super) async fn refuse_begun(session: &LiveAgent, request: &TurnRequest) -> Result<()> {
+    let (Some(id), Some(_)) = (&request.id, request.reserves_id_for) else {
+        return Ok(());
+    };
+    let (_, driver) = session.context().place();
+    let key = journal::begun_key(request.authorized.tenant(), id);
+    match driver.get(&key, ValuePart::Nothing).await? {
+        Some(_) => Err(begun_before()),
+        None => Ok(()),
+    }
+}
+
+/// The refusal of a second turn of one id.
+fn begun_before() -> Error {
+    let message = "the turn of this request has begun before, and is not begun again; read what came of it, or send the request anew";
+    Error::new(ErrorCode::Conflict, message)
 }

@@ -28,7 +28,9 @@ pub(super) async fn keep_new(session: &LiveAgent, request: &mut TurnRequest) -> 
     let asks_again = sent
         .last()
         .is_some_and(|last| stored.ends_with_question(last));
+    let count = sent.len();
     request.messages = stored.new_of(sent);
+    request.repeated = count - request.messages.len();
     if !request.messages.is_empty() || request.supersede.is_some() {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! The conversation that a request goes on with, held. One that goes on from an earlier turn has a conversation of its own, which
 //! begins with a copy of what was said until then: nothing that others see changes.
 
+use super::first_commit::refuse_begun;
 use super::supersede::ConversationSnapshot;
 use crate::access::Authorized;
 use crate::chats;
@@ -104,6 +105,7 @@ async fn hold_opened(
     // Nobody else can reach what is kept nowhere.
     if request.is_stored() {
         core.stores.options().fault_points.reach("turn.opened");
+        refuse_begun(&session, request).await?;
         hold(core, &session, request).await?;
         if let Err(error) = check_still_there(ambit, request).await {
             session.context().end_turn().await?;

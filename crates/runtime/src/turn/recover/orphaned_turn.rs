@@ -9,7 +9,7 @@ use crate::outbox::Outbox;
 use crate::request::TurnRequest;
 use crate::runtime_core::RuntimeCore;
 use crate::stream::{StreamOptions, StreamWriter};
-use crate::trace::{ModelFacts, NodeOptions, StepFacts};
+use crate::trace::{ModelFacts, NodeOptions, StepFacts, StoredCalls};
 use crate::turn::answers::{AnswerRecord, call_messages, message_ids};
 use crate::turn::conversation::history_size;
 use crate::turn::nested_turn::NestedCallJournal;
@@ -99,6 +99,12 @@ impl OrphanedTurn {
         turn.journal.resume(self.entries);
         turn.restore_conversation(size).await?;
         turn.restore_answers()?;
+        let (_, driver) = turn.conversation.session.context().place();
+        let calls = StoredCalls::read(driver.as_ref(), &turn.context.keys.trace()).await?;
+        turn.journal.usage.skip_calls(calls.count);
+        for content in &calls.contents {
+            turn.output.trace.takes_content(content);
+        }
         turn.trace_lost_calls(&traced);
         Ok(turn)
     }
@@ -143,17 +149,17 @@ impl Turn {
     /// Reads what was stored before the turn, and what it has stored itself.
     async fn restore_conversation(&mut self, size: usize) -> Result<()> {
         let history = self.conversation.session.history();
-        let mut stored = history.tail(size + OWN).await?;
+        let mut end = history.end(size + OWN).await?;
         let id = self.context.id();
         let is_own = |message: &&Message| message.turn_id.as_deref() == Some(id);
-        let own = || stored.iter().filter(is_own);
+        let own = || end.messages.iter().filter(is_own);
         let answers = &mut self.output.answers;
         answers.stored = own().flat_map(message_ids).collect();
         answers.call_messages = own().flat_map(call_messages).collect();
         // What others have appended since the turn began is taken in as such.
-        let first = stored.iter().position(|message| is_own(&message));
-        stored.truncate(first.unwrap_or(stored.len()));
-        self.conversation.set_history(stored);
+        let first = end.messages.iter().position(|message| is_own(&message));
+        end.messages.truncate(first.unwrap_or(end.messages.len()));
+        self.conversation.set_history(end);
         self.conversation.inbox_position = self.journal.replay.inbox_position();
         Ok(())
     }
