@@ -5,10 +5,12 @@
 pub mod cipher;
 pub mod column_kind;
 pub mod database;
+pub mod database_note;
 pub mod definition;
 mod migrate;
 pub mod permission;
 pub mod query;
+pub mod rekey;
 mod row_draft;
 pub mod rows;
 mod stamp;
@@ -135,8 +137,11 @@ impl TableModels {
 
     async fn migrate(&self) -> Result<BTreeMap<String, Error>> {
         let mut unfit = BTreeMap::new();
+        let is_rekeyed = self.is_being_rekeyed().await?;
         for model in self.all() {
-            let done = match self.lacks_key(&model) {
+            let lacks = self.lacks_key(&model);
+            let rekeyed = is_rekeyed.then(|| being_rekeyed(&model)).flatten();
+            let done = match lacks.or(rekeyed) {
                 Some(error) => Err(error),
                 None => {
                     let rows = (model.id == system::ROLE).then_some(self.roles.as_slice());
@@ -169,9 +174,14 @@ impl TableModels {
         }
     }
 
+    /// Whether a change of the key was begun and has not come to its end.
+    async fn is_being_rekeyed(&self) -> Result<bool> {
+        let has_secrets = self.all().any(|model| sealed(&model).is_some());
+        Ok(has_secrets && rekey::is_unfinished(self.database.as_ref()).await?)
+    }
+
     fn lacks_key(&self, model: &TableModel) -> Option<Error> {
-        let mut columns = model.columns.iter();
-        let secret = columns.find(|column| column.is_sealed())?;
+        let secret = sealed(model)?;
         (!self.cipher.has_key()).then(|| {
             let (id, name) = (&model.id, &secret.name);
             let message = format!(
@@ -224,6 +234,20 @@ impl TableModels {
         let message = format!("models.{}: {column} {fault}", model.id);
         Error::new(ErrorCode::Corrupt, message)
     }
+}
+
+/// The first of its columns that is encrypted.
+fn sealed(model: &TableModel) -> Option<&TableColumn> {
+    model.columns.iter().find(|column| column.is_sealed())
+}
+
+/// Why a model cannot be used of which some values are encrypted with another key already.
+fn being_rekeyed(model: &TableModel) -> Option<Error> {
+    let (id, name) = (&model.id, &sealed(model)?.name);
+    let message = format!(
+        "models.{id}: column \"{name}\" is being encrypted with another key, or that was broken off: run `ambit models rekey` to its end"
+    );
+    Some(Error::new(ErrorCode::ConfigError, message))
 }
 
 /// What an encrypted value belongs to, and cannot be read without.

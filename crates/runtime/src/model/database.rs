@@ -13,6 +13,7 @@ use crate::error::Result;
 use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where the tables of models are.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -65,7 +66,7 @@ pub trait Transaction: Send {
     /// How its SQL is written.
     fn dialect(&self) -> SqlDialect;
 
-    /// The rows of a query.
+    /// The rows of a query, as far as its limit lets them be read.
     async fn rows(&mut self, statement: SqlStatement) -> Result<Vec<SqlRow>>;
 
     /// Runs a change; the answer is how many rows it changed.
@@ -83,6 +84,9 @@ pub enum AccessMode {
     /// Reading and writing.
     Write,
 }
+
+/// How long a query may take, and in PostgreSQL any statement but those that bring tables to what models say.
+pub const QUERY_TIME: Duration = Duration::from_secs(60);
 
 /// The most bytes of a name; PostgreSQL cuts longer ones.
 pub const LONGEST_NAME: usize = 63;
@@ -110,6 +114,22 @@ pub enum SqlCell {
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
+}
+
+/// What a value takes beside its text or bytes, about.
+const CELL_BYTES: u64 = 32;
+
+/// How many bytes a row takes, about.
+pub fn row_bytes(row: &[SqlCell]) -> u64 {
+    let cells = row.iter().map(|cell| {
+        let own = match cell {
+            SqlCell::Null | SqlCell::Integer(_) | SqlCell::Real(_) => 0,
+            SqlCell::Text(text) => text.len(),
+            SqlCell::Bytes(bytes) => bytes.len(),
+        };
+        own as u64 + CELL_BYTES
+    });
+    cells.sum()
 }
 
 /// Runs statements as one transaction: kept if all is well, else undone.

@@ -2,7 +2,7 @@
 
 mod column_width;
 
-use super::database::postgres::LOCK;
+use super::database::postgres::{LOCK, WITHOUT_TIME_LIMIT};
 use super::database::{AccessMode, SqlCell, SqlDialect, SqlStatement, Transaction, end};
 use super::definition::{ColumnDefault, RowObject, TableColumn, TableModel};
 use super::row_draft::RowDraft;
@@ -39,6 +39,20 @@ pub async fn migrate(
     })
 }
 
+/// The columns that the table of a model has, with their types; none where there is no table.
+pub async fn stored_columns(
+    models: &TableModels,
+    model: &TableModel,
+    transaction: &mut dyn Transaction,
+) -> Result<Vec<(String, String)>> {
+    let mut table = TableMigration {
+        models,
+        model,
+        transaction,
+    };
+    table.found().await
+}
+
 struct TableMigration<'a> {
     models: &'a TableModels,
     model: &'a TableModel,
@@ -49,6 +63,7 @@ impl TableMigration<'_> {
     async fn run(mut self, rows: Option<&[RowObject]>) -> Result<()> {
         let dialect = self.transaction.dialect();
         if dialect == SqlDialect::Postgres {
+            self.sql(WITHOUT_TIME_LIMIT.to_owned()).await?;
             self.transaction.rows(LOCK.to_owned().into()).await?;
         }
         let found = self.found().await?;
@@ -90,10 +105,8 @@ impl TableMigration<'_> {
     }
 
     async fn about_table(&mut self, sql: &str) -> Result<Vec<Vec<SqlCell>>> {
-        let statement = SqlStatement {
-            sql: sql.to_owned(),
-            values: vec![SqlValue::String(Some(self.model.table.clone()))],
-        };
+        let table = SqlValue::String(Some(self.model.table.clone()));
+        let statement = SqlStatement::new(sql, vec![table]);
         self.transaction.rows(statement).await
     }
 

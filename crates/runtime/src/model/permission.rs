@@ -28,6 +28,26 @@ pub fn reach(
     condition.map_err(|why| format!("models.{}: {why}", model.id))
 }
 
+/// What leaves out rows of a model that somebody else may reach: the tenant, and constraints by their names.
+pub fn limits(model: &TableModel, who: &Authorized) -> Vec<String> {
+    let Some(permission) = &model.options.permission else {
+        return Vec::new();
+    };
+    let limits = &who.constraints;
+    let flags = [
+        ("tenant_id", true),
+        ("team_only", limits.team_only),
+        ("owner_only", limits.owner_only),
+        ("creator_only", limits.creator_only),
+        ("editor_only", limits.editor_only),
+    ];
+    let set = flags.into_iter().filter(|(_, is_set)| *is_set);
+    let extra = limits.extra.iter().flatten().map(|(name, _)| name);
+    let extra = extra.filter(|name| permission.extra.get(*name) != Some(&None));
+    let extra = extra.map(|name| format!("extra.{name}"));
+    set.map(|(name, _)| name.to_owned()).chain(extra).collect()
+}
+
 struct PermissionRules<'a> {
     models: &'a TableModels,
     model: &'a TableModel,

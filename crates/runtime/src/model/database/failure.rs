@@ -26,6 +26,12 @@ pub fn write_conflict() -> Error {
     Error::new(ErrorCode::Conflict, message)
 }
 
+/// The database ended a statement for the time that it took.
+pub fn timed_out() -> Error {
+    let message = "the database ended the query, which took too long; ask for less, or by columns that have an index";
+    Error::new(ErrorCode::Timeout, message)
+}
+
 /// The database cannot be reached.
 pub fn unavailable(database: &str, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
     StorageError::unavailable(database, cause).into()

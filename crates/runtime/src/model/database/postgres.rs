@@ -3,7 +3,10 @@
 mod address;
 mod cell;
 
-use super::{AccessMode, Database, SqlDialect, SqlRow, SqlStatement, Transaction, failure};
+use super::{
+    AccessMode, Database, QUERY_TIME, SqlDialect, SqlRow, SqlStatement, Transaction, failure,
+    row_bytes,
+};
 use crate::error::{Error, Result};
 use address::PostgresAddress;
 use ambit_storage::driver::postgres::{PoolMode, PostgresServer};
@@ -13,17 +16,24 @@ use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
     Timeouts,
 };
-use futures::FutureExt;
+use futures::{FutureExt, TryStreamExt};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_postgres::Statement;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
 /// No two nodes work on the schema and its tables at the same time.
 pub const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended('ambit models', 0))";
 
+/// Lets the statements of a transaction take as long as they need: an index of a large table is made in minutes.
+pub const WITHOUT_TIME_LIMIT: &str = "SET LOCAL statement_timeout TO 0";
+
 /// Connections at the same time.
 const POOL: usize = 8;
+/// Statements that a connection keeps prepared: callers can ask for any number of different ones.
+const STATEMENTS: usize = 256;
 /// How long a caller waits for a free connection.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -187,22 +197,28 @@ impl Transaction for PostgresTransaction {
         let answer = async {
             let rows = match self.mode {
                 PoolMode::Session => {
-                    let prepared = client.prepare_cached(&statement.sql).await?;
-                    client.query(&prepared, &references(&given)).await?
+                    let prepared = prepared(client, &statement.sql).await?;
+                    client.query_raw(&prepared, references(&given)).await?
                 }
                 PoolMode::Transaction => {
-                    client.query_typed(&statement.sql, &untyped(&given)).await?
+                    let given = untyped(&given);
+                    client.query_typed_raw(&statement.sql, given).await?
                 }
             };
-            let read = rows.iter().map(|row| {
+            let mut rows = pin!(rows);
+            let (mut found, mut bytes) = (Vec::new(), 0_u64);
+            while bytes <= statement.most_bytes
+                && let Some(row) = rows.try_next().await?
+            {
                 let cells = (0..row.len()).map(|at| row.try_get::<_, PostgresCell>(at));
-                cells
-                    .map(|cell| cell.map(|PostgresCell(cell)| cell))
-                    .collect()
-            });
-            read.collect::<std::result::Result<Vec<SqlRow>, _>>()
+                let cells = cells.map(|cell| cell.map(|PostgresCell(cell)| cell));
+                let row = cells.collect::<std::result::Result<SqlRow, _>>()?;
+                bytes = bytes.saturating_add(row_bytes(&row));
+                found.push(row);
+            }
+            Ok(found)
         };
-        let answer = answer.await;
+        let answer: std::result::Result<_, tokio_postgres::Error> = answer.await;
         answer.map_err(|error| self.failed(error))
     }
 
@@ -213,7 +229,7 @@ impl Transaction for PostgresTransaction {
         let answer = async {
             match self.mode {
                 PoolMode::Session => {
-                    let prepared = client.prepare_cached(&statement.sql).await?;
+                    let prepared = prepared(client, &statement.sql).await?;
                     client.execute(&prepared, &references(&given)).await
                 }
                 PoolMode::Transaction => {
@@ -254,6 +270,7 @@ fn settings(set: &str, schema: &str) -> String {
         &format!("search_path TO {schema}"),
         "TIME ZONE 'UTC'",
         "lock_timeout TO '30s'",
+        &format!("statement_timeout TO {}", QUERY_TIME.as_millis()),
         "jit TO off",
         "idle_in_transaction_session_timeout TO '60s'",
         "client_min_messages TO error",
@@ -268,6 +285,17 @@ async fn pool_mode(server: &PostgresServer, name: &str) -> Result<PoolMode> {
     let asking = async move { server.pool_mode(&client).await };
     let (mode, _) = tokio::join!(asking, connection);
     mode.map_err(|error| failed(name, error))
+}
+
+/// A statement that the connection keeps, with a few hundred others.
+async fn prepared(
+    client: &Object,
+    sql: &str,
+) -> std::result::Result<Statement, tokio_postgres::Error> {
+    if client.statement_cache.size() >= STATEMENTS {
+        client.statement_cache.clear();
+    }
+    client.prepare_cached(sql).await
 }
 
 /// Values whose types the server finds by where they stand, as it does for a statement that is prepared.
@@ -307,6 +335,9 @@ fn failed(name: &str, error: tokio_postgres::Error) -> Error {
     }
     if *state == SqlState::NOT_NULL_VIOLATION {
         return failure::not_null_violation(cause.column().unwrap_or_default());
+    }
+    if *state == SqlState::QUERY_CANCELED {
+        return failure::timed_out();
     }
     match state.code().get(..2) {
         Some("22" | "23") => failure::invalid_value(cause.message()),

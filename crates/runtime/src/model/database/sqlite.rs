@@ -140,10 +140,12 @@ fn failed(name: &str, error: rusqlite::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::{READERS, SqliteDatabase};
-    use crate::model::database::{AccessMode, Database, SqlCell, SqlRow, SqlStatement};
+    use crate::error::ErrorCode;
+    use crate::model::database::{AccessMode, Database, QUERY_TIME, SqlCell, SqlRow, SqlStatement};
     use futures::FutureExt;
     use futures::future::try_join_all;
     use std::pin::pin;
+    use std::time::Duration;
     use tempfile::TempDir;
 
     /// Far more than a thread may be held for.
@@ -234,6 +236,28 @@ mod tests {
         let all = (0..READERS).map(|_| database.begin(AccessMode::Read));
         for mut reading in try_join_all(all).await.unwrap() {
             assert_eq!(reading.rows(sql(COUNT)).await.unwrap(), row(&[1]));
+        }
+        database.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn query_ends_after_its_time_whatever_reads_and_leaves_its_connection_to_others() {
+        let folder = TempDir::new().unwrap();
+        let database = items(&folder).await;
+        for access in [AccessMode::Read, AccessMode::Write] {
+            let mut asking = database.begin(access).await.unwrap();
+            {
+                let mut endless = pin!(asking.rows(sql(ENDLESS)));
+                assert!(futures::poll!(endless.as_mut()).is_pending());
+                tokio::time::pause();
+                tokio::time::advance(QUERY_TIME + Duration::from_secs(1)).await;
+                tokio::time::resume();
+                let error = endless.await.unwrap_err();
+                assert_eq!(error.code, ErrorCode::Timeout);
+            }
+            drop(asking);
+            let mut next = database.begin(access).await.unwrap();
+            assert_eq!(next.rows(sql(COUNT)).await.unwrap(), row(&[1]));
         }
         database.close().await.unwrap();
     }

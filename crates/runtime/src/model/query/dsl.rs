@@ -7,6 +7,7 @@ mod function;
 mod groups;
 mod json_path;
 mod query;
+mod query_size;
 mod reach;
 mod reader;
 mod resolve;
@@ -69,6 +70,9 @@ impl QueryRequest<'_> {
     fn parse(&self) -> (Option<QueryDsl>, Vec<QueryFault>) {
         let mut reader = DslReader::new(self.models, self.near, self.values);
         let dsl = reader.query(self.dsl, "");
+        if let Some(Err(fault)) = dsl.as_ref().map(QueryDsl::check_size) {
+            reader.faults.push(fault);
+        }
         (dsl, reader.faults)
     }
 }

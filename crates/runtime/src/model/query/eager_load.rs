@@ -1,7 +1,8 @@
 //! Loading related rows into rows: one statement for many rows, never one for each.
 
+use super::answer_size::{AnswerSize, too_large};
 use super::chain::ConditionChain;
-use super::load::{MOST, ModelRows, too_many};
+use super::load::{MOST, ModelRows, RowValue, hidden, too_many};
 use super::operator::padded;
 use super::query_param::{EagerLoad, QueryParam};
 use super::read_context::{ReadContext, column};
@@ -27,6 +28,11 @@ pub(super) async fn load(
     transaction: &mut dyn Transaction,
     reading: &mut ReadContext<'_>,
 ) -> Result<()> {
+    if reading.hides_secrets && with.route.hangs_on_secret(&rows.select.model) {
+        rows.values.iter_mut().for_each(|row| row.push(hidden()));
+        rows.loaded.push(with.name.clone());
+        return Ok(());
+    }
     let broken = || Error::internal(format!("relation \"{}\" leads nowhere", with.name));
     let (first, last) = with
         .route
@@ -45,34 +51,26 @@ pub(super) async fn load(
         key: first.model.column(&first.key).ok_or_else(broken)?,
         first,
     };
-    // As texts: what is the same in SQL may be a number here and a text there.
-    let mut keys: BTreeMap<String, SqlValue> = BTreeMap::new();
-    for values in &rows.values {
-        let value = &values[foreign];
-        // A value that the other column cannot have leads to no row.
-        let bound = reading.models.bind(&first.model, asked.key, value);
-        if let (false, Ok(bound)) = (value.is_null(), bound) {
-            keys.insert(value_text(value), bound);
-        }
-    }
-    let mut found: HashMap<String, Vec<Value>> = HashMap::new();
-    let keys: Vec<SqlValue> = keys.into_values().collect();
+    let place = format!("models.{}: withs.{}", rows.select.model.id, with.name);
+    let mut found: HashMap<String, RelatedRows> = HashMap::new();
     let mut count = 0;
-    for keys in keys.chunks(AT_ONCE) {
+    for keys in asked.keys(rows, foreign, reading).chunks(AT_ONCE) {
         count += asked.rows(keys, &mut found, transaction, reading).await?;
         if count > asked.most() {
-            return Err(too_many(&format!(
-                "models.{}: withs.{}",
-                rows.select.model.id, with.name
-            )));
+            return Err(too_many(&place));
         }
     }
     let is_many = with.route.kind.is_many();
-    for values in &mut rows.values {
-        let related = found
-            .get(&value_text(&values[foreign]))
-            .cloned()
-            .unwrap_or_default();
+    for (values, size) in rows.values.iter_mut().zip(&mut rows.sizes) {
+        let related = match found.get(&value_text(&values[foreign])) {
+            Some(related) => {
+                let taken = reading.take(related.size);
+                taken.ok_or_else(|| too_large(&place))?;
+                *size = size.plus(related.size);
+                related.values.clone()
+            }
+            None => Vec::new(),
+        };
         values.push(match is_many {
             true => Value::Array(related),
             false => related.into_iter().next().unwrap_or_default(),
@@ -80,6 +78,14 @@ pub(super) async fn load(
     }
     rows.loaded.push(with.name.clone());
     Ok(())
+}
+
+/// The related rows of one key.
+#[derive(Default)]
+struct RelatedRows {
+    values: Vec<Value>,
+    /// How large all of them are.
+    size: AnswerSize,
 }
 
 /// What is asked of the related rows.
@@ -92,6 +98,26 @@ struct RelatedQuery<'w> {
 }
 
 impl RelatedQuery<'_> {
+    /// The values by which rows are found, from a column of those that they are loaded into.
+    fn keys(
+        &self,
+        rows: &ModelRows<'_>,
+        foreign: usize,
+        reading: &ReadContext<'_>,
+    ) -> Vec<SqlValue> {
+        // As texts: what is the same in SQL may be a number here and a text there.
+        let mut keys: BTreeMap<String, SqlValue> = BTreeMap::new();
+        for values in &rows.values {
+            let value = &values[foreign];
+            // A value that the other column cannot have leads to no row.
+            let bound = reading.models.bind(&self.first.model, self.key, value);
+            if let (false, Ok(bound)) = (value.is_null(), bound) {
+                keys.insert(value_text(value), bound);
+            }
+        }
+        keys.into_values().collect()
+    }
+
     /// Which of the related rows of each row, if not all.
     fn window(&self) -> Option<RowWindow> {
         let (window, is_said) = self.query.window();
@@ -113,15 +139,13 @@ impl RelatedQuery<'_> {
     async fn rows(
         &self,
         keys: &[SqlValue],
-        found: &mut HashMap<String, Vec<Value>>,
+        found: &mut HashMap<String, RelatedRows>,
         transaction: &mut dyn Transaction,
         reading: &mut ReadContext<'_>,
     ) -> Result<u64> {
         let columns = self.query.read_columns();
         let statement = self.statement(&columns, keys, reading);
-        let rows = transaction
-            .rows(reading.dialect().write(&statement))
-            .await?;
+        let rows = transaction.rows(reading.write(&statement)).await?;
         let count = rows.len() as u64;
         let mut own = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -134,8 +158,10 @@ impl RelatedQuery<'_> {
             )?));
         }
         let related = self.query.objects(columns, rows, transaction, reading);
-        for (key, row) in own.into_iter().zip(related.await?) {
-            found.entry(key).or_default().push(row);
+        for (key, RowValue { value, size }) in own.into_iter().zip(related.await?) {
+            let of_key = found.entry(key).or_default();
+            of_key.size = of_key.size.plus(size);
+            of_key.values.push(value);
         }
         Ok(count)
     }

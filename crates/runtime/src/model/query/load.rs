@@ -1,5 +1,6 @@
 //! Running selects: rows as scripts get them, with what is loaded into them.
 
+use super::answer_size::{AnswerSize, too_large};
 use super::eager_load;
 use super::page::RowPage;
 use super::query_param::QueryParam;
@@ -12,7 +13,7 @@ use crate::model::definition::TableColumn;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_query::SelectStatement;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Rows that are read at most where nobody says how many.
 pub const MOST: u64 = 10_000;
@@ -25,8 +26,18 @@ pub(super) struct ModelRows<'s> {
     pub(super) columns: Vec<&'s TableColumn>,
     /// The values in the order of the columns, and behind them what is loaded with the rows.
     pub(super) values: Vec<Vec<Value>>,
+    /// How large each row is, with what is loaded into it.
+    pub(super) sizes: Vec<AnswerSize>,
     /// The names of what is loaded.
     pub(super) loaded: Vec<String>,
+}
+
+/// A row as scripts get it.
+pub(super) struct RowValue {
+    /// The object.
+    pub(super) value: Value,
+    /// How large it is.
+    pub(super) size: AnswerSize,
 }
 
 impl QueryParam {
@@ -99,9 +110,9 @@ impl QueryParam {
     ) -> Result<Vec<Value>> {
         let columns = self.read_columns();
         let statement = self.statement(reading, &columns, window);
-        let statement = reading.dialect().write(&statement);
-        let rows = transaction.rows(statement).await?;
-        self.objects(columns, rows, transaction, reading).await
+        let rows = transaction.rows(reading.write(&statement)).await?;
+        let rows = self.objects(columns, rows, transaction, reading).await?;
+        Ok(rows.into_iter().map(|row| row.value).collect())
     }
 
     /// What was read of these columns as objects, with what is loaded into them.
@@ -111,11 +122,15 @@ impl QueryParam {
         rows: Vec<SqlRow>,
         transaction: &mut dyn Transaction,
         reading: &mut ReadContext<'_>,
-    ) -> Result<Vec<Value>> {
+    ) -> Result<Vec<RowValue>> {
+        let sizes: Vec<AnswerSize> = rows.iter().map(AnswerSize::of).collect();
+        let taken = reading.take(sizes.iter().copied().sum());
+        taken.ok_or_else(|| too_large(&format!("models.{}", self.model.id)))?;
         let mut rows = ModelRows {
             values: shown(reading, &self.model, &columns, rows)?,
             select: self,
             columns,
+            sizes,
             loaded: Vec::new(),
         };
         rows.load(transaction, reading).await?;
@@ -155,7 +170,7 @@ impl ModelRows<'_> {
     }
 
     /// The rows as objects.
-    fn objects(self) -> Vec<Value> {
+    fn objects(self) -> Vec<RowValue> {
         let (columns, shown) = (self.columns, self.select.shown_columns().len());
         let loaded = self.loaded;
         let object = |values: Vec<Value>| {
@@ -166,8 +181,14 @@ impl ModelRows<'_> {
             let related = loaded.iter().cloned().zip(related);
             Value::Object(own.chain(related).collect::<Map<_, _>>())
         };
-        self.values.into_iter().map(object).collect()
+        let rows = self.values.into_iter().map(object).zip(self.sizes);
+        rows.map(|(value, size)| RowValue { value, size }).collect()
     }
+}
+
+/// What stands for a value that is not shown.
+pub fn hidden() -> Value {
+    json!({ "hidden": true })
 }
 
 /// Cells as scripts get them; behind those of the columns there may be others, which are left out.
@@ -179,7 +200,12 @@ fn shown(
 ) -> Result<Vec<Vec<Value>>> {
     let row = |row: SqlRow| {
         let cells = columns.iter().zip(row);
-        let cells = cells.map(|(column, cell)| reading.models.script_value(model, column, cell));
+        let cells = cells.map(|(column, cell)| {
+            if reading.hides_secrets && column.crypt.is_some() {
+                return Ok(hidden());
+            }
+            reading.models.script_value(model, column, cell)
+        });
         cells.collect::<Result<Vec<_>>>()
     };
     rows.into_iter().map(row).collect()

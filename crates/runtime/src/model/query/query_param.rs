@@ -5,7 +5,7 @@ use super::fault::{QueryFault, QueryResult};
 use super::object::QueryObject;
 use super::operator::check_size;
 use super::relation::RelationPath;
-use super::wheres::{ColumnCondition, ConditionContext};
+use super::wheres::{ColumnCondition, ConditionContext, ModelFilter};
 use crate::error::Result;
 use crate::model::SqlValue;
 use crate::model::definition::TableColumn;
@@ -16,6 +16,9 @@ use std::sync::Arc;
 const KEYS: &[&str] = &[
     "select", "wheres", "orders", "limit", "page", "pagesize", "withs", "all",
 ];
+
+/// Orders of a query at most: each can join a table.
+pub(super) const ORDERS: usize = 32;
 
 /// What is asked of one model.
 #[derive(Clone, Debug)]
@@ -87,7 +90,32 @@ impl QueryParam {
             models,
             model,
             depth: 0,
+            may_reach: None,
         };
+        Self::parse_in(about, model, param)
+    }
+
+    /// The same where not all models are there: relations that lead to others are unknown.
+    pub fn parse_within(
+        models: &TableModels,
+        model: &Arc<TableModel>,
+        param: &Value,
+        may_reach: ModelFilter<'_>,
+    ) -> Result<Self> {
+        let about = ConditionContext {
+            models,
+            model,
+            depth: 0,
+            may_reach: Some(may_reach),
+        };
+        Self::parse_in(about, model, param)
+    }
+
+    fn parse_in(
+        about: ConditionContext<'_>,
+        model: &Arc<TableModel>,
+        param: &Value,
+    ) -> Result<Self> {
         let select = Self::read(about, model, param);
         select.map_err(|fault| fault.error(&format!("models.{}", model.id)))
     }
@@ -136,6 +164,37 @@ impl QueryParam {
         check_size(self.wheres.tests().map(ColumnCondition::weight))
             .map_err(|fault| fault.error(&format!("models.{}", self.model.id)))?;
         Ok(self)
+    }
+
+    /// A column with `crypt` that the caller has a condition on, here or on what is loaded with the rows.
+    pub fn secret_condition(&self) -> Option<&TableColumn> {
+        let tests = self.wheres.tests();
+        let mut columns = tests.filter_map(|test| test.subject(&self.model));
+        let own = columns.find(|column| column.crypt.is_some());
+        own.or_else(|| {
+            let mut loaded = self.withs.iter();
+            loaded.find_map(|with| with.query.as_deref()?.secret_condition())
+        })
+    }
+
+    /// Whether the caller has a condition or an order through a relation that a column with `crypt` leads to.
+    pub fn hangs_on_secret(&self) -> bool {
+        let tested = self.wheres.tests().filter_map(ColumnCondition::route);
+        let ordered = self.orders.iter().filter_map(|by| by.route.as_ref());
+        let mut routes = tested.chain(ordered);
+        let mut loaded = self.withs.iter().filter_map(|with| with.query.as_deref());
+        routes.any(|route| route.hangs_on_secret(&self.model)) || loaded.any(Self::hangs_on_secret)
+    }
+
+    /// The models whose rows it reads beside its own: those that are loaded, tested or ordered by, however far away.
+    pub(super) fn related(&self) -> Vec<&TableModel> {
+        let loaded = self.withs.iter().map(|with| &with.route);
+        let ordered = self.orders.iter().filter_map(|by| by.route.as_ref());
+        let tested = self.wheres.tests().filter_map(ColumnCondition::route);
+        let routes = loaded.chain(ordered).chain(tested);
+        let asked = self.withs.iter().filter_map(|with| with.query.as_deref());
+        let models = routes.flat_map(RelationPath::models);
+        models.chain(asked.flat_map(Self::related)).collect()
     }
 
     /// Everything of a model.
@@ -210,6 +269,10 @@ fn readable<'m>(about: ConditionContext<'m>, name: &Value) -> QueryResult<&'m Ta
 }
 
 fn orders(about: ConditionContext<'_>, list: &[Value]) -> QueryResult<Vec<QueryOrder>> {
+    if list.len() > ORDERS {
+        let text = format!("at most {ORDERS} orders");
+        return Err(QueryFault::new("too_large", "", text));
+    }
     let orders = list.iter().enumerate();
     let orders = orders.map(|(index, entry)| {
         by(about, entry).map_err(|fault| fault.within(&format!("[{index}]")))

@@ -3,7 +3,7 @@
 use super::fault::{QueryFault, QueryResult};
 use super::query_param::QueryParam;
 use super::read_context::{ReadContext, column};
-use super::wheres::{ConditionContext, relation};
+use super::wheres::ConditionContext;
 use crate::model::definition::RelationKind;
 use crate::model::{ModelRelation, TableModel};
 use sea_query::{Alias, Condition, Expr, ExprTrait, Query};
@@ -35,16 +35,36 @@ pub struct RelationStep {
 /// What a related row must meet, as a condition on the table of this name.
 type RowPredicate<'m> = &'m mut dyn FnMut(&mut ReadContext<'_>, &str) -> Condition;
 
-/// That there is no relation of a name.
-pub fn near(model: &TableModel, name: &str) -> QueryFault {
-    let known = model.relations.keys().map(String::as_str);
-    QueryFault::unknown("relation", name, "", known)
-}
-
 impl RelationPath {
     /// The relation of this name.
     pub fn parse(about: ConditionContext<'_>, name: &str) -> QueryResult<Self> {
-        let relation = relation(about.model, name)?;
+        Self::find(about, name).unwrap_or_else(|| {
+            let names = about.model.relations.keys().map(String::as_str);
+            let known = names.filter(|name| Self::find(about, name).is_some());
+            Err(QueryFault::unknown("relation", name, "", known))
+        })
+    }
+
+    /// The relation of this name, if it is there for the caller. What leads out of reach is not, whatever else is wrong with it.
+    fn find(about: ConditionContext<'_>, name: &str) -> Option<QueryResult<Self>> {
+        let relation = about.model.relations.get(name)?;
+        let Some(may_reach) = about.may_reach else {
+            return Some(Self::read(about, name, relation));
+        };
+        let anywhere = ConditionContext {
+            may_reach: None,
+            ..about
+        };
+        let route = Self::read(anywhere, name, relation).ok()?;
+        let is_open = route.models().into_iter().all(may_reach);
+        is_open.then_some(Ok(route))
+    }
+
+    fn read(
+        about: ConditionContext<'_>,
+        name: &str,
+        relation: &ModelRelation,
+    ) -> QueryResult<Self> {
         let read = || match relation.links.as_slice() {
             [] => Ok(vec![step(about, relation)?]),
             links => {
@@ -72,6 +92,29 @@ impl RelationPath {
     pub fn last(&self) -> QueryResult<&TableModel> {
         let last = self.steps.last().map(|step| &*step.model);
         last.ok_or_else(|| QueryFault::new("unknown_relation", "", "the relation leads nowhere"))
+    }
+
+    /// The models that it leads through and to, and those that what its definition asks leads to.
+    pub fn models(&self) -> Vec<&TableModel> {
+        let mut models = Vec::new();
+        for step in &self.steps {
+            models.push(&*step.model);
+            models.extend(step.queries.iter().flat_map(|query| query.related()));
+        }
+        models
+    }
+
+    /// Whether rows of this model are led on by a column with `crypt`, in any step.
+    pub fn hangs_on_secret(&self, model: &TableModel) -> bool {
+        let mut from = model;
+        self.steps.iter().any(|step| {
+            let columns = [from.column(&step.foreign), step.model.column(&step.key)];
+            from = &step.model;
+            columns
+                .iter()
+                .flatten()
+                .any(|column| column.crypt.is_some())
+        })
     }
 
     /// That a row of `table` has a related row that is there for the caller and meets a condition.

@@ -5,14 +5,17 @@ use super::fault::{QueryFault, QueryResult};
 use super::object::QueryObject;
 use super::operator::{self, ComparisonOperator, ComparisonSubject, Operand};
 use super::read_context::{ReadContext, column};
-use super::relation::{RelationPath, near};
-use crate::model::{TableColumn, TableModel, TableModels};
+use super::relation::RelationPath;
+use crate::model::{ModelRelation, TableColumn, TableModel, TableModels};
 use sea_query::Condition;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// How deep queries, groups and relations may be within each other.
 pub const DEPTH: usize = 8;
+
+/// The longest text that is looked for where callers ask, and no script of the app.
+const PATTERN: usize = 200;
 
 const TEST_KEYS: &[&str] = &["column", "value", "op", "rel", "method", "wheres"];
 const GROUP_KEYS: &[&str] = &["wheres", "method"];
@@ -36,7 +39,12 @@ pub struct ConditionContext<'m> {
     pub model: &'m TableModel,
     /// How many queries, groups and relations are around.
     pub depth: usize,
+    /// The models that relations may lead to; all where nothing is said.
+    pub may_reach: Option<ModelFilter<'m>>,
 }
+
+/// Which models are there for a caller.
+pub type ModelFilter<'m> = &'m (dyn Fn(&TableModel) -> bool + Sync);
 
 impl<'m> ConditionContext<'m> {
     /// One level further in.
@@ -59,7 +67,14 @@ impl<'m> ConditionContext<'m> {
             models: self.models,
             model,
             depth: self.depth,
+            may_reach: self.may_reach,
         }
+    }
+
+    /// The model's relations that can be followed, with their names.
+    pub fn relations(self) -> impl Iterator<Item = (&'m String, &'m ModelRelation)> {
+        let relations = self.model.relations.iter();
+        relations.filter(move |(name, _)| RelationPath::parse(self, name).is_ok())
     }
 
     /// A column that the model has.
@@ -145,7 +160,9 @@ impl<'m> ConditionContext<'m> {
             route: None,
             column: column.name.clone(),
             operator,
-            operand: self.operand(operator, column, value)?,
+            operand: self
+                .operand(operator, column, value)
+                .and_then(|operand| self.bounded(operand, name))?,
         })
     }
 
@@ -163,6 +180,17 @@ impl<'m> ConditionContext<'m> {
             bind: &|value| self.models.bind(self.model, column, value),
         };
         operator.operand(&subject, value)
+    }
+
+    /// Looking for a text takes as long as both texts together multiply, and databases cannot be stopped within one row.
+    fn bounded(self, operand: Operand, name: &str) -> QueryResult<Operand> {
+        match &operand {
+            Operand::Text(text) if self.may_reach.is_some() && text.len() > PATTERN => {
+                let rule = format!("must be a text of at most {PATTERN} bytes here");
+                Err(QueryFault::value(name, &rule))
+            }
+            _ => Ok(operand),
+        }
     }
 
     fn route(self, name: &str) -> QueryResult<RelationPath> {
@@ -189,6 +217,20 @@ impl ColumnCondition {
         self.operand.weight()
     }
 
+    /// The way to the related rows that it is about.
+    pub(super) fn route(&self) -> Option<&RelationPath> {
+        self.route.as_deref()
+    }
+
+    /// The column that it is about: of this model, or of the one that its way leads to.
+    pub fn subject<'c>(&'c self, model: &'c TableModel) -> Option<&'c TableColumn> {
+        let model = match &self.route {
+            Some(route) => route.last().ok()?,
+            None => model,
+        };
+        model.column(&self.column)
+    }
+
     /// As a condition on the rows of this table.
     pub fn condition(&self, reading: &mut ReadContext<'_>, table: &str) -> Condition {
         match &self.route {
@@ -211,12 +253,4 @@ impl ConditionChain<ColumnCondition> {
     pub fn on(&self, reading: &mut ReadContext<'_>, table: &str) -> Condition {
         self.condition(&mut |test| test.condition(reading, table))
     }
-}
-
-/// The relation of a name, or the fault that names the nearest.
-pub fn relation<'m>(
-    model: &'m TableModel,
-    name: &str,
-) -> QueryResult<&'m crate::model::ModelRelation> {
-    model.relations.get(name).ok_or_else(|| near(model, name))
 }

@@ -1,9 +1,9 @@
 //! Opening connections of SQLite, and running statements on one. All of it blocks.
 
 use crate::model::column_kind;
-use crate::model::database::{AccessMode, SqlCell, SqlRow, SqlStatement};
+use crate::model::database::{AccessMode, SqlCell, SqlRow, SqlStatement, row_bytes};
 use rusqlite::types::{self, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, ffi};
 use sea_query::{OptionEnum, Value};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -53,18 +53,33 @@ fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// The rows of a query.
+/// The rows of a query, as far as its limit lets them be read.
 pub fn query(connection: &Connection, statement: &SqlStatement) -> rusqlite::Result<Vec<SqlRow>> {
     let values = statement.values.iter().map(bound);
     let mut prepared = connection.prepare_cached(&statement.sql)?;
     let width = prepared.column_count();
     let mut rows = prepared.query(rusqlite::params_from_iter(values))?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
+    let (mut found, mut bytes) = (Vec::new(), 0_u64);
+    while bytes <= statement.most_bytes
+        && let Some(row) = rows.next().map_err(of_value)?
+    {
         let cells = (0..width).map(|at| row.get_ref(at).and_then(cell));
-        found.push(cells.collect::<rusqlite::Result<SqlRow>>()?);
+        let row = cells.collect::<rusqlite::Result<SqlRow>>()?;
+        bytes = bytes.saturating_add(row_bytes(&row));
+        found.push(row);
     }
     Ok(found)
+}
+
+/// A failure of a statement that SQLite has understood: what it has no name for then is about a value, as a sum that is too
+/// large for a whole number.
+fn of_value(error: rusqlite::Error) -> rusqlite::Error {
+    match error {
+        rusqlite::Error::SqliteFailure(cause, message) if cause.code == ErrorCode::Unknown => {
+            rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_TOOBIG), message)
+        }
+        other => other,
+    }
 }
 
 /// Runs a change; the answer is how many rows it changed.

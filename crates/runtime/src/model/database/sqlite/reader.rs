@@ -6,7 +6,9 @@ use super::failed;
 use super::pool::PoolLease;
 use crate::error::Result;
 use crate::lock::lock;
-use crate::model::database::{AccessMode, SqlDialect, SqlRow, SqlStatement, Transaction, failure};
+use crate::model::database::{
+    AccessMode, QUERY_TIME, SqlDialect, SqlRow, SqlStatement, Transaction, failure,
+};
 use async_trait::async_trait;
 use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
@@ -14,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 /// How long a query may hold the thread that asks.
 const SHORT_QUERY: Duration = Duration::from_millis(1);
@@ -176,7 +179,9 @@ impl ReadTransaction {
         // It is dropped before the transaction is: what it stops is this query.
         let _guard = CancelGuard(&self.reader().deadline);
         let lease = Arc::clone(&self.lease);
-        let rows = spawn_blocking(move || lease.0.connection.wait_for(&statement)).await;
+        let rows = spawn_blocking(move || lease.0.connection.wait_for(&statement));
+        let rows = timeout(QUERY_TIME, rows).await;
+        let rows = rows.map_err(|_| failure::timed_out())?;
         let rows = rows.map_err(|_| failure::closed(self.name()))?;
         rows.map_err(|error| failed(self.name(), error))
     }

@@ -4,12 +4,13 @@ use super::connection::{change, connect, query};
 use super::failed;
 use super::pool::PoolLease;
 use crate::error::{Error, Result};
-use crate::model::database::{AccessMode, SqlRow, SqlStatement, failure};
+use crate::model::database::{AccessMode, QUERY_TIME, SqlRow, SqlStatement, failure};
 use rusqlite::{Connection, InterruptHandle};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 /// What one holder can leave behind: a query that nobody waits for any more, and its undoing.
 const JOBS: usize = 2;
@@ -90,8 +91,10 @@ impl SqliteTransaction {
 
     /// The rows of a query.
     pub async fn query(&mut self, statement: SqlStatement) -> Result<Vec<SqlRow>> {
-        self.on_thread(move |connection| query(connection, &statement))
-            .await
+        let rows = self.on_thread(move |connection| query(connection, &statement));
+        // One that goes on is stopped with the transaction.
+        let rows = timeout(QUERY_TIME, rows).await;
+        rows.unwrap_or_else(|_| Err(failure::timed_out()))
     }
 
     /// Runs a change; the answer is how many rows it changed.

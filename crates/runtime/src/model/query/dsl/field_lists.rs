@@ -113,6 +113,10 @@ impl DslReader<'_> {
             let text = "rows are not grouped by what is computed from groups";
             return Err(QueryFault::new("misplaced_function", "", text));
         }
+        if is_group && !field.holds().has_equality() {
+            let text = format!("rows cannot be grouped by {text}: its values cannot be compared");
+            return Err(QueryFault::new("unfit_column", "", text));
+        }
         Ok((field, is_descending(sort)?))
     }
 }

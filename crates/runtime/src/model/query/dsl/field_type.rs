@@ -93,6 +93,17 @@ impl FieldType {
         self.look(TableColumn::is_comparable)
     }
 
+    /// Whether the same values can be made one. JSON of a column is not the same in both databases.
+    pub fn has_equality(&self) -> bool {
+        match self {
+            Self::Column(..) => {
+                self.look(|column| column.crypt.is_some() || column.kind.shape != ColumnShape::Json)
+            }
+            // JSON that a query has computed is a text.
+            Self::Plain(_) => true,
+        }
+    }
+
     /// As what a condition compares.
     pub fn subject<T>(
         &self,

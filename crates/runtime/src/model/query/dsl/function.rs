@@ -51,12 +51,18 @@ pub const FUNCTIONS: &[QueryFunction] = &[
     aggregate("COUNT", ArgumentKind::Anything, ResultKind::Whole, count),
     aggregate("SUM", ArgumentKind::Numbers, ResultKind::Number, sum),
     aggregate("AVG", ArgumentKind::Numbers, ResultKind::Real, average),
-    aggregate("MIN", ArgumentKind::Ordered, ResultKind::Same, |of, _| {
-        Func::min(of.column()).into()
-    }),
-    aggregate("MAX", ArgumentKind::Ordered, ResultKind::Same, |of, _| {
-        Func::max(of.column()).into()
-    }),
+    aggregate(
+        "MIN",
+        ArgumentKind::Ordered,
+        ResultKind::Same,
+        |of, dialect| extreme("MIN", "BOOL_AND", of, dialect),
+    ),
+    aggregate(
+        "MAX",
+        ArgumentKind::Ordered,
+        ResultKind::Same,
+        |of, dialect| extreme("MAX", "BOOL_OR", of, dialect),
+    ),
     plain(
         "ABS",
         ArgumentKind::Numbers,
@@ -128,6 +134,9 @@ impl QueryFunction {
                 _ => wrong("needs a column, not *"),
             };
         };
+        if is_distinct && !holds.has_equality() {
+            return wrong("counts no distinct JSON: its values cannot be compared");
+        }
         let is_fit = match self.takes {
             ArgumentKind::Anything => true,
             ArgumentKind::Numbers => holds.class() == ComparisonClass::Number,
@@ -178,6 +187,21 @@ fn count(of: &FunctionArgument, _: SqlDialect) -> Expr {
         true => Func::count_distinct(of.column()).into(),
         false => Func::count(of.column()).into(),
     }
+}
+
+/// The smallest or the largest; PostgreSQL has functions of their own for booleans.
+fn extreme(
+    name: &'static str,
+    of_booleans: &'static str,
+    of: &FunctionArgument,
+    dialect: SqlDialect,
+) -> Expr {
+    let class = of.holds.as_ref().map(FieldType::class);
+    let name = match (dialect, class) {
+        (SqlDialect::Postgres, Some(ComparisonClass::Boolean)) => of_booleans,
+        _ => name,
+    };
+    Func::cust(Alias::new(name)).arg(of.column()).into()
 }
 
 fn sum(of: &FunctionArgument, dialect: SqlDialect) -> Expr {

@@ -150,12 +150,12 @@ pub enum FieldOperand {
 }
 
 impl FieldCondition {
-    /// How many values it compares with.
-    pub fn weight(&self) -> usize {
+    /// How many values each of its comparisons has: values within JSON are compared one by one.
+    pub fn weights(&self) -> Vec<usize> {
         match &self.with {
-            FieldOperand::Operand(operand) => operand.weight(),
-            FieldOperand::Json(Value::Array(values)) => values.len(),
-            FieldOperand::Json(_) | FieldOperand::Query(_) => 1,
+            FieldOperand::Operand(operand) => vec![operand.weight()],
+            FieldOperand::Json(Value::Array(values)) => vec![1; values.len()],
+            FieldOperand::Json(_) | FieldOperand::Query(_) => vec![1],
         }
     }
 }
@@ -244,17 +244,34 @@ impl QueryDsl {
     /// The ids of the models whose rows it asks for.
     pub fn models(&self) -> Vec<&str> {
         let mut ids = Vec::new();
-        for source in &self.sources {
-            match &source.rows {
-                SourceRows::Model(model) => ids.push(model.id.as_str()),
-                SourceRows::Query(dsl) => ids.extend(dsl.models()),
-            }
-        }
-        for test in self.wheres.tests().chain(self.havings.tests()) {
-            if let FieldOperand::Query(dsl) = &test.with {
-                ids.extend(dsl.models());
+        for query in self.queries() {
+            for source in &query.sources {
+                if let SourceRows::Model(model) = &source.rows {
+                    ids.push(model.id.as_str());
+                }
             }
         }
         ids
+    }
+
+    /// This query, and all within it.
+    pub fn queries(&self) -> Vec<&Self> {
+        let mut queries = vec![self];
+        for source in &self.sources {
+            if let SourceRows::Query(dsl) = &source.rows {
+                queries.extend(dsl.queries());
+            }
+        }
+        for test in self.tests() {
+            if let FieldOperand::Query(dsl) = &test.with {
+                queries.extend(dsl.queries());
+            }
+        }
+        queries
+    }
+
+    /// Its conditions.
+    pub fn tests(&self) -> impl Iterator<Item = &FieldCondition> {
+        self.wheres.tests().chain(self.havings.tests())
     }
 }

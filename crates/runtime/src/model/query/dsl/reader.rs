@@ -3,7 +3,6 @@
 use super::super::chain::ConditionChain;
 use super::super::fault::{QueryFault, QueryResult};
 use super::super::object::QueryObject;
-use super::super::operator::check_size;
 use super::super::wheres::DEPTH;
 use super::field::{is_name, split_alias};
 use super::field_type::ComparisonClass;
@@ -90,8 +89,7 @@ impl<'m> DslReader<'m> {
         let wheres = self.conditions(object, "wheres", scope, path);
         let havings = self.conditions(object, "havings", scope, path);
         let range = self.take(row_range(object), path).unwrap_or_default();
-        self.check_aggregates(&wheres, "wheres", path);
-        self.check_aggregates(&havings, "havings", path);
+        self.check_aggregates(&wheres, path);
         let dsl = QueryDsl {
             outputs,
             wheres,
@@ -237,6 +235,10 @@ impl<'m> DslReader<'m> {
             field.map_err(|fault| fault.within(key))
         };
         let (key, foreign) = (field("key")?, field("foreign")?);
+        if key.is_aggregate() || foreign.is_aggregate() {
+            let text = "tables are not joined by functions of groups";
+            return Err(QueryFault::new("misplaced_function", "", text));
+        }
         if !is_comparable(&key, &foreign) {
             let text = "key and foreign are columns of types that cannot be compared";
             return Err(QueryFault::new("unfit_column", "", text));
@@ -245,16 +247,11 @@ impl<'m> DslReader<'m> {
         Ok(QuerySource { join, ..source })
     }
 
-    fn check_aggregates(&mut self, chain: &ConditionChain<FieldCondition>, key: &str, path: &str) {
-        let size = check_size(chain.tests().map(FieldCondition::weight));
-        self.take(size, &join(path, key));
-        if key == "wheres" && chain.tests().any(|test| test.field.is_aggregate()) {
-            let text = "functions of groups stand in havings";
-            self.faults.push(QueryFault::new(
-                "misplaced_function",
-                &join(path, key),
-                text,
-            ));
+    fn check_aggregates(&mut self, wheres: &ConditionChain<FieldCondition>, path: &str) {
+        if wheres.tests().any(|test| test.field.is_aggregate()) {
+            let (text, at) = ("functions of groups stand in havings", join(path, "wheres"));
+            self.faults
+                .push(QueryFault::new("misplaced_function", &at, text));
         }
     }
 }

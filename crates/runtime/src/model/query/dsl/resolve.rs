@@ -11,6 +11,9 @@ use crate::model::column_kind::ColumnShape;
 use serde_json::Value;
 use std::sync::Arc;
 
+/// Steps into JSON at most: PostgreSQL's functions take 100 arguments.
+const STEPS: usize = 64;
+
 /// What names can mean at a place.
 #[derive(Clone, Copy)]
 pub struct NameScope<'s> {
@@ -64,6 +67,10 @@ impl DslReader<'_> {
     fn bound(&self, name: &str) -> QueryResult<QueryField> {
         let (value, holds) = match self.value(name)? {
             Value::Bool(value) => (SqlValue::Bool(Some(*value)), "boolean"),
+            Value::String(value) if value.contains('\0') => {
+                let rule = "must not contain the character U+0000";
+                return Err(QueryFault::form("", &format!("?:{name}"), rule));
+            }
             Value::String(value) => (SqlValue::String(Some(value.clone())), "longText"),
             Value::Number(number) => match number.as_i64() {
                 Some(number) => (SqlValue::BigInt(Some(number)), "bigInteger"),
@@ -191,6 +198,10 @@ fn within(
     name: ColumnName<'_>,
     path: Vec<JsonPathStep>,
 ) -> QueryResult<(QueryField, String)> {
+    if path.len() > STEPS {
+        let text = format!("a way into JSON has at most {STEPS} steps");
+        return Err(QueryFault::new("too_deep", "", text));
+    }
     let is_json = |holds: &FieldType| {
         holds.look(|column| column.kind.shape == ColumnShape::Json && column.crypt.is_none())
     };

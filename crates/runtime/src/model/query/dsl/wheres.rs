@@ -261,11 +261,23 @@ fn in_json(
             .is_some_and(|list| list.iter().all(is_plain)),
         OperandKind::Nothing | OperandKind::Range => false,
     };
+    if has_null_character(&value) {
+        let rule = "must not contain the character U+0000";
+        return Err(QueryFault::value(written.field, rule));
+    }
     match is_fit {
         true => Ok(FieldOperand::Json(value)),
         false => {
             let rule = "must be a text, a number or a boolean; for \"in\" a list of them";
             Err(QueryFault::value(written.field, rule))
         }
+    }
+}
+
+fn has_null_character(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(values) => values.iter().any(has_null_character),
+        _ => false,
     }
 }
