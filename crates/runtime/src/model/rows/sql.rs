@@ -193,7 +193,7 @@ async fn count_on(
     );
     let values = vec![SqlValue::BigInt(Some(highest))];
     transaction
-        .rows(SqlStatement { sql, values })
+        .rows(SqlStatement::new(sql, values))
         .await
         .map(drop)
 }

@@ -1,0 +1,195 @@
+//! Another key for encrypted columns: what the old one has encrypted is encrypted with the new one, in batches.
+//!
+//! A value that the new key opens is done, so that a run which was killed can be repeated from its beginning, with the same two keys. Until
+//! a run has come to its end the database says so, and encrypted models are not used.
+
+use super::database::{AccessMode, Database, SqlCell, SqlDialect, SqlStatement, Transaction, end};
+use super::database_note::{self, text};
+use super::definition::{TableColumn, TableModel};
+use super::{ColumnCipher, SqlValue, TableModels, associated_data, migrate};
+use crate::error::{Error, ErrorCode, Result};
+use std::collections::BTreeMap;
+
+/// Values that are changed in one transaction.
+const BATCH: usize = 500;
+/// The note of a run that has not come to its end.
+const NOTE: &str = "rekey";
+/// What the texts of the note are encrypted with, beside a key.
+const NOTE_DATA: &str = "ambit_database.rekey";
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RekeyReport {
+    /// How many values of rows are encrypted anew.
+    pub changed: u64,
+    /// How many different values neither key opens, by model and column. They are as they were.
+    pub unreadable: BTreeMap<String, u64>,
+}
+
+/// Whether a run was begun and has not come to its end.
+pub async fn is_unfinished(database: &dyn Database) -> Result<bool> {
+    Ok(database_note::read(database, NOTE).await?.is_some())
+}
+
+/// Encrypts what the key of these models has encrypted with another one.
+pub async fn rekey(models: &TableModels, new: &ColumnCipher) -> Result<RekeyReport> {
+    if let Some((id, Err(error))) = models.models.iter().find(|(_, model)| model.is_err()) {
+        let message = format!(
+            "models.{id} is broken, so that its encrypted columns are not known: {}",
+            error.message
+        );
+        return Err(Error::new(ErrorCode::ConfigError, message));
+    }
+    begin(models, new).await?;
+    let mut rotation = KeyRotation {
+        models,
+        new,
+        opened: 0,
+        report: RekeyReport::default(),
+    };
+    for model in models.all() {
+        for column in model.columns.iter().filter(|it| it.is_sealed()) {
+            rotation.column(&model, column).await?;
+        }
+    }
+    let mut transaction = models.database.begin(AccessMode::Write).await?;
+    let ended = database_note::erase(transaction.as_mut(), NOTE).await;
+    end(transaction, ended).await?;
+    if rotation.opened == 0 && !rotation.report.unreadable.is_empty() {
+        let message = "no value can be read with either key, and all are as they were: AMBIT_MODEL_KEY must be the key that they are encrypted with";
+        return Err(Error::new(ErrorCode::ConfigError, message));
+    }
+    Ok(rotation.report)
+}
+
+/// Notes that a run has begun, with a text that each of the two keys encrypts. A run that was broken off is gone on with by these alone: by
+/// another key it would come to its end with values that nobody can read.
+async fn begin(models: &TableModels, new: &ColumnCipher) -> Result<()> {
+    let sealed = |key: &ColumnCipher| key.seal(NOTE_DATA, "").map_err(Error::internal);
+    let note = format!("{} {}", sealed(&models.cipher)?, sealed(new)?);
+    let begun = database_note::read(models.database.as_ref(), NOTE).await?;
+    if begun.is_some_and(|begun| begun != note) {
+        let message = "a run with other keys was broken off: repeat it with AMBIT_MODEL_KEY and AMBIT_MODEL_KEY_NEW as they were then";
+        return Err(Error::new(ErrorCode::Conflict, message));
+    }
+    let mut transaction = models.database.begin(AccessMode::Write).await?;
+    let written = database_note::write(transaction.as_mut(), NOTE, &note).await;
+    end(transaction, written).await
+}
+
+struct KeyRotation<'a> {
+    models: &'a TableModels,
+    new: &'a ColumnCipher,
+    /// How many different values one of the keys opens.
+    opened: u64,
+    report: RekeyReport,
+}
+
+/// A value as it is stored, and as it is to be.
+struct ResealedValue {
+    stored: String,
+    wanted: String,
+}
+
+impl KeyRotation<'_> {
+    async fn column(&mut self, model: &TableModel, column: &TableColumn) -> Result<()> {
+        if !self.is_stored(model, column).await? {
+            return Ok(());
+        }
+        let mut after = String::new();
+        loop {
+            let mut transaction = self.models.database.begin(AccessMode::Write).await?;
+            let values = next_values(transaction.as_mut(), model, column, &after).await?;
+            let Some(last) = values.last() else {
+                return Ok(());
+            };
+            after.clone_from(last);
+            let resealed = self.reseal(model, column, values)?;
+            if resealed.is_empty() {
+                continue;
+            }
+            let statement = replace(transaction.dialect(), model, column, &resealed);
+            let changed = transaction.run(statement).await;
+            self.report.changed += end(transaction, changed).await?;
+        }
+    }
+
+    /// A model that was never served has no table, and a new column may not be in it yet.
+    async fn is_stored(&self, model: &TableModel, column: &TableColumn) -> Result<bool> {
+        let mut transaction = self.models.database.begin(AccessMode::Read).await?;
+        let found = migrate::stored_columns(self.models, model, transaction.as_mut()).await?;
+        Ok(found.iter().any(|(name, _)| *name == column.name))
+    }
+
+    fn reseal(
+        &mut self,
+        model: &TableModel,
+        column: &TableColumn,
+        values: Vec<String>,
+    ) -> Result<Vec<ResealedValue>> {
+        let of = associated_data(model, column);
+        let mut resealed = Vec::new();
+        for stored in values {
+            if self.new.open(&of, &stored).is_ok() {
+                self.opened += 1;
+                continue;
+            }
+            let Ok(plain) = self.models.cipher.open(&of, &stored) else {
+                let place = format!("models.{}: {}", model.id, column.name);
+                *self.report.unreadable.entry(place).or_default() += 1;
+                continue;
+            };
+            self.opened += 1;
+            let wanted = self.new.seal(&of, &plain).map_err(Error::internal)?;
+            resealed.push(ResealedValue { stored, wanted });
+        }
+        Ok(resealed)
+    }
+}
+
+/// The next of the column's different values, in their order.
+async fn next_values(
+    transaction: &mut dyn Transaction,
+    model: &TableModel,
+    column: &TableColumn,
+    after: &str,
+) -> Result<Vec<String>> {
+    let (table, name) = (&model.table, &column.name);
+    let mark = transaction.dialect().mark(1);
+    let sql = format!(
+        "SELECT DISTINCT \"{name}\" FROM \"{table}\" WHERE \"{name}\" > {mark} ORDER BY \"{name}\" LIMIT {BATCH}"
+    );
+    let rows = transaction.rows(SqlStatement::new(sql, vec![text(after)]));
+    let cells = rows.await?.into_iter().flatten();
+    let values = cells.map(|cell| match cell {
+        SqlCell::Text(value) => Ok(value),
+        _ => {
+            let message = format!("models.{}: {name} holds what is no text", model.id);
+            Err(Error::new(ErrorCode::Corrupt, message))
+        }
+    });
+    values.collect()
+}
+
+/// Changes all rows with these values.
+fn replace(
+    dialect: SqlDialect,
+    model: &TableModel,
+    column: &TableColumn,
+    values: &[ResealedValue],
+) -> SqlStatement {
+    let (table, name) = (&model.table, &column.name);
+    let (mut cases, mut marks) = (String::new(), Vec::new());
+    let mut bound: Vec<SqlValue> = Vec::new();
+    for value in values {
+        bound.extend([text(&value.stored), text(&value.wanted)]);
+        let (stored, wanted) = (dialect.mark(bound.len() - 1), dialect.mark(bound.len()));
+        cases.push_str(&format!(" WHEN {stored} THEN {wanted}"));
+        marks.push(stored);
+    }
+    let marks = marks.join(", ");
+    let sql = format!(
+        "UPDATE \"{table}\" SET \"{name}\" = CASE \"{name}\"{cases} ELSE \"{name}\" END WHERE \"{name}\" IN ({marks})"
+    );
+    SqlStatement::new(sql, bound)
+}
