@@ -1,6 +1,8 @@
 //! An app: a folder of agents, connectors and texts, loaded as a whole and never changed afterwards.
 
 pub(crate) mod caller_variables;
+pub(crate) mod file_versions;
+pub(crate) mod files;
 pub mod find;
 pub mod locales;
 pub mod problem;
@@ -9,6 +11,7 @@ pub mod read;
 pub mod variables;
 pub mod watcher;
 
+mod access_files;
 mod app_console;
 mod app_file;
 mod app_mcp_server;
@@ -16,7 +19,6 @@ mod app_search;
 mod collection;
 mod connector;
 mod defaults;
-mod files;
 mod kinds;
 mod limits;
 mod load;
@@ -30,6 +32,7 @@ mod scripts;
 mod search;
 mod search_faults;
 mod store;
+mod written_settings;
 
 pub use app_console::{AppConsole, is_web_origin};
 pub use app_file::{
@@ -64,6 +67,7 @@ pub use search::{
 pub use store::{StoreFile, StoreKind, StoreOptions};
 pub(crate) use store::{address, is_internal};
 pub use variables::EnvVariables;
+pub use written_settings::WrittenSettings;
 
 pub use crate::config::Overrides;
 pub use crate::llm::Connector;
@@ -109,10 +113,14 @@ pub struct App {
     pub models: ItemsById<Arc<TableModel>>,
     /// The scripts whose functions are processes, by the name in front of the function's: `scripts.tools`.
     pub processes: BTreeMap<String, ProgramSource>,
-    /// The files of `openapi/`.
+    /// The files of `openapi/` that hold access rules.
     pub access: AccessFiles,
     /// What `$ENV.NAME` stands for.
     pub variables: EnvVariables,
+    /// The files that are read, by their path below the folder with `/`, in order.
+    pub files: Vec<String>,
+    /// What files say of the settings of agents.
+    pub written: WrittenSettings,
     /// Why agents that need the files of `agent/` cannot be used.
     pub broken: BrokenDefaults,
     /// Translations for all agents.
@@ -141,7 +149,7 @@ pub struct BrokenDefaults {
     pub prompts: Option<FileProblem>,
 }
 
-/// The files of `openapi/` by path, variables replaced. They hold secrets: never shown or logged.
+/// The files of access rules by path, variables replaced. They hold secrets: never shown or logged.
 #[derive(Clone, Default, PartialEq)]
 pub struct AccessFiles(pub BTreeMap<String, Value>);
 
@@ -200,6 +208,14 @@ pub struct Prompt {
     pub content: String,
     /// A name.
     pub name: Option<String>,
+    /// The file that it is in.
+    pub file: String,
+    /// The first 128 bits of the file's SHA-256.
+    pub version: String,
+    /// Which one of the file, from 0.
+    pub index: usize,
+    /// The variables that were filled in, once they are.
+    pub variables: Vec<String>,
     /// The texts of `@assets/<file>` by file. They are put in with the variables, so that what looks like one in them is not
     /// taken for one.
     pub assets: BTreeMap<String, Arc<str>>,

@@ -29,6 +29,7 @@ config! {
         /// What scripts may use.
         limits: LimitSettings,
         /// What scripts and prompts reach.
+        #[guard]
         capabilities: AppCapabilities,
         /// Streams of turns.
         stream: StreamSettings,
@@ -51,6 +52,7 @@ config! {
         /// The address that clients know the server by, such as `https://ambit.example.com`.
         public_url: Option<String>,
         /// Who sees agents that do not say it themselves: `private` unless the server runs without sign-in.
+        #[guard]
         visibility: Option<DefaultVisibility>,
     }
 
@@ -59,6 +61,7 @@ config! {
         /// The hosts that scripts and messages may reach: `api.example.com`, `*.example.com`, `https://host:port`, or an object.
         http: Vec<AllowedHost>,
         /// The processes that scripts may call; `*` stands for any characters.
+        #[guard]
         process: Vec<String> = ["models.*", "scripts.*", "agents.*", "stores.*", "utils.*", "agent.Call", "kb.*"],
         /// The variables that prompts may show.
         prompt_env: Vec<String>,

@@ -10,8 +10,10 @@ config! {
         /// Whether it is served.
         enabled: bool,
         /// The agents that are offered, by their ids; `*` stands for any characters.
+        #[guard]
         agents: Vec<String> = ["*"],
         /// The kinds of tools that are offered.
+        #[guard]
         tools: Vec<String> = ["agent", "memory", "chat", "kb"] as ValueKind::List(&ValueKind::OneOf(&["agent", "memory", "chat", "kb"])),
         /// What hosts are told about the server, for their models.
         instructions: Option<String>,

@@ -4,9 +4,12 @@ mod fallback;
 
 use super::Connector;
 use super::loader::AppLoader;
-use super::problem::{FileProblem, ItemsById, Severity};
+use super::problem::{FileProblem, ItemsById, ProblemReport, Severity};
+use super::read::{ConfigNode, ConfigValue};
+use super::variables::EnvVariables;
 use crate::config;
-use crate::llm::connector::{ConnectorOptions, MODELS, STORES};
+use crate::llm::connector::{ConnectorOptions, FOREIGN, MODELS, STORES};
+use crate::llm::endpoint::NO_ADDRESS;
 use ambit_storage::suggestion;
 use fallback::FallbackList;
 use std::sync::Arc;
@@ -48,21 +51,61 @@ fn read_connector(
 ) -> Result<Connector, FileProblem> {
     let (read, node) = loader.read::<ConnectorFile>(file)?;
     lists.extend(FallbackList::of(id, file, &node));
-    let kind = read.kind;
-    if !MODELS.contains(&kind.as_str()) && !STORES.contains(&kind.as_str()) {
-        let known = || MODELS.iter().chain(STORES).copied();
-        let hint = suggestion::hint(&kind, known());
-        let known: Vec<&str> = known().collect();
-        let known = known.join(", ");
-        let message = format!("nothing can use this connector: its type is none of {known}{hint}");
-        let problem = FileProblem::new(Severity::Notice, file, message);
-        loader.problems.push(problem);
+    loader
+        .written
+        .keep_keys(file, node.get("options"), &["model"]);
+    let mut report = ProblemReport::new(file);
+    match read.kind.as_str() {
+        kind if MODELS.contains(&kind) => warn_of_model(&read.options, &node, &mut report),
+        kind if STORES.contains(&kind) => {}
+        kind => warn_of_type(kind, &node, &mut report),
     }
+    loader.take(report)?;
     Ok(Connector {
         id: id.to_owned(),
-        kind,
+        file: file.to_owned(),
+        kind: read.kind,
         label: read.label,
         fallback: read.options.provider.common.fallback.clone(),
         options: read.options,
     })
+}
+
+/// Tells of a type that nothing can use. A warning, unless it is one of Yao's.
+fn warn_of_type(kind: &str, node: &ConfigNode, report: &mut ProblemReport) {
+    let known = || MODELS.iter().chain(STORES).copied();
+    let hint = suggestion::hint(kind, known());
+    let known: Vec<&str> = known().collect();
+    let known = known.join(", ");
+    let severity = match FOREIGN.contains(&kind) {
+        true => Severity::Notice,
+        false => Severity::Warning,
+    };
+    let message = format!("nothing can use this connector: its type is none of {known}{hint}");
+    report.push(severity, node.position("type"), message);
+}
+
+/// Warns of options with which calls of the model fail, or its answers are not what was meant.
+fn warn_of_model(options: &ConnectorOptions, node: &ConfigNode, report: &mut ProblemReport) {
+    let nothing = ConfigNode::nothing();
+    let written = node.get("options").unwrap_or(&nothing);
+    if let Err(option) = options.provider.address() {
+        let message = format!("\"options.{option}\" {NO_ADDRESS}");
+        report.push(Severity::Warning, written.position(option), message);
+    }
+    let rules = options.scripted.rules.iter().zip(written.list("rules"));
+    for (at, (rule, written)) in rules.enumerate() {
+        let Some(reply) = written.get("reply") else {
+            continue;
+        };
+        if matches!(&reply.content, ConfigValue::Text(text) if EnvVariables::named(text).is_some())
+        {
+            // What a variable stands for is not told.
+            continue;
+        }
+        for fault in rule.reply_faults() {
+            let message = format!("\"options.rules[{at}].reply\": {fault}");
+            report.push(Severity::Warning, reply.at, message);
+        }
+    }
 }

@@ -74,6 +74,8 @@ pub fn load(loader: &mut AppLoader, app: &mut App) {
         match loader.read(file) {
             Ok((defaults, node)) => {
                 check_roles(loader, file, &node);
+                loader.written.keep(file, &node);
+                references::uses(loader, file, &node);
                 app.defaults = defaults;
                 app.defaults
                     .roles
@@ -114,5 +116,6 @@ fn load_search(loader: &mut AppLoader) -> Result<Overrides<SearchSettings>, File
     let (search, node) = loader.read(file)?;
     references::web_provider(loader, file, "web.provider", &node);
     references::searched(loader, file, "", &node);
+    loader.written.keep(file, &node);
     Ok(search)
 }

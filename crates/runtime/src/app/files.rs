@@ -32,6 +32,7 @@ const IGNORED: &[&str] = &[
     "forms",
     "iconsets",
     "lists",
+    "logins",
     "messengers",
     "neo",
     "pages",

@@ -3,21 +3,19 @@
 use super::app_console::{AppConsole, is_web_origin};
 use super::loader::AppLoader;
 use super::problem::{FileProblem, Severity};
-use super::read::{ConfigNode, ValueKind};
+use super::read::ConfigNode;
 use super::references;
 use super::{
-    App, AppFile, collection, connector, defaults, mcp_server, model, package, scripts,
-    search_faults, store,
+    App, AppAgent, AppFile, access_files, collection, connector, defaults, mcp_server, model,
+    package, scripts, search_faults, store,
 };
+use crate::llm::connector::MODELS;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The agent of conversations that belong to no agent of the app.
 pub const CONVERSATIONS: &str = "ambit.conversations";
-
-/// The folder of access rules.
-const RULES: &str = "openapi";
 
 impl App {
     /// Loads the app of a folder. A broken file disables what it describes and is told in `problems`; only a broken `app.yao`
@@ -42,7 +40,7 @@ impl App {
             ..Self::default()
         };
         let is_whole = load_settings(&mut loader, &mut app);
-        let is_guarded = load_access(&mut loader, &mut app);
+        let is_guarded = access_files::load(&mut loader, &mut app);
         defaults::load(&mut loader, &mut app);
         let agents = package::folders(&loader);
         app.connectors = connector::load(&mut loader);
@@ -54,6 +52,8 @@ impl App {
         load_agents(&mut loader, &mut app, agents);
         search_faults::warn(&mut loader, &app);
         app.variables = std::mem::take(&mut loader.variables);
+        app.written = std::mem::take(&mut loader.written);
+        app.files.clone_from(&loader.files);
         app.problems = loader.finish();
         match is_whole && is_guarded {
             true => Ok(app),
@@ -74,6 +74,8 @@ fn load_settings(loader: &mut AppLoader, app: &mut App) -> bool {
     };
     check_embeddings(loader, file, &node);
     check_images(loader, file, &read.ambit.console);
+    let ambit = node.get("ambit");
+    loader.written.keep_keys(file, ambit, &["limits"]);
     app.name = read.name;
     app.version = read.version;
     app.description = read.description;
@@ -106,22 +108,6 @@ fn check_embeddings(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
     }
 }
 
-/// The files of access rules, for whoever enforces them. Whatever is wrong below that folder, no rule may be missing.
-fn load_access(loader: &mut AppLoader, app: &mut App) -> bool {
-    let endings = [".yao", ".yml", ".yaml", ".json"];
-    let rules = loader.files.iter().filter(|file| {
-        file.starts_with(RULES) && endings.iter().any(|ending| file.ends_with(ending))
-    });
-    let rules: Vec<String> = rules.cloned().collect();
-    for file in rules {
-        if let Ok((value, _)) = loader.value(&file, &ValueKind::Map(&ValueKind::Any)) {
-            app.access.0.insert(file, value);
-        }
-    }
-    let mut broken = loader.problems.iter();
-    !broken.any(|problem| problem.is_error() && problem.file.starts_with(RULES))
-}
-
 fn load_agents(loader: &mut AppLoader, app: &mut App, folders: Vec<(String, String)>) {
     let packages = folders
         .into_iter()
@@ -132,6 +118,9 @@ fn load_agents(loader: &mut AppLoader, app: &mut App, folders: Vec<(String, Stri
             true => Err(loader.refuse(reserved(&file))),
             false => package::load(loader, &id, &file),
         });
+        if let Ok(agent) = &agent {
+            check_own_model(loader, app, agent);
+        }
         let agent = agent.and_then(|agent| {
             let prompts = app
                 .broken
@@ -142,6 +131,20 @@ fn load_agents(loader: &mut AppLoader, app: &mut App, folders: Vec<(String, Stri
             broken.map_or(Ok(Arc::new(agent)), |problem| Err(problem.clone()))
         });
         app.agents.insert(id, agent);
+    }
+}
+
+/// Tells of an agent whose connector is no model: every turn would end with it.
+fn check_own_model(loader: &mut AppLoader, app: &App, agent: &AppAgent) {
+    let id = &agent.package.connector;
+    let Some(Ok(found)) = app.connectors.get(id) else {
+        return;
+    };
+    let kind = found.kind.as_str();
+    if !MODELS.contains(&kind) {
+        let message = format!("\"connector\": \"{id}\" is no model: its type is \"{kind}\"");
+        let file = format!("{}/package.yao", agent.folder);
+        loader.refuse(FileProblem::new(Severity::Error, &file, message));
     }
 }
 

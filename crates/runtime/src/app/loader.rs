@@ -4,6 +4,7 @@ use super::files::{self, FileListing};
 use super::problem::{FileProblem, ItemsById, ProblemReport, Severity};
 use super::read::{self, ConfigNode, ConfigReader, Setting, ValueKind};
 use super::variables::{self, EnvVariables};
+use super::written_settings::WrittenSettings;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -22,6 +23,8 @@ pub struct AppLoader {
     pub files: Vec<String>,
     /// What `$ENV.NAME` stands for.
     pub variables: EnvVariables,
+    /// What files say of the settings of agents.
+    pub written: WrittenSettings,
     /// What is wrong so far.
     pub problems: Vec<FileProblem>,
     /// The tool servers that are no files.
@@ -40,6 +43,7 @@ impl AppLoader {
             root: root.to_owned(),
             files,
             variables: EnvVariables::default(),
+            written: WrittenSettings::default(),
             problems,
             program_servers: Vec::new(),
             used: BTreeSet::new(),
@@ -162,7 +166,12 @@ impl AppLoader {
             .into_iter()
             .for_each(|fault| report.fault(fault));
         let variables = &self.variables;
-        let value = ConfigReader { variables, report }.read(&node, kind)?;
+        let mut reader = ConfigReader {
+            variables,
+            report,
+            unknown: Severity::Warning,
+        };
+        let value = reader.read(&node, kind)?;
         Some((value, node))
     }
 
@@ -190,7 +199,10 @@ impl AppLoader {
             is_settings && !is_left && !is_inner && !self.used.contains(*file)
         });
         let unread = unread.map(|file| {
-            let message = "the file is not read: nothing of this name has a meaning here";
+            let message = match file.ends_with("/sandbox.yao") {
+                true => "the file has no effect: Ambit has no sandboxes",
+                false => "the file is not read: nothing of this name has a meaning here",
+            };
             FileProblem::new(Severity::Notice, file, message)
         });
         let unread: Vec<FileProblem> = unread.collect();

@@ -2,7 +2,7 @@
 
 use super::loader::AppLoader;
 use super::mcp_mapping::{self, McpMapping};
-use super::problem::{FileProblem, ProblemReport};
+use super::problem::{FileProblem, ProblemReport, Severity};
 use super::read::ConfigNode;
 use super::{McpServerFile, caller_variables};
 use crate::config;
@@ -130,6 +130,10 @@ fn one(
     let (settings, node) = loader.read::<ServerFile>(&file)?;
     let mut report = ProblemReport::new(&file);
     judge(&settings, &node, &mut report);
+    if !has_program(loader, &settings) {
+        let message = "\"command\": there is no such program; is it installed and on the PATH?";
+        report.push(Severity::Warning, node.position("command"), message);
+    }
     loader.take(report)?;
     let mapping = match settings.transport() {
         Some(TransportKind::Process) => mcp_mapping::load(loader, mapping, &settings)?,
@@ -141,6 +145,24 @@ fn one(
         settings,
         mapping,
     })
+}
+
+/// Whether there is a program to start, as far as can be known: on the path, or below the app's folder where its name is a path.
+fn has_program(loader: &AppLoader, file: &ServerFile) -> bool {
+    let connection = &file.connection;
+    let command = &connection.command;
+    let is_started = file.enabled && file.transport() == Some(TransportKind::Stdio);
+    if !is_started || command.is_empty() {
+        return true;
+    }
+    if command.contains('/') {
+        return loader.root().join(command).is_file();
+    }
+    let own = connection.env.get("PATH").map(String::as_str);
+    let Some(path) = own.or_else(|| loader.variables.get("PATH")) else {
+        return true;
+    };
+    std::env::split_paths(path).any(|folder| loader.root().join(folder).join(command).is_file())
 }
 
 impl ServerFile {

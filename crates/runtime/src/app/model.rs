@@ -9,9 +9,10 @@ pub use keys::ModelFile;
 
 use super::loader::AppLoader;
 use super::problem::{FileProblem, ItemsById, ProblemReport, Severity};
-use super::read::{ConfigNode, Setting};
+use super::read::{ConfigNode, ConfigValue, Setting};
 use crate::model::definition::{TableColumn, TableIndex, TableModel};
 use crate::model::system;
+use ambit_storage::suggestion;
 use keys::{ColumnSettings, IndexKind, IndexSettings, RelationSettings};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -182,6 +183,12 @@ fn indexes(
     for (given, node) in given.iter().zip(written) {
         let over = given.columns.clone();
         let name = given.name.clone().unwrap_or_else(|| over.join("_"));
+        let kind = node.get("type").map(|kind| &kind.content);
+        if given.kind.is_none() && kind.is_some_and(|kind| !matches!(kind, ConfigValue::Null)) {
+            let message = format!("index \"{name}\" is left out: Ambit has no index of its type");
+            report.push(loss_of(kind), node.at, message);
+            continue;
+        }
         let unknown = over
             .iter()
             .find(|name| !columns.iter().any(|it| it.name == **name));
@@ -203,10 +210,20 @@ fn indexes(
         indexes.push(TableIndex {
             name,
             columns: over,
-            is_unique: given.kind == IndexKind::Unique,
+            is_unique: given.kind == Some(IndexKind::Unique),
         });
     }
     indexes
+}
+
+/// How bad it is to leave out an index of such a type. Without one that was meant to be `unique`, rows are there twice.
+fn loss_of(kind: Option<&ConfigValue>) -> Severity {
+    match kind {
+        Some(ConfigValue::Text(text)) if suggestion::nearest(text, ["unique"]).is_some() => {
+            Severity::Error
+        }
+        _ => Severity::Warning,
+    }
 }
 
 fn values(

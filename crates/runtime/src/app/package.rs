@@ -46,12 +46,14 @@ pub fn load(loader: &mut AppLoader, id: &str, file: &str) -> Result<AppAgent, Fi
     let (mut locales, broken) = locales::read(loader, &format!("{folder}/locales"));
     let places = scripts::special_files(loader, folder);
     let (mut package, node) = read?;
+    loader.written.keep(file, &node);
     check_connectors(loader, &node, file);
     if let Some(search) = node.get("search") {
         references::web_provider(loader, file, "search.web.provider", search);
         references::searched(loader, file, "search.", search);
     }
     references::searched(loader, file, "", &node);
+    references::uses(loader, file, &node);
     let servers = check_servers(loader, &node, file);
     let inline = std::mem::take(&mut package.prompts);
     let own = own.unwrap_or_else(|| {
@@ -99,12 +101,8 @@ fn check_connectors(loader: &mut AppLoader, node: &ConfigNode, file: &str) {
 /// An entry that names none or several is an error.
 fn check_servers(loader: &mut AppLoader, node: &ConfigNode, file: &str) -> Result<(), FileProblem> {
     let servers = node.get("mcp").and_then(|mcp| mcp.get("servers"));
-    let own = format!("{}/mcps", super::files::parent(file));
-    let mut known = loader.within("mcps", ".mcp.yao");
-    known.extend(loader.within(&own, ".mcp.yao"));
-    let programs = loader.program_servers.clone();
-    let known = known.iter().map(|(id, _)| id).chain(&programs);
-    let known: Vec<&str> = known.map(String::as_str).collect();
+    let known = references::known_servers(loader, file);
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let named = servers.into_iter().flat_map(ConfigNode::items);
     let mut judged = Ok(());
     for (at, named) in named.enumerate() {

@@ -2,19 +2,23 @@
 
 use super::read::node::{FilePosition, SyntaxError};
 use crate::error::{Error, ErrorCode};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use utoipa::ToSchema;
 
 /// Something wrong with a file, or something in it that has no effect.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FileProblem {
     /// How bad it is.
     pub severity: Severity,
     /// The file, below the app's folder.
     pub file: String,
     /// The line, counted from 1.
+    #[schema(required)]
     pub line: Option<u32>,
     /// The column, counted from 1.
+    #[schema(required)]
     pub column: Option<u32>,
     /// What is wrong, and what would be right.
     pub message: String,
@@ -24,14 +28,26 @@ pub struct FileProblem {
 pub type ItemsById<T> = BTreeMap<String, Result<T, FileProblem>>;
 
 /// How bad a problem is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Something is accepted and has no effect.
     Notice,
-    /// Something is missing and read as empty.
+    /// Something is not known, missing or of no use, and all else works without it.
     Warning,
     /// The item cannot be used.
     Error,
+}
+
+impl Severity {
+    /// As people and programs read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
 }
 
 impl FileProblem {

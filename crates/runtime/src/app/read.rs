@@ -1,6 +1,7 @@
 //! Reading a configuration file: text to a tree of values that know their place, and the tree to plain values by a table of
 //! the keys it may have. Nothing here knows which files there are.
 
+mod examples;
 pub mod json;
 mod json_schema;
 pub mod node;
@@ -11,9 +12,10 @@ pub mod yaml;
 pub use crate::config::{
     ByteSize, ConfigObject, ConfigStruct, FieldSpec, FileKind, RawText, Setting, ValueKind, units,
 };
+pub use examples::{ExampleFile, FileExamples};
 pub use json_schema::schema;
 pub use node::{ConfigNode, ConfigValue, FilePosition};
-pub use page::page;
+pub use page::{PageOutline, WRITTEN, page};
 pub use reader::ConfigReader;
 
 use node::SyntaxError;

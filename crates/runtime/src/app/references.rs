@@ -1,14 +1,19 @@
 //! What files name of other files: what is not there is told.
 
+use super::StepUses;
 use super::files;
 use super::loader::AppLoader;
 use super::package;
 use super::problem::{FileProblem, Severity};
 use super::read::{ConfigNode, ConfigValue};
 use super::variables::EnvVariables;
+use crate::config::ConfigObject;
 use crate::model::system;
 use crate::web_search;
 use ambit_storage::suggestion;
+
+/// What all agents use.
+const DEFAULTS: &str = "agent/agent.yml";
 
 /// Warns of a connector that the app does not have. One that a role or a variable names may be there elsewhere.
 pub fn connector(loader: &mut AppLoader, file: &str, key: &str, named: &ConfigNode) {
@@ -102,6 +107,59 @@ fn known_models(loader: &AppLoader, file: &str) -> Vec<String> {
         known.extend(own.map(|id| format!("agents.{agent}.{id}")));
     }
     known
+}
+
+/// The tool servers that a file can name by their short names: those of the app, and its agent's own. The defaults of all agents can
+/// name those of each.
+pub fn known_servers(loader: &AppLoader, file: &str) -> Vec<String> {
+    let agents = package::folders(loader).into_iter();
+    let own = agents.filter(|(_, folder)| file == DEFAULTS || folder == files::parent(file));
+    let own = own.map(|(_, folder)| format!("{folder}/mcps"));
+    let folders = std::iter::once("mcps".to_owned()).chain(own);
+    let known = folders.flat_map(|folder| loader.within(&folder, ".mcp.yao"));
+    let known = known.map(|(id, _)| id);
+    known.chain(loader.program_servers.clone()).collect()
+}
+
+/// Warns of agents and tool servers that the `uses` of a file names and the app does not have.
+pub fn uses(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
+    let Some(ConfigValue::Object(entries)) = node.get("uses").map(|uses| &uses.content) else {
+        return;
+    };
+    let mut steps = StepUses::keys();
+    steps.extend(["default", "title", "extract"]);
+    for (step, named) in entries {
+        let ConfigValue::Text(value) = &named.content else {
+            continue;
+        };
+        let step = step.text.as_str();
+        if !steps.contains(&step) || EnvVariables::named(value).is_some() {
+            continue;
+        }
+        if let Some(what) = uses_fault(loader, file, step, value.trim()) {
+            warn(loader, file, named, format!("\"uses.{step}\": {what}"));
+        }
+    }
+}
+
+fn uses_fault(loader: &AppLoader, file: &str, step: &str, value: &str) -> Option<String> {
+    let is_provider = step == "web" && web_search::unknown_provider(value).is_none();
+    if is_provider || matches!(value, "" | "builtin" | "disabled") {
+        return None;
+    }
+    if let Some(tool) = value.strip_prefix("mcp:") {
+        let is_its = |id: &String| {
+            let rest = tool.strip_prefix(id.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let is_known =
+            tool.starts_with("agents.") || known_servers(loader, file).iter().any(is_its);
+        return (!is_known).then(|| format!("the app has no tool server of \"{tool}\""));
+    }
+    let agents = package::folders(loader);
+    let known: Vec<&str> = agents.iter().map(|(id, _)| id.as_str()).collect();
+    let what = missing(value.strip_prefix("agent:").unwrap_or(value), &known)?;
+    Some(format!("the app has no agent {what}"))
 }
 
 /// A name that is not among these, with the nearest one.

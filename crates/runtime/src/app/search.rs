@@ -1,6 +1,6 @@
 //! The keys of search settings, in `agent/search.yml` and in packages, and which of them count for a search.
 
-use super::problem::{FileProblem, ProblemReport};
+use super::problem::{FileProblem, ProblemReport, Severity};
 use super::read::{ConfigNode, ConfigReader};
 use super::{App, AppAgent, EnvVariables};
 use crate::config;
@@ -190,6 +190,7 @@ fn judged(level: &Map<String, Value>, faults: &mut Vec<String>) -> Overrides<Sea
     let mut reader = ConfigReader {
         variables,
         report: &mut report,
+        unknown: Severity::Warning,
     };
     let read = reader.read(&node, &KIND).and_then(Overrides::read);
     let told = report.problems.into_iter();

@@ -28,6 +28,7 @@ config! {
         /// Rows of a new table.
         values: Vec<Map<String, Value>>,
         /// What the model has beside its columns.
+        #[guard]
         option: ModelFileOptions,
         unused {
             tags: " in Ambit",
@@ -96,6 +97,7 @@ config! {
         /// `UUID`: a new row has one there.
         generate: Option<String>,
         /// How it is kept: `AES`, so that it can be read again, or `PASSWORD`, so that it can only be compared.
+        #[guard]
         crypt: Option<String>,
         /// What its values must be.
         validations: Vec<ValidationSettings>,
@@ -152,7 +154,7 @@ config! {
         columns: Vec<String>,
         /// Whether no two rows have the same there (`unique`).
         #[key = "type"]
-        kind: IndexKind,
+        kind: Option<IndexKind> as ValueKind::Optional(&IndexKind::KIND),
         /// What it is for.
         comment: String,
     }
@@ -172,10 +174,12 @@ config! {
         /// The column `deleted_at`: rows are marked, and not removed.
         soft_deletes: bool,
         /// Whether callers reach only the rows of their own and of their team.
+        #[guard]
         permission: Option<ModelPermission>,
         /// The columns of who made, changed and removed a row.
         trackings: bool,
         /// Whether the table is somebody else's: nothing of it is changed.
+        #[guard]
         read_only: bool,
         unused { logging: " in Ambit", constraints: " in Ambit" }
     }

@@ -47,9 +47,9 @@ config! {
         /// Its prompts, where there is no `prompts.yml`.
         prompts: PromptList,
         /// Collections of knowledge that its searches look into.
-        kb: Option<AgentKnowledge>,
+        kb: Option<AgentKnowledge> as ValueKind::Optional(&AgentKnowledge::KIND),
         /// Models that its searches look into.
-        db: Option<AgentTables>,
+        db: Option<AgentTables> as ValueKind::Optional(&AgentTables::KIND),
         /// Its tool servers.
         mcp: AgentTools,
         /// Who does the steps beside the model.
@@ -57,7 +57,7 @@ config! {
         /// Whether they do them even where the model can.
         force_uses: Option<bool>,
         /// How is searched for it.
-        search: Option<Overrides<SearchSettings>>,
+        search: Option<Overrides<SearchSettings>> as ValueKind::Optional(&SearchSettings::KIND),
         /// Translations by language; they count before those of `locales/`.
         locales: Locales,
         /// The user who owns the agent.
@@ -70,6 +70,7 @@ config! {
         #[key = "__yao_tenant_id"]
         tenant: Option<String>,
         /// What its scripts may use; the app's settings can only be narrowed.
+        #[guard]
         runtime: AgentRuntime,
         /// Where its conversations are kept.
         context: ContextSettings,
@@ -285,8 +286,10 @@ config! {
     /// What of a tool server an agent uses; `*` stands for any characters.
     pub struct ServerParts {
         /// Its tools; without the key all of them.
+        #[guard]
         tools: Option<Vec<String>>,
         /// Its resources; without the key all of them.
+        #[guard]
         resources: Option<Vec<String>>,
     }
 
@@ -321,6 +324,7 @@ config! {
         /// Limits lower than the app's.
         limits: Overrides<LimitSettings>,
         /// Hosts out of the app's; without the key all of them.
+        #[guard]
         http: Option<Vec<AllowedHost>>,
     }
 

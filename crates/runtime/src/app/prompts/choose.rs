@@ -1,6 +1,7 @@
 //! Which prompts a turn begins with.
 
 use crate::app::{App, AppAgent, Prompt};
+use crate::chat::{BlockKind, BlockSource, ChatMessage, Role, role_named};
 use ambit_storage::suggestion;
 
 /// What a turn asks for.
@@ -21,6 +22,8 @@ pub struct PromptSelection<'a> {
     pub global: &'a [Prompt],
     /// The agent's own, or a preset's. An agent without any has no prompts, whatever is global.
     pub own: &'a [Prompt],
+    /// Whether they are a preset's.
+    pub is_preset: bool,
     /// Something for the trace.
     pub warning: Option<String>,
 }
@@ -29,6 +32,32 @@ impl<'a> PromptSelection<'a> {
     /// All of them in order.
     pub fn all(&self) -> impl Iterator<Item = &'a Prompt> + use<'a> {
         self.global.iter().chain(self.own)
+    }
+
+    /// What a model is told of all of them, which are filled in by now.
+    pub fn messages(&self, filled: Vec<Prompt>) -> Vec<ChatMessage> {
+        let messages = filled.into_iter().enumerate();
+        let messages = messages.map(|(at, prompt)| {
+            let role = role_named(&prompt.role).unwrap_or(Role::System);
+            let message = ChatMessage {
+                name: prompt.name,
+                ..ChatMessage::new(role, prompt.content)
+            };
+            let kind = match (at < self.global.len(), self.is_preset) {
+                (true, _) => BlockKind::Global,
+                (false, true) => BlockKind::Preset,
+                (false, false) => BlockKind::Prompt,
+            };
+            let source = BlockSource {
+                file: Some(prompt.file),
+                version: Some(prompt.version),
+                index: Some(prompt.index),
+                variables: prompt.variables,
+                ..BlockSource::default()
+            };
+            message.with_source(kind, source)
+        });
+        messages.collect()
     }
 }
 
@@ -58,6 +87,7 @@ pub fn choose<'a>(
     PromptSelection {
         global,
         own: found.unwrap_or(&agent.prompts),
+        is_preset: found.is_some(),
         warning,
     }
 }

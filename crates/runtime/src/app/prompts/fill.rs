@@ -1,8 +1,10 @@
 //! Filling in the variables of prompts. One pass: what is put in is text and is not looked at again.
 
 use super::read::ASSET;
-use crate::app::Prompt;
+use crate::access::Authorized;
 use crate::app::locales::Translations;
+use crate::app::{App, AppAgent, Prompt};
+use ambit_storage::clock::Millis;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use regex::{Captures, Regex};
@@ -86,11 +88,18 @@ pub fn fill<'a>(
     words: &Translations<'_>,
 ) -> FilledPrompts {
     let mut warnings = Vec::new();
-    let prompts = prompts.into_iter().map(|prompt| Prompt {
-        role: prompt.role.clone(),
-        content: values.fill(prompt, words, &mut warnings),
-        name: prompt.name.clone(),
-        assets: BTreeMap::new(),
+    let prompts = prompts.into_iter().map(|prompt| {
+        let mut variables = Vec::new();
+        Prompt {
+            role: prompt.role.clone(),
+            content: values.fill(prompt, words, &mut variables, &mut warnings),
+            name: prompt.name.clone(),
+            file: prompt.file.clone(),
+            version: prompt.version.clone(),
+            index: prompt.index,
+            variables,
+            assets: BTreeMap::new(),
+        }
     });
     let prompts = prompts.collect();
     warnings.dedup();
@@ -98,10 +107,32 @@ pub fn fill<'a>(
 }
 
 impl PromptVariables {
+    /// What is the same for all requests of a caller to an agent; the rest is empty.
+    pub fn of(app: &App, agent: &AppAgent, who: &Authorized, now: Millis) -> Self {
+        let or_empty = |id: &Option<String>| id.clone().unwrap_or_default();
+        let context = [
+            ("ASSISTANT_ID", agent.id.clone()),
+            ("ASSISTANT_NAME", agent.package.name.clone()),
+            ("ASSISTANT_DESCRIPTION", agent.package.description.clone()),
+            ("ASSISTANT_TYPE", agent.package.kind.name().to_owned()),
+            ("USER_ID", or_empty(&who.user_id)),
+            ("TEAM_ID", or_empty(&who.team_id)),
+            ("TENANT_ID", or_empty(&who.tenant_id)),
+        ];
+        Self {
+            now: Timestamp::from_millisecond(now).unwrap_or_default(),
+            zone: Some(TimeZone::system()),
+            context: BTreeMap::from(context),
+            metadata: Map::new(),
+            environment: app.prompt_variables(),
+        }
+    }
+
     fn fill(
         &self,
         prompt: &Prompt,
         words: &Translations<'_>,
+        variables: &mut Vec<String>,
         warnings: &mut Vec<String>,
     ) -> String {
         let Some(marks) = MARKS.as_ref() else {
@@ -110,6 +141,12 @@ impl PromptVariables {
         let filled = marks.replace_all(&prompt.content, |found: &Captures<'_>| {
             let variable = found.name("a").zip(found.name("b"));
             let variable = variable.or_else(|| found.name("c").zip(found.name("d")));
+            if let Some((kind, name)) = variable {
+                let name = format!("{}.{}", kind.as_str().to_uppercase(), name.as_str());
+                if !variables.contains(&name) {
+                    variables.push(name);
+                }
+            }
             let replaced = match (variable, found.name("key"), found.name("asset")) {
                 (Some((kind, name)), _, _) => self.variable(kind.as_str(), name.as_str(), warnings),
                 (_, Some(key), _) => words.find(key.as_str()).map(str::to_owned),

@@ -6,6 +6,7 @@ use crate::app::loader::AppLoader;
 use crate::app::problem::{FileProblem, Severity};
 use crate::app::read::{ConfigNode, Setting, ValueKind};
 use crate::config;
+use crate::manifest::short_hash;
 use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -121,6 +122,8 @@ pub fn with_assets(
 ) -> Result<Vec<Prompt>, FileProblem> {
     let mut prompts = Vec::new();
     let mut broken = None;
+    let text = loader.text(place.file)?;
+    let version = short_hash(text.as_bytes());
     for (index, entry) in list.0.into_iter().enumerate() {
         let mut assets = BTreeMap::new();
         for name in asset_names(&entry.content) {
@@ -139,6 +142,10 @@ pub fn with_assets(
             role: entry.role.name().to_owned(),
             content: entry.content,
             name: entry.name,
+            file: place.file.to_owned(),
+            version: version.clone(),
+            index,
+            variables: Vec::new(),
             assets,
         });
     }

@@ -89,6 +89,7 @@ fn kind_schema(kind: &ValueKind, place: SchemaContext) -> Value {
                 ..place
             },
         ),
+        ValueKind::Optional(kind) => kind_schema(kind, place),
         ValueKind::Any if !place.may_be_null => json!({"not": {"type": "null"}}),
         ValueKind::By(..) => typed(&["object"], place),
         ValueKind::Any | ValueKind::Unused(_) => json!({}),

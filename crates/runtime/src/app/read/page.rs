@@ -1,55 +1,49 @@
-//! The reference page of the files of an app: a table for each.
+//! The reference pages of the files of an app: a table for each kind of file, and examples of it.
 
-use crate::config::{ConfigStruct, FileKind, ValueKind};
+use super::examples::{FileExamples, KeyExamples};
+use crate::config::{ConfigStruct, ValueKind};
 use std::collections::BTreeMap;
 
-const HEAD: &str = "# The files of an app
+/// What says that a page is not written by hand.
+pub const WRITTEN: &str = "<!-- Written by `cargo xtask generate`. -->";
 
-<!-- Written by `cargo xtask generate`. -->
-
-An app is a folder. `.yao` files are JSON with comments and trailing commas where they begin with `{` or `[`, else YAML; `.yml` files
-are YAML. In place of a value, `$ENV.NAME` stands for a variable of the environment or of the file `.env`, but for prompts, which keep
-their variables until a turn needs them. `null` is as good as not given. Keys that are not listed are refused, unless it is said.
-
-A duration is a number of seconds or a text such as `\"30s\"`, with `ms`, `s`, `m`, `h` or `d`. A size is a number of bytes or a text
-such as `\"64MiB\"`, with `B`, `kB`, `MB`, `GB`, `KiB`, `MiB` or `GiB`. Keys of a nested object are written with dots; `[]` is each item of
-a list and `<name>` each key of an object whose keys one chooses.
-
-`ambit check` says what is wrong in an app, with file and line. `ambit schema`, called in the app's folder, writes JSON Schemas of these
-files to `.vscode/schemas`, where editors look for them (`ambit schema FOLDER` to a folder of your choice, for schemas alone); `ambit new`
-puts them into a new app.
-
-";
+/// What a page is about.
+#[derive(Debug)]
+pub struct PageOutline {
+    /// The name of its file, without the ending.
+    pub name: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// What stands below the heading.
+    pub about: &'static str,
+    /// The kinds of files that it tells of, by their names.
+    pub kinds: &'static [&'static str],
+}
 
 /// Objects by the names of their types, and how often each is named.
 type Objects = BTreeMap<&'static str, (usize, &'static ConfigStruct)>;
 
-/// The page about these files.
-pub fn page(files: &[&'static FileKind]) -> String {
-    let mut objects = Objects::new();
-    files
-        .iter()
-        .for_each(|file| count(&file.kind, &mut objects));
+/// A page; its examples come from files of all kinds.
+pub fn page(outline: &PageOutline, all: &[FileExamples]) -> String {
+    let (mut objects, mut named) = (Objects::new(), Objects::new());
+    all.iter().for_each(|it| count(&it.kind.kind, &mut objects));
     objects.retain(|_, (times, _)| *times > 1);
+    let (title, about) = (outline.title, outline.about);
     let mut page = ReferencePage {
-        text: HEAD.to_owned(),
+        text: format!("# {title}\n\n{WRITTEN}\n\n{about}\n"),
         objects,
+        examples: KeyExamples::of(all),
     };
-    for file in files {
-        page.section(&format!("`{}`", file.patterns.join("`, `")), file.doc);
-        match &file.kind {
-            ValueKind::Struct(object) if !page.objects.contains_key(object.name) => {
-                page.object_table(object);
-            }
-            kind => {
-                page.text += &format!("Holds: {}.\n\n", page.kind(kind));
-                page.table_of(|page, unused| page.below(kind, "", unused));
-            }
-        }
+    let files = all.iter();
+    for file in files.filter(|file| outline.kinds.contains(&file.kind.name)) {
+        count(&file.kind.kind, &mut named);
+        page.file(file);
     }
     for (name, (_, object)) in page.objects.clone() {
-        page.section(&words(name), object.doc);
-        page.object_table(object);
+        if named.contains_key(name) {
+            page.section(&words(name), object.doc);
+            page.object_table(object);
+        }
     }
     page.text
 }
@@ -66,9 +60,10 @@ fn count(kind: &'static ValueKind, objects: &mut Objects) {
                     .for_each(|field| count(&field.kind, objects));
             }
         }
-        ValueKind::List(inner) | ValueKind::Map(inner) | ValueKind::Verbatim(inner) => {
-            count(inner, objects);
-        }
+        ValueKind::List(inner)
+        | ValueKind::Map(inner)
+        | ValueKind::Verbatim(inner)
+        | ValueKind::Optional(inner) => count(inner, objects),
         ValueKind::With(_, one, other) => {
             [one, other].into_iter().for_each(|it| count(it, objects));
         }
@@ -85,6 +80,8 @@ struct ReferencePage {
     text: String,
     /// Objects with a table of their own.
     objects: Objects,
+    /// The values that keys have in examples.
+    examples: KeyExamples,
 }
 
 impl ReferencePage {
@@ -92,8 +89,31 @@ impl ReferencePage {
         self.text += &format!("\n## {title}\n\n{doc}\n\n");
     }
 
+    /// The section of a kind of file.
+    fn file(&mut self, row: &FileExamples) {
+        let patterns = row.kind.patterns.join("`, `");
+        self.section(&format!("`{patterns}`"), row.kind.doc);
+        match &row.kind.kind {
+            ValueKind::Struct(object) if !self.objects.contains_key(object.name) => {
+                self.object_table(object);
+            }
+            kind => {
+                self.text += &format!("Holds: {}.\n\n", self.kind(kind));
+                self.table_of(|page, unused| page.below(kind, "", unused));
+            }
+        }
+        for file in &row.files {
+            let language = match file.path.ends_with(".yml") {
+                true => "yaml",
+                false => "jsonc",
+            };
+            let (path, text) = (&file.path, &file.text);
+            self.text += &format!("\nFor example `{path}`:\n\n```{language}\n{text}```\n");
+        }
+    }
+
     fn table_of(&mut self, rows: impl FnOnce(&mut Self, &mut Vec<String>)) {
-        let head = "| key | is | default | means |\n|---|---|---|---|\n";
+        let head = "| key | is | default | example | means |\n|---|---|---|---|---|\n";
         self.text += head;
         let mut unused = Vec::new();
         rows(self, &mut unused);
@@ -125,7 +145,8 @@ impl ReferencePage {
                 None => String::new(),
             };
             let (kind, doc) = (self.kind(&field.kind), field.doc);
-            self.text += &format!("| `{key}` | {kind} | {default} | {doc} |\n");
+            let example = self.examples.shown(object, field);
+            self.text += &format!("| `{key}` | {kind} | {default} | {example} | {doc} |\n");
             self.below(&field.kind, &key, unused);
         }
     }
@@ -137,11 +158,13 @@ impl ReferencePage {
             ValueKind::Struct(object) => self.rows(object, &format!("{path}."), unused),
             ValueKind::List(inner) => self.below(inner, &format!("{path}[]"), unused),
             ValueKind::Map(inner) => self.below(inner, &format!("{path}.<name>"), unused),
-            ValueKind::Verbatim(inner) => self.below(inner, path, unused),
+            ValueKind::Verbatim(inner) | ValueKind::Optional(inner) => {
+                self.below(inner, path, unused);
+            }
             ValueKind::Either(kinds) => kinds.iter().for_each(|it| self.below(it, path, unused)),
             ValueKind::With(_, one, other) => {
                 self.below(one, path, unused);
-                self.below(other, &format!("{path}.<name>"), unused);
+                self.below(other, path, unused);
             }
             _ => {}
         }
@@ -180,7 +203,7 @@ impl ReferencePage {
                 });
                 cases.collect::<Vec<_>>().join("; ")
             }
-            ValueKind::Verbatim(inner) => self.kind(inner),
+            ValueKind::Verbatim(inner) | ValueKind::Optional(inner) => self.kind(inner),
             ValueKind::Any | ValueKind::Unused(_) => "anything".to_owned(),
             ValueKind::Struct(_) => "object".to_owned(),
         }

@@ -15,6 +15,8 @@ pub struct ConfigReader<'a> {
     pub variables: &'a EnvVariables,
     /// What is wrong goes there. Values are never told, because they may be secrets.
     pub report: &'a mut ProblemReport,
+    /// How bad it is that something is not known: a key, or an optional value of another kind. It is left out.
+    pub unknown: Severity,
 }
 
 /// Where in the file the reader is.
@@ -24,6 +26,19 @@ struct ReaderContext<'a> {
     path: &'a str,
     /// Whether variables are left as they are.
     is_verbatim: bool,
+    /// Whether the value is left out where it is of another kind.
+    is_optional: bool,
+}
+
+impl ReaderContext<'_> {
+    /// A value inside of this one.
+    fn below(self, path: &str) -> ReaderContext<'_> {
+        ReaderContext {
+            path,
+            is_verbatim: self.is_verbatim,
+            is_optional: false,
+        }
+    }
 }
 
 impl ConfigReader<'_> {
@@ -32,6 +47,7 @@ impl ConfigReader<'_> {
         let here = ReaderContext {
             path: "",
             is_verbatim: false,
+            is_optional: false,
         };
         self.value(node, kind, here)
     }
@@ -47,6 +63,14 @@ impl ConfigReader<'_> {
                 let is_verbatim = true;
                 let here = ReaderContext {
                     is_verbatim,
+                    ..here
+                };
+                return self.value(node, inner, here);
+            }
+            ValueKind::Optional(inner) => {
+                let is_optional = true;
+                let here = ReaderContext {
+                    is_optional,
                     ..here
                 };
                 return self.value(node, inner, here);
@@ -111,9 +135,8 @@ impl ConfigReader<'_> {
             ValueKind::OneOf(names) => {
                 let hint = suggestion::hint(&text, names.iter().copied());
                 let expected = kind.name();
-                let message = format!("\"{}\" must be {expected}{hint}", here.path);
-                self.report.error(node.at, message);
-                None
+                let message = format!("\"{}\" must be {expected}", here.path);
+                self.unfit(node, &message, &hint, here)
             }
             ValueKind::Duration if Ttl::parse(&text).is_ok() => Some(Value::String(text)),
             ValueKind::Size if units::bytes(&text).is_some() => Some(Value::String(text)),
@@ -161,10 +184,7 @@ impl ConfigReader<'_> {
         let mut list = Vec::new();
         for (index, item) in items.iter().enumerate() {
             let path = format!("{}[{index}]", here.path);
-            let here = ReaderContext {
-                path: &path,
-                ..here
-            };
+            let here = here.below(&path);
             if matches!(item.content, ConfigValue::Null) {
                 self.mismatch(item, kind, here);
             }
@@ -188,17 +208,14 @@ impl ConfigReader<'_> {
         let mut map = Map::new();
         for (key, value) in entries {
             let path = join(here.path, &key.text);
-            let here = ReaderContext {
-                path: &path,
-                ..here
-            };
+            let here = here.below(&path);
             let field = fields.iter().find(|field| field.name == key.text);
             let kind = match (field, kind) {
                 (Some(field), _) => self.chosen(&field.kind, node),
                 (None, ValueKind::Map(inner)) => *inner,
                 (None, _) if is_open => &ValueKind::Any,
                 (None, _) => {
-                    self.unknown(key, &fields, here);
+                    self.unknown_key(key, &fields, here);
                     continue;
                 }
             };
@@ -271,10 +288,16 @@ impl ConfigReader<'_> {
         Some(value.unwrap_or_default().to_owned())
     }
 
-    fn unknown(&mut self, key: &ConfigKey, fields: &[&FieldSpec], here: ReaderContext<'_>) {
-        let hint = suggestion::hint(&key.text, fields.iter().map(|field| field.name));
+    fn unknown_key(&mut self, key: &ConfigKey, fields: &[&FieldSpec], here: ReaderContext<'_>) {
+        let meant = suggestion::nearest(&key.text, fields.iter().map(|field| field.name));
+        let mut fields = fields.iter();
+        let severity = match fields.any(|field| field.is_guard && Some(field.name) == meant) {
+            true => Severity::Error,
+            false => self.unknown,
+        };
+        let hint = meant.map_or_else(String::new, |meant| format!("; did you mean \"{meant}\"?"));
         let message = format!("unknown key \"{}\"{hint}", here.path);
-        self.report.error(key.at, message);
+        self.report.push(severity, key.at, message);
     }
 
     fn mismatch(
@@ -288,7 +311,23 @@ impl ConfigReader<'_> {
             "" => format!("the file must hold {expected}, not {given}"),
             path => format!("\"{path}\" must be {expected}, not {given}"),
         };
-        self.report.error(node.at, message);
+        self.unfit(node, &message, "", here)
+    }
+
+    /// Tells of a value that is not of its kind.
+    fn unfit(
+        &mut self,
+        node: &ConfigNode,
+        message: &str,
+        hint: &str,
+        here: ReaderContext<'_>,
+    ) -> Option<Value> {
+        let (severity, outcome) = match here.is_optional {
+            true => (self.unknown, ": it is left out"),
+            false => (Severity::Error, ""),
+        };
+        let message = format!("{message}{outcome}{hint}");
+        self.report.push(severity, node.at, message);
         None
     }
 }
@@ -296,7 +335,7 @@ impl ConfigReader<'_> {
 /// Whether a value is of a kind as far as can be seen from the outside.
 fn resembles(node: &ConfigNode, kind: &ValueKind) -> bool {
     match (&node.content, kind) {
-        (_, ValueKind::Verbatim(inner)) => resembles(node, inner),
+        (_, ValueKind::Verbatim(inner) | ValueKind::Optional(inner)) => resembles(node, inner),
         (_, ValueKind::Either(kinds)) => kinds.iter().any(|kind| resembles(node, kind)),
         (ConfigValue::Null, _) | (_, ValueKind::Any) => true,
         (ConfigValue::Text(_), kind) => matches!(
