@@ -2,26 +2,26 @@
 
 use crate::app::{App, FileProblem, McpMapping, McpServerFile, Severity};
 use crate::ctx::surface;
-use crate::error::{Error, Result};
-use crate::hook::EVENTS;
+use crate::error::{Error, ErrorCode, Result};
+use crate::hook::{EVENTS, HOOKS};
 use crate::process::store::OpenStores;
 use crate::process::{self, ProcessRegistry};
-use ambit_script::{Engine, EngineSettings, LoadError, ProgramSource, SourceFolder};
+use ambit_script::{Engine, EngineSettings, LoadError, Program, ProgramSource, SourceFolder};
 use ambit_storage::driver::DriverOptions;
 use ambit_storage::{Stores, suggestion};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The variable with the secret that columns are encrypted with.
+const MODEL_KEY: &str = "AMBIT_MODEL_KEY";
+
+/// Hooks of older versions of Yao.
+const OLDER_HOOKS: [&str; 2] = ["Done", "Retry"];
+
 /// Everything that is wrong with the app in this folder or has no effect there, its scripts included, in order of files.
 pub fn check(root: &Path, environment: &BTreeMap<String, String>) -> Result<Vec<FileProblem>> {
-    let settings = EngineSettings {
-        threads: 1,
-        warm: 0,
-        ..EngineSettings::default()
-    };
-    let engine =
-        &Engine::new(&settings, surface()).map_err(|error| Error::internal(error.to_string()))?;
+    let engine = &engine()?;
     let app = match App::load(root, environment) {
         Ok(app) => Arc::new(app),
         Err(problems) => return Ok(problems),
@@ -32,9 +32,31 @@ pub fn check(root: &Path, environment: &BTreeMap<String, String>) -> Result<Vec<
     problems.extend(hooks(&app, engine));
     problems.extend(listeners(&app, engine));
     problems.extend(unasked_models(&app));
+    problems.extend(models_without_key(&app, environment));
     problems.sort_by(|one, other| one.file.cmp(&other.file));
     problems.dedup();
     Ok(problems)
+}
+
+/// An engine that only reads scripts.
+pub(crate) fn engine() -> Result<Engine> {
+    let settings = EngineSettings {
+        threads: 1,
+        warm: 0,
+        ..EngineSettings::default()
+    };
+    Engine::new(&settings, surface()).map_err(|error| Error::internal(error.to_string()))
+}
+
+/// The processes of an app, to look up their names: nothing is opened.
+pub(crate) fn catalogue(app: &Arc<App>, engine: &Engine) -> Result<ProcessRegistry> {
+    let folder = SourceFolder::new(&app.root).map_err(|error| {
+        let message = format!("the app's folder cannot be read: {error}");
+        Error::new(ErrorCode::ConfigError, message)
+    })?;
+    let stores = Arc::new(Stores::builder(DriverOptions::default()).build()?);
+    let stores = Arc::new(OpenStores::new(stores));
+    Ok(ProcessRegistry::load(app, engine, &folder, stores))
 }
 
 /// What is wrong with the scripts of an app. Loading them also means that they need not be compiled again.
@@ -56,21 +78,12 @@ pub fn scripts(app: &App, engine: &Engine) -> Vec<FileProblem> {
 
 /// Processes that tool servers name and that are not there.
 fn servers(app: &Arc<App>, engine: &Engine) -> Vec<FileProblem> {
-    let Ok(folder) = SourceFolder::new(&app.root) else {
-        return Vec::new();
-    };
-    // Nothing is opened: only names are looked up.
-    let stores = match Stores::builder(DriverOptions::default()).build() {
-        Ok(stores) => Arc::new(OpenStores::new(Arc::new(stores))),
+    let catalogue = match catalogue(app, engine) {
+        Ok(catalogue) => catalogue,
         Err(error) => {
-            return vec![FileProblem::new(
-                Severity::Error,
-                "app.yao",
-                error.to_string(),
-            )];
+            return vec![FileProblem::new(Severity::Error, "app.yao", error.message)];
         }
     };
-    let catalogue = ProcessRegistry::load(app, engine, &folder, stores);
     let servers = app.servers.values().flatten();
     let named = servers.flat_map(|server| named(server).map(move |named| (server, named)));
     let told = named.filter_map(|(server, (kind, name, process))| {
@@ -99,9 +112,6 @@ fn named(server: &McpServerFile) -> impl Iterator<Item = (&'static str, &str, &s
     tools.chain(resources).chain(prompts)
 }
 
-/// The functions of `src/index.ts` that a turn calls.
-const HOOKS: [&str; 2] = ["Create", "Next"];
-
 /// Scripts of agents that have no hook, and hooks whose names are misspelt: nothing would ever call them.
 pub fn hooks(app: &App, engine: &Engine) -> Vec<FileProblem> {
     let Ok(folder) = SourceFolder::new(&app.root) else {
@@ -120,6 +130,7 @@ pub fn hooks(app: &App, engine: &Engine) -> Vec<FileProblem> {
         let Ok(program) = engine.load(&folder, &source) else {
             continue;
         };
+        problems.extend(older_hooks(file, &program));
         let missing: Vec<&str> = HOOKS
             .into_iter()
             .filter(|hook| !program.has(hook))
@@ -137,6 +148,17 @@ pub fn hooks(app: &App, engine: &Engine) -> Vec<FileProblem> {
         problems.push(FileProblem::new(Severity::Warning, file, message));
     }
     problems
+}
+
+/// Hooks that Yao had before `Create` and `Next` were all: they got what they work with as `this`.
+fn older_hooks(file: &str, program: &Program) -> Option<FileProblem> {
+    let older = program.names().filter(|name| OLDER_HOOKS.contains(name));
+    let older: Vec<String> = older.map(|name| format!("\"{name}\"")).collect();
+    let message = format!(
+        "nothing calls {}, which are hooks of an older Yao; hooks are \"Create\" and \"Next\", and get `ctx` as their first argument",
+        older.join(", ")
+    );
+    (!older.is_empty()).then(|| FileProblem::new(Severity::Notice, file, message))
 }
 
 /// What listeners of agents export that is no event: nothing would ever call it.
@@ -185,6 +207,25 @@ fn unasked_models(app: &App) -> impl Iterator<Item = FileProblem> {
              add prompts.yml beside this file, for instance `- { role: system, content: Be helpful. }`";
         FileProblem::new(Severity::Warning, &file, message)
     })
+}
+
+/// Models with encrypted columns, where no key is set.
+fn models_without_key(app: &App, environment: &BTreeMap<String, String>) -> Vec<FileProblem> {
+    if environment
+        .get(MODEL_KEY)
+        .is_some_and(|key| !key.is_empty())
+    {
+        return Vec::new();
+    }
+    let models = app.models.values().flatten();
+    let encrypted = models.filter_map(|model| {
+        let mut columns = model.columns.iter();
+        let column = columns.find(|column| column.is_sealed())?;
+        let name = &column.name;
+        let message = format!("column \"{name}\" is encrypted, which needs a key: set {MODEL_KEY}");
+        Some(FileProblem::new(Severity::Warning, &model.file, message))
+    });
+    encrypted.collect()
 }
 
 /// Why a script cannot be used.

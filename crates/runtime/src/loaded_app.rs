@@ -1,9 +1,10 @@
 //! One version of an app, ready to run: its agents known to storage, its scripts compiled.
 
+use crate::app::file_versions::FileVersions;
 use crate::app::{App, AppAgent, FileProblem, Severity};
 use crate::chats::conversations::ConversationsAgent;
 use crate::check;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Disclosure, Error, ErrorCode, Result};
 use crate::feed::EventFeed;
 use crate::hook::{AgentHooks, AgentScriptLoader, EventListeners, SessionScript, listen_for_feed};
 use crate::llm::ProviderCache;
@@ -13,7 +14,7 @@ use crate::process::ProcessRegistry;
 use crate::process::store::OpenStores;
 use crate::public_id;
 use crate::storage_agent::StorageAgent;
-use crate::summariser::ModelSummariser;
+use crate::summariser::{ModelSummariser, SummaryObserver};
 use crate::trace::AgentFacts;
 use ambit_script::{Engine, SourceFolder};
 use ambit_storage::event::EventBus;
@@ -23,6 +24,9 @@ use ambit_telemetry::Metrics;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What is told of an agent that cannot be loaded.
+const BROKEN: &str = "the agent cannot be loaded; the server's log says why";
 
 /// An app as turns use it. A reload makes a new one; turns that run keep theirs.
 pub(crate) struct LoadedApp {
@@ -38,6 +42,8 @@ pub(crate) struct LoadedApp {
     pub processes: Arc<ProcessRegistry>,
     /// Its tool servers.
     pub mcp: Arc<mcp::McpServers>,
+    /// The versions of its files, as far as somebody has asked for them.
+    pub file_versions: FileVersions,
     /// The agents that can be asked; of broken ones what is wrong with them.
     agents: BTreeMap<String, Result<CompiledAgent>>,
     problems: Vec<FileProblem>,
@@ -65,11 +71,14 @@ pub(crate) struct LoadOptions {
     pub feed: Arc<EventFeed>,
     /// Where everything counts.
     pub metrics: Arc<Metrics>,
+    /// How much is told of what is wrong with an agent's scripts.
+    pub disclosure: Disclosure,
 }
 
 /// The scripts of an agent, compiled.
 struct CompiledAgent {
     hooks: Arc<AgentHooks>,
+    summaries: ModelSummariser,
     truncation: truncation::TruncationSettings,
 }
 
@@ -104,7 +113,8 @@ impl LoadedApp {
                     listeners.extend(parts.listeners);
                     Ok(parts.ready)
                 }
-                Err(error) => Err(error),
+                // The problems of the app say it in full.
+                Err(error) => Err(making.disclosure.of(error, BROKEN)),
             };
             agents.insert(agent.id.clone(), ready);
         }
@@ -130,6 +140,7 @@ impl LoadedApp {
             http,
             propagate: Arc::new(propagate),
             mcp,
+            file_versions: FileVersions::default(),
             agents,
             problems,
         })
@@ -149,6 +160,16 @@ impl LoadedApp {
             FileProblem::new(Severity::Error, file, &error.message)
         });
         self.problems.extend(problems);
+        let unpaired = self.processes.stores.unpaired_models().await;
+        // Where nothing may be written, models that are only read can be used all the same.
+        let unpaired = unpaired.unwrap_or_else(|error| {
+            Some(format!(
+                "it cannot be told whether their database belongs to the store: {error}"
+            ))
+        });
+        let unpaired =
+            unpaired.map(|message| FileProblem::new(Severity::Warning, "models", message));
+        self.problems.extend(unpaired);
         Ok(())
     }
 
@@ -169,6 +190,15 @@ impl LoadedApp {
         Ok((agent, hooks))
     }
 
+    /// The agents that are refused for now, because their hooks were ended for their limits.
+    pub fn refused_agents(&self) -> impl Iterator<Item = &str> {
+        let agents = self.agents.iter();
+        agents.filter_map(|(id, agent)| {
+            let is_refused = agent.as_ref().is_ok_and(|agent| agent.hooks.is_refused());
+            is_refused.then_some(id.as_str())
+        })
+    }
+
     /// What traces tell of an agent.
     pub fn agent_facts(&self, id: &str, locale: &str) -> AgentFacts {
         let agent = self.app.agent(id).ok();
@@ -185,9 +215,28 @@ impl LoadedApp {
 
     /// Whether long conversations of this agent are made shorter.
     pub fn truncates(&self, agent: &str) -> Result<bool> {
+        Ok(self.truncation(agent)?.is_some())
+    }
+
+    /// The strategy that makes long conversations of this agent shorter, if one does.
+    pub fn truncation(&self, agent: &str) -> Result<Option<String>> {
         let own = &self.ready(agent)?.truncation;
         let levels = [own, &self.ambit.settings().truncation];
-        Ok(truncation::TruncationSettings::resolve(&levels)?.is_some())
+        let rules = truncation::TruncationSettings::resolve(&levels)?;
+        Ok(rules.map(|rules| rules.strategy.name().to_owned()))
+    }
+
+    /// What makes long conversations of this agent shorter where its package says how, with an observer of the calls that it makes.
+    pub(crate) fn observed_truncation(
+        &self,
+        agent: &str,
+        observer: Arc<dyn SummaryObserver>,
+    ) -> Result<Option<Arc<dyn truncation::TruncationStrategy>>> {
+        let summaries = ModelSummariser {
+            observer: Some(observer),
+            ..self.ready(agent)?.summaries.clone()
+        };
+        Ok(summaries.settings().strategy)
     }
 
     /// What holds in a namespace of memory, for scripts that may keep values of this many bytes.
@@ -224,6 +273,8 @@ impl AgentParts {
             agent: agent.clone(),
             models: making.models.clone(),
             metrics: making.metrics.clone(),
+            observer: None,
+            disclosure: making.disclosure,
         };
         let truncation = summaries.settings();
         let behind = Box::new(StorageAgent::new(agent.clone(), truncation.clone()));
@@ -232,6 +283,7 @@ impl AgentParts {
             files: folder,
             app,
             agent,
+            disclosure: making.disclosure,
         };
         let sessions = SessionScript::load(&loader, behind)?;
         let hooks = AgentHooks::load(engine, folder, app, agent)?;
@@ -239,7 +291,11 @@ impl AgentParts {
         Ok(Self {
             sessions,
             listeners: EventListeners::load(&loader)?,
-            ready: CompiledAgent { hooks, truncation },
+            ready: CompiledAgent {
+                hooks,
+                summaries,
+                truncation,
+            },
         })
     }
 }
