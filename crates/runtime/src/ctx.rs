@@ -35,6 +35,7 @@ mod turn_host;
 
 pub use context::object;
 pub use generate::{declarations, reference};
+pub use memory_use::MemoryChange;
 pub use run_host::{ContextHandle, RunHost};
 pub use script_context::{ContextProperties, MemoryNamespaces, ScriptContext};
 pub use store::{STORE, methods as store_methods};
@@ -138,6 +139,24 @@ impl ScriptCall<'_> {
         answer
     }
 
+    /// What was called, as scripts write it.
+    pub fn place(&self) -> String {
+        let (class, method) = (self.class, self.method.name());
+        if class == memory::NAMESPACE.name {
+            let space = memory::memory(self).space();
+            return format!("ctx.memory.{space}.{method}");
+        }
+        let row = CLASSES.iter().find(|row| row.name == class);
+        let place = row
+            .map(|row| row.place)
+            .filter(|place| !place.contains(' '));
+        match (place, class) {
+            (Some(place), _) => format!("{place}.{method}"),
+            (None, "") => method.to_owned(),
+            (None, class) => format!("{class}.{method}"),
+        }
+    }
+
     /// Names options that do nothing in the trace. `object` is what of `ctx` was called, and `path` stands before their names.
     pub fn warn_of_unknown(
         &self,
@@ -185,6 +204,20 @@ pub const GLOBALS: &[&[ScriptMethod]] = &[
 
 /// Names that only say that they are not available.
 pub const UNAVAILABLE: &[&str] = &["FS", "WebSocket", "Use", "Eval", "Plan", "Job", "Studio"];
+
+/// What is wrong with a call such as `ctx.Sned`, where the object is there and has no such method.
+pub fn missing_method(called: &str) -> Option<String> {
+    let (object, name) = called.rsplit_once('.')?;
+    let is_memory = object.starts_with("ctx.memory.");
+    let row = CLASSES.iter().find(|row| match is_memory {
+        true => row.name == memory::NAMESPACE.name,
+        false => row.place == object,
+    })?;
+    let methods = row.methods.iter().flat_map(|methods| methods.iter());
+    let names: Vec<&str> = methods.map(ScriptMethod::name).collect();
+    let hint = suggestion::hint(name, names.iter().copied());
+    (!names.contains(&name)).then(|| format!("{called} is not a function{hint}"))
+}
 
 impl ScriptMethod {
     pub fn name(&self) -> &'static str {

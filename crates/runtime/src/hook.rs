@@ -2,18 +2,21 @@
 //! kept and what listens to events.
 
 mod agent_script;
+mod attempt;
 mod create_result;
 mod events;
 pub(crate) mod failure;
 mod hook_fields;
+mod hook_fuse;
 mod listeners;
 mod next_result;
 mod session_script;
 
 pub use agent_script::AgentScriptLoader;
+pub use attempt::HookAttempt;
 pub use create_result::CreateResult;
-pub use events::feed_types;
-pub(crate) use events::{EVENTS, listen_for_feed};
+pub(crate) use events::listen_for_feed;
+pub use events::{EVENTS, EventDefinition, feed_types};
 pub use hook_fields::Delegate;
 pub use listeners::{EventListeners, EventMapping};
 pub use next_result::{NextOutcome, NextResult};
@@ -21,28 +24,36 @@ pub use session_script::SessionScript;
 
 use crate::app::{App, AppAgent};
 use crate::call_metrics;
-use crate::chat::{self, ChatMessage};
+use crate::chat::{self, BlockKind, BlockSource, ChatMessage, MessageOrigin};
 use crate::ctx::{self, RunHost, ScriptContext};
-use crate::error::{Error, Result};
+use crate::error::{Disclosure, Error, Result};
 use crate::limits::AgentLimits;
+use crate::manifest::short_hash;
 use crate::net::AllowList;
 use crate::search::automatic::clear_contents;
 use crate::trace::{HookFacts, NodeOptions, StepFacts, TraceNode};
-use ambit_script::{Engine, Program, ProgramSource, SourceFiles};
+use ambit_script::{Engine, MeasuredRun, Program, ProgramSource, SourceFiles};
 use ambit_telemetry::{Metrics, table};
+use hook_fuse::HookFuse;
 use serde_json::{Number, Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// The functions of `src/index.ts` that a turn calls.
+pub(crate) const HOOKS: [&str; 2] = ["Create", "Next"];
 
 /// The compiled hooks of one agent, and what they may use.
 #[derive(Clone)]
 pub struct AgentHooks {
     engine: Engine,
     program: Option<Arc<Program>>,
+    /// The version of their file.
+    version: Option<String>,
     limits: AgentLimits,
     /// What of the app's hosts the agent leaves.
     hosts: Option<AllowList>,
     metrics: Arc<Metrics>,
+    fuse: Arc<HookFuse>,
 }
 
 /// What a hook returned, and the node of its run.
@@ -50,6 +61,12 @@ struct HookResult {
     value: Value,
     node: TraceNode,
     facts: HookFacts,
+}
+
+/// A run of a hook that has ended, and how.
+struct HookExecution {
+    run: Arc<RunHost>,
+    measured: MeasuredRun,
 }
 
 impl AgentHooks {
@@ -60,6 +77,8 @@ impl AgentHooks {
         app: &App,
         agent: &AppAgent,
     ) -> Result<Self> {
+        let text = agent.hooks.as_ref().map(|file| files.read(file));
+        let text = text.and_then(|text| text.ok().flatten());
         let program = agent.hooks.as_ref().map(|file| {
             let folder = agent.folder.clone();
             let file = file.clone();
@@ -68,9 +87,11 @@ impl AgentHooks {
         Ok(Self {
             engine: engine.clone(),
             program: program.transpose().map_err(|error| failure::load(&error))?,
+            version: text.map(|text| short_hash(text.as_bytes())),
             limits: AgentLimits::of(app, agent),
             hosts: agent.allowed_hosts()?,
             metrics: Arc::default(),
+            fuse: Arc::default(),
         })
     }
 
@@ -79,11 +100,21 @@ impl AgentHooks {
         Self { metrics, ..self }
     }
 
+    /// The file of the hooks, if there are any.
+    pub fn file(&self) -> Option<&str> {
+        self.program.as_ref().map(|program| program.entry())
+    }
+
     /// True if the agent has this hook.
     pub fn has(&self, hook: &str) -> bool {
         self.program
             .as_ref()
             .is_some_and(|program| program.has(hook))
+    }
+
+    /// The file of the hooks, if there is one.
+    pub fn program(&self) -> Option<&Program> {
+        self.program.as_deref()
     }
 
     /// What the scripts may use.
@@ -98,6 +129,7 @@ impl AgentHooks {
         messages: &[ChatMessage],
         options: Value,
     ) -> Result<Option<CreateResult>> {
+        self.check_fuse(scope, "Create")?;
         if !self.has("Create") {
             return Ok(None);
         }
@@ -106,8 +138,27 @@ impl AgentHooks {
             return Ok(None);
         };
         let HookResult { value, node, facts } = ran;
-        let read = checked(&node, facts, || CreateResult::read(value, &node));
-        read.inspect_err(|error| self.count_failure(scope, "Create", error))
+        let read = checked(&node, facts, || {
+            CreateResult::read(value, &node, scope.disclosure)
+        });
+        let read = read.map_err(|error| self.unreadable(scope, "Create", error));
+        let mut created = read?;
+        let messages = created.iter_mut().flat_map(|it| &mut it.messages).flatten();
+        let source = self.source("Create", &node);
+        let origin = || MessageOrigin::new(BlockKind::Hook, source.clone());
+        messages.for_each(|message| message.origin = origin());
+        Ok(created)
+    }
+
+    /// What this function has made in the run of a node.
+    pub fn source(&self, function: &str, node: &TraceNode) -> BlockSource {
+        BlockSource {
+            file: self.file().map(str::to_owned),
+            version: self.version.clone(),
+            function: Some(function.to_owned()),
+            node_id: node.recorded_id(),
+            ..BlockSource::default()
+        }
     }
 
     /// Runs `Next`. `None` where there is none, or where it leaves the answer as it is.
@@ -117,12 +168,38 @@ impl AgentHooks {
         payload: Value,
         options: Value,
     ) -> Result<Option<NextResult>> {
+        self.check_fuse(scope, "Next")?;
         let Some(ran) = self.run(scope, "Next", vec![payload, options]).await? else {
             return Ok(None);
         };
         let HookResult { value, node, facts } = ran;
-        let read = checked(&node, facts, || NextResult::read(value, &node));
-        read.inspect_err(|error| self.count_failure(scope, "Next", error))
+        let read = checked(&node, facts, || {
+            NextResult::read(value, &node, scope.disclosure)
+        });
+        read.map_err(|error| self.unreadable(scope, "Next", error))
+    }
+
+    /// Whether the agent is refused, because its hooks were ended for their limits.
+    pub fn is_refused(&self) -> bool {
+        self.fuse.is_refused(Instant::now())
+    }
+
+    fn check_fuse(&self, scope: &ScriptContext, hook: &str) -> Result<()> {
+        let is_free = self
+            .fuse
+            .check(&scope.properties.assistant_id, Instant::now());
+        is_free.inspect_err(|error| self.count_failure(scope, hook, error))
+    }
+
+    fn note_failure(&self, scope: &ScriptContext, error: &Error) {
+        if self.fuse.note(error, Instant::now()) {
+            tracing::warn!(
+                request.id = scope.properties.request_id,
+                agent.id = scope.properties.assistant_id,
+                error.code = error.code.as_str(),
+                "the agent is refused for a minute: its hooks were ended for their limits again and again"
+            );
+        }
     }
 
     /// Runs a hook in a runtime of its own. `None` where there is no such hook.
@@ -136,14 +213,68 @@ impl AgentHooks {
             return Ok(None);
         };
         let mut facts = HookFacts::of(&scope.agent.id, hook);
-        let start = NodeOptions::new("hook", hook).with_metadata(json!({"file": program.entry()}));
-        let mut start = start.with_facts(StepFacts::Hook(facts.clone()));
-        if scope.trace.trace().is_on() {
-            let mut input = arguments.clone();
-            input.iter_mut().for_each(clear_contents);
-            start.input = Value::Array(input);
+        let node = begin_node(scope, &facts, program.entry(), &arguments);
+        let given = arguments.clone();
+        let executed = self.execute(scope, hook, &node, arguments).await;
+        let Some(HookExecution { run, measured }) = executed else {
+            return Ok(None);
+        };
+        facts.cpu_ms = Number::from_f64(measured.cpu.as_secs_f64() * 1_000.0);
+        (facts.memory_read, facts.memory_written) = run.memory_uses();
+        let metadata = json!({"cpu_ms": facts.cpu_ms, "memory": run.memory_names()});
+        let outcome = match measured.outcome {
+            Ok(outcome) => outcome,
+            // A computed default export turned out not to have it.
+            Err(ambit_script::Error::NoFunction { .. }) => {
+                node.close(crate::trace::TraceStatus::Skipped);
+                return Ok(None);
+            }
+            Err(thrown) => {
+                let error = failure::of(&thrown, program.entry(), hook);
+                let told = failure::told(&thrown, error.clone(), scope.disclosure);
+                run.own().cursor.end(Some(&told.message));
+                node.set_facts_with(failed(facts, &error), metadata);
+                let method = run.failed_method(&error.message);
+                let failed = failure::FailedRun {
+                    scope,
+                    hook,
+                    node: &node,
+                    given: &given,
+                    method: method.as_deref(),
+                    error: &error,
+                    told: &told,
+                };
+                failed.record();
+                self.count_failure(scope, hook, &error);
+                self.note_failure(scope, &error);
+                return Err(Error {
+                    is_logged: true,
+                    ..told
+                });
+            }
+        };
+        run.own().cursor.end(None);
+        let dropped = outcome.dropped + run.resources().scheduled_count();
+        if dropped > 0 {
+            let what = format!(
+                "{hook} had settled while {dropped} of its timers and calls were still pending; they are dropped"
+            );
+            node.warn(what);
         }
-        let node = scope.trace.add(start);
+        let value = outcome.value.unwrap_or_default();
+        node.set_facts_with(StepFacts::Hook(facts.clone()), metadata);
+        Ok(Some(HookResult { value, node, facts }))
+    }
+
+    /// Runs a function of the hooks below a node. `None` where there are no hooks.
+    async fn execute(
+        &self,
+        scope: &Arc<ScriptContext>,
+        hook: &str,
+        node: &TraceNode,
+        arguments: Vec<Value>,
+    ) -> Option<HookExecution> {
+        let program = self.program.as_ref()?;
         let http = scope.http.for_run(self.limits.http, self.hosts.as_ref());
         let http = http.within_trace(node.outgoing());
         let run = Arc::new(RunHost::new(scope, hook, node.clone(), http));
@@ -161,36 +292,7 @@ impl AgentHooks {
         let measured = self.engine.run_measured(script).await;
         run.end();
         self.count(scope, hook, [began.elapsed(), measured.cpu]);
-        facts.cpu_ms = Number::from_f64(measured.cpu.as_secs_f64() * 1_000.0);
-        (facts.memory_read, facts.memory_written) = run.memory_uses();
-        let metadata = json!({"cpu_ms": facts.cpu_ms, "memory": run.memory_names()});
-        let outcome = match measured.outcome {
-            Ok(outcome) => outcome,
-            // A computed default export turned out not to have it.
-            Err(ambit_script::Error::NoFunction { .. }) => {
-                node.close(crate::trace::TraceStatus::Skipped);
-                return Ok(None);
-            }
-            Err(error) => {
-                let error = failure::of(&error, program.entry(), hook);
-                run.own().cursor.end(Some(&error.message));
-                node.set_facts_with(failed(facts, &error), metadata);
-                failure::record(&error, scope, hook, &node);
-                self.count_failure(scope, hook, &error);
-                return Err(error);
-            }
-        };
-        run.own().cursor.end(None);
-        let dropped = outcome.dropped + run.resources().scheduled_count();
-        if dropped > 0 {
-            let what = format!(
-                "{hook} had settled while {dropped} of its timers and calls were still pending; they are dropped"
-            );
-            node.warn(what);
-        }
-        let value = outcome.value.unwrap_or_default();
-        node.set_facts_with(StepFacts::Hook(facts.clone()), metadata);
-        Ok(Some(HookResult { value, node, facts }))
+        Some(HookExecution { run, measured })
     }
 
     fn count(&self, scope: &ScriptContext, hook: &str, times: [Duration; 2]) {
@@ -200,11 +302,37 @@ impl AgentHooks {
         self.metrics.add(&table::HOOK_CPU_SECONDS, labels, cpu);
     }
 
+    /// Logs and counts a result that cannot be read.
+    fn unreadable(&self, scope: &ScriptContext, hook: &str, error: Error) -> Error {
+        self.count_failure(scope, hook, &error);
+        failure::record_unreadable(error, scope, hook)
+    }
+
     fn count_failure(&self, scope: &ScriptContext, hook: &str, error: &Error) {
         let agent = scope.properties.assistant_id.as_str();
         let labels = [agent, hook, call_metrics::label(&error.code)];
         self.metrics.count(&table::HOOK_FAILURES, labels);
     }
+}
+
+/// The node of a run. Where internals are withheld it names no file.
+fn begin_node(
+    scope: &ScriptContext,
+    facts: &HookFacts,
+    file: &str,
+    arguments: &[Value],
+) -> TraceNode {
+    let start = NodeOptions::new("hook", facts.hook.as_str());
+    let mut start = start.with_facts(StepFacts::Hook(facts.clone()));
+    if scope.disclosure == Disclosure::Full {
+        start = start.with_metadata(json!({"file": file}));
+    }
+    if scope.trace.trace().is_on() {
+        let mut input = arguments.to_vec();
+        input.iter_mut().for_each(clear_contents);
+        start.input = Value::Array(input);
+    }
+    scope.trace.add(start)
 }
 
 /// Reads what a hook returned; the node of the run ends with what came of it.

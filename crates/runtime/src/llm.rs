@@ -5,8 +5,9 @@ mod anthropic;
 pub mod capabilities;
 pub mod connector;
 pub mod embedding;
-mod endpoint;
+pub(crate) mod endpoint;
 mod failure;
+mod failure_log;
 #[cfg(test)]
 mod fuzz;
 mod gemini;
@@ -26,12 +27,14 @@ pub use answer::{ModelAnswer, ModelCompletion};
 pub use capabilities::ModelCapabilities;
 pub use connector::Connector;
 pub use failure::{ModelFailure, ModelFailureKind};
+pub(crate) use failure_log::{FailureLog, LoggedFailure};
 pub use provider_cache::ProviderCache;
 pub(crate) use secrets::Secrets;
 
 pub use crate::chat::ModelCall;
 use crate::chat::ReasoningPart;
 use async_trait::async_trait;
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -44,9 +47,25 @@ pub type AnswerStream = BoxStream<'static, Result<AnswerPiece, ModelFailure>>;
 /// Speaks one protocol to one model.
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// Starts one call. An error here or as the stream's first item means that nothing has been shown. A stream that ends
-    /// without `AnswerPiece::End` is broken: the last item is then an error. Dropping the stream ends the call.
-    async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure>;
+    /// Writes a call in the protocol's bytes, of its messages, tools and options and of nothing else but the connector.
+    fn encode<'a>(&self, call: &'a ModelCall) -> Result<EncodedCall<'a>, ModelFailure>;
+
+    /// Sends a call that `encode` has written. An error here or as the stream's first item means that nothing has been shown. A
+    /// stream that ends without `AnswerPiece::End` is broken: the last item is then an error. Dropping the stream ends the call.
+    async fn send(&self, encoded: &EncodedCall<'_>) -> Result<AnswerStream, ModelFailure>;
+}
+
+/// A call as its provider gets it.
+#[derive(Clone, Debug)]
+pub struct EncodedCall<'a> {
+    /// The call.
+    pub call: &'a ModelCall,
+    /// The body of the request.
+    pub bytes: Bytes,
+    /// What has written it, and the version of that: another version may write the same call otherwise.
+    pub encoder: &'static str,
+    /// Options of the body that may be neither the call's nor the connector's.
+    pub added: Vec<(&'static str, Value)>,
 }
 
 /// What a connector's `type` may be. One file and one row each.
@@ -235,6 +254,15 @@ pub struct ProviderEntry {
     pub open: ProviderOpener,
     /// The parts of messages that it takes by an address of the web, as OpenAI calls them.
     pub by_address: &'static [&'static str],
+    /// The options of calls that it sends; all where it says nothing.
+    pub options: Option<&'static [&'static str]>,
+}
+
+/// Whether a connector's provider sends an option of calls.
+pub(crate) fn sends_option(connector: &Connector, name: &str) -> bool {
+    let row = PROVIDERS.iter().find(|row| row.kind == connector.kind);
+    let options = row.and_then(|row| row.options);
+    options.is_none_or(|options| options.contains(&name))
 }
 
 /// Whether a connector's provider takes parts of this type by an address of the web.

@@ -25,7 +25,7 @@ pub const MCP: ScriptClass = ScriptClass {
         Some((2, "client and uri arguments")), read_resource: "Reads a resource.",
         "ListTools(client: string, cursor?: string): { tools: MCPTool[]; nextCursor: string | null }",
         Some((1, "a client argument")), list_tools: "Lists tools.",
-        "CallTool(client: string, name: string, args?: Record<string, any>): MCPResult",
+        "CallTool<Server extends ToolServer, Tool extends ToolName<Server>>(client: Server, name: Tool, ...args: ToolArguments<Server, Tool>): MCPResult",
         Some((2, "mcp and name parameters")), call_tool: "Calls a tool.",
         "CallTools(client: string, tools: MCPCall[]): MCPResult[]",
         Some((2, "client and tools arguments")), call_tools: "Calls tools one after another.",

@@ -7,6 +7,7 @@ use ambit_script::HostValue;
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Mutex;
+use utoipa::ToSchema;
 
 /// The methods that read. All others write.
 const READING: &[&str] = &[
@@ -27,6 +28,10 @@ const GIVING: &[&str] = &["Get", "GetDel"];
 const OF_NO_VALUE: &[&str] = &["Keys", "Len", "Clear", "Search"];
 /// Names that are kept of each kind.
 const MOST: usize = 50;
+/// Changes that are kept.
+const MOST_CHANGES: usize = 200;
+/// What stands for all values of a namespace, as in patterns.
+const ALL: &str = "*";
 
 /// When a call began and ended, in milliseconds since 1970.
 #[derive(Clone, Copy)]
@@ -50,6 +55,20 @@ pub struct MemoryNames {
     written: Vec<UsedValue>,
     /// Those of the request alone, read or written.
     context: Vec<UsedValue>,
+    /// What was done to which values, each once; traces do not tell it.
+    #[serde(skip)]
+    pub changes: Vec<MemoryChange>,
+}
+
+/// What a script did to values of memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct MemoryChange {
+    /// The namespace: `user`, `team`, `chat` or `context`.
+    pub space: String,
+    /// The value, or the pattern of several.
+    pub key: String,
+    /// The method: `Set`, `Del`, `Push` …
+    pub op: String,
 }
 
 /// A value that was used.
@@ -66,10 +85,25 @@ struct UsedValue {
     bytes: Option<usize>,
 }
 
+/// The namespace and the key of a value that a call has read, if it is one of memory.
+pub fn read_value<'a>(call: &'a ScriptCall<'_>) -> Option<(&'static str, &'a str)> {
+    let method = call.method.name();
+    let is_read = READING.contains(&method) || GIVING.contains(&method);
+    if !is_of_memory(call) || !is_read || OF_NO_VALUE.contains(&method) {
+        return None;
+    }
+    let key = call.given(0)?.as_str()?;
+    Some((memory::memory(call).space(), key))
+}
+
+fn is_of_memory(call: &ScriptCall<'_>) -> bool {
+    [memory::NAMESPACE.name, memory::SPACE.name].contains(&call.class)
+}
+
 impl MemoryUses {
     /// Notes a call that is over and what it gave, if it was one of memory.
     pub fn note(&self, call: &ScriptCall<'_>, times: CallTimes, given: Option<&HostValue>) {
-        if ![memory::NAMESPACE.name, memory::SPACE.name].contains(&call.class) {
+        if !is_of_memory(call) {
             return;
         }
         let is_read = READING.contains(&call.method.name());
@@ -78,7 +112,11 @@ impl MemoryUses {
             false => &self.written,
         };
         lock(uses).add(times.start_at, times.end_at);
-        lock(&self.names).add(call, is_read, given);
+        let mut names = lock(&self.names);
+        names.add(call, is_read, given);
+        if !is_read && given.is_some() {
+            names.add_change(call);
+        }
     }
 
     /// When memory was read, and when it was written.
@@ -94,6 +132,18 @@ impl MemoryUses {
 }
 
 impl MemoryNames {
+    fn add_change(&mut self, call: &ScriptCall<'_>) {
+        let key = call.given(0).and_then(Value::as_str);
+        let change = MemoryChange {
+            space: memory::memory(call).space().to_owned(),
+            key: key.unwrap_or(ALL).to_owned(),
+            op: call.method.name().to_owned(),
+        };
+        if self.changes.len() < MOST_CHANGES && !self.changes.contains(&change) {
+            self.changes.push(change);
+        }
+    }
+
     fn add(&mut self, call: &ScriptCall<'_>, is_read: bool, given: Option<&HostValue>) {
         let method = call.method.name();
         let Some(Value::String(key)) = call.given(0) else {

@@ -1,6 +1,6 @@
 //! One run of a script: answers what it calls.
 
-use super::memory_use::{CallTimes, MemoryNames, MemoryUses};
+use super::memory_use::{CallTimes, MemoryNames, MemoryUses, read_value};
 use super::trace::TraceCursor;
 use super::{ScriptCall, ScriptContext, find};
 use crate::error::Error;
@@ -34,6 +34,15 @@ struct RunHostState {
     http: net::HttpClient,
     stores: Mutex<BTreeMap<String, Memory>>,
     memory_uses: MemoryUses,
+    failed_call: Mutex<Option<FailedCall>>,
+    /// Where the run is traced.
+    node: TraceNode,
+}
+
+/// The last call that failed.
+struct FailedCall {
+    method: String,
+    message: String,
 }
 
 /// A context within a run.
@@ -55,7 +64,7 @@ impl RunHost {
         node: TraceNode,
         http: net::HttpClient,
     ) -> Self {
-        let own = Arc::new(ContextHandle::new(scope, 0, node));
+        let own = Arc::new(ContextHandle::new(scope, 0, node.clone()));
         Self {
             log: ScriptLog::new(scope, function),
             common: Arc::new(RunHostState {
@@ -64,6 +73,8 @@ impl RunHost {
                 http,
                 stores: Mutex::default(),
                 memory_uses: MemoryUses::default(),
+                failed_call: Mutex::default(),
+                node,
             }),
             resources: RunResources::outermost(),
             depth: Arc::default(),
@@ -98,6 +109,16 @@ impl RunHost {
     /// Notes a call that is over, with what it gave.
     pub fn note_call(&self, call: &ScriptCall<'_>, times: CallTimes, given: Option<&HostValue>) {
         self.common.memory_uses.note(call, times, given);
+        if let Some((space, key)) = read_value(call) {
+            self.common.node.note_read(space, key);
+        }
+    }
+
+    /// The method that threw this, if the last one that failed did.
+    pub fn failed_method(&self, message: &str) -> Option<String> {
+        let failed = lock(&self.common.failed_call);
+        let failed = failed.as_ref().filter(|call| call.message == message)?;
+        Some(failed.method.clone())
     }
 
     /// What it was called with.
@@ -184,7 +205,14 @@ impl RunHost {
             callbacks: call.callbacks,
             caller: Some(call.run),
         };
-        call.answer().await
+        let answer = call.answer().await;
+        if let Err(error) = &answer {
+            *lock(&self.common.failed_call) = Some(FailedCall {
+                method: call.place(),
+                message: error.message.clone(),
+            });
+        }
+        answer
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::access::Authorized;
 use crate::app::{App, AppAgent};
 use crate::ctx::TurnHost;
+use crate::error::Disclosure;
 use crate::limits::AgentLimits;
 use crate::mcp;
 use crate::net;
@@ -44,6 +45,8 @@ pub struct ScriptContext {
     pub search: SearchContext,
     /// Who is asked for what only a runtime can do.
     pub turn_host: Arc<dyn TurnHost>,
+    /// How much is told of what goes on inside its scripts.
+    pub disclosure: Disclosure,
 }
 
 /// The plain properties of `ctx`.

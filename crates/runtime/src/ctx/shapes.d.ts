@@ -537,3 +537,99 @@ export interface QueryLint {
   valid: boolean;
   diagnostics: { code: string; path: string; message: string }[];
 }
+
+/** The app's processes by name. `ambit types` fills it in `types/app.d.ts`, as well as those below. */
+export interface AppProcesses {}
+
+/** The app's models by id, each as a `ModelTypes`. */
+export interface AppModels {}
+
+/** The app's stores by id. */
+export interface AppStores {}
+
+/** The app's tool servers over `process` by id: the arguments of each tool. */
+export interface AppTools {}
+
+/** A process that is known, or the name of another. */
+export type ProcessName = keyof AppProcesses | (string & {});
+
+/** What a process takes; anything where it is not known. */
+export type ProcessArguments<Name extends string> = Name extends keyof AppProcesses
+  ? AppProcesses[Name] extends (...args: infer Arguments) => any ? Arguments : any[]
+  : any[];
+
+/** What a process returns; anything where it is not known. */
+export type ProcessValue<Name extends string> = Name extends keyof AppProcesses
+  ? AppProcesses[Name] extends (...args: any[]) => infer Value ? Awaited<Value> : any
+  : any;
+
+/** A store that is known, or the id of another. */
+export type StoreId = keyof AppStores | (string & {});
+
+/** A tool server that is known, or the id of another. */
+export type ToolServer = keyof AppTools | (string & {});
+
+/** The tools of a server. */
+export type ToolName<Server extends string> = Server extends keyof AppTools ? keyof AppTools[Server] & string : string;
+
+/** What a tool takes. */
+export type ToolArguments<Server extends string, Tool extends string> = Server extends keyof AppTools
+  ? Tool extends keyof AppTools[Server]
+    ? {} extends AppTools[Server][Tool] ? [args?: AppTools[Server][Tool]] : [args: AppTools[Server][Tool]]
+    : [args?: Record<string, any>]
+  : [args?: Record<string, any>];
+
+/** What a model's rows are: as they are read, as they are written, and what they are named by. */
+export interface ModelTypes {
+  row: any;
+  new: any;
+  key: any;
+}
+
+/** What is asked of a model's rows: a QueryParam. */
+export interface ModelQuery {
+  select?: string[];
+  wheres?: any;
+  orders?: any;
+  limit?: number;
+  page?: number;
+  pagesize?: number;
+  withs?: any;
+  all?: boolean;
+}
+
+/** A page of rows. */
+export interface ModelPage<Row> {
+  data: Row[];
+  page: number;
+  pagesize: number;
+  pagecnt: number;
+  /** The next page, or -1. */
+  next: number;
+  /** The page before, or -1. */
+  prev: number;
+  total: number;
+}
+
+/** The methods of a model, as `Process("models.<id>.<Method>", …)` calls them. A query with `select` gives rows that have less. */
+export interface ModelMethods<Model extends ModelTypes> {
+  Find(id: Model["key"] | string, query?: ModelQuery | null): Model["row"];
+  Get(query?: ModelQuery | null): Model["row"][];
+  Paginate(query?: ModelQuery | null, page?: number | null, pagesize?: number | null): ModelPage<Model["row"]>;
+  Count(query?: ModelQuery | null): number;
+  SelectOption(keyword?: string | null, name?: string | null, value?: string | null, limit?: number | null): { name: any; id: any }[];
+  Create(row: Model["new"]): Model["key"];
+  Update(id: Model["key"] | string, row: Partial<Model["new"]>): null;
+  Save(row: Partial<Model["new"]>): Model["key"];
+  Insert(columns: string[], rows: any[][]): null;
+  Delete(id: Model["key"] | string): null;
+  Destroy(id: Model["key"] | string): null;
+  Upsert(row: Model["new"], uniqueBy: string[], columns?: string[] | null): number;
+  UpdateWhere(query: ModelQuery, row: Partial<Model["new"]>): number;
+  DeleteWhere(query: ModelQuery): number;
+  DestroyWhere(query: ModelQuery): number;
+  EachSave(rows: Partial<Model["new"]>[], defaults?: Partial<Model["new"]> | null): Model["key"][];
+  EachSaveAfterDelete(ids: (Model["key"] | string)[], rows: Partial<Model["new"]>[], defaults?: Partial<Model["new"]> | null): Model["key"][];
+  Metadata(): any;
+  Exists(): boolean;
+}

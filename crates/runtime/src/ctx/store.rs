@@ -23,7 +23,7 @@ const OWN: &[ScriptMethod] = rows! {
 
 /// `Store(id)`.
 pub const GLOBALS: &[ScriptMethod] = rows! {
-    "Store(id: string): Store", Some((1, "an id argument")), open: "A store of the app, by the name of its file in `stores/`.",
+    "Store(id: StoreId): Store", Some((1, "an id argument")), open: "A store of the app, by the name of its file in `stores/`.",
 };
 
 pub fn methods() -> impl Iterator<Item = &'static ScriptMethod> {

@@ -89,7 +89,7 @@ pub struct DetachedContextOptions {
     pub metadata: Option<Map<String, Value>>,
 }
 
-/// Nobody to ask: for scripts that run outside a runtime.
+/// Nobody to ask: for scripts that run outside a turn.
 pub struct NoTurnHost;
 
 #[async_trait]
@@ -99,12 +99,12 @@ impl TurnHost for NoTurnHost {
         _: &ScriptContext,
         _: DetachedContextOptions,
     ) -> Result<Arc<ScriptContext>> {
-        let what = "new Context is not possible here: no runtime is running";
+        let what = "new Context is not possible here: no turn is running";
         Err(Error::new(ErrorCode::Unsupported, what))
     }
 
     async fn call(&self, _: &ScriptContext, _: NestedCall) -> Result<Value, HostError> {
-        let what = "agents and models cannot be called here: no runtime is running";
+        let what = "agents and models cannot be called here: no turn is running";
         Err(Error::new(ErrorCode::Unsupported, what).into())
     }
 
@@ -117,7 +117,7 @@ impl TurnHost for NoTurnHost {
 impl UsesAsker for NoTurnHost {
     async fn ask(&self, _: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure> {
         let what = format!(
-            "uses.{} cannot be asked here: no runtime is running",
+            "uses.{} cannot be asked here: no turn is running",
             wanted.key
         );
         Err(UsesFailure::Unknown(what))

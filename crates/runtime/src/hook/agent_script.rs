@@ -2,9 +2,10 @@
 
 use super::failure;
 use crate::app::{App, AppAgent};
-use crate::error::Result;
+use crate::error::{Disclosure, Error, Result};
 use crate::globals::write_line;
 use crate::limits::AgentLimits;
+use crate::log_words::EchoFilter;
 use ambit_script::{
     Engine, Host, HostCall, HostError, HostValue, Program, ProgramSource, ScriptRun, SourceFiles,
 };
@@ -19,6 +20,9 @@ pub struct AgentScript {
     program: Arc<Program>,
     limits: ambit_script::RunLimits,
     agent: String,
+    disclosure: Disclosure,
+    /// What failures call it.
+    shown_name: String,
 }
 
 /// What compiles the scripts of an agent.
@@ -29,6 +33,8 @@ pub struct AgentScriptLoader<'a> {
     /// The app, whose limits hold.
     pub app: &'a App,
     pub agent: &'a AppAgent,
+    /// How much is told of what goes on inside the scripts.
+    pub disclosure: Disclosure,
 }
 
 impl AgentScriptLoader<'_> {
@@ -47,6 +53,11 @@ impl AgentScriptLoader<'_> {
             program: program.map_err(|error| failure::load(&error))?,
             limits: AgentLimits::of(self.app, self.agent).run,
             agent: self.agent.id.clone(),
+            disclosure: self.disclosure,
+            shown_name: match self.disclosure {
+                Disclosure::Full => file.clone(),
+                Disclosure::Withheld => format!("a script of the agent \"{}\"", self.agent.id),
+            },
         }))
     }
 }
@@ -61,6 +72,11 @@ impl AgentScript {
         self.program.entry()
     }
 
+    /// What failures call it: its file, or where that is withheld whose it is.
+    pub fn shown_name(&self) -> &str {
+        &self.shown_name
+    }
+
     /// True if the file has this function.
     pub fn has(&self, function: &str) -> bool {
         self.program.has(function)
@@ -71,6 +87,8 @@ impl AgentScript {
         if !self.has(function) {
             return Ok(None);
         }
+        let is_withheld = self.disclosure == Disclosure::Withheld;
+        let given = is_withheld.then(|| Value::from(arguments.as_slice()));
         let result = self
             .engine
             .run(ScriptRun {
@@ -88,8 +106,29 @@ impl AgentScript {
         match result {
             Ok(outcome) => Ok(Some(outcome.value.unwrap_or_default())),
             Err(ambit_script::Error::NoFunction { .. }) => Ok(None),
-            Err(error) => Err(failure::of(&error, self.file(), function)),
+            Err(error) => Err(self.failure(&error, function, given.as_ref())),
         }
+    }
+
+    /// Why a run failed, as it is passed on. Where that withholds something the log has it, without what the run was given.
+    fn failure(
+        &self,
+        thrown: &ambit_script::Error,
+        function: &str,
+        given: Option<&Value>,
+    ) -> Error {
+        let error = failure::of(thrown, self.file(), function);
+        if let Some(given) = given {
+            tracing::warn!(
+                agent.id = self.agent,
+                hook = format!("{} {function}", self.file()),
+                error.code = %error.code,
+                error.message = EchoFilter::of(given).logged(&error.message, self.disclosure),
+                error.stack = error.stack.join("\n"),
+                "a script failed"
+            );
+        }
+        failure::told(thrown, error, self.disclosure)
     }
 }
 

@@ -4,13 +4,16 @@ use super::hook_fields::{Delegate, HookFields};
 use crate::app::StepUses;
 use crate::app::read::ConfigObject;
 use crate::chat::{ChatMessage, GenerationOptions};
-use crate::error::Result;
+use crate::error::{Disclosure, Result};
 use crate::request::{CallOptions, SearchChoice};
 use crate::tool::ServerSelection;
 use crate::trace::{LogLevel, TraceNode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+
+/// Longer keys are no names.
+const MAX_NAME_LENGTH: usize = 40;
 
 /// What `Create` changes of its turn. Absent fields change nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -48,7 +51,11 @@ impl CreateResult {
     }
 
     /// Reads the returned value; keys that are not read are named in the trace.
-    pub(super) fn read(value: Value, node: &TraceNode) -> Result<Option<Self>> {
+    pub(super) fn read(
+        value: Value,
+        node: &TraceNode,
+        disclosure: Disclosure,
+    ) -> Result<Option<Self>> {
         let Some(mut fields) = HookFields::of("Create", value)? else {
             return Ok(None);
         };
@@ -66,22 +73,35 @@ impl CreateResult {
             metadata: fields.map("metadata")?,
             delegate: fields.delegate()?,
         };
-        tell_unread("Create", fields, node);
+        tell_unread(fields, node, disclosure);
         Ok(Some(created))
     }
 }
 
-/// Names the keys that were not read.
-pub fn tell_unread(hook: &str, fields: HookFields, node: &TraceNode) {
+/// Names the keys that were not read: in the trace, and to developers in the log too.
+pub fn tell_unread(fields: HookFields, node: &TraceNode, disclosure: Disclosure) {
+    let hook = fields.hook();
     let rest = fields.rest();
-    if !rest.is_empty() {
-        let keys: Vec<&str> = rest.keys().map(String::as_str).collect();
-        let text = format!(
-            "{hook} returned keys that are not read: {}",
-            keys.join(", ")
-        );
-        node.log(LogLevel::Info, text, Value::Null);
+    if rest.is_empty() {
+        return;
     }
+    let keys: Vec<&str> = rest.keys().map(String::as_str).collect();
+    if disclosure == Disclosure::Full {
+        let names = keys.iter().filter(|key| is_name(key)).copied();
+        let names = names.collect::<Vec<_>>().join(", ");
+        tracing::warn!(hook, keys = names, "a hook returned keys that are not read");
+    }
+    let text = format!(
+        "{hook} returned keys that are not read: {}",
+        keys.join(", ")
+    );
+    node.log(LogLevel::Info, text, Value::Null);
+}
+
+/// Whether a key is one that somebody has written into a script, rather than what somebody has said.
+fn is_name(key: &str) -> bool {
+    let is_of_names = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    key.len() <= MAX_NAME_LENGTH && key.chars().all(is_of_names)
 }
 
 fn call_options(fields: &mut HookFields) -> Result<CallOptions> {

@@ -11,8 +11,16 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// An event that scripts can listen to.
 pub struct EventDefinition {
+    /// Its name, which is that of the function that hears of it.
     pub name: &'static str,
+    /// When it is told, in a line.
+    pub about: &'static str,
+    /// What it says beside what every event says.
+    pub fields: &'static [&'static str],
+    /// Which of that a listener may change.
+    pub changed: &'static [&'static str],
     /// Makes a script's function listen to it.
     pub listen: fn(&Arc<EventListeners>, &EventBus),
     /// Makes the feed listen to it, which tells of what has happened alone.
@@ -28,6 +36,9 @@ macro_rules! events {
         pub const EVENTS: &[EventDefinition] = &[
             $(EventDefinition {
                 name: stringify!($name),
+                about: <known::$name as ambit_storage::event::Event>::ABOUT,
+                fields: &[$(stringify!($field)),*],
+                changed: &[$(stringify!($changed)),*],
                 listen: |listeners, bus| events!(
                     @$phase listeners, bus, $name, [$(($field, $show))*], [$($changed)*]
                 ),

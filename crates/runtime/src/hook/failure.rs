@@ -1,7 +1,8 @@
 //! What a failing script means for its turn.
 
-use crate::ctx::ScriptContext;
-use crate::error::{Error, ErrorCode};
+use crate::ctx::{self, ScriptContext};
+use crate::error::{Disclosure, Error, ErrorCode};
+use crate::log_words::{EchoFilter, without_quotes};
 use crate::trace::{FieldTruncator, LogLevel, TraceNode};
 use ambit_script::{LoadError, ScriptException};
 use serde_json::Value;
@@ -10,6 +11,13 @@ use serde_json::Value;
 const MESSAGE: usize = 4096;
 /// Bytes of a code that a script gives to its own failure.
 const CODE: usize = 100;
+
+/// What is told of a script where its places are withheld.
+const FAILED: &str = "a script of the app failed; the server's log says why";
+/// The same of a script that passed a limit.
+const LIMITED: &str = "a script of the app passed a limit; the server's log says which";
+/// The same of a script that cannot be loaded.
+const NOT_LOADED: &str = "a script of the app cannot be loaded; the server's log says why";
 
 /// A script that cannot be loaded.
 pub fn load(error: &LoadError) -> Error {
@@ -38,6 +46,28 @@ pub fn of(error: &ambit_script::Error, file: &str, hook: &str) -> Error {
     }
 }
 
+/// The failure of a run as it is passed on. What a script says of its failure is the app's to tell.
+pub fn told(error: &ambit_script::Error, failure: Error, disclosure: Disclosure) -> Error {
+    let public = match error {
+        ambit_script::Error::Thrown(thrown) if is_defect(thrown) => FAILED,
+        ambit_script::Error::Thrown(_)
+        | ambit_script::Error::NotAFunction(_)
+        | ambit_script::Error::Cancelled => return failure,
+        ambit_script::Error::ReturnedTooMuch { .. }
+        | ambit_script::Error::NeverSettles(_)
+        | ambit_script::Error::NoFunction { .. }
+        | ambit_script::Error::Internal(_) => FAILED,
+        ambit_script::Error::Limited { .. } => LIMITED,
+        ambit_script::Error::Load(_) => NOT_LOADED,
+    };
+    disclosure.of(failure, public)
+}
+
+/// A process that cannot be loaded, as it is passed on.
+pub fn not_loaded(failure: Error, disclosure: Disclosure) -> Error {
+    disclosure.of(failure, NOT_LOADED)
+}
+
 /// A process that failed: whoever called it gets the code too, whatever threw it.
 pub fn of_process(error: &ambit_script::Error, file: &str, name: &str) -> Error {
     match error {
@@ -56,12 +86,8 @@ fn code(thrown: &ScriptException) -> Option<ErrorCode> {
 
 /// What a script threw. Its own words are passed on; what the engine threw is said with its place, because nobody wrote it.
 fn of_thrown(thrown: &ScriptException) -> Error {
-    let is_defect = matches!(
-        thrown.name.as_str(),
-        "TypeError" | "ReferenceError" | "RangeError" | "SyntaxError"
-    );
     let message = match thrown.message.as_str() {
-        _ if is_defect => thrown.to_string(),
+        _ if is_defect(thrown) => described(thrown),
         "" => "a script threw an error without a message".to_owned(),
         message => message.to_owned(),
     };
@@ -72,6 +98,26 @@ fn of_thrown(thrown: &ScriptException) -> Error {
         stack: thrown.stack.iter().map(ToString::to_string).collect(),
         ..Error::new(code.unwrap_or(ErrorCode::HookError), message)
     }
+}
+
+/// What the engine threw, with its place. A method of `ctx` that is not there is named, with the one that is meant.
+fn described(thrown: &ScriptException) -> String {
+    let called = thrown.called.as_deref();
+    match called.and_then(ctx::missing_method) {
+        None => thrown.to_string(),
+        Some(message) => {
+            let thrown = thrown.clone();
+            ScriptException { message, ..thrown }.to_string()
+        }
+    }
+}
+
+/// Whether the engine threw it.
+fn is_defect(thrown: &ScriptException) -> bool {
+    matches!(
+        thrown.name.as_str(),
+        "TypeError" | "ReferenceError" | "RangeError" | "SyntaxError"
+    )
 }
 
 /// A store failed below the script, which is not to blame: the same request may succeed later.
@@ -97,21 +143,73 @@ fn status(number: f64) -> Option<u16> {
     is_one.then_some(number as u16)
 }
 
-/// Tells the trace and the log, which see where it happened.
-pub fn record(error: &Error, scope: &ScriptContext, hook: &str, node: &TraceNode) {
-    let stack = error.stack.join("\n");
-    if !stack.is_empty() {
-        node.log(LogLevel::Error, &error.message, Value::from(stack.as_str()));
+/// A run of a hook that failed.
+pub struct FailedRun<'a> {
+    pub scope: &'a ScriptContext,
+    pub hook: &'a str,
+    /// Where it is traced.
+    pub node: &'a TraceNode,
+    /// What it was called with.
+    pub given: &'a [Value],
+    /// The method of the host that threw, if it was one.
+    pub method: Option<&'a str>,
+    /// Why it failed.
+    pub error: &'a Error,
+    /// The same as it is passed on.
+    pub told: &'a Error,
+}
+
+impl FailedRun<'_> {
+    /// Tells the trace and the log. The log sees where it happened, and nothing of what the hook was called with.
+    pub fn record(&self) {
+        let stack = self.error.stack.join("\n");
+        let (shown, told) = (&self.scope.properties, &self.told.message);
+        if !stack.is_empty() && self.scope.disclosure == Disclosure::Full {
+            let stack = Value::from(stack.as_str());
+            self.node.log(LogLevel::Error, told, stack);
+        }
+        self.node.fail(told);
+        let said = EchoFilter::of(&Value::from(self.given));
+        tracing::warn!(
+            request.id = shown.request_id,
+            agent.id = shown.assistant_id,
+            hook = self.hook,
+            host.method = self.method,
+            error.code = self.error.code.as_str(),
+            error.message = said.logged(&self.error.message, self.scope.disclosure),
+            error.stack = stack,
+            "a hook failed"
+        );
     }
-    node.fail(&error.message);
+}
+
+/// Has the log say that a hook returned what cannot be read.
+pub fn record_unreadable(error: Error, scope: &ScriptContext, hook: &str) -> Error {
     let shown = &scope.properties;
     tracing::warn!(
         request.id = shown.request_id,
         agent.id = shown.assistant_id,
         hook,
         error.code = error.code.as_str(),
-        error.message = error.message,
-        error.stack = stack,
-        "a hook failed"
+        error.message = without_quotes(&error.message),
+        "a hook returned what cannot be read"
+    );
+    Error {
+        is_logged: true,
+        ..error
+    }
+}
+
+/// Has the log say that a process failed, for whoever called it is not told where.
+pub fn record_process(error: &Error, scope: &ScriptContext, process: &str, given: &Value) {
+    let shown = &scope.properties;
+    tracing::warn!(
+        request.id = shown.request_id,
+        agent.id = shown.assistant_id,
+        process,
+        error.code = error.code.as_str(),
+        error.message = EchoFilter::of(given).logged(&error.message, scope.disclosure),
+        error.stack = error.stack.join("\n"),
+        "a process failed"
     );
 }

@@ -32,6 +32,11 @@ impl HookFields {
         }
     }
 
+    /// The hook that returned it.
+    pub fn hook(&self) -> &'static str {
+        self.hook
+    }
+
     /// True if there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()

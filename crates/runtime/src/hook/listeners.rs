@@ -66,7 +66,7 @@ impl EventListeners {
 
     fn options(&self) -> ListenerOptions {
         ListenerOptions {
-            name: self.script.file().to_owned(),
+            name: self.script.shown_name().to_owned(),
             ..ListenerOptions::default()
         }
     }
@@ -78,7 +78,7 @@ impl EventListeners {
         let payload = described(event.about(), (mapping.payload)(event));
         let answer = self.call(E::NAME, Value::Object(payload.clone())).await?;
         let wrong = |reason: String| {
-            let field = format!("{} {}", self.script.file(), E::NAME);
+            let field = format!("{} {}", self.script.shown_name(), E::NAME);
             Error::invalid(field, reason)
         };
         let fields = match answer {
@@ -115,7 +115,7 @@ impl EventListeners {
     async fn call(&self, name: &str, event: impl Into<Value>) -> Result<Value> {
         let answer = self.script.call(name, vec![event.into()]).await;
         let answer = answer.map_err(|error| Error::Internal {
-            what: format!("{} {name}: {}", self.script.file(), error.message),
+            what: format!("{} {name}: {}", self.script.shown_name(), error.message),
         })?;
         Ok(answer.unwrap_or_default())
     }

@@ -2,7 +2,7 @@
 
 use super::create_result::tell_unread;
 use super::hook_fields::{Delegate, HookFields};
-use crate::error::Result;
+use crate::error::{Disclosure, Result};
 use crate::trace::TraceNode;
 use serde_json::{Map, Value};
 
@@ -35,7 +35,11 @@ impl NextOutcome {
 
 impl NextResult {
     /// Reads the returned value; keys that are not read are named in the trace.
-    pub(super) fn read(value: Value, node: &TraceNode) -> Result<Option<Self>> {
+    pub(super) fn read(
+        value: Value,
+        node: &TraceNode,
+        disclosure: Disclosure,
+    ) -> Result<Option<Self>> {
         let whole = value.clone();
         let Some(mut fields) = HookFields::of("Next", value)? else {
             return Ok(None);
@@ -43,7 +47,7 @@ impl NextResult {
         let metadata = fields.map("metadata")?;
         let delegate = fields.delegate()?;
         let data = fields.take("data");
-        tell_unread("Next", fields, node);
+        tell_unread(fields, node, disclosure);
         let outcome = match (delegate, data) {
             (Some(delegate), _) => NextOutcome::Delegate(Box::new(delegate)),
             (None, Some(data)) => NextOutcome::Data(data),

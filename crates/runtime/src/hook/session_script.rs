@@ -23,7 +23,7 @@ impl SessionScript {
 
     /// The beginning of an error about what a function returned.
     fn full_name(&self, function: &str) -> String {
-        let file = self.script.as_ref().map_or("", AgentScript::file);
+        let file = self.script.as_ref().map_or("", AgentScript::shown_name);
         format!("{file} {function}")
     }
 
@@ -33,7 +33,7 @@ impl SessionScript {
             return Ok(None);
         };
         let failed = |what: String| Error::Internal {
-            what: format!("{} {function}: {what}", script.file()),
+            what: format!("{} {function}: {what}", script.shown_name()),
         };
         let run = || -> std::io::Result<_> {
             let runtime = tokio::runtime::Builder::new_current_thread()

@@ -6,7 +6,8 @@ mod messages;
 use super::connector::ProviderOptions;
 use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults};
 use super::{
-    AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
+    AnswerStream, EncodedCall, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry,
+    stream,
 };
 use crate::chat::{ToolChoice, ToolDefinition};
 use crate::llm::Connector;
@@ -21,6 +22,18 @@ pub const ROW: ProviderEntry = ProviderEntry {
     kind: "anthropic",
     open,
     by_address: &["image_url", "file"],
+    options: Some(&[
+        "temperature",
+        "top_p",
+        "max_tokens",
+        "max_completion_tokens",
+        "stop",
+        "response_format",
+        "reasoning_effort",
+        "tool_choice",
+        "parallel_tool_calls",
+        "user",
+    ]),
 };
 
 const SERVICE: ServiceDefaults<'_> = ServiceDefaults {
@@ -50,14 +63,14 @@ struct AnthropicProvider {
 
 #[async_trait]
 impl Provider for AnthropicProvider {
-    async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
-        stream::send_call(
-            &self.endpoint,
-            call,
-            self.body(call),
-            AnthropicDecoder::default(),
-        )
-        .await
+    fn encode<'a>(&self, call: &'a ModelCall) -> Result<EncodedCall<'a>, ModelFailure> {
+        let body = self.body(call);
+        let body = body.map_err(|failure| self.endpoint.redacted_failure(failure))?;
+        Ok(self.endpoint.encode(call, body, "anthropic/1"))
+    }
+
+    async fn send(&self, encoded: &EncodedCall<'_>) -> Result<AnswerStream, ModelFailure> {
+        stream::send_call(&self.endpoint, encoded, AnthropicDecoder::default()).await
     }
 }
 

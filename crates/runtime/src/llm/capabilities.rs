@@ -1,7 +1,7 @@
 //! What a model can do, as its connector says, and what becomes of a call that asks for more.
 
 use super::ModelCall;
-use crate::chat::ChatMessage;
+use crate::chat::{ChatMessage, DroppedParts};
 use crate::config::{Setting, ValueKind};
 use crate::error::{Error, Result};
 use crate::llm::Connector;
@@ -121,17 +121,30 @@ impl ModelCapabilities {
     }
 }
 
-/// Leaves out of a call what its model cannot do, and says so in notes for the trace. Media are not left out: see
-/// [`lacking`] and [`refuse`].
-pub fn leave_out(connector: &Connector, call: &mut ModelCall) -> Vec<String> {
+/// What was left out of a call because its model cannot do it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingCapability {
+    /// What the trace says of it.
+    pub note: String,
+    /// The tools, or the option.
+    pub dropped: DroppedParts,
+}
+
+/// Leaves out of a call what its model cannot do, and says what. Media are not left out: see [`lacking`] and [`refuse`].
+pub fn leave_out(connector: &Connector, call: &mut ModelCall) -> Vec<MissingCapability> {
     let can = ModelCapabilities::of(connector);
     let id = &connector.id;
-    let mut notes = Vec::new();
+    let reason = |name: &str| format!("no_capability:{name}");
+    let mut missing = Vec::new();
     if !can.tool_calls && !call.tools.is_empty() {
         let count = call.tools.len();
-        notes.push(format!(
-            "connector \"{id}\" has no capability tool_calls: {count} tools are not offered"
-        ));
+        let names = call.tools.iter().map(|tool| tool.name.as_str());
+        missing.push(MissingCapability {
+            note: format!(
+                "connector \"{id}\" has no capability tool_calls: {count} tools are not offered"
+            ),
+            dropped: DroppedParts::tools(names, &reason("tool_calls")),
+        });
         call.tools.clear();
     }
     let options = [
@@ -142,12 +155,13 @@ pub fn leave_out(connector: &Connector, call: &mut ModelCall) -> Vec<String> {
     ];
     for (option, has, name) in options {
         if !has && call.options.remove(option) {
-            notes.push(format!(
-                "connector \"{id}\" has no capability {name}: {option} is not sent"
-            ));
+            missing.push(MissingCapability {
+                note: format!("connector \"{id}\" has no capability {name}: {option} is not sent"),
+                dropped: DroppedParts::option(option, &reason(name)),
+            });
         }
     }
-    notes
+    missing
 }
 
 /// The places of parts that this model cannot take, as `(message, part, ability)`.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
+use url::Url;
 
 /// Types that answer as a model does.
 pub const MODELS: &[&str] = &models();
@@ -26,11 +27,16 @@ const fn models() -> [&'static str; PROVIDERS.len()] {
 /// Types that keep data.
 pub const STORES: &[&str] = &["redis", "sqlite3", "postgres"];
 
+/// Types of Yao's that keep data, and that nothing here can use.
+pub const FOREIGN: &[&str] = &["mysql", "mongo"];
+
 /// A named model.
 #[derive(Clone, Default)]
 pub struct Connector {
     /// Dotted id.
     pub id: String,
+    /// Its file, below the app's folder.
+    pub file: String,
     /// `openai`, `anthropic`, `gemini`, `ollama`, `scripted` …
     pub kind: String,
     /// What people call it.
@@ -174,6 +180,21 @@ config! {
         /// The file, below the app's folder, of the type `sqlite3`.
         file: Option<TextOrNumber>,
         open "Other keys are not looked at."
+    }
+}
+
+impl ProviderOptions {
+    /// Where the provider is: `host`, or `proxy`, which means the same; nothing where neither says it. `Err` is the option that
+    /// holds no address.
+    pub fn address(&self) -> Result<Option<Url>, &'static str> {
+        let given = [("host", &self.host), ("proxy", &self.proxy)];
+        let given = given.map(|(option, text)| (option, text.trim()));
+        let Some((option, text)) = given.into_iter().find(|(_, text)| !text.is_empty()) else {
+            return Ok(None);
+        };
+        let url = Url::parse(text).ok();
+        let url = url.filter(|url| url.has_host() && url.scheme().starts_with("http"));
+        url.map(Some).ok_or(option)
     }
 }
 

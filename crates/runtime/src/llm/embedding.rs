@@ -129,9 +129,10 @@ impl EmbeddingCall<'_> {
         &self,
         endpoint: &ModelEndpoint,
     ) -> Result<EmbeddingAnswer, EmbeddingError> {
+        let body = endpoint.body(self.body());
         let mut attempt = 1;
         loop {
-            let (failure, is_refused) = match endpoint.send(self.body(), None).await {
+            let (failure, is_refused) = match endpoint.send(body.clone(), None).await {
                 Ok(response) if response.status().is_success() => {
                     return self.answer(endpoint, response).await;
                 }

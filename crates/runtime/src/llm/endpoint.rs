@@ -1,14 +1,15 @@
 //! HTTP to providers: shared connections, time limits, and what a failed request means.
 
-use super::ModelFailure;
 use super::failure::ModelFailureKind;
 use super::secrets::Secrets;
+use super::{EncodedCall, ModelCall, ModelFailure};
 use crate::llm::Connector;
 use crate::lock::lock;
 use crate::net::{OutgoingTrace, tls};
+use bytes::Bytes;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Proxy, Response, redirect};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -19,8 +20,12 @@ use url::Url;
 
 /// Until a connection is there.
 const CONNECT: Duration = Duration::from_secs(10);
+/// What is said of a provider's address that is none.
+pub const NO_ADDRESS: &str = "is no address such as https://host/v1";
 /// Bytes of an error's body that are looked at.
 const ERROR_BODY: usize = 64 << 10;
+/// Fields of a body that encoders add of themselves.
+const ADDED: [&str; 3] = ["stream", "stream_options", "max_tokens"];
 
 /// Clients that share their connections: one for each way out.
 #[derive(Default)]
@@ -135,13 +140,34 @@ impl ModelEndpoint {
         self.silence
     }
 
-    /// Sends a call and waits for the answer to begin.
-    pub async fn post(
+    /// A call whose body has these fields.
+    pub fn encode<'a>(
         &self,
+        call: &'a ModelCall,
         body: Map<String, Value>,
-        trace: Option<&OutgoingTrace>,
-    ) -> Result<Response, ModelFailure> {
-        let response = self.send(body, trace).await?;
+        encoder: &'static str,
+    ) -> EncodedCall<'a> {
+        let added = ADDED
+            .iter()
+            .filter_map(|name| Some((*name, body.get(*name)?.clone())));
+        EncodedCall {
+            call,
+            added: added.collect(),
+            bytes: self.body(body),
+            encoder,
+        }
+    }
+
+    /// The bytes of a body of these fields, with what the connector adds to each.
+    pub fn body(&self, mut fields: Map<String, Value>) -> Bytes {
+        fields.extend(self.extra.clone());
+        Value::Object(fields).to_string().into()
+    }
+
+    /// Sends a call and waits for the answer to begin.
+    pub async fn post(&self, encoded: &EncodedCall<'_>) -> Result<Response, ModelFailure> {
+        let trace = encoded.call.trace.as_ref();
+        let response = self.send(encoded.bytes.clone(), trace).await?;
         match response.status().is_success() {
             true => Ok(response),
             false => Err(self.status_failure(response).await),
@@ -151,15 +177,16 @@ impl ModelEndpoint {
     /// Sends a call and waits for an answer to begin, whatever its status is.
     pub async fn send(
         &self,
-        mut body: Map<String, Value>,
+        body: Bytes,
         trace: Option<&OutgoingTrace>,
     ) -> Result<Response, ModelFailure> {
-        body.extend(self.extra.clone());
         let mut request = self.client.post(self.url.clone());
         for (name, value) in trace.iter().flat_map(|trace| trace.headers(&self.url)) {
             request = request.header(name, value);
         }
-        let request = request.headers(self.headers.clone()).json(&body);
+        // Headers of the connector take the place of those of the same name.
+        let request = request.header(CONTENT_TYPE, "application/json");
+        let request = request.headers(self.headers.clone()).body(body);
         let sent = timeout(self.silence, request.send()).await;
         match sent {
             Err(_) => Err(self.redacted_failure(silence_failure(self.silence))),
@@ -189,18 +216,12 @@ pub fn text(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }
 
-/// Where a connector's provider is: `host`, or `proxy`, which means the same. A bare origin gets the path; an address
-/// with a path of its own is used as it is.
+/// Where a connector's provider is. A bare origin gets the path; an address with a path of its own is used as it is.
 fn base_url(connector: &Connector, service: &ServiceDefaults<'_>) -> Result<Url, ModelFailure> {
-    let options = &connector.options.provider;
-    let (option, given) = match text(&options.host) {
-        Some(host) => ("host", Some(host)),
-        None => ("proxy", text(&options.proxy)),
-    };
-    let mut url = Url::parse(given.unwrap_or(service.host))
-        .ok()
-        .filter(|url| url.has_host() && url.scheme().starts_with("http"))
-        .ok_or_else(|| wrong_option(connector, option, "is no address such as https://host/v1"))?;
+    let wrong = |option| wrong_option(connector, option, NO_ADDRESS);
+    let given = connector.options.provider.address().map_err(wrong)?;
+    let usual = || Url::parse(service.host).map_err(|_| wrong("host"));
+    let mut url = given.map_or_else(usual, Ok)?;
     if url.path() == "/" {
         url.set_path(service.root);
     }

@@ -1,7 +1,7 @@
 //! Why a call of a model failed, and what may be told of it.
 
 use super::secrets::Secrets;
-use crate::error::{Error, ErrorCode};
+use crate::error::{Disclosure, Error, ErrorCode};
 use crate::value_text::value_text;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -61,6 +61,29 @@ impl ModelFailure {
     /// The stream cannot be read on.
     pub fn broken(message: impl Into<String>) -> Self {
         Self::new(ModelFailureKind::Broken, message)
+    }
+
+    /// The same as it is passed on: what a provider says is for developers and for the log.
+    pub fn disclosed(self, disclosure: Disclosure) -> Self {
+        let public = match self.kind {
+            ModelFailureKind::RateLimited => {
+                "the model is asked too often; repeat the request later"
+            }
+            ModelFailureKind::ContentFilter => "the model refuses the content",
+            ModelFailureKind::Temporary => {
+                "the model cannot be reached now; repeat the request later"
+            }
+            ModelFailureKind::Unusable | ModelFailureKind::Permanent | ModelFailureKind::Broken => {
+                "the model failed; the server's log says why"
+            }
+        };
+        match disclosure {
+            Disclosure::Full => self,
+            Disclosure::Withheld => Self {
+                message: public.to_owned(),
+                ..self
+            },
+        }
     }
 
     /// The failure of a connector, named.
