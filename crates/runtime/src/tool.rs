@@ -13,11 +13,13 @@ pub use server_list::{McpLists, McpPrompt, McpPromptArgument, McpResource, McpTo
 pub use server_selection::ServerSelection;
 
 use crate::access::Authorized;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, Result, ServerFailure};
 use crate::net::OutgoingTrace;
 use async_trait::async_trait;
+use futures::future::join_all;
 use serde_json::Value;
 use std::fmt;
+use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,8 +108,12 @@ pub struct ToolOutcome {
     pub data: Value,
     /// What the model gets.
     pub text: String,
+    /// How many bytes of the result it does not get.
+    pub cut: usize,
     /// The tool failed.
     pub is_error: bool,
+    /// Its server failed, so that the tool has said nothing.
+    pub server_failure: Option<ServerFailure>,
     /// What the trace says of it.
     pub warnings: Vec<String>,
 }
@@ -121,6 +127,32 @@ impl ToolOutcome {
             ..Self::default()
         }
     }
+}
+
+/// The tools of the servers that answer.
+pub(crate) struct AvailableTools {
+    /// The tools.
+    pub tools: Vec<ServerTool>,
+    /// Of each server why it does not answer, if it does not.
+    pub failures: Vec<Option<Error>>,
+}
+
+/// Asks each server for its tools, whether or not others answer.
+pub(crate) async fn list_available(
+    toolbox: &dyn Toolbox,
+    servers: &[ServerSelection],
+    caller: &ToolCaller,
+) -> Result<AvailableTools> {
+    let asked = servers.iter();
+    let asked = asked.map(|server| toolbox.list(slice::from_ref(server), caller));
+    let lists = join_all(asked).await.into_iter();
+    let failures: Vec<Option<Error>> = lists.map(Result::err).collect();
+    let ready = servers.iter().zip(&failures);
+    let ready = ready.filter(|(_, failure)| failure.is_none());
+    let ready: Vec<ServerSelection> = ready.map(|(server, _)| server.clone()).collect();
+    // Names are given to all of a list at once.
+    let tools = toolbox.list(&ready, caller).await?;
+    Ok(AvailableTools { tools, failures })
 }
 
 /// Calls a tool; one that does not answer in the caller's time has failed.

@@ -6,7 +6,8 @@ pub(super) mod decode;
 use super::connector::{ProviderOptions, ThinkingOptions};
 use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults, text, wrong_option};
 use super::{
-    AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
+    AnswerStream, EncodedCall, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry,
+    stream,
 };
 use crate::chat::{ToolChoice, ToolDefinition};
 use crate::llm::Connector;
@@ -20,6 +21,19 @@ pub const ROW: ProviderEntry = ProviderEntry {
     kind: "gemini",
     open,
     by_address: &[],
+    options: Some(&[
+        "temperature",
+        "top_p",
+        "max_tokens",
+        "max_completion_tokens",
+        "stop",
+        "presence_penalty",
+        "frequency_penalty",
+        "seed",
+        "response_format",
+        "reasoning_effort",
+        "tool_choice",
+    ]),
 };
 
 fn open(connector: &Connector, clients: &ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure> {
@@ -61,14 +75,14 @@ struct GeminiProvider {
 
 #[async_trait]
 impl Provider for GeminiProvider {
-    async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
-        stream::send_call(
-            &self.endpoint,
-            call,
-            self.body(call),
-            GeminiDecoder::default(),
-        )
-        .await
+    fn encode<'a>(&self, call: &'a ModelCall) -> Result<EncodedCall<'a>, ModelFailure> {
+        let body = self.body(call);
+        let body = body.map_err(|failure| self.endpoint.redacted_failure(failure))?;
+        Ok(self.endpoint.encode(call, body, "gemini/1"))
+    }
+
+    async fn send(&self, encoded: &EncodedCall<'_>) -> Result<AnswerStream, ModelFailure> {
+        stream::send_call(&self.endpoint, encoded, GeminiDecoder::default()).await
     }
 }
 

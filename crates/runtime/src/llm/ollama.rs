@@ -10,6 +10,7 @@ pub const ROW: ProviderEntry = ProviderEntry {
     kind: "ollama",
     open,
     by_address: &[],
+    options: openai::ROW.options,
 };
 
 fn open(connector: &Connector, clients: &ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure> {

@@ -6,9 +6,10 @@ mod messages;
 use super::connector::{ProviderOptions, ThinkingOptions};
 use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults};
 use super::{
-    AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
+    AnswerStream, EncodedCall, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry,
+    stream,
 };
-use crate::chat::ToolDefinition;
+use crate::chat::{GenerationOptions, ToolDefinition};
 use crate::llm::Connector;
 use async_trait::async_trait;
 use decode::OpenAiDecoder;
@@ -21,6 +22,7 @@ pub const ROW: ProviderEntry = ProviderEntry {
     kind: "openai",
     open,
     by_address: &["image_url"],
+    options: Some(GenerationOptions::NAMES),
 };
 
 fn open(connector: &Connector, clients: &ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure> {
@@ -62,9 +64,12 @@ struct OpenAiProvider {
 
 #[async_trait]
 impl Provider for OpenAiProvider {
-    async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
-        let body = Ok(self.body(call));
-        stream::send_call(&self.endpoint, call, body, OpenAiDecoder::default()).await
+    fn encode<'a>(&self, call: &'a ModelCall) -> Result<EncodedCall<'a>, ModelFailure> {
+        Ok(self.endpoint.encode(call, self.body(call), "openai/1"))
+    }
+
+    async fn send(&self, encoded: &EncodedCall<'_>) -> Result<AnswerStream, ModelFailure> {
+        stream::send_call(&self.endpoint, encoded, OpenAiDecoder::default()).await
     }
 }
 

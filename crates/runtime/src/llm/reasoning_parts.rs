@@ -3,6 +3,7 @@
 
 use super::ModelAnswer;
 use crate::chat::ChatMessage;
+use serde_json::json;
 
 /// Notes in an answer's parts that they are this connector's.
 pub fn mark(answer: &mut ModelAnswer, connector: &str) {
@@ -14,14 +15,29 @@ pub fn mark(answer: &mut ModelAnswer, connector: &str) {
 pub fn keep_own(messages: &mut [ChatMessage], connector: &str) {
     for message in messages {
         let parts = &mut message.reasoning_parts;
-        parts.retain_mut(|part| part.take_connector(connector));
+        let before = parts.clone();
+        let mut cut = 0;
+        parts.retain_mut(|part| {
+            let is_kept = part.take_connector(connector);
+            if !is_kept {
+                cut += json!(part).to_string().len();
+            }
+            is_kept
+        });
+        if *parts != before {
+            message.origin.is_changed = true;
+            message.origin.forget_measure();
+        }
+        if cut > 0 {
+            message.origin.cut("other_thoughts", None, cut);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{keep_own, mark};
-    use crate::chat::{ChatMessage, ReasoningPart};
+    use crate::chat::{BlockCut, ChatMessage, ReasoningPart};
     use crate::llm::ModelAnswer;
 
     #[test]
@@ -43,5 +59,13 @@ mod tests {
         let mut others = messages;
         keep_own(&mut others, "two");
         assert_eq!(others, [ChatMessage::assistant(""), old]);
+        let cut = |message: &ChatMessage| message.origin.cuts.clone();
+        let lost = BlockCut {
+            reason: "other_thoughts".to_owned(),
+            part: None,
+            bytes: r#"{"type":"thinking","signature":"s"}"#.len(),
+        };
+        assert_eq!(others.each_ref().map(cut), [vec![lost], Vec::new()]);
+        assert_eq!(own.each_ref().map(cut), [Vec::new(), Vec::new()]);
     }
 }

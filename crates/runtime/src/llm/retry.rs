@@ -1,6 +1,7 @@
 //! Calling a model again when it failed before anything was shown.
 
-use super::{AnswerPiece, AnswerStream, ModelCall, ModelFailure, Provider};
+use super::{AnswerPiece, AnswerStream, EncodedCall, ModelFailure, Provider};
+use crate::error::Disclosure;
 use ambit_storage::clock::backoff;
 use futures::stream::{self, StreamExt};
 use std::time::Duration;
@@ -24,18 +25,46 @@ pub struct RetryNotice {
     pub pause: Duration,
 }
 
+/// A try that failed before another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedTry {
+    /// How.
+    pub error: String,
+    /// From the beginning of the first try to that of the next one.
+    pub next: Duration,
+}
+
+impl RetryNotice {
+    /// The same as it is passed on.
+    pub fn disclosed(&self, disclosure: Disclosure) -> Self {
+        let failure = self.failure.clone();
+        Self {
+            failure: failure.disclosed(disclosure),
+            ..self.clone()
+        }
+    }
+
+    /// What is known of the try that failed, the first of which began then.
+    pub fn failed(&self, began: Instant) -> FailedTry {
+        FailedTry {
+            error: self.failure.to_string(),
+            next: began.elapsed() + self.pause,
+        }
+    }
+}
+
 /// Calls a model; when its network, its rate limit or its server fails before the first piece that shows anything, calls
 /// it again: three tries in all, and none where the pause before it would reach the deadline. Returns when something is to be
 /// shown; a failure here means that nothing was. Dropping the future or the stream ends the call.
 pub async fn call(
     provider: &dyn Provider,
-    call: &ModelCall,
+    encoded: &EncodedCall<'_>,
     deadline: Option<Instant>,
     on_retry: &mut (dyn FnMut(&RetryNotice) + Send),
 ) -> Result<AnswerStream, ModelFailure> {
     let mut attempt = 1;
     loop {
-        let failure = match begin(provider, call).await {
+        let failure = match begin(provider, encoded).await {
             Ok(pieces) => return Ok(pieces),
             Err(failure) => failure,
         };
@@ -53,8 +82,11 @@ pub async fn call(
 }
 
 /// Calls once, up to the first piece that shows anything or the end.
-async fn begin(provider: &dyn Provider, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
-    let mut pieces = provider.call(call).await?;
+async fn begin(
+    provider: &dyn Provider,
+    encoded: &EncodedCall<'_>,
+) -> Result<AnswerStream, ModelFailure> {
+    let mut pieces = provider.send(encoded).await?;
     let mut first = Vec::new();
     while let Some(item) = pieces.next().await {
         let piece = item?;

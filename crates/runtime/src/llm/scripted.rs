@@ -7,7 +7,8 @@ mod steps;
 use super::connector::CommonModelOptions;
 use super::endpoint::{ProxyClients, wrong_option};
 use super::{
-    AnswerPiece, AnswerStream, ModelCall, ModelFailure, Provider, ProviderEntry, TokenUsage, stream,
+    AnswerPiece, AnswerStream, EncodedCall, ModelCall, ModelFailure, Provider, ProviderEntry,
+    TokenUsage, stream,
 };
 use crate::config;
 use crate::llm::Connector;
@@ -26,6 +27,7 @@ pub const ROW: ProviderEntry = ProviderEntry {
     kind: "scripted",
     open,
     by_address: &["image_url", "file"],
+    options: None,
 };
 
 fn open(connector: &Connector, _: &ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure> {
@@ -72,7 +74,21 @@ struct ScriptedProvider {
 
 #[async_trait]
 impl Provider for ScriptedProvider {
-    async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
+    fn encode<'a>(&self, call: &'a ModelCall) -> Result<EncodedCall<'a>, ModelFailure> {
+        let bytes = serde_json::to_vec(call);
+        let bytes = bytes.map_err(|error| {
+            ModelFailure::permanent(format!("the call cannot be written as JSON: {error}"))
+        })?;
+        Ok(EncodedCall {
+            call,
+            bytes: bytes.into(),
+            encoder: "scripted/1",
+            added: Vec::new(),
+        })
+    }
+
+    async fn send(&self, encoded: &EncodedCall<'_>) -> Result<AnswerStream, ModelFailure> {
+        let call = encoded.call;
         let mut conversation = ScriptedConversation::of(call);
         let rule = self.rules.iter().find(|rule| rule.holds(&conversation));
         conversation.system_match = rule

@@ -3,13 +3,13 @@
 
 use super::endpoint::{ModelEndpoint, connection_failure, silence_failure};
 use super::sse::SseParser;
-use super::{AnswerPiece, AnswerStream, ModelCall, ModelFailure, ModelFailureKind};
+use super::{AnswerPiece, AnswerStream, EncodedCall, ModelCall, ModelFailure, ModelFailureKind};
 use crate::chat::ChatMessage;
 use futures::stream::{self, StreamExt};
 use rand::seq::IndexedRandom;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,12 +35,10 @@ pub trait AnswerDecoder: Send + 'static {
 /// Sends a call, written in its protocol, and gives the pieces of its answer.
 pub async fn send_call(
     endpoint: &Arc<ModelEndpoint>,
-    call: &ModelCall,
-    body: Result<Map<String, Value>, ModelFailure>,
+    encoded: &EncodedCall<'_>,
     decoder: impl AnswerDecoder,
 ) -> Result<AnswerStream, ModelFailure> {
-    let body = body.map_err(|failure| endpoint.redacted_failure(failure))?;
-    let response = endpoint.post(body, call.trace.as_ref()).await?;
+    let response = endpoint.post(encoded).await?;
     let kind = response.headers().get(CONTENT_TYPE);
     let is_whole = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
     let pump = ResponseReader {
@@ -57,7 +55,7 @@ pub async fn send_call(
         let item = pump.next().await?;
         Some((item, pump))
     });
-    Ok(checked(call, pieces.boxed()))
+    Ok(checked(encoded.call, pieces.boxed()))
 }
 
 struct ResponseReader<D> {

@@ -4,8 +4,8 @@
 use super::names;
 use super::request::{AnswerDeadline, McpListKind, McpRequest};
 use super::session::{McpFailure, McpSession, failure};
-use super::transport::{self, ConnectionTarget};
-use crate::error::{Error, Result};
+use super::transport::{self, ConnectFailure, ConnectionTarget};
+use crate::error::{Error, Result, ServerFailure};
 use crate::lock::lock;
 use crate::tool::McpLists;
 use ambit_storage::clock::backoff;
@@ -42,7 +42,7 @@ struct ConnectionState {
     /// Calls that were not answered in time, without an answer in between.
     timeouts: u32,
     /// Until when nothing is tried, and what went wrong.
-    wait: Option<(Instant, String)>,
+    wait: Option<(Instant, ConnectFailure)>,
     used: Instant,
     /// The tools, as they were listed last.
     tools: Arc<McpLists>,
@@ -67,10 +67,10 @@ enum ConnectionStep {
     /// It is being opened.
     Join(ConnectionAttempt),
     /// The last attempt failed, and the next one may begin at this time.
-    Wait(Instant, String),
+    Wait(Instant, ConnectFailure),
 }
 
-type ConnectionAttempt = Shared<BoxFuture<'static, Result<Arc<McpSession>, String>>>;
+type ConnectionAttempt = Shared<BoxFuture<'static, Result<Arc<McpSession>, ConnectFailure>>>;
 
 impl McpConnection {
     /// Nothing is opened yet.
@@ -233,11 +233,12 @@ impl McpConnection {
         }
     }
 
-    async fn wait(&self, until: Instant, why: &str) -> Result<()> {
+    async fn wait(&self, until: Instant, why: &ConnectFailure) -> Result<()> {
         let rest = until.saturating_duration_since(Instant::now());
         if rest > PATIENCE {
-            let why = format!("{why}; it is tried again in {} s", rest.as_secs() + 1);
-            return Err(failure(&self.target.id, &self.target.secrets, &why));
+            let seconds = rest.as_secs() + 1;
+            let words = format!("{}; it is tried again in {seconds} s", why.message);
+            return Err(self.failed(&words, why.kind));
         }
         tokio::time::sleep(rest).await;
         Ok(())
@@ -246,7 +247,7 @@ impl McpConnection {
     fn opened(
         &self,
         attempt: &ConnectionAttempt,
-        opened: Result<Arc<McpSession>, String>,
+        opened: Result<Arc<McpSession>, ConnectFailure>,
     ) -> Result<()> {
         let mut state = self.state();
         let is_mine = matches!(&state.phase, ConnectionPhase::Opening(now) if now.ptr_eq(attempt));
@@ -261,9 +262,13 @@ impl McpConnection {
                 if is_mine {
                     state.fail(&why);
                 }
-                Err(failure(&self.target.id, &self.target.secrets, &why))
+                Err(self.failed(&why.message, why.kind))
             }
         }
+    }
+
+    fn failed(&self, why: &str, kind: ServerFailure) -> Error {
+        kind.because(failure(&self.target.id, &self.target.secrets, why))
     }
 
     fn state(&self) -> MutexGuard<'_, ConnectionState> {
@@ -284,15 +289,15 @@ impl ConnectionState {
                 self.failures = 1;
                 self.phase = ConnectionPhase::Closed;
             }
-            _ => self.fail(why),
+            _ => self.fail(&ConnectFailure::new(why)),
         }
     }
 
-    fn fail(&mut self, why: &str) {
+    fn fail(&mut self, why: &ConnectFailure) {
         self.phase = ConnectionPhase::Closed;
         self.failures += 1;
         let wait = backoff(FIRST_WAIT, LONGEST_WAIT, self.failures);
-        self.wait = Some((Instant::now() + wait, why.to_owned()));
+        self.wait = Some((Instant::now() + wait, why.clone()));
     }
 }
 
@@ -301,19 +306,22 @@ fn attempt(target: Arc<ConnectionTarget>) -> ConnectionAttempt {
     let mut task = JoinSet::new();
     task.spawn(async move {
         let opened = tokio::time::timeout(target.timeout, open(&target)).await;
-        opened.unwrap_or_else(|_| Err(format!("no connection within {:?}", target.timeout)))
+        let late = |_| {
+            let message = format!("no connection within {:?}", target.timeout);
+            Err(ConnectFailure::new(message))
+        };
+        opened.unwrap_or_else(late)
     });
     let opened = async move {
         match task.join_next().await {
             Some(Ok(opened)) => opened,
-            Some(Err(_)) | None => Err("opening the connection was given up".to_owned()),
+            Some(Err(_)) | None => Err(ConnectFailure::new("opening the connection was given up")),
         }
     };
     opened.boxed().shared()
 }
 
-async fn open(target: &ConnectionTarget) -> Result<Arc<McpSession>, String> {
-    let opened = transport::open(target).await;
-    let client = opened.map_err(|failure| failure.message)?;
+async fn open(target: &ConnectionTarget) -> Result<Arc<McpSession>, ConnectFailure> {
+    let client = transport::open(target).await?;
     Ok(Arc::new(McpSession::new(client).await))
 }

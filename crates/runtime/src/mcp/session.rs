@@ -3,8 +3,8 @@
 use super::notifications::{McpNotifications, changes, listen};
 use super::progress::call_tool;
 use super::request::{McpListKind, McpRequest};
-use super::transport::{innermost, of_http};
-use crate::error::{Error, ErrorCode};
+use super::transport::{innermost, of_http, sending_failure};
+use crate::error::{Error, ErrorCode, ServerFailure};
 use crate::llm::Secrets;
 use crate::tool::{McpLists, ProgressListener};
 use rmcp::model::{
@@ -274,6 +274,7 @@ impl McpSession {
     }
 
     fn failed(&self, error: ServiceError) -> McpFailure {
+        let kind = kind(&error);
         let (why, is_unsent, is_over) = match error {
             ServiceError::McpError(error) => (error.message.into_owned(), false, false),
             ServiceError::TransportClosed => (self.end(), false, true),
@@ -290,10 +291,14 @@ impl McpSession {
             }
             other => (other.to_string(), false, false),
         };
+        let refused = self.refused(&why);
         McpFailure {
+            error: match kind {
+                Some(kind) => kind.because(refused.error),
+                None => refused.error,
+            },
             is_unsent,
             is_over,
-            ..self.refused(&why)
         }
     }
 }
@@ -305,6 +310,19 @@ struct FetchedList {
     bytes: usize,
     /// How long it may be kept.
     fresh: Option<Duration>,
+}
+
+/// How the server has failed, where it is that which has.
+fn kind(error: &ServiceError) -> Option<ServerFailure> {
+    match error {
+        ServiceError::McpError(error) => {
+            Some(ServerFailure::McpProtocolError { code: error.code.0 })
+        }
+        ServiceError::TransportClosed => Some(ServerFailure::CLOSED),
+        ServiceError::TransportSend(error) => Some(sending_failure(error.error.as_ref())),
+        ServiceError::UnexpectedResponse => Some(ServerFailure::UNREADABLE),
+        _ => None,
+    }
 }
 
 /// What whoever uses a server is told.

@@ -59,10 +59,12 @@ fn value(item: &Value) -> Value {
 
 /// A shaped result as a turn takes it.
 pub fn outcome(mut result: Value, warnings: Vec<String>) -> ToolOutcome {
-    let text = cut(text(&result));
+    let (text, cut) = cut_off(text(&result));
     ToolOutcome {
         text,
+        cut,
         is_error: result["isError"] == true,
+        server_failure: None,
         data: result["data"].take(),
         warnings,
     }
@@ -100,18 +102,24 @@ fn line(item: &Value) -> String {
 
 /// What a model gets to see of a text, with a note where that is not all.
 pub fn cut(text: String) -> String {
+    cut_off(text).0
+}
+
+/// The same, and how many bytes that leaves out.
+fn cut_off(text: String) -> (String, usize) {
     if text.len() <= MODEL {
-        return text;
+        return (text, 0);
     }
     let mut end = MODEL;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let kept = &text[..end];
-    format!(
+    let cut = format!(
         "{kept}\n[cut here: the result has {} bytes, these are the first {end}]",
         text.len()
-    )
+    );
+    (cut, text.len() - end)
 }
 
 #[cfg(test)]
@@ -182,5 +190,6 @@ mod tests {
         let note = "\n[cut here: the result has 400001 bytes, these are the first 262143]";
         assert!(outcome.text.ends_with(note));
         assert_eq!(outcome.text.len(), 262_143 + note.len());
+        assert_eq!(outcome.cut, 400_001 - 262_143);
     }
 }

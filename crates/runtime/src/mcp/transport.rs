@@ -11,6 +11,7 @@ mod stdio_transport;
 use super::notifications::McpNotifications;
 use super::session::McpClient;
 use crate::app::{ConnectionSettings, TransportKind};
+use crate::error::ServerFailure;
 use crate::llm::Secrets;
 use futures::future::BoxFuture;
 use rmcp::model::ProtocolVersion;
@@ -40,6 +41,8 @@ pub type OpenTransport = for<'a> fn(
     Arc<McpNotifications>,
     ClientLifecycleMode,
 ) -> BoxFuture<'a, ConnectResult>;
+
+type StreamableError = StreamableHttpError<reqwest::Error>;
 
 /// A connection, or why there is none.
 pub type ConnectResult = Result<McpClient, ConnectFailure>;
@@ -76,10 +79,12 @@ pub struct ConnectionTarget {
 }
 
 /// Why there is no connection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ConnectFailure {
     /// In words.
     pub message: String,
+    /// For clients.
+    pub kind: ServerFailure,
     /// An older server may have failed so on a word that it does not know.
     pub may_be_old: bool,
 }
@@ -89,8 +94,15 @@ impl ConnectFailure {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
+            kind: ServerFailure::CLOSED,
             may_be_old: false,
         }
+    }
+
+    /// The server has answered a request of HTTP with this status.
+    pub fn with_status(self, status: u16) -> Self {
+        let kind = ServerFailure::HttpError { code: status };
+        Self { kind, ..self }
     }
 }
 
@@ -126,6 +138,7 @@ where
     let greeted = client.serve_with_lifecycle(transport, mode).await;
     greeted.map_err(|error| ConnectFailure {
         may_be_old: may_be_old(&error),
+        kind: kind(&error),
         message: match notifications.end() {
             Some(end) => end,
             None => words(&error),
@@ -161,6 +174,52 @@ fn words(error: &ClientInitializeError) -> String {
     }
 }
 
+fn kind(error: &ClientInitializeError) -> ServerFailure {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => {
+            sending_failure(error.error.as_ref())
+        }
+        ClientInitializeError::JsonRpcError(error) => {
+            ServerFailure::McpProtocolError { code: error.code.0 }
+        }
+        ClientInitializeError::ConnectionClosed(_) => ServerFailure::CLOSED,
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => kind(fallback),
+        _ => ServerFailure::UNREADABLE,
+    }
+}
+
+/// How sending a message, or reading its answer, has failed.
+pub fn sending_failure(error: &(dyn Error + 'static)) -> ServerFailure {
+    let mut found = Some(error);
+    while let Some(error) = found {
+        if let Some(error) = of_http(error) {
+            return http_failure(error);
+        }
+        match streamable(error) {
+            Some(StreamableHttpError::HttpStatus(answer)) => {
+                return ServerFailure::HttpError {
+                    code: answer.status,
+                };
+            }
+            Some(StreamableHttpError::AuthRequired(_)) => {
+                return ServerFailure::HttpError { code: 401 };
+            }
+            Some(StreamableHttpError::InsufficientScope(_)) => {
+                return ServerFailure::HttpError { code: 403 };
+            }
+            Some(_) => return ServerFailure::UNREADABLE,
+            None => found = error.source(),
+        }
+    }
+    ServerFailure::CLOSED
+}
+
+/// How a request of HTTP has failed.
+pub fn http_failure(error: &reqwest::Error) -> ServerFailure {
+    let code = error.status().map_or(0, |status| status.as_u16());
+    ServerFailure::HttpError { code }
+}
+
 /// What an error says at its root, where it says most.
 pub fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut found = error;
@@ -177,14 +236,17 @@ pub fn innermost(error: &(dyn Error + 'static)) -> String {
 
 /// The error of HTTP that an error is, or wraps without saying so.
 pub fn of_http<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a reqwest::Error> {
-    type Streamable = StreamableHttpError<reqwest::Error>;
-    let streamable = match error.downcast_ref::<WorkerQuitReason<Streamable>>() {
-        Some(WorkerQuitReason::Fatal { error, .. }) => Some(error),
-        _ => error.downcast_ref::<Streamable>(),
-    };
-    match streamable {
+    match streamable(error) {
         Some(StreamableHttpError::Client(error)) => Some(error),
         _ => error.downcast_ref::<reqwest::Error>(),
+    }
+}
+
+/// The error of streamable HTTP that an error is, or has ended a connection with.
+fn streamable<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a StreamableError> {
+    match error.downcast_ref::<WorkerQuitReason<StreamableError>>() {
+        Some(WorkerQuitReason::Fatal { error, .. }) => Some(error),
+        _ => error.downcast_ref::<StreamableError>(),
     }
 }
 

@@ -2,7 +2,20 @@
 
 use super::super::ModelCall;
 use crate::chat::{ChatMessage, Role};
+use ambit_storage::suggestion;
 use serde_json::json;
+
+/// What a reply may have in double braces, and what is put in for it.
+const PLACEHOLDERS: &[ReplyPlaceholder] = &[
+    ("last_user", |it| it.last_user.clone()),
+    ("last_tool_result", |it| it.last_tool_result.clone()),
+    ("system_match", |it| it.system_match.clone()),
+    ("tool_names", |it| it.tools.join(", ")),
+    ("message_count", |it| it.call.messages.len().to_string()),
+    ("request", |it| json!(it.call).to_string()),
+];
+
+type ReplyPlaceholder = (&'static str, fn(&ScriptedConversation<'_>) -> String);
 
 /// A call as rules see it.
 pub struct ScriptedConversation<'a> {
@@ -90,16 +103,26 @@ impl<'a> ScriptedConversation<'a> {
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        match name {
-            "last_user" => Some(self.last_user.clone()),
-            "last_tool_result" => Some(self.last_tool_result.clone()),
-            "system_match" => Some(self.system_match.clone()),
-            "tool_names" => Some(self.tools.join(", ")),
-            "message_count" => Some(self.call.messages.len().to_string()),
-            "request" => Some(json!(self.call).to_string()),
-            _ => None,
-        }
+        let mut placeholders = PLACEHOLDERS.iter();
+        let found = placeholders.find(|(known, _)| *known == name);
+        found.map(|(_, value)| value(self))
     }
+}
+
+/// What is wrong with names in double braces for which nothing is put in.
+pub fn unknown_placeholders(template: &str) -> impl Iterator<Item = String> {
+    let known = || PLACEHOLDERS.iter().map(|(name, _)| *name);
+    let behind = template.split("{{").skip(1);
+    let names = behind.filter_map(|text| Some(text.split_once("}}")?.0.trim()));
+    let is_name = |name: &str| {
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        !name.is_empty() && name.chars().all(is_letter)
+    };
+    let unknown = names.filter(move |name| is_name(name) && !known().any(|it| it == *name));
+    unknown.map(move |name| {
+        let hint = suggestion::hint(name, known());
+        format!("nothing is put in for {{{{{name}}}}}{hint}")
+    })
 }
 
 fn text(message: &ChatMessage) -> String {

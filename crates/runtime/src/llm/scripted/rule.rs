@@ -1,6 +1,6 @@
 //! A rule: when it holds, and what it does.
 
-use super::conversation::ScriptedConversation;
+use super::conversation::{ScriptedConversation, unknown_placeholders};
 use crate::config;
 use crate::config::{Setting, ValueKind};
 use regex::Regex;
@@ -65,6 +65,14 @@ config! {
         status: u16 = 500,
         /// What it says.
         message: String,
+    }
+}
+
+impl RuleSettings {
+    /// What is wrong with the placeholders of its reply.
+    pub fn reply_faults(&self) -> impl Iterator<Item = String> {
+        let reply = self.reply.as_deref().unwrap_or_default();
+        unknown_placeholders(reply)
     }
 }
 

@@ -4,7 +4,10 @@
 use super::http::headers;
 use super::message::{self, ServerMessage};
 use super::message_buffer::{MessageBuffer, RawMessage};
-use super::{ConnectFailure, ConnectResult, ConnectionTarget, TransportEntry, greet, http_words};
+use super::{
+    ConnectFailure, ConnectResult, ConnectionTarget, TransportEntry, greet, http_failure,
+    http_words,
+};
 use crate::app::TransportKind;
 use crate::llm::sse::{SseEvent, SseParser};
 use crate::mcp::notifications::McpNotifications;
@@ -60,7 +63,10 @@ async fn open(
     let client = target.environment.http.clone();
     let request = client.get(url.clone()).headers(headers.clone());
     let response = request.header(ACCEPT, EVENTS).send().await;
-    let broken = |error: reqwest::Error| ConnectFailure::new(http_words(&error));
+    let broken = |error: reqwest::Error| ConnectFailure {
+        kind: http_failure(&error),
+        ..ConnectFailure::new(http_words(&error))
+    };
     let response = response.map_err(broken)?;
     let mut events = SseEvents::of(response)?;
     let first = tokio::time::timeout(FIRST, events.next()).await;
@@ -120,12 +126,11 @@ impl SseEvents {
         let status = response.status();
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             let message = "it refuses the credentials; check authorization_token and headers";
-            return Err(ConnectFailure::new(message));
+            return Err(ConnectFailure::new(message).with_status(status.as_u16()));
         }
         if !status.is_success() {
-            return Err(ConnectFailure::new(format!(
-                "it answers with status {status}"
-            )));
+            let message = format!("it answers with status {status}");
+            return Err(ConnectFailure::new(message).with_status(status.as_u16()));
         }
         let kind = response.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
