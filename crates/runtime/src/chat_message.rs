@@ -1,13 +1,21 @@
 //! Messages in two shapes: as they are stored, and as models and scripts know them (OpenAI's chat messages).
 
-use crate::chat::{ChatContent, ChatMessage, ContentPart, ToolCall};
+use crate::chat::{
+    BlockKind, BlockSource, ChatContent, ChatMessage, ContentPart, MessageOrigin, ToolCall,
+};
 use crate::error::Result;
 use crate::value_text::value_text;
 use ambit_storage::storage::{self, Message, Role, ToolResult};
+use ambit_storage::truncation::STANDS_FOR;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// Fields that stored messages have under the same name.
 const FIELDS: [&str; 4] = ["name", "refusal", "reasoning_content", "reasoning_parts"];
+/// What a result has that stands for one that is missing.
+const SYNTHETIC: &str = "synthetic";
+/// The field of a stored result that says how many bytes of it models are not told.
+pub const CUT: &str = "cut";
 /// Kinds of shown messages that are no history for a model.
 const NOT_FOR_MODELS: [&str; 6] = [
     "loading",
@@ -18,10 +26,27 @@ const NOT_FOR_MODELS: [&str; 6] = [
     "tool_call",
 ];
 
-/// The message for a model or a script; `None` where it is only for show.
-pub fn to_chat(message: &Message) -> Option<ChatMessage> {
+/// Whether there is anything in a message for a model or a script; else it is only for show.
+pub fn is_for_models(message: &Message) -> bool {
     let kind = message.extras.get("type").and_then(Value::as_str);
     if kind.is_some_and(|kind| NOT_FOR_MODELS.contains(&kind)) {
+        return false;
+    }
+    let text = |part: &Value| part.get("text")?.as_str().map(str::len);
+    let says = |part: &Value| !is_text(part) || text(part).is_some_and(|length| length > 0);
+    if message.tool_result.is_some() || message.parts.iter().any(says) {
+        return true;
+    }
+    if let Some(shown) = shown_content(message) {
+        return shown.is_string();
+    }
+    let is_shown = message.extras.contains_key("message_id");
+    has_more(message) || !is_shown || message.role != Role::Assistant
+}
+
+/// The message for a model or a script; `None` where it is only for show.
+pub fn to_chat(message: &Message) -> Option<ChatMessage> {
+    if !is_for_models(message) {
         return None;
     }
     let mut chat = ChatMessage {
@@ -30,44 +55,101 @@ pub fn to_chat(message: &Message) -> Option<ChatMessage> {
             .tool_result
             .as_ref()
             .map(|result| result.call_id.clone()),
-        ..ChatMessage::new(message.role, content(message)?)
+        ..ChatMessage::new(message.role, content(message))
     };
     for name in FIELDS {
         if let Some(value) = message.extras.get(name) {
             chat.set(name, value.clone());
         }
     }
+    chat.origin = origin(message);
     Some(chat)
 }
 
-/// What a message says: text where it is all text, else its parts. `None` where there is nothing that a model could use.
-fn content(message: &Message) -> Option<ChatContent> {
-    if let Some(result) = &message.tool_result {
-        return Some(value_text(&result.content).into());
+/// What a stored message is to a model. One without an id is not stored yet.
+fn origin(message: &Message) -> MessageOrigin {
+    let id = Some(message.id.clone()).filter(|id| !id.is_empty());
+    if let Some(record) = message.extras.get(STANDS_FOR) {
+        let source = BlockSource {
+            overlay_id: id,
+            ..summary_source(record)
+        };
+        return MessageOrigin::new(BlockKind::Summary, source);
     }
-    let is_text = |part: &Value| part.get("type").and_then(Value::as_str) == Some("text");
+    let result = message.tool_result.as_ref();
+    let mut source = BlockSource {
+        tool_call_id: result.map(|result| result.call_id.clone()),
+        ..BlockSource::default()
+    };
+    if message.extras.contains_key(SYNTHETIC) {
+        source.reason = result.map(|result| value_text(&result.content));
+        return MessageOrigin::new(BlockKind::Synthetic, source);
+    }
+    let kind = match id {
+        Some(_) => BlockKind::History,
+        None => BlockKind::Request,
+    };
+    source.message_id = id;
+    let mut origin = MessageOrigin::stored(kind, source, message.turn_id.clone());
+    let client = message.extras.get("client");
+    let is_item = client.is_some_and(|client| client.get("item").is_some());
+    // Items of one answer, as clients send them, are one message to a model.
+    origin.is_changed = is_item && message.role == Role::Assistant;
+    let cut = result.and_then(|result| result.extras.get(CUT)?.as_u64());
+    origin.cut_result(cut.and_then(|cut| cut.try_into().ok()).unwrap_or(0));
+    origin
+}
+
+/// What a summary was made of, as its record says it.
+fn summary_source(record: &Value) -> BlockSource {
+    let ranges = record.get("made_from").map(Vec::<[u64; 2]>::deserialize);
+    let ranges = ranges.and_then(Result::ok).unwrap_or_default();
+    let lengths = ranges.iter();
+    let lengths = lengths.map(|[first, last]| (last + 1).saturating_sub(*first));
+    BlockSource {
+        strategy: record
+            .get("strategy")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        first: ranges.first().map(|[first, _]| *first),
+        last: ranges.last().map(|[_, last]| *last),
+        count: Some(lengths.sum()),
+        ..BlockSource::default()
+    }
+}
+
+/// What a message says: text where it is all text, else its parts.
+fn content(message: &Message) -> ChatContent {
+    if let Some(result) = &message.tool_result {
+        return value_text(&result.content).into();
+    }
     if !message.parts.iter().all(is_text) {
         let parts = message.parts.iter().cloned().map(ContentPart::from);
-        return Some(ChatContent::Parts(parts.collect()));
+        return ChatContent::Parts(parts.collect());
     }
     let text = message.text();
     if !text.is_empty() {
-        return Some(text.into());
+        return text.into();
     }
-    if let Some(text) = message
-        .extras
-        .get("props")
-        .and_then(|props| props.get("content"))
-    {
-        return text.as_str().map(ChatContent::from);
+    match shown_content(message).and_then(Value::as_str) {
+        Some(text) => text.into(),
+        None if has_more(message) => ChatContent::Null,
+        None => "".into(),
     }
-    let has_more = !message.tool_calls.is_empty() || message.extras.contains_key("refusal");
-    let is_shown = message.extras.contains_key("message_id");
-    match (has_more, is_shown && message.role == Role::Assistant) {
-        (true, _) => Some(ChatContent::Null),
-        (false, true) => None,
-        (false, false) => Some("".into()),
-    }
+}
+
+fn is_text(part: &Value) -> bool {
+    part.get("type").and_then(Value::as_str) == Some("text")
+}
+
+/// What was shown of a message that has no text of its own.
+fn shown_content(message: &Message) -> Option<&Value> {
+    message.extras.get("props")?.get("content")
+}
+
+/// Whether a message without text is something to a model.
+fn has_more(message: &Message) -> bool {
+    !message.tool_calls.is_empty() || message.extras.contains_key("refusal")
 }
 
 fn call_to_chat(call: &storage::ToolCall) -> ToolCall {
@@ -138,6 +220,19 @@ fn result_from_chat(chat: &ChatMessage, message: &Message) -> ToolResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn g190_a_summary_says_what_it_was_made_of() {
+        let mut summary = Message::user("Earlier");
+        summary.id = "s1".to_owned();
+        let record = json!({"strategy": "summarise", "made_from": [[1, 4], [7, 9]]});
+        summary.extras.insert(STANDS_FOR.to_owned(), record);
+        let origin = to_chat(&summary).unwrap().origin;
+        assert_eq!(origin.kind(), Some(BlockKind::Summary));
+        let source =
+            json!({"overlay_id": "s1", "strategy": "summarise", "first": 1, "last": 9, "count": 7});
+        assert_eq!(json!(origin.source()), source);
+    }
 
     #[test]
     fn messages_come_back_as_they_were() {

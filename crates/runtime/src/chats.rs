@@ -1,5 +1,6 @@
 //! Conversations as a person sees them: found by name, listed, shown, shared and removed.
 
+mod archive;
 pub mod conversations;
 mod details;
 mod entries;
@@ -17,6 +18,7 @@ mod share;
 mod turns;
 mod update;
 
+pub(crate) use archive::{WantedMessages, archived};
 pub use details::{ChatShare, ChatStatus, LastTurn, first_title, note};
 pub(crate) use details::{UntitledChat, choose};
 pub use entries::{ChatEntries, ChatEntry, EntryRange};
@@ -34,7 +36,7 @@ pub use message_view::{USER_INPUT, client_id};
 pub(crate) use messages::{CHUNK, ChatMessageSearch};
 pub use messages::{ChatMessagePage, MessageFilter, messages};
 pub(crate) use open::{is_nobodys, open_for, open_without_chat};
-pub use open::{open, row_for};
+pub use open::{is_short_lived, open, row_for};
 pub(crate) use opening::opening;
 pub use turns::{ChatTurn, ChatTurnReader, TurnInput};
 pub(crate) use update::{check_idle, finished, open_turns};

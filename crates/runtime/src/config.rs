@@ -117,6 +117,7 @@ impl<T: ConfigObject> Setting for Overrides<T> {
 ///     pub struct StoreOptions {
 ///         /// What the key means, in one line.
 ///         #[required]                     // refused without it
+///         #[guard]                        // keys that look like it are refused
 ///         #[key = "type"]                 // where the field has another name
 ///         kind: Option<StoreKind>,
 ///         /// What the key means.
@@ -183,6 +184,7 @@ macro_rules! config {
                             doc: $doc.trim_ascii(),
                             default: $crate::config!(@default $($default)?),
                             is_required: false $(|| $crate::config!(@is_required $flag))*,
+                            is_guard: false $(|| $crate::config!(@is_guard $flag))*,
                             ..$crate::config::FieldSpec::new(
                                 $crate::config!(@key $field $($(, $text)?)*),
                                 $crate::config!(@kind $Type $(, $kind)?),
@@ -305,6 +307,10 @@ macro_rules! config {
     };
     (@is_required required) => { true };
     (@is_required key) => { false };
+    (@is_required guard) => { false };
+    (@is_guard guard) => { true };
+    (@is_guard key) => { false };
+    (@is_guard required) => { false };
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident, $text:literal) => { $text };
     (@kind $Type:ty) => { <$Type as $crate::config::Setting>::KIND };

@@ -86,14 +86,13 @@ impl RuntimeCore {
             },
             ..before.clone()
         };
-        let author = MessageAuthor {
-            is_silent: true,
-            ..caller.outbox.author().clone()
-        };
         Ok(Arc::new(ScriptContext {
             properties,
             memory,
-            outbox: caller.outbox.outbox().for_author(author),
+            outbox: caller.outbox.outbox().for_author(MessageAuthor {
+                is_silent: true,
+                ..caller.outbox.author().clone()
+            }),
             trace: Trace::off(&context_id).root(),
             limits: AgentLimits::of(&loaded.app, &agent),
             http: loaded.http.clone(),
@@ -107,6 +106,7 @@ impl RuntimeCore {
                 ..caller.search.clone()
             },
             turn_host: caller.turn_host.clone(),
+            disclosure: caller.disclosure,
         }))
     }
 }

@@ -1,7 +1,13 @@
 //! The one error of this crate. Its code is what scripts, streams and clients are told; each outer layer chooses its own
 //! status for it in one match.
 
+mod disclosure;
+mod server_failure;
+
 pub use ambit_storage::Error as StorageError;
+pub use disclosure::Disclosure;
+pub use server_failure::ServerFailure;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -30,8 +36,21 @@ pub struct Error {
     pub status: Option<u16>,
     /// What else may be told.
     pub details: Option<Box<Value>>,
+    /// How a tool server has failed; for the call's result only.
+    pub server_failure: Option<ServerFailure>,
     /// Where in the scripts, innermost first; for traces, logs and development only.
-    pub stack: Vec<String>,
+    pub stack: Box<[String]>,
+    /// Its cause is in the log already; whoever handles it does not write it once more.
+    pub is_logged: bool,
+}
+
+/// A row of the table of codes.
+#[derive(Clone, Copy, Debug)]
+pub struct ErrorCodeRow {
+    /// The code as it is written in JSON.
+    pub name: &'static str,
+    /// What it means.
+    pub about: &'static str,
 }
 
 macro_rules! codes {
@@ -43,6 +62,11 @@ macro_rules! codes {
             /// A code that a script gave to its own exception.
             Own(Cow<'static, str>),
         }
+
+        /// Every code that Ambit gives, and what it means.
+        pub const ERROR_CODES: &[ErrorCodeRow] = &[
+            $(ErrorCodeRow { name: $text, about: concat!($($doc),+) },)+
+        ];
 
         impl ErrorCode {
             /// The code as it is written in JSON.
@@ -148,7 +172,9 @@ impl Error {
             param: None,
             status: None,
             details: None,
-            stack: Vec::new(),
+            server_failure: None,
+            stack: Box::default(),
+            is_logged: false,
         }
     }
 
@@ -212,7 +238,7 @@ impl Error {
             status: self.status,
             details: self.details.clone(),
             stack: if is_development {
-                self.stack.clone()
+                self.stack.to_vec()
             } else {
                 Vec::new()
             },
@@ -226,7 +252,7 @@ impl From<PublicError> for Error {
             param: public.param,
             status: public.status,
             details: public.details,
-            stack: public.stack,
+            stack: public.stack.into(),
             ..Self::new(ErrorCode::from(public.code.as_str()), public.message)
         }
     }
@@ -321,6 +347,14 @@ fn because(cause: &Option<Arc<StorageError>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn how_a_tool_server_has_failed_is_no_part_of_what_people_are_told() {
+        let error = Error::new(ErrorCode::McpError, "it is gone");
+        let failed = ServerFailure::CLOSED.because(error.clone());
+        assert_eq!(failed.server_failure, Some(ServerFailure::CLOSED));
+        assert_eq!(failed.to_public(true), error.to_public(true));
+    }
 
     #[test]
     fn an_error_that_goes_through_storage_comes_back_as_it_was() {

@@ -4,9 +4,11 @@ pub mod change;
 pub mod invariants;
 mod output_messages;
 pub mod props_path;
+mod stream_event;
 mod turn_event;
 
 pub use output_messages::{MessageStatus, OutputMessage, OutputMessages, apply};
+pub use stream_event::{STREAM_EVENTS, StreamEventRow};
 pub use turn_event::{
     MessageStartEvent, StepEndEvent, StreamEndEvent, StreamStartEvent, ThreadStartEvent,
     ToolCallStartEvent, TurnEvent,

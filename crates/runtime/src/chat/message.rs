@@ -1,11 +1,15 @@
 //! A message of a conversation, as models and scripts know it: OpenAI's shape.
 
-use super::{ChatContent, ClientMessageFields, ContentPart, ReasoningPart, ToolCall};
+use super::{
+    BlockKind, BlockSource, ChatContent, ClientMessageFields, ContentPart, MessageOrigin,
+    ReasoningPart, ToolCall,
+};
 use crate::error::{Error, Result};
 use serde::de::Error as _;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::mem;
 
 pub use ambit_storage::storage::Role;
 
@@ -39,6 +43,8 @@ pub struct ChatMessage {
     pub reasoning_parts: Vec<ReasoningPart>,
     /// What the client gave along with it, until it is stored.
     pub client: Option<Box<ClientMessageFields>>,
+    /// Where it comes from.
+    pub origin: MessageOrigin,
     /// All other fields, and those that are not what they must be.
     pub extra: Map<String, Value>,
 }
@@ -56,6 +62,7 @@ impl ChatMessage {
             reasoning_content: None,
             reasoning_parts: Vec::new(),
             client: None,
+            origin: MessageOrigin::default(),
             extra: Map::new(),
         }
     }
@@ -81,6 +88,15 @@ impl ChatMessage {
             tool_call_id: Some(call_id.into()),
             ..Self::new(Role::Tool, content)
         }
+    }
+
+    /// The same message, which is this to a model and made of that.
+    #[must_use]
+    pub fn with_source(mut self, kind: BlockKind, source: BlockSource) -> Self {
+        let cuts = mem::take(&mut self.origin.cuts);
+        self.origin = MessageOrigin::new(kind, source);
+        self.origin.cuts = cuts;
+        self
     }
 
     /// Reads a message; `path` names it in errors, as in `messages[2]`.

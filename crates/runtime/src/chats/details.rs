@@ -110,31 +110,44 @@ pub(crate) struct UntitledChat {
     space: Space,
     /// The version of what counts how often something of it was erased.
     erasures: Option<u64>,
+    /// The generation of its messages: one that was cleared, or removed and begun anew, has another.
+    generation: Option<u64>,
 }
 
 impl UntitledChat {
     /// The chat of this space, before anything of it is read for a title.
     pub async fn read(driver: Arc<dyn Driver>, space: Space) -> Result<Self> {
         let counted = driver.get(&space.key(ERASURES), ValuePart::Nothing).await?;
+        let head = driver.read(&space.log(ITEMS), LogRange::head()).await?.head;
         Ok(Self {
             driver,
             space,
             erasures: counted.map(|entry| entry.version),
+            generation: head.map(|head| head.generation),
         })
     }
 
-    /// Gives it the title that an agent has written, in the place of its first one. A chat that was removed meanwhile is not made
-    /// anew, and one of which something was erased gets no title that may say it.
-    pub async fn retitle(&self, title: &str) -> Result<()> {
+    /// Gives it the title that an agent has written, in the place of its first one, if there is one, and stores with it what was
+    /// noted of the agent's calls. A chat that was removed meanwhile is not made anew, and one of which something was erased gets
+    /// neither, as they may say it.
+    pub async fn retitle(&self, title: Option<&str>, noted: Option<BatchWrite>) -> Result<()> {
         let log = self.space.log(ITEMS);
-        let title = Json::of(&one_line(title, WRITTEN))?;
+        let mut writes = Vec::from_iter(noted);
+        if let Some(title) = title {
+            let title = Json::of(&one_line(title, WRITTEN))?;
+            writes.push(set(&self.space, part("title"), title)?);
+        }
+        if writes.is_empty() {
+            return Ok(());
+        }
         for _ in 0..TRIES {
             let head = self.driver.read(&log, LogRange::head()).await?.head;
             if head.as_ref().is_none_or(|head| head.last == 0) {
                 return Ok(());
             }
             let now = Self::read(self.driver.clone(), self.space.clone()).await?;
-            if now.erasures != self.erasures {
+            let is_same = head.as_ref().map(|head| head.generation) == self.generation;
+            if !is_same || now.erasures != self.erasures {
                 return Ok(());
             }
             let head = BatchCheck::Head {
@@ -144,7 +157,7 @@ impl UntitledChat {
             let erasures = BatchCheck::version(self.space.key(ERASURES), self.erasures);
             let batch = Batch {
                 checks: vec![head, erasures],
-                writes: vec![set(&self.space, part("title"), title.clone())?],
+                writes: writes.clone(),
             };
             match self.driver.commit(batch).await {
                 Err(ambit_storage::Error::Conflict { .. }) => {}

@@ -67,14 +67,13 @@ async fn erase_held(
     check_none_open(&chat.driver, &chat.space).await?;
     let erased = ErasedEntries::read(ambit, who, &chat, selection).await?;
     let mut writes = forget_turns(&chat.space, &erased.turns, selection);
-    if !matches!(selection, EntrySelection::Turn(_)) {
-        if erased.messages.is_empty() {
-            return Err(Error::not_found("item", &chat.row.id));
-        }
-        let now = ambit.stores().options().clock.now();
-        for turn in erased.turns.iter().filter(|turn| turn.is_erased) {
-            writes.extend(without_response(&chat, &turn.id, now).await?);
-        }
+    if !matches!(selection, EntrySelection::Turn(_)) && erased.messages.is_empty() {
+        return Err(Error::not_found("item", &chat.row.id));
+    }
+    let now = ambit.stores().options().clock.now();
+    let staying = erased.turns.iter();
+    for turn in staying.filter(|turn| !selection.is_turn(&turn.id)) {
+        writes.extend(without_quotes(&chat, turn, now).await?);
     }
     let mut gone = journal::worded_keys(chat.driver.as_ref(), &chat.space).await?;
     if erased.has_title() {
@@ -103,6 +102,11 @@ fn delete(key: ValueKey) -> BatchWrite {
 }
 
 impl EntrySelection<'_> {
+    /// Whether this turn goes as a whole.
+    fn is_turn(&self, id: &str) -> bool {
+        matches!(self, Self::Turn(turn) if *turn == id)
+    }
+
     /// Whether a message goes, or a part of it.
     pub(super) fn is_in(&self, message: &Message) -> bool {
         match self {
@@ -176,25 +180,36 @@ fn view<'a>(message: &'a Message, shown: &str) -> Option<&'a Value> {
     views.iter().find(is_it)
 }
 
-/// The write after which what is known of a turn says no more what it said.
-async fn without_response(
+/// The write after which what is known of a turn that stays tells nothing of what goes: no response where something of it goes, and of
+/// a later turn not what its `Create` has told the model, which has the words of earlier turns.
+async fn without_quotes(
     chat: &ReachableChat,
-    turn: &str,
+    turn: &TurnOfEntries,
     now: Millis,
 ) -> Result<Option<BatchWrite>> {
-    let key = TurnKeys::new(chat.space.clone(), turn).info();
+    let key = TurnKeys::new(chat.space.clone(), &turn.id).info();
     let Some(entry) = chat.driver.get(&key, ValuePart::Whole).await? else {
         return Ok(None);
     };
-    let info = TurnInfo {
-        response: None,
-        ..entry.value.to()?
+    let mut info: TurnInfo = entry.value.to()?;
+    let is_changed = match turn.is_erased {
+        true => info.response.take().is_some(),
+        false => info.response.as_mut().is_some_and(forget_create),
     };
+    if !is_changed {
+        return Ok(None);
+    }
     Ok(Some(BatchWrite::Apply {
         key,
         op: Operation::Set(Json::of(&info)?.into()),
         life: entry.expires_at.map(|end| end - now),
     }))
+}
+
+/// Leaves out of a response what `Create` has returned, and says whether there was any.
+fn forget_create(response: &mut Value) -> bool {
+    let create = response.get_mut("create");
+    create.is_some_and(|create| !create.take().is_null())
 }
 
 /// The writes that forget what turns have left: the logs of those of which something goes, and the traces of them and of later

@@ -3,7 +3,7 @@
 use crate::access::{Authorized, DataAccess};
 use crate::chats::details::{ChatStatus, choose};
 use crate::chats::find::{ChatInfo, ReachableChat};
-use crate::chats::index_rows::{self, BATCH};
+use crate::chats::index_rows::BATCH;
 use crate::chats::{running, share};
 use crate::error::{Error, Result};
 use crate::public_id::RESPONSE;
@@ -133,9 +133,11 @@ impl ChatFilter {
 
     /// The same question to the index.
     fn of_rows(&self, access: &DataAccess) -> RowFilter {
+        let is_of_responses = self.source == Some(ChatSource::Responses);
         RowFilter {
             agent: self.assistant_id.clone(),
             user: self.user_id.clone(),
+            chat_prefix: is_of_responses.then(|| RESPONSE.to_owned()),
             scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
             active_after: self.from,
             active_before: self.to,
@@ -298,14 +300,17 @@ impl<'a> ChatRows<'a> {
 
     async fn count(&self) -> Result<u64> {
         let index = self.ambit.stores().index()?;
-        if self.source.is_some() {
-            // An index knows no beginnings of names: its rows are looked at, which is quick beside reading the chats.
-            let rows = index_rows::every(self.ambit, &self.filter).await?;
-            let rows = rows.iter().chain(&self.shared);
-            return Ok(rows.filter(|row| self.is_wanted(row)).count() as u64);
+        let mut own = index.driver().count(&self.filter).await?;
+        if self.source == Some(ChatSource::Chat) {
+            // How many are not of another source is known by two numbers and no look at the rows.
+            let others = RowFilter {
+                chat_prefix: Some(RESPONSE.to_owned()),
+                ..self.filter.clone()
+            };
+            own = own.saturating_sub(index.driver().count(&others).await?);
         }
-        let own = index.driver().count(&self.filter).await?;
-        Ok(own + self.shared.len() as u64)
+        let shared = self.shared.iter().filter(|row| self.is_wanted(row));
+        Ok(own + shared.count() as u64)
     }
 
     fn is_wanted(&self, row: &IndexRow) -> bool {

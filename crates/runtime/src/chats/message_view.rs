@@ -1,6 +1,6 @@
 //! From stored messages to what was shown: one entry of a history is one message, several, or part of another one.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ServerFailure};
 use crate::value_text::value_text;
 use ambit_storage::storage::{Message, Role, StoredItem, ToolCall};
 use serde::Serialize;
@@ -210,6 +210,9 @@ impl ChatHistoryFold<'_> {
         props.insert("status".to_owned(), status.into());
         if !props.contains_key(field) {
             props.insert(field.to_owned(), result.content.clone());
+        }
+        if let Some(failure) = result.extras.get(ServerFailure::PROPERTY) {
+            props.insert(ServerFailure::PROPERTY.to_owned(), failure.clone());
         }
         shown.amended = true;
     }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::request::{ConversationSource, TurnRequest, TurnStorage};
 use ambit_storage::directory::{IndexRow, RowFilter};
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind, StorageState};
-use ambit_storage::{AgentDefinition, Ambit, LiveAgent, ids};
+use ambit_storage::{AgentDefinition, Ambit, LiveAgent, SessionIdentity, ids};
 use futures::future::BoxFuture;
 
 /// Names that begin like this make temporary conversations.
@@ -37,6 +37,15 @@ pub fn open<'a>(
         }
         opening.chat(chat).await.map_err(about_chat)
     })
+}
+
+/// Whether what a request's turn stores may end with the process: that is nothing, or its conversation is temporary.
+pub fn is_short_lived(request: &TurnRequest) -> bool {
+    let is_temporary = |chat: &String| chat.starts_with(TEMPORARY);
+    let identity = request.identity.as_ref();
+    !request.is_stored()
+        || identity.is_some_and(SessionIdentity::is_temporary)
+        || request.chat.as_ref().is_some_and(is_temporary)
 }
 
 /// Opens the conversation of a request to this agent: one in memory where the request stores nothing, the one that a program named

@@ -55,6 +55,8 @@ pub struct FieldSpec {
     pub default: Option<fn() -> Value>,
     /// Whether it must be there.
     pub is_required: bool,
+    /// Whether it keeps data from somebody, so that a key is refused that looks like it: misspelt, it would keep nothing.
+    pub is_guard: bool,
 }
 
 /// What a value may be.
@@ -94,6 +96,8 @@ pub enum ValueKind {
     Any,
     /// This, with variables left as they are.
     Verbatim(&'static Self),
+    /// This; a value of another kind is one that Ambit does not have, and is left out.
+    Optional(&'static Self),
     /// Anything: Yao knows the key, Ambit does nothing with it.
     Unused(&'static str),
 }
@@ -112,6 +116,7 @@ impl FieldSpec {
             doc: "",
             default: None,
             is_required: false,
+            is_guard: false,
         }
     }
 
@@ -161,7 +166,7 @@ impl ValueKind {
                 let kinds: Vec<String> = kinds.iter().map(Self::name).collect();
                 kinds.join(" or ")
             }
-            Self::Verbatim(kind) => kind.name(),
+            Self::Verbatim(kind) | Self::Optional(kind) => kind.name(),
             Self::Any | Self::Unused(_) => "anything".to_owned(),
         }
     }

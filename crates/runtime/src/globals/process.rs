@@ -13,7 +13,7 @@ const REQUESTS: Option<(usize, &str)> = Some((1, "a requests argument"));
 
 /// The functions.
 pub const PROCESSES: &[ScriptMethod] = rows! {
-    "Process(name: string, ...args: any[]): any", Some((1, "a name argument")), process:
+    "Process<Name extends ProcessName>(name: Name, ...args: ProcessArguments<Name>): ProcessValue<Name>", Some((1, "a name argument")), process:
         "Runs a process for the caller of this run and returns its value; its errors are thrown.",
     "All(requests: ProcessRequest[]): ProcessResult[]", REQUESTS, at_once(JoinPolicy::All):
         "Runs processes at once and waits for all.",

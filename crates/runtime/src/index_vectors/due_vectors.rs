@@ -3,6 +3,7 @@
 
 use super::IndexEmbedding;
 use crate::error::{Error, Result, StorageError};
+use crate::log_words::EchoFilter;
 use ambit_knowledge::{EmbeddedBatch, EmbeddingTokens};
 use ambit_search::index::{IndexChange, SearchIndex};
 use ambit_search::vectors::{ChunkVector, EmbeddingSpace};
@@ -12,6 +13,7 @@ use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::operation::Operation;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// So often vectors are added again because a search has changed the index meanwhile.
@@ -210,13 +212,16 @@ fn given(
     vectors: Vec<std::result::Result<Vec<f32>, String>>,
 ) -> Vec<ChunkVector> {
     let mut given = Vec::with_capacity(vectors.len());
-    for (ChunkText { chunk, .. }, vector) in texts.iter().zip(vectors) {
+    for (ChunkText { chunk, text }, vector) in texts.iter().zip(vectors) {
         match vector {
             Ok(vector) => given.push(ChunkVector {
                 chunk: *chunk,
                 vector,
             }),
-            Err(reason) => tracing::warn!(%reason, "a text is found by words alone"),
+            Err(reason) => {
+                let reason = EchoFilter::of(&Value::from(text.as_str())).apply(&reason);
+                tracing::warn!(reason, "a text is found by words alone");
+            }
         }
     }
     given
