@@ -1,7 +1,11 @@
 //! The journal of one turn: what it was asked and what came of each step, so that any node can go on after a crash.
 
+mod open_turn;
+
+pub(crate) use open_turn::{OpenTurn, begun_key, open_key};
+
 use crate::chat::ChatMessage;
-use crate::error::Result;
+use crate::error::{Result, ServerFailure};
 use crate::hook::{CreateResult, Delegate};
 use crate::llm::{ModelAnswer, TokenUsage};
 use crate::request::TurnRequest;
@@ -9,17 +13,30 @@ use crate::search::{AutomaticSearch, SearchItem};
 use crate::stream::time_of;
 use ambit_storage::address::{LogKey, Space, ValueKey};
 use ambit_storage::batch::{BatchWrite, NewEntry};
-use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
+use ambit_storage::driver::{DataKind, Driver, LogRange, ValuePart, ValueScan};
+use ambit_storage::ids;
 use ambit_storage::json::Json;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::UsageRecord;
-use ambit_storage::{SessionIdentity, ids};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Begins the names of what parts of messages were put in words as.
 const WORDED: &str = "worded/";
+
+/// What turns keep beside the conversation, by the names of logs and values below.
+pub const TURN_KINDS: &[DataKind] = &[
+    kind("streams of turns", "turn/%/events%"),
+    kind("traces of turns", "turn/%/trace%"),
+    kind("turns", "turn/%"),
+    kind("words for parts of messages", "worded/%"),
+];
+
+const fn kind(name: &'static str, entry: &'static str) -> DataKind {
+    let path = "%";
+    DataKind { name, path, entry }
+}
 
 /// How often a turn is taken up again without getting any further.
 pub(crate) const ATTEMPTS: usize = 3;
@@ -177,6 +194,12 @@ pub(crate) struct SettledToolCall {
     pub result: ToolCallReport,
     /// What the model is told.
     pub text: String,
+    /// How many bytes of the result it is not told.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut: usize,
+    /// How the server has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_failure: Option<ServerFailure>,
     /// The code of the server's failure, where that fails the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fatal: Option<String>,
@@ -210,6 +233,10 @@ impl JournalStep {
             _ => false,
         }
     }
+}
+
+fn is_zero(bytes: &usize) -> bool {
+    *bytes == 0
 }
 
 impl SettledToolCall {
@@ -298,33 +325,6 @@ impl TurnKeys {
     pub fn info(&self) -> ValueKey {
         self.space.key(format!("turn/{}", self.request_id))
     }
-}
-
-/// A turn under way, as every node can find it. Gone with the turn's last commit.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct OpenTurn {
-    pub tenant: String,
-    /// The agent that was asked.
-    pub agent: String,
-    /// The base identity of the conversation.
-    pub base: SessionIdentity,
-    /// The space of its history.
-    pub space: Space,
-    /// The turn.
-    pub request_id: String,
-}
-
-impl OpenTurn {
-    /// Where it is noted: turns of one conversation stand together.
-    pub fn key(&self) -> ValueKey {
-        open_key(&self.space, &self.request_id)
-    }
-}
-
-/// Where the turn of this conversation is noted while it is open.
-pub(crate) fn open_key(space: &Space, request_id: &str) -> ValueKey {
-    let name = format!("{}/{request_id}", space.digest());
-    Space::turns().key(name)
 }
 
 /// What a part of a message was put in words as, for later turns of the conversation in this space.

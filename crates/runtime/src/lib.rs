@@ -18,6 +18,7 @@ pub mod tool;
 pub mod trace;
 
 mod access;
+mod app_types;
 mod call_metrics;
 mod chat_message;
 mod check;
@@ -33,9 +34,12 @@ mod live_turn;
 mod load_status;
 mod loaded_app;
 mod lock;
+mod log_words;
 mod maintenance;
+mod model_pairing;
 mod optional;
 mod otlp;
+mod rekey;
 mod request;
 mod retention;
 mod runtime;
@@ -45,6 +49,7 @@ mod storage_agent;
 mod summariser;
 mod telemetry;
 mod text_terms;
+mod token_estimate;
 mod trace_context;
 mod turn;
 mod turn_info;
@@ -69,6 +74,8 @@ pub mod knowledge_client;
 #[doc(hidden)]
 pub mod limits;
 #[doc(hidden)]
+pub mod manifest;
+#[doc(hidden)]
 pub mod mcp;
 #[doc(hidden)]
 pub mod memory_search;
@@ -91,22 +98,37 @@ pub mod uses;
 pub mod web_search;
 
 pub use access::{ACTED_BY, ActingCaller, Authorized, CallerReach, DataAccess, DataConstraints};
+pub use app_types::app_declarations;
 pub use check::check;
-pub use error::{Error, ErrorCode, PublicError, Result, StorageError};
+pub use error::{
+    Disclosure, ERROR_CODES, Error, ErrorCode, ErrorCodeRow, PublicError, Result, ServerFailure,
+    StorageError,
+};
 pub use feed::{EventFilter, FeedCursor, FeedItem, FeedReader};
 pub use frame::Frame;
 pub use hook::feed_types;
+pub use journal::TURN_KINDS;
 pub use load_status::{LoadStatus, RefusedReload};
+pub use log_words::without_quotes;
+pub use model::rekey::RekeyReport;
 pub use model::{ModelSecret, ModelSettings, ModelStore};
+pub use model_pairing::{accept_models, examine_models};
 pub use nodes::NodeInfo;
 pub use otlp::{OtlpEndpoint, OtlpSettings};
+pub use rekey::rekey_models;
 pub use request::{
     CallOptions, ClientInfo, ConversationSource, RequestOrigin, ScriptCallOptions, SearchChoice,
     SkipChanges, SkipOptions, Supersede, TurnRequest, TurnStorage, TurnTrigger,
 };
-pub use runtime::{AgentSearchAnswer, AgentSearchRequest, ReloadCheck, Runtime, RuntimeSettings};
+pub use runtime::{
+    AgentSearchAnswer, AgentSearchRequest, ReloadCheck, RenderedRequest, RequestPlace, Runtime,
+    RuntimeSettings, TokenListener,
+};
 pub use search::stored::{ReferenceList, ReferenceView};
 pub use trace_context::TraceContext;
+pub use turn::{
+    HookTrial, HookTrialError, HookTrialMessage, HookTrialRequest, ToolTrial, ToolTrialRequest,
+};
 pub use turn_info::{
     InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus, TurnTotals,
 };

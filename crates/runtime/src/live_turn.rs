@@ -174,6 +174,16 @@ impl LiveTurns {
         lock(&self.0).insert(request_id.to_owned(), live);
     }
 
+    /// Takes a turn in unless one of its id is there.
+    pub fn insert_new(&self, request_id: &str, live: Arc<LiveTurn>) -> bool {
+        let mut turns = lock(&self.0);
+        let is_new = !turns.contains_key(request_id);
+        if is_new {
+            turns.insert(request_id.to_owned(), live);
+        }
+        is_new
+    }
+
     pub fn get(&self, request_id: &str) -> Option<Arc<LiveTurn>> {
         lock(&self.0).get(request_id).cloned()
     }

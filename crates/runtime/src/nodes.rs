@@ -2,13 +2,13 @@
 
 use crate::error::Result;
 use crate::runtime_core::RuntimeCore;
-use ambit_storage::Json;
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::{Clock, to_millis};
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
+use ambit_storage::{Json, Stores};
 use serde::{Deserialize, Serialize};
 use std::sync::Weak;
 use std::time::Duration;
@@ -32,6 +32,9 @@ pub struct NodeInfo {
     pub seen_at: i64,
     /// How many turns run there.
     pub turns: usize,
+    /// How many requests there wait for their conversations.
+    #[serde(default)]
+    pub waiting: u64,
 }
 
 /// This node.
@@ -42,13 +45,21 @@ pub(crate) fn own(core: &RuntimeCore) -> NodeInfo {
         started_at: core.started_at,
         seen_at: Clock::default().now(),
         turns: core.turns.all().len(),
+        waiting: core.stores.lease_counts().waiting,
     }
 }
 
 /// The nodes that were heard of, this one first.
 pub(crate) async fn all(core: &RuntimeCore) -> Result<Vec<NodeInfo>> {
     let own = own(core);
-    let index = core.stores.index()?;
+    let mut others = heard(&core.stores).await?;
+    others.retain(|node| node.id != own.id);
+    Ok([vec![own], others].concat())
+}
+
+/// The nodes that were heard of in these stores.
+pub(crate) async fn heard(stores: &Stores) -> Result<Vec<NodeInfo>> {
+    let index = stores.index()?;
     let space = Space::nodes();
     let mut pages = ValuePages::of(
         index.driver().as_ref(),
@@ -56,15 +67,13 @@ pub(crate) async fn all(core: &RuntimeCore) -> Result<Vec<NodeInfo>> {
         Pattern::all(),
         ValuePart::Whole,
     );
-    let mut others = Vec::new();
+    let mut nodes = Vec::new();
     while let Some(page) = pages.next().await? {
-        for (id, entry) in page {
-            if id != own.id {
-                others.push(entry.value.to()?);
-            }
+        for (_, entry) in page {
+            nodes.push(entry.value.to()?);
         }
     }
-    Ok([vec![own], others].concat())
+    Ok(nodes)
 }
 
 /// Says that this node is there, for as long as it is. A node that has just been started says it later: most that end at once

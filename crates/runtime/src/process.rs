@@ -14,7 +14,7 @@ mod stores;
 mod utils;
 
 pub use context_process_runner::ContextProcessRunner;
-pub use registry::ProcessRegistry;
+pub use registry::{ProcessRegistry, table_models};
 pub use run_resources::RunResources;
 
 use crate::ctx::{ContextHandle, RunHost};

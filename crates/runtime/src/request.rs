@@ -2,10 +2,12 @@
 
 mod call_options;
 mod conversation_source;
+mod layered_options;
 mod supersede;
 
 pub use call_options::{CallOptions, ScriptCallOptions, SearchChoice};
 pub use conversation_source::ConversationSource;
+pub use layered_options::LayeredCallOptions;
 pub use supersede::{Supersede, TurnTrigger};
 
 use crate::access::Authorized;
@@ -15,6 +17,7 @@ use ambit_storage::lease::OnBusy;
 use ambit_storage::{Json, SessionIdentity};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::time::Duration;
 use utoipa::ToSchema;
 
 /// A request, checked and with its agent found. Everything about who is asking comes from authentication.
@@ -24,6 +27,10 @@ pub struct TurnRequest {
     /// turn; else a new one.
     #[serde(skip)]
     pub id: Option<String>,
+    /// For how long no second turn of this id begins, whoever starts it and wherever, also where the first one was removed: its
+    /// first commit is refused as `Conflict`. Both have to keep their conversations in the same store.
+    #[serde(skip)]
+    pub reserves_id_for: Option<Duration>,
     /// Who asks.
     pub authorized: Authorized,
     /// The agent's id.
@@ -51,6 +58,9 @@ pub struct TurnRequest {
     /// What of the request is left out, for the turn's trace.
     #[serde(skip)]
     pub warnings: Vec<String>,
+    /// How many of the messages that were sent the conversation has already, so that they are left out.
+    #[serde(skip)]
+    pub repeated: usize,
     /// What the client's protocol has to know of the request as long as the turn is known.
     #[serde(skip)]
     pub protocol_record: Option<Json>,

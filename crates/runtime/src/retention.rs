@@ -164,7 +164,7 @@ async fn drop_due_in(core: &RuntimeCore, driver: &Arc<dyn Driver>) -> Result<usi
                     done.extend(next);
                 }
                 Err(error) => {
-                    tracing::warn!(turn.id = request_id, %error, "the logs of a turn are kept beyond their time");
+                    tracing::warn!(request.id = request_id, %error, "the logs of a turn are kept beyond their time");
                 }
             }
         }

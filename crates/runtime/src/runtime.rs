@@ -1,19 +1,24 @@
 //! The runtime: one app over its stores, and every way into it.
 
 mod agent_search;
+mod app_agents;
 mod gathered_metrics;
+mod model_calls;
+mod request_places;
 mod responses;
 mod status;
 mod turn_access;
 mod turn_references;
 
-pub use crate::runtime_core::ReloadCheck;
+pub use crate::runtime_core::{ReloadCheck, TokenListener};
 pub use agent_search::{AgentSearchAnswer, AgentSearchRequest};
+pub use model_calls::RenderedRequest;
+pub use request_places::RequestPlace;
 
 use crate::access::Authorized;
 use crate::app::watcher::AppWatcher;
 use crate::app::{App, FileProblem};
-use crate::error::{Error, Result};
+use crate::error::{Disclosure, Error, Result};
 use crate::feed::{EventFeed, EventFilter, FeedCursor, FeedReader};
 use crate::index_vectors::IndexEmbedding;
 use crate::inspect::memory::{self, MemorySelector, OpenMemory};
@@ -65,6 +70,8 @@ pub struct RuntimeSettings {
     pub environment: BTreeMap<String, String>,
     /// Changed files take effect at once, and errors show stacks.
     pub is_development: bool,
+    /// How much is told of what goes on inside when something fails.
+    pub disclosure: Disclosure,
     /// The JavaScript runtimes of scripts are restored behind each run; without it each is made for one run and freed.
     pub restore_runtimes: bool,
     /// Tools in the place of those of the app's servers.
@@ -75,8 +82,7 @@ pub struct RuntimeSettings {
     pub tool_servers: Vec<ToolServer>,
     /// Agents of the program, in the place of the app's where one has the same name.
     pub agents: Vec<Arc<dyn Agent>>,
-    /// The program that reads documents of strangers when it is called with `extract`, such as the server itself. Without one only
-    /// plain texts become documents.
+    /// The program that is called with `extract` to read documents of strangers; without one only plain texts become documents.
     pub extract_program: Option<PathBuf>,
     /// The collectors of OpenTelemetry that traces and metrics are sent to.
     pub telemetry: OtlpSettings,
@@ -92,6 +98,7 @@ impl RuntimeSettings {
             models: model::ModelSettings::default(),
             environment: BTreeMap::new(),
             is_development: false,
+            disclosure: Disclosure::default(),
             restore_runtimes: true,
             tools: None,
             tool_servers: Vec::new(),
@@ -132,17 +139,17 @@ impl Runtime {
                 agents: settings.agents,
                 feed: Arc::new(EventFeed::new(settings.stores.clone())),
                 metrics: Arc::default(),
+                disclosure: settings.disclosure,
             };
-            let watch = settings
-                .is_development
-                .then(|| AppWatcher::new(&making.root));
+            let is_development = settings.is_development;
+            let watch = is_development.then(|| AppWatcher::new(&making.root));
             let loaded = making.load().await?;
             let core = Arc::new(RuntimeCore {
                 stores: settings.stores,
                 tools: settings.tools,
                 turns: LiveTurns::default(),
                 models,
-                is_development: settings.is_development,
+                is_development,
                 making,
                 loaded: RwLock::new(Arc::new(loaded)),
                 load_status: Mutex::new(LoadStatus::now()),
@@ -150,6 +157,7 @@ impl Runtime {
                 started_at: Clock::default().now(),
                 reloading: tokio::sync::Mutex::default(),
                 judge: OnceLock::new(),
+                token_listener: OnceLock::new(),
                 tasks: Mutex::default(),
                 temporary: TemporaryTenants::default(),
                 titles: Arc::new(Semaphore::new(turn::CONCURRENT_TITLES)),
@@ -334,7 +342,8 @@ impl Runtime {
             self.0.making.feed.close().await;
             let last = telemetry::send_last(&self.0);
             // What is not sent by then is sent by another node, or after the next start.
-            let _ = tokio::time::timeout(LAST_TELEMETRY, last).await;
+            let last = tokio::time::timeout(LAST_TELEMETRY, last);
+            let _ = tokio::join!(last, self.0.making.pool.close());
             drop(lock(&self.0.knowledge_worker).take());
             if let Some(base) = self.0.knowledge.get() {
                 turn::store_hits(base).await;
@@ -345,7 +354,6 @@ impl Runtime {
             for sweeper in sweepers {
                 sweeper.stop().await;
             }
-            self.0.making.pool.close().await;
             self.0.making.opened.close().await
         })
     }

@@ -1,9 +1,10 @@
 //! What all turns of a node share.
 
+use crate::access::Authorized;
 use crate::app::{App, FileProblem};
 use crate::error::{Error, ErrorCode, Result};
 use crate::live_turn::LiveTurns;
-use crate::llm::ProviderCache;
+use crate::llm::{ProviderCache, TokenUsage};
 use crate::load_status::LoadStatus;
 use crate::loaded_app::{LoadFailure, LoadOptions, LoadedApp};
 use crate::lock::lock;
@@ -15,11 +16,13 @@ use ambit_storage::Stores;
 use ambit_storage::clock::Millis;
 use ambit_storage::upkeep::Sweeper;
 use ambit_telemetry::Metrics;
+use futures::future::BoxFuture;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 /// What all turns share.
 pub(crate) struct RuntimeCore {
@@ -38,6 +41,7 @@ pub(crate) struct RuntimeCore {
     /// Reloads come one after the other: the last one is of the newest files.
     pub reloading: tokio::sync::Mutex<()>,
     pub judge: OnceLock<ReloadCheck>,
+    pub token_listener: OnceLock<TokenListener>,
     pub tasks: Mutex<JoinSet<()>>,
     pub temporary: TemporaryTenants,
     /// Agents that write titles of chats, as many as may at once.
@@ -60,6 +64,10 @@ pub(crate) struct RuntimeCore {
 /// Judges a new version of the app for whoever enforces its access rules: an error keeps the present version, and what is
 /// answered instead is called when the new one takes effect.
 pub type ReloadCheck = Box<dyn Fn(&App) -> Result<Box<dyn FnOnce()>, FileProblem> + Send + Sync>;
+
+/// Hears how many tokens a call of a model has used in a turn of this caller. What is answered is done beside the turn.
+pub type TokenListener =
+    Box<dyn Fn(&Authorized, u64) -> Option<BoxFuture<'static, ()>> + Send + Sync>;
 
 /// The tenants that had temporary conversations here: these are in no index.
 #[derive(Default)]
@@ -109,11 +117,23 @@ impl RuntimeCore {
         }
     }
 
-    /// Runs a task that ends with the runtime.
+    /// Tells whoever listens what a call of a model has used in a turn of this caller.
+    pub fn tell_tokens(&self, who: &Authorized, usage: &TokenUsage) {
+        let Some(listener) = self.token_listener.get() else {
+            return;
+        };
+        let sum = usage.prompt_tokens.saturating_add(usage.completion_tokens);
+        let tokens = u64::try_from(usage.total_tokens.max(sum)).unwrap_or(0);
+        if let Some(work) = listener(who, tokens) {
+            self.spawn(work);
+        }
+    }
+
+    /// Runs a task that ends with the runtime. What it logs is of the request that it is for, if it is for one.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(task);
+        tasks.spawn(task.in_current_span());
     }
 
     /// Loads the app again, if no file of it is broken; a broken one counts less while the app is being developed.

@@ -14,8 +14,8 @@ mod tail;
 mod writer;
 
 pub use reader::StreamReader;
-pub(crate) use row::time_of;
 pub use row::{StoredStream, last_number, read_all};
+pub(crate) use row::{beside_id, beside_name, time_of};
 pub use shared::PendingWrites;
 pub use writer::{ResumedStream, StreamWriter};
 

@@ -3,13 +3,16 @@
 use super::embedding_usage::{self, EmbeddingAccount};
 use crate::app::App;
 use crate::call_metrics::count_tokens;
+use crate::error::Disclosure;
 use crate::llm::embedding::{
     EmbeddingAnswer, EmbeddingCall, EmbeddingClient, EmbeddingError, EmbeddingErrorKind,
 };
 use crate::loaded_app::LoadedApp;
+use crate::log_words::EchoFilter;
 use crate::runtime_core::RuntimeCore;
 use ambit_knowledge::{Embedder, EmbeddingFailure, EmbeddingPayer, EmbeddingRequest, Embeddings};
 use async_trait::async_trait;
+use serde_json::json;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -36,16 +39,19 @@ impl ConnectorEmbedder {
         &self,
         app: &App,
         request: &EmbeddingRequest,
-    ) -> Result<EmbeddingAnswer, EmbeddingFailure> {
+    ) -> Result<EmbeddingAnswer, EmbeddingError> {
         let connector = app.model(&request.connector);
-        let connector = connector.map_err(|error| EmbeddingFailure::Permanent(error.message))?;
+        let connector = connector.map_err(|error| EmbeddingError {
+            kind: EmbeddingErrorKind::Permanent,
+            message: error.message,
+        })?;
         let call = EmbeddingCall {
             connector: &connector,
             dimensions: request.dimensions,
             texts: &request.texts,
             deadline: Instant::now() + PATIENCE,
         };
-        self.client.embed(&call).await.map_err(failure)
+        self.client.embed(&call).await
     }
 }
 
@@ -57,7 +63,8 @@ impl Embedder for ConnectorEmbedder {
             return Err(EmbeddingFailure::Unavailable(why));
         };
         let loaded: Arc<LoadedApp> = core.loaded();
-        let answer = self.ask(&loaded.app, request).await?;
+        let answer = self.ask(&loaded.app, request).await;
+        let answer = answer.map_err(|error| failure(&error, request, core.making.disclosure))?;
         if let Some(record) = answer.record(&request.connector)
             && let EmbeddingPayer::Collection(owner) = &request.payer
         {
@@ -81,10 +88,28 @@ impl Embedder for ConnectorEmbedder {
     }
 }
 
-fn failure(error: EmbeddingError) -> EmbeddingFailure {
+/// The failure as it is passed on; what a provider says is for developers and for the log.
+fn failure(
+    error: &EmbeddingError,
+    request: &EmbeddingRequest,
+    disclosure: Disclosure,
+) -> EmbeddingFailure {
+    let message = match disclosure {
+        Disclosure::Full => error.message.clone(),
+        Disclosure::Withheld => {
+            let said = EchoFilter::of(&json!(request.texts));
+            tracing::warn!(
+                connector.id = request.connector,
+                error.kind = ?error.kind,
+                error.message = said.apply(&error.message),
+                "texts get no vectors"
+            );
+            "the embedding connector failed; the server's log says why".to_owned()
+        }
+    };
     match error.kind {
-        EmbeddingErrorKind::Refused => EmbeddingFailure::Refused(error.message),
-        EmbeddingErrorKind::Unavailable => EmbeddingFailure::Unavailable(error.message),
-        EmbeddingErrorKind::Permanent => EmbeddingFailure::Permanent(error.message),
+        EmbeddingErrorKind::Refused => EmbeddingFailure::Refused(message),
+        EmbeddingErrorKind::Unavailable => EmbeddingFailure::Unavailable(message),
+        EmbeddingErrorKind::Permanent => EmbeddingFailure::Permanent(message),
     }
 }

@@ -33,7 +33,10 @@ struct ExtractRequest<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     media_type: Option<&'a str>,
-    data: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'a str>,
 }
 
 impl StepExtractor {
@@ -63,14 +66,19 @@ impl ForeignExtractor for StepExtractor {
             .asker
             .target("extract")
             .map_err(|error| error.message)?;
-        let size = kibibytes(file)?;
+        let size = sent_kibibytes(file)?;
         // It is never closed.
-        let _room = self.room.acquire_many(size).await;
+        let _room = self.room.acquire_many(size.unwrap_or_default()).await;
         let failed = |error: io::Error| format!("\"{}\" cannot be sent: {error}", file.name);
+        let data = match size {
+            Some(_) => Some(encoded(&file.content).await.map_err(failed)?),
+            None => None,
+        };
         let request = ExtractRequest {
             name: &file.name,
             media_type: file.media_type.as_deref(),
-            data: encoded(&file.content).await.map_err(failed)?,
+            data,
+            url: file.url.as_deref(),
         };
         let request = serde_json::to_value(request).map_err(|error| failed(error.into()))?;
         let wanted = UsesRequest::for_target(&target, "extract", request);
@@ -80,12 +88,15 @@ impl ForeignExtractor for StepExtractor {
     }
 }
 
-/// The size of a file that an agent or a tool can be sent.
-fn kibibytes(file: &ForeignFile) -> Result<u32, String> {
+/// The size of a file that an agent or a tool is sent. None where it is larger and has an address, by which they may fetch it.
+fn sent_kibibytes(file: &ForeignFile) -> Result<Option<u32>, String> {
     let (name, bytes) = (&file.name, file.content.bytes());
     let size = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX);
     if size <= FILES_KIB {
-        return Ok(size);
+        return Ok(Some(size));
+    }
+    if file.url.is_some() {
+        return Ok(None);
     }
     let most = u64::from(FILES_KIB) << 10;
     Err(format!(
@@ -156,7 +167,7 @@ fn add(document: &mut ExtractedDocument, text: &str, page: Option<u32>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{FILES_KIB, document, encoded, kibibytes};
+    use super::{FILES_KIB, document, encoded, sent_kibibytes};
     use ambit_knowledge::{FileSpool, ForeignFile};
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
@@ -179,11 +190,12 @@ mod tests {
         let sized = |bytes| ForeignFile {
             name: "scan.png".to_owned(),
             media_type: None,
+            url: None,
             content: vec![0; bytes].into(),
         };
-        assert_eq!(kibibytes(&sized(1)), Ok(1));
-        assert_eq!(kibibytes(&sized(largest)), Ok(FILES_KIB));
-        let refused = kibibytes(&sized(largest + 1)).unwrap_err();
+        assert_eq!(sent_kibibytes(&sized(1)), Ok(Some(1)));
+        assert_eq!(sent_kibibytes(&sized(largest)), Ok(Some(FILES_KIB)));
+        let refused = sent_kibibytes(&sized(largest + 1)).unwrap_err();
         assert_eq!(
             refused,
             "\"scan.png\" has 8388609 bytes, uses.extract is sent at most 8388608: split it or make it smaller"

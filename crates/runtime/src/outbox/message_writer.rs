@@ -4,7 +4,7 @@ use super::group::MessageGroup;
 use super::{MessageAuthor, OutboxLimits};
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::change::MessageProps;
-use crate::frame::{Frame, OutputMessage, OutputMessages, apply};
+use crate::frame::{Frame, OutputMessage, OutputMessages, STREAM_EVENTS, apply};
 use crate::stream::StreamWriter;
 use ambit_storage::clock::{Clock, Millis};
 use serde::{Deserialize, Serialize};
@@ -271,20 +271,6 @@ pub(super) fn frame_of(message: &OutputMessage) -> Frame {
 }
 
 fn message_of(event: &str) -> &'static str {
-    match event {
-        "stream_start" => "Stream started",
-        "stream_end" => "Stream completed",
-        "message_start" => "Message started",
-        "message_end" => "Message completed",
-        "block_start" => "Block started",
-        "block_end" => "Block ended",
-        "thread_start" => "Thread started",
-        "thread_end" => "Thread ended",
-        "step_start" => "Step started",
-        "step_end" => "Step ended",
-        "references" => "References found",
-        "state" => "State changed",
-        "interrupt" => "Interrupt received",
-        _ => "",
-    }
+    let row = STREAM_EVENTS.iter().find(|row| row.name == event);
+    row.map_or("", |row| row.message)
 }

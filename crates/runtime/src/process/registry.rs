@@ -4,7 +4,7 @@ use super::store::OpenStores;
 use crate::app::App;
 use crate::app::find::ProcessFunction;
 use crate::error::{Error, ErrorCode, Result};
-use crate::model::{TableModels, system};
+use crate::model::{ModelBackend, TableModels, system};
 use ambit_script::{Engine, Program, SourceFiles};
 use ambit_storage::pattern::Pattern;
 use std::collections::BTreeMap;
@@ -24,13 +24,18 @@ pub struct ProcessRegistry {
 
 /// The models of an app, over the database that all its versions share.
 fn models(app: &App, stores: &OpenStores) -> TableModels {
+    let roles = app.access.0.get(system::ROLES_FILE);
+    let roles = roles.map(system::roles).unwrap_or_default();
+    table_models(app, stores.models(roles))
+}
+
+/// The models of an app.
+pub fn table_models(app: &App, with: ModelBackend) -> TableModels {
     let models = app.models.iter().map(|(id, model)| {
         let model = model.clone();
         (id.clone(), model.map_err(|it| it.for_user("model", id)))
     });
-    let roles = app.access.0.get(system::ROLES_FILE);
-    let roles = roles.map(system::roles).unwrap_or_default();
-    TableModels::new(models.collect(), stores.models(roles))
+    TableModels::new(models.collect(), with)
 }
 
 /// A function of a script.
@@ -86,6 +91,13 @@ impl ProcessRegistry {
             function,
             program,
         })
+    }
+
+    /// Whether other modules can import this function of a script by its name.
+    pub fn exports(&self, script: &str, function: &str) -> bool {
+        let program = self.programs.get(script);
+        let program = program.and_then(|program| program.as_ref().ok());
+        program.is_some_and(|program| program.exports_value(function))
     }
 
     /// The names of all functions of scripts that begin like this.

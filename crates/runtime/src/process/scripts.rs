@@ -4,7 +4,7 @@ use super::registry::ScriptFunction;
 use super::run_resources::ScriptInstance;
 use super::{ProcessCall, ProcessFamily, ProcessRegistry, not_found};
 use crate::ctx;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Disclosure, Error, ErrorCode, Result};
 use crate::hook::failure;
 use ambit_script::{HostValue, ParentRun, Program, RunOutcome};
 use futures::FutureExt;
@@ -44,7 +44,10 @@ async fn run(call: &ProcessCall<'_>) -> Result<Value> {
     let script = catalogue.script(name).ok_or_else(unknown)?;
     let process = ScriptProcess {
         call,
-        program: script.program.clone()?,
+        program: script.program.clone().map_err(|error| {
+            let scope = &call.reach.scope;
+            failure::not_loaded(error, scope.disclosure)
+        })?,
         script,
     };
     let arguments = call.arguments.iter().cloned().map(HostValue::Json);
@@ -60,7 +63,7 @@ async fn run(call: &ProcessCall<'_>) -> Result<Value> {
             Ok(outcome.value.unwrap_or_default())
         }
         Err(ambit_script::Error::NoFunction { .. }) => Err(unknown()),
-        Err(error) => Err(failure::of_process(&error, process.program.entry(), name)),
+        Err(error) => Err(process.failure(&error)),
     }
 }
 
@@ -75,6 +78,18 @@ fn warn_of_rest(call: &ProcessCall<'_>, outcome: &RunOutcome) {
 }
 
 impl ScriptProcess<'_> {
+    /// Why it failed, as whoever called it is told.
+    fn failure(&self, thrown: &ambit_script::Error) -> Error {
+        let call = self.call;
+        let scope = &call.reach.scope;
+        let error = failure::of_process(thrown, self.program.entry(), call.name);
+        if scope.disclosure == Disclosure::Withheld {
+            let given = Value::from(call.arguments.as_slice());
+            failure::record_process(&error, scope, call.name, &given);
+        }
+        failure::told(thrown, error, scope.disclosure)
+    }
+
     /// A run by itself.
     async fn outermost(&self, arguments: Vec<HostValue>) -> ambit_script::Result<RunOutcome> {
         let run = ambit_script::ScriptRun {
@@ -122,7 +137,7 @@ impl ScriptProcess<'_> {
         let limits = call.reach.scope.limits.run;
         let engine = &call.catalogue().engine;
         let instance = engine.open(program, host, limits, Some(caller));
-        let instance = instance.map_err(|error| failure::of_process(&error, "", call.name))?;
+        let instance = instance.map_err(|error| self.failure(&error))?;
         Ok(ScriptInstance { instance, run })
     }
 }

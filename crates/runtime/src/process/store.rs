@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::lock::lock;
 use crate::model::database::{Database, LazyDatabase};
 use crate::model::{self, ColumnCipher, ModelStore};
+use crate::model_pairing;
 use ambit_storage::Stores;
 use ambit_storage::driver::{self, Driver};
 use ambit_storage::memory::{Memory, MemorySettings, Ttl};
@@ -23,6 +24,8 @@ pub struct OpenStores {
     drivers: Mutex<HashMap<String, DriverCell>>,
     sweepers: Mutex<Vec<Sweeper>>,
     models: Arc<dyn Database>,
+    /// Whether models are still there when this process has ended.
+    keeps_models: bool,
     cipher: ColumnCipher,
 }
 
@@ -37,6 +40,7 @@ impl OpenStores {
             drivers: Mutex::default(),
             sweepers: Mutex::default(),
             models: Arc::new(LazyDatabase::new(ModelStore::Memory)),
+            keeps_models: false,
             cipher: ColumnCipher::default(),
         }
     }
@@ -45,6 +49,7 @@ impl OpenStores {
     pub fn with_models(self, place: model::ModelSettings) -> Result<Self> {
         let cipher = place.key.map(|key| ColumnCipher::new(&key.0)).transpose()?;
         Ok(Self {
+            keeps_models: place.store != ModelStore::Memory,
             models: Arc::new(LazyDatabase::new(place.store)),
             cipher: cipher.unwrap_or_default(),
             ..self
@@ -57,6 +62,14 @@ impl OpenStores {
             database: Arc::clone(&self.models),
             cipher: self.cipher.clone(),
             roles,
+        }
+    }
+
+    /// Says why the models' database is not the one that belongs to the stores.
+    pub async fn unpaired_models(&self) -> Result<Option<String>> {
+        match self.keeps_models {
+            true => model_pairing::check(&self.stores, self.models.as_ref()).await,
+            false => Ok(None),
         }
     }
 

@@ -24,9 +24,11 @@ impl RuntimeCore {
     pub(crate) fn note_counts(&self) {
         let metrics = self.metrics();
         let turns = self.turns.all().len();
+        let refused = self.loaded().refused_agents().count();
         let scripts = self.making.engine.counts();
         for (metric, now) in [
             (&table::TURNS_RUNNING, turns),
+            (&table::AGENTS_REFUSED, refused),
             (&table::SCRIPTS_RUNNING, scripts.running),
             (&table::SCRIPTS_WAITING, scripts.waiting),
         ] {

@@ -32,6 +32,7 @@ impl Searcher {
         let query = KnowledgeQuery {
             query: request.query.clone(),
             collections: collections.clone(),
+            leaves_out_gone: false,
             document_id: target.document_id.clone(),
             metadata: target.filter.clone(),
             threshold: target.threshold.unwrap_or(settings.threshold),

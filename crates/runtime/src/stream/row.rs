@@ -11,7 +11,11 @@ use std::sync::Arc;
 
 /// So many rows are read at once.
 const PAGE: usize = 16;
+/// What is read has so many bytes at most, or one row: a reader that waits for its client holds no more.
+const PAGE_BYTES: usize = 256 << 10;
 const LAST: &str = ".last";
+/// How the id of an entry ends that lies beside the rows.
+const BESIDE: &str = ".beside";
 /// The letters that a row's number has.
 const DIGITS: usize = 12;
 
@@ -19,6 +23,16 @@ const DIGITS: usize = 12;
 /// what else is written then.
 pub(crate) fn time_of(log: &LogKey) -> &str {
     ids::time_part(log.name.split('/').nth(1).unwrap_or_default())
+}
+
+/// The id of an entry of this log that is no row: who reads rows passes it over.
+pub(crate) fn beside_id(log: &LogKey, name: &str) -> String {
+    format!("{}{name}{BESIDE}", time_of(log))
+}
+
+/// The name in the id of an entry that `beside_id` has made; none in the id of a row.
+pub(crate) fn beside_name<'a>(log: &LogKey, id: &'a str) -> Option<&'a str> {
+    id.strip_suffix(BESIDE)?.strip_prefix(time_of(log))
 }
 
 /// A step on its way into the store. Its content is fixed, so that storing it again changes nothing.
@@ -101,12 +115,24 @@ pub async fn read_all(driver: &dyn Driver, log: &LogKey) -> Result<Option<Stored
 }
 
 /// A place among the rows of a log.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct RowCursor {
     /// The next row to read, once that is known.
     row: Option<u64>,
     /// Whether the log's last row has been read.
     is_end: bool,
+    /// How many rows are read next: about as many as fit.
+    rows: usize,
+}
+
+impl Default for RowCursor {
+    fn default() -> Self {
+        Self {
+            row: None,
+            is_end: false,
+            rows: PAGE,
+        }
+    }
 }
 
 /// What was read.
@@ -122,7 +148,7 @@ impl RowCursor {
     pub fn start() -> Self {
         Self {
             row: Some(1),
-            is_end: false,
+            ..Self::default()
         }
     }
 
@@ -138,7 +164,10 @@ impl RowCursor {
             None => find(driver, log, after).await?,
         };
         while !self.is_end {
-            let page = driver.read(log, LogRange::from(row, PAGE)).await?;
+            let mut page = driver.read(log, LogRange::from(row, self.rows)).await?;
+            let fitting = fitting(&page);
+            page.entries.truncate(fitting);
+            self.rows = (2 * fitting).clamp(1, PAGE);
             let Some(head) = page.head else {
                 return Ok(None);
             };
@@ -158,6 +187,16 @@ impl RowCursor {
             is_end: true,
         }))
     }
+}
+
+/// How many rows of a page have so many bytes as are read at once; at least one.
+fn fitting(page: &LogPage) -> usize {
+    let mut bytes = 0;
+    let fits = |row: &&LogEntry| {
+        bytes += row.body.as_str().len();
+        bytes <= PAGE_BYTES
+    };
+    page.entries.iter().take_while(fits).count().max(1)
 }
 
 /// The number of the last entry that is stored; `None` where the log is absent.
@@ -197,7 +236,8 @@ async fn find(driver: &dyn Driver, log: &LogKey, after: u64) -> Result<u64> {
 
 fn open(log: &LogKey, page: &LogPage, after: u64) -> Result<StreamPage> {
     let mut read = StreamPage::default();
-    for row in &page.entries {
+    let rows = page.entries.iter();
+    for row in rows.filter(|row| !row.id.ends_with(BESIDE)) {
         let (first, is_last) = number(log, row)?;
         read.is_end |= is_last;
         let texts: Vec<&RawValue> = serde_json::from_str(row.body.as_str())

@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::batch::BatchWrite;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 /// Writes one log. The clones are the same log; when the last one is dropped, nothing more is stored, and readers here go on
 /// with what the store gets from elsewhere.
@@ -71,7 +72,8 @@ impl StreamWriter {
     }
 
     fn storing(shared: Arc<SharedStream>) -> Self {
-        let storing = Some(tokio::spawn(shared.clone().keep_storing()));
+        let storing = shared.clone().keep_storing().in_current_span();
+        let storing = Some(tokio::spawn(storing));
         Self(Arc::new(WriterOwner { shared, storing }))
     }
 

@@ -6,7 +6,8 @@ use ambit_storage::batch::{Batch, BatchWrite, ValueEntry, WriteOutcome};
 use ambit_storage::clock::Millis;
 use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
 use ambit_storage::driver::{
-    Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, memory,
+    DataKind, DataSize, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+    memory,
 };
 use ambit_storage::operation::Operation;
 use async_trait::async_trait;
@@ -151,6 +152,18 @@ impl Driver for LruDriver {
 
     async fn check(&self) -> Result<Vec<String>> {
         self.inner.check().await
+    }
+
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        self.inner.size().await
+    }
+
+    async fn contents(&self, kinds: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        self.inner.contents(kinds).await
     }
 
     async fn close(&self) -> Result<()> {

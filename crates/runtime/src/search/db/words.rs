@@ -218,6 +218,7 @@ impl Searcher {
             models: &self.models,
             model,
             depth: 0,
+            may_reach: None,
         }
     }
 }

@@ -1,0 +1,180 @@
+//! Words of others on their way to the log: what a conversation has said stays out of it, for providers and exceptions like to repeat
+//! what they were given.
+
+use crate::error::Disclosure;
+use serde_json::Value;
+
+/// Stands for what is left out.
+const HIDDEN: char = '…';
+/// Words of this many letters or fewer tell nothing.
+const SHORTEST: usize = 2;
+/// Texts of more bytes without a space are no words.
+const LONGEST_WORD: usize = 64 << 10;
+/// What messages of failures say of themselves. Who finds these words in the log learns nothing of a conversation.
+const PLAIN: &str = "\
+    access allowed and answer answered api are argument arguments array assistant bad been bytes call cannot code connection connector \
+    content context credit data defined does error exceeded exist expected failed field for found from function get has have http \
+    input internal invalid json key large length limit long many maximum message messages missing model must name not null number \
+    object output overloaded parameter permission please policy prompt property provider quota rate reached read reported request \
+    requests required response role server set status string such system than that the this timeout token tokens tool too try type \
+    undefined unexpected unknown unsupported user value was with you your";
+
+/// Leaves out of texts what these values say.
+pub(crate) struct EchoFilter {
+    /// All texts of the values, in lower case.
+    said: String,
+}
+
+impl EchoFilter {
+    /// What the texts of this value say is left out.
+    pub fn of(value: &Value) -> Self {
+        let mut said = String::new();
+        collect(value, &mut said);
+        Self {
+            said: said.to_lowercase(),
+        }
+    }
+
+    /// The message of a failure for the log: without words that were said and, where internals are withheld, without what it quotes,
+    /// which may be of memory, rows or earlier turns.
+    pub fn logged(&self, message: &str, disclosure: Disclosure) -> String {
+        let shown = self.apply(message);
+        match disclosure {
+            Disclosure::Full => shown,
+            Disclosure::Withheld => without_quotes(&shown),
+        }
+    }
+
+    /// The text without words that were said.
+    pub fn apply(&self, text: &str) -> String {
+        let mut shown = String::with_capacity(text.len());
+        let mut word = String::new();
+        for letter in text.chars() {
+            if letter.is_alphanumeric() {
+                word.push(letter);
+                continue;
+            }
+            self.show(&word, &mut shown);
+            word.clear();
+            shown.push(letter);
+        }
+        self.show(&word, &mut shown);
+        shown
+    }
+
+    fn show(&self, word: &str, shown: &mut String) {
+        match self.was_said(&word.to_lowercase()) {
+            true => shown.push(HIDDEN),
+            false => shown.push_str(word),
+        }
+    }
+
+    fn was_said(&self, word: &str) -> bool {
+        // Scripts without spaces have sentences in the place of words.
+        if !word.is_ascii() {
+            return word.chars().any(|letter| self.said.contains(letter));
+        }
+        word.len() > SHORTEST && !is_plain(word) && self.said.contains(word)
+    }
+}
+
+fn is_plain(word: &str) -> bool {
+    PLAIN.split(' ').any(|plain| plain == word)
+}
+
+/// Whether a text is long and without any space, as files are that messages carry: it has no words.
+fn is_encoded(text: &str) -> bool {
+    text.len() > LONGEST_WORD && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn collect(value: &Value, said: &mut String) {
+    match value {
+        Value::String(text) if is_encoded(text) => {}
+        Value::String(text) => {
+            said.push_str(text);
+            said.push('\n');
+        }
+        Value::Number(number) => {
+            said.push_str(&number.to_string());
+            said.push('\n');
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, said)),
+        Value::Object(members) => members.values().for_each(|member| collect(member, said)),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+/// The message of a failure without what it quotes, which may be a person's words.
+pub fn without_quotes(message: &str) -> String {
+    let mut shown = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(start) = rest.find(['"', '`']) {
+        let quote = if rest[start..].starts_with('"') {
+            '"'
+        } else {
+            '`'
+        };
+        let (before, quoted) = rest.split_at(start);
+        shown.push_str(before);
+        shown.push(quote);
+        shown.push(HIDDEN);
+        shown.push(quote);
+        // A quoted text may hold such marks itself: all up to the last one goes.
+        rest = quoted
+            .rfind(quote)
+            .filter(|end| *end > 0)
+            .map_or("", |end| &quoted[end + 1..]);
+    }
+    shown.push_str(rest);
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EchoFilter, without_quotes};
+    use serde_json::json;
+
+    #[test]
+    fn what_was_said_is_left_out_of_the_words_of_others() {
+        let said = json!([{"role": "user", "content": "My order 4711 is late, grüße"}, {"content": [{"text": "Ann's model"}]}]);
+        let filter = EchoFilter::of(&said);
+        for (text, shown) in [
+            (
+                "the provider answered 400: no such model",
+                "the provider answered 400: no such model",
+            ),
+            (
+                "cannot parse \"my ORDER 4711 is\"",
+                "cannot parse \"my … … is\"",
+            ),
+            (
+                "Invalid prompt: 'lat' and Grüße of Ann",
+                "Invalid prompt: '…' and … of …",
+            ),
+            ("", ""),
+        ] {
+            assert_eq!(filter.apply(text), shown);
+        }
+    }
+
+    #[test]
+    fn files_in_messages_have_no_words() {
+        let (file, words) = ("late".repeat(20_000), "late ".repeat(20_000));
+        for (said, shown) in [(file, "it is late"), (words, "it is …")] {
+            assert_eq!(EchoFilter::of(&json!([said])).apply("it is late"), shown);
+        }
+    }
+
+    #[test]
+    fn what_a_message_quotes_is_left_out() {
+        for (message, shown) in [
+            ("messages must be a list", "messages must be a list"),
+            ("chat \"my secret\" not found", "chat \"…\" not found"),
+            ("a \"b\" c \"d\" e", "a \"…\" e"),
+            ("unknown field `x`, expected `y`", "unknown field `…`"),
+            ("cut \"off", "cut \"…\""),
+        ] {
+            assert_eq!(without_quotes(message), shown);
+        }
+    }
+}
