@@ -43,3 +43,55 @@ impl CollectorWarnings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{CollectorWarnings, WARNING};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+    use tokio::time::advance;
+    use tracing::{Event, Level, Metadata, Subscriber, span};
+
+    /// Counts warnings.
+    #[derive(Clone, Default)]
+    struct WarningCounter(Arc<AtomicUsize>);
+
+    impl Subscriber for WarningCounter {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            *metadata.level() == Level::WARN
+        }
+
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+        fn event(&self, _: &Event<'_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn enter(&self, _: &span::Id) {}
+
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_collector_that_is_down_costs_a_warning_a_minute() {
+        let counter = WarningCounter::default();
+        let mut warnings = CollectorWarnings::default();
+        let mut fail = || {
+            let tell = || warnings.tell("traces", "nobody is there");
+            tracing::subscriber::with_default(counter.clone(), tell);
+            counter.0.load(Ordering::Relaxed)
+        };
+        assert_eq!([fail(), fail(), fail()], [1; 3]);
+        advance(WARNING - Duration::from_millis(1)).await;
+        assert_eq!(fail(), 1);
+        advance(Duration::from_millis(1)).await;
+        assert_eq!([fail(), fail()], [2; 2]);
+    }
+}

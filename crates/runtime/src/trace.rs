@@ -1,14 +1,19 @@
 //! The trace of a turn: a tree of what happened, for showing and debugging. Nothing here ever fails, and nothing here changes
 //! the turn.
 
+mod calls;
 mod event;
 mod facts;
 mod node;
+mod reads;
 mod space;
 mod state;
 mod tree;
 mod truncate;
 
+pub(crate) use calls::{
+    StoredCallEvent, StoredCalls, call_end_entry, call_entries, stored_call_events,
+};
 pub use event::{
     LogLevel, NodeView, SpaceValue, SpaceView, TraceEvent, TraceLogEntry, TraceOrigin, TraceStatus,
     TraceSubject,
@@ -18,8 +23,10 @@ pub use node::{NodeOptions, TraceNode};
 pub use space::TraceSpace;
 pub use tree::{TraceInfo, TraceTree, fold, fold_texts};
 pub(crate) use truncate::FieldTruncator;
+pub use truncate::{has_cut_instructions, is_cut};
 
 use crate::lock::lock;
+use crate::manifest::{BlockContent, MemoryRead};
 use crate::stream::StreamWriter;
 use crate::trace_context::TracePropagation;
 use ambit_storage::clock::{Clock, Millis};
@@ -161,6 +168,24 @@ impl Trace {
     /// True where something is recorded.
     pub fn is_on(&self) -> bool {
         self.live.is_some()
+    }
+
+    /// True for a content of a call that is to be kept: it is new here, and there is room for it.
+    pub(crate) fn takes_content(&self, content: &BlockContent) -> bool {
+        let live = self.live.as_ref();
+        live.is_some_and(|live| live.lock().add_content(content))
+    }
+
+    fn note_read(&self, node: &str, space: &str, key: &str) {
+        if let Some(live) = &self.live {
+            live.lock().reads.add(node, space, key);
+        }
+    }
+
+    /// The values of memory that scripts of the turn have read so far.
+    pub(crate) fn reads(&self) -> Vec<MemoryRead> {
+        self.look(|state| state.reads.all().to_vec())
+            .unwrap_or_default()
     }
 
     /// The node of the turn, above all others.

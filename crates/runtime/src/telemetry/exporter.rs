@@ -192,7 +192,7 @@ impl TraceExporter {
                     Ok(spans) => batch.add(note, spans),
                     Err(error) if error.code == ErrorCode::Unavailable => return Err(error),
                     Err(error) => {
-                        tracing::warn!(turn.id = note.request_id(), %error, "a trace cannot be read to be sent");
+                        tracing::warn!(request.id = note.request_id(), %error, "a trace cannot be read to be sent");
                     }
                 }
                 if batch.is_full() && !self.send(from, lease, std::mem::take(&mut batch)).await? {

@@ -1,6 +1,7 @@
 //! What is recorded of a trace, in the shape in which it is stored and sent.
 
 use super::StepFacts;
+use crate::manifest::ModelCallEnd;
 use crate::trace_context::TraceContext;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -197,6 +198,24 @@ pub enum TraceEvent {
     },
     /// A line was written.
     LogAdded(TraceLogEntry),
+    /// The request of a call of a model was encoded. A route of its own shows of what it was made.
+    Call {
+        /// The call.
+        call_id: String,
+        /// The node that traces it.
+        node_id: String,
+        /// When.
+        at: i64,
+    },
+    /// A call of a model has ended.
+    CallEnd {
+        /// The call.
+        call_id: String,
+        /// What came of it.
+        end: Box<ModelCallEnd>,
+        /// When.
+        at: i64,
+    },
     /// A board was made.
     SpaceCreated {
         /// The board.
@@ -266,7 +285,9 @@ impl TraceEvent {
                 facts,
                 at,
             }),
-            ended @ (Self::NodeFailed { .. } | Self::Complete { .. }) => Some(ended),
+            ended @ (Self::NodeFailed { .. } | Self::CallEnd { .. } | Self::Complete { .. }) => {
+                Some(ended)
+            }
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ use super::event::{LogLevel, NodeView, TraceEvent, TraceLogEntry, TraceStatus};
 use super::facts::StepFacts;
 use super::state::{NODES, TraceState};
 use super::{Millis, Trace, TraceSpace};
+use crate::manifest::ModelCallEnd;
 use crate::net::OutgoingTrace;
 use serde_json::{Map, Value};
 
@@ -116,6 +117,16 @@ impl TraceNode {
         self.number.map_or_else(String::new, id)
     }
 
+    /// Its id in the trace, if something is recorded of it.
+    pub fn recorded_id(&self) -> Option<String> {
+        self.number.map(id)
+    }
+
+    /// Notes that its script has read a value of memory, for the manifests of calls behind it.
+    pub(crate) fn note_read(&self, space: &str, key: &str) {
+        self.trace.note_read(&self.id(), space, key);
+    }
+
     /// A step below this one.
     pub fn add(&self, start: NodeOptions) -> Self {
         Self::join(std::slice::from_ref(self), start)
@@ -205,6 +216,17 @@ impl TraceNode {
                 facts: None,
                 at,
             })
+        });
+    }
+
+    /// Notes what came of a call of a model.
+    pub fn end_call(&self, call_id: &str, end: ModelCallEnd) {
+        self.trace.emit(|_, at| {
+            vec![TraceEvent::CallEnd {
+                call_id: call_id.to_owned(),
+                end: Box::new(end),
+                at,
+            }]
         });
     }
 

@@ -1,8 +1,10 @@
 //! What a trace remembers while its turn runs: which nodes are running, what stands on the boards, and how much is left.
 
 use super::event::{LogLevel, TraceEvent, TraceLogEntry, TraceStatus};
+use super::reads::MemoryReads;
 use super::truncate::FieldTruncator;
 use super::{TraceLimits, TraceTree};
+use crate::manifest::BlockContent;
 use ambit_storage::clock::Millis;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const NODES: &str = "nodes";
 const LINES: &str = "lines";
 const FIELD: &str = "field";
+/// Bytes of contents of calls that a trace keeps.
+const CONTENTS: usize = 1 << 20;
 /// There are too many bytes.
 pub const FULL: &str = "full";
 
@@ -20,6 +24,11 @@ pub struct TraceState {
     nodes: BTreeMap<u32, TraceStatus>,
     spaces: BTreeMap<u32, BTreeMap<String, Value>>,
     lines: usize,
+    /// The hashes of the contents that are kept, and how many bytes these have.
+    contents: BTreeSet<String>,
+    content_bytes: usize,
+    /// Which values of memory scripts have read.
+    pub reads: MemoryReads,
     /// Cuts long fields.
     pub cutter: FieldTruncator,
     /// Nothing is added any more.
@@ -43,6 +52,9 @@ impl TraceState {
             nodes: nodes.collect(),
             spaces: boards.collect(),
             lines: before.logs.len(),
+            contents: BTreeSet::new(),
+            content_bytes: 0,
+            reads: MemoryReads::default(),
             cutter: FieldTruncator::new(limits.field),
             is_done: before.info.status != TraceStatus::Running,
             overflows: BTreeSet::new(),
@@ -84,6 +96,16 @@ impl TraceState {
             self.overflow(LINES);
         }
         has_room
+    }
+
+    /// True if a content is new and there is room for it.
+    pub fn add_content(&mut self, content: &BlockContent) -> bool {
+        let has_room = self.content_bytes + content.bytes <= CONTENTS;
+        let is_new = has_room && self.contents.insert(content.hash.clone());
+        if is_new {
+            self.content_bytes += content.bytes;
+        }
+        is_new
     }
 
     /// Whether a node is running; `None` if there is no such node.

@@ -2,6 +2,21 @@
 
 use serde_json::{Map, Value};
 
+/// How a text ends that was cut.
+const CUT: &str = " bytes]";
+/// How one ends that was a value with instructions of the app.
+const CUT_INSTRUCTIONS: &str = " bytes with instructions]";
+
+/// Whether a text of a trace was cut.
+pub fn is_cut(text: &str) -> bool {
+    text.ends_with(CUT) || has_cut_instructions(text)
+}
+
+/// Whether it was cut and had messages of the roles `system` or `developer`, in what is left of it or behind that.
+pub fn has_cut_instructions(text: &str) -> bool {
+    text.ends_with(CUT_INSTRUCTIONS)
+}
+
 /// Cuts fields and remembers whether it had to.
 pub struct FieldTruncator {
     limit: usize,
@@ -20,15 +35,10 @@ impl FieldTruncator {
 
     /// A text.
     pub fn text(&mut self, text: String) -> String {
-        if text.len() <= self.limit {
-            return text;
+        match text.len() <= self.limit {
+            true => text,
+            false => self.cut(&text, CUT),
         }
-        self.has_cut = true;
-        let mut end = self.limit;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        format!("{}… [cut, {} bytes]", &text[..end], text.len())
     }
 
     /// Any value; what is cut becomes the beginning of its JSON text.
@@ -42,7 +52,11 @@ impl FieldTruncator {
                 if text.len() <= self.limit {
                     return other;
                 }
-                Value::String(self.text(text))
+                let ending = match has_instructions(&other) {
+                    true => CUT_INSTRUCTIONS,
+                    false => CUT,
+                };
+                Value::String(self.cut(&text, ending))
             }
         }
     }
@@ -53,6 +67,28 @@ impl FieldTruncator {
             Value::Object(map) => map,
             cut => Map::from_iter([("cut".to_owned(), cut)]),
         }
+    }
+
+    fn cut(&mut self, text: &str, ending: &str) -> String {
+        self.has_cut = true;
+        let mut end = self.limit;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        format!("{}… [cut, {}{ending}", &text[..end], text.len())
+    }
+}
+
+/// Whether messages with instructions are in a value.
+fn has_instructions(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_instructions),
+        Value::Object(members) => {
+            let role = members.get("role").and_then(Value::as_str);
+            let is_instruction = matches!(role, Some("system" | "developer"));
+            is_instruction || members.values().any(has_instructions)
+        }
+        _ => false,
     }
 }
 
@@ -109,5 +145,20 @@ mod tests {
         let expected = json!({"cut": "{\"a\":… [cut, 10 bytes]"});
         assert_eq!(Value::Object(cutter.map(map)), expected);
         assert!(cutter.has_cut);
+    }
+    #[test]
+    fn g192_what_is_cut_says_that_it_had_instructions_wherever_their_role_stands() {
+        let mut cutter = FieldTruncator::new(20);
+        let mut cut = |role: &str| {
+            let message = json!({"content": "something secret", "role": role});
+            let cut = cutter.value(json!({"messages": [message]}));
+            cut.as_str().unwrap().to_owned()
+        };
+        for role in ["system", "developer"] {
+            let text = cut(role);
+            assert!(is_cut(&text) && has_cut_instructions(&text), "{text}");
+        }
+        let text = cut("user");
+        assert!(is_cut(&text) && !has_cut_instructions(&text), "{text}");
     }
 }

@@ -20,6 +20,13 @@ impl StepTools<'_> {
     /// What the tool that a value names answers.
     pub async fn ask(&self, named: &str, wanted: UsesRequest) -> Result<Value, UsesFailure> {
         let tool = self.find(named, wanted.key).await?;
+        if needs_data(&tool.parameters, &wanted.arguments) {
+            let (name, key) = (&tool.tool, wanted.key);
+            let why = format!(
+                "tool \"{name}\" takes `data`, and the file is too large for uses.{key} to send it"
+            );
+            return Err(UsesFailure::Failed(Error::new(ErrorCode::ToolError, why)));
+        }
         let arguments = fitting(&tool.parameters, wanted.arguments);
         let outcome = call_in_time(self.toolbox, &tool, arguments, self.caller).await?;
         match outcome.is_error {
@@ -60,7 +67,15 @@ fn usual_tool(key: &str) -> &str {
     }
 }
 
-/// The arguments as far as the tool's schema allows them. One that takes `extra` and no `schema` gets the schema in there.
+/// Whether there is only the address of a file, which the tool does not take.
+fn needs_data(parameters: &Value, arguments: &Value) -> bool {
+    let is_named = |name: &str| !parameters["properties"][name].is_null();
+    let is_given = |name: &str| !arguments[name].is_null();
+    is_given("url") && !is_given("data") && is_named("data") && !is_named("url")
+}
+
+/// The arguments as far as the tool's schema allows them. One that takes `extra` and no `schema` gets the schema in there; one
+/// that takes `url` and no `data` is not sent what is at the address.
 fn fitting(parameters: &Value, mut arguments: Value) -> Value {
     let named = parameters.get("properties").and_then(Value::as_object);
     let (Some(named), Some(given)) = (named, arguments.as_object_mut()) else {
@@ -71,6 +86,9 @@ fn fitting(parameters: &Value, mut arguments: Value) -> Value {
         && let Some(schema) = given.remove("schema")
     {
         given.insert("extra".to_owned(), json!({ "schema": schema }));
+    }
+    if named.contains_key("url") && !named.contains_key("data") && given.contains_key("url") {
+        given.remove("data");
     }
     if parameters.get("additionalProperties") == Some(&Value::Bool(false)) {
         given.retain(|name, _| named.contains_key(name));
@@ -113,6 +131,24 @@ mod tests {
             json!({"properties": {"query": {}, "extra": {}}, "additionalProperties": false});
         let expected = json!({"query": "q", "extra": {"schema": {"name": "user"}}});
         assert_eq!(fitting(&extra, given), expected);
+
+        let (url, data) = (json!({"url": "u"}), json!({"data": "d"}));
+        let both = json!({"url": "u", "data": "d"});
+        let fetches = json!({"properties": {"url": {}}});
+        let takes = json!({"properties": {"url": {}, "data": {}}});
+        assert_eq!(fitting(&fetches, both.clone()), url);
+        assert_eq!(fitting(&fetches, data.clone()), data);
+        assert_eq!(fitting(&takes, both.clone()), both);
+        let only_data = json!({"properties": {"data": {}}});
+        for (schema, given, expected) in [
+            (&only_data, &url, true),
+            (&only_data, &both, false),
+            (&takes, &url, false),
+            (&fetches, &url, false),
+            (&json!({}), &url, false),
+        ] {
+            assert_eq!(needs_data(schema, given), expected, "{schema} {given}");
+        }
     }
 
     #[test]
