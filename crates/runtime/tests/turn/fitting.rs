@@ -2,16 +2,27 @@
 
 use crate::place::{Place, agent, ask, borrowed, end, history, place_with, request, session};
 use crate::toolbox::{Tools, outcome};
+use ambit_runtime::RuntimeSettings;
 use ambit_storage::event::EngineError;
 use futures::FutureExt;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
 /// An agent whose model takes this many tokens, with these rules; what listeners heard of failures.
-async fn windowed(
+pub async fn windowed(
     window: u64,
     truncation: &Value,
     rules: &Value,
+) -> (Place, Arc<Mutex<Vec<String>>>) {
+    windowed_with(window, truncation, rules, |_| {}).await
+}
+
+/// The same with other settings.
+pub async fn windowed_with(
+    window: u64,
+    truncation: &Value,
+    rules: &Value,
+    set: impl FnOnce(&mut RuntimeSettings),
 ) -> (Place, Arc<Mutex<Vec<String>>>) {
     let connector = json!({"type": "scripted", "options": {
         "model": "small", "rules": rules, "capabilities": {"max_input_tokens": window, "tool_calls": true},
@@ -34,13 +45,14 @@ async fn windowed(
             own.lock().unwrap().push(event.provider.clone());
             async { Ok(()) }
         });
+        set(settings);
     })
     .await;
     (place, heard)
 }
 
 /// What the calls of the turns had, as the model counted: each letter is a word.
-async fn counted(place: &Place) -> Vec<i64> {
+pub async fn counted(place: &Place) -> Vec<i64> {
     let records = session(place, "hello")
         .await
         .context()
@@ -51,7 +63,7 @@ async fn counted(place: &Place) -> Vec<i64> {
     records.iter().map(|record| record.prompt_tokens).collect()
 }
 
-fn rules_with_tools() -> Value {
+pub fn rules_with_tools() -> Value {
     json!([
         {"match": {"has_tool_result": false, "last_user": "look"}, "tool_calls": [{"name": "s__look"}]},
         {"reply": "c c c c c"},

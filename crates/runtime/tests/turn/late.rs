@@ -7,7 +7,8 @@ use ambit_storage::batch::{Batch, BatchWrite, ValueEntry, WriteOutcome};
 use ambit_storage::clock::Clock;
 use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
 use ambit_storage::driver::{
-    self, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+    self, DataKind, DataSize, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart,
+    ValueScan,
 };
 use ambit_storage::lease::LEASE_LIFE;
 use ambit_storage::operation::Operation;
@@ -106,6 +107,18 @@ impl Driver for Late {
 
     async fn check(&self) -> Result<Vec<String>> {
         self.behind.check().await
+    }
+
+    fn kind(&self) -> &'static str {
+        self.behind.kind()
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        self.behind.size().await
+    }
+
+    async fn contents(&self, kinds: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        self.behind.contents(kinds).await
     }
 
     async fn close(&self) -> Result<()> {

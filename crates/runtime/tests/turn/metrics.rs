@@ -30,7 +30,7 @@ fn counted(runtime: &Runtime, name: &str, label: &str) -> i64 {
 }
 
 /// Waits for the ends of turns, which are counted behind those of their streams.
-async fn all_are_over(runtime: &Runtime) {
+pub async fn all_are_over(runtime: &Runtime) {
     while counted(runtime, "ambit_turns_running", "") > 0 {
         tokio::task::yield_now().await;
     }

@@ -130,6 +130,14 @@ pub fn mirror() -> (String, String) {
     model("mirror", &json!([{"reply": "{{request}}"}]))
 }
 
+/// As the helpers above give them.
+pub fn owned(files: &[(&str, &str)]) -> Vec<(String, String)> {
+    let files = files.iter();
+    files
+        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+        .collect()
+}
+
 /// As the helpers above take it.
 pub fn borrowed(files: &[(String, String)]) -> Vec<(&str, &str)> {
     let files = files.iter();

@@ -259,6 +259,23 @@ async fn a_turn_is_one_trace_with_one_root_whose_tokens_are_those_that_are_booke
     assert_eq!(chats().count(), 4);
 }
 
+#[tokio::test]
+async fn calls_of_servers_outside_name_the_method_of_mcp() {
+    let collector = TestCollector::start().await;
+    let package = json!({"connector": "calling", "mcp": {"servers": ["s"]}});
+    let mut files = agent(&package, "");
+    files.push(calling());
+    let outside = json!({"transport": "http", "url": "https://unused.test/mcp"});
+    files.push(("mcps/s.mcp.yao".to_owned(), outside.to_string()));
+    let place = sending(&files, &collector).await;
+    ask(&place, request("hello", "hi")).await;
+    let spans = collector.turns(1).await;
+    let called = spans.iter().find(|span| span.name == "execute_tool show");
+    let attributes = &called.unwrap().attributes;
+    assert_eq!(attributes["mcp.method.name"], "tools/call");
+    assert_eq!(attributes["gen_ai.tool.type"], "extension");
+}
+
 /// Series by their labels.
 fn series(metric: &Value) -> Vec<BTreeMap<String, Value>> {
     let data = ["sum", "gauge", "histogram"]

@@ -1,7 +1,7 @@
 //! What was said leaves with traces only where an app wants it.
 
 use crate::collector::TestCollector;
-use crate::place::{agent, ask, model, named, request};
+use crate::place::{agent, ask, end, model, named, request};
 use crate::telemetry::{app, calling, openai, plain, sending, sending_with};
 use crate::toolbox::{Tools, outcome};
 use futures::FutureExt;
@@ -132,6 +132,48 @@ async fn contents_are_in_the_shape_of_the_conventions() {
         .unwrap();
     assert_eq!(tool.attributes["gen_ai.tool.call.arguments"], r#"{"a":1}"#);
     assert_eq!(tool.attributes["gen_ai.tool.call.result"], r#"{"a":1}"#);
+}
+
+#[tokio::test]
+async fn what_was_said_is_cut_at_64_kib_an_attribute() {
+    let collector = TestCollector::start().await;
+    // Three bytes each, so that a cut falls into one.
+    let long = "€".repeat(22_000);
+    let called = json!([{"name": "s__show", "arguments": {"a": long}}]);
+    let rules = json!([
+        {"match": {"has_tool_result": false}, "tool_calls": called},
+        {"reply": long},
+    ]);
+    let package = json!({"connector": "calling", "mcp": {"servers": ["s"]}});
+    let mut files = agent(&package, "");
+    let prompt = format!("- role: system\n  content: {long}\n");
+    files.push(("assistants/hello/prompts.yml".to_owned(), prompt));
+    files.push(model("calling", &rules));
+    // The trace itself has all of it.
+    let settings = json!({"telemetry": {"content": "full"}, "limits": {"trace_field": "1MiB"}});
+    let file = json!({"name": "Test", "version": "1.0.0", "ambit": settings});
+    files.push(("app.yao".to_owned(), file.to_string()));
+    let place = sending(&files, &collector).await;
+    let frames = ask(&place, request("hello", &long)).await;
+    assert_eq!(end(&frames)["status"], "completed", "{}", end(&frames));
+    let spans = collector.turns(1).await;
+    let mut cut = BTreeSet::new();
+    for (name, value) in spans.iter().flat_map(|span| &span.attributes) {
+        let Some(text) = value.as_str().filter(|text| text.contains('€')) else {
+            continue;
+        };
+        let length = text.len();
+        assert!((65_534..=65_536).contains(&length), "{name}: {length}");
+        cut.insert(name.as_str());
+    }
+    let expected = [
+        "gen_ai.input.messages",
+        "gen_ai.output.messages",
+        "gen_ai.system_instructions",
+        "gen_ai.tool.call.arguments",
+        "gen_ai.tool.call.result",
+    ];
+    assert_eq!(cut, BTreeSet::from(expected));
 }
 
 #[tokio::test]

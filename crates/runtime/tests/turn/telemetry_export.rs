@@ -1,20 +1,29 @@
 //! When traces are sent to a collector, however it behaves.
 
-use crate::collector::{Reply, SentSpan, TestCollector};
+use crate::collector::{Received, Reply, SentSpan, TestCollector};
+use crate::metrics::all_are_over;
 use crate::place::{Place, ask, borrowed, end, node_with, request, tree};
 use crate::telemetry::{plain, sending, sending_with};
+use ambit_runtime::TurnStorage;
 use ambit_storage::driver::memory::MemoryDriver;
 use ambit_storage::driver::{Driver, DriverOptions};
 use futures::future::join_all;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Asks so many times at once, each in a chat of its own; the ids of the turns.
 async fn ask_many(place: &Place, count: usize) -> Vec<String> {
+    ask_storing(place, TurnStorage::Conversation, count).await
+}
+
+/// The same of turns that are kept there.
+async fn ask_storing(place: &Place, storage: TurnStorage, count: usize) -> Vec<String> {
     let turns = (0..count).map(|number| async move {
         let mut asked = request("hello", "hi");
+        asked.storage = storage;
         asked.chat = Some(format!("chat-{number}"));
         let frames = ask(place, asked).await;
         end(&frames)["request_id"].as_str().unwrap().to_owned()
@@ -57,26 +66,42 @@ async fn g174_a_collector_that_fails_has_every_span_once_it_is_back() {
     counted(&place, "sent").await;
 }
 
+/// The requests for traces that have come, taken or not.
+fn trace_requests(received: &Received) -> usize {
+    let heads = received.heads.iter();
+    heads.filter(|head| head.contains("/v1/traces")).count()
+}
+
 #[tokio::test]
 async fn g174_turns_end_while_a_collector_does_not_answer() {
     let told = Arc::new(Notify::new());
     let collector = TestCollector::replying([Reply::When(told.clone())]).await;
-    let place = sending(&plain(&json!({})), &collector).await;
-    let first = ask_many(&place, 1).await;
+    let place = sending_with(&plain(&json!({})), &collector, |settings| {
+        // The request is not given up: what waited for its end would wait for ever.
+        let traces = settings.telemetry.traces.as_mut().unwrap();
+        traces.timeout = Duration::from_secs(3_600);
+    })
+    .await;
+    let mut asked = ask_many(&place, 1).await;
     collector
-        .until(|received| {
-            received
-                .heads
-                .iter()
-                .any(|head| head.contains("/v1/traces"))
-        })
+        .until(|received| trace_requests(received) == 1)
         .await;
-    // The collector holds the request, and all these come to their ends.
-    let others = ask_many(&place, 20).await;
+    // The second time each chat is free, and nothing is left of the turn before.
+    for storage in [
+        TurnStorage::Conversation,
+        TurnStorage::Conversation,
+        TurnStorage::None,
+    ] {
+        all_are_over(&place.runtime).await;
+        asked.extend(ask_storing(&place, storage, 20).await);
+    }
+    all_are_over(&place.runtime).await;
+    // The exporter still holds its one request, and no other was begun.
+    assert_eq!(trace_requests(&collector.received()), 1);
     assert_eq!(collector.spans(), []);
     told.notify_one();
-    let sent: BTreeSet<String> = sent(&collector.turns(21).await).into_iter().collect();
-    let asked: BTreeSet<String> = first.into_iter().chain(others).collect();
+    let sent: BTreeSet<String> = sent(&collector.turns(61).await).into_iter().collect();
+    let asked: BTreeSet<String> = asked.into_iter().collect();
     assert_eq!(sent, asked);
 }
 
@@ -132,12 +157,7 @@ async fn what_a_collector_refuses_takes_nothing_else_along() {
     let place = sending(&plain(&json!({})), &collector).await;
     ask_many(&place, 1).await;
     collector
-        .until(|received| {
-            received
-                .heads
-                .iter()
-                .any(|head| head.contains("/v1/traces"))
-        })
+        .until(|received| trace_requests(received) == 1)
         .await;
     // Four turns go into one request, which is refused, as is the first of them.
     ask_many(&place, 4).await;

@@ -1,10 +1,14 @@
 //! Titles of chats, as an agent writes them behind the first turn.
 
+use crate::manifests::manifests;
 use crate::place::{
     Place, agent, ann, ask, borrowed, end, left, model, named, place, request, session,
 };
+use crate::retention::id;
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::chats::{self, ChatName};
+use ambit_runtime::inspect::calls;
+use ambit_runtime::manifest::ModelCallStatus;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -164,4 +168,51 @@ async fn what_the_tool_of_a_title_asks_is_booked() {
     ask(&place, request("hello", "cats")).await;
     until(&place, "echo: a word").await;
     assert_eq!(records(&place).await, 2);
+}
+
+#[tokio::test]
+async fn g190_the_call_that_writes_a_title_is_one_of_the_turn() {
+    let place = app(&json!([{"reply": "A title"}]), "").await;
+    let frames = ask(&place, request("hello", "cats")).await;
+    until(&place, "A title").await;
+    let calls = manifests(&place, &frames).await;
+    let agents: Vec<(&str, ModelCallStatus)> = calls
+        .iter()
+        .map(|call| (call.agent.as_str(), call.end.status))
+        .collect();
+    let expected = ["hello", "namer"].map(|agent| (agent, ModelCallStatus::Completed));
+    assert_eq!(agents, expected);
+}
+
+#[tokio::test]
+async fn g190_a_title_that_failed_is_a_call_of_the_turn_too() {
+    let failing = json!([{"error": {"status": 400, "message": "no"}}]);
+    let place = app(&failing, "").await;
+    let frames = ask(&place, request("hello", "cats")).await;
+    // It is stored behind the turn.
+    let failed = loop {
+        let mut calls = manifests(&place, &frames).await;
+        if calls.len() == 2 {
+            break calls.remove(1);
+        }
+        tokio::time::sleep(LOOK).await;
+    };
+    assert_eq!(
+        (failed.agent.as_str(), failed.end.status),
+        ("namer", ModelCallStatus::Error)
+    );
+    assert_eq!(title(&place).await, "cats");
+}
+
+#[tokio::test]
+async fn g190_a_title_that_was_broken_off_leaves_the_calls_of_its_turn() {
+    let place = app(&json!([{"reply": "never to the end", "delay": "60s"}]), "").await;
+    let frames = ask(&place, request("hello", "cats")).await;
+    place.runtime.close(Duration::ZERO).await.unwrap();
+    let ambit = place.runtime.contexts(&ann());
+    let kept = calls::of_request(&ambit, &ann(), &id(&frames))
+        .await
+        .unwrap();
+    let agents = kept.manifests.iter().map(|call| call.agent.as_str());
+    assert_eq!(agents.collect::<Vec<_>>(), ["hello"]);
 }

@@ -18,7 +18,7 @@ fn sighted(name: &str, vision: bool) -> (String, String) {
     (format!("connectors/{name}.conn.yao"), text.to_string())
 }
 
-fn picture() -> Value {
+pub fn picture() -> Value {
     json!({"type": "image_url", "image_url": {"url": CAT}})
 }
 
