@@ -160,22 +160,25 @@ async fn mixed(bed: Bed) {
 
 /// Tracks so many chats of Ann's without data.
 async fn track(bed: &Bed, count: usize) {
-    let row = |number: usize| {
-        let base = SessionIdentity::builder("support").user_id("ann");
-        let base = base.chat_name(format!("c{number:05}")).build().unwrap();
-        BatchWrite::Track(Box::new(TrackRequest {
-            id: format!("row{number}"),
-            tenant: "t1".to_owned(),
-            identity: base.with_scope("chatHistory").unwrap(),
-            agent: "support".to_owned(),
-            base,
-            placement: vec!["main".to_owned()],
-            created_by: Some("ann".to_owned()),
-            team: Some("red".to_owned()),
-            labels: BTreeMap::new(),
-        }))
-    };
+    let row = |number| tracked("t1", &format!("c{number:05}"));
     bed.commit((0..count).map(row)).await;
+}
+
+/// The row of a chat of Ann's of this tenant.
+pub fn tracked(tenant: &str, chat: &str) -> BatchWrite {
+    let base = SessionIdentity::builder("support").user_id("ann");
+    let base = base.chat_name(chat).build().unwrap();
+    BatchWrite::Track(Box::new(TrackRequest {
+        id: format!("row-{tenant}-{chat}"),
+        tenant: tenant.to_owned(),
+        identity: base.with_scope("chatHistory").unwrap(),
+        agent: "support".to_owned(),
+        base,
+        placement: vec!["main".to_owned()],
+        created_by: Some("ann".to_owned()),
+        team: Some("red".to_owned()),
+        labels: BTreeMap::new(),
+    }))
 }
 
 async fn pages(bed: Bed) {

@@ -2,7 +2,9 @@
 
 use crate::bed::{Bed, ann, bob, chief, cid, twin};
 use ambit_runtime::ErrorCode;
-use ambit_runtime::inspect::contexts::{self, ContextAction, ContextItemFilter, ContextRowFilter};
+use ambit_runtime::inspect::contexts::{
+    self, ContextAction, ContextActionReport, ContextBulk, ContextItemFilter, ContextRowFilter,
+};
 use futures::FutureExt;
 use serde_json::json;
 use std::time::Duration;
@@ -235,6 +237,22 @@ async fn acts(bed: Bed) {
     assert_eq!((json!(row.state), row.items), (json!("live"), 2));
 }
 
+/// What Ann's action on all that match comes to.
+async fn acted(
+    bed: &Bed,
+    filter: &ContextRowFilter,
+    action: ContextAction,
+    is_dry: bool,
+) -> ContextActionReport {
+    let bulk = ContextBulk {
+        action,
+        is_dry,
+        ids: None,
+    };
+    let rows = filter.act(&bed.ambit, &ann(), &bulk).await;
+    rows.unwrap().into()
+}
+
 async fn bulk(bed: Bed) {
     for chat in ["a_b", "axb", "a%", "a*"] {
         bed.talk(&ann(), "support", chat, chat).await;
@@ -242,18 +260,14 @@ async fn bulk(bed: Bed) {
     for chat in ["a%", "a*", "a_b"] {
         let before = count(&bed, &ContextRowFilter::default()).await;
         let filter = history(chat);
-        let dry = filter
-            .act(&bed.ambit, &ann(), ContextAction::Remove, true)
-            .await;
+        let dry = acted(&bed, &filter, ContextAction::Remove, true).await;
         let expected = json!({
             "done": ["chatHistory_support_ann"], "unchanged": [], "skipped": [], "failed": [],
         });
-        assert_eq!(json!(dry.unwrap()), expected);
+        assert_eq!(json!(dry), expected);
         assert_eq!(count(&bed, &ContextRowFilter::default()).await, before);
-        let done = filter
-            .act(&bed.ambit, &ann(), ContextAction::Remove, false)
-            .await;
-        assert_eq!(json!(done.unwrap()), expected);
+        let done = acted(&bed, &filter, ContextAction::Remove, false).await;
+        assert_eq!(json!(done), expected);
         assert_eq!(count(&bed, &ContextRowFilter::default()).await, before - 2);
     }
     assert_eq!(count(&bed, &history("axb")).await, 1);
@@ -269,12 +283,12 @@ async fn bulk_of_others(bed: Bed) {
             user: Some("bob".to_owned()),
             ..ContextRowFilter::default()
         };
-        let report = of_bob.act(&bed.ambit, &ann(), action, false).await;
+        let report = acted(&bed, &of_bob, action, false).await;
         assert_eq!(
-            json!(report.unwrap()),
+            json!(report),
             json!({"done": [], "unchanged": [], "skipped": [], "failed": []})
         );
-        all.act(&bed.ambit, &ann(), action, false).await.unwrap();
+        acted(&bed, &all, action, false).await;
     }
     let left = all.list(&bed.ambit, &chief("t1"), None, 100).await.unwrap();
     assert!(

@@ -4,7 +4,9 @@ use ambit_storage::Result;
 use ambit_storage::address::{LogKey, Space, ValueKey};
 use ambit_storage::batch::{Batch, ValueEntry, WriteOutcome};
 use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
-use ambit_storage::driver::{Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
+use ambit_storage::driver::{
+    DataKind, DataSize, Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+};
 use async_trait::async_trait;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -87,6 +89,18 @@ impl Driver for Counting {
 
     async fn check(&self) -> Result<Vec<String>> {
         self.behind.check().await
+    }
+
+    fn kind(&self) -> &'static str {
+        self.behind.kind()
+    }
+
+    async fn size(&self) -> Result<Option<u64>> {
+        self.behind.size().await
+    }
+
+    async fn contents(&self, kinds: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
+        self.behind.contents(kinds).await
     }
 
     async fn close(&self) -> Result<()> {

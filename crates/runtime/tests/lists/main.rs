@@ -11,6 +11,8 @@ mod changes;
 mod chats;
 mod contexts;
 mod counting;
+mod filters;
+mod leases;
 mod memory;
 mod memory_bed;
 mod memory_erasure;
@@ -21,6 +23,7 @@ mod pages;
 mod recall;
 mod recall_bed;
 mod recall_erasure;
+mod scale;
 mod sight;
 mod spent;
 #[path = "../support/stores.rs"]
@@ -39,6 +42,8 @@ fn main() {
         changes::CASES,
         chats::CASES,
         contexts::CASES,
+        filters::CASES,
+        leases::CASES,
         memory::CASES,
         memory_erasure::CASES,
         memory_index::CASES,
@@ -47,6 +52,7 @@ fn main() {
         pages::CASES,
         recall::CASES,
         recall_erasure::CASES,
+        scale::CASES,
         sight::CASES,
         spent::CASES,
         vectors::CASES,

@@ -4,7 +4,9 @@ use crate::bed::{Bed, ann, bob, chief, cid, nobody, person, twin};
 use crate::chats::{ALL, named};
 use crate::names::share;
 use ambit_runtime::chats::{self, ChatFilter, ChatOrder, MessageFilter};
-use ambit_runtime::inspect::contexts::{self, ContextAction, ContextItemFilter, ContextRowFilter};
+use ambit_runtime::inspect::contexts::{
+    self, ContextAction, ContextBulk, ContextItemFilter, ContextRowFilter,
+};
 use ambit_runtime::inspect::memory::{self, MemorySelector};
 use ambit_runtime::inspect::traces::{self, TraceFilter};
 use ambit_runtime::inspect::usage;
@@ -79,9 +81,12 @@ async fn told(bed: &Bed, who: &Authorized) -> Vec<(String, String)> {
         .await;
     tell("contexts", format!("{rows:?}"));
     for action in [ContextAction::Clear, ContextAction::Remove] {
-        let report = ContextRowFilter::default()
-            .act(ambit, who, action, true)
-            .await;
+        let bulk = ContextBulk {
+            action,
+            is_dry: true,
+            ids: None,
+        };
+        let report = ContextRowFilter::default().act(ambit, who, &bulk).await;
         tell("bulk", format!("{report:?}"));
     }
     let filter = TraceFilter::default();

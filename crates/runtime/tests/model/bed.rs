@@ -34,6 +34,22 @@ impl Place {
             .expect("TEST_POSTGRES_URL is set, as `cargo xtask test` does")
     }
 
+    /// In memory.
+    pub fn memory() -> Self {
+        Self {
+            store: ModelStore::Memory,
+            _folder: TempDir::new().unwrap(),
+        }
+    }
+
+    /// On a server that is not there.
+    pub fn away() -> Self {
+        Self {
+            store: ModelStore::Postgres("postgres://nobody@127.0.0.1:1/nothing".to_owned()),
+            ..Self::memory()
+        }
+    }
+
     /// On the server that the variable names.
     fn on_server(variable: &str) -> Option<Self> {
         let server = std::env::var_os(variable)?.into_string().ok()?;
@@ -47,7 +63,12 @@ impl Place {
 
     /// The models of an app of these files over it.
     pub fn open(&self, files: &[(&str, &str)]) -> Bed {
-        let cipher = ColumnCipher::new(SECRET).unwrap();
+        self.open_with(SECRET, files)
+    }
+
+    /// The same with this secret.
+    pub fn open_with(&self, secret: &str, files: &[(&str, &str)]) -> Bed {
+        let cipher = ColumnCipher::new(secret).unwrap();
         Bed::new(self.store.clone(), cipher, files)
     }
 

@@ -9,6 +9,8 @@
 
 mod bed;
 mod changes;
+mod data;
+mod data_limits;
 mod kinds;
 mod migration;
 mod mistakes;
