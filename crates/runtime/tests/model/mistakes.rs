@@ -31,8 +31,8 @@ const COLUMNS: &[(&str, &str)] = &[
         "2:23: there is no column type \"strin\"; did you mean \"string\"?",
     ),
     (
-        r#"{"name": "a", "type": "string", "lenght": 3}"#,
-        "2:33: unknown key \"columns[1].lenght\"; did you mean \"length\"?",
+        r#"{"name": "a", "type": "string", "cryp": "AES"}"#,
+        "2:33: unknown key \"columns[1].cryp\"; did you mean \"crypt\"?",
     ),
     (
         r#"{"type": "string"}"#,
@@ -167,12 +167,20 @@ const KEYS: &[(&str, &str)] = &[
         "2:10: the table's name \"a-b\" must be of letters, digits and _, and not begin with a digit",
     ),
     (
-        r#""option": {"permission": {"extra": {"a": "b"}}}"#,
-        "2:11: \"permission.extra\": there is no column \"b\"",
+        r#""option": {"permision": true}"#,
+        "2:12: unknown key \"option.permision\"; did you mean \"permission\"?",
     ),
     (
-        r#""option": {"soft_delete": true}"#,
-        "2:12: unknown key \"option.soft_delete\"; did you mean \"soft_deletes\"?",
+        r#""options": {"permission": true}"#,
+        "2:1: unknown key \"options\"; did you mean \"option\"?",
+    ),
+    (
+        r#""option": {"readOnly": true}"#,
+        "2:12: unknown key \"option.readOnly\"; did you mean \"read_only\"?",
+    ),
+    (
+        r#""option": {"permission": {"extra": {"a": "b"}}}"#,
+        "2:11: \"permission.extra\": there is no column \"b\"",
     ),
 ];
 
@@ -187,6 +195,18 @@ fn other_wrong_keys_are_named_with_their_place() {
             "Error 1:1: \"columns\" is missing",
             "Error 1:1: \"columns\" must not be empty"
         ][..1]
+    );
+}
+
+#[test]
+fn an_index_that_was_meant_to_be_unique_is_not_just_left_out() {
+    let text = with(r#""indexes": [{"columns": ["id"], "type": "uniqe"}]"#);
+    assert_eq!(
+        said(&text),
+        [
+            "Error 2:13: index \"id\" is left out: Ambit has no index of its type",
+            "Warning 2:41: \"indexes[0].type\" must be \"index\" or \"unique\": it is left out; did you mean \"unique\"?",
+        ]
     );
 }
 

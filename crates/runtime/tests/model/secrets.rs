@@ -1,8 +1,11 @@
 //! Encrypted columns and passwords.
 
-use crate::bed::{both, with};
+use crate::bed::{Place, SECRET, both, with};
+use ambit_runtime::model::ColumnCipher;
 use ambit_runtime::model::database::{AccessMode, SqlCell};
+use ambit_runtime::model::rekey::{RekeyReport, rekey};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 const CARD: (&str, &str) = (
     "models/card.mod.yao",
@@ -76,6 +79,118 @@ async fn a_model_with_encryption_needs_a_key() {
             "models.card: column \"number\" is encrypted, which needs a key: set AMBIT_MODEL_KEY";
         let answer = bed.call("card.Get", json!([])).await;
         assert_eq!(answer, json!(["config_error", message]));
+    })
+    .await;
+}
+
+/// Another secret of encrypted columns.
+const NEW_SECRET: &str = "another key that has thirty-two letters or more";
+/// One that has encrypted nothing.
+const OTHER_SECRET: &str = "a third key that has thirty-two letters or more";
+
+async fn run(place: &Place, sql: &str) {
+    let bed = place.open(&[CARD]);
+    let mut writing = bed
+        .models
+        .database()
+        .begin(AccessMode::Write)
+        .await
+        .unwrap();
+    writing.run(sql.to_owned().into()).await.unwrap();
+    writing.commit().await.unwrap();
+    bed.models.database().close().await.unwrap();
+}
+
+#[tokio::test]
+async fn another_key_takes_the_place_of_the_first_and_a_run_can_be_repeated() {
+    both(async |place| {
+        let new = ColumnCipher::new(NEW_SECRET).unwrap();
+        let old = place.open(&[CARD]);
+        // A table that nobody has made has nothing to be encrypted.
+        let none = RekeyReport::default();
+        assert_eq!(rekey(&old.models, &new).await.unwrap(), none);
+        // Two batches, and values that stand in two rows.
+        let rows: Vec<_> = (0..501)
+            .map(|at| json!({"number": at.to_string(), "more": {"half": at / 2}}))
+            .collect();
+        let columns = json!(["number", "more"]);
+        let cells = rows.iter().map(|row| json!([row["number"], row["more"]]));
+        let cells = cells.collect::<serde_json::Value>();
+        let saved = old.call("card.Insert", json!([columns, cells])).await;
+        assert_eq!(saved, json!(null));
+        let report = rekey(&old.models, &new).await.unwrap();
+        assert_eq!(report.changed, 2 * 501);
+        assert!(report.unreadable.is_empty(), "{report:?}");
+        assert_eq!(rekey(&old.models, &new).await.unwrap(), none);
+        let unread = old.call("card.Find", json!([1])).await;
+        assert_eq!(unread[0], "corrupt", "{unread}");
+        old.models.database().close().await.unwrap();
+
+        let is = json!([{"wheres": [{"column": "number", "value": "500"}]}]);
+        let bed = place.open_with(NEW_SECRET, &[CARD]);
+        let found = bed.call("card.Get", is).await;
+        assert_eq!(found[0]["more"], json!({"half": 250}), "{found}");
+        bed.models.database().close().await.unwrap();
+
+        run(
+            place,
+            "UPDATE \"card\" SET \"more\" = 'damaged' WHERE \"id\" = 1",
+        )
+        .await;
+        let again = place.open(&[CARD]);
+        let report = rekey(&again.models, &new).await.unwrap();
+        assert_eq!(report.changed, 0);
+        let unreadable = BTreeMap::from([("models.card: more".to_owned(), 1)]);
+        assert_eq!(report.unreadable, unreadable);
+        again.models.database().close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn encrypted_models_are_not_used_until_a_change_of_the_key_has_come_to_its_end() {
+    both(async |place| {
+        let bed = place.open(&[CARD]);
+        bed.call("card.Create", json!([{"number": "1"}])).await;
+        bed.models.database().close().await.unwrap();
+        // What a run leaves that was killed.
+        run(
+            place,
+            "CREATE TABLE ambit_database (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
+        )
+        .await;
+        let [old, new] = [SECRET, NEW_SECRET].map(|key| ColumnCipher::new(key).unwrap());
+        let sealed = |key: &ColumnCipher| key.seal("ambit_database.rekey", "").unwrap();
+        let note = format!("{} {}", sealed(&old), sealed(&new));
+        let begun = format!("INSERT INTO ambit_database VALUES ('rekey', '{note}')");
+        run(place, &begun).await;
+        let bed = place.open(&[CARD]);
+        let refused = bed.call("card.Find", json!([1])).await;
+        assert_eq!(refused[0], "config_error");
+        let message = refused[1].as_str().unwrap();
+        assert!(
+            message.contains("run `ambit models rekey` to its end"),
+            "{message}"
+        );
+        let other = ColumnCipher::new(OTHER_SECRET).unwrap();
+        let refused = rekey(&bed.models, &other).await.unwrap_err();
+        assert!(
+            refused.message.contains("a run with other keys"),
+            "{refused}"
+        );
+        assert_eq!(rekey(&bed.models, &new).await.unwrap().changed, 1);
+        bed.models.database().close().await.unwrap();
+        // Keys that open nothing change nothing.
+        let wrong = place.open_with(OTHER_SECRET, &[CARD]);
+        let refused = rekey(&wrong.models, &old).await.unwrap_err();
+        assert!(
+            refused.message.contains("no value can be read"),
+            "{refused}"
+        );
+        wrong.models.database().close().await.unwrap();
+        let bed = place.open_with(NEW_SECRET, &[CARD]);
+        assert_eq!(bed.call("card.Find", json!([1])).await["number"], "1");
+        bed.models.database().close().await.unwrap();
     })
     .await;
 }

@@ -94,6 +94,32 @@ async fn all_that_is_wrong_is_told_at_once() {
             json!({"select": ["id"], "from": "customer", "wheres": [{"field": "id", "op": "in", "query": {"select": ["x"], "from": "order"}}]}),
             vec![("unknown_column", "wheres[0].query.select[0]")],
         ),
+        // Each database, or one of them, would refuse what follows.
+        (
+            json!({"select": ["id"], "from": "customer", "orders": ["id", ":COUNT(id)"]}),
+            vec![("misplaced_function", "orders[1]")],
+        ),
+        (
+            json!({"select": ["meta"], "from": "customer", "groups": ["meta"]}),
+            vec![("unfit_column", "groups[0]")],
+        ),
+        (
+            json!({"select": [":COUNT(DISTINCT meta) as n"], "from": "customer"}),
+            vec![("invalid_argument", "select[0]")],
+        ),
+        (
+            json!({"select": ["meta$.n"], "from": "customer", "groups": ["meta$.n"], "havings": [{"field": "meta$.n", "=": 5}]}),
+            vec![("misplaced_condition", "havings[0]")],
+        ),
+        (
+            json!({"select": ["name"], "from": "customer", "joins": [
+                {"from": "order as o", "key": ":MAX(o.customer_id)", "foreign": "customer.id"}]}),
+            vec![("misplaced_function", "joins[0]")],
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "wheres": [{"field": "meta$.color", "=": "a\0b"}]}),
+            vec![("invalid_value", "wheres[0]")],
+        ),
         (json!([1]), vec![("invalid", "")]),
     ];
     let [place, ..] = &shop("lint").await[..] else {
