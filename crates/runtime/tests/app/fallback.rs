@@ -123,7 +123,7 @@ fn a_fallback_that_cannot_be_used_is_left_out_and_told() {
         ("connectors/a.conn.yao", &list("[b, c]")),
         (
             "connectors/b.conn.yao",
-            "type: openai\noptions: { modle: x }",
+            "type: openai\noptions: { model: [x] }",
         ),
         ("connectors/c.conn.yao", "type: scripted"),
     ]);
@@ -131,7 +131,7 @@ fn a_fallback_that_cannot_be_used_is_left_out_and_told() {
         texts(&app.problems),
         [
             "Warning connectors/a.conn.yao:3:14: \"options.fallback[0]\" is left out: connector \"b\" cannot be used",
-            "Error connectors/b.conn.yao:2:12: unknown key \"options.modle\"; did you mean \"model\"?",
+            "Error connectors/b.conn.yao:2:19: \"options.model\" must be a string, not a list",
         ]
     );
     assert_eq!(line(&app, "a"), ["a", "c"]);

@@ -31,12 +31,13 @@ fn source(file: &str, folder: &str) -> ProgramSource {
 #[test]
 fn everything_without_effect_is_told_once_and_nothing_else() {
     let expected = [
+        "Warning agent/agent.yml:3:11: \"uses.vision\": the app has no agent \"seer\"",
         "Notice agent/agent.yml:10:1: \"cache\" has no effect in Ambit",
         "Warning agent/search.yml: \"web.results\": the provider \"scripted\" answers from here, and there is nothing",
         "Notice assistants/hello/package.yao:23:3: \"hooks\" has no effect: hooks are found in src/index.ts only",
         "Warning connectors/gpt.conn.yao:7:13: $ENV.MODEL_HOST is not set and counts as \"\"",
         "Notice connectors/gpt.conn.yao:10:5: \"options.price\" has no effect: usage is counted in tokens",
-        "Notice connectors/old.conn.yao: nothing can use this connector: its type is none of openai, anthropic, gemini, \
+        "Notice connectors/old.conn.yao:1:11: nothing can use this connector: its type is none of openai, anthropic, gemini, \
          ollama, scripted, redis, sqlite3, postgres",
         "Notice flows: the folder is not read by Ambit",
     ];

@@ -14,20 +14,20 @@ pub const CASES: &[Case] = &[
         "assistants/a/package.yao",
         "{\n  \"name\": \"A\",\n  \"conector\": \"x\"\n}",
         &[
-            "Error assistants/a/package.yao:3:3: unknown key \"conector\"; did you mean \"connector\"?",
+            "Warning assistants/a/package.yao:3:3: unknown key \"conector\"; did you mean \"connector\"?",
         ],
     ),
     Case(
         "assistants/a/package.yao",
         "{ \"name\": \"A\", \"options\": { \"temprature\": 1 } }",
         &[
-            "Error assistants/a/package.yao:1:29: unknown key \"options.temprature\"; did you mean \"temperature\"?",
+            "Warning assistants/a/package.yao:1:29: unknown key \"options.temprature\"; did you mean \"temperature\"?",
         ],
     ),
     Case(
         "assistants/a/package.yao",
         "{ \"name\": \"A\", \"nothing_like_it\": 1 }",
-        &["Error assistants/a/package.yao:1:16: unknown key \"nothing_like_it\""],
+        &["Warning assistants/a/package.yao:1:16: unknown key \"nothing_like_it\""],
     ),
     Case(
         "assistants/a/package.yao",
@@ -82,6 +82,25 @@ pub const CASES: &[Case] = &[
     ),
     Case(
         "assistants/a/package.yao",
+        "name: A\nmcp: { servers: [{ x: { resource: [] } }] }\n",
+        &[
+            "Error assistants/a/package.yao:2:25: unknown key \"mcp.servers[0].x.resource\"; did you mean \"resources\"?",
+        ],
+    ),
+    Case(
+        "assistants/a/package.yao",
+        "name: A\nruntime: { https: [] }\n",
+        &[
+            "Error assistants/a/package.yao:2:12: unknown key \"runtime.https\"; did you mean \"http\"?",
+        ],
+    ),
+    Case(
+        "assistants/a/package.yao",
+        "name: A\nruntme: { http: [] }\n",
+        &["Error assistants/a/package.yao:2:1: unknown key \"runtme\"; did you mean \"runtime\"?"],
+    ),
+    Case(
+        "assistants/a/package.yao",
         "name: A\nmcp: { servers: [{ x: tool }] }\n",
         &[
             "Error assistants/a/package.yao:2:23: \"mcp.servers[0].x\" must be a list or an object, not a string",
@@ -99,7 +118,7 @@ pub const CASES: &[Case] = &[
         "name: A\nruntime: { limits: { heap: 64 megs, cpus: 1 } }\n",
         &[
             "Error assistants/a/package.yao:2:28: \"runtime.limits.heap\" is no size: \"64MiB\" would be one; units are B, kB, MB, GB, KiB, MiB and GiB",
-            "Error assistants/a/package.yao:2:37: unknown key \"runtime.limits.cpus\"; did you mean \"cpu\"?",
+            "Warning assistants/a/package.yao:2:37: unknown key \"runtime.limits.cpus\"; did you mean \"cpu\"?",
         ],
     ),
     Case(
@@ -124,6 +143,20 @@ pub const CASES: &[Case] = &[
     ),
     Case(
         "assistants/a/package.yao",
+        "name: A\ndb: [a, b]\nkb: docs\nsearch: true\n",
+        &[
+            "Warning assistants/a/package.yao:2:5: \"db\" must be an object, not a list: it is left out",
+            "Warning assistants/a/package.yao:3:5: \"kb\" must be an object, not a string: it is left out",
+            "Warning assistants/a/package.yao:4:9: \"search\" must be an object, not a boolean: it is left out",
+        ],
+    ),
+    Case(
+        "assistants/a/package.yao",
+        "name: A\ndb: { models: orders }\n",
+        &["Error assistants/a/package.yao:2:15: \"db.models\" must be a list, not a string"],
+    ),
+    Case(
+        "assistants/a/package.yao",
         "name: A\noptions: { seed: 1e999 }\n",
         &["Error assistants/a/package.yao:2:18: the number is out of range"],
     ),
@@ -131,7 +164,7 @@ pub const CASES: &[Case] = &[
         "connectors/c.conn.yao",
         "{ \"type\": \"openai\", \"options\": { \"modle\": \"x\" } }",
         &[
-            "Error connectors/c.conn.yao:1:34: unknown key \"options.modle\"; did you mean \"model\"?",
+            "Warning connectors/c.conn.yao:1:34: unknown key \"options.modle\"; did you mean \"model\"?",
         ],
     ),
     Case(
@@ -143,7 +176,7 @@ pub const CASES: &[Case] = &[
         "connectors/c.conn.yao",
         "{ \"type\": \"opnai\" }",
         &[
-            "Notice connectors/c.conn.yao: nothing can use this connector: its type is none of openai, anthropic, gemini, \
+            "Warning connectors/c.conn.yao:1:11: nothing can use this connector: its type is none of openai, anthropic, gemini, \
          ollama, scripted, redis, sqlite3, postgres; did you mean \"openai\"?",
         ],
     ),
@@ -158,8 +191,8 @@ pub const CASES: &[Case] = &[
         "connectors/c.conn.yao",
         "type: scripted\noptions: { rules: [{ match: { lastuser: x }, zzz: x }] }\n",
         &[
-            "Error connectors/c.conn.yao:2:31: unknown key \"options.rules[0].match.lastuser\"; did you mean \"last_user\"?",
-            "Error connectors/c.conn.yao:2:46: unknown key \"options.rules[0].zzz\"",
+            "Warning connectors/c.conn.yao:2:31: unknown key \"options.rules[0].match.lastuser\"; did you mean \"last_user\"?",
+            "Warning connectors/c.conn.yao:2:46: unknown key \"options.rules[0].zzz\"",
         ],
     ),
     Case(
@@ -192,7 +225,7 @@ pub const CASES: &[Case] = &[
     Case(
         "stores/s.lru.yao",
         "{ \"optoin\": {} }",
-        &["Error stores/s.lru.yao:1:3: unknown key \"optoin\"; did you mean \"option\"?"],
+        &["Warning stores/s.lru.yao:1:3: unknown key \"optoin\"; did you mean \"option\"?"],
     ),
     Case(
         "stores/s.xun.yao",
@@ -228,7 +261,7 @@ pub const CASES: &[Case] = &[
     Case(
         "agent/agent.yml",
         "usess: {}\n",
-        &["Error agent/agent.yml:1:1: unknown key \"usess\"; did you mean \"uses\"?"],
+        &["Warning agent/agent.yml:1:1: unknown key \"usess\"; did you mean \"uses\"?"],
     ),
     Case(
         "agent/agent.yaml",

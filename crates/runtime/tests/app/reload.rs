@@ -21,7 +21,7 @@ fn g122_a_loaded_app_stays_as_it_was_and_a_broken_one_says_so() {
     write(
         root.path(),
         "assistants/a/package.yao",
-        "name: Broken\nconector: x",
+        "name: Broken\nconnector: [x]",
     );
     write(root.path(), "assistants/a/assets/a.md", "after");
     let broken = load().unwrap();

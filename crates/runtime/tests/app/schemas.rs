@@ -3,7 +3,7 @@
 use crate::mistakes::CASES;
 use ambit_runtime::app::problem::ProblemReport;
 use ambit_runtime::app::read::{ConfigReader, FileKind, parse, schema};
-use ambit_runtime::app::{EnvVariables, FILES};
+use ambit_runtime::app::{EnvVariables, FILES, Severity};
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -74,6 +74,7 @@ fn is_read(kind: &FileKind, value: &Value) -> bool {
     let mut reader = ConfigReader {
         variables: &variables,
         report: &mut report,
+        unknown: Severity::Error,
     };
     reader.read(&node, &kind.kind);
     report.first().is_none()

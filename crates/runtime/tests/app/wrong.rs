@@ -4,19 +4,45 @@ use crate::support::{folder, load, texts};
 use ambit_runtime::ErrorCode;
 use ambit_runtime::app::App;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 #[test]
 fn a_broken_app_file_or_access_rule_leaves_no_app() {
     let cases = [
         (
             "app.yao",
-            "{ \"ambit\": { \"visibilty\": \"public\" } }",
+            "{ \"ambit\": { \"visibilty\": \"private\" } }",
             "Error app.yao:1:14: unknown key \"ambit.visibilty\"; did you mean \"visibility\"?",
         ),
         (
             "app.yao",
-            "{ \"ambit\": { \"memory\": { \"default_ttl\": { \"chats\": 1 } } } }",
-            "Error app.yao:1:43: unknown key \"ambit.memory.default_ttl.chats\"; did you mean \"chat\"?",
+            "{ \"ambit\": { \"capabilites\": { \"process\": [] } } }",
+            "Error app.yao:1:14: unknown key \"ambit.capabilites\"; did you mean \"capabilities\"?",
+        ),
+        (
+            "app.yao",
+            "{ \"ambit\": { \"capabilities\": { \"proces\": [] } } }",
+            "Error app.yao:1:32: unknown key \"ambit.capabilities.proces\"; did you mean \"process\"?",
+        ),
+        (
+            "app.yao",
+            "{ \"ambit\": { \"mcp_server\": { \"agent\": [\"a\"] } } }",
+            "Error app.yao:1:30: unknown key \"ambit.mcp_server.agent\"; did you mean \"agents\"?",
+        ),
+        (
+            "app.yao",
+            "{ \"ambit\": { \"mcp_server\": { \"tool\": [\"kb\"] } } }",
+            "Error app.yao:1:30: unknown key \"ambit.mcp_server.tool\"; did you mean \"tools\"?",
+        ),
+        (
+            "app.yao",
+            "{ \"ambit\": { \"visibility\": \"pubic\" } }",
+            "Error app.yao:1:28: \"ambit.visibility\" must be \"private\" or \"public\"; did you mean \"public\"?",
+        ),
+        (
+            "app.yao",
+            "{ \"ambit\": { \"memory\": { \"default_ttl\": { \"chat\": \"soon\" } } } }",
+            "Error app.yao:1:51: \"ambit.memory.default_ttl.chat\" is no duration: \"30s\" would be one; units are ms, s, m, h and d",
         ),
         (
             "openapi/roles.yml",
@@ -50,7 +76,7 @@ fn a_folder_without_an_app_file_is_no_app() {
 fn a_broken_agent_disables_itself_alone() {
     let app = load(&[
         ("assistants/good/package.yao", "name: Good"),
-        ("assistants/bad/package.yao", "name: Bad\nconector: x"),
+        ("assistants/bad/package.yao", "name: Bad\nconnector: [x]"),
         ("assistants/worse/package.yao", "name: Worse"),
         (
             "assistants/worse/prompts/chat.yml",
@@ -63,7 +89,7 @@ fn a_broken_agent_disables_itself_alone() {
         (error.code, error.message.as_str()),
         (
             ErrorCode::ConfigError,
-            "agent \"bad\" cannot be used: assistants/bad/package.yao:2:1: unknown key \"conector\"; did you mean \"connector\"?"
+            "agent \"bad\" cannot be used: assistants/bad/package.yao:2:12: \"connector\" must be a string, not a list"
         )
     );
     let error = app.agent("worse").expect_err("its preset is broken");
@@ -71,6 +97,57 @@ fn a_broken_agent_disables_itself_alone() {
         error.message,
         "agent \"worse\" cannot be used: assistants/worse/prompts/chat.yml:1:9: \"[0].role\" must be \"system\", \"developer\", \"user\" or \"assistant\""
     );
+}
+
+#[test]
+fn items_with_keys_that_are_not_known_work_without_them() {
+    let app = load(&[
+        (
+            "app.yao",
+            "{ \"name\": \"test\", \"ambit\": { \"telemtry\": {}, \"new\": 1 } }",
+        ),
+        (
+            "agent/agent.yml",
+            "usess: {}\nuses: { default: a, vison: a }",
+        ),
+        ("agent/search.yml", "kb: { max_result: 3, max_results: 4 }"),
+        ("assistants/a/package.yao", "name: A\nconector: x\ndb: [m]"),
+        (
+            "connectors/c.conn.yao",
+            "type: scripted\nnew: 1\noptions: { rules: [{ reply: hi, replies: 1 }] }",
+        ),
+        ("mcps/s.mcp.yao", "transport: stdio\ncommand: x\ncomand: y"),
+        (
+            "models/m.mod.yao",
+            "columns: [{ name: id, type: ID, lenght: 3 }]\nindexes: [{ columns: [id], type: fulltext }]\noption: { soft_delete: true }",
+        ),
+        ("stores/s.store.yao", "optoin: {}\noption: { ttl: 1m }"),
+    ]);
+    let expected = [
+        "Warning agent/agent.yml:1:1: unknown key \"usess\"; did you mean \"uses\"?",
+        "Warning agent/agent.yml:2:21: unknown key \"uses.vison\"; did you mean \"vision\"?",
+        "Warning agent/search.yml:1:7: unknown key \"kb.max_result\"; did you mean \"max_results\"?",
+        "Warning app.yao:1:30: unknown key \"ambit.telemtry\"; did you mean \"telemetry\"?",
+        "Warning app.yao:1:46: unknown key \"ambit.new\"",
+        "Warning assistants/a/package.yao:2:1: unknown key \"conector\"; did you mean \"connector\"?",
+        "Warning assistants/a/package.yao:3:5: \"db\" must be an object, not a list: it is left out",
+        "Warning connectors/c.conn.yao:2:1: unknown key \"new\"",
+        "Warning connectors/c.conn.yao:3:33: unknown key \"options.rules[0].replies\"",
+        "Warning mcps/s.mcp.yao:3:1: unknown key \"comand\"; did you mean \"command\"?",
+        "Warning models/m.mod.yao:1:33: unknown key \"columns[0].lenght\"; did you mean \"length\"?",
+        "Warning models/m.mod.yao:2:11: index \"id\" is left out: Ambit has no index of its type",
+        "Warning models/m.mod.yao:2:34: \"indexes[0].type\" must be \"index\" or \"unique\": it is left out",
+        "Warning models/m.mod.yao:3:11: unknown key \"option.soft_delete\"; did you mean \"soft_deletes\"?",
+        "Warning stores/s.store.yao:1:1: unknown key \"optoin\"; did you mean \"option\"?",
+    ];
+    assert_eq!(texts(&app.problems), expected);
+    assert_eq!(app.agent("a").unwrap().package.name, "A");
+    assert_eq!(app.search.whole().kb.max_results, 4);
+    assert_eq!(app.connector("c").unwrap().options.scripted.rules.len(), 1);
+    assert!(app.servers["s"].is_ok());
+    assert!(app.models["m"].as_ref().unwrap().indexes.is_empty());
+    let life = app.stores["s"].as_ref().unwrap().file.option.ttl;
+    assert_eq!(life, Some(Duration::from_secs(60)));
 }
 
 #[test]
@@ -134,12 +211,12 @@ fn broken_defaults_disable_every_agent_that_needs_them() {
     let app = load(&[agents[0], agents[1], prompts]);
     assert!(app.agents["plain"].is_err());
     assert!(app.agents["own"].is_ok());
-    let app = load(&[agents[0], agents[1], ("agent/agent.yml", "usess: {}")]);
+    let app = load(&[agents[0], agents[1], ("agent/agent.yml", "uses: []")]);
     assert!(app.agents["plain"].is_err());
     assert!(app.agents["own"].is_err());
     assert_eq!(
         app.connector("").expect_err("roles are unknown").message,
-        "role \"default\" cannot be used: agent/agent.yml:1:1: unknown key \"usess\"; did you mean \"uses\"?"
+        "role \"default\" cannot be used: agent/agent.yml:1:7: \"uses\" must be an object, not a list"
     );
 }
 

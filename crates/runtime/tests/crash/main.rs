@@ -16,6 +16,7 @@ mod calls;
 #[expect(dead_code, reason = "the tests of turns use all of it")]
 #[path = "../support/collector.rs"]
 mod collector;
+mod manifests;
 mod nodes;
 mod points;
 mod processes;
@@ -63,6 +64,7 @@ fn main() {
         added::CASES,
         answers::CASES,
         calls::CASES,
+        manifests::CASES,
         processes::CASES,
         served::CASES,
         superseded::CASES,
@@ -73,11 +75,9 @@ fn main() {
     for store in STORES {
         for (name, run) in tables.iter().flat_map(|table| table.iter()) {
             let trial = Trial::test(format!("{}::{name}", store.name), move || {
-                wait_for(async move {
-                    let done = tokio::time::timeout(PATIENCE, run(Fresh::new(store))).await;
-                    done.expect("the case ends");
-                });
-                Ok(())
+                let case =
+                    async move { tokio::time::timeout(PATIENCE, run(Fresh::new(store))).await };
+                wait_for(case).map_err(|_| "the case does not end".into())
             });
             trials.push(trial.with_ignored_flag((store.place)().is_none()));
         }
@@ -88,12 +88,15 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Each case and each worker has a runtime of its own, so that what it spawned ends with it.
+/// Each case and each worker has a runtime of its own, so that what it spawned ends with it. A case that waits for a worker without
+/// end leaves it behind.
 fn wait_for<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .expect("a runtime");
-    runtime.block_on(work)
+    let done = runtime.block_on(work);
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    done
 }

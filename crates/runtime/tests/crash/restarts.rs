@@ -6,9 +6,13 @@ use crate::store::Fresh;
 use crate::tools::marks;
 use crate::turns::{asked, driver, end, history, open_turns, rest, stream};
 use crate::worker::{Job, Order, killed};
-use ambit_runtime::Runtime;
-use ambit_storage::address::Space;
+use ambit_runtime::{ErrorCode, Runtime, TurnRequest};
+use ambit_storage::Json;
+use ambit_storage::address::{DEFAULT_TENANT, Space};
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::driver::LogRange;
+use ambit_storage::lease::OnBusy;
+use ambit_storage::operation::Operation;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,6 +24,7 @@ crate::cases![
     g019_live_and_finished_turns_are_left_alone,
     g019_an_orphan_is_taken_up_once,
     an_orphan_whose_agent_is_gone_waits_for_it,
+    g162_a_repetition_does_not_close_the_turn_that_it_repeats,
 ];
 
 /// A node that takes up what is there, as long after the first one as it is the so-manyth, and dies at this point.
@@ -178,6 +183,29 @@ async fn an_orphan_whose_agent_is_gone_waits_for_it(fresh: Fresh) {
     assert_eq!(open[0].request_id, request_id);
     std::fs::rename(&aside, &agent).unwrap();
     let node = peer(&fresh, LATER * 2).await.runtime;
+    let entries = stream(&node, &request_id, 0).await;
+    assert_eq!(end(&entries)["status"], "completed");
+}
+
+async fn g162_a_repetition_does_not_close_the_turn_that_it_repeats(fresh: Fresh) {
+    let order = Order::new(&fresh, Job::ask("count")).dying_at("turn.created", 1);
+    let request_id = killed(order).await.remove(0);
+    // The lease of the dead node lives on: whoever waited for it would have it before recovery looks again.
+    let node = peer(&fresh, LATER.saturating_sub(Duration::from_secs(3)))
+        .await
+        .runtime;
+    let begun = Space::repeats(DEFAULT_TENANT).key(format!("begun/{request_id}"));
+    let set = Operation::Set(Json::of(&true).unwrap().into());
+    let note = BatchWrite::apply(begun, set, None);
+    driver(&node).commit(Batch::of([note])).await.unwrap();
+    let repeated = TurnRequest {
+        id: Some(request_id.clone()),
+        reserves_id_for: Some(LATER),
+        on_busy: OnBusy::Queue,
+        ..request("chat", "count")
+    };
+    let refused = node.start(repeated).await.err();
+    assert_eq!(refused.unwrap().code, ErrorCode::Conflict);
     let entries = stream(&node, &request_id, 0).await;
     assert_eq!(end(&entries)["status"], "completed");
 }

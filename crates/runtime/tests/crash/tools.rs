@@ -46,7 +46,9 @@ impl Tools {
             .create(true)
             .append(true)
             .open(&self.marks);
-        writeln!(file.unwrap(), "{text}").unwrap();
+        // In one piece: others write marks at the same time.
+        let line = format!("{text}\n");
+        file.unwrap().write_all(line.as_bytes()).unwrap();
     }
 }
 

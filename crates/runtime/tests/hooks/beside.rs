@@ -1,6 +1,7 @@
 //! Scripts beside the turns: where sessions are kept, and listeners.
 
 use crate::support::Stage;
+use ambit_runtime::Disclosure;
 use ambit_runtime::hook::{AgentScriptLoader, EventListeners, SessionScript};
 use ambit_storage::driver::DriverOptions;
 use ambit_storage::storage::Message;
@@ -44,6 +45,7 @@ fn ambit(context: Option<&str>, events: Option<&str>) -> Ambit {
         files: &files,
         app: &stage.app,
         agent: &agent,
+        disclosure: Disclosure::default(),
     };
     let sessions = SessionScript::load(&loader, Box::new(Plain)).unwrap();
     let stores = Stores::builder(DriverOptions::default()).build().unwrap();

@@ -1,7 +1,8 @@
-//! What a failing hook does, and what no hook can do.
+//! What a failing hook does.
 
 use crate::support::{FILE, Stage};
 use ambit_runtime::ErrorCode;
+use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::trace::{LogLevel, TraceStatus};
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -86,7 +87,7 @@ async fn g118_a_defect_is_reported_with_file_and_line_and_only_a_missing_hook_is
         format!("TypeError: cannot read property 'at' of undefined ({FILE}:2:10)")
     );
     assert_eq!(
-        error.stack,
+        *error.stack,
         [
             format!("at deep ({FILE}:2:10)"),
             format!("at Create ({FILE}:5:15)")
@@ -116,6 +117,32 @@ async fn g118_a_defect_is_reported_with_file_and_line_and_only_a_missing_hook_is
             .unwrap(),
         None
     );
+}
+
+#[tokio::test]
+async fn a_method_that_ctx_does_not_have_is_named_with_the_nearest() {
+    for (call, said) in [
+        (
+            "ctx.Sned('x')",
+            "ctx.Sned is not a function; did you mean \"Send\"?",
+        ),
+        (
+            "ctx.memory.user.Gett('x')",
+            "ctx.memory.user.Gett is not a function; did you mean \"Get\"?",
+        ),
+        (
+            "ctx.agent.Elsewhere()",
+            "ctx.agent.Elsewhere is not a function",
+        ),
+        ("({}).nothing()", "not a function"),
+        ("[ctx].map(ctx.locale)", "not a function"),
+    ] {
+        let text = format!("export function Create(ctx: any) {{\n  {call};\n}}");
+        let (code, message, _) = failure(&Stage::new(), &text).await;
+        assert_eq!(code, ErrorCode::HookError);
+        let start = format!("TypeError: {said} ({FILE}:2:");
+        assert!(message.starts_with(&start), "{message}");
+    }
 }
 
 #[tokio::test]
@@ -217,6 +244,24 @@ async fn g116_what_never_ends_ends_at_its_limit_with_file_and_hook() {
 }
 
 #[tokio::test]
+async fn an_agent_whose_hooks_are_ended_for_their_limits_three_times_is_refused_at_once() {
+    let stage = Stage::new().limited("cpu", json!("50ms"));
+    let text = "export function Create(ctx: any, messages: any[]) { for (; messages[0].content === \"long\";) {} }";
+    let hooks = stage.hooks(text).unwrap();
+    let create = async |text: &str| {
+        let asked = [ChatMessage::user(text)];
+        let created = hooks.create(&stage.scope(), &asked, json!({})).await;
+        created.map(|_| ()).map_err(|error| error.code)
+    };
+    for _ in 0..3 {
+        assert_eq!(create("short").await, Ok(()));
+        assert_eq!(create("long").await, Err(ErrorCode::ScriptCpuLimit));
+    }
+    assert!(hooks.is_refused());
+    assert_eq!(create("short").await, Err(ErrorCode::Unavailable));
+}
+
+#[tokio::test]
 async fn g117_a_hook_that_takes_too_much_memory_or_returns_too_much_fails_alone() {
     let stage = Stage::new().limited("heap", json!("8MiB"));
     let text = "export function Create() { const all = []; for (;;) all.push(new Array(1000).fill('x')); }";
@@ -235,100 +280,6 @@ async fn g117_a_hook_that_takes_too_much_memory_or_returns_too_much_fails_alone(
     );
     assert_eq!(failure(&stage, text).await, expected);
     assert_eq!(stage.value("1 + 1").await, json!(2));
-}
-
-#[tokio::test]
-async fn g120_what_a_hook_changes_is_gone_with_its_run() {
-    let stage = Stage::new();
-    let text = "let n = 0;
-        export function Create(ctx) {
-          const found = [n++, globalThis.leak, Object.prototype.leak, ctx.authorized.user_id, Authorized().user_id, ctx.identity.user_id];
-          globalThis.leak = 1; Object.prototype.leak = 2;
-          ctx.authorized.user_id = 'eve'; ctx.identity.user_id = 'eve'; ctx.metadata.evil = true; ctx.locale = 'xx';
-          found.push(Authorized().user_id, $L('x'));
-          ctx.memory.user.Incr('runs');
-          delete Object.prototype.leak;
-          return { metadata: { value: found } };
-        }";
-    let scope = stage.scope();
-    let hooks = stage.hooks(text).unwrap();
-    for _ in 0..2 {
-        let created = hooks.create(&scope, &[], json!({})).await.unwrap().unwrap();
-        assert_eq!(
-            created.metadata["value"],
-            json!([0, null, null, "ann", "ann", "ann", "ann", "x"])
-        );
-    }
-    assert_eq!(
-        scope
-            .memory
-            .user
-            .get("runs")
-            .await
-            .unwrap()
-            .unwrap()
-            .as_str(),
-        "2"
-    );
-    assert_eq!(scope.properties.authorized.user_id.as_deref(), Some("ann"));
-    assert!(scope.properties.metadata.is_empty());
-}
-
-#[tokio::test]
-async fn g013_interleaved_runs_never_see_each_others_identity() {
-    let (mut ann, mut bob) = (Stage::new(), Stage::new());
-    bob.driver = ann.driver.clone();
-    bob.engine = ann.engine.clone();
-    ann.context_id = "ctx-ann".to_owned();
-    bob.context_id = "ctx-bob".to_owned();
-    bob.authorized = serde_json::from_value(json!({"user_id": "bob"})).unwrap();
-    let own = "(() => { const m = ctx.memory.user; const found = [];
-        for (let i = 0; i < 50; i++) { m.Push('all', ctx.authorized.user_id); time.Sleep(1); found.push(m.id, Authorized().user_id, ctx.context_id); }
-        return [[...new Set(found)], [...new Set(m.ArrayAll('all'))], m.Len()]; })()";
-    let (of_ann, of_bob) = tokio::join!(ann.value(own), bob.value(own));
-    assert_eq!(of_ann, json!([["ann", "ctx-ann"], ["ann"], 1]));
-    assert_eq!(of_bob, json!([["bob", "ctx-bob"], ["bob"], 1]));
-}
-
-#[tokio::test]
-async fn g063_what_a_client_sends_changes_nobodys_identity() {
-    let mut stage = Stage::new();
-    let evil = json!({"user_id": "eve", "authorized": {"user_id": "eve"}, "__identity": {"user_id": "eve"}, "group": "admins"});
-    stage.metadata = evil.as_object().unwrap().clone();
-    let found = stage
-        .value("[ctx.authorized, ctx.identity.user_id, ctx.identity.group, ctx.memory.user.id, Authorized()]")
-        .await;
-    let authorized = json!({"user_id": "ann", "team_id": "red"});
-    assert_eq!(found, json!([authorized, "ann", null, "ann", authorized]));
-}
-
-#[tokio::test]
-async fn g121_files_network_environment_and_processes_are_closed() {
-    let stage = Stage::new();
-    let absent = "['require', 'process', 'Buffer', 'Deno', 'WebAssembly', 'SharedArrayBuffer', '__yao_data', 'XMLHttpRequest', 'Bun', 'std', 'os']
-        .filter(name => typeof globalThis[name] !== 'undefined')";
-    assert_eq!(stage.value(absent).await, json!([]));
-    for name in ["FS", "WebSocket", "Use", "Eval", "Plan", "Job", "Studio"] {
-        let found = stage.attempt(&format!("return {name}('x')")).await;
-        assert_eq!(found[1], json!(format!("{name} is not available in Ambit")));
-    }
-    for name in ["fs.system.ReadFile", "xiang.sys.Env", "http.Get"] {
-        let found = stage.attempt(&format!("Process('{name}', 'x')")).await;
-        let unknown = format!("process not found: {name}");
-        assert_eq!(found, json!(["not_found", unknown]));
-    }
-    let asked = "(({ status, code }) => [status, code])(http.Get('http://169.254.169.254/'))";
-    assert_eq!(stage.value(asked).await, json!([0, 403]));
-    for module in [
-        "fs",
-        "node:fs",
-        "https://example.com/x.js",
-        "../../../secret",
-        "/etc/passwd",
-    ] {
-        let text = format!("import * as x from '{module}'; export const Create = () => x;");
-        assert!(stage.hooks(&text).is_err(), "{module}");
-    }
 }
 
 #[tokio::test]

@@ -140,7 +140,7 @@ async fn what_is_not_there_yet_says_so() {
     for (call, message) in [
         (
             "ctx.agent.Call('x', [])",
-            "agents and models cannot be called here: no runtime is running",
+            "agents and models cannot be called here: no turn is running",
         ),
         (
             "ctx.llm.GenerateImage('x')",

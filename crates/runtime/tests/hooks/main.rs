@@ -12,6 +12,7 @@ mod context;
 mod failing;
 mod generated;
 mod globals;
+mod isolated;
 mod logging;
 mod memory;
 mod memory_search;

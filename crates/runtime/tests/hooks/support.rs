@@ -15,7 +15,7 @@ use ambit_runtime::process::store::OpenStores;
 use ambit_runtime::search::SearchContext;
 use ambit_runtime::stream::{self, StreamTarget, StreamWriter};
 use ambit_runtime::trace::{self, Trace, TraceTree};
-use ambit_runtime::{Authorized, Error};
+use ambit_runtime::{Authorized, Disclosure, Error};
 use ambit_runtime::{ClientInfo, RequestOrigin};
 use ambit_script::{Engine, EngineSettings, ProgramSource};
 use ambit_storage::address::Space;
@@ -198,6 +198,7 @@ impl Stage {
             mcp: Arc::new(McpServerPool::new().unwrap().servers(&self.loaded())),
             search: SearchContext::bare().unwrap(),
             turn_host: Arc::clone(&self.turn_host),
+            disclosure: Disclosure::default(),
         })
     }
 

@@ -4,6 +4,7 @@
     reason = "the functions beside the tests fail as the tests do"
 )]
 
+mod extracted;
 mod files;
 
 use ambit_knowledge::{
@@ -11,6 +12,7 @@ use ambit_knowledge::{
 };
 
 use ambit_runtime::CallerReach;
+use ambit_runtime::tool::ToolServer;
 use ambit_runtime::{Authorized, Runtime, RuntimeSettings};
 use ambit_storage::Stores;
 use ambit_storage::driver::DriverOptions;
@@ -41,13 +43,21 @@ fn caller(who: serde_json::Value) -> Authorized {
 
 /// A runtime with an app of these files in the process's memory.
 async fn place(files: &[(&str, &str)]) -> Place {
+    place_with(files, Vec::new()).await
+}
+
+/// The same with tools of the program.
+async fn place_with(files: &[(&str, &str)], tool_servers: Vec<ToolServer>) -> Place {
     let app = tempfile::tempdir().unwrap();
     write(app.path(), "app.yao", r#"{"name": "test"}"#);
     for (file, text) in files {
         write(app.path(), file, text);
     }
     let stores = Stores::builder(DriverOptions::default()).build().unwrap();
-    let settings = RuntimeSettings::new(app.path(), stores);
+    let settings = RuntimeSettings {
+        tool_servers,
+        ..RuntimeSettings::new(app.path(), stores)
+    };
     let runtime = Runtime::open(settings).await.unwrap();
     Place { app, runtime }
 }

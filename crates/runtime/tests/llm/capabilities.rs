@@ -81,7 +81,7 @@ fn what_a_model_cannot_do_is_left_out_and_noted() {
     let mut whole = call.clone();
     assert_eq!(
         leave_out(&connector("openai", json!({})), &mut whole),
-        Vec::<String>::new()
+        Vec::new()
     );
     assert_eq!(whole, call);
 
@@ -96,7 +96,13 @@ fn what_a_model_cannot_do_is_left_out_and_noted() {
         "connector \"test.model\" has no capability reasoning: reasoning_effort is not sent",
         "connector \"test.model\" has no capability json: response_format is not sent",
     ];
-    assert_eq!(leave_out(&bare, &mut less), notes);
+    let missing = leave_out(&bare, &mut less);
+    let found: Vec<&str> = missing.iter().map(|it| it.note.as_str()).collect();
+    assert_eq!(found, notes);
+    let reasons = missing.iter().map(|it| it.dropped.reason.as_str());
+    let expected = ["tool_calls", "tool_calls", "reasoning", "json"];
+    let expected = expected.map(|name| format!("no_capability:{name}"));
+    assert_eq!(reasons.collect::<Vec<_>>(), expected);
     let mut expected = asking("hi");
     expected.options.set("temperature", json!(1));
     assert_eq!(less, expected);

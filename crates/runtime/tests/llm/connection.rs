@@ -2,7 +2,7 @@
 
 use crate::fake::FAKES;
 use crate::server::{End, Reply, Server};
-use crate::support::{KEY, answer, asking, connector, failure, open, refused};
+use crate::support::{KEY, answer, asking, begin, connector, failure, open, refused};
 use ambit_runtime::llm::{ModelFailureKind, ProviderCache};
 use futures::StreamExt;
 use serde_json::json;
@@ -80,7 +80,7 @@ async fn a_dropped_stream_ends_the_call() {
         let stream = format!("{}{}", fake.start, fake.hi);
         let reply = Reply::stream(&stream).ending(End::Silence);
         let (server, model) = fake.serve(vec![reply]).await;
-        let mut stream = model.call(&asking("hi")).await.unwrap();
+        let mut stream = begin(&*model, &asking("hi")).await.unwrap();
         stream.next().await.unwrap().unwrap();
         drop(stream);
         server.was_left().await;

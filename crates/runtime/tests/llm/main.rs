@@ -14,6 +14,7 @@ mod anthropic;
 mod capabilities;
 mod connection;
 mod embedding;
+mod encoded;
 mod fake;
 mod gemini;
 mod openai;

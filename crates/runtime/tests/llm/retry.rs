@@ -5,7 +5,7 @@ use crate::server::{End, Reply, Server};
 use crate::support::{asking, fold, open};
 use ambit_runtime::llm::retry::{self, RetryNotice};
 use ambit_runtime::llm::{
-    AnswerPiece, AnswerStream, ModelCall, ModelFailure, ModelFailureKind, Provider,
+    AnswerPiece, AnswerStream, EncodedCall, ModelCall, ModelFailure, ModelFailureKind, Provider,
 };
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -66,9 +66,13 @@ struct Timed(Arc<dyn Provider>, Clock);
 
 #[async_trait]
 impl Provider for Timed {
-    async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
+    fn encode<'a>(&self, call: &'a ModelCall) -> Result<EncodedCall<'a>, ModelFailure> {
+        self.0.encode(call)
+    }
+
+    async fn send(&self, encoded: &EncodedCall<'_>) -> Result<AnswerStream, ModelFailure> {
         self.1.go_on();
-        self.0.call(call).await
+        self.0.send(encoded).await
     }
 }
 
@@ -96,7 +100,9 @@ async fn noting(
         retries.push(retry.clone());
         before_pause();
     };
-    let begun = retry::call(provider, &asking("hi"), deadline, &mut note).await;
+    let call = asking("hi");
+    let encoded = provider.encode(&call).unwrap();
+    let begun = retry::call(provider, &encoded, deadline, &mut note).await;
     let (mut pieces, mut failure) = (Vec::new(), None);
     match begun {
         Err(failed) => failure = Some(failed),

@@ -38,6 +38,8 @@ pub struct Asked {
     pub path: String,
     pub headers: BTreeMap<String, String>,
     pub body: Value,
+    /// The body as it came.
+    pub bytes: Vec<u8>,
 }
 
 pub struct Server {
@@ -215,6 +217,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
         path,
         headers,
         body: serde_json::from_slice(&body).unwrap(),
+        bytes: body,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fake::FAKES;
 use crate::server::{End, Reply, Server};
-use crate::support::{answer, asking, failure, fold, pieces};
+use crate::support::{answer, asking, begin, failure, fold, pieces};
 use ambit_runtime::llm::{ModelAnswer, ModelFailure, ModelFailureKind, Provider, TokenUsage};
 use futures::StreamExt;
 use serde_json::json;
@@ -188,11 +188,11 @@ async fn silence(server: &Server, model: &dyn Provider, pieces: usize) -> ModelF
             server.was_asked().await;
             tokio::time::pause();
         };
-        let (begun, ()) = tokio::join!(model.call(&call), stop);
+        let (begun, ()) = tokio::join!(begin(model, &call), stop);
         tokio::time::resume();
         return begun.err().expect("a failure");
     }
-    let mut stream = model.call(&call).await.unwrap();
+    let mut stream = begin(model, &call).await.unwrap();
     for _ in 0..pieces {
         stream.next().await.unwrap().unwrap();
     }

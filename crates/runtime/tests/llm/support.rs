@@ -5,7 +5,7 @@ use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::config::Setting;
 use ambit_runtime::llm::connector::ConnectorOptions;
 use ambit_runtime::llm::{
-    AnswerPiece, ModelAnswer, ModelCall, ModelFailure, Provider, ProviderCache,
+    AnswerPiece, AnswerStream, ModelAnswer, ModelCall, ModelFailure, Provider, ProviderCache,
 };
 use futures::StreamExt;
 use serde::de::DeserializeOwned;
@@ -18,6 +18,7 @@ pub const KEY: &str = "sk-canary-1234567890";
 pub fn connector(kind: &str, options: Value) -> Arc<Connector> {
     Arc::new(Connector {
         id: "test.model".to_owned(),
+        file: "connectors/test/model.conn.yao".to_owned(),
         kind: kind.to_owned(),
         label: "Test".to_owned(),
         fallback: Vec::new(),
@@ -52,12 +53,20 @@ pub fn typed<T: DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).unwrap()
 }
 
+/// Encodes a call and sends it.
+pub async fn begin(
+    provider: &dyn Provider,
+    call: &ModelCall,
+) -> Result<AnswerStream, ModelFailure> {
+    provider.send(&provider.encode(call)?).await
+}
+
 /// All pieces of an answer, and how it failed if it did.
 pub async fn pieces(
     provider: &dyn Provider,
     call: &ModelCall,
 ) -> (Vec<AnswerPiece>, Option<ModelFailure>) {
-    let mut stream = match provider.call(call).await {
+    let mut stream = match begin(provider, call).await {
         Ok(stream) => stream,
         Err(failure) => return (Vec::new(), Some(failure)),
     };

@@ -33,8 +33,8 @@ fn what_is_wrong_with_a_server_is_told_with_file_and_line() {
             "2:9: \"url\" is no address such as https://host/mcp",
         ),
         (
-            "transport: stdio\ncomand: x",
-            "2:1: unknown key \"comand\"; did you mean \"command\"?",
+            "comand: x\ntransport: stdio\ncommand: x",
+            "1:1: unknown key \"comand\"; did you mean \"command\"?",
         ),
         (
             "transport: stdio\ncommand: x\nenv:\n  A: $CTX.USER_IT",

@@ -11,6 +11,7 @@
 )]
 
 mod answers;
+mod assistants;
 mod cache;
 mod fake;
 mod faults;

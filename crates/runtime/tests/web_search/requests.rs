@@ -24,7 +24,7 @@ async fn members(fake: &'static Fake, query: &WebQuery) -> Value {
     sent(&server.requests()[0])
 }
 
-fn sent(request: &SearchRequest) -> Value {
+pub fn sent(request: &SearchRequest) -> Value {
     let query = request.query.iter();
     let query = query.map(|(name, value)| (name.clone(), Value::from(value.as_str())));
     request.body.clone().unwrap_or_else(|| query.collect())
