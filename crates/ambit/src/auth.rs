@@ -7,12 +7,14 @@ mod assumed_callers;
 mod browser_sessions;
 mod caller_access;
 pub mod config;
+pub mod cors;
 mod hashed_secret;
 mod issuer;
 mod login;
 mod login_limit;
 mod openapi_file;
 mod proxy;
+pub mod rate_limits;
 mod remote_key_set;
 mod request_site;
 mod token;
@@ -40,6 +42,7 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use browser_sessions::BrowserSessions;
 use login_limit::LoginLimit;
+use rate_limits::RateLimiter;
 use request_site::RequestSite;
 use serde_json::Value;
 use std::net::IpAddr;
@@ -53,6 +56,7 @@ pub struct Authenticator {
     sessions: BrowserSessions,
     assumed: AssumedCallers,
     logins: LoginLimit,
+    limits: Arc<RateLimiter>,
     /// A server that is reached by its developer alone stays so, and another never becomes one.
     is_development: bool,
 }
@@ -100,14 +104,19 @@ pub struct AuthRequest<'a> {
     pub headers: &'a HeaderMap,
     /// Where it comes from.
     pub peer: Option<IpAddr>,
+    /// Whether its connection to this server is encrypted.
+    pub is_tls: bool,
 }
 
 impl Authenticator {
     /// What an app's configuration asks for; API keys are in this store.
     pub fn new(config: AuthConfig, store: &Arc<dyn Driver>) -> Self {
+        let is_development = config.development.is_some();
+        let present: SharedConfig = Arc::new(RwLock::new(Arc::new(config)));
         Self {
-            is_development: config.development.is_some(),
-            present: Arc::new(RwLock::new(Arc::new(config))),
+            is_development,
+            limits: Arc::new(RateLimiter::new(present.clone(), store)),
+            present,
             keys: ApiKeys::new(store.clone()),
             sessions: BrowserSessions::new(store.clone()),
             assumed: AssumedCallers::new(store.clone()),
@@ -139,6 +148,11 @@ impl Authenticator {
         })
     }
 
+    /// What counts how much callers do.
+    pub fn limits(&self) -> &Arc<RateLimiter> {
+        &self.limits
+    }
+
     /// The API keys of the installation.
     pub fn api_keys(&self) -> &ApiKeys {
         &self.keys
@@ -155,13 +169,6 @@ impl Authenticator {
         let told = config.proxy.as_ref();
         told.and_then(|proxy| proxy.forwarded_address(headers, peer))
             .unwrap_or(peer)
-    }
-
-    /// Whether pages of this origin may call with a token.
-    pub fn has_cors_origin(&self, origin: &str) -> bool {
-        let config = current(&self.present);
-        let mut listed = config.cors.iter();
-        !self.is_development && listed.any(|known| known == origin)
     }
 
     /// Who may do this, with the limits of their data; an error where nobody may, or not they.
@@ -258,7 +265,7 @@ impl Authenticator {
         if let Some(secret) = bearer(asked.headers)? {
             return self.bearer_caller(config, secret).await.map(Some);
         }
-        let site = RequestSite::of(asked.headers, asked.peer, config.proxy.as_ref());
+        let site = RequestSite::of(asked, config.proxy.as_ref());
         if let (Some(proxy), Some(peer)) = (&config.proxy, asked.peer)
             && let Some(found) = proxy.find(asked.headers, peer)?
         {

@@ -169,10 +169,30 @@ impl CallerAccess {
         });
         let roles: Vec<String> = roles.collect();
         let message = format!(
-            "{method} {path} is not granted to the caller, whose roles are: {}; `ambit access explain` tells the operator why",
-            roles.join(", ")
+            "{method} {path} is not granted to the caller, whose roles are: {}{}; `ambit access explain` tells the operator why",
+            roles.join(", "),
+            self.cut(method, path, who).unwrap_or_default()
         );
         Error::new(ErrorCode::PermissionDenied, message)
+    }
+
+    /// What the credentials are for, where they are what keeps the caller from what the roles grant.
+    fn cut(&self, method: &str, path: &str, who: &RequestCaller) -> Option<String> {
+        let target = RequestTarget::of(method, path)?;
+        let mut whole = who.clone();
+        let scope = whole.authorized.claims.remove("scope")?;
+        let rules = &self.config.rules;
+        let AccessDecision::Granted(_) = rules.decide(Some(&target), Some(&whole)) else {
+            return None;
+        };
+        let credentials = match self.source {
+            Some(CallerSource::Key) => "the key is",
+            _ => "the credentials are",
+        };
+        let needed = rules.cut_scopes(&target, who).join(" or ");
+        Some(format!(
+            "; these grant it, but {credentials} only for {scope}, without {needed}"
+        ))
     }
 
     /// One request for each rule, of those that the caller may do.

@@ -2,14 +2,16 @@
 
 use super::RequestCaller;
 use super::access::{self, AccessRules};
+use super::cors::CorsRules;
 use super::issuer;
-use super::openapi_file::{self, AuthMode, ProxySettings, SessionSettings, wrong};
+use super::openapi_file::{self, AuthMode, CorsSettings, ProxySettings, SessionSettings, wrong};
 use super::proxy::{IpNetwork, TrustedProxy};
+use super::rate_limits::RateLimitSettings;
 use super::token::TokenIssuer;
 use super::unseen_agents;
 use ambit_runtime::Authorized;
 use ambit_runtime::DataConstraints;
-use ambit_runtime::app::{App, FileProblem, is_web_origin};
+use ambit_runtime::app::{App, FileProblem, Severity, is_web_origin};
 use ambit_storage::suggestion;
 use serde_json::{Map, Value};
 
@@ -34,10 +36,12 @@ pub struct AuthConfig {
     pub default_role: String,
     /// What callers may call.
     pub rules: AccessRules,
-    /// The origins of pages that may call with a token.
-    pub cors: Vec<String>,
+    /// What pages of other sites may call with a token; none where no origin is listed.
+    pub cors: Option<CorsRules>,
     /// The origins of pages that may change something as whom the proxy names.
     pub origins: Vec<String>,
+    /// How much callers may do.
+    pub limits: RateLimitSettings,
     /// Sessions of browsers.
     pub session: SessionSettings,
     /// What stands in `openapi/` and has no effect, and agents that hardly any caller sees.
@@ -64,11 +68,13 @@ impl AuthConfig {
                 "\"auth.mode\" is \"token\", but nothing says whose tokens count: add issuers, api_keys or proxy",
             ));
         }
+        file.check_limits(app, &["limits"])?;
         let mut notices = [file.notices.clone(), notices].concat();
         if is_development {
             file.check_limits(app, &["auth", "dev_identity", "constraints"])?;
         } else {
             notices.extend(unseen_agents::warnings(app));
+            notices.extend((!rules.grant_something()).then(closed_to_all));
         }
         Ok(Self {
             base: base(&file.content.baseurl)?,
@@ -80,7 +86,8 @@ impl AuthConfig {
             proxy,
             default_role: default_role(auth.default_role, &rules)?,
             rules,
-            cors: origins("cors", file.content.cors)?,
+            cors: cors(file.content.cors.0)?,
+            limits: file.content.limits,
             origins: origins("auth.origins", auth.origins)?,
             session: auth.session,
             notices,
@@ -94,6 +101,13 @@ impl AuthConfig {
         }
         who
     }
+}
+
+/// The warning of rules under which every call is refused.
+fn closed_to_all() -> FileProblem {
+    let message = "nobody may call anything that Ambit serves: no role grants a scope that has such endpoints, and none is public or \
+        allowed; name scopes in openapi/roles.yml, or remove the folder, and the usual rules apply";
+    FileProblem::new(Severity::Warning, "openapi/scopes", message)
 }
 
 /// What `auth` names, else the role that says so itself, else the usual one.
@@ -131,6 +145,11 @@ fn origins(key: &str, listed: Vec<String>) -> Result<Vec<String>, FileProblem> {
             "\"{key}\" must hold origins such as \"https://app.example.com\", without a path"
         ))
     })
+}
+
+fn cors(mut settings: CorsSettings) -> Result<Option<CorsRules>, FileProblem> {
+    let listed = std::mem::take(&mut settings.origins);
+    CorsRules::of(origins("cors", listed)?, &settings)
 }
 
 fn developer(told: Map<String, Value>) -> Result<Authorized, FileProblem> {

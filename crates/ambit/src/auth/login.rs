@@ -62,7 +62,7 @@ impl Authenticator {
             self.logins.count(address);
         }
         let found = found?;
-        let site = RequestSite::of(asked.headers, asked.peer, config.proxy.as_ref());
+        let site = RequestSite::of(asked, config.proxy.as_ref());
         check_page(asked.headers, &site)?;
         let credential = found.credential.clone().ok_or_else(unauthenticated)?;
         let begun = self
@@ -79,7 +79,7 @@ impl Authenticator {
     /// Ends the session that a request names; the answer is the value of `Set-Cookie` that removes its cookie.
     pub async fn log_out(&self, asked: AuthRequest<'_>) -> Result<Option<String>> {
         let config = current(&self.present);
-        let site = RequestSite::of(asked.headers, asked.peer, config.proxy.as_ref());
+        let site = RequestSite::of(asked, config.proxy.as_ref());
         self.sessions.end(&site, asked.headers).await
     }
 

@@ -2,23 +2,19 @@
 //! that is misspelt must not leave a door open.
 
 use super::access::{self, RoleSettings, ScopeSettings, ScopesFile};
+use super::rate_limits::RateLimitSettings;
 use ambit_runtime::app::problem::ProblemReport;
 use ambit_runtime::app::read::{
     self, ConfigNode, ConfigReader, ConfigValue, FileKind, RawText, Setting, ValueKind,
 };
 use ambit_runtime::app::{App, EnvVariables, FileProblem, Severity};
 use ambit_runtime::config;
-use ambit_storage::suggestion;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The file.
 const FILE: &str = "openapi/openapi.yao";
-/// Folders of Yao's own sign-in.
-const FOREIGN: [&str; 2] = ["user/", "team/"];
-/// Names that mean something in the folder.
-const NAMES: [&str; 3] = ["openapi.yao", "roles.yml", "scopes"];
 
 config! {
     /// Who is calling, and where the routes are. What is wrong here stops the server.
@@ -27,14 +23,27 @@ config! {
         baseurl: String = "/v1",
         /// How callers are told apart.
         auth: AuthSettings,
-        /// The origins of web pages that may call with a token, such as `https://app.example.com`; in development mode none.
-        cors: Vec<String>,
+        /// The web pages of other sites that may call with a token: their origins, or an object; in development mode none.
+        cors: CorsChoice,
+        /// How much callers may do; what is not given is not limited.
+        limits: RateLimitSettings,
         unused {
             store: ": Ambit checks tokens and issues none; name their issuer in \"auth\"",
             cache: ": Ambit checks tokens and issues none; name their issuer in \"auth\"",
             providers: ": Ambit checks tokens and issues none; name their issuer in \"auth\"",
             oauth: ": Ambit checks tokens and issues none; name their issuer in \"auth\"",
         }
+    }
+
+    /// The web pages of other sites that may call with a token.
+    pub struct CorsSettings {
+        /// Their origins, such as `https://app.example.com`, compared letter for letter; `*` is none.
+        #[required]
+        origins: Vec<String>,
+        /// Headers that they may send besides the usual ones, such as `x-ambit-metadata`.
+        headers: Vec<String>,
+        /// Whether browsers may send what a proxy knows them by; cookies of the console never count there.
+        credentials: bool,
     }
 
     /// How callers are told apart.
@@ -171,6 +180,24 @@ impl Setting for OneOrMore {
     }
 }
 
+/// A list of origins, or an object that says more of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CorsChoice(pub CorsSettings);
+
+impl Setting for CorsChoice {
+    const KIND: ValueKind = ValueKind::Either(&[ValueKind::TEXTS, CorsSettings::KIND]);
+
+    fn read(value: Value) -> Option<Self> {
+        match value {
+            list @ Value::Array(_) => Some(Self(CorsSettings {
+                origins: Vec::read(list)?,
+                ..CorsSettings::default()
+            })),
+            object => CorsSettings::read(object).map(Self),
+        }
+    }
+}
+
 /// The kinds of files of `openapi/`.
 pub const FILES: &[FileKind] = &[
     FileKind {
@@ -226,7 +253,12 @@ impl<T: Setting> AccessFile<T> {
         match read::parse(name, &text) {
             Ok(parsed) => {
                 let (variables, report) = (&app.variables, &mut report);
-                read = ConfigReader { variables, report }.read(&parsed, &T::KIND);
+                let mut reader = ConfigReader {
+                    variables,
+                    report,
+                    unknown: Severity::Error,
+                };
+                read = reader.read(&parsed, &T::KIND);
                 node = parsed;
             }
             Err(fault) => report.fault(fault),
@@ -315,21 +347,12 @@ pub fn read(app: &App) -> Result<AccessFile<OpenapiFile>, FileProblem> {
     AccessFile::read(app, FILE)
 }
 
-/// Refuses files that look as if they said who may do what, and do not. JSON files are sets of keys.
+/// Refuses files that look as if they held scopes, and do not.
 fn check_name(file: &str) -> Result<(), FileProblem> {
     let name = file.strip_prefix("openapi/").unwrap_or(file);
-    let is_foreign = FOREIGN.iter().any(|known| name.starts_with(known));
-    let is_set = name.ends_with(".json") && !name.starts_with("scopes/");
-    if file == FILE || is_set || is_foreign || access::is_rule(name) {
+    if file == FILE || access::is_rule(name) {
         return Ok(());
     }
-    let message = match name.starts_with("scopes/") {
-        true => "rules of scopes are read from files that end with .yml".to_owned(),
-        false => {
-            let first = name.split('/').next().unwrap_or(name);
-            let hint = suggestion::hint(first, NAMES);
-            format!("nothing of this name has a meaning in openapi/{hint}")
-        }
-    };
+    let message = "rules of scopes are read from files that end with .yml";
     Err(FileProblem::new(Severity::Error, file, message))
 }

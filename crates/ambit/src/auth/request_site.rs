@@ -1,6 +1,7 @@
 //! Where a request comes from, as browsers tell it. Pages of other sites must not use what a browser sends by itself: a cookie, the
 //! identity that a proxy adds, or that everybody on this machine is the developer.
 
+use super::AuthRequest;
 use super::proxy::TrustedProxy;
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::http::HeaderMap;
@@ -16,7 +17,7 @@ const TLS: &str = "https";
 /// The address by which a browser knows the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestSite {
-    /// `http` or `https`, as a trusted proxy says.
+    /// `http` or `https`, as a trusted proxy says, else as the server itself is reached.
     pub scheme: String,
     /// The name and perhaps the port.
     pub host: String,
@@ -24,10 +25,12 @@ pub struct RequestSite {
 
 impl RequestSite {
     /// The address that a request names.
-    pub fn of(headers: &HeaderMap, peer: Option<IpAddr>, proxy: Option<&TrustedProxy>) -> Self {
+    pub fn of(asked: AuthRequest<'_>, proxy: Option<&TrustedProxy>) -> Self {
+        let (headers, peer) = (asked.headers, asked.peer);
         let trusted = proxy.filter(|proxy| peer.is_some_and(|peer| proxy.is_trusted(peer)));
         let told = |name: &str| trusted.and_then(|_| last(headers, name));
-        let is_tls = told(FORWARDED_SCHEME).is_some_and(|told| told.eq_ignore_ascii_case(TLS));
+        let scheme = told(FORWARDED_SCHEME);
+        let is_tls = scheme.map_or(asked.is_tls, |told| told.eq_ignore_ascii_case(TLS));
         let host = told(FORWARDED_HOST).or_else(|| text(headers, &HOST));
         Self {
             scheme: if is_tls { TLS } else { "http" }.to_owned(),

@@ -13,6 +13,7 @@ const ACTIONS: &[(&str, &[&str])] = &[
         "agents:read",
         &["GET /agent/*", "GET /models", "GET /models/:id"],
     ),
+    ("calls:read", &["GET /calls/:id/manifest"]),
     (
         "chat:read",
         &[
@@ -64,7 +65,24 @@ const ACTIONS: &[(&str, &[&str])] = &[
 /// their own, and acting as others.
 const ALL_LEVEL_ACTIONS: &[(&str, &[&str])] = &[
     ("access:read", &["GET /access/*", "POST /access/explain"]),
-    ("app:read", &["GET /app/*", "POST /app/*"]),
+    (
+        "app:read",
+        &[
+            "GET /app/*",
+            "POST /app/agents/:id/prompts",
+            "GET /calls/:id/blocks/:n",
+            "GET /calls/:id/tools/:n",
+            "GET /calls/:id/request",
+        ],
+    ),
+    (
+        "app:try",
+        &[
+            "POST /app/agents/:id/tools/:name",
+            "POST /app/agents/:id/hooks/:hook",
+        ],
+    ),
+    ("data:read", &["GET /data/*", "POST /data/models/:id/query"]),
     ("identity:assume", &["POST /session/act-as"]),
     ("keys:read", &["GET /keys"]),
     ("keys:write", &["POST /keys", "DELETE /keys/:id"]),

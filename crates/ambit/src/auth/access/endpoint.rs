@@ -10,6 +10,8 @@ const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "PATCH"];
 
 /// What paths begin with that are about the installation as a whole.
 const OPERATING: [&str; 2] = ["app", "system"];
+/// What of a call of a model is.
+const OPERATING_OF_CALLS: [&str; 3] = ["blocks", "request", "tools"];
 
 /// Which requests a rule is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub struct EndpointPattern {
 enum PathPart {
     /// `*`: at least one part, and all that follow.
     Rest,
-    /// `:name`: any one part.
+    /// `:name`, or `*` with parts behind it: any one part.
     Any,
     /// This text.
     Exact(String),
@@ -61,8 +63,11 @@ impl RequestTarget {
 impl RequestTarget {
     /// Whether it is about the installation as a whole, which callers of one tenant neither see nor change.
     pub fn is_operating(&self) -> bool {
-        let first = self.parts.first().map(String::as_str);
-        first.is_some_and(|first| OPERATING.contains(&first))
+        let part = |at: usize| self.parts.get(at).map(String::as_str);
+        match (part(0), part(2)) {
+            (Some("calls"), Some(of)) => OPERATING_OF_CALLS.contains(&of),
+            (first, _) => first.is_some_and(|first| OPERATING.contains(&first)),
+        }
     }
 }
 
@@ -140,7 +145,8 @@ fn part(text: &str, is_last: bool) -> Result<PathPart, &'static str> {
     match text {
         "" => Err("has an empty part"),
         "*" if is_last => Ok(PathPart::Rest),
-        _ if text.contains('*') => Err("has a \"*\" that is not its whole last part"),
+        "*" => Ok(PathPart::Any),
+        _ if text.contains('*') => Err("has a \"*\" that is not a whole part"),
         _ if text.contains(['?', '#', '{', '}', ' ']) => {
             Err("holds what no path holds; what varies is written as \":name\"")
         }
@@ -184,6 +190,10 @@ mod tests {
             ("GET /a/*", "GET /a", false),
             ("GET /a/*", "GET /ab/c", false),
             ("GET /*", "GET /a", true),
+            ("GET /*/b", "GET /a/b", true),
+            ("GET /*/b", "GET /a/c", false),
+            ("GET /*/b", "GET /a/a/b", false),
+            ("GET /a/*/c/*/d", "GET /a/b/c/x/d", true),
             // As handlers read it.
             ("GET /a/team", "GET /a/te%61m", true),
             ("GET /a/:x", "GET /a/b%2Fc", true),
@@ -215,6 +225,10 @@ mod tests {
             EndpointPattern::parse("GET /a/:x").unwrap(),
             EndpointPattern::parse("GET /a/:y").unwrap()
         );
+        assert_eq!(
+            EndpointPattern::parse("GET /:x/a").unwrap(),
+            EndpointPattern::parse("GET /*/a").unwrap()
+        );
     }
 
     #[test]
@@ -232,11 +246,11 @@ mod tests {
             ("GET /a/", "the path \"/a/\" has an empty part"),
             (
                 "GET /a*",
-                "the path \"/a*\" has a \"*\" that is not its whole last part",
+                "the path \"/a*\" has a \"*\" that is not a whole part",
             ),
             (
-                "GET /*/a",
-                "the path \"/*/a\" has a \"*\" that is not its whole last part",
+                "GET /a*/b",
+                "the path \"/a*/b\" has a \"*\" that is not a whole part",
             ),
             (
                 "GET /a/{id}",

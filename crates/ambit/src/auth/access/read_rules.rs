@@ -4,17 +4,17 @@ use super::default_rules;
 use super::endpoint::EndpointPattern;
 use super::limits::ScopeLimits;
 use super::rules::{AccessRules, EndpointRule, RoleDefinition, RuleEffect, ScopeDefinition};
-use super::scope::{self, EVERYTHING};
+use super::scope;
 use crate::auth::openapi_file::AccessFile;
 use ambit_runtime::DataConstraints;
 use ambit_runtime::app::read::Setting;
-use ambit_runtime::app::{App, FileProblem};
+use ambit_runtime::app::{App, FileProblem, Severity};
 use ambit_runtime::config;
 use ambit_runtime::model::system::ROLES_FILE;
 use ambit_storage::suggestion;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const FOLDER: &str = "openapi/scopes";
 const SETTINGS: &str = "openapi/scopes/scopes.yml";
@@ -79,11 +79,11 @@ pub fn is_rule(name: &str) -> bool {
 
 /// The rules of an app, and what has no effect in them. An app without scopes has the usual ones.
 pub fn read(app: &App) -> Result<(AccessRules, Vec<FileProblem>), FileProblem> {
-    let has_scopes =
-        app.root.join(FOLDER).exists() || app.access.0.keys().any(|name| name.starts_with(FOLDER));
+    let has_scopes = app.access.0.keys().any(|name| name.starts_with(FOLDER));
     let mut reading = RulesReader {
         app,
         rules: AccessRules::default(),
+        absent: BTreeSet::new(),
         notices: Vec::new(),
     };
     match has_scopes {
@@ -101,6 +101,8 @@ pub fn read(app: &App) -> Result<(AccessRules, Vec<FileProblem>), FileProblem> {
 struct RulesReader<'a> {
     app: &'a App,
     rules: AccessRules,
+    /// Names that aliases have and that no scope has.
+    absent: BTreeSet<String>,
     notices: Vec<FileProblem>,
 }
 
@@ -226,11 +228,25 @@ impl RulesReader<'_> {
                 );
                 return Err(read.wrong(&[alias], message));
             }
+            let mut absent = Vec::new();
             for (at, name) in names.iter().enumerate() {
                 let place = [alias.as_str(), &at.to_string()];
-                self.check(name, named)
-                    .map_err(|why| read.wrong(&place, why))?;
+                match self.check(name, named, true) {
+                    Err(_) if self.may_be_absent(name, named) => absent.push(name.as_str()),
+                    known => known.map_err(|why| read.wrong(&place, why))?,
+                }
             }
+            if !absent.is_empty() {
+                let names = absent.join(", ");
+                let message = format!(
+                    "\"{alias}\" names scopes that are not there, which grant nothing: {names}"
+                );
+                self.notices.push(FileProblem {
+                    severity: Severity::Warning,
+                    ..read.wrong(&[alias], message)
+                });
+            }
+            self.absent.extend(absent.into_iter().map(str::to_owned));
             let whole = expanded(named, alias, &mut Vec::new());
             let whole = whole.map_err(|why| read.wrong(&[alias], why))?;
             self.rules.aliases.insert(alias.clone(), whole);
@@ -250,7 +266,9 @@ impl RulesReader<'_> {
             for (list, scopes) in lists {
                 for (at, scope) in scopes.iter().enumerate() {
                     let place = [name, list, &at.to_string()];
-                    let known = self.check(scope, &self.rules.aliases);
+                    let is_granted = list == "scopes";
+                    let known = self.check(scope, &self.rules.aliases, is_granted);
+                    let known = known.and_then(|()| self.check_is_whole(scope, is_granted));
                     known.map_err(|why| read.wrong(&place, why))?;
                 }
             }
@@ -269,11 +287,39 @@ impl RulesReader<'_> {
         Ok(())
     }
 
-    /// Why a name means no scope of the app.
-    fn check(&self, name: &str, aliases: &BTreeMap<String, Vec<String>>) -> Result<(), String> {
+    /// Whether a name that means no scope can be that of a part that the app, or Ambit, does not have. One that is near to another
+    /// is a slip.
+    fn may_be_absent(&self, name: &str, aliases: &BTreeMap<String, Vec<String>>) -> bool {
+        let known = self.rules.scopes.keys().chain(aliases.keys());
+        let known = known.map(String::as_str);
+        scope::check(name, false).is_ok() && suggestion::nearest(name, known).is_none()
+    }
+
+    /// Why an alias takes away less than it says. One that grants less is no mistake.
+    fn check_is_whole(&self, alias: &str, is_granted: bool) -> Result<(), String> {
+        if is_granted {
+            return Ok(());
+        }
+        let names = self.rules.aliases.get(alias).into_iter().flatten();
+        let mut absent = names.filter(|name| self.absent.contains(*name));
+        match absent.next() {
+            None => Ok(()),
+            Some(name) => Err(format!(
+                "\"{alias}\" stands for \"{name}\" too, which is no scope: it would take away less than it says"
+            )),
+        }
+    }
+
+    /// Why a name means no scope of the app. Granting all scopes of so many parts is no mistake where there are none.
+    fn check(
+        &self,
+        name: &str,
+        aliases: &BTreeMap<String, Vec<String>>,
+        is_granted: bool,
+    ) -> Result<(), String> {
         let scopes = self.rules.scopes.keys();
         let is_known = aliases.contains_key(name)
-            || name == EVERYTHING
+            || (is_granted && scope::is_everything(name))
             || scopes.clone().any(|scope| scope::matches(name, scope));
         if is_known {
             return Ok(());

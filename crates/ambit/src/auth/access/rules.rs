@@ -1,5 +1,6 @@
 //! The rules of an app, and what they say of a request.
 
+use super::default_rules;
 use super::endpoint::{EndpointPattern, PatternRank, RequestTarget};
 use super::limits::{ScopeLimits, widest};
 use super::scope;
@@ -50,6 +51,15 @@ pub(super) struct EndpointRule {
     pub text: String,
     /// The file that it is in.
     pub file: String,
+}
+
+impl EndpointRule {
+    /// Whether it is about a request that another is about.
+    fn overlaps(&self, other: &Self) -> bool {
+        let (method, path) = other.endpoint.sample();
+        let target = RequestTarget::of(method, &path);
+        target.is_some_and(|target| self.endpoint.matches(&target))
+    }
 }
 
 /// What a rule does.
@@ -114,6 +124,28 @@ impl AccessRules {
         self.scopes().any(|scope| self.means(name, scope))
     }
 
+    /// Whether anybody may do anything that there is to do, which the usual rules are about.
+    pub fn grant_something(&self) -> bool {
+        let usual = default_rules::rules();
+        let is_served = |entry: &EndpointRule| {
+            let mut routes = usual.entries.iter();
+            routes.any(|route| entry.overlaps(route) || route.overlaps(entry))
+        };
+        let is_granted = |scope: &str| {
+            self.roles.values().any(|role| {
+                let has = |names: &[String]| names.iter().any(|name| self.means(name, scope));
+                has(&role.scopes) && !has(&role.restricted)
+            })
+        };
+        let grants = |entry: &EndpointRule| match &entry.effect {
+            RuleEffect::Public | RuleEffect::Allow => true,
+            RuleEffect::Deny => false,
+            RuleEffect::Scope(name) => is_granted(name),
+        };
+        let mut entries = self.entries.iter();
+        self.is_open || entries.any(|entry| grants(entry) && is_served(entry))
+    }
+
     /// What they say of a request. The most exact of the rules that are about it count, and no others: a rule for one
     /// endpoint is not undone by one for many.
     pub fn decide(
@@ -171,6 +203,13 @@ impl AccessRules {
             RuleEffect::Public | RuleEffect::Allow | RuleEffect::Deny => None,
         });
         names.collect()
+    }
+
+    /// Those of them that the caller's roles grant and the credentials leave out.
+    pub fn cut_scopes(&self, target: &RequestTarget, who: &RequestCaller) -> Vec<String> {
+        let mut names = self.scopes_for(target);
+        names.retain(|name| self.held(name, who) == ScopeGrant::Cut);
+        names
     }
 
     fn granted(&self, entry: &EndpointRule, who: &RequestCaller) -> Option<DataConstraints> {

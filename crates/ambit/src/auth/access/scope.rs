@@ -10,8 +10,13 @@ pub(super) const OPENID: [&str; 6] = [
     "offline_access",
 ];
 
-/// Every scope there is.
+/// Every scope of three parts, which those that are built in have.
 pub const EVERYTHING: &str = "*:*:*";
+
+/// Whether a pattern means all scopes of so many parts.
+pub fn is_everything(pattern: &str) -> bool {
+    pattern.contains(':') && pattern.split(':').all(|part| part == "*")
+}
 
 /// Whether a pattern means this scope.
 pub fn matches(pattern: &str, scope: &str) -> bool {
@@ -29,8 +34,8 @@ pub fn matches(pattern: &str, scope: &str) -> bool {
 pub fn check(name: &str, may_be_pattern: bool) -> Result<(), &'static str> {
     let parts: Vec<&str> = name.split(':').collect();
     let is_star = |part: &&str| part.contains('*');
-    if parts.len() != 3 || parts.contains(&"") || name.contains(char::is_whitespace) {
-        return Err("a scope has three parts, as in \"chat:read:own\"");
+    if parts.len() < 2 || parts.contains(&"") || name.contains(char::is_whitespace) {
+        return Err("a scope has two parts or more, as in \"chat:read:own\"");
     }
     match parts.iter().find(|part| is_star(part)) {
         Some(_) if !may_be_pattern => Err("a scope that is defined has no \"*\""),
@@ -60,7 +65,7 @@ pub fn cut(claim: &str) -> Option<Vec<&str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{check, cut, matches};
+    use super::{check, cut, is_everything, matches};
 
     #[test]
     fn a_star_stands_for_one_part() {
@@ -72,19 +77,37 @@ mod tests {
             ("*", "chat:read:own", false),
             ("chat:read:*", "chat:write:own", false),
             ("*:*:*", "chat:read", false),
+            ("*:*:*", "__yao:yao:execute:all", false),
+            ("__yao:*:execute:*", "__yao:yao:execute:all", true),
         ] {
             assert_eq!(matches(pattern, scope), expected, "{pattern} {scope}");
         }
     }
 
     #[test]
-    fn a_name_has_three_whole_parts() {
-        assert_eq!(check("chat:read:own", false), Ok(()));
+    fn stars_alone_mean_everything() {
+        for (pattern, expected) in [
+            ("*:*", true),
+            ("*:*:*:*:*:*", true),
+            ("*", false),
+            ("*:read", false),
+            ("*:", false),
+        ] {
+            assert_eq!(is_everything(pattern), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_name_has_two_whole_parts_or_more() {
+        for name in ["chat:read", "chat:read:own", "__yao:yao:execute:all"] {
+            assert_eq!(check(name, false), Ok(()));
+        }
         assert_eq!(check("chat:*:own", true), Ok(()));
         for (name, may_be_pattern) in [
-            ("chat:read", true),
+            ("chat", true),
+            ("*", true),
+            ("chat:", true),
             ("chat::own", true),
-            ("chat:read:own:x", true),
             ("chat:re*:own", true),
             ("chat: :own", true),
             ("chat:*:own", false),
