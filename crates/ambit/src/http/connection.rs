@@ -1,19 +1,23 @@
 //! Connections, which the server can cut: who does not read what is sent must not be waited for.
 
+use super::open_connections::{ConnectionState, OpenConnections};
+use super::tls::ServerTls;
+use super::transport::ClientTransport;
 use super::{SharedState, router};
 use axum::Router;
-use axum::extract::connect_info::Connected;
+use axum::extract::Request;
+use axum::extract::connect_info::{ConnectInfo, Connected};
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
 use axum::serve::{IncomingStream, Listener};
-use futures::task::AtomicWaker;
 use std::future::Future;
-use std::io::{Error, ErrorKind, Result};
+use std::io::Result;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 /// Serves until `stop`, and then until every answer that has begun is sent.
 pub async fn serve(
@@ -21,24 +25,41 @@ pub async fn serve(
     server: SharedState,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
-    run(listener, router(server), stop).await
+    let connections = OpenConnections::new(server.settings.connection_limit);
+    let tls = server.settings.tls.clone();
+    run(listener, router(server), connections, tls, stop).await
 }
 
 /// Puts a service on a listener.
 pub(super) async fn run(
     listener: TcpListener,
     router: Router,
+    connections: OpenConnections,
+    tls: Option<Arc<ServerTls>>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
+    let router = router.layer(from_fn(count_request));
     let service = router.into_make_service_with_connect_info::<ClientConnection>();
     let is_local_only = listener.local_addr()?.ip().is_loopback();
     let listener = ClientListener {
         listener,
+        connections,
+        tls,
         is_local_only,
     };
     axum::serve(listener, service)
         .with_graceful_shutdown(stop)
         .await
+}
+
+/// A connection is not idle until the answer to its request begins.
+async fn count_request(
+    ConnectInfo(client): ConnectInfo<ClientConnection>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let _working = client.state.request();
+    next.run(request).await
 }
 
 /// The other end of a connection.
@@ -48,47 +69,22 @@ pub struct ClientConnection {
     pub address: SocketAddr,
     /// The server listens to this machine alone.
     pub is_local_only: bool,
-    disconnect_signal: Arc<DisconnectSignal>,
+    /// It is encrypted up to this server.
+    pub is_tls: bool,
+    state: Arc<ConnectionState>,
 }
 
 impl ClientConnection {
-    fn new(address: SocketAddr, is_local_only: bool) -> Self {
-        Self {
-            address,
-            is_local_only,
-            disconnect_signal: Arc::default(),
-        }
-    }
-
     /// Ends the connection at once.
     pub fn disconnect(&self) {
-        self.disconnect_signal.is_set.store(true, Ordering::Release);
-        self.disconnect_signal.waker.wake();
-    }
-}
-
-#[derive(Debug, Default)]
-struct DisconnectSignal {
-    is_set: AtomicBool,
-    waker: AtomicWaker,
-}
-
-impl DisconnectSignal {
-    /// Whoever waits for the connection hears of the cut.
-    fn check(&self, context: &Context<'_>) -> Result<()> {
-        self.waker.register(context.waker());
-        match self.is_set.load(Ordering::Acquire) {
-            true => Err(Error::new(
-                ErrorKind::ConnectionAborted,
-                "the reader is too slow",
-            )),
-            false => Ok(()),
-        }
+        self.state.cut();
     }
 }
 
 struct ClientListener {
     listener: TcpListener,
+    connections: OpenConnections,
+    tls: Option<Arc<ServerTls>>,
     is_local_only: bool,
 }
 
@@ -97,23 +93,35 @@ impl Listener for ClientListener {
     type Addr = ClientConnection;
 
     async fn accept(&mut self) -> (ClientStream, ClientConnection) {
-        let (stream, address) = Listener::accept(&mut self.listener).await;
-        // Small frames go out when they are made; where that cannot be had they go out a little later.
-        let _ = stream.set_nodelay(true);
-        let peer = ClientConnection::new(address, self.is_local_only);
-        let knife = peer.disconnect_signal.clone();
-        (
-            ClientStream {
-                stream,
-                disconnect_signal: knife,
-            },
-            peer,
-        )
+        loop {
+            let (stream, address) = Listener::accept(&mut self.listener).await;
+            let Some(state) = self.connections.admit() else {
+                // Over TLS a plain word would say nothing: the client is cut.
+                if self.tls.is_none() {
+                    self.connections.refuse(stream);
+                }
+                continue;
+            };
+            // Small frames go out when they are made; where that cannot be had they go out a little later.
+            let _ = stream.set_nodelay(true);
+            let client = ClientConnection {
+                address,
+                is_local_only: self.is_local_only,
+                is_tls: self.tls.is_some(),
+                state: state.clone(),
+            };
+            let transport = ClientTransport::of(stream, self.tls.as_deref());
+            return (ClientStream { transport, state }, client);
+        }
     }
 
     fn local_addr(&self) -> Result<ClientConnection> {
-        let address = self.listener.local_addr()?;
-        Ok(ClientConnection::new(address, self.is_local_only))
+        Ok(ClientConnection {
+            address: self.listener.local_addr()?,
+            is_local_only: self.is_local_only,
+            is_tls: self.tls.is_some(),
+            state: self.connections.hold(),
+        })
     }
 }
 
@@ -124,14 +132,8 @@ impl Connected<IncomingStream<'_, ClientListener>> for ClientConnection {
 }
 
 struct ClientStream {
-    stream: TcpStream,
-    disconnect_signal: Arc<DisconnectSignal>,
-}
-
-impl ClientStream {
-    fn stream(self: Pin<&mut Self>) -> Pin<&mut TcpStream> {
-        Pin::new(&mut self.get_mut().stream)
-    }
+    transport: ClientTransport,
+    state: Arc<ConnectionState>,
 }
 
 impl AsyncRead for ClientStream {
@@ -140,8 +142,9 @@ impl AsyncRead for ClientStream {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<Result<()>> {
-        self.disconnect_signal.check(context)?;
-        self.stream().poll_read(context, into)
+        let this = self.get_mut();
+        this.state.check(context)?;
+        ready!(this.transport.poll_open(context))?.poll_read(context, into)
     }
 }
 
@@ -151,21 +154,27 @@ impl AsyncWrite for ClientStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<Result<usize>> {
-        self.disconnect_signal.check(context)?;
-        self.stream().poll_write(context, bytes)
+        let this = self.get_mut();
+        this.state.check(context)?;
+        this.state.sent();
+        ready!(this.transport.poll_open(context))?.poll_write(context, bytes)
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        self.disconnect_signal.check(context)?;
-        self.stream().poll_flush(context)
+        let this = self.get_mut();
+        this.state.check(context)?;
+        // Before it is open nothing waits to be sent.
+        let open = this.transport.open();
+        open.map_or(Poll::Ready(Ok(())), |open| open.poll_flush(context))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        self.stream().poll_shutdown(context)
+        let open = self.get_mut().transport.open();
+        open.map_or(Poll::Ready(Ok(())), |open| open.poll_shutdown(context))
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.transport.is_write_vectored()
     }
 
     fn poll_write_vectored(
@@ -173,7 +182,9 @@ impl AsyncWrite for ClientStream {
         context: &mut Context<'_>,
         pieces: &[std::io::IoSlice<'_>],
     ) -> Poll<Result<usize>> {
-        self.disconnect_signal.check(context)?;
-        self.stream().poll_write_vectored(context, pieces)
+        let this = self.get_mut();
+        this.state.check(context)?;
+        this.state.sent();
+        ready!(this.transport.poll_open(context))?.poll_write_vectored(context, pieces)
     }
 }

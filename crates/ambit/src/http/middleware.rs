@@ -2,13 +2,13 @@
 
 use super::error::{ErrorBody, ErrorExtension, HttpError};
 use super::{SharedState, anthropic};
-use ambit_runtime::Error;
-use ambit_storage::{clock::Clock, ids};
+use ambit_runtime::{Error, without_quotes};
+use ambit_storage::ids;
 use ambit_telemetry::{OTHER, table};
 use axum::Json;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::Method;
 use axum::http::header::CONTENT_LENGTH;
+use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
@@ -20,15 +20,26 @@ use tracing::field::Empty;
 /// The header with the turn's id.
 pub const REQUEST: &str = "x-ambit-request";
 
+/// The id of a request, which its turn has too.
+#[derive(Clone)]
+pub struct RequestId(pub String);
+
 /// Runs a request to its answer's first byte.
-pub async fn finish(State(server): State<SharedState>, request: Request, next: Next) -> Response {
-    let id = ids::ordered(&Clock::default());
+pub async fn finish(
+    State(server): State<SharedState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let id = ids::ordered(&server.runtime.stores().options().clock);
+    request.extensions_mut().insert(RequestId(id.clone()));
     let name = request.method().to_string();
     let method = known_method(request.method());
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(|| "-".to_owned(), |route| route.as_str().to_owned());
-    let span = tracing::info_span!(
+    // Of the level of errors, so that all lines have it whatever the log tells.
+    let span = tracing::error_span!(
         "request", request.id = %id, http.method = %name, http.route = %route,
+        user.id = Empty, agent.id = Empty, chat.id = Empty,
         acted_by.user_id = Empty, acted_by.client_id = Empty,
     );
     let began = Instant::now();
@@ -77,6 +88,21 @@ fn failure_writer(path: &str, base: &str) -> FailureWriter {
     }
 }
 
+/// Says why a request has failed. What is wrong with the request itself is for whoever looks for it.
+fn log_failure(status: StatusCode, error: &Error) {
+    if status.is_server_error() {
+        tracing::error!(error.code = %error.code, error.stack = ?error.stack, "{error}");
+        return;
+    }
+    tracing::debug!(
+        http.status = status.as_u16(),
+        error.code = %error.code,
+        error.param = error.param,
+        error.message = without_quotes(&error.message),
+        "refused"
+    );
+}
+
 /// The answer with its failure written out, and logged.
 fn with_error_body(
     response: Response,
@@ -90,8 +116,8 @@ fn with_error_body(
         .get(REQUEST)
         .and_then(|turn| turn.to_str().ok());
     // A turn logs its own failure.
-    if turn.is_none() && parts.status.is_server_error() {
-        tracing::error!(error.code = %error.code, error.stack = ?error.stack, "{error}");
+    if turn.is_none() && !error.is_logged {
+        log_failure(parts.status, &error);
     }
     let id = turn.unwrap_or(id).to_owned();
     let (text, body) = write(error, &id).into_parts();

@@ -1,8 +1,10 @@
 //! A turn's stream as server-sent events. What the client has not taken yet is counted in bytes: who falls too far behind
-//! the turn is cut off and may come back; the turn and its other readers never wait.
+//! the turn is cut off and may come back; the turn and its other readers never wait. What was there before the client came is sent in
+//! steps, as the client takes them.
 
 use super::connection::ClientConnection;
 use super::{ServerState, SharedState};
+use crate::auth::rate_limits::StreamPlace;
 use crate::format::{self, Format, FormatDefinition, FormatEvent};
 use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_runtime::{Authorized, Result, Runtime};
@@ -16,9 +18,14 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+use tracing::Instrument;
 
 /// Frames are hardly ever smaller; so many fit into the bytes that a reader may be behind.
 const FRAME: usize = 64;
+/// What was there before is sent in texts of about so many bytes.
+const STEP: usize = 64 << 10;
+/// So many bytes of it wait for the client at most, but for one text.
+const BACKLOG: usize = 256 << 10;
 /// What a silent stream says from time to time.
 pub const PING: Bytes = Bytes::from_static(format::PING.as_bytes());
 
@@ -38,6 +45,8 @@ pub struct StreamView {
     pub backlog_end: u64,
     /// What happens when the client leaves before the end.
     pub leaving: Option<CancelOnDisconnect>,
+    /// Held as long as the stream is read.
+    pub place: StreamPlace,
 }
 
 /// Cancels a turn when it is dropped: its client wants that when it leaves.
@@ -78,7 +87,7 @@ impl Drop for CancelOnDisconnect {
         // Nobody is left to wait for it; it ends when the turn has been told.
         tokio::spawn(async move {
             if let Err(error) = runtime.cancel(&who, &id).await {
-                tracing::warn!(turn.id = id, error.code = %error.code, "a turn whose client left goes on: {error}");
+                tracing::warn!(request.id = id, error.code = %error.code, "a turn whose client left goes on: {error}");
             }
         });
     }
@@ -98,16 +107,18 @@ pub fn answer(
     let server = server.clone();
     let (sender, receiver) = mpsc::channel(limit.div_ceil(FRAME).max(1));
     let leaving = view.leaving.take();
+    let place = std::mem::take(&mut view.place);
     let further = view.definition.headers;
     let pump = StreamSender {
         view,
         capacity: Arc::new(Semaphore::new(limit)),
+        backlog: Arc::new(Semaphore::new(BACKLOG)),
         limit,
         sender,
     };
     let ticks = ticks(server.settings.ping);
-    let task = tokio::spawn(async move {
-        let _open = open;
+    let pumping = async move {
+        let _held = (open, place);
         match pump.run(ticks).await {
             Ok(StreamEnd::Complete) => return true,
             Ok(StreamEnd::ClientLeft) => {}
@@ -119,7 +130,8 @@ pub fn answer(
             Err(error) => tracing::error!(error.code = %error.code, "a stream broke off: {error}"),
         }
         false
-    });
+    };
+    let task = tokio::spawn(pumping.in_current_span());
     let headers = [
         (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
         (CACHE_CONTROL, "no-store"),
@@ -157,6 +169,7 @@ enum StreamEnd {
 struct StreamSender {
     view: StreamView,
     capacity: Arc<Semaphore>,
+    backlog: Arc<Semaphore>,
     limit: usize,
     sender: mpsc::Sender<QueuedBytes>,
 }
@@ -165,7 +178,7 @@ impl StreamSender {
     /// Takes entries from the turn as they come.
     async fn run(mut self, mut ticks: Interval) -> Result<StreamEnd> {
         let first = std::mem::take(&mut self.view.first);
-        if let Some(end) = self.deliver(&first).await {
+        if let Some(end) = self.deliver(first).await {
             return Ok(end);
         }
         loop {
@@ -173,7 +186,7 @@ impl StreamSender {
                 return Ok(StreamEnd::ClientLeft);
             };
             let end = match entries {
-                Some(entries) => self.deliver(&entries).await,
+                Some(entries) => self.deliver(entries).await,
                 None => Some(self.finish().await),
             };
             if let Some(end) = end {
@@ -207,28 +220,28 @@ impl StreamSender {
     }
 
     /// Sends entries; an answer says why no more can be sent.
-    async fn deliver(&mut self, entries: &[StreamEntry]) -> Option<StreamEnd> {
-        let (past, live) = self.written(entries);
+    async fn deliver(&mut self, entries: Vec<StreamEntry>) -> Option<StreamEnd> {
+        let (mut past, mut live) = (String::new(), String::new());
+        for entry in entries {
+            let is_past = entry.number <= self.view.backlog_end;
+            self.write(&entry, if is_past { &mut past } else { &mut live });
+            if past.len() >= STEP && !self.follow(std::mem::take(&mut past)).await {
+                return Some(StreamEnd::ClientLeft);
+            }
+        }
         if !self.follow(past).await {
             return Some(StreamEnd::ClientLeft);
         }
         (!self.send_or_refuse(live)).then_some(StreamEnd::TooSlow)
     }
 
-    /// What is sent of these entries: of those that were there when the client came, and of those that came since.
-    fn written(&mut self, entries: &[StreamEntry]) -> (String, String) {
-        let (mut past, mut live) = (String::new(), String::new());
-        let has_ids = self.view.definition.has_entry_ids;
-        for entry in entries {
-            let number = has_ids.then_some(entry.number);
-            let events = self.view.format.events(entry);
-            if entry.number > self.view.last_received {
-                let is_past = entry.number <= self.view.backlog_end;
-                let to = if is_past { &mut past } else { &mut live };
-                write_events(to, &events, number);
-            }
+    /// Writes what is sent of an entry.
+    fn write(&mut self, entry: &StreamEntry, to: &mut String) {
+        let number = self.view.definition.has_entry_ids.then_some(entry.number);
+        let events = self.view.format.events(entry);
+        if entry.number > self.view.last_received {
+            write_events(to, &events, number);
         }
-        (past, live)
     }
 
     /// Sends when the client has room for it; false if it has left.
@@ -236,8 +249,8 @@ impl StreamSender {
         if text.is_empty() {
             return true;
         }
-        let share = share(text.len(), self.limit);
-        let Ok(share) = self.capacity.clone().acquire_many_owned(share).await else {
+        let share = share(text.len(), BACKLOG);
+        let Ok(share) = self.backlog.clone().acquire_many_owned(share).await else {
             return false;
         };
         let sent = self.sender.send((text.into(), Some(share))).await;

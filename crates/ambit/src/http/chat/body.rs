@@ -21,7 +21,7 @@ pub struct ChatCompletionBody {
     pub model: Option<String>,
     /// The new messages, or the whole conversation with new ones at its end. None are needed where `supersede` leaves a message
     /// of a person at the chat's end.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<Object>, required = false)]
     pub messages: Option<ClientMessages>,
     /// Whether the answer is a stream: by default in every format but `standard`.
     pub stream: Option<bool>,

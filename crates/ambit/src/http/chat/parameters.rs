@@ -5,6 +5,7 @@ use crate::http::HttpError;
 use crate::http::connection::ClientConnection;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::input::{self, Id, Text};
+use crate::http::middleware::RequestId;
 use ambit_runtime::{ClientInfo, Error, RequestOrigin, Result, TraceContext};
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::HeaderMap;
@@ -52,6 +53,8 @@ pub struct RequestParameters {
     pub assistant: Option<String>,
     /// The connection.
     pub peer: Option<ClientConnection>,
+    /// The request's id.
+    pub request_id: Option<String>,
     /// What stands behind `?`.
     pub query: CompletionQuery,
     headers: HeaderMap,
@@ -62,9 +65,11 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestParameters {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
         let peer = parts.extensions.get::<ConnectInfo<ClientConnection>>();
+        let request_id = parts.extensions.get::<RequestId>();
         Ok(Self {
             assistant: None,
             peer: peer.map(|ConnectInfo(peer)| peer.clone()),
+            request_id: request_id.map(|RequestId(id)| id.clone()),
             query: input::query(parts)?,
             headers: parts.headers.clone(),
         })

@@ -1,10 +1,11 @@
 //! From a request to its answer: a stream, or one body at the end.
 
 use super::{RequestParameters, idempotency};
+use crate::auth::rate_limits::StreamPlace;
 use crate::format;
 use crate::http::idempotency::{IdempotencyKey, RepeatableRequest};
 use crate::http::sse::{self, CancelOnDisconnect, StreamView};
-use crate::http::{HttpError, ServerState, SharedState, turn};
+use crate::http::{HttpError, ServerState, SharedState, rate_limits, turn};
 use ambit_runtime::StartedTurn;
 use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_runtime::{Authorized, Error, Result, TurnRequest};
@@ -91,20 +92,25 @@ pub struct AnsweringTurn {
 /// Asks, and answers in the format that is wanted.
 pub async fn answer(
     server: &SharedState,
-    asked: ChatRequest,
+    mut asked: ChatRequest,
     given: &RequestParameters,
 ) -> Result<Response, HttpError> {
+    // The log knows the turn by the id of its request.
+    let id = asked.request.id.take();
+    asked.request.id = id.or_else(|| given.request_id.clone());
     let who = asked.request.authorized.clone();
     let cancels = asked.request.cancel_on_disconnect;
     let repeatable = asked
         .key
         .map(|key| RepeatableRequest::new(&key, &who, idempotency::KIND, asked.fingerprint));
+    let place = stream_place(server, &who, asked.view.is_streaming).await?;
     let begun = start(server, asked.request, repeatable).await?;
     let receiver = AnswerReceiver {
         server,
         who: &who,
         given,
         cancels,
+        place,
     };
     receiver.answer(begun, asked.view).await
 }
@@ -121,13 +127,25 @@ pub async fn start(
     request: TurnRequest,
     repeatable: Option<RepeatableRequest>,
 ) -> Result<AnsweringTurn> {
-    match repeatable {
-        Some(repeatable) => idempotency::start(server, request, repeatable).await,
-        None => Ok(AnsweringTurn {
-            started: server.runtime.start(request).await?,
-            backlog_end: 0,
-        }),
-    }
+    let begun = match repeatable {
+        Some(repeatable) => idempotency::start(server, request, repeatable).await?,
+        None => {
+            rate_limits::count_turn(server, &request.authorized).await?;
+            AnsweringTurn {
+                started: server.runtime.start(request).await?,
+                backlog_end: 0,
+            }
+        }
+    };
+    note_turn(&begun.started);
+    Ok(begun)
+}
+
+/// Has the log say which agent answers the request, and in which chat.
+fn note_turn(started: &StartedTurn) {
+    let span = tracing::Span::current();
+    span.record("agent.id", started.assistant_id.as_str());
+    span.record("chat.id", started.chat_id.as_str());
 }
 
 /// Answers with a turn that began when the same request was sent before.
@@ -138,12 +156,14 @@ pub async fn answer_joined(
     given: &RequestParameters,
 ) -> Result<Response, HttpError> {
     let who = &asked.request.authorized;
+    let place = stream_place(server, who, asked.view.is_streaming).await?;
     let joined = join(server, who, request_id).await?;
     let receiver = AnswerReceiver {
         server,
         who,
         given,
         cancels: false,
+        place,
     };
     receiver.answer(joined, asked.view).await
 }
@@ -177,6 +197,20 @@ struct AnswerReceiver<'a> {
     given: &'a RequestParameters,
     /// The turn ends when nobody reads it any more.
     cancels: bool,
+    /// Held as long as the stream is read.
+    place: StreamPlace,
+}
+
+/// The place of a stream, where the answer is one.
+async fn stream_place(
+    server: &ServerState,
+    who: &Authorized,
+    is_streaming: bool,
+) -> Result<StreamPlace> {
+    match is_streaming {
+        true => rate_limits::stream_place(server, who).await,
+        false => Ok(StreamPlace::default()),
+    }
 }
 
 impl AnswerReceiver<'_> {
@@ -224,6 +258,7 @@ impl AnswerReceiver<'_> {
             last_received: 0,
             backlog_end,
             leaving,
+            place: self.place,
         };
         let stream = sse::answer(view, server, self.given.peer.clone());
         Ok((headers, stream).into_response())

@@ -1,0 +1,93 @@
+//! What is answered where a caller does more than `limits` of `openapi.yao` allow, or reads no answers.
+
+use super::ServerState;
+use crate::auth::rate_limits::{LimitedThing, ReachedLimit, StreamPlace};
+use ambit_runtime::{Authorized, Error, ErrorCode, Result};
+use ambit_telemetry::table;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_LENGTH;
+use axum::response::Response;
+use futures::{TryStreamExt, stream};
+use serde_json::json;
+
+/// Answers of fewer bytes are not counted.
+const LARGE: u64 = 256 << 10;
+/// A large answer is sent in pieces of so many bytes: what was not taken has its place.
+const PIECE: usize = 64 << 10;
+
+/// Counts a request, or refuses it.
+pub async fn count_request(server: &ServerState, who: &Authorized) -> Result<()> {
+    let reached = server.auth.limits().count_request(who).await?;
+    reached.map_or(Ok(()), |reached| Err(refused(server, reached)))
+}
+
+/// Counts a turn that is to begin, or refuses it.
+pub async fn count_turn(server: &ServerState, who: &Authorized) -> Result<()> {
+    let reached = server.auth.limits().count_turn(who).await?;
+    reached.map_or(Ok(()), |reached| Err(refused(server, reached)))
+}
+
+/// The place of one more stream of the caller's.
+pub async fn stream_place(server: &ServerState, who: &Authorized) -> Result<StreamPlace> {
+    let place = server.auth.limits().stream_place(who).await?;
+    place.map_err(|reached| refused(server, reached))
+}
+
+/// Sends an answer, which has a place among the large ones of the caller's until the client has taken it. One that has no place is
+/// refused.
+pub fn hold_answer(server: &ServerState, who: &Authorized, answer: Response) -> Result<Response> {
+    let size = answer.body().size_hint().exact();
+    let Some(size) = size.filter(|size| *size >= LARGE) else {
+        return Ok(answer);
+    };
+    let most = server.settings.answers_limit;
+    let place = server.auth.limits().answer_place(who, size, most);
+    let place = place.map_err(|reached| refused(server, reached))?;
+    let (mut parts, body) = answer.into_parts();
+    let length = parts.headers.entry(CONTENT_LENGTH);
+    length.or_insert(HeaderValue::from(size));
+    let pieces = body.into_data_stream().map_ok(move |bytes| {
+        // Captured, so that it lives as long as the stream.
+        let _ = &place;
+        stream::iter(pieces(bytes).map(Ok::<_, axum::Error>))
+    });
+    let body = Body::from_stream(pieces.try_flatten());
+    Ok(Response::from_parts(parts, body))
+}
+
+fn pieces(bytes: Bytes) -> impl Iterator<Item = Bytes> {
+    let size = bytes.len();
+    let starts = (0..size).step_by(PIECE);
+    starts.map(move |start| bytes.slice(start..size.min(start + PIECE)))
+}
+
+fn refused(server: &ServerState, reached: ReachedLimit) -> Error {
+    let ReachedLimit {
+        caller,
+        thing,
+        most,
+        retry_after,
+    } = reached;
+    let (caller, name) = (caller.name(), thing.name());
+    let metrics = server.runtime.metrics();
+    metrics.count(&table::LIMIT_REFUSALS, [caller, name]);
+    let message = match thing {
+        LimitedThing::Streams => {
+            format!("this {caller} has {most} {name} open, which is all that is allowed; close one")
+        }
+        LimitedThing::Answers => {
+            format!(
+                "this {caller} has answers of {most} bytes that were not read, which is all that is allowed; read them first"
+            )
+        }
+        _ => format!(
+            "this {caller} may have {most} {name} a minute; try again in {retry_after} seconds"
+        ),
+    };
+    let mut error = Error::new(ErrorCode::LimitExceeded, message);
+    error.status = Some(429);
+    let details = json!({ "retry_after": retry_after, "by": caller, "limit": name, "most": most });
+    error.details = Some(Box::new(details));
+    error
+}
