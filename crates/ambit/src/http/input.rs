@@ -6,11 +6,13 @@
 mod duplicate;
 mod error;
 mod fields;
+mod forms;
 mod json;
 mod raw;
 mod text;
 mod value;
 
+pub use forms::{NumberOrText, TextOrObject, TextOrObjects};
 pub use json::read as read_json;
 pub use raw::RawJson;
 pub use text::query;

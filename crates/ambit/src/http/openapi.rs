@@ -1,5 +1,16 @@
 //! The OpenAPI document, made from the routes.
 
+mod bodies;
+mod free_objects;
+mod headers;
+mod unions;
+
+pub use bodies::with_bodies;
+pub use free_objects::with_free_objects;
+pub use headers::with_headers;
+pub use unions::with_named_kinds;
+
+use super::contexts::ContextActionAnswer;
 use super::input::{Id, Text, Time};
 use super::paging::{ItemPosition, PageNumber, PageSize};
 use super::response_items::ListedItem;
@@ -11,6 +22,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::{Extension, body::Bytes};
 use utoipa::ToSchema as _;
+use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{AnyOfBuilder, Schema};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{
@@ -63,30 +75,30 @@ pub fn with_failures(mut document: OpenApi) -> OpenApi {
         Content::new(Some(Ref::from_schema_name(ErrorBody::name()))),
     );
     let failure = failure.build();
-    for item in document.paths.paths.values_mut() {
-        let methods = [
-            &mut item.get,
-            &mut item.put,
-            &mut item.post,
-            &mut item.delete,
-            &mut item.patch,
-        ];
-        for operation in methods.into_iter().flatten() {
-            let responses = &mut operation.responses.responses;
-            responses
-                .iter_mut()
-                .for_each(|(status, response)| describe(status, response));
-            let default = responses.entry("default".to_owned());
-            default.or_insert_with(|| failure.clone().into());
-        }
+    for operation in operations(&mut document) {
+        let responses = &mut operation.responses.responses;
+        responses
+            .iter_mut()
+            .for_each(|(status, response)| describe(status, response));
+        let default = responses.entry("default".to_owned());
+        default.or_insert_with(|| failure.clone().into());
     }
     document
 }
 
-/// The document in which what is in these unions may look like several of their kinds: what clients sent can look like anything, and
-/// events of one shape have more fields than those of another.
+/// The document in which the last part of a path is named like any other, though it may have slashes: OpenAPI knows no other name.
+pub fn with_plain_parts(mut document: OpenApi) -> OpenApi {
+    let paths = std::mem::take(&mut document.paths.paths).into_iter();
+    let named = paths.map(|(path, item)| (path.replace("{*", "{"), item));
+    document.paths.paths = named.collect();
+    document
+}
+
+/// The document in which what is in these unions may look like several of their kinds: what clients sent can look like anything,
+/// events of one shape have more fields than those of another, and reports of nothing are alike.
 pub fn with_open_unions(mut document: OpenApi) -> OpenApi {
     let open = [
+        ContextActionAnswer::name(),
         UiPart::name(),
         ListedItem::name(),
         ResponseEventContent::name(),
@@ -104,6 +116,21 @@ pub fn with_open_unions(mut document: OpenApi) -> OpenApi {
         }
     }
     document
+}
+
+/// Every operation.
+fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
+    let items = document.paths.paths.values_mut();
+    let methods = items.flat_map(|item| {
+        [
+            &mut item.get,
+            &mut item.put,
+            &mut item.post,
+            &mut item.delete,
+            &mut item.patch,
+        ]
+    });
+    methods.flatten()
 }
 
 /// Describes an answer that says nothing of itself by its status: the standard wants a description.
