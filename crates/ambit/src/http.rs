@@ -8,12 +8,15 @@
 mod access;
 mod act_as;
 mod ag_ui;
+mod agent_trials;
 mod ai_sdk;
 mod anthropic;
 mod app;
+mod app_agents;
 mod assistants;
 mod authorization;
 mod body;
+mod calls;
 pub mod chat;
 mod chat_search;
 mod chats;
@@ -21,6 +24,7 @@ mod connection;
 mod console;
 mod contexts;
 mod conversations;
+mod data;
 mod doctor;
 mod error;
 mod events;
@@ -36,9 +40,11 @@ mod memory_search;
 mod middleware;
 mod models;
 mod oauth_metadata;
+mod open_connections;
 mod openapi;
 mod operations;
 mod paging;
+mod rate_limits;
 mod response_headers;
 mod response_items;
 mod responses;
@@ -47,7 +53,9 @@ mod sse;
 mod sse_source;
 mod store;
 mod system;
+mod tls;
 mod traces;
+mod transport;
 mod turn;
 mod unknown_route;
 mod unread_body;
@@ -58,15 +66,17 @@ pub use authorization::{ApiCaller, RouteAccess};
 pub use connection::{ClientConnection, serve};
 pub use console::{ConsoleFiles, PATH as CONSOLE_PATH};
 pub use error::{ErrorBody, HttpError};
+pub use tls::{ServerTls, TlsFiles};
 
 use crate::auth::Authenticator;
 use crate::auth::access::{EndpointPattern, RequestTarget};
-use ambit_runtime::{Error, Runtime};
+use ambit_runtime::{Authorized, Runtime};
 use ambit_storage::driver::Driver;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::{Extension, Router};
 use operations::Operations;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -109,6 +119,14 @@ pub struct HttpSettings {
     pub status_wait: Duration,
     /// Bytes that a reader of a stream may fall behind.
     pub lag_limit: usize,
+    /// Bytes of large answers that are being sent to one user.
+    pub answers_limit: u64,
+    /// Connections that are held at once; further clients are told that the server is full.
+    pub connection_limit: usize,
+    /// What connections are encrypted with; none where they are plain.
+    pub tls: Option<Arc<ServerTls>>,
+    /// The server has been told to stop and wants no new clients.
+    pub is_stopping: Arc<AtomicBool>,
 }
 
 impl Default for HttpSettings {
@@ -124,6 +142,10 @@ impl Default for HttpSettings {
             ping: Duration::from_secs(15),
             status_wait: Duration::from_millis(250),
             lag_limit: 4 << 20,
+            answers_limit: 64 << 20,
+            connection_limit: usize::MAX,
+            tls: None,
+            is_stopping: Arc::default(),
         }
     }
 }
@@ -167,13 +189,17 @@ pub const ROUTES: &[RouteGroup] = &[
     RouteGroup::of(RouteAccess::Ruled, access::routes),
     RouteGroup::of(RouteAccess::Ruled, act_as::routes),
     RouteGroup::of(RouteAccess::Ruled, ag_ui::routes),
+    RouteGroup::of(RouteAccess::Ruled, agent_trials::routes),
     RouteGroup::of(RouteAccess::Ruled, ai_sdk::routes),
     RouteGroup::of(RouteAccess::Ruled, app::routes),
+    RouteGroup::of(RouteAccess::Ruled, app_agents::routes),
     RouteGroup::of(RouteAccess::Ruled, assistants::routes),
+    RouteGroup::of(RouteAccess::Ruled, calls::routes),
     RouteGroup::of(RouteAccess::Ruled, chat::routes),
     RouteGroup::of(RouteAccess::Ruled, chats::routes),
     RouteGroup::of(RouteAccess::Ruled, contexts::routes),
     RouteGroup::of(RouteAccess::Ruled, conversations::routes),
+    RouteGroup::of(RouteAccess::Ruled, data::routes),
     RouteGroup::of(RouteAccess::Ruled, doctor::routes),
     RouteGroup::of(RouteAccess::Ruled, events::routes),
     RouteGroup::of(RouteAccess::Ruled, keys::routes),
@@ -195,6 +221,9 @@ pub const ROUTES: &[RouteGroup] = &[
 /// The server as a service; `serve` puts it on a listener.
 pub fn router(server: SharedState) -> Router {
     server.runtime.judge_reloads(server.auth.reload_check());
+    let limits = server.auth.limits().clone();
+    let count = move |who: &Authorized, tokens| limits.count_tokens(who, tokens);
+    server.runtime.hear_tokens(Box::new(count));
     assemble(server, ROUTES)
 }
 
@@ -209,7 +238,7 @@ fn assemble(server: SharedState, rows: &[RouteGroup]) -> Router {
     }
     router = router.merge(console::router(&server));
     router
-        .method_not_allowed_fallback(no_method)
+        .method_not_allowed_fallback(unknown_route::no_method)
         .layer(openapi::layer(&document))
         .layer(Extension(Operations::of(rows)))
         .layer(from_fn(unread_body::read))
@@ -238,11 +267,15 @@ fn join(
         };
     }
     let (router, document) = routes.split_for_parts();
-    let document = openapi::with_open_unions(document);
-    (router, openapi::with_failures(document))
+    let document = openapi::with_plain_parts(document);
+    let document = openapi::with_named_kinds(openapi::with_open_unions(document));
+    let document = openapi::with_free_objects(document);
+    let document = openapi::with_headers(openapi::with_failures(document));
+    (router, openapi::with_bodies(document))
 }
 
-/// Every route: its method, and its path with `:name` for what varies, below the base path where it stands there.
+/// Every route: its method, and its path with `:name` for what varies and `*` for a last part that may have slashes, below the base path
+/// where it stands there.
 pub fn operations() -> Vec<(String, String)> {
     let all = Operations::of(ROUTES);
     let pairs = all.iter();
@@ -259,15 +292,9 @@ pub fn has_route(target: &RequestTarget) -> bool {
     })
 }
 
-async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> HttpError {
-    let message = format!("{method} is not a method of {}", uri.path());
-    let mut error = Error::new(ambit_runtime::ErrorCode::Unsupported, message);
-    error.status = Some(405);
-    error.into()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::open_connections::OpenConnections;
     use super::{
         HttpSettings, RouteAccess, RouteGroup, ServerState, SharedState, assemble, connection,
     };
@@ -312,7 +339,13 @@ mod tests {
         let router = assemble(server(&folder).await, &rows);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let serving = tokio::spawn(connection::run(listener, router, std::future::pending()));
+        let serving = tokio::spawn(connection::run(
+            listener,
+            router,
+            OpenConnections::new(8),
+            None,
+            std::future::pending(),
+        ));
         let mut client = TcpStream::connect(address).await.unwrap();
         let request = b"GET /panic HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
         client.write_all(request).await.unwrap();

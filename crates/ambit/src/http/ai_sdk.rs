@@ -251,7 +251,7 @@ struct UiMessageQuery {
 
 /// The messages of a chat as clients of the AI SDK hold them, oldest first. The one that a turn works on is left out.
 #[utoipa::path(get, path = "/ai-sdk/chat/{chat_id}/messages", tag = "ai-sdk", params(ChatPath, UiMessageQuery),
-    responses((status = 200, description = "The messages; the header `X-Ambit-Next` tells where older ones are", body = Vec<UiMessage>),
+    responses((status = 200, description = "The messages", body = Vec<UiMessage>, headers(("X-Ambit-Next" = u64, description = "The place of older ones, if there are any, for `before`"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn list_messages(
     caller: ApiCaller,
@@ -265,7 +265,7 @@ async fn list_messages(
 
 /// The same of a chat with the agent that the path names.
 #[utoipa::path(get, path = "/ai-sdk/{assistant_id}/chat/{chat_id}/messages", tag = "ai-sdk", params(AgentChatPath, UiMessageQuery),
-    responses((status = 200, description = "The messages; the header `X-Ambit-Next` tells where older ones are", body = Vec<UiMessage>),
+    responses((status = 200, description = "The messages", body = Vec<UiMessage>, headers(("X-Ambit-Next" = u64, description = "The place of older ones, if there are any, for `before`"))),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn list_messages_of(
     caller: ApiCaller,

@@ -3,7 +3,7 @@
 use super::input::NoQuery;
 use super::{ApiCaller, HttpError, SharedState};
 use ambit_runtime::RefusedReload;
-use ambit_runtime::app::{FileProblem, Severity};
+use ambit_runtime::app::FileProblem;
 use axum::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -21,27 +21,10 @@ struct AppProblems {
     /// When the version in force was loaded, in milliseconds since 1970.
     loaded_at: i64,
     /// What is wrong with that, or has no effect.
-    problems: Vec<ProblemView>,
+    problems: Vec<FileProblem>,
     /// A newer version of the files that was refused.
     #[schema(required)]
     refused: Option<RefusedView>,
-}
-
-/// Something that is wrong with a file.
-#[derive(Serialize, ToSchema)]
-struct ProblemView {
-    /// `error`, `warning` or `notice`.
-    severity: &'static str,
-    /// The file, below the app's folder.
-    file: String,
-    /// Its line, from 1.
-    #[schema(required)]
-    line: Option<u32>,
-    /// Its column, from 1.
-    #[schema(required)]
-    column: Option<u32>,
-    /// What is wrong.
-    message: String,
 }
 
 /// A version of the files that is not in force.
@@ -50,36 +33,16 @@ struct RefusedView {
     /// When it was refused, in milliseconds since 1970.
     at: i64,
     /// Why.
-    problems: Vec<ProblemView>,
-}
-
-impl From<FileProblem> for ProblemView {
-    fn from(problem: FileProblem) -> Self {
-        Self {
-            severity: match problem.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-                Severity::Notice => "notice",
-            },
-            file: problem.file,
-            line: problem.line,
-            column: problem.column,
-            message: problem.message,
-        }
-    }
+    problems: Vec<FileProblem>,
 }
 
 impl From<RefusedReload> for RefusedView {
     fn from(refused: RefusedReload) -> Self {
         Self {
             at: refused.at,
-            problems: views(refused.problems),
+            problems: refused.problems,
         }
     }
-}
-
-fn views(problems: Vec<FileProblem>) -> Vec<ProblemView> {
-    problems.into_iter().map(ProblemView::from).collect()
 }
 
 /// What is wrong with the app's files, as `ambit check` says it.
@@ -93,7 +56,7 @@ async fn list_problems(
     problems.extend(server.auth.config().notices.iter().cloned());
     Ok(Json(AppProblems {
         loaded_at: status.loaded_at,
-        problems: views(problems),
+        problems,
         refused: status.refused.map(RefusedView::from),
     }))
 }

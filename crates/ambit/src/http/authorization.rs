@@ -1,6 +1,8 @@
 //! Who may call a row of routes. What is not granted is denied.
 
-use super::{ClientConnection, HttpError, SharedState, anthropic, mcp, oauth_metadata};
+use super::{
+    ClientConnection, HttpError, SharedState, anthropic, mcp, oauth_metadata, rate_limits,
+};
 use crate::auth::{AuthRequest, CallerAccess, unauthenticated};
 use ambit_runtime::{Authorized, Error, ErrorCode};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
@@ -98,10 +100,14 @@ pub async fn check(
     if let Some(known) = parts.extensions.remove::<Authorized>() {
         parts.extensions.insert(KnownCaller(known));
     }
-    match admitted {
+    let who = match admitted {
         Ok(who) => {
-            note_actor(&who);
-            parts.extensions.insert(who)
+            note_caller(&who);
+            if let Err(error) = rate_limits::count_request(&server, &who).await {
+                return HttpError::from(error).into_response();
+            }
+            parts.extensions.insert(who.clone());
+            who
         }
         Err(error) => {
             let error = with_read_header(error, &parts);
@@ -111,7 +117,9 @@ pub async fn check(
             };
         }
     };
-    next.run(Request::from_parts(parts, body)).await
+    let answer = next.run(Request::from_parts(parts, body)).await;
+    let held = rate_limits::hold_answer(&server, &who, answer);
+    held.unwrap_or_else(|error| HttpError::from(error).into_response())
 }
 
 /// Names the header that is read, to who has put a key into that of Anthropic's clients.
@@ -128,10 +136,11 @@ fn with_read_header(error: Error, request: &Parts) -> Error {
     }
 }
 
-/// Has the log say who acts as the caller.
-fn note_actor(who: &Authorized) {
+/// Has the log say who calls, and who acts as the caller.
+fn note_caller(who: &Authorized) {
+    let span = tracing::Span::current();
+    span.record("user.id", who.user_id.as_deref());
     if let Some(actor) = who.acted_by() {
-        let span = tracing::Span::current();
         span.record("acted_by.user_id", actor.user_id);
         span.record("acted_by.client_id", actor.client_id);
     }
@@ -178,5 +187,6 @@ pub(super) fn asked(request: &Parts) -> AuthRequest<'_> {
         path: request.uri.path(),
         headers: &request.headers,
         peer: peer.map(|ConnectInfo(peer)| peer.address.ip()),
+        is_tls: peer.is_some_and(|ConnectInfo(peer)| peer.is_tls),
     }
 }

@@ -1,18 +1,24 @@
 //! Rows of the index and what they stand for.
 
-use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text, Time, filter};
+mod bulk;
+
+pub(super) use bulk::ContextActionAnswer;
+
+use super::input::{Id, NoQuery, PathId, Query, Text, Time, filter};
 use super::paging::{ItemPosition, PageSize};
 use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, paging};
+use ambit_runtime::Authorized;
 use ambit_runtime::inspect::contexts::{
-    self, ContextAction, ContextActionReport, ContextItemFilter, ContextItemPage, ContextRow,
-    ContextRowFilter,
+    self, ContextAction, ContextField, ContextItemFilter, ContextItemPage, ContextLabel,
+    ContextRow, ContextRowFilter, ContextValueList,
 };
-use ambit_runtime::{Authorized, Error};
 use ambit_storage::Page;
+use ambit_storage::directory::{RowOrder, RowState};
 use axum::Json;
 use axum::http::StatusCode;
-use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -20,8 +26,8 @@ use utoipa_axum::routes;
 pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
         .routes(routes!(list_contexts))
-        .routes(routes!(clear_contexts))
-        .routes(routes!(remove_contexts))
+        .routes(routes!(list_context_values))
+        .merge(bulk::routes())
         .routes(routes!(show_context, remove_context))
         .routes(routes!(list_context_items))
         .routes(routes!(clear_context))
@@ -40,27 +46,90 @@ struct RowQuery {
     group: Option<Id>,
     /// Storages of this scope.
     scope: Option<Id>,
+    /// Those with this label, written `name:value`.
+    #[param(value_type = Option<String>)]
+    label: Option<LabelText>,
+    /// Those that hold something, or those that were cleared.
+    #[param(inline)]
+    state: Option<RowState>,
     /// Those last active before.
     active_before: Option<Time>,
-    /// `next` of the page before.
+    /// Those last active then or later.
+    active_after: Option<Time>,
+    /// Those made before.
+    created_before: Option<Time>,
+    /// Those made then or later.
+    created_after: Option<Time>,
+    /// What comes first; the oldest where nobody says.
+    #[param(inline)]
+    order: Option<RowOrder>,
+    /// `next` of the page before, in the same order.
     cursor: Option<Text>,
     /// At most so many; 20 where nobody says.
     limit: Option<PageSize>,
 }
 
-/// Rows that the caller may see, oldest first.
+/// A label and its value, `plan:free`. The name ends at the first colon.
+struct LabelText(ContextLabel);
+
+impl<'de> Deserialize<'de> for LabelText {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(reader)?;
+        let parts = text.split_once(':').filter(|(name, _)| !name.is_empty());
+        let (name, value) = parts.ok_or_else(|| {
+            D::Error::custom(format_args!(
+                "\"{text}\" is no label; write name:value, as in plan:free"
+            ))
+        })?;
+        Ok(Self(ContextLabel {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        }))
+    }
+}
+
+/// Rows that the caller may see.
 #[utoipa::path(get, path = "/contexts", tag = "contexts", params(RowQuery),
     responses((status = 200, description = "A page of rows", body = Page<ContextRow>), (status = 400, body = ErrorBody)))]
 async fn list_contexts(
     ApiCaller { server, who }: ApiCaller,
     Query(query): Query<RowQuery>,
 ) -> Result<Json<Page<ContextRow>>, HttpError> {
-    let filter = filter!(ContextRowFilter from query: agent user chat group scope active_before);
+    let filter = filter!(ContextRowFilter from query:
+        agent user chat group scope label active_before active_after created_before created_after;
+        state: query.state,
+        order: query.order.unwrap_or_default());
     let cursor = query.cursor.as_ref().map(|cursor| cursor.0.as_str());
     let limit = paging::limit(query.limit);
     let ambit = server.runtime.contexts(&who);
     let page = filter.list(&ambit, &who, cursor, limit).await?;
     Ok(Json(page))
+}
+
+/// Which values.
+#[derive(Deserialize, IntoParams)]
+struct ContextValueQuery {
+    /// Of which field.
+    #[param(inline)]
+    field: ContextField,
+    /// Those that begin so.
+    prefix: Option<Text>,
+    /// At most so many; 20 where nobody says.
+    limit: Option<PageSize>,
+}
+
+/// Values of a field in all rows that the caller may see, those of the most rows first.
+#[utoipa::path(get, path = "/contexts/values", tag = "contexts", params(ContextValueQuery),
+    responses((status = 200, description = "The values", body = ContextValueList), (status = 400, body = ErrorBody)))]
+async fn list_context_values(
+    ApiCaller { server, who }: ApiCaller,
+    Query(query): Query<ContextValueQuery>,
+) -> Result<Json<ContextValueList>, HttpError> {
+    let prefix = query.prefix.map(|prefix| prefix.0).unwrap_or_default();
+    let limit = paging::limit(query.limit);
+    let ambit = server.runtime.contexts(&who);
+    let values = contexts::values(&ambit, &who, query.field, &prefix, limit);
+    Ok(Json(values.await?))
 }
 
 /// One row.
@@ -135,82 +204,4 @@ async fn act(
     let ambit = server.runtime.contexts(who);
     contexts::act(&ambit, who, &id.0, action).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Which contexts. A condition is needed, or `all`; but not for a dry run.
-#[derive(Deserialize, ToSchema)]
-struct RowSelection {
-    /// Those that this agent touched.
-    #[schema(inline)]
-    agent: Option<Id>,
-    /// The user's.
-    #[schema(inline)]
-    user: Option<Id>,
-    /// The chat's.
-    #[schema(inline)]
-    chat: Option<Id>,
-    /// The group's.
-    #[schema(inline)]
-    group: Option<Id>,
-    /// Storages of this scope.
-    #[schema(inline)]
-    scope: Option<Id>,
-    /// Those last active before.
-    #[schema(inline)]
-    active_before: Option<Time>,
-    /// Without any condition, all that the caller may change.
-    all: Option<bool>,
-    /// Nothing is changed, and the answer says what would be.
-    dry_run: Option<bool>,
-}
-
-impl BodyFields for RowSelection {}
-
-/// Empties all contexts that match.
-#[utoipa::path(post, path = "/contexts/clear", tag = "contexts", request_body = RowSelection,
-    responses((status = 200, description = "What was done", body = ContextActionReport), (status = 400, body = ErrorBody)))]
-async fn clear_contexts(
-    ApiCaller { server, who }: ApiCaller,
-    _: NoQuery,
-    body: JsonBody<RowSelection>,
-) -> Result<Json<ContextActionReport>, HttpError> {
-    act_on_all(&server, &who, body.value, ContextAction::Clear).await
-}
-
-/// Removes all contexts that match.
-#[utoipa::path(post, path = "/contexts/remove", tag = "contexts", request_body = RowSelection,
-    responses((status = 200, description = "What was done", body = ContextActionReport), (status = 400, body = ErrorBody)))]
-async fn remove_contexts(
-    ApiCaller { server, who }: ApiCaller,
-    _: NoQuery,
-    body: JsonBody<RowSelection>,
-) -> Result<Json<ContextActionReport>, HttpError> {
-    act_on_all(&server, &who, body.value, ContextAction::Remove).await
-}
-
-async fn act_on_all(
-    server: &ServerState,
-    who: &Authorized,
-    selection: RowSelection,
-    action: ContextAction,
-) -> Result<Json<ContextActionReport>, HttpError> {
-    let is_dry = selection.dry_run.unwrap_or(false);
-    let is_all = selection.all.unwrap_or(false);
-    let filter =
-        filter!(ContextRowFilter from selection: agent user chat group scope active_before);
-    check_selection(&filter, is_all || is_dry)?;
-    let ambit = server.runtime.contexts(who);
-    let report = filter.act(&ambit, who, action, is_dry).await?;
-    Ok(Json(report))
-}
-
-/// Refuses to act on everything where nobody says so: a condition may have been forgotten.
-fn check_selection(filter: &ContextRowFilter, may_be_all: bool) -> Result<(), Error> {
-    if may_be_all || *filter != ContextRowFilter::default() {
-        return Ok(());
-    }
-    Err(Error::invalid(
-        "all",
-        "without a condition all contexts are meant: name a condition (agent, user, chat, group, scope, active_before), or send \"all\": true",
-    ))
 }

@@ -123,7 +123,7 @@ async fn entries_in(
 }
 
 /// Makes a conversation. A request that is repeated with its idempotency key makes none, and gets the first one's.
-#[utoipa::path(post, path = "/conversations", tag = "conversations", request_body = ConversationBody,
+#[utoipa::path(post, path = "/conversations", tag = "conversations", request_body = Option<ConversationBody>,
     responses((status = 200, description = "The conversation", body = ConversationObject), (status = 400, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn create_conversation(
     ApiCaller { server, who }: ApiCaller,

@@ -108,7 +108,7 @@ impl ErrorBody {
                 Some(Value::Object(object)) => object,
                 _ => serde_json::Map::new(),
             };
-            object.insert("stack".to_owned(), error.stack.into());
+            object.insert("stack".to_owned(), error.stack.into_vec().into());
             details = Some(object.into());
         }
         Self {

@@ -3,7 +3,8 @@
 use super::input::{Id, Query, Text, filter};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
+use crate::auth::rate_limits::StreamPlace;
 use ambit_runtime::{EventFilter, FeedItem, FeedReader, Result, feed_types};
 use axum::body::Bytes;
 use axum::http::HeaderMap;
@@ -112,7 +113,9 @@ async fn stream_events(
     let follower = server
         .runtime
         .follow_events(&who, wanted, behind.transpose()?);
+    let place = rate_limits::stream_place(&server, &who).await?;
     Ok(sse_source::answer(FeedSource {
+        _place: place,
         follower: follower.await?,
         ping: server.settings.ping,
         end: Instant::now() + LONGEST,
@@ -126,6 +129,8 @@ struct FeedSource {
     ping: Duration,
     end: Instant,
     has_begun: bool,
+    /// Held as long as the feed is read.
+    _place: StreamPlace,
 }
 
 impl SseSource for FeedSource {

@@ -18,7 +18,7 @@ const HEADER: &str = "idempotency-key";
 /// Bytes of one.
 const MAX_LENGTH: usize = 255;
 /// How long a repetition gets what came of the first request.
-const LIFETIME: Duration = Duration::from_secs(24 * 3_600);
+pub const LIFETIME: Duration = Duration::from_secs(24 * 3_600);
 
 /// What names a request that is sent again.
 #[derive(Clone, Debug)]
@@ -167,12 +167,17 @@ impl RepeatableRequest {
         }
     }
 
-    /// Gives up a claim of this version: nothing came of the request.
-    pub async fn release(&self, store: &dyn Driver, version: u64) -> Result<()> {
+    /// Gives up a claim of this version: nothing came of the request. False where the value has another one.
+    pub async fn release(&self, store: &dyn Driver, version: u64) -> Result<bool> {
         let delete = BatchWrite::apply(self.place.clone(), Operation::Del, None);
         let batch = Batch::of([delete]).checking(self.check(Some(version)));
-        store.commit(batch).await?;
-        Ok(())
+        match store.commit(batch).await {
+            Err(StorageError::Conflict { .. }) => Ok(false),
+            done => {
+                done?;
+                Ok(true)
+            }
+        }
     }
 
     /// Holds where the value has this version.

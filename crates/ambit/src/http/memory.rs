@@ -1,7 +1,7 @@
 //! What users, teams and chats remember.
 
 use super::chats::{AgentQuery, text};
-use super::input::{BodyFields, Id, JsonBody, PagedQuery, Path, Query, Text, Whole};
+use super::input::{BodyFields, Id, JsonBody, NumberOrText, PagedQuery, Path, Query, Text, Whole};
 use super::paging::{PageParameters, PageResponse};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::inspect::memory::{MemoryKeyInfo, MemorySelector, OpenMemory};
@@ -60,7 +60,7 @@ pub(super) struct NewValue {
     /// The value; `null` is one too.
     pub value: Value,
     /// How long it lives: seconds, or a text such as `30s`, `5m`, `2h` or `7d`; `keep`: as long as the value that it replaces.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<NumberOrText>)]
     pub ttl: Option<Value>,
     /// The version that the value has to have, `null` where there may be none. Left out, whatever is there is replaced.
     #[serde(default, deserialize_with = "present")]

@@ -5,7 +5,8 @@ use crate::auth::CallerAccess;
 use crate::auth::access::{EndpointPattern, RequestTarget};
 use std::sync::Arc;
 
-/// An operation: its method, and its path with `:name` for what varies, below the base path where it stands there.
+/// An operation: its method, and its path with `:name` for what varies and `*` for a last part that may have slashes, below the base
+/// path where it stands there.
 #[derive(Clone, Debug)]
 pub struct Operation {
     pub method: String,
@@ -69,6 +70,10 @@ impl Operations {
 fn operations(row: &RouteGroup) -> Vec<Operation> {
     let mut found = Vec::new();
     for (path, item) in (row.routes)().into_openapi().paths.paths {
+        let path = match path.split_once("{*") {
+            Some((before, _)) => format!("{before}*"),
+            None => path,
+        };
         let path = path.replace('{', ":").replace('}', "");
         let methods = [
             ("GET", item.get.is_some()),

@@ -57,6 +57,8 @@ struct SessionInfo {
     /// Where they log out who have no session of this server.
     #[schema(required)]
     logout_url: Option<String>,
+    /// The origins that pictures, sounds and films in messages may come from in the console, `ambit.console.images` of the app.
+    images: Vec<String>,
 }
 
 impl SessionInfo {
@@ -67,6 +69,8 @@ impl SessionInfo {
     ) -> Result<Self, HttpError> {
         let usual = access.known()?;
         let who = access.authorize("GET", "/contexts").unwrap_or(usual);
+        let app = server.runtime.app();
+        let images = app.settings.console.image_origins();
         let text = |name: &str| Some(who.claims.get(name)?.as_str()?.to_owned());
         Ok(Self {
             mode: access.source,
@@ -77,6 +81,7 @@ impl SessionInfo {
             expires_at: access.expires_at,
             grants: operations.granted(server, access),
             logout_url: server.auth.logout_url(),
+            images: images.map(str::to_owned).collect(),
             user_id: who.user_id,
             team_id: who.team_id,
             tenant_id: who.tenant_id,

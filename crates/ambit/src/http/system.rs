@@ -1,15 +1,18 @@
 //! The installation: its app, stores and nodes.
 
-use super::input::NoQuery;
-use super::{ApiCaller, HttpError, SharedState};
+use super::input::{NoQuery, Query, Text};
+use super::paging::{self, PageSize};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use ambit_runtime::inspect::leases::{self, TurnLease};
 use ambit_runtime::{NodeInfo, Result};
+use ambit_storage::Page;
 use ambit_storage::address::{DEFAULT_TENANT, Space};
 use ambit_storage::driver::{Driver, ValuePart};
 use axum::Json;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -18,7 +21,9 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(show_system))
+    OpenApiRouter::new()
+        .routes(routes!(show_system))
+        .routes(routes!(list_leases))
 }
 
 /// The installation.
@@ -60,12 +65,17 @@ struct LoadedAppInfo {
 struct StoreInfo {
     /// Its name.
     name: String,
+    /// What it is: `sqlite`, `postgres`, `redis`, `file` or `memory`.
+    kind: &'static str,
     /// `primary` or `secondary` where it is in the chain that keeps the index, else `other`.
     role: &'static str,
     /// `ready` or `error`.
     state: &'static str,
     /// How long it took to answer, in milliseconds.
     latency_ms: f64,
+    /// Bytes that it takes, of Redis those of the server's memory; nothing where nobody counts them.
+    #[schema(required)]
+    bytes: Option<u64>,
     /// Why it does not answer.
     #[schema(required)]
     error: Option<String>,
@@ -76,6 +86,8 @@ struct StoreInfo {
 struct TurnCounts {
     /// Those that run, on all nodes.
     running: usize,
+    /// Requests that wait for their conversations, on all nodes.
+    waiting: u64,
 }
 
 /// How the installation is.
@@ -88,7 +100,10 @@ async fn show_system(
     // A store that is away is told below.
     let nodes = server.runtime.nodes().await;
     let nodes = nodes.unwrap_or_else(|_| vec![own.clone()]);
-    let running = nodes.iter().map(|node| node.turns).sum();
+    let turns = TurnCounts {
+        running: nodes.iter().map(|node| node.turns).sum(),
+        waiting: nodes.iter().map(|node| node.waiting).sum(),
+    };
     Ok(Json(SystemInfo {
         version: own.version,
         mode: match server.auth.is_development() {
@@ -105,8 +120,30 @@ async fn show_system(
         },
         stores: stores(&server).await?,
         nodes,
-        turns: TurnCounts { running },
+        turns,
     }))
+}
+
+/// Which turns.
+#[derive(Deserialize, IntoParams)]
+struct LeaseQuery {
+    /// `next` of the page before.
+    cursor: Option<Text>,
+    /// At most so many; 20 where nobody says.
+    limit: Option<PageSize>,
+}
+
+/// The turns under way, of all tenants: who runs them, and how many wait for their conversations.
+#[utoipa::path(get, path = "/system/leases", tag = "system", params(LeaseQuery),
+    responses((status = 200, description = "A page of turns, by their ids", body = Page<TurnLease>), (status = 400, body = ErrorBody)))]
+async fn list_leases(
+    ApiCaller { server, who }: ApiCaller,
+    Query(query): Query<LeaseQuery>,
+) -> Result<Json<Page<TurnLease>>, HttpError> {
+    let cursor = query.cursor.as_ref().map(|cursor| cursor.0.as_str());
+    let ambit = server.runtime.contexts(&who);
+    let page = leases::list(&ambit, cursor, paging::limit(query.limit));
+    Ok(Json(page.await?))
 }
 
 async fn stores(server: &SharedState) -> Result<Vec<StoreInfo>> {
@@ -117,20 +154,32 @@ async fn stores(server: &SharedState) -> Result<Vec<StoreInfo>> {
         async move {
             let began = Instant::now();
             let error = answers(driver.as_ref()).await.err();
+            let latency_ms = began.elapsed().as_secs_f64() * 1_000.0;
+            let bytes = match error {
+                None => size(driver.as_ref()).await,
+                Some(_) => None,
+            };
             StoreInfo {
                 name: name.clone(),
+                kind: driver.kind(),
                 role: match place {
                     Some(0) => "primary",
                     Some(_) => "secondary",
                     None => "other",
                 },
                 state: if error.is_none() { "ready" } else { "error" },
-                latency_ms: began.elapsed().as_secs_f64() * 1_000.0,
+                latency_ms,
+                bytes,
                 error,
             }
         }
     });
     Ok(futures::future::join_all(asked).await)
+}
+
+/// Nothing of a store that cannot say it, or not in time: it counts as ready all the same.
+async fn size(store: &dyn Driver) -> Option<u64> {
+    timeout(STORE_TIMEOUT, store.size()).await.ok()?.ok()?
 }
 
 async fn answers(store: &dyn Driver) -> std::result::Result<(), String> {

@@ -24,13 +24,10 @@ pub struct RunAgentBody {
     /// Tools that the client runs itself.
     pub tools: Option<Vec<RunTool>>,
     /// What hooks find as `ctx.metadata.context`.
-    #[schema(value_type = Option<Vec<Object>>)]
     pub context: Option<Vec<Value>>,
     /// What hooks find as `ctx.metadata.forwardedProps`.
-    #[schema(value_type = Option<Object>)]
     pub forwarded_props: Option<Value>,
     /// The shared state as the client has it; where the agent has none, what hooks find as `ctx.metadata.state`.
-    #[schema(value_type = Option<Object>)]
     pub state: Option<Value>,
     /// Answers to interrupts, which no run of this server ends with.
     #[schema(value_type = Option<Vec<Object>>)]

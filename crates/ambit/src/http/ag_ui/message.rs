@@ -19,7 +19,6 @@ pub struct RunMessage {
     /// Who says it. What the server has shown beside its answers comes back as `activity` and `reasoning`, and is skipped.
     role: RunMessageRole,
     /// A text, or parts: `text`, `image`, `audio`, `video` and `document`.
-    #[schema(value_type = Option<Object>)]
     content: Option<Value>,
     /// The name of whoever says it.
     name: Option<String>,

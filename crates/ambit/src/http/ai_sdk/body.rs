@@ -62,7 +62,6 @@ pub struct SentMessage {
     #[schema(value_type = Vec<Object>)]
     pub parts: Vec<Value>,
     /// Free data.
-    #[schema(value_type = Option<Object>)]
     pub metadata: Option<Value>,
 }
 

@@ -6,7 +6,7 @@ use crate::format::ai_sdk::{self, MessageReplay, output_chunk};
 use crate::format::{FormatDefinition, FormatOptions, find};
 use crate::http::chat::{AnsweringTurn, RequestParameters, join, turn_headers};
 use crate::http::sse::{self, StreamView};
-use crate::http::{HttpError, SharedState};
+use crate::http::{HttpError, SharedState, rate_limits};
 use ambit_runtime::chats::ChatTurn;
 use ambit_runtime::{Authorized, Result};
 use axum::response::{IntoResponse, Response};
@@ -25,6 +25,7 @@ impl MessageReader<'_> {
         mut chat: StoredChat,
         request_id: &str,
     ) -> Result<Response, HttpError> {
+        let place = rate_limits::stream_place(self.server, self.who).await?;
         let AnsweringTurn {
             started,
             backlog_end,
@@ -49,6 +50,7 @@ impl MessageReader<'_> {
             last_received: 0,
             backlog_end,
             leaving: None,
+            place,
         };
         let stream = sse::answer(view, self.server, self.given.peer.clone());
         Ok((headers, stream).into_response())

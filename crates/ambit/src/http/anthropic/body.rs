@@ -1,7 +1,7 @@
 //! The body of a request, in Anthropic's shape.
 
 use crate::http::chat::Between;
-use crate::http::input::BodyFields;
+use crate::http::input::{BodyFields, TextOrObjects};
 use ambit_runtime::{Error, Result};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
@@ -17,7 +17,7 @@ pub struct AnthropicBody {
     #[schema(value_type = Vec<Object>)]
     pub messages: Vec<InputMessage>,
     /// Instructions: a text, or blocks of text.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<TextOrObjects>)]
     pub system: Option<InputContent>,
     /// At most so many tokens.
     #[schema(minimum = 1)]

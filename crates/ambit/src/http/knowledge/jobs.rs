@@ -4,8 +4,9 @@ use super::super::input::{Id, NoQuery, PathId, Query, Text};
 use super::super::paging::{self, PageSize};
 use super::super::sse::PING;
 use super::super::sse_source::{self, SseSource};
-use super::super::{ErrorBody, HttpError, SharedState};
+use super::super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
 use super::KnowledgeCaller;
+use crate::auth::rate_limits::StreamPlace;
 use ambit_knowledge::{Job, JobFilter, JobStatus};
 use ambit_runtime::Result;
 use ambit_storage::Page;
@@ -89,40 +90,53 @@ async fn cancel_job(
 #[utoipa::path(get, path = "/kb/jobs/{job_id}/events", tag = "knowledge", params(("job_id" = Id, Path)),
     responses((status = 200, description = "The events; their `data` is the job", body = Job, content_type = "text/event-stream"), (status = 404, body = ErrorBody)))]
 async fn stream_job(
+    ApiCaller { server, who }: ApiCaller,
     caller: KnowledgeCaller,
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
     // Refused before the answer begins.
     caller.base.job(&caller.reach, &id.0).await?;
+    let place = rate_limits::stream_place(&server, &who).await?;
     let reach = Arc::new(caller.reach.clone());
-    Ok(JobSource::answer(caller.base.watch_job(reach, &id.0)))
+    let jobs = caller.base.watch_job(reach, &id.0);
+    Ok(JobSource::answer(jobs, place))
 }
 
 /// Each job of a collection at each change.
 #[utoipa::path(get, path = "/kb/collections/{collection_id}/events", tag = "knowledge", params(("collection_id" = Id, Path)),
     responses((status = 200, description = "The events; their `data` is a job", body = Job, content_type = "text/event-stream"), (status = 404, body = ErrorBody)))]
 async fn stream_collection(
+    ApiCaller { server, who }: ApiCaller,
     caller: KnowledgeCaller,
     PathId(id): PathId,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
     caller.base.collection(&caller.reach, &id.0).await?;
+    let place = rate_limits::stream_place(&server, &who).await?;
     let reach = Arc::new(caller.reach.clone());
     let jobs = caller.base.watch_collection(reach, &id.0);
-    Ok(JobSource::answer(jobs))
+    Ok(JobSource::answer(jobs, place))
 }
 
 /// One reader of jobs.
 struct JobSource {
     jobs: BoxStream<'static, ambit_knowledge::Result<Job>>,
     sent: u64,
+    /// Held as long as the jobs are followed.
+    _place: StreamPlace,
 }
 
 impl JobSource {
-    fn answer(jobs: impl Stream<Item = ambit_knowledge::Result<Job>> + Send + 'static) -> Response {
-        let jobs = jobs.boxed();
-        sse_source::answer(Self { jobs, sent: 0 })
+    fn answer(
+        jobs: impl Stream<Item = ambit_knowledge::Result<Job>> + Send + 'static,
+        place: StreamPlace,
+    ) -> Response {
+        sse_source::answer(Self {
+            jobs: jobs.boxed(),
+            sent: 0,
+            _place: place,
+        })
     }
 }
 

@@ -131,9 +131,9 @@ pub(in super::super) async fn search(
 ) -> Result<SearchAnswer> {
     let began = Instant::now();
     let caller = KnowledgeCaller::of(api_caller)?;
-    let collections = caller.searched(value.collections).await?;
     let mut query = KnowledgeQuery::new(value.query, &[]);
-    query.collections = collections;
+    query.leaves_out_gone = value.collections.is_none();
+    query.collections = caller.searched(value.collections).await?;
     query.document_id = value.document_id.map(|id| id.0);
     let filter = value.metadata.as_ref().map(MetadataFilter::parse);
     let invalid = |fault: InvalidFilter| Error::invalid("metadata", format!("metadata: {fault}"));

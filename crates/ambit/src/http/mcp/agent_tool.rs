@@ -62,7 +62,9 @@ pub async fn call(
     let of_header = || context.given.trace_context();
     turn.origin.trace_context = request.trace_context().or_else(of_header);
     let who = tool.who;
-    let id = ids::ordered(&context.server.runtime.stores().options().clock);
+    let of_request = context.given.request_id.clone();
+    let id = of_request
+        .unwrap_or_else(|| ids::ordered(&context.server.runtime.stores().options().clock));
     let is_stopped_by_id = request.era == ProtocolEra::Handshake;
     let open = OpenCall::of(&who, &request.session, &request.id).filter(|_| is_stopped_by_id);
     if let Some(open) = &open {

@@ -2,7 +2,7 @@
 
 use super::protocol::ProtocolEra;
 use crate::status::status;
-use ambit_runtime::Error;
+use ambit_runtime::{Error, without_quotes};
 use axum::http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
@@ -137,6 +137,12 @@ impl From<Error> for RpcError {
         };
         if kind == RpcErrorKind::Internal {
             tracing::error!(error.code = %error.code, "a request of a tool's client failed: {error}");
+        } else {
+            tracing::debug!(
+                error.code = %error.code,
+                error.message = without_quotes(&error.message),
+                "a request of a tool's client is refused"
+            );
         }
         Self::new(kind, error.message)
     }

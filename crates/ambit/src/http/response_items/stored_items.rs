@@ -2,11 +2,12 @@
 
 use super::content;
 use crate::format::responses::{
-    ClientTool, ListedCall, ListedText, ResponseItem, ResponseRecord, stored_call, stored_text,
+    ClientTool, ListedCall, ListedText, McpCallError, ResponseItem, ResponseRecord, stored_call,
+    stored_text,
 };
-use ambit_runtime::Result;
 use ambit_runtime::chats::{ChatEntries, ChatEntry, ChatMessageView, EntryRange};
 use ambit_runtime::public_id;
+use ambit_runtime::{Result, ServerFailure};
 use ambit_storage::storage::{Message, Role};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -180,6 +181,7 @@ impl<'a> ItemReader<'a> {
         let item = match (view.kind.as_str(), text("name")) {
             ("tool_call", Some(name)) => {
                 let tool = self.client_tool(message, &name).await?;
+                let failure = ServerFailure::read(&view.props);
                 stored_call(ListedCall {
                     turn,
                     message: &view.message_id,
@@ -187,7 +189,7 @@ impl<'a> ItemReader<'a> {
                     client_tool: tool,
                     arguments: text("arguments").unwrap_or_default(),
                     result: text("result"),
-                    error: text("error"),
+                    error: text("error").map(|error| McpCallError::new(error, failure)),
                 })
             }
             (kind, _) => {

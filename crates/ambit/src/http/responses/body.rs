@@ -1,7 +1,7 @@
 //! The body of a request for a Response.
 
 use crate::http::chat::Between;
-use crate::http::input::BodyFields;
+use crate::http::input::{BodyFields, TextOrObject, TextOrObjects};
 use crate::http::response_items::InputItems;
 use ambit_runtime::{Error, Result};
 use serde::Deserialize;
@@ -14,12 +14,12 @@ pub struct ResponseBody {
     /// An agent's id.
     pub model: Option<String>,
     /// A text, or items.
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(value_type = Option<TextOrObjects>)]
     pub input: Option<InputItems>,
     /// Instructions for this turn alone.
     pub instructions: Option<String>,
     /// The conversation that it goes on with.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<TextOrObject>)]
     pub conversation: Option<ConversationChoice>,
     /// The Response that it goes on from.
     pub previous_response_id: Option<String>,
@@ -38,7 +38,7 @@ pub struct ResponseBody {
     #[schema(value_type = Option<Vec<Object>>)]
     pub tools: Option<Vec<Map<String, Value>>>,
     /// Whether a tool is called, and which.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<TextOrObject>)]
     pub tool_choice: Option<Value>,
     /// Whether several tools may be called at once.
     pub parallel_tool_calls: Option<bool>,

@@ -9,7 +9,7 @@ use crate::format::{self, FormatOptions};
 use crate::http::chat::RequestParameters;
 use crate::http::response_items::{ItemReader, ListedItem};
 use crate::http::sse::{self, StreamView};
-use crate::http::{HttpError, SharedState};
+use crate::http::{HttpError, SharedState, rate_limits};
 use ambit_runtime::chat::ReasoningPart;
 use ambit_runtime::chats::{ChatEntries, EntryRange};
 use ambit_runtime::stream::{StreamEntry, StreamReader};
@@ -143,6 +143,7 @@ impl<'a> StoredResponse<'a> {
             after_sequence: after,
             ..self.options
         };
+        let place = rate_limits::stream_place(self.server, self.who).await?;
         let view = StreamView {
             reader,
             first,
@@ -151,6 +152,7 @@ impl<'a> StoredResponse<'a> {
             last_received: 0,
             backlog_end: self.turn.last_event,
             leaving: None,
+            place,
         };
         Ok(sse::answer(view, self.server, given.peer.clone()))
     }

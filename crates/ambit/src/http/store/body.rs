@@ -1,6 +1,6 @@
 //! What requests ask of the store, read into one type for each operation.
 
-use super::super::input::{BodyFields, RawJson, Whole};
+use super::super::input::{BodyFields, NumberOrText, RawJson, Whole};
 use super::BYTES;
 use super::space::{SpaceName, SpaceOwner};
 use ambit_runtime::{Error, ErrorCode, Result};
@@ -76,7 +76,7 @@ pub struct StoreOperationBody {
     /// `put`: bytes instead of a value, in base64 of at most 16 MiB.
     data: Option<String>,
     /// `put`: how long it lives: seconds, or a text such as `30s`, `5m`, `2h` or `7d`.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<NumberOrText>)]
     ttl: Option<Value>,
     /// `put`, `delete`: the version that the key must have; 0 where it must be absent.
     expect: Option<Whole<0, { u64::MAX }>>,
