@@ -1,12 +1,14 @@
 //! Traces of turns: which there are, what is in them, and following one.
 
 mod brief;
+mod withheld;
 
 use super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text};
 use super::paging::{PageParameters, PageResponse};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
-use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, rate_limits};
+use crate::auth::rate_limits::StreamPlace;
 use ambit_runtime::chats::ListPart;
 use ambit_runtime::inspect::traces::{self, StoredTrace, TraceFilter, TraceSummary};
 use ambit_runtime::trace::{NodeView, SpaceView, TraceEvent, TraceLogEntry, TraceTree, fold_texts};
@@ -19,7 +21,6 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::time::Duration;
 use utoipa::{IntoParams, ToSchema};
@@ -109,7 +110,13 @@ async fn tree(server: &ServerState, who: &Authorized, id: &Id) -> Result<TraceTr
     let log = open(server, who, id).await?;
     let entries = log.all().await?;
     let texts = entries.iter().flat_map(texts).collect::<Vec<_>>();
-    Ok(fold_texts(texts.iter().map(String::as_str)))
+    let mut tree = fold_texts(texts.iter().map(String::as_str));
+    for node in &mut tree.nodes {
+        let call_id = node.metadata.get("call_id");
+        node.input = withheld::input(&node.kind, call_id, std::mem::take(&mut node.input));
+        node.output = withheld::instructions(std::mem::take(&mut node.output));
+    }
+    Ok(tree)
 }
 
 /// The events of an entry, which is one of them or a list.
@@ -259,7 +266,9 @@ async fn stream_trace(
 ) -> Result<Response, HttpError> {
     let known = super::turn::last_event(&headers)?.unwrap_or(0);
     let log = open(&server, &who, &id).await?;
+    let place = rate_limits::stream_place(&server, &who).await?;
     let follower = TraceSource {
+        _place: place,
         watch: log.watch().await?,
         log,
         known,
@@ -276,6 +285,8 @@ struct TraceSource {
     known: u64,
     is_brief: bool,
     ping: Duration,
+    /// Held as long as the trace is read.
+    _place: StreamPlace,
 }
 
 impl SseSource for TraceSource {
@@ -287,7 +298,11 @@ impl SseSource for TraceSource {
             let entries = self.log.after(self.known, BATCH_SIZE).await?;
             if let Some(last) = entries.last() {
                 self.known = last.seq;
-                return Ok(Some(frames(&entries, self.is_brief)));
+                let (bytes, is_over) = frames(&entries, self.is_brief);
+                if bytes.is_empty() {
+                    continue;
+                }
+                return Ok(Some((bytes, is_over)));
             }
             if self.log.row.status != "running" {
                 return Ok(None);
@@ -308,21 +323,21 @@ impl SseSource for TraceSource {
 fn frames(entries: &[LogEntry], is_brief: bool) -> (Bytes, bool) {
     let (mut text, mut is_over) = (String::new(), false);
     for entry in entries {
-        let events = texts(entry);
+        let events = texts(entry).into_iter();
+        let events: Vec<Value> = events.filter_map(|text| withheld::event(&text)).collect();
         let last = events.len().saturating_sub(1);
-        for (at, event) in events.iter().enumerate() {
-            let mut event = Cow::Borrowed(event.as_str());
-            let parsed = serde_json::from_str::<Value>(&event).unwrap_or_default();
-            if is_brief {
-                event = Cow::Owned(brief::of(parsed.clone()).to_string());
-            }
-            let kind = parsed["type"].as_str().unwrap_or_default();
+        for (at, event) in events.into_iter().enumerate() {
+            let kind = event["type"].as_str().unwrap_or_default().to_owned();
+            let shown = match is_brief {
+                true => brief::of(event),
+                false => event,
+            };
             is_over |= kind == "complete";
             // Writing to a text cannot fail. Only behind the last event of an entry all of it is known.
             if at == last {
                 let _ = writeln!(text, "id: {}", entry.seq);
             }
-            let _ = write!(text, "event: {kind}\ndata: {event}\n\n");
+            let _ = write!(text, "event: {kind}\ndata: {shown}\n\n");
         }
     }
     (text.into(), is_over)

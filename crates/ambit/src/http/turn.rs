@@ -4,7 +4,7 @@ use super::chat::{RequestParameters, UserMessages, client_metadata};
 use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text, Time, filter};
 use super::paging::{self, PageSize};
 use super::sse::{self, StreamView};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
 use crate::format::{self, StreamPayload};
 use ambit_runtime::inspect::turns::{TurnFilter, TurnSummary};
 use ambit_runtime::{Error, Result};
@@ -112,6 +112,7 @@ async fn stream_turn(
     let known = last_event(&headers)?.or(query.after).unwrap_or(0);
     let turn = server.runtime.turn(&who, &id).await?;
     let row = format::find(&accept)?;
+    let place = rate_limits::stream_place(&server, &who).await?;
     // Opened behind what the client knows, so that a number that was never given out is refused.
     let mut reader = server.runtime.stream(&who, &id, known).await?;
     if row.needs_beginning && known > 0 {
@@ -133,6 +134,7 @@ async fn stream_turn(
         last_received: known,
         backlog_end: turn.last_event,
         leaving: None,
+        place,
     };
     Ok(sse::answer(view, &server, given.peer))
 }

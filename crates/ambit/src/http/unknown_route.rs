@@ -1,11 +1,21 @@
-//! What is answered at paths where no route is: where it would be.
+//! What is answered where no route is: where it would be, or which method the path does not have.
 
 use super::operations::Operations;
 use super::{HttpError, SharedState};
-use ambit_runtime::Error;
+use crate::auth::access::{EndpointPattern, RequestTarget};
+use ambit_runtime::{Error, ErrorCode};
 use axum::Extension;
 use axum::extract::State;
-use axum::http::Uri;
+use axum::http::{Method, Uri};
+
+/// Operations of Yao's API that are not offered, at paths that have other methods here. A chunk's text is that of its document.
+const NOT_OFFERED: &[&str] = &[
+    "POST /kb/documents/:document_id/segments",
+    "PUT /kb/documents/:document_id/segments",
+    "DELETE /kb/documents/:document_id/segments",
+    "PUT /kb/documents/:document_id/segments/:segment_id",
+    "DELETE /kb/documents/:document_id/segments/:segment_id",
+];
 
 /// Says that there is no such route.
 pub async fn answer(
@@ -16,6 +26,24 @@ pub async fn answer(
     let mut error = Error::not_found("route", uri.path());
     error.message += &hint(&operations, &server.settings.base, uri.path());
     error.into()
+}
+
+/// Says that a path does not have this method; of an operation that is not offered, that there is no such route.
+pub async fn no_method(State(server): State<SharedState>, method: Method, uri: Uri) -> HttpError {
+    let below = uri.path().strip_prefix(&server.settings.base);
+    let target = below.and_then(|below| RequestTarget::of(method.as_str(), below));
+    if target.is_some_and(|target| is_not_offered(&target)) {
+        return Error::not_found("route", uri.path()).into();
+    }
+    let message = format!("{method} is not a method of {}", uri.path());
+    let mut error = Error::new(ErrorCode::Unsupported, message);
+    error.status = Some(405);
+    error.into()
+}
+
+fn is_not_offered(target: &RequestTarget) -> bool {
+    let patterns = NOT_OFFERED.iter().map(|it| EndpointPattern::parse(it));
+    patterns.flatten().any(|pattern| pattern.matches(target))
 }
 
 /// Where the route is that may be meant.
