@@ -1,23 +1,24 @@
 //! `ambit chat`: a conversation in the terminal, with an app that runs in this process or with a server.
 
 mod citations;
+mod input;
 mod local_peer;
 mod remote_peer;
 mod screen;
 
 use super::CommandOutcome;
 use crate::command_error::{CommandError, Result};
-use crate::settings::StoreOptions;
+use crate::settings::{StoreOptions, history_file};
 use clap::Args;
 use futures::StreamExt;
 use futures::stream::BoxStream;
+use input::ChatInput;
 use local_peer::LocalPeer;
 use remote_peer::RemotePeer;
 use screen::ChatScreen;
 use serde_json::Value;
-use std::io::{BufRead, IsTerminal};
+use std::io::IsTerminal;
 use std::path::PathBuf;
-use tokio::sync::mpsc;
 
 #[derive(Args, Debug)]
 pub struct ChatArguments {
@@ -29,18 +30,25 @@ pub struct ChatArguments {
     /// Who is talking, to an app that runs here; acts without limits on data, whatever the app's access rules say
     #[arg(long, default_value = "dev", conflicts_with = "url")]
     user: String,
-    /// The folder of the app that runs here
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        default_value = ".",
-        conflicts_with = "url"
-    )]
-    app: PathBuf,
+    /// The folder of the app that runs here, else AMBIT_APP, else the one that the program is started in
+    #[arg(long, value_name = "FOLDER", conflicts_with = "url")]
+    app: Option<PathBuf>,
     /// A server to talk to instead; the variable AMBIT_TOKEN holds the token or API key for it
     #[arg(long)]
     url: Option<String>,
+    /// Keeps nothing of what is typed; else the last lines are in `ambit/chat-history` below XDG_STATE_HOME or ~/.local/state
+    #[arg(long)]
+    no_history: bool,
 }
+
+/// What can be done besides saying something.
+const HELP: &str = "\
+/help    shows this
+Ctrl-C   stops the answer that comes, else ends
+Ctrl-D   ends; the chat is kept, and --chat goes on with it
+Up Down  what was typed before; Ctrl-R looks for it
+Anything else is said to the agent.
+";
 
 /// Whom this is a conversation with.
 enum ChatPeer {
@@ -95,30 +103,40 @@ pub async fn run(arguments: &ChatArguments, stores: &StoreOptions) -> Result<Com
         Some(url) => ChatPeer::There(RemotePeer::new(url, &arguments.agent)?),
         None => ChatPeer::Here(Box::new(LocalPeer::open(arguments, stores).await?)),
     };
-    let outcome = talk(&peer, arguments.chat.clone()).await;
+    let history = history_file().filter(|_| !arguments.no_history);
+    let input = ChatInput::open(history);
+    let outcome = talk(&peer, arguments.chat.clone(), input).await;
     let closed = peer.close().await;
     let outcome = outcome?;
     closed?;
     Ok(outcome)
 }
 
-async fn talk(peer: &ChatPeer, mut chat: Option<String>) -> Result<CommandOutcome> {
-    let mut lines = lines();
+async fn talk(
+    peer: &ChatPeer,
+    mut chat: Option<String>,
+    mut input: ChatInput,
+) -> Result<CommandOutcome> {
+    // On a terminal the editor reads Ctrl-C, and has to put the terminal back.
+    let is_piped = !is_terminal();
     let mut screen = ChatScreen::new();
     let mut outcome = CommandOutcome::Done;
     loop {
-        screen.ask_for_line()?;
         let line = tokio::select! {
-            line = lines.recv() => line,
-            stop = tokio::signal::ctrl_c() => stop.map(|()| None)?,
+            line = input.line() => line?,
+            stop = tokio::signal::ctrl_c(), if is_piped => stop.map(|()| None)?,
         };
-        let Some(line) = line else {
+        let Some(text) = line else {
             screen.end(chat.as_deref())?;
             return Ok(outcome);
         };
-        let text = line?;
-        if text.trim().is_empty() {
-            continue;
+        match text.trim() {
+            "" => continue,
+            "/help" => {
+                eprint!("{HELP}");
+                continue;
+            }
+            _ => {}
         }
         let asked = match peer.ask(chat.as_deref(), &text).await {
             Ok(answer) => {
@@ -161,18 +179,14 @@ async fn show(peer: &ChatPeer, mut answer: ChatAnswer, screen: &mut ChatScreen) 
     failed.map_or(Ok(()), |message| Err(CommandError::Refused(message)))
 }
 
-/// The input's lines. The thread that reads them waits for a person and cannot be called off; it ends with the input or the
-/// program.
-fn lines() -> mpsc::Receiver<std::io::Result<String>> {
-    let (sender, receiver) = mpsc::channel(1);
-    std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines() {
-            if sender.blocking_send(line).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
+/// What is said where an agent is not there: which there are.
+fn unknown_agent(message: &str, agents: &[String]) -> CommandError {
+    let list = agents.join(", ");
+    CommandError::Refused(match (agents.is_empty(), message.ends_with('?')) {
+        (true, _) => message.to_owned(),
+        (false, true) => format!("{message} The agents are: {list}"),
+        (false, false) => format!("{message}; the agents are: {list}"),
+    })
 }
 
 /// Whether a person sits before the program.

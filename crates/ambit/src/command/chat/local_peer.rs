@@ -1,15 +1,14 @@
 //! An app that runs in this process.
 
-use super::{ChatAnswer, ChatArguments};
+use super::{ChatAnswer, ChatArguments, unknown_agent};
 use crate::command_error::Result;
-use crate::settings::StoreOptions;
+use crate::settings::{StoreOptions, present_app};
 use ambit::environment::{environment, extract_program};
 use ambit::format::{self, Format, FormatOptions};
-use ambit_runtime::RequestOrigin;
-use ambit_runtime::RuntimeSettings;
+use ambit_runtime::app::App;
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::stream::StreamReader;
-use ambit_runtime::{Authorized, Runtime, TurnRequest};
+use ambit_runtime::{Authorized, ErrorCode, RequestOrigin, Runtime, RuntimeSettings, TurnRequest};
 use futures::StreamExt;
 use futures::stream::{BoxStream, iter, unfold};
 use serde_json::{Value, json};
@@ -27,12 +26,13 @@ pub struct LocalPeer {
 
 impl LocalPeer {
     pub async fn open(arguments: &ChatArguments, stores: &StoreOptions) -> Result<Self> {
+        let app = present_app(arguments.app.clone())?;
         let runtime = Runtime::open(RuntimeSettings {
-            models: stores.models(&arguments.app)?,
+            models: stores.models(&app)?,
             environment: environment(),
             is_development: true,
             extract_program: Some(extract_program()),
-            ..RuntimeSettings::new(&arguments.app, stores.open_for(&arguments.app).await?)
+            ..RuntimeSettings::new(&app, stores.open_for(&app).await?)
         });
         let who = Authorized {
             user_id: Some(arguments.user.clone()),
@@ -40,8 +40,12 @@ impl LocalPeer {
         };
         let runtime = runtime.await?;
         if let Err(unknown) = runtime.app().agent(&arguments.agent) {
+            let agents = agents(&runtime.app());
             runtime.close(GRACE).await?;
-            return Err(unknown.into());
+            return Err(match unknown.code {
+                ErrorCode::NotFound => unknown_agent(&unknown.to_string(), &agents),
+                _ => unknown.into(),
+            });
         }
         // What is asked first is to find them.
         runtime.settle_collections().await?;
@@ -91,6 +95,13 @@ impl LocalPeer {
     pub async fn close(self) -> Result<()> {
         Ok(self.runtime.close(GRACE).await?)
     }
+}
+
+/// The agents that can be talked to.
+fn agents(app: &App) -> Vec<String> {
+    let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
+    let asked = usable.filter(|agent| !agent.is_worker());
+    asked.map(|agent| agent.id.clone()).collect()
 }
 
 fn chunks(reader: StreamReader, format: Box<dyn Format>) -> BoxStream<'static, Result<String>> {

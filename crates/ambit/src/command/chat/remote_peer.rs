@@ -1,6 +1,6 @@
 //! A server elsewhere.
 
-use super::ChatAnswer;
+use super::{ChatAnswer, unknown_agent};
 use crate::command::http_client::{client, unreachable};
 use crate::command_error::{CommandError, Result};
 use crate::settings::token;
@@ -36,7 +36,14 @@ impl RemotePeer {
             "messages": [{"role": "user", "content": text}],
         });
         let request = self.client.post(self.route("chat/completions"));
-        let response = self.send(request.json(&body)).await?;
+        let response = self.sent(request.json(&body)).await?;
+        let is_unknown = response.status() == StatusCode::NOT_FOUND;
+        let response = match self.accepted(response).await {
+            Err(CommandError::Refused(message)) if is_unknown => {
+                return Err(self.not_found(message).await);
+            }
+            accepted => accepted?,
+        };
         let header = |name: &str| {
             let value = response.headers().get(name);
             value
@@ -66,6 +73,23 @@ impl RemotePeer {
         response.json().await.map_err(|error| unreachable(&error))
     }
 
+    /// Why something is not there; where it is the agent, with those that are.
+    async fn not_found(&self, message: String) -> CommandError {
+        match self.agents().await {
+            Ok(agents) if !agents.contains(&self.agent) => unknown_agent(&message, &agents),
+            _ => CommandError::Refused(message),
+        }
+    }
+
+    /// The agents that the caller may use.
+    async fn agents(&self) -> Result<Vec<String>> {
+        let response = self.send(self.client.get(self.route("models"))).await?;
+        let models: Value = response.json().await.map_err(|error| unreachable(&error))?;
+        let models = models["data"].as_array().into_iter().flatten();
+        let ids = models.filter_map(|model| model["id"].as_str().map(str::to_owned));
+        Ok(ids.collect())
+    }
+
     fn route(&self, path: &str) -> String {
         let base = &self.base;
         match base.ends_with("/v1") {
@@ -75,11 +99,20 @@ impl RemotePeer {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response> {
+        let response = self.sent(request).await?;
+        self.accepted(response).await
+    }
+
+    async fn sent(&self, request: RequestBuilder) -> Result<Response> {
         let request = match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
         };
-        let response = request.send().await.map_err(|error| unreachable(&error))?;
+        request.send().await.map_err(|error| unreachable(&error))
+    }
+
+    /// The response, or what it says is wrong.
+    async fn accepted(&self, response: Response) -> Result<Response> {
         if response.status().is_success() {
             return Ok(response);
         }

@@ -31,14 +31,6 @@ impl ChatScreen {
         }
     }
 
-    pub fn ask_for_line(&mut self) -> Result<()> {
-        if self.is_terminal {
-            write!(self.out, "> ")?;
-            self.out.flush()?;
-        }
-        Ok(())
-    }
-
     /// Shows a chunk; the message of an error if it is one.
     pub fn chunk(&mut self, chunk: &str) -> Result<Option<String>> {
         let chunk: Value = serde_json::from_str(chunk).unwrap_or_default();

@@ -1,0 +1,269 @@
+//! `ambit chats`: conversations as people know them, one row each.
+
+use super::CommandOutcome;
+use super::why::operator;
+use crate::command_error::{CommandError, Result};
+use crate::output::{Output, Table, escape_control, json_line, one_line, or_dash};
+use crate::settings::AppOption;
+use crate::timestamp;
+use ambit_runtime::chats::{
+    self, ChatFilter, ChatInfo, ChatMessagePage, ChatMessageView, ChatName, ChatStatus,
+    MessageFilter, NAMELESS, PageWindow, USER_INPUT,
+};
+use ambit_runtime::{Authorized, DataConstraints, Error};
+use ambit_storage::Ambit;
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use serde_json::Value;
+use std::io::Write;
+
+/// Whose chats, and what about them.
+#[derive(Args, Debug)]
+pub struct ChatsArguments {
+    #[command(flatten)]
+    pub app: AppOption,
+    /// Who is asking: chats are those that this person sees; without it all of the tenant
+    #[arg(long, global = true)]
+    user: Option<String>,
+    /// The team that this person acts in
+    #[arg(long, global = true)]
+    team: Option<String>,
+    #[command(subcommand)]
+    command: ChatsCommand,
+}
+
+/// What is done with chats.
+#[derive(Subcommand, Debug)]
+pub enum ChatsCommand {
+    /// Lists chats, the last active first
+    Ls(ListChatsArguments),
+    /// Shows a chat and its last messages
+    Show(ShowChatArguments),
+}
+
+/// Which chats.
+#[derive(Args, Debug)]
+pub struct ListChatsArguments {
+    /// Only those that this agent worked on
+    #[arg(long)]
+    agent: Option<String>,
+    /// Only those whose title has all of these words
+    #[arg(long, value_name = "WORDS")]
+    title: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which chat.
+#[derive(Args, Debug)]
+pub struct ShowChatArguments {
+    /// The chat, by its name
+    #[arg(required_unless_present = "context", conflicts_with = "context")]
+    chat: Option<String>,
+    /// The chat by the id of its context, as `chats ls --json` tells it
+    #[arg(long, value_name = "ID")]
+    context: Option<String>,
+    /// The agent, where several have a chat of this name
+    #[arg(long)]
+    agent: Option<String>,
+    /// Only messages before this sequence
+    #[arg(long, value_name = "SEQUENCE")]
+    before: Option<u64>,
+    /// At most so many messages
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    /// One JSON object: the chat with its `messages`, and where earlier ones are, `next`
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does it.
+pub async fn run(
+    ambit: &Ambit,
+    arguments: &ChatsArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    let who = caller(ambit, arguments)?;
+    match &arguments.command {
+        ChatsCommand::Ls(asked) => list(ambit, &who, asked, out).await,
+        ChatsCommand::Show(asked) => show(ambit, &who, asked, out).await,
+    }
+}
+
+/// The person with the limits that the rules usually set, else whoever may read the store.
+fn caller(ambit: &Ambit, arguments: &ChatsArguments) -> Result<Authorized> {
+    let operator = operator(ambit);
+    match (&arguments.user, &arguments.team) {
+        (Some(_), _) => {}
+        (None, None) => return Ok(operator),
+        (None, Some(_)) => {
+            let reason = "needs the person who acts in it; name one with --user";
+            return Err(CommandError::option("--team", reason));
+        }
+    }
+    let person = Authorized {
+        user_id: arguments.user.clone(),
+        team_id: arguments.team.clone(),
+        ..operator
+    };
+    Ok(Authorized {
+        constraints: DataConstraints::usual(&person),
+        ..person
+    })
+}
+
+const HEADINGS: [&str; 6] = ["CHAT", "TITLE", "AGENT", "USER", "STATUS", "LAST ACTIVE"];
+
+async fn list(
+    ambit: &Ambit,
+    who: &Authorized,
+    asked: &ListChatsArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    let filter = ChatFilter {
+        assistant_id: asked.agent.clone(),
+        keywords: asked.title.clone(),
+        ..ChatFilter::default()
+    };
+    let window = PageWindow {
+        skip: 0,
+        limit: size(asked.limit),
+    };
+    let part = chats::list(ambit, who, &filter, window).await?;
+    if asked.json {
+        part.items
+            .iter()
+            .try_for_each(|chat| json_line(out, chat))?;
+        return Ok(CommandOutcome::Done);
+    }
+    let rows: Vec<[String; 6]> = part.items.iter().map(cells_of).collect();
+    Table::new(HEADINGS).print(out, &rows)?;
+    out.flush()?;
+    let left = part.total.saturating_sub(rows.len() as u64);
+    match (rows.is_empty(), left) {
+        (true, _) => eprintln!("no chat matches"),
+        (false, 0) => {}
+        (false, left) => eprintln!("{left} more; --limit shows more of them"),
+    }
+    Ok(CommandOutcome::Done)
+}
+
+fn size(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+fn cells_of(chat: &ChatInfo) -> [String; 6] {
+    [
+        filled(&chat.chat_id),
+        filled(&chat.title),
+        one_line(&chat.assistant_id),
+        or_dash(chat.user_id.as_deref()),
+        status(chat).to_owned(),
+        timestamp::show(chat.last_message_at),
+    ]
+}
+
+fn filled(text: &str) -> String {
+    or_dash(Some(text).filter(|text| !text.is_empty()))
+}
+
+fn status(chat: &ChatInfo) -> &'static str {
+    match (chat.status, &chat.running) {
+        (_, Some(_)) => "running",
+        (ChatStatus::Active, None) => "active",
+        (ChatStatus::Archived, None) => "archived",
+    }
+}
+
+/// A chat as it is printed as JSON.
+#[derive(Serialize)]
+struct ChatWithMessages<'a> {
+    #[serde(flatten)]
+    chat: &'a ChatInfo,
+    messages: &'a [ChatMessageView],
+    next: Option<u64>,
+}
+
+async fn show(
+    ambit: &Ambit,
+    who: &Authorized,
+    asked: &ShowChatArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    let name = ChatName {
+        chat_id: asked.chat.as_deref().unwrap_or(NAMELESS),
+        assistant_id: asked.agent.as_deref(),
+        context: asked.context.as_deref(),
+    };
+    let filter = MessageFilter {
+        before: asked.before,
+        limit: size(asked.limit),
+        ..MessageFilter::default()
+    };
+    let refused = |error: Error| named_as_options(&error);
+    let chat = chats::get(ambit, who, name).await;
+    let chat = chat.map_err(refused)?;
+    let page = chats::messages(ambit, who, name, &filter).await;
+    let page = page.map_err(refused)?;
+    if !asked.json {
+        print(&chat, &page, out)?;
+        return Ok(CommandOutcome::Done);
+    }
+    let whole = ChatWithMessages {
+        chat: &chat,
+        messages: &page.items,
+        next: page.next,
+    };
+    json_line(out, &whole)?;
+    Ok(CommandOutcome::Done)
+}
+
+/// What the library calls a parameter is an option here.
+fn named_as_options(error: &Error) -> CommandError {
+    let message = error.to_string();
+    let message = message.replace("assistant_id", "--agent");
+    CommandError::Refused(message.replace("its id in /contexts", "its id with --context"))
+}
+
+fn print(chat: &ChatInfo, page: &ChatMessagePage, out: &mut Output) -> std::io::Result<()> {
+    let fields = [
+        ("chat", filled(&chat.chat_id)),
+        ("title", filled(&chat.title)),
+        ("agent", one_line(&chat.assistant_id)),
+        ("user", or_dash(chat.user_id.as_deref())),
+        ("team", or_dash(chat.team_id.as_deref())),
+        ("status", status(chat).to_owned()),
+        ("context", one_line(&chat.context)),
+        ("created", timestamp::show(chat.created_at)),
+        ("last active", timestamp::show(chat.last_message_at)),
+    ];
+    for (name, value) in fields {
+        writeln!(out, "{name:<12} {value}")?;
+    }
+    writeln!(out)?;
+    for message in &page.items {
+        let at = timestamp::show(message.created_at);
+        writeln!(out, "{at}  {}: {}", message.role, text(message))?;
+    }
+    out.flush()?;
+    if let Some(next) = page.next {
+        eprintln!("earlier messages: --before {next}");
+    }
+    Ok(())
+}
+
+/// A message in words; further lines of its text stand below its beginning.
+fn text(message: &ChatMessageView) -> String {
+    let text = match message.props.get("content") {
+        Some(Value::String(text)) => escape_control(text).replace('\n', "\n      "),
+        _ => one_line(&Value::Object(message.props.clone()).to_string()),
+    };
+    match message.kind.as_str() {
+        "text" | USER_INPUT => text,
+        kind => format!("({}) {text}", one_line(kind)),
+    }
+}
