@@ -3,7 +3,9 @@
 pub mod access;
 pub mod backup;
 pub mod chat;
+pub mod chats;
 pub mod check;
+pub mod completions;
 mod console_address;
 mod context_summary;
 pub mod doctor;
@@ -14,16 +16,24 @@ mod http_client;
 pub mod kb;
 pub mod keys;
 pub mod list;
+pub mod man;
 pub mod messages;
+pub mod models;
 pub mod new;
+mod open_files;
+mod own_tools;
 pub mod relocate;
+pub mod restore;
 pub mod schema;
 pub mod search;
 pub mod serve;
+mod service_manager;
+mod serving;
 pub mod show;
 pub mod types;
 pub mod usage;
 mod welcome_app;
+pub mod why;
 
 /// How a command that ran ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,4 +42,6 @@ pub enum CommandOutcome {
     Done,
     /// Some of it could not be done; the output says what.
     SomeFailed,
+    /// Some of it is for other programs to do; the output says their commands.
+    LeftToOthers,
 }

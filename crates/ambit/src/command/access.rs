@@ -4,7 +4,7 @@ use crate::command::CommandOutcome;
 use crate::command::serve::load;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, escape_control};
-use crate::settings::{StoreOptions, app_folder};
+use crate::settings::{StoreOptions, app_folder, data_folder};
 use ambit::auth::access::{AskedCaller, explain, read_caller, read_target, unknown_caller};
 use ambit::auth::api_keys::ApiKeys;
 use ambit::auth::{AuthConfig, RequestCaller};
@@ -13,7 +13,7 @@ use ambit::http;
 use ambit_runtime::Error;
 use clap::{Args, Subcommand};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is asked of the rules.
 #[derive(Subcommand, Debug)]
@@ -46,7 +46,8 @@ pub async fn run(
     let config =
         AuthConfig::of(&app).map_err(|problem| CommandError::Refused(problem.to_string()))?;
     let target = read_target(&config, &asked.what).map_err(refused)?;
-    let who = config.with_role(caller(&config, stores, &asked.who).await?);
+    let data = data_folder(asked.app.clone());
+    let who = config.with_role(caller(&config, stores, &data, &asked.who).await?);
     if config.development.is_some() {
         writeln!(
             out,
@@ -62,12 +63,17 @@ pub async fn run(
     Ok(CommandOutcome::Done)
 }
 
-async fn caller(config: &AuthConfig, stores: &StoreOptions, who: &str) -> Result<RequestCaller> {
+async fn caller(
+    config: &AuthConfig,
+    stores: &StoreOptions,
+    data: &Path,
+    who: &str,
+) -> Result<RequestCaller> {
     let id = match read_caller(&config.rules, who).map_err(refused)? {
         AskedCaller::Described(caller) => return Ok(*caller),
         AskedCaller::KeyHolder(id) => id,
     };
-    let ambit = stores.open().await?;
+    let ambit = stores.open_in(data).await?;
     let keys = ApiKeys::new(ambit.stores().index()?.driver().clone());
     let found = keys.list().await;
     ambit.close().await?;

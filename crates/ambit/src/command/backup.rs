@@ -1,32 +1,75 @@
 //! `ambit backup`
 
 use super::CommandOutcome;
-use crate::command_error::Result;
+use super::own_tools::OwnTools;
+use crate::command_error::{CommandError, Result};
 use crate::output::Output;
-use ambit_storage::backup::backup;
-use ambit_storage::driver::DriverOptions;
+use crate::settings::data_parts::ServerPart;
+use crate::settings::{AppOption, StoreOptions};
+use ambit_runtime::examine_models;
+use ambit_storage::backup::{BackupFile, BackupManifest, DataFile, write_backup};
 use clap::Args;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub struct BackupArguments {
-    /// The file that the copy is written to; it must not exist yet
-    file: PathBuf,
+    /// The folder that the copies are written to; it is new or empty
+    folder: PathBuf,
+    #[command(flatten)]
+    app: AppOption,
 }
 
-/// Copies the store behind this URL.
+/// Copies the SQLite files of an installation, and says what copies the rest.
 pub async fn run(
-    url: &str,
+    stores: &StoreOptions,
     arguments: &BackupArguments,
     out: &mut Output,
 ) -> Result<CommandOutcome> {
-    backup(url, DriverOptions::default(), &arguments.file).await?;
-    let bytes = std::fs::metadata(&arguments.file)?.len();
-    writeln!(
-        out,
-        "copied to {} ({bytes} bytes)",
-        arguments.file.display()
-    )?;
-    Ok(CommandOutcome::Done)
+    let (app, folder) = (arguments.app.folder(), &arguments.folder);
+    stores.check_are_there(&app)?;
+    let parts = stores.parts(&app)?;
+    if parts.files.is_empty() && parts.elsewhere.is_empty() {
+        let reason = "a memory store ends with its process and has nothing to back up";
+        return Err(CommandError::Refused(reason.to_owned()));
+    }
+    let elsewhere: Vec<&ServerPart> = parts.elsewhere.iter().collect();
+    let tools = OwnTools::of_all(&elsewhere, folder)?;
+    let is_there = |file: &DataFile| file.path.exists();
+    let (there, missing): (Vec<DataFile>, Vec<DataFile>) =
+        parts.files.iter().cloned().partition(is_there);
+    let written = write_backup(folder, &there, parts.elsewhere_names())?;
+    for file in &written.files {
+        let copy = folder.join(&file.file);
+        let (part, copy, bytes) = (&file.part, copy.display(), file.bytes);
+        writeln!(out, "{part}: copied to {copy} ({bytes} bytes)")?;
+    }
+    for tools in &tools {
+        tools.print_backup(out)?;
+    }
+    // Stores must be there, so that what is missing are the models; an app may have none.
+    if !missing.is_empty() && lacks_models(stores, &app, &written).await? {
+        for file in &missing {
+            let (part, path) = (&file.part, file.path.display());
+            writeln!(out, "{part}: no file at {path}, not copied")?;
+        }
+        return Ok(CommandOutcome::SomeFailed);
+    }
+    Ok(match tools.is_empty() {
+        true => CommandOutcome::Done,
+        false => CommandOutcome::LeftToOthers,
+    })
+}
+
+/// Whether the store has noted a database of models, which is not there. One of an older form is not asked: opening it would change it.
+async fn lacks_models(stores: &StoreOptions, app: &Path, written: &BackupManifest) -> Result<bool> {
+    let first = written.files.first();
+    if !first.is_some_and(BackupFile::is_current) {
+        return Ok(false);
+    }
+    let place = stores.models(app)?.store;
+    let ambit = stores.open_in(app).await?;
+    let found = examine_models(ambit.stores(), &place).await;
+    ambit.close().await?;
+    Ok(found?.is_some())
 }

@@ -15,6 +15,9 @@ pub struct CheckArguments {
     /// The app's folder
     #[arg(default_value = ".")]
     app: PathBuf,
+    /// Warnings count as errors: where there is one, the program ends with 1
+    #[arg(long)]
+    strict: bool,
 }
 
 /// Prints everything that is wrong with an app or has no effect there.
@@ -28,30 +31,38 @@ pub fn run(arguments: &CheckArguments, out: &mut Output) -> Result<CommandOutcom
         }
     }
     for problem in &problems {
-        writeln!(out, "{}", escape_control(&problem.to_string()))?;
+        writeln!(out, "{}", escape_control(&line(problem)))?;
     }
     out.flush()?;
-    if problems.iter().any(FileProblem::is_error) {
+    let least = match arguments.strict {
+        true => Severity::Warning,
+        false => Severity::Error,
+    };
+    if problems.iter().any(|problem| problem.severity >= least) {
         return Err(CommandError::Refused(counts(&problems)));
     }
     writeln!(out, "nothing is broken: {}", counts(&problems))?;
     Ok(CommandOutcome::Done)
 }
 
+/// A problem as it is printed. What is no error says so.
+fn line(problem: &FileProblem) -> String {
+    match problem.is_error() {
+        true => problem.to_string(),
+        false => format!("{problem} ({})", problem.severity.name()),
+    }
+}
+
 /// How many problems of each kind there are.
 fn counts(problems: &[FileProblem]) -> String {
-    let count = |severity, what: &str| {
+    let count = |severity: Severity| {
         let those = problems
             .iter()
             .filter(|problem| problem.severity == severity);
         let number = those.count();
         let plural = if number == 1 { "" } else { "s" };
-        format!("{number} {what}{plural}")
+        format!("{number} {}{plural}", severity.name())
     };
-    let counts = [
-        count(Severity::Error, "error"),
-        count(Severity::Warning, "warning"),
-        count(Severity::Notice, "notice"),
-    ];
+    let counts = [Severity::Error, Severity::Warning, Severity::Notice].map(count);
     counts.join(", ")
 }

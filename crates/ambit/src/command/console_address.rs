@@ -1,9 +1,8 @@
 //! Where the web console of a server is, and opening it.
 
-use crate::settings::serve::{ConsoleChoice, reached_here};
+use crate::settings::serve::{ConsoleChoice, ServerAddress};
 use ambit::http::{CONSOLE_PATH, ConsoleFiles};
 use ambit_runtime::app::App;
-use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
 /// What opens an address in the browser of whoever is logged in on this machine.
@@ -14,7 +13,7 @@ const OPENER: &str = if cfg!(target_os = "macos") {
 };
 
 /// The console's address, or why there is none.
-pub fn of(app: &App, choice: ConsoleChoice, listen: SocketAddr) -> Result<String, &'static str> {
+pub fn of(app: &App, choice: ConsoleChoice, server: ServerAddress) -> Result<String, &'static str> {
     if choice == ConsoleChoice::None {
         return Err("left out by --no-console");
     }
@@ -22,7 +21,7 @@ pub fn of(app: &App, choice: ConsoleChoice, listen: SocketAddr) -> Result<String
         return Err("none; this program was built without one");
     }
     match app.settings.console.enabled {
-        true => Ok(format!("http://{}{CONSOLE_PATH}/", reached_here(listen))),
+        true => Ok(format!("{}{CONSOLE_PATH}/", server.local_url())),
         false => Err("none; ambit.console.enabled of app.yao is false"),
     }
 }

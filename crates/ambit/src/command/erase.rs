@@ -33,7 +33,7 @@ pub async fn clear(
         return Ok(CommandOutcome::Done);
     };
     let mut tally = EraseSummary::new(out);
-    query.clear_each_page(|page| tally.add(&page)).await?;
+    query.clear_each(|_, one| tally.add(&one)).await?;
     tally.end(arguments.dry_run)
 }
 
@@ -47,7 +47,7 @@ pub async fn remove(
         return Ok(CommandOutcome::Done);
     };
     let mut tally = EraseSummary::new(out);
-    query.remove_each_page(|page| tally.add(&page)).await?;
+    query.remove_each(|_, one| tally.add(&one)).await?;
     tally.end(arguments.dry_run)
 }
 
@@ -110,16 +110,16 @@ impl<'a> EraseSummary<'a> {
     }
 
     /// An output that fails does not stop the work; the end tells.
-    fn add(&mut self, page: &BulkReport) {
-        self.done += page.done.len();
-        self.unchanged += page.unchanged.len();
-        self.skipped += page.skipped.len();
-        self.failed += page.failed.len();
-        self.shared_with.extend(page.shared_with.iter().cloned());
-        for (identity, why) in &page.skipped {
+    fn add(&mut self, report: &BulkReport) {
+        self.done += report.done.len();
+        self.unchanged += report.unchanged.len();
+        self.skipped += report.skipped.len();
+        self.failed += report.failed.len();
+        self.shared_with.extend(report.shared_with.iter().cloned());
+        for (identity, why) in &report.skipped {
             self.say("skipped", identity, why);
         }
-        for (identity, error) in &page.failed {
+        for (identity, error) in &report.failed {
             self.say("failed", identity, &error.to_string());
         }
     }

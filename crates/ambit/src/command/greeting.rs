@@ -1,10 +1,9 @@
 //! What `ambit serve` prints when it listens: where the server is, and how to talk to it.
 
-use crate::settings::serve::reached_here;
+use crate::settings::serve::ServerAddress;
 use ambit::auth::Authenticator;
 use ambit_runtime::app::{App, AppAgent};
 use ambit_runtime::{Authorized, DataConstraints};
-use std::net::SocketAddr;
 
 /// A server as it is greeted with.
 pub struct Greeting<'a> {
@@ -15,7 +14,9 @@ pub struct Greeting<'a> {
     /// What paths begin with.
     pub base: &'a str,
     /// Where it listens.
-    pub address: SocketAddr,
+    pub address: ServerAddress,
+    /// Where its data is.
+    pub data: &'a str,
     /// Where its console is, or why there is none.
     pub console: &'a str,
     /// The options with which `ambit keys` means its keys.
@@ -30,11 +31,8 @@ impl Greeting<'_> {
         let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
         let asked: Vec<_> = usable.filter(|agent| !agent.is_worker()).collect();
         let agents: Vec<&str> = asked.iter().map(|agent| agent.id.as_str()).collect();
-        println!(
-            "Ambit serves {} on http://{}{base}",
-            name(app),
-            self.address
-        );
+        let url = self.address.url();
+        println!("Ambit serves {} on {url}{base}", name(app));
         println!(
             "agents: {}",
             if agents.is_empty() {
@@ -48,8 +46,8 @@ impl Greeting<'_> {
                 "development mode: whoever reaches this address is the developer, so it is reached from this machine alone"
             );
         }
-        // Where it listens may be every address of the machine, which is none to call.
-        let server = format!("http://{}", reached_here(self.address));
+        println!("data: {}", self.data);
+        let server = self.address.local_url();
         println!("routes: {server}/openapi.json");
         println!("console: {}", self.console);
         let public = asked.iter().find(|agent| self.is_public(agent));

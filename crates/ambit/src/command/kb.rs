@@ -10,7 +10,7 @@ mod vectors;
 use super::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, escape_control};
-use crate::settings::StoreOptions;
+use crate::settings::{StoreOptions, present_app};
 use ambit::environment::{environment, extract_program};
 use ambit_knowledge::{Collection, KnowledgeBase};
 use ambit_runtime::app::Severity;
@@ -46,9 +46,9 @@ pub enum KnowledgeCommand {
 /// The app whose collections are meant.
 #[derive(Args, Debug)]
 pub struct AppArguments {
-    /// The folder of the app
-    #[arg(long, value_name = "FOLDER", default_value = ".")]
-    app: PathBuf,
+    /// The app's folder, else AMBIT_APP, else the one that the program is started in
+    #[arg(long, value_name = "FOLDER")]
+    app: Option<PathBuf>,
     /// Who is asking; acts without limits on data, whatever the app's access rules say
     #[arg(long, default_value = "dev")]
     pub(super) user: String,
@@ -57,13 +57,22 @@ pub struct AppArguments {
     pub(super) json: bool,
 }
 
-/// Opens an app whose collections of files are as their files are now.
-pub(super) async fn open_app(arguments: &AppArguments, stores: &StoreOptions) -> Result<Runtime> {
+/// Opens an app whose collections of files are as their files are now. It has a store already where something of it is to be changed.
+pub(super) async fn open_app(
+    arguments: &AppArguments,
+    stores: &StoreOptions,
+    is_changed: bool,
+) -> Result<Runtime> {
+    let app = present_app(arguments.app.clone())?;
+    let opened = match is_changed {
+        true => stores.change_app(&app).await?,
+        false => stores.read_app(&app).await?,
+    };
     let runtime = Runtime::open(RuntimeSettings {
-        models: stores.models(&arguments.app)?,
+        models: opened.models,
         environment: environment(),
         extract_program: Some(extract_program()),
-        ..RuntimeSettings::new(&arguments.app, stores.open_for(&arguments.app).await?)
+        ..RuntimeSettings::new(&app, opened.stores)
     })
     .await?;
     tell_broken(&runtime);
@@ -92,8 +101,9 @@ struct OpenCollections {
 }
 
 impl OpenCollections {
-    async fn open(arguments: &AppArguments, stores: &StoreOptions) -> Result<Self> {
-        let runtime = open_app(arguments, stores).await?;
+    async fn open(command: &KnowledgeCommand, stores: &StoreOptions) -> Result<Self> {
+        let arguments = command.app();
+        let runtime = open_app(arguments, stores, command.is_change()).await?;
         let who = Authorized {
             user_id: Some(arguments.user.clone()),
             ..Authorized::default()
@@ -132,7 +142,7 @@ pub async fn run(
     stores: &StoreOptions,
     out: &mut Output,
 ) -> Result<CommandOutcome> {
-    let open = OpenCollections::open(command.app(), stores).await?;
+    let open = OpenCollections::open(command, stores).await?;
     let ran = match command {
         KnowledgeCommand::Add(arguments) => add::run(&open, arguments, out).await,
         KnowledgeCommand::Ls(arguments) => show::list(&open, arguments, out).await,
@@ -148,6 +158,13 @@ pub async fn run(
 }
 
 impl KnowledgeCommand {
+    fn is_change(&self) -> bool {
+        match self {
+            Self::Add(_) | Self::Rm(_) | Self::Reindex(_) => true,
+            Self::Ls(_) | Self::Search(_) | Self::Eval(_) => false,
+        }
+    }
+
     fn app(&self) -> &AppArguments {
         match self {
             Self::Add(arguments) => &arguments.app,

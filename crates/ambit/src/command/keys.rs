@@ -4,7 +4,7 @@ use crate::command::CommandOutcome;
 use crate::command::serve::load;
 use crate::command_error::{CommandError, Result};
 use crate::output::{self, Output, Table, one_line};
-use crate::settings::{StoreOptions, named_app};
+use crate::settings::{AppOption, StoreOptions};
 use crate::timestamp;
 use ambit::auth::AuthConfig;
 use ambit::auth::api_keys::{ApiKeyRecord, ApiKeys};
@@ -20,9 +20,8 @@ use std::path::{Path, PathBuf};
 /// Keys, and the app whose server takes them.
 #[derive(Args, Debug)]
 pub struct KeysArguments {
-    /// The app's folder, else AMBIT_APP, else the one that the program is started in: its server's keys are meant
-    #[arg(long, global = true, value_name = "FOLDER")]
-    app: Option<PathBuf>,
+    #[command(flatten)]
+    app: AppOption,
     #[command(subcommand)]
     command: KeysCommand,
 }
@@ -85,10 +84,10 @@ pub async fn run(
     stores: &StoreOptions,
     out: &mut Output,
 ) -> Result<CommandOutcome> {
-    let folder = named_app(arguments.app.clone()).unwrap_or_default();
+    let folder = arguments.app.folder();
     if let KeysCommand::New(new) = &arguments.command {
         check_names(new)?;
-        let app = KeyedApp::of(folder, arguments.app.is_some())?;
+        let app = KeyedApp::of(folder, arguments.app.is_given())?;
         return make(&app, stores, new, out).await;
     }
     let ambit = stores.open_in(&folder).await?;
@@ -142,13 +141,13 @@ impl KeyedApp {
     /// Refuses roles and scopes that the app does not have: they would grant nothing.
     fn check_known(&self, new: &NewKeyArguments) -> Result<()> {
         let Some(config) = &self.config else {
-            return Ok(());
+            return check_none_named(new);
         };
         let rules = &config.rules;
         let is_role = |name: &&String| rules.roles().any(|role| role == name.as_str());
         if let Some(wrong) = new.role.iter().find(|name| !is_role(name)) {
             let roles: Vec<&str> = rules.roles().collect();
-            let offer = suggestion::offer(wrong, roles);
+            let offer = suggestion::offer_all(wrong, roles);
             let reason = format!("is given \"{wrong}\", which is no role of the app{offer}");
             return Err(CommandError::option("--role", reason));
         }
@@ -160,18 +159,17 @@ impl KeyedApp {
         }
         Ok(())
     }
+}
 
-    /// Opens the stores. A new one is made only where it is clear which: the first key can be made before a server has ever run.
-    async fn open(&self, stores: &StoreOptions) -> Result<Ambit> {
-        let is_clear = self.config.is_some() || stores.are_named();
-        if is_clear {
-            return stores.begin_in(&self.folder).await;
+/// Roles and scopes are an app's: without one nobody knows which there are.
+fn check_none_named(new: &NewKeyArguments) -> Result<()> {
+    let named = [("--role", &new.role), ("--scope", &new.scope)];
+    match named.iter().find(|(_, names)| !names.is_empty()) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let reason = "needs the app that it is one of; name its folder with --app";
+            Err(CommandError::option(option, reason))
         }
-        if stores.is_missing(&self.folder)? {
-            let reason = "there is neither an app nor a store in this folder; name the app with --app, or the store with --data or --store";
-            return Err(CommandError::Refused(reason.to_owned()));
-        }
-        stores.open_in(&self.folder).await
     }
 }
 
@@ -200,7 +198,7 @@ async fn make(
 ) -> Result<CommandOutcome> {
     app.check_known(new)?;
     let expires_at = end(new, Clock::default().now())?;
-    let ambit = app.open(stores).await?;
+    let ambit = stores.open_in(&app.folder).await?;
     let made = store_key(&ambit, new, expires_at).await;
     ambit.close().await?;
     let (secret, record) = made?;

@@ -29,7 +29,7 @@ pub async fn run(
     stores: &StoreOptions,
     out: &mut Output,
 ) -> Result<CommandOutcome> {
-    let runtime = open_app(&arguments.app, stores).await?;
+    let runtime = open_app(&arguments.app, stores, false).await?;
     let ran = search(&runtime, arguments, out).await;
     let closed = runtime.close(GRACE).await;
     ran?;

@@ -1,65 +1,65 @@
 //! `ambit serve`: an app over its stores, for clients.
 
 use crate::command::greeting::Greeting;
+use crate::command::service_manager::ServiceManager;
 use crate::command::welcome_app::WelcomeApp;
-use crate::command::{CommandOutcome, console_address};
+use crate::command::{CommandOutcome, console_address, open_files, serving};
 use crate::command_error::{CommandError, Result};
 use crate::output::one_line;
-use crate::settings::StoreOptions;
-use crate::settings::serve::{ConsoleChoice, LogFormat, ServeArguments, ServeSettings};
+use crate::settings::serve::{
+    ConsoleChoice, LogFormat, ServeArguments, ServeSettings, ServerAddress,
+};
+use crate::settings::{StoreOptions, data_folder};
 use ambit::auth::{AuthConfig, Authenticator};
 use ambit::environment::extract_program;
-use ambit::http::{self, ServerState};
+use ambit::http::{self, ServerState, ServerTls};
 use ambit::otlp_variables::otlp_settings;
 use ambit_runtime::app::{App, FileProblem};
-use ambit_runtime::{Runtime, RuntimeSettings};
+use ambit_runtime::{Disclosure, OtlpSettings, Runtime, RuntimeSettings};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::oneshot;
-use tokio::time::timeout;
-
-/// How long answers that have begun may take when all turns have been given up.
-const SHUTDOWN_RESERVE: Duration = Duration::from_secs(5);
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Serves until it is told to stop.
 pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<CommandOutcome> {
     let serving = ServeSettings::of(arguments)?;
     log(&serving)?;
-    let welcome = match &serving.app {
-        Some(_) => None,
-        None => Some(WelcomeApp::unpack()?),
-    };
+    let unpack = serving.app.is_none().then(WelcomeApp::unpack);
+    let welcome = unpack.transpose()?;
     let folder = serving.app.clone();
     let folder = folder
         .or_else(|| welcome.as_ref().map(WelcomeApp::path))
         .unwrap_or_default();
     let config = config(&folder, &serving)?;
     let is_development = serving.is_development || config.development.is_some();
-    if is_development && !serving.listen.ip().is_loopback() {
-        return Err(open_to_all(serving.listen, config.development.is_none()));
+    let wanted = serving.listen.socket;
+    if is_development && !wanted.ip().is_loopback() {
+        return Err(open_to_all(wanted, config.development.is_none()));
     }
+    let settings = settings(&serving, &config, is_development)?;
     let stop = stop()?;
     let (listener, address) = listen(serving.listen).await?;
     // The welcome app is gone when the server ends; its data is not.
-    let data = serving.app.clone().unwrap_or_default();
+    let data = data_folder(arguments.app.clone());
     let opened = Arc::new(stores.open_for(&data).await?);
     let store = opened.index()?.driver().clone();
-    let settings = settings(&serving, &config, is_development);
-    let telemetry = otlp_settings(&serving.environment);
-    let telemetry = telemetry.map_err(|error| CommandError::Refused(error.message))?;
+    let manager = ServiceManager::of(&serving.environment);
+    let telemetry = telemetry(&serving.environment)?;
     let runtime = Runtime::open(RuntimeSettings {
         models: stores.models(&data)?,
         telemetry,
         environment: serving.environment,
         extract_program: Some(extract_program()),
         is_development,
+        disclosure: disclosure(is_development),
         restore_runtimes: serving.restore_runtimes,
         ..RuntimeSettings::new(folder, opened)
     })
@@ -73,6 +73,7 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
         auth: &auth,
         base: &settings.base,
         address,
+        data: &one_line(&stores.places(&data)?),
         console: console.as_deref().unwrap_or_else(|why| why),
         keys_of: &keys_options(stores, &data),
     };
@@ -86,18 +87,31 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
         store,
         settings,
     };
-    serve(listener, server, stop, serving.grace).await?;
+    serving::serve(listener, server, stop, serving.stopping, &manager).await?;
     Ok(CommandOutcome::Done)
 }
 
 /// Listens; the address is the one that was given, with the port that a 0 has become.
-async fn listen(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind(wanted).await;
+async fn listen(wanted: ServerAddress) -> Result<(TcpListener, ServerAddress)> {
+    let listener = TcpListener::bind(wanted.socket).await;
     let bound = listener.and_then(|listener| {
-        let address = listener.local_addr()?;
-        Ok((listener, address))
+        let socket = listener.local_addr()?;
+        Ok((listener, ServerAddress { socket, ..wanted }))
     });
-    bound.map_err(|error| address_in_use(wanted, &error))
+    bound.map_err(|error| address_in_use(wanted.socket, &error))
+}
+
+/// Where traces and figures are sent, if anywhere.
+fn telemetry(environment: &BTreeMap<String, String>) -> Result<OtlpSettings> {
+    otlp_settings(environment).map_err(|error| CommandError::Refused(error.message))
+}
+
+/// Clients see what goes on inside in development mode alone.
+fn disclosure(is_development: bool) -> Disclosure {
+    match is_development {
+        true => Disclosure::Full,
+        false => Disclosure::Withheld,
+    }
 }
 
 /// What is set about serving.
@@ -105,8 +119,11 @@ fn settings(
     serving: &ServeSettings,
     config: &AuthConfig,
     is_development: bool,
-) -> http::HttpSettings {
-    http::HttpSettings {
+) -> Result<http::HttpSettings> {
+    let tls = serving.tls.clone().map(ServerTls::open).transpose();
+    let tls =
+        tls.map_err(|reason| CommandError::Refused(format!("HTTPS cannot be spoken: {reason}")))?;
+    Ok(http::HttpSettings {
         base: config.base.clone(),
         is_development,
         has_public_metrics: serving.has_public_metrics,
@@ -114,52 +131,10 @@ fn settings(
             ConsoleChoice::None => http::ConsoleFiles::default(),
             ConsoleChoice::Served | ConsoleChoice::Open => http::ConsoleFiles::embedded(),
         },
+        connection_limit: open_files::connection_limit(),
+        tls: tls.map(Arc::new),
         ..http::HttpSettings::default()
-    }
-}
-
-/// Serves, and at the end lets running turns finish within their time.
-async fn serve(
-    listener: TcpListener,
-    server: ServerState,
-    stop: impl Future<Output = ()>,
-    grace: Duration,
-) -> Result<()> {
-    let runtime = server.runtime.clone();
-    let hangup = signal(SignalKind::hangup())?;
-    let (told, hears) = oneshot::channel::<()>();
-    let serving = http::serve(listener, Arc::new(server), async move {
-        // An end that is dropped says the same as one that is told.
-        let _ = hears.await;
-    });
-    tokio::pin!(serving);
-    tokio::select! {
-        served = &mut serving => return Ok(served?),
-        () = stop => {}
-        () = reloads(&runtime, hangup) => {}
-    }
-    tracing::info!(
-        seconds = grace.as_secs(),
-        "stopping: no new requests, running turns may finish"
-    );
-    drop(told);
-    let ending = async {
-        // What is still being sent then is cut; it is stored and can be read again.
-        timeout(grace + SHUTDOWN_RESERVE, &mut serving)
-            .await
-            .unwrap_or(Ok(()))
-    };
-    let (closed, served) = tokio::join!(runtime.close(grace), ending);
-    closed?;
-    Ok(served?)
-}
-
-/// Loads the app's files again each time that the process is asked to. Never ends.
-async fn reloads(runtime: &Runtime, mut hangup: Signal) {
-    loop {
-        hangup.recv().await;
-        runtime.reload_and_tell().await;
-    }
+    })
 }
 
 /// Ends when the process is asked to stop.
@@ -220,14 +195,14 @@ fn log(serving: &ServeSettings) -> Result<()> {
     let filter = ambit::log::filter(&serving.log);
     let filter = filter
         .map_err(|error| CommandError::option("--log", format!("is not understood: {error}")))?;
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let is_terminal = std::io::stderr().is_terminal();
-    let set = match serving.log_format {
-        LogFormat::Text => lines.with_ansi(is_terminal).try_init(),
-        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    let lines = match serving.log_format {
+        LogFormat::Text => lines.with_ansi(is_terminal).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
+    let log = tracing_subscriber::registry().with(lines.with_filter(filter));
+    let set = log.try_init();
     set.map_err(|error| CommandError::Refused(format!("the log cannot be opened: {error}")))
 }
 

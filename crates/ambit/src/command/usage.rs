@@ -4,6 +4,7 @@ use super::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::context_filters::check_agent;
 use crate::output::{Output, Table, json_line, one_line};
+use crate::settings::AppOption;
 use ambit_storage::{Ambit, Error, Usage, UsageField, UsageTotals};
 use clap::Args;
 use serde::Serialize;
@@ -47,6 +48,8 @@ pub struct UsageArguments {
     /// One JSON object a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub app: AppOption,
 }
 
 const FIELDS: [&str; 8] = [
@@ -154,23 +157,27 @@ fn print_json(
 }
 
 fn cells_of(name: &str, totals: &UsageTotals) -> [String; 6] {
-    let cost = totals
-        .cost
-        .iter()
-        .map(|(currency, micros)| money(*micros, currency));
-    let cost = cost.collect::<Vec<_>>().join(", ");
     [
         one_line(name),
         totals.prompt_tokens.to_string(),
         totals.completion_tokens.to_string(),
         totals.total_tokens.to_string(),
         totals.records.to_string(),
-        if cost.is_empty() {
-            "-".to_owned()
-        } else {
-            cost
-        },
+        cost_text(&totals.cost),
     ]
+}
+
+/// What something cost, by currency.
+pub(super) fn cost_text(cost: &BTreeMap<String, i64>) -> String {
+    let sums = cost
+        .iter()
+        .map(|(currency, micros)| money(*micros, currency));
+    let sums = sums.collect::<Vec<_>>().join(", ");
+    if sums.is_empty() {
+        "-".to_owned()
+    } else {
+        sums
+    }
 }
 
 /// Millionths as a decimal number.

@@ -66,16 +66,19 @@ pub(super) async fn run(
     wait(open, arguments).await?;
     let names = DocumentNames::of(open, &arguments.collection).await?;
     tell_unknown(&names, open, arguments, &asked).await?;
-    let mut scores = BTreeMap::new();
+    let (mut scores, mut notes) = (BTreeMap::new(), Vec::new());
     for question in &asked {
-        let ranked = ranked(open, &arguments.collection, &question.query).await?;
-        let ranked: Vec<&str> = ranked
+        let found = ranked(open, &arguments.collection, &question.query).await?;
+        notes.extend(found.notes.into_iter().next());
+        let ranked: Vec<&str> = found
+            .documents
             .iter()
             .map(|id| names.as_judged(id, question))
             .collect();
         let score = QualityScores::of(&ranked, &question.relevant, arguments.k);
         scores.insert(question.id.clone(), score);
     }
+    tell_notes(&notes, asked.len());
     let report = QualityReport::of(arguments.k, scores);
     if let Some(path) = &arguments.save {
         let text = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
@@ -127,6 +130,18 @@ async fn tell_unknown(
     Ok(())
 }
 
+/// Says of how many questions not all was searched that there is, and why of the first.
+fn tell_notes(notes: &[String], asked: usize) {
+    if let Some(first) = notes.first() {
+        eprintln!(
+            "ambit: not all was searched for {} of {}: {}",
+            notes.len(),
+            questions_in_words(asked),
+            one_line(first),
+        );
+    }
+}
+
 fn unreadable(what: &str, path: &Path, error: &std::io::Error) -> CommandError {
     CommandError::Refused(format!("cannot {what} {}: {error}", path.display()))
 }
@@ -171,8 +186,15 @@ fn baseline(path: &Path) -> Result<QualityReport> {
     QualityReport::read(file).map_err(|error| CommandError::Refused(error.to_string()))
 }
 
-/// The documents that a query finds, the best first.
-async fn ranked(open: &OpenCollections, collection: &str, query: &str) -> Result<Vec<String>> {
+/// What a query finds.
+struct RankedDocuments {
+    /// The best first.
+    documents: Vec<String>,
+    /// What was not searched.
+    notes: Vec<String>,
+}
+
+async fn ranked(open: &OpenCollections, collection: &str, query: &str) -> Result<RankedDocuments> {
     let mut query = KnowledgeQuery::new(query, &[collection]);
     query.limit = CHUNKS;
     query.is_counted = false;
@@ -193,7 +215,10 @@ async fn ranked(open: &OpenCollections, collection: &str, query: &str) -> Result
             documents.push(id);
         }
     }
-    Ok(documents)
+    Ok(RankedDocuments {
+        documents,
+        notes: found.notes,
+    })
 }
 
 fn print(report: &QualityReport, is_json: bool, out: &mut Output) -> Result<()> {

@@ -1,0 +1,82 @@
+//! Serving until the process is told to stop, and what happens then.
+
+use crate::command::service_manager::ServiceManager;
+use crate::command_error::Result;
+use crate::settings::serve::StopTimes;
+use ambit::http::{self, ServerState, ServerTls};
+use ambit_runtime::Runtime;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, interval, sleep, timeout_at};
+
+/// The last part of the grace: turns that have not ended are left to other nodes, what was said of them is sent, the stores close.
+const CLOSING: Duration = Duration::from_secs(4);
+/// How often it is looked whether the files of the certificate have changed.
+const TLS_LOOKS: Duration = Duration::from_secs(30);
+
+/// Serves until `stop`. Then `/readyz` says so at once, requests are taken for the drain time, running turns go on, and everything
+/// has ended when the grace is over.
+pub async fn serve(
+    listener: TcpListener,
+    server: ServerState,
+    stop: impl Future<Output = ()>,
+    times: StopTimes,
+    manager: &ServiceManager,
+) -> Result<()> {
+    let runtime = server.runtime.clone();
+    let is_stopping = server.settings.is_stopping.clone();
+    let tls = server.settings.tls.clone();
+    let hangup = signal(SignalKind::hangup())?;
+    let (told, hears) = oneshot::channel::<()>();
+    let serving = http::serve(listener, Arc::new(server), async move {
+        // An end that is dropped says the same as one that is told.
+        let _ = hears.await;
+    });
+    tokio::pin!(serving);
+    manager.tell("READY=1");
+    tokio::select! {
+        served = &mut serving => return Ok(served?),
+        () = stop => {}
+        () = reloads(&runtime, tls.as_deref(), hangup) => {}
+    }
+    let end = Instant::now() + times.grace.max(times.drain + CLOSING);
+    is_stopping.store(true, Ordering::Relaxed);
+    manager.tell("STOPPING=1");
+    let (drain, grace) = (times.drain.as_secs(), times.grace.as_secs());
+    tracing::info!(drain, grace, "stopping: running turns may finish");
+    tokio::select! {
+        served = &mut serving => return Ok(served?),
+        () = sleep(times.drain) => {}
+    }
+    drop(told);
+    let left = end.saturating_duration_since(Instant::now());
+    let closing = timeout_at(end, runtime.close(left.saturating_sub(CLOSING)));
+    // What is still being sent then is cut; it is stored and can be read again.
+    let ending = timeout_at(end, &mut serving);
+    let (closed, served) = tokio::join!(closing, ending);
+    match closed {
+        Ok(closed) => closed?,
+        Err(_) => tracing::warn!("the stores did not close in time; what is stored is kept"),
+    }
+    Ok(served.unwrap_or(Ok(()))?)
+}
+
+/// Loads the app's files again each time that the process is asked to, and the certificate then and when its files have changed.
+/// Never ends.
+async fn reloads(runtime: &Runtime, tls: Option<&ServerTls>, mut hangup: Signal) {
+    let mut looks = interval(TLS_LOOKS);
+    loop {
+        tokio::select! {
+            _ = hangup.recv() => runtime.reload_and_tell().await,
+            _ = looks.tick() => {}
+        }
+        if let Some(tls) = tls {
+            tls.reload();
+        }
+    }
+}
