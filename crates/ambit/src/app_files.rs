@@ -1,5 +1,5 @@
-//! What is known of the files of an app, for people and editors: the reference page, JSON Schemas, and the settings with which
-//! an editor finds them.
+//! What is known of the files of an app, for editors: JSON Schemas, and the settings with which an editor finds them. Pages for
+//! people come from the same tables (`reference/`).
 
 use crate::auth;
 use ambit_runtime::app;
@@ -13,13 +13,8 @@ pub const SCHEMAS: &str = ".vscode/schemas";
 pub const EDITOR_SETTINGS: &str = ".vscode/settings.json";
 
 /// The kinds of files that an app may have.
-fn kinds() -> Vec<&'static FileKind> {
+pub(crate) fn kinds() -> Vec<&'static FileKind> {
     app::FILES.iter().chain(auth::FILES).collect()
-}
-
-/// The reference page, `docs/app-files.md`.
-pub fn page() -> String {
-    app::read::page(&kinds())
 }
 
 /// A JSON Schema.

@@ -1,21 +1,25 @@
 //! The commands and their arguments, and which command runs what.
 
+#[cfg(test)]
+mod reference;
+
 use crate::command::{
-    CommandOutcome, access, backup, chat, check, doctor, erase, health, kb, keys, list, messages,
-    new, relocate, schema, search, serve, show, types, usage,
+    CommandOutcome, access, backup, chat, chats, check, completions, doctor, erase, health, kb,
+    keys, list, man, messages, models, new, relocate, restore, schema, search, serve, show, types,
+    usage, why,
 };
 use crate::command_error::Result;
-use crate::settings::StoreOptions;
 use crate::settings::serve::ServeArguments;
+use crate::settings::{AppOption, StoreOptions};
 use crate::{example, output};
 use ambit_storage::Ambit;
-use clap::{Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use futures::future::LocalBoxFuture;
 use std::io::Write;
 
 /// Serves AI agents and looks after their contexts. `ambit` alone serves: the app of AMBIT_APP, else the welcome app.
 #[derive(Parser, Debug)]
-#[command(name = "ambit", version, arg_required_else_help = true)]
+#[command(name = "ambit", version = env!("AMBIT_VERSION"), arg_required_else_help = true)]
 pub struct Cli {
     #[command(flatten)]
     pub stores: StoreOptions,
@@ -39,28 +43,47 @@ pub enum CliCommand {
     New(new::NewAppArguments),
     /// Says what is wrong with an app, without running it; exits with 1 where something is broken
     Check(check::CheckArguments),
-    /// Writes the TypeScript declarations of what scripts can call into an app
+    /// Writes the TypeScript declarations of what scripts can call, and of what the app has itself, into an app
     Types(types::TypesArguments),
     /// Writes JSON Schemas of an app's files, so that editors complete keys and underline mistakes
     Schema(schema::SchemaArguments),
     /// Talks to an agent in the terminal; exits with 2 where a turn failed
     Chat(chat::ChatArguments),
+    /// Lists and shows chats, as one person sees them or all
+    Chats(chats::ChatsArguments),
     /// Collections of documents
     #[command(subcommand)]
     Kb(kb::KnowledgeCommand),
     /// Shows what the searches of an agent find
     Search(search::AgentSearchArguments),
     /// What is stored of conversations
-    #[command(subcommand)]
-    Context(ContextCommand),
+    Context(ContextArguments),
     /// What was spent
     Usage(usage::UsageArguments),
+    /// Says of which messages, tools and options the requests to models in a turn were made; what these say is shown by the console
+    Why(why::WhyArguments),
     /// Looks for what is wrong in the stores; exits with 2 where something is left
     Doctor(doctor::DoctorArguments),
-    /// Copies the SQLite store to a new file while others write
+    /// Copies the SQLite files of stores and models to a new folder while others write; exits with 3 where other programs copy the rest
     Backup(backup::BackupArguments),
+    /// Puts a backup back where no data is, all of it or nothing; exits with 3 where other programs put the rest back
+    Restore(restore::RestoreArguments),
+    /// The database of an app's models
+    Models(models::ModelsArguments),
     /// A worked example of contexts, which prints what it does
     Demo,
+    /// Prints the script with which a shell completes commands and options
+    Completions(completions::CompletionsArguments),
+    /// Prints a page for `man`
+    Man(man::ManArguments),
+}
+
+#[derive(Args, Debug)]
+pub struct ContextArguments {
+    #[command(flatten)]
+    app: AppOption,
+    #[command(subcommand)]
+    command: ContextCommand,
 }
 
 #[derive(Subcommand, Debug)]
@@ -94,9 +117,12 @@ async fn run_command(cli: Cli) -> Result<CommandOutcome> {
         CliCommand::Check(arguments) => check::run(arguments, &mut out),
         CliCommand::Types(arguments) => types::run(arguments, &mut out),
         CliCommand::Schema(arguments) => schema::run(arguments, &mut out),
+        CliCommand::Completions(arguments) => completions::run(Cli::command(), arguments, &mut out),
+        CliCommand::Man(arguments) => man::run(Cli::command(), arguments, &mut out),
         CliCommand::Chat(arguments) => chat::run(arguments, stores).await,
-        // A backup opens the store itself: the others would be opened for nothing.
-        CliCommand::Backup(arguments) => backup::run(&stores.primary()?, arguments, &mut out).await,
+        // A backup leaves files of an older form as they are, and a restore has none yet.
+        CliCommand::Backup(arguments) => backup::run(stores, arguments, &mut out).await,
+        CliCommand::Restore(arguments) => restore::run(stores, arguments, &mut out),
         CliCommand::Serve(arguments) => serve::run(stores, arguments).await,
         CliCommand::Health(arguments) => health::run(arguments, &mut out).await,
         CliCommand::Demo => example::run()
@@ -106,20 +132,31 @@ async fn run_command(cli: Cli) -> Result<CommandOutcome> {
         CliCommand::Access(access) => access::run(stores, access, &mut out).await,
         CliCommand::Kb(command) => kb::run(command, stores, &mut out).await,
         CliCommand::Search(arguments) => search::run(arguments, stores, &mut out).await,
+        CliCommand::Models(arguments) => models::run(arguments, stores, &mut out).await,
         CliCommand::Keys(arguments) => keys::run(arguments, stores, &mut out).await,
         CliCommand::Context(context) => {
-            let ambit = stores.open().await?;
-            let ran = about_context(&ambit, context, &mut out).await;
+            let ambit = stores.open_in(&context.app.folder()).await?;
+            let ran = about_context(&ambit, &context.command, &mut out).await;
+            closed(&ambit, ran).await
+        }
+        CliCommand::Chats(arguments) => {
+            let ambit = stores.open_in(&arguments.app.folder()).await?;
+            let ran = chats::run(&ambit, arguments, &mut out).await;
             closed(&ambit, ran).await
         }
         CliCommand::Usage(arguments) => {
-            let ambit = stores.open().await?;
+            let ambit = stores.open_in(&arguments.app.folder()).await?;
             let ran = usage::run(&ambit, arguments, &mut out).await;
             closed(&ambit, ran).await
         }
+        CliCommand::Why(arguments) => {
+            let ambit = stores.open_in(&arguments.app.folder()).await?;
+            let ran = why::run(&ambit, arguments, &mut out).await;
+            closed(&ambit, ran).await
+        }
         CliCommand::Doctor(arguments) => {
-            let ambit = stores.open().await?;
-            let ran = doctor::run(&ambit, arguments, &mut out).await;
+            let ambit = stores.open_in(&arguments.app.folder()).await?;
+            let ran = doctor::run(&ambit, stores, arguments, &mut out).await;
             closed(&ambit, ran).await
         }
     };

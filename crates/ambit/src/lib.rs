@@ -68,6 +68,8 @@ mod library;
 pub mod log;
 #[doc(hidden)]
 pub mod otlp_variables;
+#[doc(hidden)]
+pub mod reference;
 pub mod server;
 mod status;
 #[doc(hidden)]

@@ -25,6 +25,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Something that was asked for could not be done, and the rest was.
 const SOME_FAILED: u8 = 2;
+/// Some of it is left to other programs, whose commands were printed.
+const LEFT_TO_OTHERS: u8 = 3;
 
 fn main() -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
@@ -38,8 +40,21 @@ fn main() -> ExitCode {
     run(&arguments)
 }
 
-#[tokio::main]
-async fn run(arguments: &[OsString]) -> ExitCode {
+/// Runs a command to its end. What still waits for another machine then, such as a look-up of a name, is left behind.
+fn run(arguments: &[OsString]) -> ExitCode {
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("ambit: no threads can be started: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let code = runtime.block_on(run_command(arguments));
+    runtime.shutdown_background();
+    code
+}
+
+async fn run_command(arguments: &[OsString]) -> ExitCode {
     // Ends with this function.
     let mut upkeep = JoinSet::new();
     upkeep.spawn(idle_memory::give_back());
@@ -53,6 +68,7 @@ async fn run(arguments: &[OsString]) -> ExitCode {
     match done {
         Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
         Ok(CommandOutcome::SomeFailed) => ExitCode::from(SOME_FAILED),
+        Ok(CommandOutcome::LeftToOthers) => ExitCode::from(LEFT_TO_OTHERS),
         // Whoever reads the output, `head` for instance, has read enough.
         Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS

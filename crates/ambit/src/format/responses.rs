@@ -13,7 +13,7 @@ mod stored_reasoning;
 mod text_items;
 
 pub use event::{ResponseEvent, ResponseEventContent};
-pub use item::ResponseItem;
+pub use item::{McpCallError, ResponseItem};
 pub use response::ResponseObject;
 pub use settings::{
     ClientTool, ConversationName, ResponseRecord, ResponseSettings, echoed_fields, echoed_tool,

@@ -1,5 +1,6 @@
 //! Items of a Response's output, as OpenAI shapes them.
 
+use ambit_runtime::ServerFailure;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -131,12 +132,28 @@ pub struct McpCallItem {
 
 /// Why nothing came of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct McpCallError {
-    /// `mcp_tool_execution_error`.
-    #[serde(rename = "type")]
-    kind: &'static str,
-    /// What the tool says of it.
-    content: [ErrorText; 1],
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum McpCallError {
+    /// The tool has failed.
+    McpToolExecutionError {
+        /// What is said of it.
+        #[schema(value_type = Vec<ErrorText>)]
+        content: [ErrorText; 1],
+    },
+    /// Its server was not reached over HTTP, or has answered with a failure.
+    HttpError {
+        /// The status; 0 where nothing was answered.
+        code: u16,
+        /// What is said of it.
+        message: String,
+    },
+    /// Its server has refused the request, has said what is no answer, or the connection to it has ended.
+    McpProtocolError {
+        /// The code of JSON-RPC.
+        code: i32,
+        /// What is said of it.
+        message: String,
+    },
 }
 
 /// What a tool says of its failure.
@@ -186,14 +203,20 @@ pub(super) fn hidden_thought(number: usize) -> String {
 }
 
 impl McpCallError {
-    /// A tool has failed with this text.
-    pub fn of_tool(text: impl Into<String>) -> Self {
-        Self {
-            kind: "mcp_tool_execution_error",
-            content: [ErrorText {
-                kind: "text",
-                text: text.into(),
-            }],
+    /// Of a call that has failed with this text, and of its server if that is what has failed.
+    pub fn new(text: String, failure: Option<ServerFailure>) -> Self {
+        match failure {
+            None => Self::McpToolExecutionError {
+                content: [ErrorText { kind: "text", text }],
+            },
+            Some(ServerFailure::HttpError { code }) => Self::HttpError {
+                code,
+                message: text,
+            },
+            Some(ServerFailure::McpProtocolError { code }) => Self::McpProtocolError {
+                code,
+                message: text,
+            },
         }
     }
 }

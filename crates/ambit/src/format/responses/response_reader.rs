@@ -1,16 +1,16 @@
 //! A turn's log, read as the items of a Response.
 
 use super::event::ResponseEventContent;
-use super::item::{ItemStatus, ResponseItem};
+use super::item::{ItemStatus, McpCallError, ResponseItem};
 use super::output::{CallOutcome, OutputItems};
 use super::response::{IncompleteDetails, ResponseObject, ResponseStatus, ResponseUsage};
 use super::settings::ClientTool;
 use super::text_items::{TextChange, TextItems, TextStep};
 use crate::format::answer::{AnswerDelta, AnswerState, TurnEnding, text_of};
 use crate::format::{FormatEvent, FormatOptions};
-use ambit_runtime::Frame;
 use ambit_runtime::frame::{MessageStatus, StreamEndEvent, TurnEvent};
 use ambit_runtime::public_id;
+use ambit_runtime::{Frame, ServerFailure};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -185,7 +185,10 @@ impl ResponseReader {
         let prop = |name: &str| message.props.get(name).map(as_text).unwrap_or_default();
         let outcome = match message.props.get("status").and_then(Value::as_str) {
             Some("completed") => CallOutcome::Output(prop("result")),
-            Some("error") => CallOutcome::Error(prop("error")),
+            Some("error") => {
+                let failure = ServerFailure::read(&message.props);
+                CallOutcome::Error(McpCallError::new(prop("error"), failure))
+            }
             _ => return,
         };
         self.output.settle(index, outcome);

@@ -68,7 +68,7 @@ pub struct ListedCall<'a> {
     /// What came of it on the server.
     pub result: Option<String>,
     /// Why nothing came of it on the server.
-    pub error: Option<String>,
+    pub error: Option<McpCallError>,
 }
 
 /// Its item. A call that has come to nothing on the server is the client's.
@@ -94,7 +94,7 @@ pub fn stored_call(stored: ListedCall<'_>) -> ResponseItem {
                 call.status = ItemStatus::Failed;
             }
             call.output = stored.result;
-            call.error = stored.error.map(McpCallError::of_tool);
+            call.error = stored.error;
         }
         ResponseItem::Message(_) | ResponseItem::Reasoning(_) => {}
     }

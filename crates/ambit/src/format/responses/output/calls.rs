@@ -9,7 +9,7 @@ use crate::format::responses::settings::ClientTool;
 /// What came of a call.
 pub enum CallOutcome {
     Output(String),
-    Error(String),
+    Error(McpCallError),
 }
 
 impl OutputItems {
@@ -135,8 +135,8 @@ impl OutputItems {
                 item.status = ItemStatus::Completed;
                 "response.mcp_call.completed"
             }
-            CallOutcome::Error(text) => {
-                item.error = Some(McpCallError::of_tool(text));
+            CallOutcome::Error(error) => {
+                item.error = Some(error);
                 item.status = ItemStatus::Failed;
                 "response.mcp_call.failed"
             }
