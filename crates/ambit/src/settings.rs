@@ -1,11 +1,14 @@
 //! Where the data is: options first, then the environment, then a file: that of the app that is run, or one in the folder
 //! that the program is started in. And what else the environment says.
 
+pub mod data_parts;
+pub mod model_keys;
+mod model_store;
 pub mod serve;
 
 use crate::command_error::{CommandError, Result};
-use ambit::store_urls::{DATA_FILE, StoreUrls, path_text};
-use ambit_runtime::model::{ModelSecret, ModelSettings};
+use ambit::store_urls::{DATA_FILE, StoreUrls, absolute_path, file_path, path_text, shown_address};
+use ambit_runtime::model::{ModelSecret, ModelSettings, ModelStore};
 use ambit_storage::{Ambit, Caller, Stores};
 use clap::Args;
 use std::ffi::OsString;
@@ -29,6 +32,10 @@ pub struct StoreOptions {
     /// kind. May be given several times; the first keeps the index. Without it AMBIT_STORE is read
     #[arg(long, global = true, value_name = "URL")]
     store: Vec<String>,
+    /// Where the tables of models are: `sqlite:path` or `postgres://…`, the same for all servers over a store. Without it AMBIT_MODELS
+    /// is read, else they are beside the store that keeps the index
+    #[arg(long, global = true, value_name = "URL")]
+    models: Option<String>,
     /// The stores that everything is kept in unless an agent says otherwise, the primary first
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
     drivers: Vec<String>,
@@ -37,8 +44,42 @@ pub struct StoreOptions {
     tenant: String,
 }
 
-/// The options that can stand before a command as well as behind it.
-const ANYWHERE: [&str; 4] = ["--data", "--store", "--drivers", "--tenant"];
+/// Whose data is meant where nothing names a store.
+#[derive(Args, Debug)]
+pub struct AppOption {
+    /// The app's folder, else AMBIT_APP, else the one that the program is started in: the data of its server is meant
+    #[arg(long, global = true, value_name = "FOLDER")]
+    app: Option<PathBuf>,
+}
+
+impl AppOption {
+    /// The app's folder; empty for the one that the program is started in.
+    pub fn folder(&self) -> PathBuf {
+        data_folder(self.app.clone())
+    }
+
+    /// Whether the option names it.
+    pub fn is_given(&self) -> bool {
+        self.app.is_some()
+    }
+}
+
+/// What an app has stored.
+pub struct AppStores {
+    pub stores: Stores,
+    /// Where its models are.
+    pub models: ModelSettings,
+}
+
+/// The options that can stand before a command, or before its own ones, as well as behind.
+const ANYWHERE: [&str; 6] = [
+    "--app",
+    "--data",
+    "--store",
+    "--models",
+    "--drivers",
+    "--tenant",
+];
 
 impl StoreOptions {
     /// Refuses an option both before and behind the command: the parser would take one of them and drop the other.
@@ -64,21 +105,12 @@ impl StoreOptions {
         Ok(())
     }
 
-    /// Opens the stores, which must be there already.
-    pub async fn open(&self) -> Result<Ambit> {
-        self.open_in(Path::new("")).await
-    }
-
-    /// The same with the data of this app where nothing says otherwise.
+    /// Opens the stores, which must be there already. Where nothing says otherwise, the data is that of this app.
     pub async fn open_in(&self, app: &Path) -> Result<Ambit> {
         let stores = self.stores(&app.join(DATA_FILE))?;
         stores.urls().try_for_each(check_is_there)?;
-        Ok(self.acting(stores.open().await?))
-    }
-
-    /// Opens the stores, and makes those that are not there yet. Where nothing says otherwise, the data is that of this app.
-    pub async fn begin_in(&self, app: &Path) -> Result<Ambit> {
-        Ok(self.acting(self.open_for(app).await?))
+        let ambit = Ambit::builder(stores.open().await?).build();
+        Ok(ambit.acting_as(&Caller::system(&self.tenant)))
     }
 
     /// Whether an option or the environment names a store.
@@ -86,60 +118,54 @@ impl StoreOptions {
         self.data.is_some() || !self.store.is_empty() || std::env::var_os(STORE_VARIABLE).is_some()
     }
 
-    /// Whether a store of files would have to be made.
-    pub fn is_missing(&self, app: &Path) -> Result<bool> {
-        let stores = self.stores(&app.join(DATA_FILE))?;
-        Ok(stores.urls().any(|url| missing(url).is_some()))
-    }
-
-    /// Where what belongs to no agent is kept, to be shown: a URL may hold a password.
+    /// Where what belongs to no agent is kept, to be shown.
     pub fn place(&self, app: &Path) -> Result<String> {
         let stores = self.stores(&app.join(DATA_FILE))?;
         let primary = stores.primary();
         let primary = primary.map_err(|reason| CommandError::option("--drivers", reason))?;
-        let (kind, address) = primary.split_once(':').unwrap_or_default();
-        let path = address.split('?').next().unwrap_or_default();
-        Ok(match kind {
-            "sqlite" | "file" => std::path::absolute(path)?.display().to_string(),
-            _ => format!("the {kind} store"),
-        })
+        Ok(shown_address(primary))
     }
 
-    fn acting(&self, stores: Stores) -> Ambit {
-        let ambit = Ambit::builder(stores).build();
-        ambit.acting_as(&Caller::system(&self.tenant))
+    /// Where all of the data is, to be shown.
+    pub fn places(&self, app: &Path) -> Result<String> {
+        let stores = self.stores(&app.join(DATA_FILE))?;
+        let places: Vec<String> = stores.urls().map(shown_address).collect();
+        Ok(places.join(", "))
     }
 
     /// Opens the stores of an app that is run, and makes those that are not there yet. Where nothing says otherwise, the data
     /// is in the app's folder.
     pub async fn open_for(&self, app: &Path) -> Result<Stores> {
-        if let Some(folder) = &self.data {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                let reason = format!("{} cannot be made: {error}", folder.display());
-                CommandError::option("--data", reason)
-            })?;
+        let stores = self.stores(&app.join(DATA_FILE))?;
+        match &self.data {
+            Some(folder) => make_data_folder(folder)?,
+            None => stores.urls().try_for_each(check_folder)?,
         }
-        Ok(self.stores(&app.join(DATA_FILE))?.open().await?)
+        Ok(stores.open().await?)
+    }
+
+    /// Opens what an app has stored, to change it; it must be there already.
+    pub async fn change_app(&self, app: &Path) -> Result<AppStores> {
+        let stores = self.stores(&app.join(DATA_FILE))?;
+        stores.urls().try_for_each(check_is_there)?;
+        open_app(&stores, self.model_store(app)?).await
+    }
+
+    /// Opens what an app has stored, to look at it. Nothing is made: where no store is there yet, what the app's files say is in memory
+    /// until the command ends; where one of several is missing, it fails.
+    pub async fn read_app(&self, app: &Path) -> Result<AppStores> {
+        let stores = self.stores(&app.join(DATA_FILE))?;
+        stores.urls().try_for_each(check_folder)?;
+        if stores.urls().all(|url| missing(url).is_some()) {
+            return open_app(&stores.in_memory(), ModelStore::Memory).await;
+        }
+        stores.urls().try_for_each(check_is_there)?;
+        open_app(&stores, self.model_store(app)?).await
     }
 
     /// Where the models of an app are, and the secret of their encrypted columns.
     pub fn models(&self, app: &Path) -> Result<ModelSettings> {
-        let store = self.stores(&app.join(DATA_FILE))?.models(app);
-        let key = std::env::var_os(MODEL_KEY_VARIABLE).map(OsString::into_string);
-        let key = key
-            .transpose()
-            .map_err(|_| CommandError::option(MODEL_KEY_VARIABLE, "is not UTF-8"))?;
-        let key = key.filter(|key| !key.is_empty()).map(ModelSecret);
-        Ok(ModelSettings { store, key })
-    }
-
-    /// The URL of the store that keeps the index.
-    pub fn primary(&self) -> Result<String> {
-        let stores = self.stores(Path::new(DATA_FILE))?;
-        stores.urls().try_for_each(check_is_there)?;
-        let primary = stores.primary();
-        let primary = primary.map_err(|reason| CommandError::option("--drivers", reason))?;
-        Ok(primary.to_owned())
+        model_settings(self.model_store(app)?)
     }
 
     fn stores(&self, default: &Path) -> Result<StoreUrls> {
@@ -158,14 +184,61 @@ impl StoreOptions {
     }
 }
 
+async fn open_app(stores: &StoreUrls, models: ModelStore) -> Result<AppStores> {
+    Ok(AppStores {
+        models: model_settings(models)?,
+        stores: stores.open().await?,
+    })
+}
+
+fn model_settings(store: ModelStore) -> Result<ModelSettings> {
+    let key = std::env::var_os(MODEL_KEY_VARIABLE).map(OsString::into_string);
+    let key = key
+        .transpose()
+        .map_err(|_| CommandError::option(MODEL_KEY_VARIABLE, "is not UTF-8"))?;
+    Ok(ModelSettings {
+        store,
+        key: key.filter(|key| !key.is_empty()).map(ModelSecret),
+    })
+}
+
+/// The folder of an app that a command runs; an error where none is there, before anything is made for it.
+pub fn present_app(named: Option<PathBuf>) -> Result<PathBuf> {
+    let folder = app_folder(named);
+    match folder.join("app.yao").is_file() {
+        true => Ok(folder),
+        false => Err(CommandError::Refused(format!(
+            "there is no app.yao in {}, so it is no app; name the folder of one with --app",
+            absolute_path(&folder).display()
+        ))),
+    }
+}
+
 /// The app's folder: the one that is named, else that of the environment, else the one that the program is started in.
 pub fn app_folder(named: Option<PathBuf>) -> PathBuf {
     named_app(named).unwrap_or_else(|| PathBuf::from("."))
 }
 
 /// The app's folder, where an option or the environment names it.
-pub fn named_app(named: Option<PathBuf>) -> Option<PathBuf> {
+fn named_app(named: Option<PathBuf>) -> Option<PathBuf> {
     named.or_else(|| std::env::var_os("AMBIT_APP").map(PathBuf::from))
+}
+
+/// The folder whose data is meant where nothing names a store, for the server as for every command over what it has stored: that of
+/// the app which is named or which the environment names; empty for the one that the program is started in.
+pub fn data_folder(named: Option<PathBuf>) -> PathBuf {
+    named_app(named).unwrap_or_default()
+}
+
+/// The file with what was typed into conversations, below the folder for the state of programs; none where nobody says which that is.
+pub fn history_file() -> Option<PathBuf> {
+    let folder = |name: &str| {
+        let path = std::env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let of_home = || Some(folder("HOME")?.join(".local/state"));
+    let state = folder("XDG_STATE_HOME").or_else(of_home)?;
+    Some(state.join("ambit/chat-history"))
 }
 
 /// The token for a server, if there is one.
@@ -191,20 +264,51 @@ fn from_environment(default: &Path) -> Result<Vec<String>> {
 
 /// A command looks at what is stored; it does not begin an empty store where nobody has put one.
 fn check_is_there(url: &str) -> Result<()> {
-    missing(url).map_or(Ok(()), |path| {
-        Err(CommandError::Refused(format!(
-            "there is no store at {path}; name it with --store or --data, or in {STORE_VARIABLE}"
-        )))
+    let Some(path) = missing(url) else {
+        return Ok(());
+    };
+    check_folder(url)?;
+    let path = path.display();
+    Err(CommandError::Refused(format!(
+        "there is no store at {path}, where `ambit serve` would make it; name another one with --app, --data or --store, or in \
+         {STORE_VARIABLE}"
+    )))
+}
+
+/// A server makes its store, but not the folder around it: a path whose folder is not there may be misspelt.
+fn check_folder(url: &str) -> Result<()> {
+    let path = missing(url);
+    let folder = path.as_deref().and_then(Path::parent);
+    let Some(folder) = folder.filter(|folder| !folder.is_dir()) else {
+        return Ok(());
+    };
+    Err(CommandError::Refused(format!(
+        "there is no folder {}, where a store would be; name another one with --app, --data or --store, or in {STORE_VARIABLE}",
+        folder.display()
+    )))
+}
+
+/// Makes the folder of `--data`, but not the one around it.
+fn make_data_folder(folder: &Path) -> Result<()> {
+    let path = absolute_path(folder);
+    if let Some(around) = path.parent().filter(|around| !around.is_dir()) {
+        let reason = format!(
+            "is {}, and there is no folder {}; make it, or name another one",
+            folder.display(),
+            around.display()
+        );
+        return Err(CommandError::option("--data", reason));
+    }
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let reason = format!("{} cannot be made: {error}", folder.display());
+        CommandError::option("--data", reason)
     })
 }
 
 /// Where a store of files would be that is not there.
-fn missing(url: &str) -> Option<&str> {
-    let Some(("sqlite" | "file", address)) = url.split_once(':') else {
-        return None;
-    };
-    let path = address.split('?').next().unwrap_or_default();
-    (!Path::new(path).exists()).then_some(path)
+fn missing(url: &str) -> Option<PathBuf> {
+    let path = file_path(url)?;
+    (!path.exists()).then_some(path)
 }
 
 fn text(path: &Path) -> Result<&str> {

@@ -4,7 +4,7 @@ use crate::suggestion;
 use ambit_runtime::ModelStore;
 use ambit_storage::driver::{self, DRIVERS, DriverOptions};
 use ambit_storage::{Result, Stores};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The file with an app's data, in its folder.
 pub const DATA_FILE: &str = "ambit.db";
@@ -58,6 +58,12 @@ impl StoreUrls {
         self.stores.iter().map(|store| store.url.as_str())
     }
 
+    /// Returns the names of the stores with their URLs.
+    pub fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+        let stores = self.stores.iter();
+        stores.map(|store| (store.name.as_str(), store.url.as_str()))
+    }
+
     /// Returns the URL of the store that keeps the index; an error where it is none of these.
     pub fn primary(&self) -> Result<&str, String> {
         let wanted = self.default_drivers.first();
@@ -72,6 +78,18 @@ impl StoreUrls {
             let name = wanted.map_or("", String::as_str);
             format!("\"{name}\" is not set up{}", suggestion::offer(name, names))
         })
+    }
+
+    /// Returns stores of the same names in the memory of this process.
+    pub fn in_memory(&self) -> Self {
+        let stores = self.stores.iter().map(|store| NamedStore {
+            name: store.name.clone(),
+            url: "memory:".to_owned(),
+        });
+        Self {
+            stores: stores.collect(),
+            default_drivers: self.default_drivers.clone(),
+        }
     }
 
     /// Opens the stores, and makes those that are not there yet.
@@ -126,6 +144,47 @@ impl NamedStore {
     }
 }
 
+/// Returns where a store of files is, from wherever one looks; none for a store of another kind.
+pub fn file_path(url: &str) -> Option<PathBuf> {
+    let (kind, address) = url.split_once(':')?;
+    let path = match kind {
+        "sqlite" => address.rsplit_once('?').map_or(address, |(path, _)| path),
+        "file" => address.split('?').next().unwrap_or_default(),
+        _ => return None,
+    };
+    Some(absolute_path(Path::new(path)))
+}
+
+/// Returns the path with the folder that the program is started in before it, where it is not whole.
+pub fn absolute_path(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Returns where a store is, to be shown: the path of its file or folder, or the address of its server, without the name and the
+/// password that are used there.
+pub fn shown_address(url: &str) -> String {
+    if let Some(path) = file_path(url) {
+        return path.display().to_string();
+    }
+    let (kind, address) = url.split_once(':').unwrap_or((url, ""));
+    let (server, parameters) = address.split_once('?').unwrap_or((address, ""));
+    // Where a "?" is part of a password, what is before it is too.
+    let is_clear = server.starts_with("//") && !parameters.contains('@');
+    if !is_clear {
+        return format!("a store of the kind {kind}");
+    }
+    let server = server.trim_start_matches('/');
+    let server = server.rsplit_once('@').map_or(server, |(_, host)| host);
+    // Others can be secrets: `password=…`.
+    let own = parameters.split('&').filter(|pair| {
+        let (name, _) = pair.split_once('=').unwrap_or_default();
+        matches!(name, "ambit_schema" | "ambit_prefix")
+    });
+    let own: Vec<&str> = own.collect();
+    let mark = if own.is_empty() { "" } else { "?" };
+    format!("{kind}://{server}{mark}{}", own.join("&"))
+}
+
 /// Returns the path as text, which a store's URL needs.
 pub fn path_text(path: &Path) -> Result<&str, String> {
     let reason = || format!("{} is not UTF-8; use another folder", path.display());
@@ -142,6 +201,34 @@ mod tests {
         let url = format!("sqlite:{}", folder.path().join("a.db").display());
         let stores = StoreUrls::parse(&[url]).unwrap().open().await.unwrap();
         assert!(stores.options().work.counts().statements > 0);
+    }
+
+    #[test]
+    fn an_address_is_shown_without_what_is_secret() {
+        let here = std::env::current_dir().unwrap();
+        let here = here.display();
+        for (url, expected) in [
+            ("sqlite:./a/b.db?busy_ms=1", format!("{here}/a/b.db")),
+            ("file:a", format!("{here}/a")),
+            ("sqlite:/a/b.db", "/a/b.db".to_owned()),
+            (
+                "postgres://me:p/w@host:1/db?password=x&ambit_schema=own",
+                "postgres://host:1/db?ambit_schema=own".to_owned(),
+            ),
+            ("redis://:pw@host:1/2", "redis://host:1/2".to_owned()),
+            ("redis://host", "redis://host".to_owned()),
+            (
+                "postgres://me:p?w@host/db",
+                "a store of the kind postgres".to_owned(),
+            ),
+            (
+                "postgres:host=a password=x",
+                "a store of the kind postgres".to_owned(),
+            ),
+            ("memory:", "a store of the kind memory".to_owned()),
+        ] {
+            assert_eq!(shown_address(url), expected, "{url}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::command_error::{CommandError, Result};
 use ambit::environment::environment;
+use ambit::http::TlsFiles;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,7 +12,10 @@ use std::time::Duration;
 
 /// Where the server listens if nobody says otherwise.
 const LISTEN: &str = "127.0.0.1:8080";
-/// How long running turns may go on when the server is told to stop.
+/// The variables with the files of HTTPS.
+const CERTIFICATE: &str = "AMBIT_TLS_CERT";
+const KEY: &str = "AMBIT_TLS_KEY";
+/// Seconds until the server has ended when it is told to stop.
 const GRACE: u64 = 30;
 
 /// `ambit serve`.
@@ -22,6 +26,12 @@ pub struct ServeArguments {
     /// The address to listen on, else AMBIT_LISTEN, else 127.0.0.1:8080
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// The server's certificate (PEM), with which it speaks HTTPS, else AMBIT_TLS_CERT; read again when it changes, and at SIGHUP
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate (PEM), else AMBIT_TLS_KEY
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
     /// Changed files of the app take effect at once, and errors show the scripts' stacks; only on this machine. Who may call stays as the app says
     #[arg(long)]
     dev: bool,
@@ -34,9 +44,12 @@ pub struct ServeArguments {
     /// Opens the web console in a browser
     #[arg(long)]
     open: bool,
-    /// Seconds for running turns when the server is told to stop, else AMBIT_GRACE, else 30
+    /// Seconds until the server has ended when it is told to stop, else AMBIT_GRACE, else 30; running turns go on until four before
     #[arg(long, value_name = "SECONDS")]
     grace: Option<u64>,
+    /// Seconds of these in which it still takes requests while /readyz answers 503, else AMBIT_DRAIN, else 0
+    #[arg(long, value_name = "SECONDS")]
+    drain: Option<u64>,
     /// What is logged, `warn` or `info,ambit=debug`; else AMBIT_LOG, else `info`
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
@@ -65,12 +78,50 @@ pub enum ConsoleChoice {
     Open,
 }
 
+/// How a server ends when it is told to stop.
+#[derive(Clone, Copy, Debug)]
+pub struct StopTimes {
+    /// How long it still takes requests.
+    pub drain: Duration,
+    /// When it has ended at the latest; `drain` is a part of it.
+    pub grace: Duration,
+}
+
+/// Where a server listens, and whether it speaks HTTPS there.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerAddress {
+    /// The address.
+    pub socket: SocketAddr,
+    /// Whether connections are encrypted.
+    pub is_tls: bool,
+}
+
+impl ServerAddress {
+    /// The URL of where it listens.
+    pub fn url(self) -> String {
+        let scheme = if self.is_tls { "https" } else { "http" };
+        format!("{scheme}://{}", self.socket)
+    }
+
+    /// The URL by which this machine reaches it: where it listens may be every address of the machine, which is none to call.
+    pub fn local_url(mut self) -> String {
+        match self.socket.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => self.socket.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(ip) if ip.is_unspecified() => self.socket.set_ip(Ipv6Addr::LOCALHOST.into()),
+            _ => {}
+        }
+        self.url()
+    }
+}
+
 /// What all of that comes to.
 pub struct ServeSettings {
     /// The app's folder; none for the welcome app.
     pub app: Option<PathBuf>,
     /// Where to listen.
-    pub listen: SocketAddr,
+    pub listen: ServerAddress,
+    /// The certificate and key of HTTPS.
+    pub tls: Option<TlsFiles>,
     /// Changed files take effect at once.
     pub is_development: bool,
     /// Whether everybody may read the measures.
@@ -79,8 +130,8 @@ pub struct ServeSettings {
     pub console: ConsoleChoice,
     /// Whether scripts run in restored runtimes, or each in one made for it.
     pub restore_runtimes: bool,
-    /// How long running turns may go on at the end.
-    pub grace: Duration,
+    /// How it ends.
+    pub stopping: StopTimes,
     /// What is logged.
     pub log: String,
     /// How.
@@ -100,14 +151,16 @@ impl ServeSettings {
         let app = arguments.app.clone();
         let app = app.or_else(|| std::env::var_os("AMBIT_APP").map(PathBuf::from));
         let listen = arguments.listen.clone().or(variable("AMBIT_LISTEN")?);
-        let grace = arguments
-            .grace
-            .or(parsed("AMBIT_GRACE", "a number of seconds")?);
+        let tls = tls_files(arguments)?;
         let is_public = parsed("AMBIT_PUBLIC_METRICS", "true or false")?;
         let restore = parsed("AMBIT_RESTORE_RUNTIMES", "true or false")?;
         Ok(Self {
             app: app.or_else(here),
-            listen: address(listen.as_deref().unwrap_or(LISTEN))?,
+            listen: ServerAddress {
+                socket: address(listen.as_deref().unwrap_or(LISTEN))?,
+                is_tls: tls.is_some(),
+            },
+            tls,
             is_development: arguments.dev,
             has_public_metrics: arguments.public_metrics || is_public.unwrap_or(false),
             console: match (arguments.no_console, arguments.open) {
@@ -116,7 +169,7 @@ impl ServeSettings {
                 (false, false) => ConsoleChoice::Served,
             },
             restore_runtimes: restore.unwrap_or(true),
-            grace: Duration::from_secs(grace.unwrap_or(GRACE)),
+            stopping: stop_times(arguments)?,
             log: arguments
                 .log
                 .clone()
@@ -128,21 +181,55 @@ impl ServeSettings {
     }
 }
 
+fn stop_times(arguments: &ServeArguments) -> Result<StopTimes> {
+    let seconds = "a number of seconds";
+    let grace = arguments.grace.or(parsed("AMBIT_GRACE", seconds)?);
+    let drain = arguments.drain.or(parsed("AMBIT_DRAIN", seconds)?);
+    let (grace, drain) = (grace.unwrap_or(GRACE), drain.unwrap_or(0));
+    if drain > grace {
+        let reason = format!(
+            "is {drain} seconds, which are a part of the {grace} of --grace; give --grace more"
+        );
+        return Err(CommandError::option("--drain", reason));
+    }
+    Ok(StopTimes {
+        drain: Duration::from_secs(drain),
+        grace: Duration::from_secs(grace),
+    })
+}
+
 /// Where this machine reaches the server that AMBIT_LISTEN describes.
 pub fn own_url() -> Result<String> {
     let listen = variable("AMBIT_LISTEN")?;
-    let listen = address(listen.as_deref().unwrap_or(LISTEN))?;
-    Ok(format!("http://{}", reached_here(listen)))
+    let own = ServerAddress {
+        socket: address(listen.as_deref().unwrap_or(LISTEN))?,
+        is_tls: variable(CERTIFICATE)?.is_some(),
+    };
+    Ok(own.local_url())
 }
 
-/// The address at which this machine reaches a server that listens on another.
-pub fn reached_here(mut listen: SocketAddr) -> SocketAddr {
-    match listen.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
-        IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
-        _ => {}
+/// The files that options or the environment name, both or none.
+fn tls_files(arguments: &ServeArguments) -> Result<Option<TlsFiles>> {
+    let certificate = match &arguments.tls_cert {
+        Some(path) => Some(path.clone()),
+        None => variable(CERTIFICATE)?.map(PathBuf::from),
+    };
+    let key = match &arguments.tls_key {
+        Some(path) => Some(path.clone()),
+        None => variable(KEY)?.map(PathBuf::from),
+    };
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(CommandError::option(
+            "--tls-cert",
+            "needs its key: give --tls-key too",
+        )),
+        (None, Some(_)) => Err(CommandError::option(
+            "--tls-key",
+            "needs its certificate: give --tls-cert too",
+        )),
     }
-    listen
 }
 
 /// A variable that is set and not empty.
