@@ -24,8 +24,8 @@ async fn embeddings(Json(request): Json<Value>) -> Json<Value> {
     )
 }
 
-/// A server whose conversations and memories get vectors of such a service.
-async fn site() -> Site {
+/// A server whose conversations and memories get vectors of such a service, with one more file.
+async fn site(path: &str, text: &str) -> Site {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = format!("http://{}", listener.local_addr().unwrap());
     let service = Router::new().route("/v1/embeddings", post(embeddings));
@@ -37,9 +37,20 @@ async fn site() -> Site {
     Site::of(&[
         ("app.yao", &app.to_string()),
         ("connectors/e5.conn.yao", &connector.to_string()),
+        (path, text),
     ])
     .await
 }
+
+/// Searches memories by meaning when it is tried; a turn has no `Next` without a payload like that.
+const HOOK: (&str, &str) = (
+    "assistants/hello/src/index.ts",
+    r#"
+export function Next(ctx, payload) {
+  return payload.text ? { data: ctx.memory.user.Search(payload.text) } : null;
+}
+"#,
+);
 
 /// How many things a path lists, once it lists any.
 async fn listed(site: &Site, path: &str, list: &str) -> usize {
@@ -52,14 +63,27 @@ async fn listed(site: &Site, path: &str, list: &str) -> usize {
     }
 }
 
-#[tokio::test]
-async fn g206_vectors_of_conversations_and_memories_follow_by_themselves_and_are_booked() {
-    let site = site().await;
-    let said = json!({"model": "hello", "messages": [{"role": "user", "content": "a red couch"}]});
-    assert_eq!(site.chat(said.to_string()).await.status, 200);
+async fn keep_seat(site: &Site) {
     let key = site.request(Method::PUT, "/v1/memory/user/keys/seat");
     let key = key.json(&json!({"value": "a red couch"}));
     assert_eq!(Answer::of(key).await.status, 204);
+}
+
+/// The agents on which something was booked.
+async fn booked_agents(site: &Site) -> Vec<String> {
+    let usage = site.get("/v1/usage?group_by=agent").await.json();
+    let agents = usage["items"].as_array().unwrap().iter();
+    agents
+        .map(|it| it["value"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn g206_vectors_of_conversations_and_memories_follow_by_themselves_and_are_booked() {
+    let site = site(HOOK.0, HOOK.1).await;
+    let said = json!({"model": "hello", "messages": [{"role": "user", "content": "a red couch"}]});
+    assert_eq!(site.chat(said.to_string()).await.status, 200);
+    keep_seat(&site).await;
     for (by, list) in [
         ("/v1/chat/sessions?q=", "data"),
         ("/v1/memory/user/search?q=", "items"),
@@ -70,11 +94,27 @@ async fn g206_vectors_of_conversations_and_memories_follow_by_themselves_and_are
     }
     // What was used is booked behind the commit that it was used for.
     loop {
-        let usage = site.get("/v1/usage?group_by=agent").await.json();
-        let agents = usage["items"].as_array().unwrap().iter();
-        let agents: Vec<&str> = agents.map(|it| it["value"].as_str().unwrap()).collect();
-        if ["recall", "memory"].iter().all(|it| agents.contains(it)) {
+        let agents = booked_agents(&site).await;
+        if ["recall", "memory"]
+            .iter()
+            .all(|it| agents.iter().any(|agent| agent == it))
+        {
             break;
         }
     }
+}
+
+#[tokio::test]
+async fn vectors_of_queries_that_a_trial_asks_for_are_booked_on_who_tries() {
+    let site = site(HOOK.0, HOOK.1).await;
+    keep_seat(&site).await;
+    let found = "/v1/memory/user/search?q=sofa";
+    assert_eq!(listed(&site, found, "items").await, 1);
+    let is_booked = async || booked_agents(&site).await.contains(&"hello".to_owned());
+    assert!(!is_booked().await);
+    let asked = json!({"payload": {"text": "an old sofa"}, "memory": "real"});
+    let tried = site.post("/v1/app/agents/hello/hooks/Next", &asked).await;
+    let told = tried.json();
+    assert_eq!(told["result"]["data"][0]["key"], "seat", "{told}");
+    assert!(is_booked().await);
 }
