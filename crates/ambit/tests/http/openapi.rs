@@ -36,7 +36,12 @@ struct Operation {
     parts: Vec<String>,
     /// By status, or `default`: by content type, the schema.
     answers: HashMap<String, HashMap<String, SchemaIndex>>,
+    /// By status, or `default`: the names of the headers, in small letters.
+    headers: HashMap<String, Vec<String>>,
 }
+
+/// Headers that tell clients something, but for those that begin with `x-ambit-`.
+const TELLING: [&str; 4] = ["etag", "location", "retry-after", "www-authenticate"];
 
 impl OpenApi {
     fn of(document: &Value) -> Self {
@@ -53,7 +58,7 @@ impl OpenApi {
         let all = items.flat_map(|(path, item)| object(item).iter().map(move |of| (path, of)));
         let operations = all.map(|(path, (method, operation))| {
             let pointer = format!("/paths/{}/{method}/responses", escape(path));
-            let mut answers = HashMap::new();
+            let (mut answers, mut headers) = (HashMap::new(), HashMap::new());
             for (status, answer) in object(&operation["responses"]) {
                 let content = answer.get("content").map(object);
                 let kinds = content.into_iter().flat_map(Map::keys).map(|kind| {
@@ -61,11 +66,16 @@ impl OpenApi {
                     (kind.clone(), compile(&format!("{content}/schema")))
                 });
                 answers.insert(status.clone(), kinds.collect());
+                let names = answer.get("headers").map(object);
+                let names = names.into_iter().flat_map(Map::keys);
+                let names = names.map(|name| name.to_lowercase());
+                headers.insert(status.clone(), names.collect());
             }
             Operation {
                 method: method.to_uppercase(),
                 parts: path.split('/').map(str::to_owned).collect(),
                 answers,
+                headers,
             }
         });
         let operations = operations.collect();
@@ -82,7 +92,10 @@ impl OpenApi {
         let kind = answer.header("content-type");
         let kind = kind.and_then(|kind| kind.split(';').next());
         let schema = match self.operation(method, path) {
-            Some(operation) => operation.schema(answer.status, kind, &said),
+            Some(operation) => {
+                operation.check_headers(answer);
+                operation.schema(answer.status, kind, &said)
+            }
             None => {
                 assert!(matches!(answer.status, 401 | 403 | 404 | 405), "{said}");
                 match path == "/v1/messages" || path.starts_with("/v1/messages/") {
@@ -106,7 +119,7 @@ impl OpenApi {
         }
     }
 
-    /// The operation of a request; of several the one with the most parts that are spelt out.
+    /// The operation of a request; of several the one with the most parts that are spelt out. The last part of one may have slashes.
     fn operation(&self, method: &Method, path: &str) -> Option<&Operation> {
         let method = match *method {
             Method::HEAD => "GET",
@@ -117,8 +130,10 @@ impl OpenApi {
         let parts: Vec<&str> = path.split('/').collect();
         let found = self.operations.iter().filter(|operation| {
             let mut pairs = operation.parts.iter().zip(&parts);
+            let last = operation.parts.last().map(String::as_str);
+            let is_longer = last == Some("{path}") && parts.len() > operation.parts.len();
             operation.method == method
-                && operation.parts.len() == parts.len()
+                && (operation.parts.len() == parts.len() || is_longer)
                 && pairs.all(|(known, part)| known.starts_with('{') || known == part)
         });
         found.max_by_key(|operation| {
@@ -129,6 +144,23 @@ impl OpenApi {
 }
 
 impl Operation {
+    /// Fails where an answer has a header that clients read and the document does not name.
+    fn check_headers(&self, answer: &Answer) {
+        let status = answer.status.to_string();
+        let known = self.headers.get(&status);
+        let known = known.or_else(|| self.headers.get("default"));
+        for name in answer.headers.keys().map(|name| name.as_str()) {
+            let is_telling = TELLING.contains(&name) || name.starts_with("x-ambit-");
+            let is_known = known.is_some_and(|known| known.iter().any(|known| known == name));
+            assert!(
+                !is_telling || is_known,
+                "{} {} {status}: {name} is not in the document",
+                self.method,
+                self.parts.join("/")
+            );
+        }
+    }
+
     fn schema(&self, status: u16, kind: Option<&str>, said: &str) -> Option<SchemaIndex> {
         let answer = self.answers.get(&status.to_string());
         let answer = answer.or_else(|| self.answers.get("default").filter(|_| status >= 400));

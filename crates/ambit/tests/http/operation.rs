@@ -107,3 +107,16 @@ async fn a_route_that_does_not_exist_is_said_so_in_the_shape_of_errors() {
     assert_eq!(answer.failure(), (405, "unsupported".to_owned(), None));
     assert_eq!(answer.header("allow"), Some("GET,HEAD"));
 }
+
+#[tokio::test]
+async fn responses_are_not_spoken_over_a_websocket() {
+    let site = Site::development().await;
+    let request = site.request(Method::GET, "/v1/responses");
+    let request = request.header("connection", "Upgrade");
+    let request = request.header("upgrade", "websocket");
+    let request = request.header("sec-websocket-version", "13");
+    let request = request.header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
+    let answer = Answer::of(request).await;
+    assert_eq!(answer.failure(), (405, "unsupported".to_owned(), None));
+    assert_eq!(answer.header("allow"), Some("POST"));
+}

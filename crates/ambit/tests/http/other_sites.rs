@@ -186,16 +186,74 @@ async fn g187_pages_of_listed_origins_alone_call_with_a_token_and_never_with_a_c
         assert_eq!(headers.is_some(), allowed.is_some());
         assert!(!headers.unwrap_or_default().contains("console"));
     }
-    let wrong = TOKENS.1.replacen('{', r#"{"cors": ["*"], "#, 1);
-    let folder = tempfile::tempdir().unwrap();
-    crate::site::write(&folder.path().join("app.yao"), "{}");
-    crate::site::write(&folder.path().join(TOKENS.0), &wrong);
-    let app = ambit_runtime::app::App::load(folder.path(), &std::collections::BTreeMap::new());
-    let refused = ambit::auth::AuthConfig::of(&app.unwrap()).err().unwrap();
-    assert!(
-        refused.to_string().contains("\"cors\" must hold origins"),
-        "{refused}"
-    );
+}
+
+#[tokio::test]
+async fn what_listed_pages_may_send_is_as_the_app_says_and_failures_tell_it_too() {
+    let cors = r#"{"cors": {"origins": ["https://app.test"], "headers": ["X-Ambit-Metadata"], "credentials": true}, "#;
+    let site = Site::of(&[(TOKENS.0, &TOKENS.1.replacen('{', cors, 1))]).await;
+    let asked = site.request(Method::OPTIONS, "/v1/contexts");
+    let asked = asked.header("origin", "https://app.test");
+    let asked = asked.header("access-control-request-method", "POST");
+    // Nobody says who asks before a request.
+    let answer = asked.send().await.unwrap();
+    assert_eq!(answer.status().as_u16(), 204);
+    let said = |name: &str| answer.headers()[name].to_str().unwrap();
+    assert!(said("access-control-allow-headers").ends_with(", x-ambit-metadata"));
+    assert_eq!(said("access-control-allow-credentials"), "true");
+    assert_eq!(said("vary"), "origin");
+    for (path, status) in [("/v1/contexts", 401), ("/v1/nothing", 404)] {
+        for (origin, allowed) in [
+            ("https://app.test", Some("https://app.test")),
+            ("https://app.test.evil.test", None),
+            ("https://APP.test", None),
+            ("http://app.test", None),
+            ("https://app.test:444", None),
+        ] {
+            let request = site.request(Method::GET, path).header("origin", origin);
+            let answer = Answer::of(request).await;
+            let told = answer.header("access-control-allow-origin");
+            let vary = answer.header("vary");
+            assert_eq!(
+                (answer.status, told, vary),
+                (status, allowed, Some("origin")),
+                "{path} {origin}"
+            );
+            let has_credentials = answer.header("access-control-allow-credentials").is_some();
+            assert_eq!(has_credentials, allowed.is_some(), "{path} {origin}");
+        }
+    }
+}
+
+#[test]
+fn pages_of_any_origin_are_not_listed_and_none_may_send_what_the_console_sends() {
+    for (cors, message) in [
+        (r#"["*"]"#, "\"cors\" must hold origins"),
+        (
+            r#"{"origins": ["*"], "credentials": true}"#,
+            "\"cors\" must hold origins",
+        ),
+        (
+            r#"{"origins": ["https://app.test"], "headers": ["X-Ambit-Console"]}"#,
+            "for the server's own pages alone",
+        ),
+        (
+            r#"{"origins": ["https://app.test"], "headers": ["a b"]}"#,
+            "is no name of a header",
+        ),
+        (
+            r#"{"origins": ["https://app.test"], "headers": ["*"]}"#,
+            "means any header",
+        ),
+    ] {
+        let wrong = TOKENS.1.replacen('{', &format!("{{\"cors\": {cors}, "), 1);
+        let folder = tempfile::tempdir().unwrap();
+        crate::site::write(&folder.path().join("app.yao"), "{}");
+        crate::site::write(&folder.path().join(TOKENS.0), &wrong);
+        let app = ambit_runtime::app::App::load(folder.path(), &std::collections::BTreeMap::new());
+        let refused = ambit::auth::AuthConfig::of(&app.unwrap()).err().unwrap();
+        assert!(refused.to_string().contains(message), "{cors}: {refused}");
+    }
 }
 
 #[tokio::test]
