@@ -5,6 +5,7 @@ use ambit::http::ConsoleFiles;
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method};
+use serde_json::json;
 
 const PAGE: &str = "<!doctype html><html><head><title>Ambit</title></head><body></body></html>";
 const SCRIPT: &str = "console.log('a script that repeats itself, a script that repeats itself')";
@@ -150,6 +151,8 @@ async fn pictures_come_from_origins_that_the_app_names() {
         header(&headers, "content-security-policy"),
         Some(policy.as_str())
     );
+    let session = site.get("/v1/session").await.json();
+    assert_eq!(session["images"], json!(["https://images.test"]));
     let problems = site.runtime.problems();
     let told = problems.iter().map(ToString::to_string);
     let told: Vec<String> = told.filter(|told| told.contains("images[1]")).collect();

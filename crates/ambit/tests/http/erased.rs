@@ -51,6 +51,33 @@ async fn g167_traces_of_superseded_turns_tell_nothing_of_what_was_deleted() {
     assert_eq!(found(data.path(), &["canarytold"]), [""; 0]);
 }
 
+/// An agent that tells its model all that was said, in its own way.
+const RETOLD: &[(&str, &str)] = &[(
+    "assistants/hello/src/index.ts",
+    "export function Create(ctx, messages) {\n  return { messages, metadata: { first: messages[0].content } };\n}\n",
+)];
+
+#[tokio::test]
+async fn g167_what_hooks_of_later_turns_have_told_their_models_goes_too() {
+    let data = tempfile::tempdir().unwrap();
+    let site = kept_with(data.path(), RETOLD).await;
+    let first = say(&site, "a canarytold sings", None).await;
+    let later = say(&site, "and then?", None).await;
+    let known = async || {
+        let known = site.get(&format!("/v1/chat/requests/{later}")).await;
+        known.json()
+    };
+    let mut expected = known().await;
+    let told = &expected["response"]["create"]["messages"];
+    assert!(told.to_string().contains("canarytold"), "{expected}");
+    let deleted = delete(&site, &format!("/v1/responses/resp_{first}")).await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text);
+    expected["response"]["create"] = Value::Null;
+    assert_eq!(known().await, expected);
+    close(site).await;
+    assert_eq!(found(data.path(), &["canarytold"]), [""; 0]);
+}
+
 /// Agents that write titles and put pictures in words.
 const MADE: &[(&str, &str)] = &[
     (

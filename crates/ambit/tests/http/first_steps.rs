@@ -1,6 +1,6 @@
 //! What a server tells those who begin with it: what to try, where a key goes, and why an agent is not seen.
 
-use crate::process::{Serving, address, command, log, run};
+use crate::process::{Serving, address, command, log, new_key};
 use crate::site::{Answer, HELLO, TOKENS, write};
 use serde_json::json;
 use std::io::Write;
@@ -16,8 +16,7 @@ async fn an_agent_that_a_caller_may_not_see_is_told_to_the_operator_alone() {
     for (name, text) in HELLO.iter().chain([&TOKENS, &private]) {
         write(&folder.path().join(name), text);
     }
-    let made = run(&folder, &["keys", "new", "--user", "ann"]);
-    let key = String::from_utf8(made.stdout).unwrap();
+    let key = new_key(&folder);
     let mut server = Serving(
         command(&folder, &["serve", ".", "--listen", "127.0.0.1:0"])
             .spawn()
@@ -27,7 +26,7 @@ async fn an_agent_that_a_caller_may_not_see_is_told_to_the_operator_alone() {
     let (base, _) = address(&mut server.0);
     let body = json!({"model": "alone", "messages": [{"role": "user", "content": "hi"}]});
     let request = crate::site::client().post(format!("{base}/chat/completions"));
-    let answer = Answer::of(request.bearer_auth(key.trim()).json(&body)).await;
+    let answer = Answer::of(request.bearer_auth(&key).json(&body)).await;
     assert_eq!(answer.status, 404, "{}", answer.text);
     assert!(!answer.text.contains("public"), "{}", answer.text);
     drop(server);

@@ -365,7 +365,7 @@ async fn a_request_that_names_no_agent_is_told_how_to() {
 async fn a_broken_agent_answers_with_what_is_wrong_with_it() {
     let broken = (
         "assistants/broken/package.yao",
-        "{\n  \"name\": \"Broken\",\n  \"nmae\": 1\n}",
+        "{\n  \"name\": \"Broken\",\n  \"connector\": 1\n}",
     );
     let site = Site::of(&[broken]).await;
     let answer = site

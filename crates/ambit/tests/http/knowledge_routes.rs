@@ -222,6 +222,28 @@ async fn a_user_has_one_vote_and_a_weight_of_zero_hides() {
 }
 
 #[tokio::test]
+async fn texts_of_single_chunks_have_no_routes() {
+    let site = site().await;
+    let segments = "/v1/kb/documents/birds/segments";
+    let chunk = site.get(segments).await.json()["segments"][0]["id"].take();
+    let chunk = &*format!("{segments}/{}", chunk.as_str().unwrap());
+    for (method, path, status) in [
+        (Method::POST, segments, 404),
+        (Method::PUT, segments, 404),
+        (Method::DELETE, segments, 404),
+        (Method::PUT, chunk, 404),
+        (Method::DELETE, chunk, 404),
+        (Method::POST, chunk, 405),
+        (Method::PUT, "/v1/kb/documents/birds/text", 405),
+    ] {
+        let said = format!("{method} {path}");
+        let answer = Answer::of(site.request(method, path)).await;
+        assert_eq!(answer.status, status, "{said}");
+    }
+    assert_eq!(site.get(chunk).await.status, 200);
+}
+
+#[tokio::test]
 async fn collections_are_changed_and_asked_for() {
     let site = site().await;
     let changed = put(

@@ -17,7 +17,7 @@ fn body(bytes: usize) -> reqwest::Body {
 }
 
 /// The most memory that this process has had.
-fn peak() -> usize {
+pub fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
         .lines()

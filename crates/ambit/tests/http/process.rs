@@ -28,6 +28,14 @@ pub fn run(folder: &TempDir, arguments: &[&str]) -> Output {
     command(folder, arguments).output().unwrap()
 }
 
+/// A key of the app in this folder, whose store a conversation with `hello` has made.
+pub fn new_key(folder: &TempDir) -> String {
+    let talked = run(folder, &["chat", "hello"]);
+    assert!(talked.status.success(), "{talked:?}");
+    let made = run(folder, &["keys", "new", "--user", "ann"]);
+    String::from_utf8(made.stdout).unwrap().trim().to_owned()
+}
+
 /// A server that ends with its test.
 pub struct Serving(pub Child);
 
@@ -137,8 +145,7 @@ async fn g122_a_server_that_is_told_to_loads_its_app_again_all_or_nothing() {
     for (name, text) in HELLO.iter().chain([&TOKENS]) {
         write(&folder.path().join(name), text);
     }
-    let made = run(&folder, &["keys", "new", "--user", "ann"]);
-    let key = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let key = new_key(&folder);
     let arguments = ["serve", ".", "--listen", "127.0.0.1:0"];
     let mut serve = command(&folder, &arguments);
     let mut server = Serving(serve.env("AMBIT_LOG", "info").spawn().unwrap());
@@ -202,11 +209,14 @@ fn an_app_that_cannot_be_served_is_said_to_be_so() {
 #[test]
 fn keys_are_made_listed_and_removed_at_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
-    write(&folder.path().join("app.yao"), "{}");
+    for (name, text) in HELLO {
+        write(&folder.path().join(name), text);
+    }
     let run = |arguments: &[&str]| {
         let ran = run(&folder, arguments);
         (ran.status.code(), String::from_utf8(ran.stdout).unwrap())
     };
+    assert_eq!(run(&["chat", "hello"]).0, Some(0));
     let (code, key) = run(&["keys", "new", "--user", "ann", "--label", "script"]);
     assert!(
         code == Some(0) && key.starts_with("ambit_") && key.trim().len() == 46,

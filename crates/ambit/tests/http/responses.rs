@@ -1,5 +1,7 @@
 //! OpenAI's Responses and Conversations over HTTP.
 
+mod idle;
+
 use crate::site::{Answer, HELLO, Site, write};
 use ambit_storage::Stores;
 use ambit_storage::driver::{self, DriverOptions};

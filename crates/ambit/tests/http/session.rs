@@ -64,7 +64,7 @@ async fn who_is_calling_is_told_with_what_they_may_do() {
         json!({
             "mode": "token", "user_id": "ann", "team_id": "red", "tenant_id": "t1", "client_id": null, "roles": ["user"],
             "scope": "chat:read:default contexts:read:default", "constraints": {"team_only": true}, "acted_by": null,
-            "expires_at": expires_at, "grants": null, "logout_url": null,
+            "expires_at": expires_at, "grants": null, "logout_url": null, "images": [],
         })
     );
 }
