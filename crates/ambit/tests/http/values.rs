@@ -202,6 +202,23 @@ async fn g146_an_unknown_format_is_refused() {
         );
         assert_eq!(ask(&site, parts).await.failure(), expected);
     }
+    let parts = Parts {
+        body: json!({"accept": "carrier-pigeon"}),
+        ..Parts::default()
+    };
+    let refused = ask(&site, parts).await;
+    let turn = ask(&site, Parts::default()).await;
+    let id = turn.header("x-ambit-request").unwrap();
+    let path = format!("/v1/chat/requests/{id}/stream?accept=carrier-pigeon");
+    for answer in [refused, site.get(&path).await] {
+        let (status, _, param) = answer.failure();
+        assert_eq!((status, param.as_deref()), (400, Some("accept")));
+        let message = answer.json()["error"]["message"].to_string();
+        assert!(
+            message.contains("standard, messages, cui-web, "),
+            "{message}"
+        );
+    }
 }
 
 #[tokio::test]
