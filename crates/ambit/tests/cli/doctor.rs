@@ -1,9 +1,12 @@
 //! `ambit doctor`.
 
+use crate::backup::models;
 use crate::place::{Place, Ran, say, session};
 use ambit_storage::SessionIdentity;
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite};
+use std::io::Write;
+use std::process::Stdio;
 
 #[tokio::test]
 async fn a_healthy_store_is_said_to_be() {
@@ -99,16 +102,96 @@ async fn g139_a_corrupt_file_is_named_and_no_command_shows_it_as_empty() {
         &["doctor"][..],
         &["context", "ls"],
         &["usage"],
-        &["backup", "copy.db"],
+        &["backup", "copy"],
     ] {
         let ran = place.run(arguments);
         assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{arguments:?}");
         let path = place.path("main.db").display().to_string();
         assert!(
-            ran.err.contains(&path) && ran.err.contains("ambit backup"),
+            ran.err.contains(&path) && ran.err.contains("run `ambit restore`"),
             "{}",
             ran.err
         );
     }
-    assert!(!place.path("copy.db").exists());
+    assert!(!place.path("copy").exists());
+}
+
+#[tokio::test]
+async fn what_was_not_restored_together_is_found_until_it_is_accepted() {
+    let place = Place::new();
+    place.open(&[]).await.close().await.unwrap();
+    drop(models(&place, "models.db"));
+    for backup in ["one", "two"] {
+        assert_eq!(place.run(&["backup", backup]).code, 0);
+    }
+    let store = place.url("new/main.db");
+    let restored = place.run_as(&["--store", &store, "restore", "one"]);
+    assert_eq!(restored.code, 0, "{restored:?}");
+    let doctor = |more: &[&str]| place.run_as(&[&["--store", &store, "doctor"], more].concat());
+    assert_eq!(doctor(&[]).code, 0);
+    let file = place.path("new/models.db");
+    std::fs::remove_file(&file).unwrap();
+    let left = |words: &str| {
+        let found = doctor(&[]);
+        assert_eq!(found.code, 2, "{found:?}");
+        let first = format!("{}: models {words}", file.display());
+        assert!(found.out.starts_with(&first), "{found:?}");
+        let last = "not healthy: 0 contexts looked at, 1 findings left\n";
+        assert!(found.out.ends_with(last), "{found:?}");
+    };
+    left("is missing, and was not restored with store sqlite");
+    std::fs::copy(place.path("models.db"), &file).unwrap();
+    left("was not restored with store sqlite");
+    std::fs::copy(place.path("two/models.db"), &file).unwrap();
+    left("is of backup ");
+    let healthy = "healthy: 0 contexts looked at, 0 findings left\n";
+    let accepted = doctor(&["--accept"]);
+    assert_eq!((accepted.code, accepted.err.as_str()), (0, ""));
+    let told: Vec<&str> = accepted.out.split_inclusive('\n').collect();
+    let first = format!("{}: models is of backup ", file.display());
+    assert!(told[0].starts_with(&first), "{accepted:?}");
+    assert_eq!(told[1..], [healthy]);
+    assert_eq!(doctor(&[]), Ran::printed(healthy));
+}
+
+/// What is said of the kinds of data: their bytes.
+fn sizes(told: &str) -> Vec<(String, u64)> {
+    let lines = told.lines().filter_map(|line| line.strip_prefix("    "));
+    let sizes = lines.map(|line| {
+        let (kind, rest) = line.split_once(": ").unwrap();
+        let bytes = rest.split(' ').next().unwrap();
+        (kind.to_owned(), bytes.parse().unwrap())
+    });
+    sizes.collect()
+}
+
+#[test]
+fn what_takes_the_room_is_told_by_kind() {
+    let place = Place::new();
+    assert_eq!(place.run_as(&["new", "app"]).code, 0);
+    let mut chat = place.command(&["--data", "data", "chat", "hello", "--app", "app"]);
+    chat.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut chat = chat.spawn().unwrap();
+    let mut said = chat.stdin.take().unwrap();
+    said.write_all(b"hello\n").unwrap();
+    drop(said);
+    assert!(chat.wait().unwrap().success());
+    let told = place.run_as(&["--data", "data", "doctor", "--sizes"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    let found = sizes(&told.out);
+    for kind in ["streams of turns", "traces of turns", "messages", "usage"] {
+        assert!(found.iter().any(|(it, _)| it == kind), "{kind}: {told:?}");
+    }
+    assert!(!found.iter().any(|(kind, _)| kind == "other"), "{told:?}");
+    assert!(
+        found.is_sorted_by(|(_, one), (_, next)| one >= next),
+        "{told:?}"
+    );
+    let all = told
+        .out
+        .lines()
+        .find_map(|line| line.strip_suffix(" bytes, with indexes and free room"));
+    let all: u64 = all.unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+    let sum: u64 = found.iter().map(|(_, bytes)| bytes).sum();
+    assert!(sum > 0 && sum < all, "{told:?}");
 }

@@ -42,9 +42,17 @@ fn the_demo_runs_and_goes_on_when_run_again() {
 fn help_and_version_are_answers() {
     let place = Place::new();
     let version = place.run_as(&["--version"]);
-    assert_eq!(
-        version,
-        Ran::printed(&format!("ambit {}\n", env!("CARGO_PKG_VERSION")))
+    assert_eq!((version.code, version.err.as_str()), (0, ""));
+    // The commit follows in parentheses, where it is known.
+    let released = format!("ambit {}", env!("CARGO_PKG_VERSION"));
+    let rest = version.out.strip_prefix(&released).unwrap().trim_end();
+    let commit = rest
+        .strip_prefix(" (")
+        .and_then(|rest| rest.strip_suffix(')'));
+    let is_commit = |commit: &str| commit.chars().all(|sign| sign.is_ascii_hexdigit());
+    assert!(
+        rest.is_empty() || commit.is_some_and(is_commit),
+        "{version:?}"
     );
     for arguments in [
         &["--help"][..],
