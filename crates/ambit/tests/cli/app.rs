@@ -91,6 +91,34 @@ fn check_names_the_place_of_what_is_wrong() {
 }
 
 #[test]
+fn warnings_are_errors_where_check_is_strict() {
+    let place = Place::new();
+    place.run_as(&["new", "shop"]);
+    let package = place.path("shop/assistants/hello/package.yao");
+    std::fs::write(package, "name: Hello\nconector: x\nversion: 1\n").unwrap();
+    let told = "assistants/hello/package.yao:2:1: unknown key \"conector\"; did you mean \"connector\"? (warning)\n\
+        assistants/hello/package.yao:3:1: \"version\" has no effect in Ambit (notice)\n";
+    let counts = "0 errors, 1 warning, 1 notice";
+    let usual = Ran::printed(&format!("{told}nothing is broken: {counts}\n"));
+    assert_eq!(place.run_as(&["check", "shop"]), usual);
+    let strict = Ran {
+        out: told.to_owned(),
+        ..Ran::refused(counts)
+    };
+    assert_eq!(place.run_as(&["check", "shop", "--strict"]), strict);
+}
+
+#[test]
+fn notices_alone_pass_where_check_is_strict() {
+    let place = Place::new();
+    place.run_as(&["new", "shop"]);
+    let package = place.path("shop/assistants/hello/package.yao");
+    std::fs::write(package, "name: Hello\nversion: 1\n").unwrap();
+    let ran = place.run_as(&["check", "shop", "--strict"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+}
+
+#[test]
 fn check_says_what_would_stop_the_server() {
     let place = Place::new();
     place.run_as(&["new", "shop"]);
@@ -124,6 +152,11 @@ fn types_writes_the_declarations_of_this_version() {
     let written = std::fs::read_to_string(place.path("types/index.d.ts")).unwrap();
     let shipped = std::fs::read_to_string(repository("types/index.d.ts")).unwrap();
     assert_eq!(written, shipped);
+    let gone = place.run_as(&["types", "none"]);
+    assert_eq!(
+        gone,
+        Ran::refused("there is no folder none; name that of an app")
+    );
 }
 
 #[test]
@@ -188,15 +221,6 @@ fn an_editor_finds_the_schemas_of_a_new_app() {
     named.dedup();
     let written = std::fs::read_dir(place.path("shop/.vscode/schemas")).unwrap();
     assert_eq!(named.len(), written.count());
-}
-
-#[test]
-fn the_page_about_files_equals_what_the_tables_write() {
-    let page = std::fs::read_to_string(repository("docs/app-files.md")).unwrap();
-    assert!(
-        page == ambit::app_files::page(),
-        "run `cargo xtask generate`"
-    );
 }
 
 #[test]

@@ -62,6 +62,7 @@ fn hostile_files() -> Vec<(&'static str, Vec<u8>, &'static str)> {
 fn g207_a_document_that_does_harm_fails_with_its_reason_and_the_next_is_read() {
     let place = Place::new();
     assert_eq!(place.run_as(&["new", "shop"]).code, 0);
+    place.make_store("shop/ambit.db");
     fs::create_dir(place.path("files")).unwrap();
     let files = hostile_files();
     for (name, bytes, _) in &files {
@@ -95,6 +96,7 @@ fn name_and_error(line: &str) -> (String, Option<String>) {
 fn a_collection_is_indexed_anew_from_the_command_line() {
     let place = Place::new();
     assert_eq!(place.run_as(&["new", "shop"]).code, 0);
+    place.make_store("shop/ambit.db");
     fs::write(place.path("tea.md"), "# Tea\n\nGreen tea.").unwrap();
     let add = ["kb", "add", "docs", "tea.md", "--wait", "--app", "shop"];
     assert_eq!(place.run_as(&add).code, 0);

@@ -41,6 +41,7 @@ enum BodyLength {
 fn app() -> Place {
     let place = Place::new();
     assert_eq!(place.run_as(&["new", "shop"]).code, 0);
+    place.make_store("shop/ambit.db");
     for folder in ["shop/kb", "shop/docs"] {
         fs::create_dir_all(place.path(folder)).unwrap();
     }

@@ -1,19 +1,8 @@
 //! The app of the container image.
 
 use crate::app::{repository, talk};
-use crate::place::{Place, Ran, told};
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-
-/// A server that ends with its test.
-struct Serving(Child);
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
+use crate::place::{Place, Ran, Serving, told};
+use std::process::Command;
 
 /// The welcome app as the image has it.
 fn place_with_app() -> Place {
@@ -39,12 +28,9 @@ fn it_is_without_fault() {
 #[test]
 fn it_is_served_beyond_this_machine_to_those_who_have_a_key() {
     let place = place_with_app();
-    let mut serve = place.command(&["serve", "app", "--listen", "0.0.0.0:0", "--log", "error"]);
-    let mut server = Serving(serve.stdout(Stdio::piped()).spawn().unwrap());
-    let mut greeting = String::new();
-    let mut printed = BufReader::new(server.0.stdout.as_mut().unwrap());
-    printed.read_line(&mut greeting).unwrap();
-    let address = greeting.trim_end().trim_end_matches("/v1");
+    let serve = ["serve", "app", "--listen", "0.0.0.0:0", "--log", "error"];
+    let server = Serving::of(place.command(&serve));
+    let address = server.base.trim_end_matches("/v1");
     let port = address.rsplit(':').next().unwrap();
     let url = format!("http://127.0.0.1:{port}");
 
@@ -71,10 +57,8 @@ fn it_is_what_is_served_in_its_folder() {
     let place = place_with_app();
     // The program's own app is not served beyond this machine.
     let mut serve = place.command(&["serve", "--listen", "0.0.0.0:0", "--log", "error"]);
-    serve.current_dir(place.path("app")).stdout(Stdio::piped());
-    let mut server = Serving(serve.spawn().unwrap());
-    let mut greeting = String::new();
-    let mut printed = BufReader::new(server.0.stdout.as_mut().unwrap());
-    printed.read_line(&mut greeting).unwrap();
-    assert!(greeting.contains("http://0.0.0.0:"), "{greeting}");
+    serve.current_dir(place.path("app"));
+    let server = Serving::of(serve);
+    let base = server.base.as_str();
+    assert!(base.starts_with("http://0.0.0.0:"), "{base}");
 }

@@ -24,6 +24,7 @@ impl Shop {
     fn new() -> Self {
         let shop = Self(Place::new());
         APP.iter().for_each(|(file, text)| shop.write(file, text));
+        shop.0.make_store("main.db");
         shop
     }
 
@@ -87,6 +88,12 @@ fn an_embedder_that_is_down_delays_no_command() {
     assert_eq!(shop.kb("eval", &eval[..2]), Ran::printed(expected));
     let collections = shop.kb("ls", &["--json"]).json();
     assert_eq!(collections[0]["embedding"]["dimension"], 64);
+
+    // One that answers no more is missed in the questions.
+    shop.write("connectors/up.conn.yao", APP[1].1);
+    let why = "words only: embedding connector \"up\" is unavailable";
+    let err = format!("ambit: not all was searched for 1 of 1 question: {why}\n");
+    assert_eq!(shop.kb("eval", &eval[..2]), said(expected, &err));
 }
 
 #[test]
@@ -176,6 +183,55 @@ fn ids_of_documents_are_their_names_or_the_one_that_is_given() {
         elsewhere,
         Ran::refused("--id document \"lamp\" is one of collection \"books\": choose another")
     );
+}
+
+/// The lines of what was found, without scores.
+fn lines(found: &Ran) -> Vec<&str> {
+    assert_eq!((found.code, found.err.as_str()), (0, ""));
+    let lines = found.out.lines();
+    lines.map(|line| line.get(7..).unwrap()).collect()
+}
+
+#[test]
+fn a_search_keeps_to_its_filter_and_tells_how_it_ranks() {
+    let shop = Shop::new();
+    shop.write("kb/lamps.kb.yao", r#"{"documents": ["lamps/*.md"]}"#);
+    for (year, burns) in [(2019, "oil"), (2024, "nothing")] {
+        let text = format!("---\nyear: {year}\n---\n# Lamps of {year}\n\nLamps burn {burns}.");
+        shop.write(&format!("lamps/{year}.md"), &text);
+    }
+    let search = |more: &[&str]| shop.kb("search", &[&["lamps", "lamps burn oil"], more].concat());
+    let old = ["lamps:lamps/2019.md  Lamps of 2019", "Lamps burn oil."];
+    let new = ["lamps:lamps/2024.md  Lamps of 2024", "Lamps burn nothing."];
+    assert_eq!(lines(&search(&[])), [old, new].concat());
+    let late = ["--filter", r#"{"year": {"$gte": 2020}}"#];
+    assert_eq!(lines(&search(&late)), new);
+    let never = search(&["--filter", r#"{"year": {"$gt": 2024}}"#]);
+    assert_eq!(never, said("", "ambit: nothing is found\n"));
+
+    let explained = search(&["--explain", "--limit", "1"]);
+    let [document, ranking, text] = lines(&explained)[..] else {
+        panic!("{explained:?}");
+    };
+    assert_eq!([document, text], old);
+    let ranking: serde_json::Value = serde_json::from_str(ranking).unwrap();
+    assert_eq!(ranking["words"]["rank"], 1);
+    assert!(
+        ranking["words"]["bm25"].as_f64().unwrap() > 0.0,
+        "{ranking}"
+    );
+
+    for (filter, reason) in [
+        (
+            r#"{"year": {"$near": 2020}}"#,
+            "\"year.$near\" is no operator",
+        ),
+        ("year", "must be a JSON object"),
+    ] {
+        let refused = search(&["--filter", filter]);
+        assert_eq!((refused.code, refused.out.as_str()), (1, ""));
+        assert!(refused.err.contains(reason), "{refused:?}");
+    }
 }
 
 #[test]

@@ -3,7 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod app;
+mod apps;
 mod backup;
+mod blocks;
+mod chat;
+mod chats;
+mod data;
 mod doctor;
 mod erase;
 mod extract;
@@ -15,10 +20,18 @@ mod hostile_files;
 mod hostile_sizes;
 mod image;
 mod knowledge;
+mod models;
+#[path = "../support/page.rs"]
+mod page;
 mod pages;
 mod place;
+mod quality;
 mod read;
+mod reference;
 mod refused;
 mod relocate;
+mod restore;
 mod search;
+mod shell;
 mod usage;
+mod why;

@@ -1,43 +1,10 @@
-//! What pages of `docs/` show is what happens. A page begins in an app that `ambit new` has made. A name between backticks alone
-//! on its line, with a block below it, is a file of that app; a block `console` has commands, each with all that it prints.
-//! A page may have no other blocks.
+//! What pages of `docs/` show is what happens. A page begins in an app that `ambit new` has made, and is written as
+//! `support/page.rs` says.
 
+use crate::page::{Shown, read};
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
-
-/// What a page shows, in its order.
-#[derive(Debug, PartialEq, Eq)]
-enum Shown {
-    File { name: String, text: String },
-    Commands(String),
-}
-
-/// What a page shows; `Err` is a block of another kind.
-fn read(page: &str) -> Result<Vec<Shown>, String> {
-    let (mut shown, mut name) = (Vec::new(), None);
-    let mut lines = page.lines();
-    while let Some(line) = lines.next() {
-        let Some(kind) = line.strip_prefix("```") else {
-            if !line.is_empty() {
-                let quoted = line.strip_prefix('`').and_then(|it| it.strip_suffix('`'));
-                name = quoted.filter(|it| !it.contains('`'));
-            }
-            continue;
-        };
-        let block = lines.by_ref().take_while(|line| *line != "```");
-        let text: String = block.map(|line| format!("{line}\n")).collect();
-        shown.push(match (kind, name.take()) {
-            ("console", None) => Shown::Commands(text),
-            (_, Some(name)) => Shown::File {
-                name: name.to_owned(),
-                text,
-            },
-            (kind, None) => return Err(format!("neither a file nor commands: {kind}\n{text}")),
-        });
-    }
-    Ok(shown)
-}
 
 /// The commands of a block with all that they print now.
 fn ran(folder: &Path, block: &str) -> String {
@@ -86,6 +53,11 @@ fn follow(page: &str) {
 }
 
 #[test]
+fn what_the_page_about_a_first_agent_shows_happens() {
+    follow("guides/first-agent.md");
+}
+
+#[test]
 fn what_the_page_about_tools_shows_happens() {
     follow("tools.md");
 }
@@ -108,6 +80,16 @@ fn what_the_page_about_uses_shows_happens() {
 #[test]
 fn what_the_page_about_search_shows_happens() {
     follow("search.md");
+}
+
+#[test]
+fn what_the_page_for_yao_shows_happens() {
+    follow("from-yao.md");
+}
+
+#[test]
+fn what_the_page_for_laragent_shows_happens() {
+    follow("from-laragent.md");
 }
 
 #[test]

@@ -4,8 +4,9 @@ use ambit_storage::driver::{self, Driver, DriverOptions};
 use ambit_storage::storage::{Message, UsageRecord};
 use ambit_storage::{Agent, Ambit, LiveAgent, Stores};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -71,6 +72,12 @@ impl Place {
             .unwrap()
     }
 
+    /// Makes the store of this file, as a server does at its start.
+    pub fn make_store(&self, file: &str) {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async { self.driver(file).await.close().await.unwrap() });
+    }
+
     /// The program over `main.db`.
     pub fn run(&self, arguments: &[&str]) -> Ran {
         let store = self.url("main.db");
@@ -84,11 +91,19 @@ impl Place {
 
     /// The program, to be started; it reads nothing and its environment names no store.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ambit"));
+        self.command_of(env!("CARGO_BIN_EXE_ambit"), arguments)
+    }
+
+    /// Another program, to be started as that.
+    pub fn command_of(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command
             .args(arguments)
             .current_dir(self.folder.path())
             .env_remove("AMBIT_STORE")
+            .env_remove("AMBIT_MODELS")
+            .env_remove("AMBIT_APP")
+            .env_remove("AMBIT_MODEL_KEY")
             .stdin(Stdio::null());
         command
     }
@@ -128,6 +143,36 @@ impl Ran {
         lines
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()
+    }
+}
+
+/// A server that ends with its test.
+pub struct Serving {
+    process: Child,
+    /// Where its routes are.
+    pub base: String,
+}
+
+impl Serving {
+    /// Runs this command of `serve` until it says where it listens.
+    pub fn of(mut serve: Command) -> Self {
+        let mut serving = Self {
+            process: serve.stdout(Stdio::piped()).spawn().unwrap(),
+            base: String::new(),
+        };
+        let mut printed = BufReader::new(serving.process.stdout.as_mut().unwrap());
+        let mut greeting = String::new();
+        printed.read_line(&mut greeting).unwrap();
+        let (_, base) = greeting.trim_end().rsplit_once(" on ").unwrap();
+        serving.base = base.to_owned();
+        serving
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
     }
 }
 

@@ -1,5 +1,6 @@
 //! The official client of AG-UI: against a server, over what the formats' tests have recorded, and as the documentation shows it.
 
+use crate::recorded::RecordedStreams;
 use crate::server::Server;
 use crate::{beside, check, installed};
 use std::path::Path;
@@ -31,10 +32,11 @@ fn every_case_of_the_ag_ui_client_holds_on_two_nodes() {
 
 #[test]
 fn g163_the_ag_ui_client_takes_every_recorded_stream_without_a_warning() {
+    let records = RecordedStreams::write();
     let mut cases = Command::new("node");
     cases.arg(beside("ag_ui/recorded.cjs"));
-    cases.arg(beside("../format/recorded"));
-    check(cases.arg(installed(PACKAGES)), 14);
+    cases.arg(records.folder.path());
+    check(cases.arg(installed(PACKAGES)), records.count);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The official `ai` package in three versions, the first of 6 and the last of 6 and 7, each with the chat of its `@ai-sdk/react`.
 
+use crate::recorded::RecordedStreams;
 use crate::server::Server;
 use crate::{beside, check, guide, installed};
 use std::path::{Path, PathBuf};
@@ -105,11 +106,12 @@ fn g162_a_message_that_is_sent_again_is_answered_once() {
 
 #[test]
 fn g163_every_recorded_stream_passes_the_strict_parser() {
-    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format/recorded");
+    let records = RecordedStreams::write();
     for version in [FIRST_6, LAST_6, LAST_7] {
         let mut program = node("recorded.mjs");
-        program.arg(&records).arg(installed(FOLDER)).arg(version);
-        check(&mut program, 15);
+        program.arg(records.folder.path());
+        program.arg(installed(FOLDER)).arg(version);
+        check(&mut program, records.count);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Anthropic's clients: their packages for Python and Node, and Claude Code.
 
+use crate::recorded::RecordedStreams;
 use crate::server::Server;
 use crate::{beside, check, guide, installed};
 use std::process::Command;
@@ -33,6 +34,15 @@ fn every_case_of_the_anthropic_package_for_node_holds() {
         .args([root(&server), &server.key])
         .arg(installed(NODE));
     check(&mut cases, 11);
+}
+
+#[test]
+fn the_stream_helper_of_the_anthropic_package_takes_every_recorded_stream() {
+    let records = RecordedStreams::write();
+    let mut helper = Command::new("node");
+    helper.arg(beside("anthropic/recorded.cjs"));
+    helper.arg(records.folder.path());
+    check(helper.arg(installed(NODE)), records.count);
 }
 
 /// The block of the page's section in this language that holds `with`.
