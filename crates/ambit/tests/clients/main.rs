@@ -5,10 +5,16 @@
 mod ag_ui;
 mod ai_sdk;
 mod anthropic;
+mod app_types;
 mod copilotkit;
+mod generated;
 mod mcp;
 mod openai;
+mod phoenix;
 mod printed;
+mod recorded;
+#[path = "../support/recorded_logs.rs"]
+mod recorded_logs;
 mod server;
 mod store;
 mod telemetry;

@@ -1,6 +1,7 @@
 //! Clients of OpenAI's Responses and Conversations: the `openai` packages, the Agents SDK and Codex.
 
-use crate::server::{Server, new_key};
+use crate::recorded::RecordedStreams;
+use crate::server::{Server, make_store, new_key};
 use crate::{beside, guide, installed, python_cases};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -57,6 +58,7 @@ fn every_run_of_the_agents_sdk_for_python_holds_with_two_nodes() {
 #[test]
 fn g166_sessions_of_the_agents_sdk_go_on_when_their_server_was_killed() {
     let data = tempfile::tempdir().unwrap();
+    make_store(&beside("openai/app"), data.path());
     let key = new_key(data.path());
     let mut cases = Command::new(installed(PYTHON));
     cases.arg(beside("openai/python/killed.py"));
@@ -86,11 +88,23 @@ fn every_case_of_the_openai_and_agents_packages_for_node_holds_on_two_nodes() {
 }
 
 #[test]
+fn the_stream_helpers_of_the_openai_package_take_every_recorded_stream() {
+    let records = RecordedStreams::write();
+    let mut helpers = Command::new("node");
+    helpers.arg(beside("openai/node/recorded.cjs"));
+    helpers.arg(records.folder.path());
+    // Chat completions and Responses.
+    check(helpers.arg(installed(NODE)), 2 * records.count);
+}
+
+#[test]
 fn every_case_of_open_responses_holds() {
-    let server = server();
-    let mut run = Command::new("node");
-    run.arg(beside("openai/node/open_responses.cjs"));
-    check(run.args([&server.url, &server.key]), 7);
+    python(&[server()], "open_responses", 10);
+}
+
+#[test]
+fn every_case_of_open_responses_holds_with_two_nodes() {
+    python(&two_nodes(), "open_responses", 10);
 }
 
 /// A folder in which Codex works, with the page's configuration.

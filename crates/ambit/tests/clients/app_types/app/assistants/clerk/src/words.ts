@@ -1,0 +1,3 @@
+export function Shout(text: string) {
+  return text.toUpperCase();
+}
