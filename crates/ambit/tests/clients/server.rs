@@ -19,39 +19,29 @@ pub struct Server {
 impl Server {
     /// Serves an app to whoever reaches it.
     pub fn open(app: &Path) -> Self {
-        Self::start(app, tempfile::tempdir().unwrap(), String::new())
+        let data = tempfile::tempdir().unwrap();
+        let mut server = Self::over(app, &["--data", data.path().to_str().unwrap()]);
+        server.data = Some(data);
+        server
     }
 
     /// Serves an app to whoever has a key.
     pub fn with_key(app: &Path) -> Self {
-        let data = tempfile::tempdir().unwrap();
-        let key = new_key(data.path());
-        Self::start(app, data, key)
+        let mut server = Self::open(app);
+        server.key = new_key(server.data.as_ref().unwrap().path());
+        server
     }
 
     /// Serves an app from several nodes over one store, to whoever has the key of the first.
     pub fn nodes(app: &Path, count: usize) -> Vec<Self> {
         let data = tempfile::tempdir().unwrap();
         let store = format!("sqlite:{}", data.path().join("ambit.db").display());
-        let mut make = Command::new(env!("CARGO_BIN_EXE_ambit"));
-        make.args(["key", "new", "--user", "ann", "--store", &store]);
-        let made = make.output().unwrap();
-        assert!(made.status.success(), "{made:?}");
-        let key = String::from_utf8(made.stdout).unwrap().trim().to_owned();
         let mut nodes: Vec<Self> = (0..count)
             .map(|_| Self::over(app, &["--store", &store]))
             .collect();
-        nodes[0].key = key;
+        nodes[0].key = new_key(data.path());
         nodes[0].data = Some(data);
         nodes
-    }
-
-    fn start(app: &Path, data: TempDir, key: String) -> Self {
-        let folder = data.path().to_str().unwrap().to_owned();
-        let mut server = Self::over(app, &["--data", &folder]);
-        server.key = key;
-        server.data = Some(data);
-        server
     }
 
     /// Another node of the same installation.
@@ -67,10 +57,14 @@ impl Server {
 
     /// The same with these variables.
     pub fn with_environment(app: &Path, options: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut serve = Command::new(env!("CARGO_BIN_EXE_ambit"));
-        serve.arg("serve").arg(app).args(options);
+        let mut serve = serve(app, options);
         serve.envs(variables.iter().copied());
-        serve.args(["--listen", "127.0.0.1:0", "--log", "error"]);
+        serve.args(["--log", "error"]);
+        Self::spawn(serve)
+    }
+
+    /// Runs the server that this command starts.
+    pub fn spawn(mut serve: Command) -> Self {
         let mut child = serve.stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let mut lines = out.lines().map(Result::unwrap);
@@ -84,6 +78,19 @@ impl Server {
             data: None,
         }
     }
+}
+
+/// Starts a server of an app with these options.
+pub fn serve(app: &Path, options: &[&str]) -> Command {
+    let mut serve = Command::new(env!("CARGO_BIN_EXE_ambit"));
+    serve.arg("serve").arg(app).args(options);
+    serve.args(["--listen", "127.0.0.1:0"]);
+    serve
+}
+
+/// Makes the store of this folder, as the server of an app does at its start.
+pub fn make_store(app: &Path, data: &Path) {
+    drop(Server::over(app, &["--data", data.to_str().unwrap()]));
 }
 
 /// A key for what is served from this folder.

@@ -1,6 +1,6 @@
 //! Frameworks that keep their state here: LangGraph for Python and Node, and Google's ADK, with Ambit's own packages.
 
-use crate::server::Server;
+use crate::server::{Server, make_store};
 use crate::{beside, installed};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -45,9 +45,12 @@ impl Nodes {
 
 /// A key of somebody who may use the store.
 fn admin_key(data: &Path) -> String {
+    let app = beside("app");
+    make_store(&app, data);
     let mut make = Command::new(env!("CARGO_BIN_EXE_ambit"));
-    make.args(["key", "new", "--user", "ann", "--role", "admin", "--data"]);
-    let made = make.arg(data).output().unwrap();
+    make.args(["key", "new", "--user", "ann", "--role", "admin"]);
+    make.arg("--data").arg(data).arg("--app").arg(app);
+    let made = make.output().unwrap();
     assert!(made.status.success(), "{made:?}");
     String::from_utf8(made.stdout).unwrap().trim().to_owned()
 }
