@@ -1,0 +1,3 @@
+export function ConfirmTask(args: { goals: string }) {
+  return { confirmed: true, goals: args.goals };
+}

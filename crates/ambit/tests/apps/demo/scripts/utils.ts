@@ -1,0 +1,3 @@
+export function UniqueID(): string {
+  return "7";
+}
