@@ -1,4 +1,4 @@
-//! Canaries: each text has a word of its own, and nobody who searches finds a word that is not for them, by whatever door.
+//! Canaries: each text has a word of its own, and nobody who searches finds a word that is not for them, by whichever route.
 
 mod questions;
 mod world;

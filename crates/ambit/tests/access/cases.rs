@@ -23,8 +23,20 @@ DELETE /keys/:id | /keys/none | operator 404
 GET /access/rules | /access/rules | operator
 POST /access/explain | /access/explain | operator | question
 
+GET /data/models | /data/models | operator
+GET /data/models/:id | /data/models/none | operator 404
+POST /data/models/:id/query | /data/models/none/query | operator 404 | empty
+
 GET /app/problems | /app/problems | refused 403
+GET /app/agents | /app/agents | refused 403
+GET /app/agents/:id | /app/agents/hello | refused 403
+GET /app/agents/:id/files/* | /app/agents/hello/files/prompts.yml | refused 403
+POST /app/agents/:id/prompts | /app/agents/hello/prompts | refused 403
+GET /app/agents/:id/tools | /app/agents/hello/tools | refused 403
+POST /app/agents/:id/tools/:name | /app/agents/hello/tools/none | refused 403
+POST /app/agents/:id/hooks/:hook | /app/agents/hello/hooks/Create | refused 403
 GET /system | /system | refused 403
+GET /system/leases | /system/leases | refused 403
 POST /system/doctor | /system/doctor | refused 403
 POST /system/repair | /system/repair | refused 403
 
@@ -106,6 +118,7 @@ GET /conversations/:conversation_id/items/:item_id | /conversations/conv_{row}/i
 DELETE /conversations/:conversation_id/items/:item_id | /conversations/conv_{row}/items/msg_{request}_U1 | guest 200
 
 GET /contexts | /contexts?limit=100 | caller
+GET /contexts/values | /contexts/values?field=user | caller
 GET /contexts/:id | /contexts/{row} | guest 200
 GET /contexts/:id/items | /contexts/{row}/items | guest 200 | shows
 POST /contexts/:id/clear | /contexts/{row}/clear | guest 204
@@ -173,6 +186,12 @@ GET /kb/jobs/:job_id/events | /kb/jobs/{job}/events | owner 200
 
 POST /store/batch | /store/batch | operator | stored
 POST /store/search | /store/search | operator | stored_words
+
+GET /chat/requests/:request_id/calls | /chat/requests/{request}/calls | guest 200
+GET /calls/:id/manifest | /calls/{request}.call-0/manifest | guest 200
+GET /calls/:id/blocks/:n | /calls/{request}.call-0/blocks/0 | refused 403
+GET /calls/:id/tools/:n | /calls/{request}.call-0/tools/0 | refused 403
+GET /calls/:id/request | /calls/{request}.call-0/request | refused 403
 
 GET /trace/traces | /trace/traces?pagesize=100 | caller
 GET /trace/traces | /trace/traces?chat_id={chat} | caller

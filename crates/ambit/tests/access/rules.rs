@@ -233,17 +233,26 @@ async fn every_route_is_granted_by_the_usual_rules() {
         let is_operation = path == "/metrics";
         // People read and search collections; who fills them is said by the app.
         let is_filling = path.starts_with("/kb/") && method != "GET" && path != "/kb/search";
-        // Keys, rules and the installation are for those who run it.
-        let is_administration = ["/access/", "/app/", "/keys", "/session/act-as", "/system"]
-            .iter()
-            .any(|begin| path.starts_with(begin));
+        // Keys, rules, rows of all models and the installation are for those who run it.
+        let is_administration = [
+            "/access/",
+            "/app/",
+            "/data/",
+            "/keys",
+            "/session/act-as",
+            "/system",
+        ]
+        .iter()
+        .any(|begin| path.starts_with(begin));
+        // What calls of models were told comes from the app's files too.
+        let is_of_the_app = path.starts_with("/calls/") && !path.ends_with("/manifest");
         assert!(
             may("admin", &method, &path),
             "{method} {path} is in no built-in scope"
         );
         assert_eq!(
             may("user", &method, &path),
-            !(is_operation || is_filling || is_store || is_administration),
+            !(is_operation || is_filling || is_store || is_administration || is_of_the_app),
             "{method} {path}"
         );
         assert!(!may("guest", &method, &path), "{method} {path}");

@@ -29,6 +29,25 @@ const CHAT: &str = "openapi/scopes/chat/sessions.yml";
 const MORE: &str = "openapi/scopes/more.yml";
 
 #[test]
+fn an_alias_may_name_scopes_that_are_not_there() {
+    let text = "\"chat:reading\": [\"chat:read:own\", \"rooms:book:all\", \"otp:all\"]\n\"chat:all\": [\"chat:write:own\"]\n";
+    let config = judged(ALIASES, text).unwrap();
+    let told: Vec<String> = config.notices.iter().map(ToString::to_string).collect();
+    let expected = "\"chat:reading\" names scopes that are not there, which grant nothing: rooms:book:all, otp:all";
+    assert!(told.iter().any(|it| it.contains(expected)), "{told:?}");
+    // What takes away must be there as a whole: the role `guard` is restricted by `chat:all`.
+    let text = "\"chat:reading\": [\"rooms:book:all\"]\n\"chat:all\": [\"chat:reading\"]\n";
+    let Err(problem) = judged(ALIASES, text) else {
+        panic!("{text}");
+    };
+    let expected = "\"chat:all\" stands for \"rooms:book:all\" too, which is no scope: it would take away less than it says";
+    assert!(
+        problem.starts_with(ROLES) && problem.contains(expected),
+        "{problem}"
+    );
+}
+
+#[test]
 fn g146_rules_that_are_not_clear_are_named_with_what_was_meant() {
     for (file, text, expected) in [
         (
@@ -43,13 +62,18 @@ fn g146_rules_that_are_not_clear_are_named_with_what_was_meant() {
         ),
         (
             ROLES,
+            "boss: {scopes: [], restricted: [\"*:*\"]}",
+            "\"*:*\" means none of the app's scopes",
+        ),
+        (
+            ROLES,
             "boss: {scopes: [\"chats:*:own\"]}",
             "\"chats:*:own\" means none of the app's scopes",
         ),
         (
             ROLES,
             "boss: {scopes: [\"*\"]}",
-            "\"*\" is no scope and no alias: a scope has three parts, as in \"chat:read:own\"",
+            "\"*\" is no scope and no alias: a scope has two parts or more, as in \"chat:read:own\"",
         ),
         (
             ROLES,
@@ -108,9 +132,19 @@ fn g146_rules_that_are_not_clear_are_named_with_what_was_meant() {
             "unknown scope \"chat:reed:own\"; did you mean \"chat:read:own\"?",
         ),
         (
+            ALIASES,
+            "\"chat:reading\": [\"rooms:*:all\"]",
+            "\"rooms:*:all\" means none of the app's scopes",
+        ),
+        (
+            ALIASES,
+            "\"chat:reading\": [\"rooms\"]",
+            "\"rooms\" is no scope and no alias: a scope has two parts or more, as in \"chat:read:own\"",
+        ),
+        (
             CHAT,
-            "chat:read: {endpoints: []}",
-            "\"chat:read\": a scope has three parts, as in \"chat:read:own\"",
+            "chat: {endpoints: []}",
+            "\"chat\": a scope has two parts or more, as in \"chat:read:own\"",
         ),
         (
             CHAT,
@@ -153,6 +187,26 @@ fn g146_rules_that_are_not_clear_are_named_with_what_was_meant() {
             "nothing of this name has a meaning in openapi/; did you mean \"roles.yml\"?",
         ),
         (
+            "openapi/scopes/more.YML",
+            "a:b:own: {endpoints: []}",
+            "rules of scopes are read from files of openapi/scopes/ that end with .yml",
+        ),
+        (
+            "openapi/roles.json",
+            "{}",
+            "nothing of this name has a meaning in openapi/; did you mean \"roles.yml\"?",
+        ),
+        (
+            "openapi/openapi.json",
+            "{}",
+            "nothing of this name has a meaning in openapi/; did you mean \"openapi.yao\"?",
+        ),
+        (
+            "openapi/scopes.yml",
+            "default: deny",
+            "nothing of this name has a meaning in openapi/; did you mean \"scopes\"?",
+        ),
+        (
             "openapi/openapi.yao",
             "{\"auth\": {\"api_keys\": true, \"default_role\": \"bos\"}}",
             "\"auth.default_role\" names the role \"bos\", which is not in openapi/roles.yml; did you mean \"boss\"?",
@@ -186,17 +240,127 @@ fn g146_rules_that_are_not_clear_are_named_with_what_was_meant() {
             "{text}\n{problem}"
         );
     }
-    assert!(judged(MORE, "a:b:own: {endpoints: []}").is_ok());
+    for name in ["a:b:own", "a:b", "__yao:yao:execute:all"] {
+        assert!(judged(MORE, &format!("{name}: {{endpoints: []}}")).is_ok());
+    }
+    // Who may do everything says so for names of each length.
+    let root = "root: {scopes: [\"*:*\", \"*:*:*\", \"*:*:*:*:*:*\"]}";
+    assert!(judged(ROLES, root).is_ok());
 }
 
 #[test]
-fn a_folder_of_scopes_without_any_grants_nothing() {
+fn g060_a_file_among_the_scopes_that_is_not_read_leaves_no_usual_rules() {
+    let app = |file: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        write(&folder.path().join("app.yao"), "{}");
+        write(&folder.path().join(file), "a:b:own: {endpoints: []}");
+        App::load(folder.path(), &BTreeMap::new())
+    };
+    for file in [
+        "openapi/scopes",
+        "openapi/scopes/chat.YML",
+        "openapi/scopes/chat.yml.off",
+        "openapi/scopes/chat/sessions.yml.txt",
+    ] {
+        let Err(problems) = app(file) else {
+            panic!("{file} is passed over");
+        };
+        let why = "rules of scopes are read from files of openapi/scopes/ that end with .yml";
+        let expected = format!("{file}: {why}");
+        assert!(
+            problems.iter().any(|it| it.to_string() == expected),
+            "{file}"
+        );
+    }
+    for file in ["openapi/scopes/README", "openapi/scopes/chat/notes.md"] {
+        let app = app(file).unwrap();
+        let told = app.problems.iter().map(ToString::to_string);
+        let told: Vec<String> = told.filter(|it| it.starts_with("openapi")).collect();
+        let why = "no access rules are read from this file";
+        assert_eq!(told, [format!("{file}: {why}")]);
+        let rules = AuthConfig::of(&app).unwrap().rules;
+        assert_eq!(rules.roles().collect::<Vec<_>>(), ["admin", "user"]);
+    }
+}
+
+#[test]
+fn a_folder_of_scopes_without_files_counts_as_none() {
     let folder = tempfile::tempdir().unwrap();
     write(&folder.path().join("app.yao"), "{}");
-    std::fs::create_dir_all(folder.path().join("openapi/scopes")).unwrap();
+    std::fs::create_dir_all(folder.path().join("openapi/scopes/chat")).unwrap();
     let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
     let rules = AuthConfig::of(&app).unwrap().rules;
-    assert_eq!(rules.roles().count(), 0);
+    assert_eq!(rules.roles().collect::<Vec<_>>(), ["admin", "user"]);
+}
+
+#[test]
+fn rules_that_grant_nothing_to_anybody_are_warned_of() {
+    let chat = "chat:read: {endpoints: [\"GET /chat/*\"]}";
+    let warned = |more: &[(&str, &str)]| {
+        let folder = tempfile::tempdir().unwrap();
+        let files = [("app.yao", "{}"), TOKENS, (CHAT, chat)];
+        for (name, text) in files.iter().chain(more) {
+            write(&folder.path().join(name), text);
+        }
+        let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
+        let notices = AuthConfig::of(&app).unwrap().notices;
+        notices.iter().any(|it| it.file == "openapi/scopes")
+    };
+    for (files, expected) in [
+        (&[][..], true),
+        (&[(ROLES, "user: {scopes: []}")], true),
+        (
+            &[(
+                ROLES,
+                "user: {scopes: [\"chat:*\"], restricted: [\"chat:read\"]}",
+            )],
+            true,
+        ),
+        (&[(SCOPES, "endpoints: [\"GET /kb/* deny\"]")], true),
+        (&[(ROLES, "user: {scopes: [\"chat:read\"]}")], false),
+        (&[(SCOPES, "public: [\"GET /models\"]")], false),
+        (&[(SCOPES, "endpoints: [\"GET /kb/* allow\"]")], false),
+        (
+            &[(
+                SCOPES,
+                "public: [\"GET /user/entry\"]\nendpoints: [\"GET /sandbox/* allow\"]",
+            )],
+            true,
+        ),
+        (&[(SCOPES, "default: allow")], false),
+        (&[("openapi/openapi.yao", "{}")], false),
+    ] {
+        assert_eq!(warned(files), expected, "{files:?}");
+    }
+}
+
+#[test]
+fn what_holds_no_rules_is_passed_over_with_one_notice_each() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in HELLO.iter().chain([&TOKENS]).chain(RULES) {
+        write(&folder.path().join(name), text);
+    }
+    for (name, text) in [
+        ("features/chat.yml", "- wrong\n- {"),
+        ("features/more/deep.yao", "{"),
+        ("limits/rate.yml", "a: 1\na: 2"),
+        ("certs/server.pem", "-"),
+        ("user/entry.json", "{"),
+        ("keys.json", "{"),
+        ("notes.txt", "-"),
+    ] {
+        write(&folder.path().join("openapi").join(name), text);
+    }
+    let key = folder.path().join("openapi/certs/key.pem");
+    std::os::unix::fs::symlink("/etc/hostname", key).unwrap();
+    let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
+    let told = app.problems.iter().map(ToString::to_string);
+    let told: Vec<String> = told.filter(|it| it.starts_with("openapi")).collect();
+    let parts = ["certs", "features", "limits", "notes.txt", "user"];
+    let why = "no access rules are read from here: they are openapi.yao, roles.yml and scopes/";
+    let expected = parts.map(|part| format!("openapi/{part}: {why}"));
+    assert_eq!(told, expected);
+    assert!(AuthConfig::of(&app).is_ok());
 }
 
 #[test]

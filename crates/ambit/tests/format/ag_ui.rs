@@ -3,9 +3,9 @@
 mod client;
 mod patch;
 
-use crate::log::{entries, frames, options};
+use crate::log::frames;
 use crate::random::{Habits, random_log};
-use crate::recorded::logs;
+use crate::recorded_logs::{entries, every_log, options};
 use ambit::format::find;
 use ambit::runtime::Frame;
 use ambit::runtime::frame::{OutputMessage, OutputMessages, apply};
@@ -110,8 +110,8 @@ fn check(log: &[StreamEntry], name: &str) {
 
 #[test]
 fn g163_every_recorded_stream_keeps_the_rules_and_says_all_there_is() {
-    for (path, log) in logs() {
-        check(&log, &path.display().to_string());
+    for (name, log) in every_log() {
+        check(&log, &name);
     }
 }
 
@@ -247,8 +247,7 @@ fn usage_is_told_model_by_model() {
 
 #[test]
 fn g164_ag_ui_says_the_same_text_calls_and_outcome_as_the_other_formats() {
-    for (path, log) in logs() {
-        let name = path.display();
+    for (name, log) in every_log() {
         let client = client(&log);
         let standard = json!((find("standard").unwrap().body)(&log, &options()));
         let events = events(&log);

@@ -1,8 +1,8 @@
 //! What holds for every UI message stream, recorded or random.
 
-use crate::log::{entries, frames, options};
+use crate::log::frames;
 use crate::random::{Habits, random_log};
-use crate::recorded::logs;
+use crate::recorded_logs::{entries, every_log, options};
 use ambit::format::find;
 use ambit::runtime::Frame;
 use ambit::runtime::frame::{OutputMessages, apply};
@@ -71,7 +71,7 @@ fn with_steps(seed: u64, log: &[StreamEntry]) -> Vec<StreamEntry> {
 
 fn all() -> Vec<Vec<StreamEntry>> {
     let random = (1..=500).map(|seed| with_steps(seed, &random_log(seed, Habits::Any)));
-    let recorded = logs().into_iter().map(|(_, log)| log);
+    let recorded = every_log().into_iter().map(|(_, log)| log);
     recorded.chain(random).collect()
 }
 

@@ -1,6 +1,6 @@
 //! What clients of the AI SDK are told by their version.
 
-use crate::log::{entries, options};
+use crate::recorded_logs::{entries, options};
 use ambit::format::ai_sdk::{AiSdkVersion, open};
 use ambit::format::{FormatOptions, find};
 use ambit::runtime::stream::StreamEntry;

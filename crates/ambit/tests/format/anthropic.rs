@@ -1,9 +1,9 @@
 //! What holds for every stream of Anthropic's messages: blocks never overlap, there is one end, and the answer that does not stream
 //! says the same.
 
-use crate::log::{Completion, entries, events, frames, options};
+use crate::log::{Completion, frames};
 use crate::random::{Habits, random_log};
-use crate::recorded::logs;
+use crate::recorded_logs::{entries, events, every_log, options};
 use ambit::format::{FormatEvent, find};
 use ambit::runtime::stream::StreamEntry;
 use serde_json::{Value, json};
@@ -206,7 +206,7 @@ fn g041_blocks_never_overlap_and_streamed_and_whole_answers_are_the_same() {
 #[test]
 fn blocks_never_overlap_whatever_a_stream_does() {
     let random = (1..=2_000).map(|seed| random_log(seed, Habits::Any));
-    for log in random.chain(logs().into_iter().map(|(_, log)| log)) {
+    for log in random.chain(every_log().into_iter().map(|(_, log)| log)) {
         let (streamed, whole) = both(&log);
         assert_eq!(streamed.error, whole.error);
         assert_eq!(streamed.stop_reason, whole.stop_reason);
@@ -216,7 +216,7 @@ fn blocks_never_overlap_whatever_a_stream_does() {
 #[test]
 fn blocks_say_what_chat_completions_say() {
     let random = (1..=2_000).map(|seed| random_log(seed, Habits::KeepText));
-    let recorded = logs().into_iter().map(|(_, log)| log);
+    let recorded = every_log().into_iter().map(|(_, log)| log);
     for log in random.chain(recorded) {
         let (streamed, _) = both(&log);
         let (chunks, _) = frames(find("standard").unwrap(), &log);

@@ -1,40 +1,9 @@
-//! Logs, and what a client reads of them.
+//! What a client reads of a log.
 
-use ambit::format::{FormatDefinition, FormatEvent, FormatOptions};
+use crate::recorded_logs::events;
+use ambit::format::{FormatDefinition, FormatEvent};
 use ambit::runtime::stream::StreamEntry;
 use serde_json::{Map, Value};
-
-/// The options of all tests: a client that brings two tools and wants to know what it spent.
-pub fn options() -> FormatOptions {
-    FormatOptions {
-        model: "tests.hello".to_owned(),
-        request_id: "r1".to_owned(),
-        created: 1_764_300_000,
-        include_usage: true,
-        client_tools: vec!["get_weather".to_owned(), "get_time".to_owned()],
-        run_id: Some("run-1".to_owned()),
-        ..FormatOptions::default()
-    }
-}
-
-/// Numbered entries.
-pub fn entries<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<StreamEntry> {
-    let number = |(index, line): (usize, &str)| StreamEntry {
-        number: index as u64 + 1,
-        text: line.into(),
-    };
-    lines.into_iter().enumerate().map(number).collect()
-}
-
-/// What a format makes of each entry, and of the end.
-pub fn events(
-    row: &FormatDefinition,
-    entries: &[StreamEntry],
-) -> (Vec<Vec<FormatEvent>>, Vec<FormatEvent>) {
-    let mut format = (row.open)(&options());
-    let events = entries.iter().map(|entry| format.events(entry)).collect();
-    (events, format.end())
-}
 
 /// The data of the events that a format makes of each entry, and of the end.
 pub fn frames(row: &FormatDefinition, entries: &[StreamEntry]) -> (Vec<Vec<String>>, Vec<String>) {
@@ -44,29 +13,6 @@ pub fn frames(row: &FormatDefinition, entries: &[StreamEntry]) -> (Vec<Vec<Strin
 
 fn data(events: Vec<FormatEvent>) -> Vec<String> {
     events.into_iter().map(|event| event.data).collect()
-}
-
-/// The text that goes over the wire.
-pub fn sse(row: &FormatDefinition, entries: &[StreamEntry]) -> String {
-    let (events, end) = events(row, entries);
-    let mut text = String::new();
-    for (entry, events) in entries.iter().zip(&events) {
-        for (index, event) in events.iter().enumerate() {
-            if row.has_entry_ids && index + 1 == events.len() {
-                text.push_str(&format!("id: {}\n", entry.number));
-            }
-            write(&mut text, event);
-        }
-    }
-    end.iter().for_each(|event| write(&mut text, event));
-    text
-}
-
-fn write(to: &mut String, event: &FormatEvent) {
-    if let Some(name) = event.name {
-        to.push_str(&format!("event: {name}\n"));
-    }
-    to.push_str(&format!("data: {}\n\n", event.data));
 }
 
 /// What a client of OpenAI's chat completions holds that put all chunks together.

@@ -11,5 +11,7 @@ mod expected;
 mod log;
 mod random;
 mod recorded;
+#[path = "../support/recorded_logs.rs"]
+mod recorded_logs;
 mod responses;
 mod rules;

@@ -1,6 +1,7 @@
 //! Random valid streams: what was streamed and what is answered at once are the same.
 
-use crate::log::{Completion, entries, frames, options};
+use crate::log::{Completion, frames};
+use crate::recorded_logs::{entries, options};
 use ambit::format::find;
 use ambit::runtime::Frame;
 use ambit::runtime::frame::{DeltaAction, invariants};

@@ -1,28 +1,10 @@
 //! Every recorded stream in every format. `recorded/NAME.jsonl` is a log; beside it is what must come of it.
 
 use crate::expected;
-use crate::log::{entries, frames, options, sse};
+use crate::log::frames;
+use crate::recorded_logs::{logs, options, sse};
 use ambit::format::{FORMATS, find};
-use ambit::runtime::stream::StreamEntry;
 use serde_json::json;
-use std::path::{Path, PathBuf};
-
-/// The recorded logs with their paths.
-pub fn logs() -> Vec<(PathBuf, Vec<StreamEntry>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format/recorded");
-    let files = std::fs::read_dir(folder).unwrap();
-    let mut paths: Vec<PathBuf> = files
-        .map(|file| file.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
-        .collect();
-    paths.sort();
-    let read = |path: PathBuf| {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let entries = entries(text.lines());
-        (path, entries)
-    };
-    paths.into_iter().map(read).collect()
-}
 
 #[test]
 fn recorded_streams_come_out_as_expected() {

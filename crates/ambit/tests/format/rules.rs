@@ -1,8 +1,8 @@
 //! What holds for every stream in every format, recorded or random.
 
-use crate::log::{Completion, entries, events, frames, options};
+use crate::log::{Completion, frames};
 use crate::random::{Habits, random_log};
-use crate::recorded::logs;
+use crate::recorded_logs::{entries, events, every_log, logs, options};
 use ambit::format::{FORMATS, FormatEvent, failure, find};
 use ambit::runtime::Frame;
 use ambit::runtime::frame::invariants;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// Recorded logs, and random ones.
 fn all() -> Vec<Vec<StreamEntry>> {
     let random = (1..=60).map(|seed| random_log(seed, Habits::Any));
-    logs()
+    every_log()
         .into_iter()
         .map(|(_, log)| log)
         .chain(random)

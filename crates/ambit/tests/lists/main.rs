@@ -4,6 +4,8 @@
 
 mod answers;
 mod bed;
+mod calls;
+mod contexts;
 mod events;
 #[path = "../support/feed.rs"]
 mod feed;

@@ -39,6 +39,7 @@ async fn g150_pages_limits_and_cursors_out_of_range_are_refused() {
         ("/contexts?limit=1000000000".to_owned(), "limit"),
         ("/contexts?cursor=x".to_owned(), "cursor"),
         (format!("/contexts?limit=1&cursor={theirs}"), "cursor"),
+        ("/contexts/values?field=user&limit=0".to_owned(), "limit"),
         (format!("/contexts/{row}/items?limit=-1"), "limit"),
         (format!("/contexts/{row}/items?before=0"), "before"),
         ("/chat/sessions/a/messages?limit=0".to_owned(), "limit"),
@@ -51,7 +52,7 @@ async fn g150_pages_limits_and_cursors_out_of_range_are_refused() {
 }
 
 /// Path, the field that is to blame, and what helps.
-const UNKNOWN: [(&str, &str, &str); 17] = [
+const UNKNOWN: [(&str, &str, &str); 22] = [
     (
         "/chat/sessions?assistent_id=x",
         "assistent_id",
@@ -92,6 +93,19 @@ const UNKNOWN: [(&str, &str, &str); 17] = [
         "/contexts?scope=foo",
         "scope",
         "known are chatHistory, usage, memory",
+    ),
+    ("/contexts?state=clear", "state", "known are live, cleared"),
+    ("/contexts?order=recnt", "order", "did you mean \"recent\"?"),
+    (
+        "/contexts?label=free",
+        "label",
+        "write name:value, as in plan:free",
+    ),
+    ("/contexts/values", "field", "field is missing"),
+    (
+        "/contexts/values?field=users",
+        "field",
+        "did you mean \"user\"?",
     ),
     ("/events?agnt=x", "agnt", "did you mean \"agent\"?"),
     (
@@ -151,6 +165,14 @@ fn malformed() -> Vec<(Method, &'static str, Value, &'static str)> {
         remove(json!({"agnt": "x"}), "agnt"),
         remove(json!({"agent": 1}), "agent"),
         clear(json!({"active_before": "soon"}), "active_before"),
+        clear(json!({"label": "free"}), "label"),
+        clear(json!({"label": 1}), "label"),
+        clear(json!({"ids": "x"}), "ids"),
+        clear(json!({"ids": [1]}), "ids[0]"),
+        clear(json!({"ids": vec!["x"; 1_001]}), "ids"),
+        clear(json!({"rows": 1}), "rows"),
+        remove(json!({"state": "gone"}), "state"),
+        remove(json!({"order": "newest"}), "order"),
         remove(json!({"scope": "foo"}), "scope"),
         clear(json!({"dry_run": "yes"}), "dry_run"),
         clear(json!([]), "body"),
@@ -181,6 +203,10 @@ async fn g153_impossible_times_are_refused() {
         ("/chat/sessions?from=yesterday", "from"),
         ("/chat/sessions?from=2026-02-02&to=2026-02-01", "to"),
         ("/contexts?active_before=2026-13-01", "active_before"),
+        (
+            "/contexts?created_after=2026-02-02&created_before=2026-02-01",
+            "created_before",
+        ),
         ("/usage?date=2026-02-30", "date"),
         ("/usage?date_from=2026-02-02&date_to=2026-02-01", "date_to"),
         ("/usage?time_zone=Mars", "time_zone"),

@@ -1,4 +1,4 @@
-//! Searches made at random, each by somebody and through some door.
+//! Searches made at random, each by somebody and over some route.
 
 use super::world::{KINDS, NAMES, PEOPLE, World};
 use crate::bed::Person;
@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 
 /// Words that every text has, and what begins every word of its own.
 const WORDS: [&str; 5] = ["report", "quarterly", "trains", "lamps", "canary*"];
+
+/// Of a hundred searches those from this number on are turns, each of which searches in ten ways and takes forty times as long.
+const TURNS: u32 = 95;
 
 /// One search.
 #[derive(Debug)]
@@ -25,30 +28,30 @@ pub struct Question {
 
 impl Question {
     pub fn random(random: &mut StdRng, world: &World) -> Self {
-        let door = random.random_range(0..100);
+        let number = random.random_range(0..100_u32);
         let name = format!("{}-{}", pick(random, &KINDS), pick(random, &NAMES));
         let mut query = (*pick(random, &WORDS)).to_owned();
         // A turn shows what was asked in many places.
-        if door < 98 && random.random_bool(0.3) {
+        if number < TURNS && random.random_bool(0.3) {
             let words: Vec<&String> = world.canaries.keys().collect();
             query = (*pick(random, &words)).clone();
         }
         let who = *pick(random, &PEOPLE);
         let get = |path: String| (Method::GET, path, Value::Null);
-        let (method, path, body) = match door {
-            0..24 => {
+        let (method, path, body) = match number {
+            0..23 => {
                 let body = search_body(random, &query, &name);
                 (Method::POST, "/kb/search".to_owned(), body)
             }
-            24..32 => get(format!("/kb/documents?pagesize=100&keywords={query}")),
-            32..36 => get("/kb/collections?pagesize=100".to_owned()),
-            36..40 => get(format!("/kb/collections/{name}/documents")),
-            40..44 => get(format!("/kb/documents/doc-{name}/segments")),
-            44..58 => get(format!("/chat/sessions?pagesize=100&q={query}")),
-            58..70 => get(format!("/chat/sessions/{name}/messages?q={query}")),
-            70..84 => get(format!("/memory/user/search?q={query}")),
-            84..92 => get(format!("/memory/team/search?q={query}")),
-            92..98 => get(format!("/memory/chat/{name}/search?q={query}")),
+            23..31 => get(format!("/kb/documents?pagesize=100&keywords={query}")),
+            31..35 => get("/kb/collections?pagesize=100".to_owned()),
+            35..39 => get(format!("/kb/collections/{name}/documents")),
+            39..43 => get(format!("/kb/documents/doc-{name}/segments")),
+            43..56 => get(format!("/chat/sessions?pagesize=100&q={query}")),
+            56..68 => get(format!("/chat/sessions/{name}/messages?q={query}")),
+            68..82 => get(format!("/memory/user/search?q={query}")),
+            82..90 => get(format!("/memory/team/search?q={query}")),
+            90..TURNS => get(format!("/memory/chat/{name}/search?q={query}")),
             _ => {
                 let messages = json!([{"role": "user", "content": query}]);
                 let body =

@@ -53,8 +53,16 @@ const MODELS: [(&str, &str); 2] = [
     ),
 ];
 
-/// An agent that searches by itself, in its hook, with its tool, and asks one that searches by itself.
-const AGENTS: [(&str, &str); 6] = [
+/// Rows of people, each of which its maker and their team see.
+const MEMO: (&str, &str) = (
+    "models/memo.mod.yao",
+    r#"{"name": "Memo", "option": {"permission": true},
+        "columns": [{"name": "id", "type": "ID"}, {"name": "title", "type": "string"}]}"#,
+);
+
+/// An agent that searches by itself, in its hook, with its tool, and asks one that searches by itself, whose queries of rows a
+/// third one makes. A fourth one keeps a row.
+const AGENTS: [(&str, &str); 10] = [
     (
         "assistants/finder/prompts.yml",
         "- {role: system, content: x}\n",
@@ -64,9 +72,10 @@ const AGENTS: [(&str, &str); 6] = [
         r#"export function Create(ctx: any, messages: any) {
             const query = messages[messages.length - 1].content;
             const asked = ctx.agent.Call("reader", messages);
+            const rows = ctx.search.DB(query, {models: ["memo"]});
             const kept = [ctx.memory.user.Search(query), ctx.memory.team.Search(query)];
             const listed = Process("kb.collection.list", {pagesize: 100}).data;
-            return { metadata: { found: [ctx.search.KB(query, {threshold: 0}), asked, kept, listed] } };
+            return { metadata: { found: [ctx.search.KB(query, {threshold: 0}), asked, rows, kept, listed] } };
         }
         export function Next(ctx: any, payload: any) { return { data: [ctx.metadata.found, payload] }; }"#,
     ),
@@ -84,7 +93,30 @@ const AGENTS: [(&str, &str); 6] = [
     ),
     (
         "scripts/find.ts",
-        "export function Run(query: string, ctx: any) { return ctx.search.KB(query, {threshold: 0}); }",
+        r#"export function Run(query: string, ctx: any) {
+            return [ctx.search.KB(query, {threshold: 0}), ctx.search.DB(query, {models: ["memo"]})];
+        }"#,
+    ),
+    (
+        "assistants/maker/package.yao",
+        r#"{"name": "Maker", "public": true}"#,
+    ),
+    (
+        "assistants/maker/src/index.ts",
+        r#"export function Next() {
+            const wheres = [{field: "id", op: ">", value: 0}, {or: true, field: "title", op: "<>", value: "x"}];
+            return { data: { select: ["id", "title"], from: "memo", wheres, limit: 20 } };
+        }"#,
+    ),
+    (
+        "assistants/keeper/package.yao",
+        r#"{"name": "Keeper", "public": true}"#,
+    ),
+    (
+        "assistants/keeper/src/index.ts",
+        r#"export function Create(ctx: any, messages: any) {
+            Process("models.memo.Create", { title: messages[messages.length - 1].content });
+        }"#,
     ),
 ];
 
@@ -138,7 +170,7 @@ impl Canary {
 impl World {
     pub async fn new() -> Self {
         let packages = packages();
-        let mut files = vec![ROLES, APP];
+        let mut files = vec![ROLES, APP, MEMO];
         files.extend(MODELS);
         files.extend(AGENTS);
         files.extend(packages.iter().map(|(name, text)| (*name, text.as_str())));
@@ -152,6 +184,7 @@ impl World {
             }
             world.add_chats(who).await;
             world.add_memories(who).await;
+            world.add_row(who).await;
         }
         world
     }
@@ -221,9 +254,18 @@ impl World {
             self.send(who, Method::PUT, &path, &value).await;
         }
     }
+
+    /// Where it is said, it is not remembered, so that nothing but the row has the word.
+    async fn add_row(&mut self, who: Person) {
+        let said = self.text(who, CanarySight::Team);
+        let messages = json!([{"role": "user", "content": said}]);
+        let body = json!({"model": "keeper", "messages": messages, "skip": {"history": true}});
+        self.send(who, Method::POST, "/chat/completions", &body)
+            .await;
+    }
 }
 
-/// The packages of the agents, which search all collections that have a name.
+/// The packages of the agents, which search all collections that have a name, and the rows.
 fn packages() -> [(&'static str, String); 2] {
     let collections = KINDS.iter().flat_map(|kind| {
         NAMES
@@ -231,19 +273,19 @@ fn packages() -> [(&'static str, String); 2] {
             .map(move |name| Value::from(format!("{kind}-{name}")))
     });
     let collections: Vec<Value> = collections.collect();
-    let package = |connector: &str, servers: Value| {
-        json!({"name": "Finder", "public": true, "connector": connector, "mcp": {"servers": servers},
-            "kb": {"collections": collections}, "search": {"kb": {"threshold": 0, "max_results": 50}}})
+    let package = |connector: &str, servers: Value, uses: Value| {
+        json!({"name": "Finder", "public": true, "connector": connector, "mcp": {"servers": servers}, "uses": uses,
+            "kb": {"collections": collections}, "db": {"models": ["memo"]}, "search": {"kb": {"threshold": 0, "max_results": 50}}})
         .to_string()
     };
     [
         (
             "assistants/finder/package.yao",
-            package("calling", json!(["find"])),
+            package("calling", json!(["find"]), json!({})),
         ),
         (
             "assistants/reader/package.yao",
-            package("mirror", json!([])),
+            package("mirror", json!([]), json!({"querydsl": "maker"})),
         ),
     ]
 }
