@@ -3,7 +3,15 @@
 use crate::Run;
 use crate::place::{Node, Place, is_text, last_words, said, whole};
 use crate::site::Answer;
+use ambit_storage::address::{DEFAULT_TENANT, Space};
+use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::pattern::Pattern;
+use reqwest::Method;
 use serde_json::json;
+use std::io::Write;
+use std::os::unix::net::UnixDatagram;
+use std::time::{Duration, Instant};
+use tokio::task::yield_now;
 
 pub const CASES: &[(&str, Run)] = &[
     (
@@ -15,8 +23,24 @@ pub const CASES: &[(&str, Run)] = &[
         |place| Box::pin(repeated(place)),
     ),
     (
+        "g042_a_request_whose_node_dies_before_its_turn_is_soon_answered_under_its_key_by_another",
+        |place| Box::pin(claimed(place)),
+    ),
+    (
         "a_node_that_is_told_to_stop_ends_its_turns_first",
         |place| Box::pin(told(place)),
+    ),
+    (
+        "a_node_that_is_told_to_stop_is_not_ready_and_still_answers",
+        |place| Box::pin(draining(place)),
+    ),
+    (
+        "a_client_that_sends_nothing_does_not_hold_up_the_end",
+        |place| Box::pin(held_up(place)),
+    ),
+    (
+        "a_service_manager_is_told_when_a_node_is_ready_and_when_it_stops",
+        |place| Box::pin(managed(place)),
     ),
     (
         "g108_a_turn_that_outlasts_its_node_s_grace_goes_on_at_another",
@@ -88,6 +112,51 @@ async fn told(place: Place) {
     assert_eq!(place.node().messages().await.pop(), Some(answer));
 }
 
+async fn draining(place: Place) {
+    let node = place.node_with(&["--drain", "50", "--grace", "60"]);
+    assert_eq!(node.operation("/readyz").await.status, 200);
+    node.terminate();
+    while node.operation("/readyz").await.status == 200 {}
+    let refused = node.operation("/readyz").await;
+    assert_eq!(refused.status, 503, "{}", refused.text);
+    assert_eq!(node.operation("/healthz").await.status, 200);
+    assert_eq!(node.chat(&said("hi")).await.status, 200);
+    let short = place.node_with(&["--drain", "1"]);
+    short.terminate();
+    assert!(short.wait().success());
+}
+
+async fn held_up(place: Place) {
+    let node = place.node_with(&["--grace", "3"]);
+    let mut silent = node.connect();
+    let head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n{";
+    silent.write_all(head).unwrap();
+    // It is answered behind the other, so that one has arrived.
+    assert_eq!(node.operation("/healthz").await.status, 200);
+    node.terminate();
+    let began = Instant::now();
+    assert!(node.wait().success());
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(7), "{took:?}");
+}
+
+async fn managed(place: Place) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    let hear = || {
+        let mut bytes = [0; 64];
+        let length = manager.recv(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    };
+    let socket = path.to_str().unwrap();
+    let node = place.node_with_environment(&[("NOTIFY_SOCKET", socket)]);
+    assert_eq!(hear(), "READY=1");
+    node.terminate();
+    assert_eq!(hear(), "STOPPING=1");
+    assert!(node.wait().success());
+}
+
 async fn out_of_grace(place: Place) {
     let (first, second) = (place.node_with(&["--grace", "0"]), place.node());
     let mut stream = first.stream(SLOWLY).await;
@@ -139,4 +208,39 @@ async fn repeated(place: Place) {
         (&**role, &**text, &**status),
         ("assistant", ALL, "completed")
     );
+}
+
+async fn claimed(place: Place) {
+    let (first, second, store) = (place.node(), place.node(), place.driver().await);
+    let mut running = second.stream("never ends").await;
+    running.until(is_text).await;
+    let ask = |node: &Node| {
+        let mut body = said("hi");
+        body["on_busy"] = json!("queue");
+        node.asked(&body).header("idempotency-key", "k1")
+    };
+    let unanswered = tokio::spawn(ask(&first).send());
+    let (keys, any) = (
+        Space::repeats(DEFAULT_TENANT),
+        ValueScan::first(Pattern::all(), 1, ValuePart::Nothing),
+    );
+    while store.scan(&keys, &any).await.unwrap().is_empty() {
+        // SQLite is read where it is called, without a wait in which the request could be sent.
+        yield_now().await;
+    }
+    first.kill();
+    assert!(unanswered.await.unwrap().is_err());
+    let path = format!("/chat/requests/{}/cancel", running.request_id());
+    Answer::of(second.request(Method::POST, &path)).await;
+    let killed = Instant::now();
+    let answer = Answer::of(ask(&second)).await;
+    let took = killed.elapsed();
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    // The claim lives for 9 s; the rest is for a busy machine.
+    assert!(took < Duration::from_secs(40), "{took:?}");
+    let again = Answer::of(ask(&place.node())).await;
+    assert_eq!(again.json(), answer.json());
+    let messages = second.messages().await;
+    let asked = messages.iter().filter(|(_, text, _)| text == "hi");
+    assert_eq!(asked.count(), 1, "{messages:?}");
 }

@@ -7,15 +7,22 @@
     reason = "a failed assumption fails its case"
 )]
 
+mod causes;
 mod dying;
 #[path = "../support/feed.rs"]
 mod feed;
+mod full;
+mod limits;
+mod logs;
 mod mcp;
 #[path = "../support/mcp.rs"]
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod mcp_requests;
 mod metrics;
+#[path = "../support/page.rs"]
+mod page;
 mod place;
+mod production;
 mod readers;
 mod responses;
 #[path = "../clients/server.rs"]
@@ -25,6 +32,7 @@ mod sharing;
 #[path = "../http/site.rs"]
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod site;
+mod stand_ins;
 #[path = "../../../runtime/tests/support/stores.rs"]
 mod stores;
 
@@ -38,7 +46,11 @@ fn main() {
     let mut trials = Vec::new();
     for store in STORES {
         let cases = [
+            causes::CASES,
             dying::CASES,
+            full::CASES,
+            limits::CASES,
+            logs::CASES,
             mcp::CASES,
             metrics::CASES,
             readers::CASES,
@@ -59,5 +71,6 @@ fn main() {
             }
         }
     }
+    trials.extend(production::trial());
     libtest_mimic::run(&arguments, trials).exit();
 }

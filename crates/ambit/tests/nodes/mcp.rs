@@ -2,7 +2,7 @@
 
 use crate::Run;
 use crate::mcp_requests::{knows_tasks, result, with_capabilities};
-use crate::place::{Node, Place, is_text};
+use crate::place::{NOTES, Node, Place, is_text};
 use crate::site::Answer;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -42,21 +42,15 @@ const APP: &[(&str, &str)] = &[
         ]}}"#,
     ),
     (
-        "mcps/notes.mcp.yao",
-        r#"{"transport": "process", "tools": {"add": "scripts.notes.Add"}}"#,
-    ),
-    (
-        "mcps/mapping/notes/schemes/add.in.yao",
-        r#"{"type": "object", "description": "Counts."}"#,
-    ),
-    (
         "scripts/notes.ts",
         "export function Add(given, ctx) { const n = (ctx.memory.user.Get('runs') ?? 0) + 1; ctx.memory.user.Set('runs', n); return {n}; }",
     ),
 ];
 
 fn served(place: &Place) {
-    APP.iter().for_each(|(name, text)| place.write(name, text));
+    for (name, text) in APP.iter().chain(&NOTES) {
+        place.write(name, text);
+    }
 }
 
 async fn ask(node: &Node, method: &str, params: Value) -> Value {

@@ -2,7 +2,7 @@
 
 use crate::Run;
 use crate::dying::SLOWLY;
-use crate::place::{Place, is_text, said};
+use crate::place::{NOTES, Place, is_text, said};
 use ambit_telemetry::table::METRICS;
 use ambit_telemetry::{MetricKind, MetricSpec};
 use serde_json::json;
@@ -36,14 +36,6 @@ const APP: &[(&str, &str)] = &[
         ]}}"#,
     ),
     (
-        "mcps/notes.mcp.yao",
-        r#"{"transport": "process", "tools": {"add": "scripts.notes.Add"}}"#,
-    ),
-    (
-        "mcps/mapping/notes/schemes/add.in.yao",
-        r#"{"type": "object", "description": "Counts."}"#,
-    ),
-    (
         "scripts/notes.ts",
         "export function Add() { return {n: 1}; }",
     ),
@@ -58,6 +50,7 @@ const MANY: f64 = f64::INFINITY;
 const EXPECTED: &[(&str, f64, f64)] = &[
     ("ambit_http_requests_total", 6.0, MANY),
     ("ambit_http_request_seconds", 6.0, MANY),
+    ("ambit_limit_refusals_total", 0.0, 0.0),
     ("ambit_streams_open", 1.0, 1.0),
     ("ambit_streams_cut_total", 0.0, 0.0),
     ("ambit_stream_resumes_total", 1.0, 1.0),
@@ -78,6 +71,7 @@ const EXPECTED: &[(&str, f64, f64)] = &[
     ("ambit_hook_seconds", 2.0, 2.0),
     ("ambit_hook_cpu_seconds_total", f64::MIN_POSITIVE, 60.0),
     ("ambit_hook_failures_total", 1.0, 1.0),
+    ("ambit_agents_refused", 0.0, 0.0),
     ("ambit_scripts_running", 0.0, 0.0),
     ("ambit_scripts_waiting", 0.0, 0.0),
     ("ambit_store_commits_total", 8.0, MANY),
@@ -104,6 +98,9 @@ const SQLITE: &[&str] = &[
     "ambit_store_pages_total",
 ];
 
+/// What has a series only when something has been counted.
+const UNCOUNTED: &str = "ambit_limit_refusals_total";
+
 /// The value of a metric, if the text shows it.
 fn value(text: &str, metric: &MetricSpec) -> Option<f64> {
     let end = match metric.kind {
@@ -128,7 +125,8 @@ fn is_right(name: &str, value: f64, is_sqlite: bool) -> bool {
 /// The rows of the table that are not shown, or with a value that does not fit.
 fn wrong(text: &str, is_sqlite: bool) -> Vec<String> {
     let row = |metric: &MetricSpec| {
-        let value = value(text, metric);
+        let absent = (metric.name == UNCOUNTED).then_some(0.0);
+        let value = value(text, metric).or(absent);
         let is_right = value.is_some_and(|value| is_right(metric.name, value, is_sqlite));
         (!is_right).then(|| format!("{}: {value:?}", metric.name))
     };
@@ -136,7 +134,9 @@ fn wrong(text: &str, is_sqlite: bool) -> Vec<String> {
 }
 
 async fn counted(place: Place) {
-    APP.iter().for_each(|(name, text)| place.write(name, text));
+    for (name, text) in APP.iter().chain(&NOTES) {
+        place.write(name, text);
+    }
     let (first, second) = (place.node(), place.node_with_environment(&[COLLECTOR]));
     let mut cut = first.stream(SLOWLY).await;
     let id = cut.request_id();

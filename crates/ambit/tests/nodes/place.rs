@@ -1,17 +1,33 @@
 //! What a case stands on: an app and a fresh store, and nodes that serve the one over the other.
 
 use crate::feed::Feed;
-use crate::server::Server;
+use crate::server::{self, Server};
 use crate::site::{self, Answer, Event, HELLO, Stream};
 use crate::stores::{POSTGRES, REDIS, SQLITE, Store};
 use ambit_runtime::Frame;
 use ambit_runtime::frame::invariants;
+use ambit_storage::driver::{self, Driver, DriverOptions};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
+use std::fs::File;
+use std::net::TcpStream;
 use std::process::{Command, ExitStatus};
+use std::sync::Arc;
 use tempfile::TempDir;
 
 pub const STORES: &[Store] = &[SQLITE, POSTGRES, REDIS];
+
+/// A server with the tool `notes__add`; what it does is the app's `scripts/notes.ts`.
+pub const NOTES: [(&str, &str); 2] = [
+    (
+        "mcps/notes.mcp.yao",
+        r#"{"transport": "process", "tools": {"add": "scripts.notes.Add"}}"#,
+    ),
+    (
+        "mcps/mapping/notes/schemes/add.in.yao",
+        r#"{"type": "object", "description": "Counts."}"#,
+    ),
+];
 
 /// An app and a store.
 pub struct Place {
@@ -62,6 +78,50 @@ impl Place {
         }
     }
 
+    /// Another node, whose log is this file and has everything that a log can tell.
+    pub fn logging_node(&self, log: File) -> Node {
+        let mut serve = self.serve();
+        serve.args(["--log", "trace"]).stderr(log);
+        Node::of(serve)
+    }
+
+    /// Another node, whose log is this file, one JSON object a line, and tells what was refused too.
+    pub fn json_logging_node(&self, log: File) -> Node {
+        let mut serve = self.serve();
+        let told = ["--log", "debug", "--log-format", "json"];
+        serve.args(told).stderr(log);
+        Node::of(serve)
+    }
+
+    /// A key of ann's, where the app takes keys.
+    pub fn new_key(&self) -> String {
+        let mut make = Command::new(env!("CARGO_BIN_EXE_ambit"));
+        make.args(["key", "new", "--user", "ann", "--store", &self.store]);
+        let made = make.output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        String::from_utf8(made.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Another node, which may have so many files open.
+    pub fn node_with_open_files(&self, files: u32) -> Node {
+        let serve = self.serve();
+        let mut limited = Command::new("/bin/sh");
+        limited.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")]);
+        limited.arg(serve.get_program()).args(serve.get_args());
+        limited.args(["--log", "error"]);
+        Node::of(limited)
+    }
+
+    fn serve(&self) -> Command {
+        server::serve(self.app.path(), &["--store", &self.store])
+    }
+
+    /// The store, as nodes see it.
+    pub async fn driver(&self) -> Arc<dyn Driver> {
+        let opened = driver::open(&self.store, DriverOptions::default());
+        opened.await.unwrap()
+    }
+
     pub fn is_sqlite(&self) -> bool {
         self.store.starts_with("sqlite:")
     }
@@ -74,6 +134,13 @@ pub struct Node {
 }
 
 impl Node {
+    fn of(serve: Command) -> Self {
+        Self {
+            server: Server::spawn(serve),
+            client: site::client(),
+        }
+    }
+
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.client
             .request(method, format!("{}{path}", self.server.url))
@@ -128,14 +195,29 @@ impl Node {
 
     /// What the node has counted, as Prometheus reads it.
     pub async fn metrics(&self) -> String {
-        let url = self.server.url.replace("/v1", "/metrics");
-        Answer::of(self.client.get(url)).await.text
+        self.operation("/metrics").await.text
+    }
+
+    /// The answer of one of the routes that look after the server.
+    pub async fn operation(&self, path: &str) -> Answer {
+        Answer::of(self.operation_request(path)).await
+    }
+
+    pub fn operation_request(&self, path: &str) -> RequestBuilder {
+        let url = self.server.url.replace("/v1", path);
+        self.client.get(url)
     }
 
     /// Ends the process as a power cut does.
     pub fn kill(mut self) {
         self.server.child.kill().unwrap();
         self.server.child.wait().unwrap();
+    }
+
+    /// A connection that nothing has been sent over yet.
+    pub fn connect(&self) -> TcpStream {
+        let url = reqwest::Url::parse(&self.server.url).unwrap();
+        TcpStream::connect(url.socket_addrs(|| None).unwrap().remove(0)).unwrap()
     }
 
     /// Asks the process to end, as a supervisor does.

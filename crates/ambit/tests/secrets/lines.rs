@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, PoisonError};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -23,11 +26,10 @@ impl io::Write for Keep {
 
 /// Begins to collect.
 pub fn collect() {
-    tracing_subscriber::fmt()
-        .with_env_filter(ambit::log::filter("trace").unwrap())
-        .with_ansi(false)
-        .with_writer(|| Keep)
-        .init();
+    let lines = tracing_subscriber::fmt::layer();
+    let lines = lines.with_ansi(false).with_writer(|| Keep);
+    let lines = lines.with_filter(ambit::log::filter("trace").unwrap());
+    tracing_subscriber::registry().with(lines).init();
 }
 
 /// The levels of all lines so far.

@@ -1,0 +1,59 @@
+//! What a node's log holds back at every level, whichever library writes it.
+
+use crate::Run;
+use crate::place::{Place, said};
+use crate::site::Answer;
+use reqwest::Method;
+use serde_json::json;
+use std::io::Read;
+
+pub const CASES: &[(&str, Run)] = &[("no_line_of_the_log_has_what_people_say", |place| {
+    Box::pin(silent(place))
+})];
+
+const CANARY: &str = "canary4711";
+
+/// Keeps what is said everywhere that a hook can.
+const KEEPING: &str = r#"
+    export function Create(ctx, messages) {
+        const text = messages.at(-1).content;
+        ctx.memory.user.Set(text, text);
+        ctx.memory.chat.Set("said", messages);
+        ctx.trace.Info(text);
+        ctx.Send(text);
+        return { messages };
+    }
+    export function Next(ctx, payload) {
+        return { data: { said: ctx.memory.chat.Get("said") } };
+    }
+"#;
+
+async fn silent(place: Place) {
+    place.write("assistants/hello/src/index.ts", KEEPING);
+    let mut log = tempfile::NamedTempFile::new().unwrap();
+    let node = place.logging_node(log.reopen().unwrap());
+    for text in ["hi", "refuse"] {
+        let answer = node.chat(&said(&format!("{text} {CANARY}"))).await;
+        let id = answer.header("x-ambit-request").unwrap().to_owned();
+        let trace = format!("/trace/traces/{id}/events");
+        assert!(node.get(&trace).await.text.contains(CANARY));
+    }
+    let wrong = json!({"model": "hello", "messages": {CANARY: CANARY}, "metadata": CANARY});
+    assert_eq!(node.chat(&wrong).await.status, 400);
+    for path in [
+        "/chat/sessions",
+        "/chat/sessions/c1/messages",
+        "/memory/user",
+        "/contexts",
+    ] {
+        assert_eq!(node.get(path).await.status, 200, "{path}");
+    }
+    let search = node.request(Method::GET, &format!("/chat/sessions?q={CANARY}"));
+    assert!(Answer::of(search).await.text.contains(CANARY));
+    drop(node);
+    let mut text = String::new();
+    log.read_to_string(&mut text).unwrap();
+    assert!(text.contains("answered"), "nothing was logged: {text}");
+    let lines: Vec<&str> = text.lines().filter(|it| it.contains(CANARY)).collect();
+    assert_eq!(lines, Vec::<&str>::new());
+}
