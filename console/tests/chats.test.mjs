@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertAccessible } from "./support/axe.mjs";
+import * as api from "./support/chats.mjs";
+import { said, shownIds, write } from "./support/chats.mjs";
 import { useConsole } from "./support/console.mjs";
 import { cutStreams } from "./support/cut-streams.mjs";
 import { startModel } from "./support/model.mjs";
@@ -17,11 +19,10 @@ const guide = useConsole("knowledge");
 after(() => (streams?.close(), model.close()));
 
 const HOSTILE = `<script>document.title='run'</script><svg onload="document.title='run'"> [x](javascript:alert(1)) \u202Eevil`;
-const read = async (path) => (await fetch(`${ambit.server.api}${path}`)).json();
-const contextOf = async (chat, agent = "talker") => (await read(`/chat/sessions/${chat}?assistant_id=${agent}`)).context;
-const stored = async (context) => (await read(`/chat/sessions/-/messages?limit=100&context=${context}`)).items;
-const said = (page, text) => page.locator(".message", { hasText: text }).last();
-const shownIds = (page) => page.locator("[data-part=conversation] .message").evaluateAll((rows) => rows.map((row) => row.dataset.id));
+const read = (path) => api.read(ambit.server, path);
+const contextOf = (chat, agent = "talker") => api.contextOf(ambit.server, chat, agent);
+const stored = (context) => api.stored(ambit.server, context);
+const assertStored = (page, context) => api.assertStored(ambit.server, page, context);
 
 /** A chat with these messages said in it. */
 async function chat(name, ...messages) {
@@ -33,26 +34,6 @@ async function chat(name, ...messages) {
 async function slowChat(name) {
   await say(ambit.server, name, "Hello", "speaker");
   return contextOf(name, "speaker");
-}
-
-/** Starts a turn by the API and answers its id at once. */
-async function begin(name, content) {
-  const body = { model: "speaker", chat_id: name, stream: true, accept: "cui-web", messages: [{ role: "user", content }] };
-  const answer = await fetch(`${ambit.server.api}/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-  await answer.body.cancel();
-  return answer.headers.get("x-ambit-request");
-}
-
-async function write(page, text) {
-  await page.locator('textarea[name="message"]').fill(text);
-  await page.locator('textarea[name="message"]').press("Enter");
-}
-
-/** Waits until no turn runs in the chat or is shown as running, and what is shown is what is stored. */
-async function assertStored(page, context) {
-  const isRunning = async () => (await read(`/chat/sessions/-?context=${context}`)).running !== null;
-  const isShownAsRunning = async () => (await page.locator("[data-waiting], [data-part=running]").count()) > 0;
-  await settles(async () => [(await isRunning()) || (await isShownAsRunning()), await shownIds(page)], async () => [false, (await stored(context)).map((row) => row.id)]);
 }
 
 test("from the empty state to an answered question with a tool call", async () => {
@@ -105,7 +86,7 @@ test("a page that is open follows a turn that somebody else starts", async () =>
   const context = await slowChat("followed");
   const { page, part, check } = await ambit.open(`#/chats/${context}`);
   await part("conversation").waitFor({ state: "attached" });
-  await begin("followed", "Speak slowly");
+  await api.begin(ambit.server, "speaker", "followed", "Speak slowly");
   await said(page, "one two three").waitFor();
   await page.reload();
   await said(page, "one two three").waitFor();

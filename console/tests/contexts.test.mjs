@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { useConsole } from "./support/console.mjs";
+import { assertText, HOSTILE, openRecorded } from "./support/recorded.mjs";
 import { say } from "./support/server.mjs";
 import { settles } from "./support/wait.mjs";
 
@@ -99,6 +100,121 @@ test("all that match are cleared after a dry run and the number typed", async ()
   await page.locator("dialog").locator('[data-action="close"]').click();
   await action("clear-all").click();
   await page.locator(`[data-part="report"] [data-group="unchanged"] summary`, { hasText: String(count) }).waitFor();
+  check();
+});
+
+test("filters suggest what there is", async () => {
+  const { page, part, check } = await ambit.open("#/contexts");
+  await part("context-table").waitFor({ state: "attached" });
+  for (const [field, value] of [["agent", "welcome"], ["scope", "chatHistory"]]) {
+    await page.locator(`input[name="${field}"]`).focus();
+    await page.locator(`#suggest-${field} option[value="${value}"]`).waitFor({ state: "attached" });
+  }
+  const suggested = () => page.locator("#suggest-agent option").evaluateAll((all) => all.map((option) => option.value));
+  await page.locator('input[name="agent"]').fill("wel");
+  await settles(suggested, ["welcome"]);
+  await page.locator('input[name="agent"]').fill("nobody");
+  await settles(suggested, []);
+  check();
+});
+
+test("values are asked for once where somebody types, and of late answers those of other texts are dropped", async () => {
+  const { page, part, check } = await ambit.open("#/contexts");
+  await part("context-table").waitFor({ state: "attached" });
+  const asked = [];
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await page.route(/\/v1\/contexts\/values\?/, async (route) => {
+    const prefix = new URL(route.request().url()).searchParams.get("prefix");
+    asked.push(prefix);
+    if (prefix === "nobody") await released;
+    await route.continue();
+  });
+  const type = (...texts) =>
+    page.locator('input[name="agent"]').evaluate((input, texts) => {
+      for (const text of texts) {
+        input.value = text;
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+      }
+    }, texts);
+  await type("n", "no", "nobody");
+  await settles(() => asked, ["nobody"]);
+  await type("w", "wel");
+  const suggested = () => page.locator("#suggest-agent option").evaluateAll((all) => all.map((option) => option.value));
+  await settles(suggested, ["welcome"]);
+  const late = page.waitForResponse(/prefix=nobody/);
+  release();
+  await (await late).finished();
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  assert.deepEqual([await suggested(), asked], [["welcome"], ["nobody", "wel"]]);
+  check();
+});
+
+test("contexts are filtered by state, and come in the order that is chosen", async () => {
+  await say(ambit.server, "six", "Hello");
+  const rows = (await read("/contexts?chat=six")).items;
+  const history = rows.find((row) => row.scope === "chatHistory");
+  await fetch(`${ambit.server.api}/contexts/${history.id}/clear`, { method: "POST" });
+  const { page, check } = await ambit.open("#/contexts?chat=six");
+  await page.locator('select[name="order"]').selectOption("newest");
+  await settles(() => ids(page), rows.map((row) => row.id).toReversed());
+  await page.locator('select[name="state"]').selectOption("cleared");
+  await settles(() => ids(page), [history.id]);
+  await page.waitForURL(/#\/contexts\?chat=six&order=newest&state=cleared$/);
+  await page.reload();
+  await settles(() => ids(page), [history.id]);
+  check();
+});
+
+test("marked rows alone are cleared, after a dry run and their number typed", async () => {
+  await say(ambit.server, "seven", "Hello");
+  const items = async () => Object.fromEntries((await read("/contexts?chat=seven")).items.map((row) => [row.id, row.items]));
+  const [history] = (await read("/contexts?chat=seven&scope=chatHistory")).items;
+  const before = await items();
+  const { page, action, check } = await ambit.open("#/contexts?chat=seven");
+  await page.locator(`tr[data-id="${history.id}"] input`).check();
+  await action("clear-marked").click();
+  await page.locator(`[data-part="report"] [data-group="done"] li[data-id="${history.id}"]`).waitFor({ state: "attached" });
+  assert.deepEqual(await items(), before);
+  await page.locator('input[name="confirm"]').fill("1");
+  await action("confirm").click();
+  await page.getByText("This is what happened.").waitFor();
+  assert.deepEqual(await items(), { ...before, [history.id]: 0 });
+  await page.locator("dialog").locator('[data-action="close"]').click();
+  await action("clear-marked").waitFor({ state: "detached" });
+  check();
+});
+
+test("a marked row that is removed in its details is marked no more", async () => {
+  await say(ambit.server, "eight", "Hello");
+  const [row] = (await read("/contexts?chat=eight&scope=usage")).items;
+  const { page, part, action, check } = await ambit.open("#/contexts?chat=eight");
+  await page.locator(`tr[data-id="${row.id}"] input`).check();
+  await action("clear-marked").waitFor();
+  await page.locator(`tr[data-id="${row.id}"] a`).first().click();
+  await part("context").waitFor({ state: "attached" });
+  // A read that is under way when it goes is answered 404, which the browser writes down.
+  check();
+  await action("remove").click();
+  await action("confirm").click();
+  await page.waitForURL(/#\/contexts\?chat=eight$/);
+  await action("clear-marked").waitFor({ state: "detached" });
+});
+
+test("how a context is kept is shown to callers who are told", async () => {
+  const at = 1764300000000;
+  const row = {
+    id: "x1", agent_name: "welcome", chat_name: "c", user_id: "ann", group: null, scope: "chatHistory", key: "chatHistory_welcome_ann", state: "live",
+    items: 2, created_at: at, last_activity_at: at, agents: ["welcome"], labels: { plan: "free" }, placement: ["main", "cache"], team: HOSTILE,
+    created_by: "bob", generation: 3, touches: [{ agent: "welcome", key: "welcome_ann", first_at: at, last_at: at }],
+  };
+  const answers = { "GET /contexts/x1": row, "GET /contexts/x1/items": { items: [], next: null } };
+  const { page, part, check } = await openRecorded(ambit, "#/contexts/x1", answers);
+  await part("items", "empty").waitFor();
+  const facts = await page.locator('[data-part="context"] dd').allInnerTexts();
+  assert.deepEqual([facts.includes("main, cache"), facts.includes("bob"), facts.includes("3")], [true, true, true], facts.join());
+  await page.locator('[data-part="context"] tr[data-id="welcome"] [data-column="key"]', { hasText: "welcome_ann" }).waitFor();
+  await assertText(page, "context");
   check();
 });
 
