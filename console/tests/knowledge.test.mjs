@@ -51,6 +51,20 @@ test("the collections and their documents are those of the API", async () => {
   check();
 });
 
+test("indexing again that cannot be ended says why", async () => {
+  const { page, action, check } = await ambit.open("#/contexts");
+  await page.route(/\/kb\/collections\/bare$/, async (route) => {
+    const collection = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...collection, reindex: { job_id: "again", done: 1, total: 2 } } });
+  });
+  const error = { code: "internal", message: "the store is away" };
+  await page.route(/\/kb\/jobs\/again$/, (route) => route.fulfill({ status: 500, json: { error } }));
+  await page.evaluate(() => (location.hash = "#/knowledge/bare"));
+  await action("cancel-reindex").click();
+  await page.locator('[role="alert"]', { hasText: error.message }).waitFor();
+  check(/^console: Failed to load resource: .* status of 500/);
+});
+
 test("without collections it says what makes one, and a dropped file does", async () => {
   const { page, part, action, check } = await ambit.open("#/contexts");
   const empty = { data: [], page: 1, pagesize: 50, pagecnt: 0, total: 0, next: -1, prev: -1 };

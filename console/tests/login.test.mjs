@@ -67,7 +67,9 @@ for (const role of ["user", "admin"]) {
       if (!path.startsWith("/v1/") || path === "/v1/mcp") continue;
       const below = path.slice("/v1".length);
       for (const method of Object.keys(methods).map((name) => name.toUpperCase())) {
-        if (grants.includes(`${method} ${below.replaceAll(/\{(\w+)\}/g, ":$1")}`)) continue;
+        const operation = `${method} ${below.replaceAll(/\{(\w+)\}/g, ":$1")}`;
+        // The document knows no last part with slashes, which is `*` in grants.
+        if (grants.includes(operation) || grants.includes(operation.replace(/:path$/, "*"))) continue;
         const { status } = await ask(page, below.replaceAll(/\{\w+\}/g, "x"), method);
         assert.equal(status, 403, `${method} ${below}`);
       }

@@ -5,10 +5,10 @@ import { openPage, startBrowser } from "./browser.mjs";
 import { startServer } from "./server.mjs";
 
 /** Starts all of it before the cases of a file, and stops it after them; pages are closed with their case. */
-export function useConsole(app, prepare = async () => {}, files = {}) {
+export function useConsole(app, prepare = async () => {}, files = {}, store = null) {
   const used = {};
   before(async () => {
-    used.server = await startServer(app, files);
+    used.server = await startServer(app, files, store);
     await prepare(used.server);
     used.origin = `http://127.0.0.1:${used.server.port}`;
     used.session = await (await fetch(`${used.server.api}/session`)).json();

@@ -1,12 +1,12 @@
-// Recorded answers of the contract's form, for routes that the server does not have yet or has nothing to show there.
+// Recorded answers of the contract's form, where the server has nothing to show or is to fail.
 
 /**
  * Opens `#/…` with these answers, by operation: `{ "GET /keys": { items: [] } }`, where `*` stands for one part of a path. An answer is a
- * body, or a function of the request that gives `{ status, body, type }`. They are granted on top of what the session grants, unless `grants`
- * names all that is granted. `requests` of the answer lists what was asked of them.
+ * body, or a function of the request that gives `{ status, body, type }`. They come to a caller with the session's grants, unless `grants`
+ * names others. `requests` of the answer lists what was asked of them.
  */
-export async function openRecorded(ambit, hash, answers, { grants, ...options } = {}) {
-  const granted = grants ?? [...new Set([...ambit.session.grants, ...GRANTS])];
+export async function openRecorded(ambit, hash, answers, { grants, watch = async () => {}, ...options } = {}) {
+  const granted = grants ?? ambit.session.grants;
   const known = Object.entries({ "GET /session": { ...ambit.session, grants: granted }, ...answers });
   const requests = [];
   const answer = async (route) => {
@@ -14,13 +14,15 @@ export async function openRecorded(ambit, hash, answers, { grants, ...options } 
     const path = new URL(request.url()).pathname.replace(/^\/v1/, "");
     const found = known.find(([operation]) => matches(operation, request.method(), path));
     if (!found) return route.continue();
-    const asked = { method: request.method(), path, query: new URL(request.url()).searchParams, body: request.postDataJSON?.() ?? null };
+    const query = new URL(request.url()).searchParams;
+    const asked = { method: request.method(), path, query, headers: request.headers(), body: request.postDataJSON?.() ?? null };
     requests.push(asked);
     const { status = 200, body, type } = typeof found[1] === "function" ? found[1](asked) : { body: found[1] };
     const text = typeof body === "string" ? body : JSON.stringify(body ?? null);
     await route.fulfill({ status, contentType: type ?? "application/json", body: status === 204 ? "" : text });
   };
-  const prepare = (page) => page.route((url) => url.pathname.startsWith("/v1/") || url.pathname === "/metrics", answer);
+  const isAnswered = (url) => url.pathname.startsWith("/v1/") || url.pathname === "/metrics";
+  const prepare = async (page) => (await watch(page), await page.route(isAnswered, answer));
   return { ...(await ambit.open(hash, { ...options, prepare })), requests };
 }
 
@@ -28,14 +30,6 @@ export async function openRecorded(ambit, hash, answers, { grants, ...options } 
 export function granting(ambit, grants) {
   return (page) => page.route("**/v1/session", (route) => route.fulfill({ json: { ...ambit.session, grants } }));
 }
-
-/** What a developer is granted of routes that the server does not have yet. */
-const GRANTS = [
-  "GET /system/leases",
-  "GET /app/agents", "GET /app/agents/:id", "GET /app/agents/:id/files/*path", "POST /app/agents/:id/prompts", "GET /app/agents/:id/tools",
-  "POST /app/agents/:id/tools/:name", "POST /app/agents/:id/hooks/:hook",
-  "GET /data/models", "GET /data/models/:id", "POST /data/models/:id/query",
-];
 
 function matches(operation, method, path) {
   const [known, pattern] = operation.split(" ");

@@ -10,24 +10,42 @@ import { promisify } from "node:util";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const binary = process.env.AMBIT_BINARY ?? join(root, "target/debug/ambit");
 
-/** Starts a server with a copy of `examples/<app>`; `files` are added to it, texts by their paths. */
-export async function startServer(app, files = {}) {
+/**
+ * Starts a server with a copy of `examples/<app>`; `files` are added to it, texts by their paths. It can be killed, and started again where
+ * it was. `store` is the address of what it shares with others; without one it has a folder of its own.
+ */
+export async function startServer(app, files = {}, store = null) {
   const folder = await mkdtemp(join(tmpdir(), "ambit-console-"));
+  const data = join(folder, "data");
   await cp(join(root, "examples", app), join(folder, "app"), { recursive: true });
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, "app", path)), { recursive: true });
     await writeFile(join(folder, "app", path), text);
   }
-  const options = ["serve", join(folder, "app"), "--listen", "127.0.0.1:0", "--data", join(folder, "data"), "--grace", "1"];
-  const child = spawn(binary, options, { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, AMBIT_LOG: "warn" } });
-  const address = await printedAddress(child);
+  const place = store === null ? ["--data", data] : ["--store", store];
+  const serve = (listen) => {
+    const options = ["serve", join(folder, "app"), "--listen", listen, ...place, "--grace", "1"];
+    return spawn(binary, options, { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, AMBIT_LOG: "warn" } });
+  };
+  let child = serve("127.0.0.1:0");
+  const end = async (signal) => {
+    child.kill(signal);
+    if (child.exitCode === null && child.signalCode === null) await new Promise((resolve) => child.once("exit", resolve));
+  };
+  const api = await printedAddress(child);
+  const { host, port } = new URL(api);
   return {
-    port: Number(new URL(address).port),
-    api: address,
-    data: join(folder, "data"),
+    port: Number(port),
+    api,
+    app: join(folder, "app"),
+    data,
+    kill: () => end("SIGKILL"),
+    async restart() {
+      child = serve(host);
+      await printedAddress(child);
+    },
     async stop() {
-      child.kill("SIGTERM");
-      await new Promise((resolve) => (child.exitCode === null ? child.once("exit", resolve) : resolve()));
+      await end("SIGTERM");
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -61,7 +79,8 @@ export const KEYS = { "openapi/openapi.yao": JSON.stringify({ auth: { api_keys: 
 
 /** Makes a key of such a server, as `ambit keys new` does. */
 export async function makeKey(server, user, role) {
-  const { stdout } = await promisify(execFile)(binary, ["keys", "new", "--data", server.data, "--user", user, "--role", role]);
+  const key = ["keys", "new", "--data", server.data, "--app", server.app, "--user", user, "--role", role];
+  const { stdout } = await promisify(execFile)(binary, key);
   return stdout.trim();
 }
 

@@ -1,4 +1,4 @@
-// Recorded answers for the view of turns: routes of calls, which the server does not have yet, and a trace of thousands of nodes.
+// Recorded answers for the view of turns: a trace of thousands of nodes, and a call with all that can happen to one.
 
 /**
  * Answers requests of the page by their path below the base: with an object, what a function makes of the URL, a status, or a text
@@ -38,49 +38,40 @@ export function longTrace(id, count) {
   return frames.join("");
 }
 
-const block = (n, role, kind, source, hash, tokens) => ({ n, role, kind, source, via: null, bytes: tokens * 4, tokens, hash, cut: [] });
-
-/** A call with a prompt and a message. */
-export function firstCall(request) {
-  const prompt = { file: "assistants/shop/prompts.yml", index: 0, version: "v1" };
-  const blocks = [block(0, "system", "prompt", prompt, "h0", 30), block(1, "user", "history", { message_id: `${request}.M1` }, "h1", 20)];
-  const texts = ["You sell lamps.\nBe short.", "How many lamps are there?"];
-  return call(request, 0, blocks, texts);
-}
-
-/** The call after it, with another prompt and a message more. */
-export function otherCall(request) {
-  const prompt = { file: "assistants/shop/prompts.yml", index: 0, version: "v2" };
-  const blocks = [
-    block(0, "system", "prompt", prompt, "h2", 31),
-    block(1, "user", "history", { message_id: `${request}.M1` }, "h1", 20),
-    block(2, "tool", "tool_result", { message_id: `${request}.M2`, tool_call_id: "call_1", server: "stock", tool: "find" }, "h3", 12),
-  ];
-  return call(request, 1, blocks, ["You sell lamps.\nBe kind.", "How many lamps are there?", "12"]);
-}
-
-function call(request, index, blocks, texts) {
-  const id = `${request}.call-${index}`;
-  const common = {
-    call_id: id, node_id: "n4", index, agent: "shop", connector: "scripted", model: "scripted-1", status: "completed", at: START, duration_ms: 20,
-    tokens: { estimated: blocks.reduce((sum, one) => sum + one.tokens, 10), window: 1000, reserve: 100 }, usage: { total_tokens: 70 },
+/** The answers for a call that has what the app of the cases cannot bring about. */
+export function recordedCall(request) {
+  const id = `${request}.call-0`;
+  const row = {
+    call_id: id, node_id: "n4", index: 0, agent: "shop", connector: "scripted", model: "scripted-1", status: "error", at: START, duration_ms: 20,
+    tokens: { estimated: 62, window: 1000, reserve: 100 }, usage: null,
   };
-  const messages = blocks.map((one, n) => ({ role: one.role, content: texts[n] }));
+  const block = (n, role, kind, source, more = {}) => ({ n, role, kind, source, bytes: 80, tokens: 20, hash: `h${n}`, cut: [], ...more });
+  const manifest = {
+    ...row, request_id: request, trace_id: request, thread_id: null, provider: "scripted", finish_reason: null, ttft_ms: null,
+    attempts: [{ at: START, error: "too many requests" }, { at: START, error: "no answer" }], cost: {},
+    settings: { connector: { value: "scripted", layer: "package" } },
+    options: { temperature: { value: 0.2, layer: "create", over: { connector: 1, package: 0.7 } } },
+    blocks: [
+      block(0, "user", "history", { message_id: "01m0" }, { count: 12 }),
+      block(1, "tool", "tool_result", { tool_call_id: "call_1" }, { cut: [{ reason: "tool_result_limit", part: 0, bytes: 700 }] }),
+      block(2, "system", "reference", { references: ["1"], query: "lamps", types: ["kb"] }),
+      block(3, "user", "hook", { file: "assistants/shop/src/index.ts", function: "Create", node_id: "n2" }),
+    ],
+    tools: [{ n: 0, name: "stock__find", server: "stock", tool: "find", bytes: 40, tokens: 2, hash: "t0" }],
+    dropped: [{ kind: "history", reason: "history_size", count: 12, first: "M1", last: "M12", tokens: 3400 }],
+    reads: [{ node_id: "n2", space: "user", key: "name" }], body: { bytes: 100, sha256: "ab12", encoder: "scripted/1" },
+  };
+  const rendered = {
+    body: { messages: [{ role: "tool", content: "12" }], token: "***" }, sha256: "cd34", exact: false, reason: "contents are gone", missing: [0, 3],
+    missing_tools: [0], places: [{ block: 1, at: ["/messages/0"] }], hidden: ["token"],
+  };
   return {
-    row: common,
-    manifest: {
-      ...common, request_id: request, trace_id: request, thread_id: null, provider: "scripted", finish_reason: "stop", ttft_ms: 4,
-      attempts: [{ at: START, error: null }], cost: { USD: 1234 },
-      settings: { connector: { value: "scripted", layer: "package" } },
-      options: { temperature: { value: 0.2, layer: "create", over: { connector: 1, package: 0.7 } } },
-      blocks, tools: [{ n: 0, name: "stock__find", server: "stock", tool: "find", bytes: 40, tokens: 10, hash: "t0" }],
-      dropped: [{ kind: "history", reason: "history_size", count: 12, first: "M1", last: "M12", tokens: 3400 }],
-      reads: [{ node_id: "n2", space: "user", key: "name" }], body: { bytes: 100, sha256: "ab12", encoder: "scripted/1" },
-    },
-    contents: messages.map((content, n) => ({ hash: blocks[n].hash, content })),
-    request: {
-      body: { model: "scripted-1", messages, tools: [{ name: "stock__find" }] }, sha256: "ab12", exact: true, reason: null, missing: [],
-      places: [...blocks.map((one) => ({ block: one.n, at: [`/messages/${one.n}`] })), { tool: 0, at: ["/tools/0"] }], hidden: [],
-    },
+    [`/chat/requests/${request}/calls`]: { items: [row] },
+    [`/calls/${id}/manifest`]: manifest,
+    [`/calls/${id}/request`]: rendered,
+    [`/chat/references/${request}/1`]: { index: 1, type: "kb", title: "All about lamps", url: "", content: "Lamps glow.", score: 0.5 },
+    [`/calls/${id}/blocks/0`]: { hash: "h0", gone: "erased" },
+    [`/calls/${id}/blocks/3`]: { hash: "h3", gone: "not_kept" },
+    [`/calls/${id}/tools/0`]: { hash: "t0", gone: "expired" },
   };
 }
