@@ -1,23 +1,28 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { useConsole } from "./support/console.mjs";
+import { startModel } from "./support/model.mjs";
 import { assertText, HOSTILE, openRecorded } from "./support/recorded.mjs";
 import { say } from "./support/server.mjs";
 import { settles } from "./support/wait.mjs";
 
 const ambit = useConsole("welcome");
+const model = await startModel();
+const busy = useConsole("../console/tests/apps/chats", undefined, model.files);
+after(() => model.close());
 const AT = 1764300000000;
 const SYSTEM = {
   version: "0.1.0", mode: "dev", node: "n1", started_at: AT,
   app: { name: "Welcome", version: "1", loaded_at: AT, problems: 1 },
   stores: [
     { name: "main", kind: "sqlite", role: "primary", state: "ready", latency_ms: 0.4, bytes: 4096, error: null },
-    { name: "cache", role: "secondary", state: "error", latency_ms: 2000, error: HOSTILE },
+    { name: "cache", kind: "redis", role: "secondary", state: "error", latency_ms: 2000, bytes: null, error: HOSTILE },
   ],
   nodes: [{ id: "n1", version: "0.1.0", started_at: AT, seen_at: AT, turns: 1 }],
   turns: { running: 1, waiting: 2 },
 };
 const LEASES = { items: [{ request_id: "r1", context: "c1", assistant_id: "welcome", node: "n1", epoch: 3, expires_at: AT, waiting: 2 }], next: null };
+const ORPHAN = { request_id: "r2", context: null, assistant_id: "welcome", node: null, epoch: null, expires_at: null, waiting: 0 };
 const HEALTH = { "GET /system": SYSTEM, "GET /system/leases": LEASES };
 const PROBLEM = { severity: "error", file: "assistants/a/package.yao", line: 3, column: 5, message: HOSTILE };
 
@@ -32,6 +37,36 @@ test("stores, nodes and running turns are shown, and names are text", async () =
   await page.locator('tr[data-id="cache"]', { hasText: "error" }).waitFor();
   await page.locator('tr[data-id="r1"] a').waitFor();
   await assertText(page, "health");
+  check();
+});
+
+test("what a store is and takes stands in its row, and a turn that nobody runs says so", async () => {
+  const answers = { ...HEALTH, "GET /system/leases": { items: [...LEASES.items, ORPHAN], next: null } };
+  const { page, part, check } = await openRecorded(ambit, "#/system", answers);
+  await part("leases").waitFor({ state: "attached" });
+  const cells = (id, names) => Promise.all(names.map((name) => page.locator(`tr[data-id="${id}"] [data-column="${name}"]`).innerText()));
+  assert.deepEqual(await cells("main", ["kind", "bytes"]), ["sqlite", "4.1 kB"]);
+  assert.deepEqual(await cells("cache", ["kind", "bytes"]), ["redis", "–"]);
+  assert.deepEqual(await cells("r1", ["context", "node", "epoch", "waiting"]), ["c1", "n1", "3", "2"]);
+  assert.deepEqual(await cells("r2", ["context", "node", "epoch", "expires_at", "waiting"]), ["–", "–", "–", "–", "0"]);
+  check();
+});
+
+test("a store of the server says what it takes, and a turn is among the leases as long as it runs", async () => {
+  const body = { model: "speaker", chat_id: "slow", stream: true, messages: [{ role: "user", content: "Count slowly" }] };
+  const answer = await fetch(`${busy.server.api}/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  await answer.body.cancel();
+  const { stores } = await (await fetch(`${busy.server.api}/system`)).json();
+  const { name, kind } = stores.find(({ role }) => role === "primary");
+  const { page, part, check } = await busy.open("#/system");
+  await part("health").waitFor({ state: "attached" });
+  const cell = (column) => page.locator(`[data-part="health"] tr[data-id="${name}"] [data-column="${column}"]`).innerText();
+  assert.equal(await cell("kind"), kind);
+  assert.match(await cell("bytes"), /^[0-9]/);
+  const lease = page.locator(`[data-part="leases"] tr[data-id="${answer.headers.get("x-ambit-request")}"]`);
+  await lease.waitFor();
+  // The model may not have been asked yet.
+  await settles(async () => (model.release(), lease.count()), 0);
   check();
 });
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { assertAccessible } from "./support/axe.mjs";
 import { useConsole } from "./support/console.mjs";
 import { say } from "./support/server.mjs";
-import { firstCall, giveAnswers, longTrace, otherCall } from "./support/turns.mjs";
+import { giveAnswers, longTrace } from "./support/turns.mjs";
 import { settles } from "./support/wait.mjs";
 
 const LIST = "GET /chat/requests";
@@ -202,9 +202,11 @@ test("the raw stream is read in any format, and again from a number", async () =
   await page.locator(`[data-part="events"] [data-number="1"]`).waitFor();
   await page.locator('[data-part="events"] .name', { hasText: "stream_start" }).waitFor();
   await page.locator(`[data-part="trace-events"] .name`, { hasText: "node_start" }).first().waitFor();
-  await lines.nth(1).locator(".row").click();
+  // By keys: the head of the page may still grow, and a button that moves between press and release is not clicked.
+  await lines.nth(1).locator(".row").press("Enter");
   await lines.nth(1).locator(".json").waitFor();
-  await action("read-from").click();
+  assert.equal(await lines.nth(1).getAttribute("data-number"), "2");
+  await action("read-from").press("Enter");
   await page.waitForURL(/after=2/);
   await page.locator(`[data-part="events"] [data-number="3"]`).waitFor();
   await page.locator(`[data-part="events"] [data-number="1"]`).waitFor({ state: "detached" });
@@ -264,79 +266,44 @@ test("the list shows turns, those that run before all others, and keeps its filt
   check();
 });
 
-const CALLS = ["GET /chat/requests/:request_id/calls", "GET /calls/:id/manifest"];
-const CONTENTS = ["GET /calls/:id/blocks/:n", "GET /calls/:id/tools/:n", "GET /calls/:id/request"];
-
-/** Answers of the routes of calls. */
-function callAnswers() {
-  const calls = [firstCall(made.shop), otherCall(made.shop)];
-  const answers = { [`/chat/requests/${made.shop}/calls`]: { items: calls.map(({ row: one }) => one) } };
-  for (const { manifest, contents, request } of calls) {
-    answers[`/calls/${manifest.call_id}/manifest`] = manifest;
-    answers[`/calls/${manifest.call_id}/request`] = request;
-    contents.forEach((content, n) => (answers[`/calls/${manifest.call_id}/blocks/${n}`] = content));
-    answers[`/calls/${manifest.call_id}/tools/0`] = { hash: "t0", content: { name: "stock__find", parameters: { type: "object" } } };
-  }
-  return answers;
-}
-
-test("a call shows its blocks, what was left out, its options and tools, and the body with what a block became", async () => {
-  const { page, part, check } = await openTurn(`#/turns/${made.shop}?tab=calls`, { granted: [...CALLS, ...CONTENTS], answers: callAnswers() });
-  await part("call-list").waitFor({ state: "attached" });
-  await page.locator(`tr[data-id="${made.shop}.call-0"] a`).click();
-  await part("manifest").waitFor({ state: "attached" });
-  await page.waitForURL(new RegExp(`call=${made.shop}.call-0`));
-  await page.getByText("60 of 1,000 tokens, 100 kept for the answer").waitFor();
-  assert.deepEqual(await page.locator('[data-field="tokens"] tr[data-kind]').evaluateAll((rows) => rows.map((one) => one.dataset.kind)), ["prompt", "history", "tools"]);
-  await page.locator('[data-part="left-out"]', { hasText: "history_size" }).waitFor();
-  assert.equal(await page.locator('[data-field="settings"] tr[data-id="temperature"] s').first().textContent(), "1");
-  await page.locator('tr[data-id="0"] [data-action="show-block"]').click();
-  await part("content").waitFor({ state: "attached" });
-  await page.locator(".json", { hasText: "You sell lamps" }).first().waitFor();
-  await page.locator('[data-part="body"] li.marked[data-pointer="/messages/0"]').waitFor();
-  assert.equal(await page.locator("li.marked").count(), 1);
-  await page.locator('[data-action="show-tool"]').click();
-  await page.locator('[data-field="tools"] .json').waitFor();
-  check();
-});
-
-test("two calls are compared: equal blocks, changed lines, added ones", async () => {
-  const { page, part, check } = await openTurn(`#/turns/${made.shop}?tab=calls&call=${made.shop}.call-1`, { granted: [...CALLS, ...CONTENTS], answers: callAnswers() });
-  await part("manifest").waitFor({ state: "attached" });
-  await page.locator('select[name="diff"]').selectOption(`${made.shop}.call-0`);
-  await page.waitForURL(/diff=/);
-  await part("diff").waitFor({ state: "attached" });
-  await settles(() => page.locator("li[data-change]").evaluateAll((all) => all.map((one) => one.dataset.change)), ["changed", "same", "added"]);
-  await page.locator('li[data-change="changed"] [data-action="show-lines"]').click();
-  await part("lines").waitFor({ state: "attached" });
-  const lines = () => page.locator("pre [data-change]").evaluateAll((all) => all.map((one) => `${one.dataset.change} ${one.textContent.slice(2).trim()}`));
-  await settles(lines, ["same You sell lamps.", "gone Be short.", "added Be kind."]);
-  check();
-});
-
-test("without the right to contents a call shows where blocks come from, and no more", async () => {
-  const { page, part, check } = await openTurn(`#/turns/${made.shop}?tab=calls&call=${made.shop}.call-0`, { granted: CALLS, refused: CONTENTS, answers: callAnswers() });
-  await part("manifest").waitFor({ state: "attached" });
-  await page.locator('tr[data-id="0"] [data-action="show-block"]').click();
-  await part("content", "denied").waitFor();
-  assert.equal(await page.locator('[data-part="body"]').count(), 0);
-  check();
-});
-
-test("a trace of 5,000 nodes is scrolled to its end with few rows in the page", async () => {
+test("g194_a_trace_of_5000_nodes_is_scrolled_to_its_end_with_few_rows_in_the_page_and_few_made_in_a_task", async () => {
   const answers = { [`/trace/traces/${made.shop}/events`]: { stream: longTrace(made.shop, 5000) } };
   const { page, part, check } = await openTurn(`#/turns/${made.shop}?fold=off`, { answers });
   await part("timeline").waitFor({ state: "attached" });
+  await row(page, "n1").waitFor();
+  const first = await page.evaluate(() => Math.round(performance.now()));
   await page.getByText("5,000 rows, 5,000 steps").waitFor();
+  await page.evaluate(watchRows);
   // Heights are known only of rows that were shown: the end moves while it is gone to.
   await page.waitForFunction(() => {
     const box = document.querySelector('[data-part="timeline"] .scroller');
-    box.scrollTop = box.scrollHeight;
+    box.scrollTop += box.clientHeight * 20;
     return box.querySelector('tr[aria-rowindex="5001"]') !== null;
   });
-  assert.ok((await page.locator('[data-part="timeline"] tr[data-id]').count()) < 120);
+  // Both grow with the steps where rows are not virtual. Times depend on the machine, and say why where a count is too high.
+  const { made: rows, shown, tasks } = await page.evaluate(() => window.watched);
+  const message = `first row after ${first} ms; long tasks of ${tasks} ms while scrolling`;
+  assert.ok(shown < 120, `${shown} rows in the page; ${message}`);
+  assert.ok(rows > 0 && rows < 240, `${rows} rows made at once; ${message}`);
   check();
 });
+
+/** In the page: counts the most rows there are, and the most that are made in one task, from now on; long tasks in milliseconds. */
+function watchRows() {
+  const timeline = document.querySelector('[data-part="timeline"]');
+  const watched = { made: 0, shown: 0, tasks: [] };
+  let made = 0;
+  new MutationObserver((changes) => {
+    if (made === 0) setTimeout(() => (made = 0));
+    for (const { addedNodes } of changes) made += [...addedNodes].filter((node) => node.nodeName === "TR").length;
+    watched.made = Math.max(watched.made, made);
+    watched.shown = Math.max(watched.shown, timeline.querySelectorAll("tr[data-id]").length);
+  }).observe(timeline, { childList: true, subtree: true });
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) watched.tasks.push(Math.round(duration));
+  }).observe({ type: "longtask" });
+  window.watched = watched;
+}
 
 /** In the page: whether the turn, or the list, that this address names is there, with its tab. */
 function isShown(path) {
@@ -351,7 +318,7 @@ for (const theme of ["light", "dark"]) {
   for (const width of [1280, 360]) {
     test(`axe finds nothing, and nothing scrolls sideways: ${theme}, ${width} px`, async () => {
       const looks = { preferences: { theme, language: "en" }, viewport: { width, height: 800 } };
-      const { page, check } = await openTurn(`#/turns/${made.broken}`, { granted: [...CALLS, ...CONTENTS], answers: callAnswers(), ...looks });
+      const { page, check } = await openTurn(`#/turns/${made.broken}`, looks);
       const tabs = ["timeline&node=n1", "calls", `calls&call=${made.shop}.call-1&diff=${made.shop}.call-0`, `calls&call=${made.shop}.call-0`, "logs", "spaces", "memory", "events"];
       for (const path of ["#/turns", `#/turns/${made.broken}`, ...tabs.map((tab) => `#/turns/${made.shop}?tab=${tab}`)]) {
         await page.evaluate((hash) => (location.hash = hash), path);
