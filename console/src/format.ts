@@ -40,11 +40,12 @@ export function duration(milliseconds: number): string {
   return `${unit(Math.floor(seconds / 60), "minute")} ${unit(seconds % 60, "second")}`;
 }
 
-/** "812 byte", "9.1 kB". */
+/** "812 bytes", "9.1 kB". */
 export function bytes(value: number): string {
   const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
   const step = Math.min(Math.floor(Math.log10(Math.max(value, 1)) / 3), units.length - 1);
-  const format = { style: "unit", unit: units[step] ?? "byte", maximumFractionDigits: 1 } as const;
+  const unitDisplay = step === 0 ? "long" : "short";
+  const format = { style: "unit", unit: units[step] ?? "byte", unitDisplay, maximumFractionDigits: 1 } as const;
   return new Intl.NumberFormat(locale(), format).format(value / 1000 ** step);
 }
 

@@ -25,6 +25,11 @@ export function isGranted(operation: string): boolean {
   return state.is === "known" && state.session.grants.includes(operation);
 }
 
+/** The origins of pictures, sounds and films that may be shown after a click. */
+export function imageOrigins(): readonly string[] {
+  return state.is === "known" ? state.session.images : [];
+}
+
 export async function loadSession(): Promise<void> {
   try {
     state = { is: "known", session: await api.get<Session>("/session", { allowUnauthenticated: true }) };

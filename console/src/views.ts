@@ -59,7 +59,7 @@ export const VIEWS: readonly View[] = [
   },
   {
     name: "agents", letter: "a", operation: "GET /agent/assistants", title: t.agents, empty: t.agentsEmpty,
-    filters: words("tags keywords"), itemFilters: words("tab mode preset locale"),
+    filters: words("tags keywords"), itemFilters: words("tab mode preset locale file"),
     load: () => import("./views/Agents.svelte"),
   },
   {

@@ -20,6 +20,8 @@ export interface Session {
   expires_at: number | null;
   grants: string[];
   logout_url: string | null;
+  /** Origins of pictures that the page may load (`ambit.console.images`). */
+  images: string[];
 }
 
 /** How one may log in, in the 401 of `GET /v1/session`. */

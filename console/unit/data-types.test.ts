@@ -35,14 +35,7 @@ test("an order is ascending, or descending with a minus", () => {
   expect(data.orders("")).toEqual([]);
 });
 
-test("columns, relations and indexes are read as lists or by name", () => {
-  expect(data.named({ items: { type: "hasMany" } })).toEqual([{ name: "items", type: "hasMany" }]);
-  expect(data.named([{ name: "a" }])).toEqual([{ name: "a" }]);
-  expect(data.named(undefined)).toEqual([]);
-});
-
-test("the constraints that cut rows down are named", () => {
-  expect(data.limitText({ team_only: true, owner_only: false, extra: { region: "eu" } })).toBe('team_only, extra: {"region":"eu"}');
-  expect(data.limitText(["owner_only"])).toBe("owner_only");
-  expect(data.limitText(null)).toBe("");
+test("rows are told apart by the primary column, where there is one", () => {
+  expect(data.keyColumn([{ name: "code", type: "string" }, { name: "no", type: "integer", primary: true }])).toBe("no");
+  expect(data.keyColumn([{ name: "id", type: "integer", primary: false }])).toBeNull();
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { bodyItems, sourceLink, tokensByKind } from "../src/views/turns/block-source";
+import { isFileAt } from "../src/views/agents/agent-types";
+import { bodyItems, referencesOf, sourceLink, tokensByKind } from "../src/views/turns/block-source";
 import type { ManifestBlock } from "../src/views/turns/call-types";
 import { eventLine, lineValue } from "../src/views/turns/event-lines";
 import { findInJson, isCut } from "../src/views/turns/json-search";
@@ -10,11 +11,27 @@ const block = (kind: string, tokens: number, source: Record<string, unknown> = {
 const places = { requestId: "r", agent: "shop", context: "c", listFilters: {}, hasFiles: true };
 
 test("a source is a link to its file, message or step", () => {
-  expect(sourceLink(block("prompt", 1, { file: "a.yml", index: 0, version: "v" }), places)).toEqual({ text: "a.yml · index 0", href: "#/agents/shop?tab=files" });
+  expect(sourceLink(block("prompt", 1, { file: "a.yml", index: 0, version: "v" }), places)).toEqual({ text: "a.yml · index 0", href: "#/agents/shop?tab=files&file=a.yml", isMessage: false });
   expect(sourceLink(block("history", 1, { message_id: "r.M1" }), places).href).toBe("#/chats/c?at=r.M1");
   expect(sourceLink(block("history", 1, { message_id: "r.M1" }), { ...places, context: null }).href).toBeNull();
   expect(sourceLink(block("delegate", 1, { node_id: "n2" }), places).href).toBe("#/turns/r?node=n2");
-  expect(sourceLink(block("builtin", 1, { name: "title" }), places)).toEqual({ text: "name title", href: null });
+  const call = { call_id: "r.call-0" };
+  expect(sourceLink(block("answer", 1, call), places).href).toBe("#/turns/r?tab=calls&call=r.call-0");
+  expect(sourceLink(block("answer", 1, { ...call, message_id: "01m" }), places).href).toBe("#/chats/c?at=01m");
+  expect(sourceLink(block("builtin", 1, { name: "title" }), places)).toEqual({ text: "name title", href: null, isMessage: false });
+});
+
+test("the file of a source is one of its agent's files, wherever in the app it is", () => {
+  const place = "assistants/shop/help/prompts/friendly.yml";
+  expect(isFileAt(place, "shop.help", "prompts/friendly.yml")).toBe(true);
+  expect(isFileAt(place, "shop", "help/prompts/friendly.yml")).toBe(true);
+  expect([isFileAt(place, "shop.help", "friendly.yml"), isFileAt(place, "help", "prompts/friendly.yml"), isFileAt("", "shop", "prompts.yml")]).toEqual([false, false, false]);
+});
+
+test("references stand beside the text of a source", () => {
+  const reference = block("reference", 1, { references: ["1", "2"], query: "lamps", types: ["kb"] });
+  expect([referencesOf(reference), sourceLink(reference, places).text]).toEqual([["1", "2"], "query lamps · types kb"]);
+  expect(referencesOf(block("prompt", 1))).toEqual([]);
 });
 
 test("tokens are summed by kind, the largest first", () => {

@@ -51,6 +51,8 @@ export const shell = texts({
   paletteHint: { en: "A view, an agent, or a pasted id", "zh-cn": "视图、智能体或粘贴的 ID" },
   noResults: { en: "Nothing found", "zh-cn": "没有结果" },
   openAs: { en: "Open “{id}” in {view}", "zh-cn": "在{view}中打开“{id}”" },
+  chatContexts: { en: "Contexts of the chat “{id}”", "zh-cn": "对话“{id}”的上下文" },
+  keyRights: { en: "What the key “{id}” may do", "zh-cn": "密钥“{id}”的权限" },
   agent: { en: "Agent: {name}", "zh-cn": "智能体：{name}" },
   help: { en: "Keyboard", "zh-cn": "键盘快捷键" },
   keyPalette: { en: "Go to a view, an agent or an id", "zh-cn": "前往视图、智能体或 ID" },

@@ -1,7 +1,5 @@
 // What the routes of agents answer.
 
-import { sessionState } from "../../session.svelte";
-
 /** An agent as everybody sees it. */
 export interface AgentCard {
   assistant_id: string;
@@ -33,7 +31,8 @@ export interface FileProblem {
 export interface HookFunction {
   name: string;
   file: string;
-  line: number;
+  /** Nothing where only running the file tells. */
+  line: number | null;
 }
 
 export interface AgentFile {
@@ -47,8 +46,8 @@ export interface AppAgent {
   assistant_id: string;
   type: string;
   settings: Record<string, { value: unknown; from: string }>;
-  connector: { id: string; type: string; model: string; capabilities: unknown } | null;
-  servers: unknown[];
+  connector: { id: string; type: string; model: string; capabilities: string[] } | null;
+  servers: string[];
   hooks: HookFunction[];
   files: AgentFile[];
   problems: FileProblem[];
@@ -94,10 +93,9 @@ export function agentPath(id: string): string {
   return `/app/agents/${encodeURIComponent(id)}`;
 }
 
-/** The path of a file has slashes, so the rule that grants it ends in a name for the rest. */
-export function mayReadFiles(): boolean {
-  const state = sessionState();
-  return state.is === "known" && state.session.grants.some((grant) => grant.startsWith("GET /app/agents/:id/files/"));
+/** Whether a path below the app's folder is that of an agent's file; the parts of an agent's folder are those of its id. */
+export function isFileAt(place: string, id: string, path: string): boolean {
+  return place.endsWith(`/${path}`) && place.replaceAll("/", ".") === `assistants.${id}.${path.replaceAll("/", ".")}`;
 }
 
 /** A value in one line. */

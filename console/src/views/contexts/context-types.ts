@@ -1,6 +1,7 @@
 // What the routes of contexts answer, and the actions on them.
 
 import { api } from "../../api";
+import { isGranted } from "../../session.svelte";
 import type { Filters } from "../../url";
 
 export interface ContextRow {
@@ -17,6 +18,19 @@ export interface ContextRow {
   last_activity_at: number;
   agents: string[];
   labels: Record<string, string>;
+  /** These are for callers without constraints. */
+  placement?: string[];
+  team?: string;
+  created_by?: string;
+  generation?: number;
+  touches?: ContextTouch[];
+}
+
+export interface ContextTouch {
+  agent: string;
+  key: string;
+  first_at: number;
+  last_at: number;
 }
 
 export interface ContextItem {
@@ -32,16 +46,23 @@ export interface ContextItemPage {
   next: number | null;
 }
 
-export interface LeftContext {
-  key: string;
-  reason: string;
+/** A row as it was before an action; of an id without a row nothing else is known. */
+export interface ReportedContext {
+  id: string;
+  key: string | null;
+  agent_name: string | null;
+  user_id: string | null;
+  chat_name: string | null;
+  items: number;
+  agents: string[];
+  reason: string | null;
 }
 
 export interface ContextReport {
-  done: string[];
-  unchanged: string[];
-  skipped: LeftContext[];
-  failed: LeftContext[];
+  done: ReportedContext[];
+  unchanged: ReportedContext[];
+  skipped: ReportedContext[];
+  failed: ReportedContext[];
 }
 
 export type ContextAction = "clear" | "remove";
@@ -52,8 +73,23 @@ export async function actOnOne(action: ContextAction, id: string): Promise<void>
   else await api.delete(path);
 }
 
-/** Acts on all that match; without any filter that is everything, which has to be said. */
+/** Acts on all that match; without any condition that is everything, which has to be said. */
 export function actOnAll(action: ContextAction, filters: Filters, isDry: boolean): Promise<ContextReport> {
-  const isAll = Object.keys(filters).length === 0;
-  return api.post<ContextReport>(`/contexts/${action}`, { ...filters, ...(isAll && { all: true }), dry_run: isDry });
+  const { order: _, ...conditions } = filters;
+  const isAll = Object.keys(conditions).length === 0;
+  return api.post<ContextReport>(`/contexts/${action}`, { ...conditions, ...(isAll && { all: true }), rows: true, dry_run: isDry });
+}
+
+/** Acts on these rows alone. */
+export function actOnMarked(action: ContextAction, ids: readonly string[], isDry: boolean): Promise<ContextReport> {
+  return api.post<ContextReport>(`/contexts/${action}`, { ids, rows: true, dry_run: isDry });
+}
+
+/** What a field has, to choose from: values that begin so, those of the most rows first. */
+export function suggestions(field: "agent" | "user" | "group" | "scope") {
+  return async (prefix: string): Promise<string[]> => {
+    if (!isGranted("GET /contexts/values")) return [];
+    const { items } = await api.get<{ items: { value: string }[] }>("/contexts/values", { query: { field, prefix } });
+    return items.map(({ value }) => value);
+  };
 }

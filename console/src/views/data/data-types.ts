@@ -15,17 +15,15 @@ export interface ModelRow {
 /** A column, a relation or an index: its name, and what its file says of it. */
 export type Named = { name: string; type?: string } & Record<string, unknown>;
 
-/** Each of them as a list with names, or by name. */
-export type NamedList = Named[] | Record<string, unknown>;
-
 export interface ModelDetails {
   id: string;
   label: string | null;
   table: string;
   permission: boolean;
-  columns: NamedList;
-  relations?: NamedList;
-  indexes?: NamedList;
+  columns: Named[];
+  /** Those that can be loaded with a row. */
+  relations: Named[];
+  indexes: Named[];
 }
 
 export type DataRow = Record<string, unknown>;
@@ -39,7 +37,7 @@ export interface RowPage {
   prev: number;
   total: number;
   /** The constraints that cut the rows down. */
-  limited_by?: unknown;
+  limited_by: string[];
 }
 
 export interface Where {
@@ -112,15 +110,9 @@ export function orders(order: string): { column: string; option: "asc" | "desc" 
   return order.startsWith("-") ? [{ column: order.slice(1), option: "desc" }] : [{ column: order, option: "asc" }];
 }
 
-export function named(all: NamedList | undefined): Named[] {
-  if (all === undefined || Array.isArray(all)) return all ?? [];
-  return Object.entries(all).map(([name, value]) => ({ ...(typeof value === "object" ? value : { value }), name }));
-}
-
 /** The column that tells rows apart. */
 export function keyColumn(columns: readonly Named[]): string | null {
-  const found = columns.find(({ primary, type }) => primary === true || /^(id|(big)?increments)$/i.test(String(type)));
-  return found?.name ?? null;
+  return columns.find(({ primary }) => primary === true)?.name ?? null;
 }
 
 /** A value in a cell; what is encrypted is said to be hidden. */
@@ -132,13 +124,4 @@ export function cell(value: unknown): string {
 
 function isHidden(value: unknown): boolean {
   return typeof value === "object" && value !== null && (value as { hidden?: unknown }).hidden === true && Object.keys(value).length === 1;
-}
-
-/** What cut the rows down, in a line; empty if nothing did. */
-export function limitText(limit: unknown): string {
-  if (typeof limit === "string") return limit;
-  if (Array.isArray(limit)) return limit.map(limitText).filter((one) => one !== "").join(", ");
-  if (typeof limit !== "object" || limit === null) return "";
-  const set = Object.entries(limit).filter(([, value]) => value !== false && value !== null && value !== undefined);
-  return set.map(([name, value]) => (value === true ? name : `${name}: ${JSON.stringify(value)}`)).join(", ");
 }

@@ -34,12 +34,15 @@ export function documentState({ status, done, total, error }: KnowledgeDocument)
 
 export const COLLECTION_COLUMNS: readonly Column<Collection>[] = [
   { name: "name", title: t.name, width: "minmax(160px, 3fr)", text: (row) => row.name },
-  { name: "documents", title: t.documents, width: "100px", text: (row) => number(row.documents), isNumber: true },
+  { name: "documents", title: t.documents, width: "112px", text: (row) => number(row.documents), isNumber: true },
   { name: "chunks", title: t.chunks, width: "90px", text: (row) => number(row.chunks), isNumber: true },
   { name: "embedding", title: t.embedding, width: "minmax(110px, 1fr)", text: embeddingText },
   { name: "visibility", title: t.visibility, width: "110px", text: visibilityText },
   { name: "status", title: t.state, width: "minmax(110px, 1fr)", text: collectionState },
 ];
+
+/** Beside a collection that is open. */
+export const NARROW_COLLECTION_COLUMNS = COLLECTION_COLUMNS.filter(({ name }) => ["name", "documents", "status"].includes(name));
 
 export const DOCUMENT_COLUMNS: readonly Column<KnowledgeDocument>[] = [
   { name: "title", title: t.title, width: "minmax(180px, 3fr)", text: (row) => row.title || row.name || row.document_id },

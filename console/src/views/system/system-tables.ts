@@ -10,11 +10,11 @@ const count = (value: number | null) => (value === null ? "–" : String(value))
 
 export const STORE_COLUMNS: readonly PlainColumn<StoreInfo>[] = [
   { name: "name", title: t.name, text: (store) => store.name },
-  { name: "kind", title: t.kind, text: (store) => store.kind ?? "–" },
+  { name: "kind", title: t.kind, text: (store) => store.kind },
   { name: "role", title: t.role, text: (store) => store.role },
   { name: "state", title: t.state, text: (store) => store.state },
   { name: "latency_ms", title: t.latency, text: (store) => duration(store.latency_ms), isNumber: true },
-  { name: "bytes", title: t.size, text: (store) => (store.bytes == null ? "–" : bytes(store.bytes)), isNumber: true },
+  { name: "bytes", title: t.size, text: (store) => (store.bytes === null ? "–" : bytes(store.bytes)), isNumber: true },
   { name: "error", title: t.error, text: (store) => store.error ?? "–" },
 ];
 
@@ -28,12 +28,17 @@ export const NODE_COLUMNS: readonly PlainColumn<NodeInfo>[] = [
 
 export const LEASE_COLUMNS: readonly PlainColumn<Lease>[] = [
   { name: "request_id", title: t.turn, text: (lease) => lease.request_id },
-  { name: "context", title: t.context, text: (lease) => lease.context },
+  { name: "context", title: t.context, text: (lease) => lease.context ?? "–" },
   { name: "assistant_id", title: t.agent, text: (lease) => lease.assistant_id },
-  { name: "node", title: t.node, text: (lease) => lease.node },
-  { name: "epoch", title: t.epoch, text: (lease) => String(lease.epoch), isNumber: true },
-  { name: "expires_at", title: t.leaseEnds, text: (lease) => ago(lease.expires_at), hint: (lease) => timeWithZone(lease.expires_at) },
-  { name: "waiting", title: t.waits, text: ({ waiting }) => number(Array.isArray(waiting) ? waiting.length : waiting), isNumber: true },
+  { name: "node", title: t.node, text: (lease) => lease.node ?? "–" },
+  { name: "epoch", title: t.epoch, text: (lease) => count(lease.epoch), isNumber: true },
+  {
+    name: "expires_at",
+    title: t.leaseEnds,
+    text: ({ expires_at }) => (expires_at === null ? "–" : ago(expires_at)),
+    hint: ({ expires_at }) => (expires_at === null ? "–" : timeWithZone(expires_at)),
+  },
+  { name: "waiting", title: t.waits, text: (lease) => number(lease.waiting), isNumber: true },
 ];
 
 export const PROBLEM_COLUMNS: readonly PlainColumn<FileProblem>[] = [

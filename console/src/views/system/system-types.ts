@@ -8,16 +8,16 @@ export interface SystemInfo {
   app: { name: string; version: string; loaded_at: number; problems: number };
   stores: StoreInfo[];
   nodes: NodeInfo[];
-  turns: { running: number; waiting?: number };
+  turns: { running: number; waiting: number };
 }
 
 export interface StoreInfo {
   name: string;
-  kind?: string;
+  kind: string;
   role: string;
   state: string;
   latency_ms: number;
-  bytes?: number | null;
+  bytes: number | null;
   error: string | null;
 }
 
@@ -31,13 +31,15 @@ export interface NodeInfo {
 
 export interface Lease {
   request_id: string;
-  context: string;
+  /** A temporary conversation has no row. */
+  context: string | null;
   assistant_id: string;
-  node: string;
-  epoch: number;
-  expires_at: number;
-  /** How many turns wait for this one, or which. */
-  waiting: number | string[];
+  /** Nothing where nobody runs it. */
+  node: string | null;
+  epoch: number | null;
+  expires_at: number | null;
+  /** How many turns wait for its conversation. */
+  waiting: number;
 }
 
 export interface FileProblem {

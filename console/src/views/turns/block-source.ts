@@ -6,6 +6,8 @@ import type { ManifestBlock } from "./call-types";
 export interface SourceLink {
   text: string;
   href: string | null;
+  /** Whether the link leads to the message itself. */
+  isMessage: boolean;
 }
 
 export interface LinkPlaces {
@@ -21,15 +23,24 @@ export interface LinkPlaces {
 export function sourceLink(block: ManifestBlock, places: LinkPlaces): SourceLink {
   const source = block.source ?? {};
   const text = (name: string) => (typeof source[name] === "string" || typeof source[name] === "number" ? String(source[name]) : null);
-  const [file, message, node] = [text("file"), text("message_id"), text("node_id")];
+  const [file, message, node, call] = [text("file"), text("message_id"), text("node_id"), text("call_id")];
   const parts = Object.entries(source)
-    .filter(([name, value]) => value !== null && name !== "version")
+    .filter(([name, value]) => value !== null && !["version", "references"].includes(name))
     .map(([name, value]) => (["file", "message_id"].includes(name) ? String(value) : `${name} ${word(value)}`));
   const shown = parts.join(" · ") || "–";
-  if (file !== null && places.hasFiles) return { text: shown, href: formatHash("agents", places.agent, { tab: "files" }) };
-  if (message !== null && places.context !== null) return { text: shown, href: formatHash("chats", places.context, { at: message }) };
-  if (node !== null) return { text: shown, href: formatHash("turns", places.requestId, { ...places.listFilters, node }) };
-  return { text: shown, href: null };
+  const link = (href: string | null, isMessage = false): SourceLink => ({ text: shown, href, isMessage });
+  if (file !== null && places.hasFiles) return link(formatHash("agents", places.agent, { tab: "files", file }));
+  if (message !== null && places.context !== null) return link(formatHash("chats", places.context, { at: message }), true);
+  const turn = (filters: Filters) => link(formatHash("turns", places.requestId, { ...places.listFilters, ...filters }));
+  if (node !== null) return turn({ node });
+  if (call !== null) return turn({ tab: "calls", call });
+  return link(null);
+}
+
+/** The references that a block has, by which answers cite them. */
+export function referencesOf(block: ManifestBlock): string[] {
+  const references = block.source?.references;
+  return Array.isArray(references) ? references.map(String) : [];
 }
 
 function word(value: unknown): string {

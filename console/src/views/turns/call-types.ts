@@ -114,7 +114,10 @@ export interface RenderedRequest {
   sha256: string;
   exact: boolean;
   reason: string | null;
+  /** The blocks and the tools of which the contents are gone. */
   missing: number[];
+  missing_tools: number[];
   places: { block?: number; tool?: number; at: string[] }[];
-  hidden: unknown[];
+  /** Members of the body that are not shown. */
+  hidden: string[];
 }

@@ -32,7 +32,7 @@ export function ticks(milliseconds: number, about: number): Tick[] {
   return Array.from({ length: Math.floor(whole / step) + 1 }, (_, index) => ({
     at: index * step,
     percent: ((index * step) / whole) * 100,
-  })).filter((tick) => tick.percent < 97);
+  })).filter((tick) => tick.percent < 92);
 }
 
 /** The next of 1, 2, 5, 10, 20 … that is no smaller. */

@@ -9,13 +9,14 @@ import type { Measure, UsageRow, UsageSums } from "./usage-series";
 
 type Count = Exclude<keyof UsageSums, "cost">;
 
-export const COUNTS: readonly { name: Count; title: Text }[] = [
-  { name: "records", title: t.calls },
-  { name: "total_tokens", title: t.total },
-  { name: "prompt_tokens", title: t.prompt },
-  { name: "completion_tokens", title: t.completion },
-  { name: "cached_tokens", title: t.cached },
-  { name: "reasoning_tokens", title: t.reasoning },
+/** `head` is the short name above a column. */
+export const COUNTS: readonly { name: Count; title: Text; head: Text }[] = [
+  { name: "records", title: t.calls, head: t.calls },
+  { name: "total_tokens", title: t.total, head: t.total },
+  { name: "prompt_tokens", title: t.prompt, head: t.promptHead },
+  { name: "completion_tokens", title: t.completion, head: t.completionHead },
+  { name: "cached_tokens", title: t.cached, head: t.cachedHead },
+  { name: "reasoning_tokens", title: t.reasoning, head: t.reasoningHead },
 ];
 
 export function costText(sums: UsageSums): string {
@@ -23,14 +24,14 @@ export function costText(sums: UsageSums): string {
 }
 
 export function columnsOf(field: Field, isSplit: boolean, bucket: Bucket): Column<UsageRow>[] {
-  const counts = COUNTS.map(({ name, title }) => ({
+  const counts = COUNTS.map(({ name, head }) => ({
     name,
-    title,
-    width: "minmax(90px, 1fr)",
+    title: head,
+    width: "minmax(110px, 1fr)",
     text: (row: UsageRow) => number(row[name]),
     isNumber: true,
   }));
-  const split = { name: "value", title: t[field], width: "minmax(120px, 2fr)", text: (row: UsageRow) => row.value ?? "" };
+  const split = { name: "value", title: t[field], width: "minmax(120px, 1fr)", text: (row: UsageRow) => row.value ?? "" };
   return [
     { name: "bucket", title: isSplit ? t[bucket] : t.day, width: "130px", text: (row) => row.bucket },
     ...(isSplit ? [split] : []),
