@@ -540,6 +540,102 @@ export interface QueryLint {
   diagnostics: { code: string; path: string; message: string }[];
 }
 
+/** The app's processes by name. `ambit types` fills it in `types/app.d.ts`, as well as those below. */
+export interface AppProcesses {}
+
+/** The app's models by id, each as a `ModelTypes`. */
+export interface AppModels {}
+
+/** The app's stores by id. */
+export interface AppStores {}
+
+/** The app's tool servers over `process` by id: the arguments of each tool. */
+export interface AppTools {}
+
+/** A process that is known, or the name of another. */
+export type ProcessName = keyof AppProcesses | (string & {});
+
+/** What a process takes; anything where it is not known. */
+export type ProcessArguments<Name extends string> = Name extends keyof AppProcesses
+  ? AppProcesses[Name] extends (...args: infer Arguments) => any ? Arguments : any[]
+  : any[];
+
+/** What a process returns; anything where it is not known. */
+export type ProcessValue<Name extends string> = Name extends keyof AppProcesses
+  ? AppProcesses[Name] extends (...args: any[]) => infer Value ? Awaited<Value> : any
+  : any;
+
+/** A store that is known, or the id of another. */
+export type StoreId = keyof AppStores | (string & {});
+
+/** A tool server that is known, or the id of another. */
+export type ToolServer = keyof AppTools | (string & {});
+
+/** The tools of a server. */
+export type ToolName<Server extends string> = Server extends keyof AppTools ? keyof AppTools[Server] & string : string;
+
+/** What a tool takes. */
+export type ToolArguments<Server extends string, Tool extends string> = Server extends keyof AppTools
+  ? Tool extends keyof AppTools[Server]
+    ? {} extends AppTools[Server][Tool] ? [args?: AppTools[Server][Tool]] : [args: AppTools[Server][Tool]]
+    : [args?: Record<string, any>]
+  : [args?: Record<string, any>];
+
+/** What a model's rows are: as they are read, as they are written, and what they are named by. */
+export interface ModelTypes {
+  row: any;
+  new: any;
+  key: any;
+}
+
+/** What is asked of a model's rows: a QueryParam. */
+export interface ModelQuery {
+  select?: string[];
+  wheres?: any;
+  orders?: any;
+  limit?: number;
+  page?: number;
+  pagesize?: number;
+  withs?: any;
+  all?: boolean;
+}
+
+/** A page of rows. */
+export interface ModelPage<Row> {
+  data: Row[];
+  page: number;
+  pagesize: number;
+  pagecnt: number;
+  /** The next page, or -1. */
+  next: number;
+  /** The page before, or -1. */
+  prev: number;
+  total: number;
+}
+
+/** The methods of a model, as `Process("models.<id>.<Method>", …)` calls them. A query with `select` gives rows that have less. */
+export interface ModelMethods<Model extends ModelTypes> {
+  Find(id: Model["key"] | string, query?: ModelQuery | null): Model["row"];
+  Get(query?: ModelQuery | null): Model["row"][];
+  Paginate(query?: ModelQuery | null, page?: number | null, pagesize?: number | null): ModelPage<Model["row"]>;
+  Count(query?: ModelQuery | null): number;
+  SelectOption(keyword?: string | null, name?: string | null, value?: string | null, limit?: number | null): { name: any; id: any }[];
+  Create(row: Model["new"]): Model["key"];
+  Update(id: Model["key"] | string, row: Partial<Model["new"]>): null;
+  Save(row: Partial<Model["new"]>): Model["key"];
+  Insert(columns: string[], rows: any[][]): null;
+  Delete(id: Model["key"] | string): null;
+  Destroy(id: Model["key"] | string): null;
+  Upsert(row: Model["new"], uniqueBy: string[], columns?: string[] | null): number;
+  UpdateWhere(query: ModelQuery, row: Partial<Model["new"]>): number;
+  DeleteWhere(query: ModelQuery): number;
+  DestroyWhere(query: ModelQuery): number;
+  EachSave(rows: Partial<Model["new"]>[], defaults?: Partial<Model["new"]> | null): Model["key"][];
+  EachSaveAfterDelete(ids: (Model["key"] | string)[], rows: Partial<Model["new"]>[], defaults?: Partial<Model["new"]> | null): Model["key"][];
+  Metadata(): any;
+  Exists(): boolean;
+}
+
 /** What a script sees of a turn. It is a view: what a script changes in it, nobody reads. */
 export interface Context {
   /** The chat's name. */
@@ -811,7 +907,7 @@ export interface MCP {
   /** Lists tools. */
   ListTools(client: string, cursor?: string): { tools: MCPTool[]; nextCursor: string | null };
   /** Calls a tool. */
-  CallTool(client: string, name: string, args?: Record<string, any>): MCPResult;
+  CallTool<Server extends ToolServer, Tool extends ToolName<Server>>(client: Server, name: Tool, ...args: ToolArguments<Server, Tool>): MCPResult;
   /** Calls tools one after another. */
   CallTools(client: string, tools: MCPCall[]): MCPResult[];
   /** Calls tools at once; the results keep the order. */
@@ -899,7 +995,7 @@ export declare function Authorized(): Authorized;
 /** The translation of a text for `ctx.locale`; an unknown text comes back unchanged. */
 export declare function $L(text: string): string;
 /** Runs a process for the caller of this run and returns its value; its errors are thrown. */
-export declare function Process(name: string, ...args: any[]): any;
+export declare function Process<Name extends ProcessName>(name: Name, ...args: ProcessArguments<Name>): ProcessValue<Name>;
 /** Runs processes at once and waits for all. */
 export declare function All(requests: ProcessRequest[]): ProcessResult[];
 /** Runs processes at once and waits for the first success; the others are cancelled. */
@@ -907,7 +1003,7 @@ export declare function Any(requests: ProcessRequest[]): (ProcessResult | null)[
 /** Runs processes at once and waits for the first that ends; the others are cancelled. */
 export declare function Race(requests: ProcessRequest[]): (ProcessResult | null)[];
 /** A store of the app, by the name of its file in `stores/`. */
-export declare function Store(id: string): Store;
+export declare function Store(id: StoreId): Store;
 /** The standard's `fetch`. It rejects with a `TypeError` where the host is not allowed. */
 export declare function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
 /** `new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded. */
@@ -962,7 +1058,7 @@ declare global {
   /** The translation of a text for `ctx.locale`; an unknown text comes back unchanged. */
   function $L(text: string): string;
   /** Runs a process for the caller of this run and returns its value; its errors are thrown. */
-  function Process(name: string, ...args: any[]): any;
+  function Process<Name extends ProcessName>(name: Name, ...args: ProcessArguments<Name>): ProcessValue<Name>;
   /** Runs processes at once and waits for all. */
   function All(requests: ProcessRequest[]): ProcessResult[];
   /** Runs processes at once and waits for the first success; the others are cancelled. */
@@ -970,7 +1066,7 @@ declare global {
   /** Runs processes at once and waits for the first that ends; the others are cancelled. */
   function Race(requests: ProcessRequest[]): (ProcessResult | null)[];
   /** A store of the app, by the name of its file in `stores/`. */
-  function Store(id: string): Store;
+  function Store(id: StoreId): Store;
   /** The standard's `fetch`. It rejects with a `TypeError` where the host is not allowed. */
   function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** `new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded. */
