@@ -1,5 +1,5 @@
 """W8 on LangGraph's server as it runs without an account: `langgraph dev`, whose store is in memory. A graph of one node that
-answers at once, its stream read to the end. The server that keeps its threads in PostgreSQL wants a licence key.
+answers at once, with one before and one behind, its stream read to the end. The server that keeps its threads in PostgreSQL wants a licence key.
 usage: bench_langgraph_server.py memory"""
 import asyncio, os, socket, subprocess, sys, uuid
 from importlib.metadata import version
@@ -9,7 +9,7 @@ P = "LangGraph server " + version("langgraph-api")
 if want("W15"): emit(P, kind, "W15 token, p50 and p99", 0, None, "n/a", "not written: its graph here calls no model that sends tokens one by one")
 if not want("W8"): sys.exit(0)
 JOBS = 16  # graphs at once; the default is one
-SECONDS = 6  # for each number of clients: its queue is looked at twice a second, so that a turn waits that long
+SECONDS = 5  # for each number of clients: its queue is looked at twice a second, so that a turn waits that long
 GRAPH = '''
 from typing import Annotated
 from typing_extensions import TypedDict
@@ -21,7 +21,11 @@ class St(TypedDict):
     n: int
 def node(s):
     return {"messages": [AIMessage("%s")], "n": s.get("n", 0) + 1}
-g = StateGraph(St); g.add_node("agent", node); g.add_edge(START, "agent"); g.add_edge("agent", END)
+def before(s): return {"n": s.get("n", 0) + 1}
+def after(s): return {"n": s["n"] + len(s["messages"][-1].content)}
+g = StateGraph(St)
+for name, run in (("before", before), ("agent", node), ("after", after)): g.add_node(name, run)
+for pair in ((START, "before"), ("before", "agent"), ("agent", "after"), ("after", END)): g.add_edge(*pair)
 graph = g.compile()
 ''' % text(295)
 
@@ -59,16 +63,17 @@ async def main(port, server):
     for n in (1, 16, 64):
         lines = [await asyncio.open_connection("127.0.0.1", port) for _ in range(n)]
         spent = []
-        # A new thread after 20 turns, as in Ambit's work; the server wants threads to be UUIDs.
-        async def client(i, each, name, until):
+        # Another thread after 20 turns, as in Ambit's work, which one turn has made; the server wants threads to be UUIDs.
+        async def client(i, each, of_a_thread, until):
             for j in range(each):
                 if time.perf_counter() > until: break
-                t = uuid.uuid5(uuid.NAMESPACE_URL, f"{name}{n}-{i}-{j // 20}")
+                t = uuid.uuid5(uuid.NAMESPACE_URL, f"w8-{n}-{i}-{j // of_a_thread}")
                 spent.append((await atimed(turn(lines[i], port, t, j)))[0])
-        async def run(each, name): await asyncio.gather(*[client(i, each, name, time.perf_counter() + SECONDS) for i in range(n)])
-        await run(2, "warm"); spent.clear()
-        w, _ = await atimed(run(max(5, KV // n), "w8-"))
-        served(P, kind, n, len(spent) / w, spent, f"graph turn over HTTP, no hook; langgraph dev, {JOBS} jobs at once, nothing durable")
+        async def run(each, of_a_thread): await asyncio.gather(*[client(i, each, of_a_thread, time.perf_counter() + SECONDS) for i in range(n)])
+        each = max(5, KV // n)
+        await run(-(-each // 20), 1); spent.clear()
+        w, _ = await atimed(run(each, 20))
+        served(P, kind, n, len(spent) / w, spent, f"graph turn over HTTP, a node before and one behind; langgraph dev, {JOBS} jobs at once, nothing durable")
 
 with socket.create_server(("127.0.0.1", 0)) as s: port = s.getsockname()[1]
 server = start(port)

@@ -5,7 +5,7 @@ import { LibSQLVector } from "@mastra/libsql";
 const P = "Mastra core 1.71.0", E = process.env, BASE = E.BENCH_TMP || "/tmp/bench-peers";
 const CHUNKS = (E.CHUNKS || "1000,100000").split(",").map(Number), DIMENSION = 384, COMMIT = 250, QUERIES = 100, WORDS = 150;
 // Who would need longer for a size says so, and does not begin with it.
-const PATIENCE = +(E.PATIENCE || 150);
+const PATIENCE = +(E.PATIENCE || 60);
 const note = "LibSQLVector, its index; the text is metadata; synchronous=NORMAL: no fsync at commit";
 const emit = (work, p, v, unit) => console.log(JSON.stringify({ peer: P, backend: "sqlite", work, p, v, unit, note }));
 let state = 1;

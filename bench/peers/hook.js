@@ -1,4 +1,5 @@
-// What W7 runs, in Ambit and in its peer: 3 memory calls, 1 trace node, 2 log lines, messages in and out.
+// What whole turns run before the model and behind it, and W7, in Ambit and in its peer, the first function of: 3 memory calls,
+// 1 trace node, 2 log lines, messages in and out.
 function Create(ctx, messages) {
   const visits = ctx.memory.user.Incr("visits");
   const name = ctx.memory.user.Get("name");
@@ -11,4 +12,8 @@ function Create(ctx, messages) {
     temperature: 0.2,
     metadata: { visits, name },
   };
+}
+
+function Next(ctx, payload) {
+  return { data: { said: payload.completion.content.length } };
 }

@@ -3,18 +3,23 @@
 # is not installed or fails is a line too: {"failed": NAME, "why": the last line of its error}.
 # Needs setup.sh, and for the server kinds PG_URL and REDIS_URL: THE DATABASE AT PG_URL IS EMPTIED.
 #   PEERS   all, embedded, servers, or names as in "mastra:libsql openai_agents:sqlite"
-#   LIMIT   seconds that one peer may take
-# Sizes: HIST TURNS LOADS NSESS KV CONC PER; works: WORK; where files are: BENCH_TMP (see common.py).
+#   DEADLINE  the time, in seconds as of date +%s, after which no further peer is begun; each that is not is a line
+#   LIMIT   seconds that one peer may take; what it then has not printed is missing, and a line says behind which work
+# adk:database and openai_agents:sqlalchemy run only where PEERS names them: at every work they are slower than the same
+# framework's other store of SQLite files, and as pg they are measured anyhow.
+# Sizes: HIST TURNS LOADS NSESS KV CONC PER MAKING; works: WORK; where files are: BENCH_TMP (see common.py).
 set -u
 cd "$(dirname "$0")"
 : "${ENVS:=$HOME/.cache/ambit-bench-peers}" "${PEERS:=all}" "${LIMIT:=240}" "${BENCH_TMP:=${TMPDIR:-/tmp}/ambit-bench-peers}"
 export BENCH_TMP
-embedded="langgraph:sqlite langgraph_server:memory openai_agents:sqlite openai_agents:advanced openai_agents:sqlalchemy adk:sqlite adk:database agno:sqlite llamaindex:sqlite mastra:libsql mastra_server:memory mastra_server:libsql laragent_shape:sqlite node_vm:memory vectors:langgraph vectors:agno vectors:sqlite_vec mastra_vectors:libsql"
-servers="langgraph:pg openai_agents:pg openai_agents:redis adk:pg agno:pg llamaindex:pg mastra:pg"
+# Those that targets name come first.
+embedded="openai_agents:sqlite openai_agents:advanced langgraph:sqlite mastra:libsql agno:sqlite node_vm:memory langgraph_server:memory mastra_server:memory mastra_server:libsql vectors:langgraph vectors:agno vectors:sqlite_vec mastra_vectors:libsql"
+servers="langgraph:pg openai_agents:pg openai_agents:redis agno:pg mastra:pg"
+slow="laragent_shape:sqlite llamaindex:sqlite adk:sqlite"
 case $PEERS in
-  all) list="$embedded $servers" ;;
-  embedded) list=$embedded ;;
-  servers) list=$servers ;;
+  all) list="$embedded $servers $slow llamaindex:pg adk:pg" ;;
+  embedded) list="$embedded $slow" ;;
+  servers) list="$servers llamaindex:pg adk:pg" ;;
   *) list=$PEERS ;;
 esac
 
@@ -60,19 +65,27 @@ for peer in $list; do
   name=${peer%%:*}
   why="$ENVS/$(environment "$name").failed"
   command=$(program "$name")
-  if [ -e "$why" ]; then
+  if [ "$start" -gt "${DEADLINE:-$start}" ]; then
+    code=too-late
+    why="not begun: it was past the time of DEADLINE"
+  elif [ -e "$why" ]; then
     code=not-installed
     why="could not be installed: $(cat "$why")"
   elif [ ! -x "${command%% *}" ]; then
     code=not-installed
     why="could not be installed: setup.sh has not made $(environment "$name")"
   else
-    timeout "$LIMIT" $command "${peer##*:}" 2>"$BENCH_TMP/errors.txt"
-    code=$?
+    timeout "$LIMIT" $command "${peer##*:}" 2>"$BENCH_TMP/errors.txt" | tee "$BENCH_TMP/said.txt"
+    code=${PIPESTATUS[0]}
     why=$(grep . "$BENCH_TMP/errors.txt" | tail -n 1)
-    [ $code -eq 124 ] && why="took more than $LIMIT s"
+    if [ "$code" -eq 124 ]; then
+      last=$(sed -n 's/.*"work": *"\([^"]*\)".*/\1/p' "$BENCH_TMP/said.txt" | tail -n 1)
+      why="took more than $LIMIT s: what comes behind ${last:-its start} is missing"
+    fi
   fi
-  echo "$peer: $(($(date +%s) - start)) s" >&2
+  seconds=$(($(date +%s) - start))
+  printf '{"spent": "%s", "seconds": %s}\n' "$peer" "$seconds"
+  echo "$peer: $seconds s" >&2
   if [ "$code" != 0 ]; then
     failed=1
     printf '{"failed": "%s", "why": %s}\n' "$peer" "$(quoted "${why:-ended with $code and said nothing}")"

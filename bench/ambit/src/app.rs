@@ -1,4 +1,5 @@
-//! The app that is served: an agent with the hook that W7 runs, and agents without hooks that say much.
+//! The app that is served: an agent with both hooks, one whose hooks write nothing to memory, and agents without hooks that say
+//! much.
 
 use crate::Result;
 use crate::measure;
@@ -7,12 +8,25 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The hook, which the peers run too.
+/// The hooks; the peer of W7 runs the first too.
 pub const HOOK: &str = include_str!("../../peers/hook.js");
 /// Pieces of the answers of the agents that say much.
 pub const CHUNKS: usize = 2_000;
-/// The agent with the hook.
+/// Hooks that write nothing to memory.
+const OBSERVING: &str = r#"
+function Create(ctx, messages) {
+  ctx.trace.Add({ type: "hook", input: { messages: messages.length } }, { label: "Prepare" });
+  return { temperature: 0.2 };
+}
+
+function Next(ctx, payload) {
+  return { data: { said: payload.completion.content.length } };
+}
+"#;
+/// The agent with the hooks.
 pub const CLERK: &str = "clerk";
+/// The agent whose hooks write nothing to memory.
+pub const OBSERVER: &str = "observer";
 /// Says all at once.
 pub const FAST: &str = "fast";
 /// Says a word in a millisecond.
@@ -58,6 +72,7 @@ pub fn write() -> Result<TempDir> {
     };
     let agents = [
         (CLERK, says(&measure::text(0)), "0ms"),
+        (OBSERVER, says(&measure::text(0)), "0ms"),
         (FAST, says(&much), "0ms"),
         (LIVE, says(&much), "1ms"),
         (BRIEF, says("yes"), "0ms"),
@@ -73,7 +88,9 @@ pub fn write() -> Result<TempDir> {
     for (name, text) in TOOL {
         file(name, text)?;
     }
-    file(&format!("assistants/{CLERK}/src/index.js"), HOOK)?;
+    for (agent, hooks) in [(CLERK, HOOK), (OBSERVER, OBSERVING)] {
+        file(&format!("assistants/{agent}/src/index.js"), hooks)?;
+    }
     Ok(folder)
 }
 

@@ -54,6 +54,8 @@ pub trait Level: Send + Sync + 'static {
     async fn push(&self, key: &str, texts: Vec<String>) -> Result<()>;
     /// Takes the last item of a list; false where there was none.
     async fn pop(&self, key: &str) -> Result<bool>;
+    /// Takes all items of a list; how many there were.
+    async fn pull_all(&self, key: &str) -> Result<usize>;
 }
 
 /// Opens the store.
@@ -235,5 +237,15 @@ impl Level for DriverLevel {
                 ..
             })
         ))
+    }
+
+    async fn pull_all(&self, key: &str) -> Result<usize> {
+        match self.apply(key, Operation::PullAll).await? {
+            Some(WriteOutcome::Applied {
+                output: OperationOutput::Items(items),
+                ..
+            }) => Ok(items.len()),
+            _ => Err("the list was not given".into()),
+        }
     }
 }

@@ -16,6 +16,7 @@ use level::Session;
 use measure::{Output, Sizes};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What everything here answers.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -147,10 +148,12 @@ async fn all(run: Run) -> Result<()> {
     };
     let mut failed = Vec::new();
     for (name, work) in works::WORKS.iter().filter(|(name, _)| run.has(name)) {
+        let begun = Instant::now();
         if let Err(error) = work(&bench).await {
             bench.output.failure(name, &error.to_string());
             failed.push(*name);
         }
+        bench.output.spent(name, begun.elapsed().as_secs_f64());
     }
     bench.driver.close().await?;
     if failed.is_empty() {

@@ -50,7 +50,7 @@ impl Sizes {
             operations: 1_000,
             lists: &[10, 100_000],
             turns_each: 50,
-            tokens: 300,
+            tokens: 200,
             chats: 100_000,
             entries: 1_000_000,
             chunks: &[1_000, 100_000],
@@ -59,7 +59,11 @@ impl Sizes {
 
     /// Streams that are followed, so that the processor's clock shows them: live ones take their time.
     pub fn streams(&self, is_live: bool, readers: usize) -> usize {
-        let most = if is_live || readers > 1 { 3 } else { 20 };
+        let most = match (is_live, readers) {
+            (true, _) => 2,
+            (false, 1) => 20,
+            (false, _) => 3,
+        };
         most.min(self.operations / 50)
     }
 
@@ -117,6 +121,12 @@ impl Output {
         });
         println!("{line}");
         eprintln!("{} is not measured: {why}", row.work);
+    }
+
+    /// Says how long a work has taken, with all that it prepares.
+    pub fn spent(&self, work: &str, seconds: f64) {
+        let spent = format!("Ambit on {}, {work}", self.backend);
+        println!("{}", json!({"spent": spent, "seconds": seconds}));
     }
 
     /// Says that a work has failed.

@@ -28,6 +28,8 @@ pub struct TurnCost {
     pub cpu: f64,
     pub statements: f64,
     pub pages: f64,
+    /// Commits that waited for the disk.
+    pub synced_commits: f64,
 }
 
 /// A person of this name, who may do everything with what is theirs.
@@ -57,11 +59,15 @@ impl Node {
         })
     }
 
-    /// A turn of the agent with the hook, read to its end.
+    /// A turn of the agent with the hooks, read to its end.
     pub async fn turn(&self, user: &str, chat: &str, number: usize) -> Result<()> {
+        self.turn_of(app::CLERK, user, chat, number).await
+    }
+
+    async fn turn_of(&self, agent: &str, user: &str, chat: &str, number: usize) -> Result<()> {
         let request = TurnRequest {
             authorized: person(user),
-            agent: app::CLERK.to_owned(),
+            agent: agent.to_owned(),
             chat: Some(chat.to_owned()),
             messages: vec![ChatMessage::user(text(number))],
             ..TurnRequest::default()
@@ -81,13 +87,25 @@ impl Node {
 
     /// The same, and what it took.
     pub async fn counted(&self, user: &str, chat: &str, number: usize) -> Result<TurnCost> {
+        self.counted_of(app::CLERK, user, chat, number).await
+    }
+
+    /// The same of another agent.
+    pub async fn counted_of(
+        &self,
+        agent: &str,
+        user: &str,
+        chat: &str,
+        number: usize,
+    ) -> Result<TurnCost> {
         let (work, cpu) = (self.work.counts(), processor_seconds());
-        self.turn(user, chat, number).await?;
+        self.turn_of(agent, user, chat, number).await?;
         let work = self.work.counts() - work;
         Ok(TurnCost {
             cpu: (processor_seconds() - cpu) * 1e3,
             statements: work.statements as f64,
             pages: work.pages as f64,
+            synced_commits: work.synced_commits as f64,
         })
     }
 

@@ -83,6 +83,15 @@ impl Bench {
         }
     }
 
+    /// The same; over PostgreSQL the database that all works share.
+    pub fn served_or_shared(&self, work: &str) -> Option<String> {
+        let is_plain = !self.store.contexts && !self.store.normal;
+        match self.scheme() {
+            "postgres" if is_plain => Some(self.store.url.clone()),
+            _ => self.served(work),
+        }
+    }
+
     fn scheme(&self) -> &str {
         self.store.url.split(':').next().unwrap_or_default()
     }

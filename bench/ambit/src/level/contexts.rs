@@ -112,4 +112,8 @@ impl Level for ContextLevel {
     async fn pop(&self, key: &str) -> Result<bool> {
         Ok(self.memory.pop(key).await?.is_some())
     }
+
+    async fn pull_all(&self, key: &str) -> Result<usize> {
+        Ok(self.memory.pull_all(key).await?.len())
+    }
 }

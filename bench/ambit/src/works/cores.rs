@@ -56,7 +56,7 @@ pub async fn run(bench: &Bench) -> Result<()> {
                 "memory" => store.clone(),
                 _ => format!("{store}-{round}-{}", cores.len()),
             };
-            reports.push(measured(&url, cores, 2 * bench.sizes.operations)?);
+            reports.push(measured(&url, cores, bench.sizes.operations)?);
         }
     }
     let mut rates = Vec::new();

@@ -4,8 +4,6 @@ use super::Bench;
 use crate::Result;
 use crate::app::HOOK;
 use crate::measure::{Row, pair, processor_seconds};
-use ambit_runtime::Authorized;
-use ambit_runtime::RequestOrigin;
 use ambit_runtime::app::{App, AppAgent};
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::ctx::NoTurnHost;
@@ -20,6 +18,7 @@ use ambit_runtime::process::store::OpenStores;
 use ambit_runtime::search::SearchContext;
 use ambit_runtime::stream::{self, StreamTarget, StreamWriter};
 use ambit_runtime::trace::{self, Trace};
+use ambit_runtime::{Authorized, Disclosure, RequestOrigin};
 use ambit_script::{Engine, EngineSettings};
 use ambit_storage::address::Space;
 use ambit_storage::clock::Clock;
@@ -192,6 +191,7 @@ impl Stage {
             mcp: Arc::clone(&self.mcp),
             servers: Arc::default(),
             turn_host: Arc::new(NoTurnHost),
+            disclosure: Disclosure::default(),
         })
     }
 

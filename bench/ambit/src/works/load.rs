@@ -1,8 +1,12 @@
-//! W2: loading a conversation, and the end of a long one.
+//! W2: loading a conversation, and the end of a short one and of a long one.
 
 use super::{Bench, seed};
 use crate::Result;
+use crate::level::{Level, Session};
 use crate::measure::Row;
+
+/// Loads of the end of a conversation, which take microseconds.
+const TAILS: usize = 100;
 
 pub async fn run(bench: &Bench) -> Result<()> {
     let level = bench.level("w2")?;
@@ -16,9 +20,22 @@ pub async fn run(bench: &Bench) -> Result<()> {
         };
         let load = async |_| expect(level.load(&session, None).await?, length);
         bench.output.median(row, 30, load).await?;
+        if Some(&length) == bench.sizes.loads.last() {
+            ends(bench, level.as_ref(), &session, length).await?;
+        }
     }
     let length = bench.sizes.long;
-    let session = seed(level.as_ref(), "long", length).await?;
+    // W1 has made one, where it has run.
+    let level = bench.level("w1")?;
+    let mut session = Session::new("user", &format!("c{length}"));
+    if level.load(&session, Some(1)).await? == 0 {
+        session = seed(level.as_ref(), &format!("c{length}"), length).await?;
+    }
+    ends(bench, level.as_ref(), &session, length).await
+}
+
+/// Loads of the last messages of a conversation of this length.
+async fn ends(bench: &Bench, level: &dyn Level, session: &Session, length: usize) -> Result<()> {
     for last in [10, 50] {
         let row = Row {
             work: &format!("W2 load last {last}"),
@@ -26,8 +43,8 @@ pub async fn run(bench: &Bench) -> Result<()> {
             unit: "ms",
             note: "as JSON text",
         };
-        let load = async |_| expect(level.load(&session, Some(last)).await?, last);
-        bench.output.median(row, 30, load).await?;
+        let load = async |_| expect(level.load(session, Some(last)).await?, last);
+        bench.output.median(row, TAILS, load).await?;
     }
     Ok(())
 }

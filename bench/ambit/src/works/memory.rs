@@ -3,10 +3,11 @@
 use super::Bench;
 use crate::Result;
 use crate::level::Level;
-use crate::measure::{ADDS, Row, WRITERS, together};
+use crate::measure::{ADDS, Row, WRITERS, median, together};
 use ambit_storage::operation::MAX_LIST;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Instant;
 
 const TEXT: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 const PROCESSES: usize = 4;
@@ -14,12 +15,15 @@ const PROCESSES: usize = 4;
 const ITEMS: usize = 1_000;
 /// Pushes measured onto each list, and those that warm up.
 const PUSHES: usize = 33;
+/// How often the longest list is made and taken whole.
+const PULLS: usize = 3;
 
 pub async fn run(bench: &Bench) -> Result<()> {
     let level = bench.level("w4")?;
     one_caller(bench, level.as_ref()).await?;
     many_callers(bench, &level).await?;
     lists(bench, level.as_ref()).await?;
+    whole_lists(bench, level.as_ref()).await?;
     counted(bench, &level).await?;
     if bench.scheme() != "memory" {
         counted_by_processes(bench).await?;
@@ -92,10 +96,7 @@ async fn lists(bench: &Bench, level: &dyn Level) -> Result<()> {
         let key = format!("list{length}");
         // A list that is full takes no more: the longest one is filled by what is measured.
         let filled = length.min(MAX_LIST as usize - PUSHES);
-        for from in (0..filled).step_by(ITEMS) {
-            let items = ITEMS.min(filled - from);
-            level.push(&key, vec![TEXT.to_owned(); items]).await?;
-        }
+        fill(level, &key, filled).await?;
         let row = Row {
             work: "W4 push onto a list",
             p: length,
@@ -110,6 +111,38 @@ async fn lists(bench: &Bench, level: &dyn Level) -> Result<()> {
         };
         let pop = async |_| level.pop(&key).await.map(drop);
         bench.output.median(row, 30, pop).await?;
+    }
+    Ok(())
+}
+
+/// Lists of the longest length, each taken whole.
+async fn whole_lists(bench: &Bench, level: &dyn Level) -> Result<()> {
+    let length = bench.sizes.lists.iter().copied().max().unwrap_or_default();
+    let mut spent = Vec::with_capacity(PULLS);
+    for _ in 0..PULLS {
+        fill(level, "whole", length).await?;
+        let start = Instant::now();
+        let pulled = level.pull_all("whole").await?;
+        spent.push(start.elapsed().as_secs_f64() * 1e3);
+        if pulled != length {
+            return Err(format!("{pulled} items were taken instead of {length}").into());
+        }
+    }
+    let row = Row {
+        work: "W4 pull all of a list",
+        p: length,
+        unit: "ms",
+        note: "",
+    };
+    bench.output.row(row, median(spent));
+    Ok(())
+}
+
+/// Pushes so many items.
+async fn fill(level: &dyn Level, key: &str, length: usize) -> Result<()> {
+    for from in (0..length).step_by(ITEMS) {
+        let items = ITEMS.min(length - from);
+        level.push(key, vec![TEXT.to_owned(); items]).await?;
     }
     Ok(())
 }

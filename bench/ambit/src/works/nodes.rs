@@ -37,7 +37,7 @@ pub async fn run(bench: &Bench) -> Result<()> {
             .map(Served::clock)
             .collect::<Result<Vec<_>>>()?;
         let (database, start) = (database(url).await, Instant::now());
-        let each = bench.sizes.operations.div_ceil(CLIENTS);
+        let each = bench.sizes.operations.div_ceil(2 * CLIENTS);
         turns(&nodes, &name("chat"), each).await?;
         let seconds = start.elapsed().as_secs_f64();
         let mut cpu = 0.0;

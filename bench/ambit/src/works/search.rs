@@ -12,6 +12,7 @@ pub use queries::query;
 
 use super::Bench;
 use crate::Result;
+use crate::measure::Row;
 use collection::Collection;
 use corpus::Corpus;
 use full_text::FullText;
@@ -25,9 +26,34 @@ const PEER_COMMIT: usize = 500;
 /// What SQLite's full-text search is called in results.
 const PEER: &str = "SQLite FTS5";
 
-/// Whether an index is measured there: contexts are not below it.
+/// More chunks than this are indexed over those stores alone that a target names.
+const MANY: usize = 10_000;
+
+/// Whether an index is measured there: contexts are not below it, and files promise to be right, not to be fast.
 fn is_measured(bench: &Bench) -> bool {
-    !bench.store.contexts && !bench.store.normal
+    !bench.store.contexts && !bench.store.normal && bench.scheme() != "file"
+}
+
+/// The sizes that this work is measured at over this store; that large ones are left out is in the results.
+fn sizes(bench: &Bench, work: &str, stores: &[&str]) -> Vec<usize> {
+    let mut sizes = bench.sizes.chunks.to_vec();
+    if !stores.contains(&bench.scheme()) {
+        sizes.retain(|size| *size <= MANY);
+    }
+    if let Some(left_out) = bench.sizes.chunks.get(sizes.len()) {
+        let row = Row {
+            work,
+            p: *left_out,
+            unit: "ms",
+            note: "",
+        };
+        let stores = stores.join(" and ");
+        let why = format!(
+            "so many chunks are indexed over {stores} alone: no target names another store"
+        );
+        bench.output.missing(row, &why);
+    }
+    sizes
 }
 
 /// An index of so many chunks, and the seconds that it took.

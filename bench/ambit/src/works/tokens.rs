@@ -24,30 +24,29 @@ struct Streams {
 }
 
 pub async fn run(bench: &Bench) -> Result<()> {
-    let store = match bench.scheme() {
-        "postgres" => Some(bench.store.url.clone()),
-        _ => bench.served("w15"),
-    };
-    let Some(store) = store else {
+    let Some(store) = bench.served_or_shared("w15") else {
         return Ok(());
     };
     let clock = TokenClock::start();
     let provider = provider::provider(clock, bench.sizes.tokens).await?;
     let proxy = provider::pass_through(provider.address).await?;
     let served = Served::with_provider(&store, provider.address).await?;
+    let name = |part: &str| format!("{}-{part}", bench.run);
+    let warm = Streams {
+        address: served.address,
+        clock,
+        name: name("warm"),
+    };
+    warm.read(1).await?;
     for count in STREAMS {
         for (peer, address) in [("ambit", served.address), ("pass-through", proxy.address)] {
-            let name = |part: &str| format!("{}-{count}-{part}", bench.run);
-            let streams = |part: &str| Streams {
+            let streams = Streams {
                 address,
                 clock,
-                name: name(part),
+                name: name(&count.to_string()),
             };
-            if peer == "ambit" {
-                streams("warm").read(1).await?;
-            }
             let before = served.clock()?;
-            let ages = streams("c").read(count).await?;
+            let ages = streams.read(count).await?;
             if ages.len() != count * bench.sizes.tokens {
                 return Err(format!("{} tokens came through {peer}", ages.len()).into());
             }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How often all turns are made, waiting and not.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// How often the threads are counted meanwhile.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -19,18 +19,15 @@ pub async fn run(bench: &Bench) -> Result<()> {
     let Some(store) = bench.served("w11") else {
         return Ok(());
     };
-    // Each client holds a connection, in the server too, which inherits the limit.
-    let mut files = getrlimit(Resource::Nofile);
-    files.current = files.maximum;
-    setrlimit(Resource::Nofile, files)?;
+    allow_connections()?;
     let served = Arc::new(Served::start(&store).await?);
     let turns = bench.sizes.operations;
-    burst(&served, app::PROMPT, ("before", turns)).await?;
+    burst(&served, app::PROMPT, "before", turns).await?;
     let (mut at_once, mut waiting, mut threads) = (Vec::new(), Vec::new(), 0.0_f64);
     for round in 0..ROUNDS {
-        at_once.push(burst(&served, app::PROMPT, (&format!("p{round}"), turns)).await?);
+        at_once.push(burst(&served, app::PROMPT, &format!("p{round}"), turns).await?);
         let name = format!("w{round}");
-        let (spent, most) = watched(&served, burst(&served, app::WAITER, (&name, turns))).await?;
+        let (spent, most) = watched(&served, burst(&served, app::WAITER, &name, turns)).await?;
         waiting.push(spent);
         threads = threads.max(most);
     }
@@ -62,8 +59,16 @@ pub async fn run(bench: &Bench) -> Result<()> {
     served.stop().await
 }
 
+/// Lets this process, and servers that it starts, hold as many connections as the system allows.
+pub fn allow_connections() -> Result<()> {
+    let mut files = getrlimit(Resource::Nofile);
+    files.current = files.maximum;
+    setrlimit(Resource::Nofile, files)?;
+    Ok(())
+}
+
 /// So many turns at once, each in a chat and over a connection of its own; the seconds until the last has ended.
-async fn burst(served: &Arc<Served>, agent: &str, (name, turns): (&str, usize)) -> Result<f64> {
+pub async fn burst(served: &Arc<Served>, agent: &str, name: &str, turns: usize) -> Result<f64> {
     together(turns, |number| {
         let served = Arc::clone(served);
         let chat = format!("{name}-{number}");

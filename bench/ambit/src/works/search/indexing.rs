@@ -1,7 +1,7 @@
 //! W13: indexing by words: how quick, how many bytes, and what readers notice of it.
 
 use super::corpus::Corpus;
-use super::{Bench, CHUNK, COMMIT, Collection, PEER, filled, filled_peer, is_measured};
+use super::{Bench, CHUNK, COMMIT, Collection, PEER, filled, filled_peer, is_measured, sizes};
 use crate::Result;
 use crate::measure::{Row, percentile, written};
 use std::sync::Arc;
@@ -18,7 +18,8 @@ pub async fn index(bench: &Bench) -> Result<()> {
     if !is_measured(bench) {
         return Ok(());
     }
-    for &size in bench.sizes.chunks.iter().filter(|size| **size <= LARGEST) {
+    let sizes = sizes(bench, "W13 index by words", &["sqlite"]);
+    for size in sizes.into_iter().filter(|size| *size <= LARGEST) {
         of_size(bench, size).await?;
     }
     Ok(())

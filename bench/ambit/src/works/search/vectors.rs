@@ -2,7 +2,7 @@
 
 use super::collection::{Collection, DIMENSION};
 use super::corpus::Corpus;
-use super::{Bench, CHUNK, COMMIT};
+use super::{Bench, CHUNK, COMMIT, sizes};
 use crate::Result;
 use crate::measure::{Row, median, percentile};
 
@@ -16,7 +16,8 @@ const LARGEST: usize = 100_000;
 
 /// Indexes chunks with vectors, then searches them.
 pub async fn run(bench: &Bench) -> Result<()> {
-    for &size in bench.sizes.chunks.iter().filter(|size| **size <= LARGEST) {
+    let sizes = sizes(bench, "W13 index with vectors", &["sqlite"]);
+    for size in sizes.into_iter().filter(|size| *size <= LARGEST) {
         let mut collection = Collection::new(bench, &format!("vectors-{size}"));
         let mut corpus = Corpus::new(1);
         let mut seconds = 0.0;
