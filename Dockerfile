@@ -3,6 +3,8 @@
 FROM rust:1-bookworm AS build
 WORKDIR /source
 COPY . .
+# The commit that `ambit --version` tells: --build-arg AMBIT_COMMIT=$(git rev-parse HEAD).
+ARG AMBIT_COMMIT=
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/source/target \
     cargo build --profile dist --package ambit --locked && cp target/dist/ambit /ambit && mkdir /data

@@ -98,6 +98,13 @@ const PACKAGES: &[Package] = &[
         told: "bin/python",
     },
     Package {
+        variable: "TEST_CLIENTS_PHOENIX",
+        folder: "phoenix",
+        pinned: "crates/ambit/tests/clients/phoenix/requirements.txt",
+        install: pip,
+        told: "bin/python",
+    },
+    Package {
         variable: "TEST_CLIENTS_STORE_NODE",
         folder: "store-node",
         pinned: "crates/ambit/tests/clients/store/node/package.json",
@@ -131,6 +138,20 @@ const PACKAGES: &[Package] = &[
         pinned: "crates/ambit/tests/clients/openai/python/requirements.txt",
         install: pip,
         told: "bin/python",
+    },
+    Package {
+        variable: "TEST_CLIENTS_GENERATED_PYTHON",
+        folder: "generated-python",
+        pinned: "crates/ambit/tests/clients/generated/python/requirements.txt",
+        install: pip,
+        told: "bin/python",
+    },
+    Package {
+        variable: "TEST_CLIENTS_GENERATED_NODE",
+        folder: "generated-node",
+        pinned: "crates/ambit/tests/clients/generated/node/package.json",
+        install: npm,
+        told: "",
     },
     Package {
         variable: "TEST_SERVERS_NODE",

@@ -1,7 +1,8 @@
 //! `cargo xtask console`: builds the console's files, which are committed, so that cargo alone builds Ambit. The test command
-//! checks that they are what the sources give.
+//! checks that they are what the sources give. `cargo xtask screenshots` takes the pictures of them that pages show.
 
-use crate::process::{Result, root, succeeds};
+use crate::browser::Browser;
+use crate::process::{Result, cargo, root, succeeds, target_folder};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,31 +11,70 @@ use std::process::Command;
 /// Where the built files are.
 const BUILT: &str = "crates/ambit/console";
 
-/// Builds the files.
-pub fn run(_arguments: &[String]) -> Result<bool> {
+/// Builds the files; behind `--images`, of these views or of all, it takes the pictures too.
+pub fn run(arguments: &[String]) -> Result<bool> {
     install()?;
-    succeeds(npm().args(["run", "build"]))
+    if !succeeds(npm().args(["run", "build"]))? {
+        return Ok(false);
+    }
+    match arguments {
+        [] => Ok(true),
+        [option, views @ ..] if option == "--images" => take_images(views),
+        [other, ..] => Err(format!(
+            "it knows no {other}; leave it out, or write --images"
+        )),
+    }
+}
+
+/// The same as `console --images`.
+pub fn screenshots(views: &[String]) -> Result<bool> {
+    let option = std::iter::once("--images".to_owned());
+    let arguments: Vec<String> = option.chain(views.iter().cloned()).collect();
+    run(&arguments)
+}
+
+/// Takes the pictures of `docs/images`: of the program with the files that were built, in the browser of the tests.
+fn take_images(views: &[String]) -> Result<bool> {
+    let browser = Browser::find()?;
+    if !succeeds(&mut cargo(&["build", "--package", "ambit"]))? {
+        return Ok(false);
+    }
+    let mut images = in_sources("node");
+    images.arg("tests/images.mjs").args(views);
+    images.env("AMBIT_BINARY", target_folder()?.join("debug/ambit"));
+    succeeds(browser.tell(&mut images))
 }
 
 /// Checks types and units, the size of the files, and that they are what the sources give.
 pub fn check() -> Result<bool> {
     install()?;
-    let mut is_clean = true;
+    let mut failed = Vec::new();
     for script in ["check", "test"] {
-        is_clean &= succeeds(npm().args(["run", script]))?;
+        if !succeeds(npm().args(["run", script]))? {
+            failed.push(format!("npm run {script}"));
+        }
     }
-    is_clean &= succeeds(in_sources("node").arg("scripts/sizes.mjs"))?;
+    if !succeeds(in_sources("node").arg("scripts/sizes.mjs"))? {
+        failed.push("node scripts/sizes.mjs".to_owned());
+    }
     let again = root().join("target/console");
     let mut build = in_sources("npx");
     build.args(["vite", "build", "--emptyOutDir", "--outDir"]);
-    is_clean &= succeeds(build.arg(&again))?;
+    if !succeeds(build.arg(&again))? {
+        failed.push("vite build".to_owned());
+    }
     let (built, committed) = (files(&again)?, files(&root().join(BUILT))?);
     let differ = differences(&built, &committed);
     if !differ.is_empty() {
         let differ = differ.join(", ");
-        println!("{BUILT}: {differ} is not what console/ gives: run `cargo xtask console`");
+        failed.push(format!(
+            "{BUILT}: {differ} is not what console/ gives: run `cargo xtask console`"
+        ));
     }
-    Ok(is_clean && differ.is_empty())
+    match failed.is_empty() {
+        true => Ok(true),
+        false => Err(failed.join("; ")),
+    }
 }
 
 /// Installs what the lock file names, unless just that is installed.

@@ -6,7 +6,7 @@ mod files;
 mod image;
 mod options;
 
-use crate::process::{Result, cargo, each_line, environment, root};
+use crate::process::{Result, cargo, each_line, root, target_folder};
 use files::{complete, read};
 use options::DistOptions;
 use std::path::PathBuf;
@@ -88,13 +88,6 @@ fn build(options: &DistOptions) -> Result<PathBuf> {
     }
     complete(&mut build)?;
     Ok(folder.join("dist/ambit"))
-}
-
-/// Where cargo puts what it builds.
-fn target_folder() -> Result<PathBuf> {
-    let folder = environment("CARGO_TARGET_DIR").map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| root().join("target"));
-    std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
 /// The version of all crates.

@@ -32,6 +32,13 @@ pub const BACKENDS: &[Backend] = &[
 
 const CONTEXTS: &[&str] = &["--contexts"];
 
+impl Backend {
+    /// Whether it is kept in files, which are where the pass wants them.
+    fn is_file(&self) -> bool {
+        self.file.is_some_and(|file| !file.is_empty())
+    }
+}
+
 const fn embedded(
     name: &'static str,
     scheme: &'static str,
@@ -78,6 +85,9 @@ const SMALL: &[(&str, &str)] = &[
 
 /// Histories of the peers where only the software's cost is wanted: some take a minute to make a long one.
 const SHORT: &str = "10,100,1000";
+/// Peers where only the software's cost is wanted: those that a target names there, and the cheapest.
+const SOFTWARE_PEERS: &str = "langgraph:sqlite openai_agents:sqlite openai_agents:advanced \
+    mastra:libsql mastra_server:libsql laragent_shape:sqlite";
 
 impl Options {
     pub fn backends(&self) -> impl Iterator<Item = &'static Backend> {
@@ -105,15 +115,25 @@ impl Options {
         results: &mut Results,
     ) -> Result<bool> {
         let mut is_well = true;
-        for backend in self.backends() {
+        let is_kept_there = |backend: &Backend| backend.is_file() || pass.place == "disk";
+        let elsewhere: Vec<&str> = self
+            .backends()
+            .filter(|backend| !is_kept_there(backend))
+            .map(|backend| backend.name)
+            .collect();
+        if !elsewhere.is_empty() {
+            let why = "they keep nothing in files of this place: the rows of the disk stand for it";
+            results.failure(&format!("Ambit on {}", elsewhere.join(", ")), why)?;
+        }
+        for backend in self.backends().filter(|backend| is_kept_there(backend)) {
             let folder = pass.folder.join(backend.name.replace(' ', "-"));
             let url = match (backend.file, servers) {
                 (Some(file), _) => format!("{}:{}", backend.scheme, folder.join(file).display()),
-                (None, Some(servers)) if pass.place == "disk" => match backend.scheme {
+                (None, Some(servers)) => match backend.scheme {
                     "postgres" => servers.address(POSTGRES),
                     _ => servers.address(REDIS),
                 },
-                (None, _) => continue,
+                (None, None) => continue,
             };
             make(&folder)?;
             let mut command = program(self.profile());
@@ -153,12 +173,23 @@ impl Options {
             command.env("REDIS_URL", servers.address(REDIS));
         }
         // Servers are measured once: where their files are does not depend on the place.
-        if pass.place != "disk" && environment("PEERS").is_none() {
-            command.env("PEERS", "embedded");
+        let is_chosen = environment("PEERS").is_some();
+        if pass.place != "disk" && !is_chosen {
+            let peers = if self.tmpfs {
+                "embedded"
+            } else {
+                SOFTWARE_PEERS
+            };
+            command.env("PEERS", peers);
         }
         command.env("WORK", peers_works(pass));
         if pass.place != "disk" && !self.tmpfs {
             command.env("HIST", SHORT);
+            let why = "no target is judged by them there, and they take minutes";
+            results.failure(
+                "the other peers, and histories of more than 1,000 messages",
+                why,
+            )?;
         }
         if self.quick {
             command.envs(SMALL.iter().copied());

@@ -12,6 +12,7 @@ mod text;
 mod work;
 
 use crate::process::Result;
+use line::SpentLine;
 use std::path::{Path, PathBuf};
 use table::Table;
 
@@ -33,6 +34,8 @@ pub struct Outcome {
     pub failures: Vec<String>,
     /// Peers that could not be installed: no target is judged against them.
     pub uninstalled: Vec<String>,
+    /// What took the time, the longest first.
+    pub spent: Vec<SpentLine>,
 }
 
 /// Makes the page of a file of lines in a folder: `benchmarks.md`, and what belongs to it in `benchmarks/`.
@@ -41,6 +44,7 @@ pub fn write(lines: &Path, folder: &Path) -> Result<Outcome> {
         .map_err(|error| format!("cannot read {}: {error}", lines.display()))?;
     let lines = line::all(&text);
     let uninstalled = lines.uninstalled().into_iter().map(str::to_owned).collect();
+    let spent = lines.longest();
     let table = Table::of(lines.results.into_iter());
     let (met, missed) = summary::verdicts(&table);
     let failures = lines.failures.iter();
@@ -57,6 +61,7 @@ pub fn write(lines: &Path, folder: &Path) -> Result<Outcome> {
         missed,
         failures,
         uninstalled,
+        spent,
     })
 }
 

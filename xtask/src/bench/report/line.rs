@@ -45,12 +45,22 @@ pub struct FactLine {
     pub value: String,
 }
 
+/// How long something took of the run, with all that it prepared.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct SpentLine {
+    #[serde(default)]
+    pub place: String,
+    pub spent: String,
+    pub seconds: f64,
+}
+
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum AnyLine {
     Result(ResultLine),
     Failure(FailureLine),
     Fact(FactLine),
+    Spent(SpentLine),
 }
 
 /// All lines of a run, by their kinds.
@@ -60,6 +70,7 @@ pub struct Lines {
     pub failures: Vec<FailureLine>,
     /// Each once: what is said later holds.
     pub facts: Vec<FactLine>,
+    pub spent: Vec<SpentLine>,
 }
 
 /// Reads a file of lines. Programs may say other things too, which are passed over.
@@ -70,6 +81,7 @@ pub fn all(text: &str) -> Lines {
             Ok(AnyLine::Result(result)) => lines.results.push(result),
             Ok(AnyLine::Failure(failure)) => lines.failures.push(failure),
             Ok(AnyLine::Fact(fact)) => lines.know(fact),
+            Ok(AnyLine::Spent(spent)) => lines.spent.push(spent),
             Err(error) if line.starts_with('{') => lines.failures.push(FailureLine {
                 round: 0,
                 place: String::new(),
@@ -93,10 +105,49 @@ impl Lines {
         names
     }
 
+    /// What took the time of the run, the longest first, what is at the same place over all rounds.
+    pub fn longest(&self) -> Vec<SpentLine> {
+        let mut all: Vec<SpentLine> = Vec::new();
+        for line in &self.spent {
+            let is_same =
+                |known: &&mut SpentLine| known.spent == line.spent && known.place == line.place;
+            match all.iter_mut().find(is_same) {
+                Some(known) => known.seconds += line.seconds,
+                None => all.push(line.clone()),
+            }
+        }
+        all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        all
+    }
+
     fn know(&mut self, fact: FactLine) {
         match self.facts.iter_mut().find(|known| known.fact == fact.fact) {
             Some(known) => *known = fact,
             None => self.facts.push(fact),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_seconds_of_all_rounds_are_added_and_the_longest_come_first() {
+        let lines = [
+            r#"{"round": 1, "place": "disk", "spent": "adk:pg", "seconds": 40}"#,
+            r#"{"round": 1, "place": "disk", "spent": "Ambit on sqlite, W3", "seconds": 60.5}"#,
+            r#"{"round": 2, "place": "disk", "spent": "adk:pg", "seconds": 50}"#,
+            r#"{"round": 1, "place": "tmpfs", "spent": "adk:pg", "seconds": 5}"#,
+        ];
+        let longest = super::all(&lines.join("\n")).longest();
+        let longest: Vec<(&str, &str, f64)> = longest
+            .iter()
+            .map(|line| (line.spent.as_str(), line.place.as_str(), line.seconds))
+            .collect();
+        let expected = [
+            ("adk:pg", "disk", 90.0),
+            ("Ambit on sqlite, W3", "disk", 60.5),
+            ("adk:pg", "tmpfs", 5.0),
+        ];
+        assert_eq!(longest, expected);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::line::{FailureLine, Lines};
 use super::plot::Chart;
+use super::reasons::Loss;
 use super::table::{Measured, Table};
 use super::work::{group, number, way};
 use super::{reasons, summary, targets, text};
@@ -37,7 +38,7 @@ const WORKS: &[(&str, &str)] = &[
     ),
     (
         "W8",
-        "whole turns; the size is the clients at once. Ambit's go through HTTP, with a hook, stored and streamed",
+        "whole turns of existing chats; the size is the clients at once. Ambit's go through HTTP, with both hooks, stored and streamed. What is counted of the store is a turn's in process",
     ),
     ("W9", "a stream of 2,000 chunks; the size is its readers"),
     (
@@ -84,7 +85,7 @@ const BEFORE: &str = "\
 
 # Benchmarks
 
-Ambit and other frameworks, doing the same work in the same run on the same machine. Figures are medians over the rounds;
+Ambit and other frameworks, doing the same work in the same run on the same machine. Figures are FIGURES;
 ratios say how many times better Ambit is than the best peer whose store promises the same. An absolute time says little
 about another machine, so that every target is a ratio, a count or a budget for a machine of this size.
 
@@ -92,9 +93,16 @@ What the works are on the side of the peers, and what to know before believing a
 [bench/peers](../bench/peers/README.md).
 ";
 
+/// What no line says of the works that not every store has.
+const STORES: &str = "\
+Servers (W8 to W11, W15) are measured over memory and over SQLite whose commits are synced, W8 and W15 over PostgreSQL too; hooks (W7)
+over memory, models (W12) on SQLite and PostgreSQL, indexes (W13, W14) below contexts and not over files, growth (W17) on SQLite, cores (W18) over
+memory and SQLite, nodes (W19) on PostgreSQL.
+";
+
 /// The whole page.
 pub fn page(lines: &Lines, table: &Table, charts: &[Chart]) -> String {
-    let mut page = BEFORE.to_owned();
+    let mut page = BEFORE.replace("FIGURES", figures(lines));
     page += &summary::section(lines, table);
     for chart in charts {
         let _ = write!(
@@ -108,6 +116,15 @@ pub fn page(lines: &Lines, table: &Table, charts: &[Chart]) -> String {
     page += &absent(lines);
     page += &about(lines);
     page + &repeat(lines)
+}
+
+/// What the figures are, where the run says how many rounds it had.
+fn figures(lines: &Lines) -> &'static str {
+    let rounds = lines.facts.iter().find(|fact| fact.fact == "rounds");
+    match rounds {
+        Some(rounds) if rounds.value == "1" => "those of one round",
+        _ => "medians over the rounds",
+    }
 }
 
 /// Rows that miss a target, and rows where a peer is better.
@@ -128,6 +145,12 @@ fn losses(table: &Table) -> String {
         if missed.is_empty() && better.is_none() {
             continue;
         }
+        let why = reasons::of(&Loss {
+            table,
+            row,
+            missed: &missed,
+            better,
+        });
         let line = &row.line;
         let peer = better.map(|peer| format!("{} {}", text::name(&peer.line.peer), peer.figure()));
         rows += &text::row(&[
@@ -137,7 +160,7 @@ fn losses(table: &Table) -> String {
             row.figure(),
             peer.unwrap_or_default(),
             missed.join("; "),
-            reasons::of(line, &missed).to_owned(),
+            why,
         ]);
     }
     let table = if rows.is_empty() {
@@ -147,7 +170,7 @@ fn losses(table: &Table) -> String {
     };
     format!(
         "\n## What we lose\n\nEvery row that misses its target, and every row where a peer is better. Where the last column is empty, \
-         nothing that was measured\nexplains it; figures in it are of the run that they were found in, which need not be this one.\n\n{table}"
+         nothing that was measured\nexplains it; figures in it are of this run, those of a profile of its day.\n\n{table}"
     )
 }
 
@@ -264,7 +287,7 @@ fn store(row: &Measured) -> String {
 
 /// What was not measured: programs that failed, and what a framework does not have.
 fn absent(lines: &Lines) -> String {
-    let mut out = String::from("\n## What was not measured\n\n");
+    let mut out = format!("\n## What was not measured\n\n{STORES}\n");
     let mut failures: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for failure in &lines.failures {
         let key = (failure.failed.as_str(), failure.why.as_str());
@@ -328,6 +351,7 @@ fn repeat(lines: &Lines) -> String {
          Linux on x86-64, Rust, `python3`, `npm` and `strace`; PostgreSQL and Redis are started in private folders, and their \
          Debian packages\ninstalled where they are missing. The first run downloads the peers, some 1.8 GB, into \
          `~/.cache/ambit-bench-peers`.\n\n```sh\n{command}\n```\n\n\
+         Of three rounds the first is always made, and each other one where it ends within 30 minutes: `--minutes 100` allows all three.\n\n\
          Every line that the programs printed is kept in [benchmarks/results.jsonl](benchmarks/results.jsonl), and this page is made of \
          nothing else:\n\n```sh\ncargo xtask bench --from docs/benchmarks/results.jsonl\n```\n"
     )

@@ -79,6 +79,20 @@ impl Table {
         self.peers(ours).into_iter().find(|row| which(&row.line))
     }
 
+    /// The best of those peers that were measured at smaller sizes alone, at the largest of these.
+    pub fn best_below(
+        &self,
+        ours: &Measured,
+        which: impl Fn(&ResultLine) -> bool,
+    ) -> Option<&Measured> {
+        let is_below = |row: &&Measured| {
+            let is_peer = !row.is_ours() && which(&row.line);
+            is_peer && is_same_work(&ours.line, &row.line) && row.line.p < ours.line.p
+        };
+        let below = self.0.iter().filter(is_below);
+        below.max_by_key(|row| row.line.p)
+    }
+
     /// Whether a result of Ambit's stands beside this one of a peer.
     pub fn has_ours(&self, peer: &Measured) -> bool {
         let mut rows = self.0.iter();
@@ -120,12 +134,16 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// True where a peer's result can be set beside ours.
 fn is_comparable(ours: &ResultLine, peer: &ResultLine) -> bool {
     let is_memory = ours.work.starts_with("W4");
+    // Operations on memory cost the same however many are measured.
+    is_same_work(ours, peer) && (ours.p == peer.p || is_memory || is_count(ours))
+}
+
+/// True where a peer did the same on a store that promises the same, at whichever size.
+fn is_same_work(ours: &ResultLine, peer: &ResultLine) -> bool {
     kind(&ours.work) == kind(&peer.work)
         && ours.unit == peer.unit
         && ours.place == peer.place
         && is_same_store(ours, peer)
-        // Operations on memory cost the same however many are measured.
-        && (ours.p == peer.p || is_memory || is_count(ours))
 }
 
 /// True where the peer's store promises what ours does. Servers are compared whole: one whose store does not sync has it

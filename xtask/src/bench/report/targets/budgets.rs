@@ -27,6 +27,7 @@ fn stores(line: &ResultLine) -> Option<Limit> {
         "W1 syncs" if store(&line.backend) == "sqlite" && line.p == 1 => Limit::AtMost(1.0),
         "W1 syncs" if store(&line.backend) == "sqlite" => Limit::AtMost(0.125),
         "W1 written by the process" if line.backend.starts_with("sqlite") => Limit::AtMost(16.0),
+        "W4 pull all of a list" if store(&line.backend) == "redis" => Limit::AtMost(100.0),
         work if work.starts_with("W4c") || work == "W5 same session, survived" => {
             Limit::AtLeast(line.p as f64)
         }
@@ -40,6 +41,10 @@ fn turns(line: &ResultLine) -> Option<Limit> {
     let limit = match line.work.as_str() {
         work if kind(work) == "W7 hook" => Limit::AtMost(0.25),
         "W8 syncs" => Limit::AtMost(2.0),
+        work if kind(work) == "W8 statements" => Limit::AtMost(50.0),
+        work if kind(work) == "W8 WAL pages" => Limit::AtMost(16.0),
+        work if kind(work) == "W8 synced commits" => Limit::AtMost(2.0),
+        "W8 tool round, synced commits" => Limit::AtMost(1.0),
         "W8 turns" | "W8 server's CPU" if line.p == CLIENTS => return served(line),
         "W9 CPU per chunk and reader (at once)" => Limit::AtMost(10.0),
         // To one reader a live chunk costs what it costs to wake a thread, which says nothing about the server.
@@ -68,9 +73,9 @@ fn served(line: &ResultLine) -> Option<Limit> {
 /// The server as a process, turns that wait, and how soon the sources are a server.
 fn process(line: &ResultLine) -> Option<Limit> {
     let limit = match line.work.as_str() {
-        "W10 start" | "W17 start" => Limit::AtMost(45.0),
+        "W10 start" | "W10 start until it listens" | "W17 start" => Limit::AtMost(45.0),
         "W10 resident" if line.p == 0 => Limit::AtMost(45.0),
-        "W10 resident" => Limit::AtMost(100.0),
+        "W10 resident" | "W10 resident after a burst" => Limit::AtMost(100.0),
         // A page here and there is no growth.
         "W10 growth" => Limit::AtMost(2.0),
         "W10 program, stripped" => Limit::AtMost(40.0),
@@ -144,6 +149,20 @@ mod tests {
             "disk",
             96.0
         ));
+    }
+
+    #[test]
+    fn a_turn_through_the_server_has_the_same_budget_and_a_round_of_tools_one_sync() {
+        for (work, most) in [
+            ("W8 statements", 50.0),
+            ("W8 statements (no writes to memory)", 50.0),
+            ("W8 WAL pages", 16.0),
+            ("W8 synced commits", 2.0),
+            ("W8 tool round, synced commits", 1.0),
+        ] {
+            assert!(is_within(work, "disk", most), "{work}");
+            assert!(!is_within(work, "disk", most + 1.0), "{work}");
+        }
     }
 
     #[test]
