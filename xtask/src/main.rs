@@ -5,6 +5,7 @@ mod browser;
 mod clients;
 mod console;
 mod dist;
+mod docs;
 mod generate;
 mod map;
 mod packages;
@@ -22,9 +23,11 @@ cargo xtask test [ARGUMENTS]   format, lints, docs, all tests and the tidy check
                                with arguments only the tests that `cargo test ARGUMENTS` runs
 cargo xtask tidy               the tidy checks alone
 cargo xtask map [PATHS]        every source file with what its first line says of it
-cargo xtask generate           writes what comes from tables: types/index.d.ts, docs/ctx.md, docs/app-files.md
+cargo xtask generate           writes what comes from tables: types/index.d.ts, docs/ctx.md, docs/app-files.md, docs/reference
+cargo xtask docs               checks the links of all pages, and writes them as one site to target/docs
 cargo xtask types              type-checks the declarations and the hooks of the examples
 cargo xtask console            builds the console's files, which are committed
+cargo xtask screenshots        takes the console's pictures, which are committed: the same as `console --images`
 cargo xtask bench [OPTIONS]    the benchmarks; `cargo xtask bench --help` lists the options
 cargo xtask dist [OPTIONS]     what a release consists of; `cargo xtask dist --help` lists the options";
 
@@ -36,8 +39,10 @@ const COMMANDS: &[(&str, Run)] = &[
     ("tidy", tidy::run),
     ("map", map::run),
     ("generate", generate::run),
+    ("docs", docs::run),
     ("types", types::run),
     ("console", console::run),
+    ("screenshots", console::screenshots),
     ("bench", bench::run),
     ("dist", dist::run),
 ];

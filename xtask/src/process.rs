@@ -42,6 +42,13 @@ pub fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// Where cargo puts what it builds.
+pub fn target_folder() -> Result<PathBuf> {
+    let folder = environment("CARGO_TARGET_DIR").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| root().join("target"));
+    std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
 /// Runs a command to its end with its output shown; true where it succeeded.
 pub fn succeeds(command: &mut Command) -> Result<bool> {
     let status = command

@@ -4,7 +4,7 @@ use crate::browser::Browser;
 use crate::clients::Clients;
 use crate::process::{Result, cargo, each_line, succeeds};
 use crate::servers::Servers;
-use crate::{console, tidy, types};
+use crate::{console, docs, tidy, types};
 use std::fmt;
 use std::process::Command;
 use std::time::Instant;
@@ -13,22 +13,23 @@ use std::time::Instant;
 pub fn run(arguments: &[String]) -> Result<bool> {
     let mut tally = Tally::default();
     let mut failures = Failures::default();
-    let mut failed: Vec<&str> = Vec::new();
+    let mut failed: Vec<String> = Vec::new();
     if arguments.is_empty() {
         for (name, check) in CHECKS {
             println!("── {name}");
             let begun = Instant::now();
-            let passed = report(check());
+            let outcome = check();
             println!("── {name} took {} s", begun.elapsed().as_secs());
-            if !passed {
-                failed.push(name);
+            if let Some(why) = failure(name, outcome) {
+                println!("{why}");
+                failed.push(why);
                 tally.failed += 1;
             }
         }
     }
     println!("── tests");
-    if !report(tests(arguments, &mut tally, &mut failures)) {
-        failed.push("tests");
+    if let Some(why) = failure("tests", tests(arguments, &mut tally, &mut failures)) {
+        failed.push(why);
         // A run that ends without naming a failed test did not get as far as its tests.
         tally.failed = tally.failed.max(failed.len());
     }
@@ -50,6 +51,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("lints", lints),
     ("features", features),
     ("documentation", documentation),
+    ("pages", docs::check),
     ("types", || types::run(&[])),
     ("console", console::check),
 ];
@@ -116,11 +118,13 @@ fn count(command: &mut Command, tally: &mut Tally, failures: &mut Failures) -> R
     })
 }
 
-fn report(outcome: Result<bool>) -> bool {
-    outcome.unwrap_or_else(|message| {
-        println!("{message}");
-        false
-    })
+/// What is said of a check that did not pass.
+fn failure(name: &str, outcome: Result<bool>) -> Option<String> {
+    match outcome {
+        Ok(true) => None,
+        Ok(false) => Some(name.to_owned()),
+        Err(message) => Some(format!("{name} ({message})")),
+    }
 }
 
 /// How many tests did what.
@@ -168,20 +172,31 @@ struct Failures {
     lines: Vec<String>,
     /// Where the present test begins in the lines; `None` outside a section of failures.
     section: Option<usize>,
+    has_panicked: bool,
+    /// Whether what comes are the frames of a panic, which tell little and fill much.
+    is_backtrace: bool,
 }
 
 impl Failures {
     fn read(&mut self, line: &str) {
         if line.starts_with("---- ") {
             self.section = Some(self.lines.len());
+            self.has_panicked = false;
+            self.is_backtrace = false;
         } else if line == "failures:" || line.starts_with("test result:") {
             self.section = None;
         }
         let Some(begin) = self.section else { return };
         if line.contains("panicked at ") {
-            self.lines.truncate(begin + 1);
+            // The first is the cause: what waited for its thread panics too.
+            if !self.has_panicked {
+                self.lines.truncate(begin + 1);
+            }
+            self.has_panicked = true;
+            self.is_backtrace = false;
         }
-        if self.lines.len() < begin + SHOWN {
+        self.is_backtrace |= line == "stack backtrace:";
+        if self.lines.len() < begin + SHOWN && !self.is_backtrace {
             self.lines.push(line.to_owned());
         }
     }
@@ -207,9 +222,11 @@ mod tests {
         assert_eq!(failures.to_string(), "");
         let begin = ["test a ... FAILED", "failures:", "---- a stdout ----"];
         let section = ["said", "thread 'a' panicked at a.rs:1:1:"];
+        let backtrace = ["stack backtrace:", "   0: a::frame"];
         begin.iter().for_each(|line| failures.read(line));
         section.iter().for_each(|line| failures.read(line));
         (0..SHOWN).for_each(|_| failures.read("more"));
+        backtrace.iter().for_each(|line| failures.read(line));
         ["failures:", "    a", "test result: FAILED."]
             .iter()
             .for_each(|line| failures.read(line));
@@ -218,6 +235,9 @@ mod tests {
         assert!(!shown.contains("said"));
         assert_eq!(shown.lines().count(), 1 + SHOWN);
         assert!(!shown.contains("    a"));
+        failures.read("---- b stdout ----");
+        backtrace.iter().for_each(|line| failures.read(line));
+        assert!(failures.to_string().ends_with("---- b stdout ----\n"));
     }
 
     #[test]

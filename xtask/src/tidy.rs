@@ -2,6 +2,7 @@
 
 mod circles;
 mod guarantees;
+mod images;
 mod manifests;
 mod names;
 mod rust;
@@ -26,6 +27,12 @@ pub fn run(_arguments: &[String]) -> Result<bool> {
     findings.extend(tables::check(&sources));
     sources.extend(read(&root, "console/tests", "mjs")?);
     findings.extend(guarantees::check(&page, guarantees::DUE, &sources));
+    let mut pages = read(&root, "docs", "md")?;
+    pages.push(open(&root, &root.join("README.md"))?);
+    findings.extend(images::check(&pages, |path| {
+        let file = std::fs::metadata(root.join(path));
+        file.ok().map(|file| file.len())
+    }));
     for finding in &findings {
         println!("{finding}");
     }
@@ -129,7 +136,8 @@ pub fn read(root: &Path, folder: &str, ending: &str) -> Result<Vec<Source>> {
     Ok(found)
 }
 
-fn open(root: &Path, path: &Path) -> Result<Source> {
+/// A file.
+pub fn open(root: &Path, path: &Path) -> Result<Source> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let path = path.strip_prefix(root).unwrap_or(path);

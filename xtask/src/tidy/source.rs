@@ -30,7 +30,7 @@ const ENVIRONMENT: &[&str] = &[
 ];
 
 /// Where `unsafe` may be written.
-const UNSAFE: &[&str] = &["crates/quickjs-heap/src", "crates/script/src/bare.rs"];
+const UNSAFE: &[&str] = &["crates/quickjs-heap/src", "crates/script/src/bare"];
 
 /// The parts of the runtime that turns are made of. What they need of a turn they are given.
 const PARTS: &[&str] = &[
