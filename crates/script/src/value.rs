@@ -257,6 +257,10 @@ impl<'js> ValueReader<'js> {
 
     fn string(&mut self, string: &rquickjs::String<'js>) -> Result<String> {
         let text = text(&self.ctx, string)?;
+        // It is no shorter as JSON, and a long one need not be walked for that.
+        if text.len() > self.rest {
+            return Err(self.too_large());
+        }
         self.count(json_size(&text))?;
         self.hold(text.len())?;
         Ok(text)
