@@ -164,7 +164,8 @@ async fn found(site: &Site) -> Vec<String> {
 async fn all_collections_are_searched_where_none_is_named_however_many_they_are() {
     let site = site().await;
     let mut ids = vec!["c".to_owned()];
-    for at in 0..100 {
+    // With the one that has a document, as many as a tenant may have.
+    for at in 0..999 {
         let id = format!("empty{at}");
         let made = site.post("/v1/kb/collections", &json!({"id": id})).await;
         assert_eq!(made.status, 201, "{}", made.text);
@@ -241,6 +242,31 @@ async fn texts_of_single_chunks_have_no_routes() {
         assert_eq!(answer.status, status, "{said}");
     }
     assert_eq!(site.get(chunk).await.status, 200);
+}
+
+#[tokio::test]
+async fn graphs_backups_and_providers_have_no_routes() {
+    let site = site().await;
+    let segments = "/v1/kb/documents/birds/segments";
+    let chunk = site.get(segments).await.json()["segments"][0]["id"].take();
+    let chunk = format!("{segments}/{}", chunk.as_str().unwrap());
+    for (method, path) in [
+        (Method::GET, format!("{chunk}/graph")),
+        (Method::GET, format!("{chunk}/parents")),
+        (Method::POST, format!("{chunk}/extract")),
+        (Method::POST, format!("{COLLECTION}/backup")),
+        (Method::POST, format!("{COLLECTION}/restore")),
+        (
+            Method::POST,
+            format!("{COLLECTION}/documents/birds/segments"),
+        ),
+        (Method::POST, "/v1/kb/search/multi".to_owned()),
+        (Method::GET, "/v1/kb/providers/embeddings".to_owned()),
+    ] {
+        let said = format!("{method} {path}");
+        let answer = Answer::of(site.request(method, &path)).await;
+        assert_eq!(answer.status, 404, "{said}");
+    }
 }
 
 #[tokio::test]
