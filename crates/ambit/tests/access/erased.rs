@@ -42,15 +42,29 @@ const WORDS: [&str; 7] = [
 /// Long enough for whatever ends at all.
 const LONG: Duration = Duration::from_secs(60);
 
+/// Stores whose files can be looked at.
+#[derive(Clone, Copy)]
+enum StoreKind {
+    Sqlite,
+    File,
+}
+
 struct Office {
     bed: Bed,
     data: TempDir,
+    /// The address of its store.
+    url: String,
 }
 
 impl Office {
-    async fn open() -> Self {
+    /// Over a store of this kind in a folder of its own.
+    async fn open(kind: StoreKind) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let url = format!("sqlite:{}/ambit.db", data.path().display());
+        let folder = data.path().display();
+        let url = match kind {
+            StoreKind::Sqlite => format!("sqlite:{folder}/ambit.db"),
+            StoreKind::File => format!("file:{folder}"),
+        };
         let store = driver::open(&url, DriverOptions::default()).await.unwrap();
         let stores = Stores::builder(DriverOptions::default()).driver("memory", store);
         let app = tempfile::tempdir().unwrap();
@@ -62,6 +76,7 @@ impl Office {
         Self {
             bed: Bed::on(site),
             data,
+            url,
         }
     }
 
@@ -111,10 +126,9 @@ impl Office {
     /// What the command line says, which works for the tenant that has no name.
     fn command(&self, arguments: &[&str]) -> String {
         let mut program = Command::new(env!("CARGO_BIN_EXE_ambit"));
-        let store = format!("sqlite:{}/ambit.db", self.data.path().display());
         program
             .env_clear()
-            .args(["--store", &store])
+            .args(["--store", &self.url])
             .args(arguments);
         let ran = program.current_dir(self.bed.site.folder());
         let ran = ran.output().unwrap();
@@ -146,16 +160,28 @@ fn words(text: &[u8]) -> Vec<&'static str> {
     WORDS.into_iter().filter(|word| has(word)).collect()
 }
 
-/// Those in the files of a folder.
+/// Those in the names and the contents of the files of a folder.
 fn words_of_files(folder: &Path) -> Vec<&'static str> {
-    let files = std::fs::read_dir(folder).unwrap();
-    let bytes = files.flat_map(|file| std::fs::read(file.unwrap().path()).unwrap());
-    words(&bytes.collect::<Vec<u8>>())
+    words(&bytes_of_files(folder))
 }
 
-#[tokio::test]
-async fn g204_what_is_deleted_or_erased_is_found_by_nobody_and_in_no_file() {
-    let office = Office::open().await;
+fn bytes_of_files(folder: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        bytes.extend(path.as_os_str().as_encoded_bytes());
+        bytes.extend(match path.is_dir() {
+            true => bytes_of_files(&path),
+            // One that has taken the place of another one was listed under a name that is gone.
+            false => std::fs::read(&path).unwrap_or_default(),
+        });
+    }
+    bytes
+}
+
+/// Everybody finds what is theirs, and nobody anything once it is deleted or erased, which then is in no file.
+async fn check_erased(kind: StoreKind) {
+    let office = Office::open(kind).await;
     office.add_document(ANN, "anns", WORDS[0]).await;
     office.add_document(ANN, "more", WORDS[1]).await;
     office.talk(ANN, "anns", WORDS[2]).await;
@@ -183,7 +209,7 @@ async fn g204_what_is_deleted_or_erased_is_found_by_nobody_and_in_no_file() {
             "{who:?}"
         );
     }
-    let Office { bed, data } = office;
+    let Office { bed, data, .. } = office;
     bed.site.runtime.close(LONG).await.unwrap();
     let store = bed.site.store.clone();
     drop(bed);
@@ -192,8 +218,18 @@ async fn g204_what_is_deleted_or_erased_is_found_by_nobody_and_in_no_file() {
 }
 
 #[tokio::test]
+async fn g204_what_is_deleted_or_erased_is_found_by_nobody_and_in_no_file() {
+    check_erased(StoreKind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn g204_what_is_deleted_or_erased_is_in_no_file_of_a_store_of_files() {
+    check_erased(StoreKind::File).await;
+}
+
+#[tokio::test]
 async fn g202_the_command_line_finds_nothing_of_other_tenants() {
-    let office = Office::open().await;
+    let office = Office::open(StoreKind::Sqlite).await;
     office.add_document(ANN, "anns", WORDS[0]).await;
     office.talk(ANN, "anns", WORDS[2]).await;
     let unknown = "ambit: collection \"anns\" not found\n";
