@@ -2,10 +2,11 @@
 
 use super::world::{KINDS, NAMES, PEOPLE, World};
 use crate::bed::Person;
+use crate::mcp_requests::stateless;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -14,6 +15,9 @@ const WORDS: [&str; 5] = ["report", "quarterly", "trains", "lamps", "canary*"];
 
 /// Of a hundred searches those from this number on are turns, each of which searches in ten ways and takes forty times as long.
 const TURNS: u32 = 95;
+
+/// The tool server, whose tools search too.
+const MCP: &str = "/mcp";
 
 /// One search.
 #[derive(Debug)]
@@ -24,6 +28,8 @@ pub struct Question {
     body: Value,
     /// What is looked for: an answer may repeat it.
     query: String,
+    /// Who asks for the references of a turn.
+    reader: Person,
 }
 
 impl Question {
@@ -39,9 +45,14 @@ impl Question {
         let who = *pick(random, &PEOPLE);
         let get = |path: String| (Method::GET, path, Value::Null);
         let (method, path, body) = match number {
-            0..23 => {
+            0..20 => {
                 let body = search_body(random, &query, &name);
                 (Method::POST, "/kb/search".to_owned(), body)
+            }
+            20..23 => {
+                let arguments = json!({"query": query, "limit": random.random_range(1..=50)});
+                let call = json!({"name": "kb_search", "arguments": arguments});
+                (Method::POST, MCP.to_owned(), call)
             }
             23..31 => get(format!("/kb/documents?pagesize=100&keywords={query}")),
             31..35 => get("/kb/collections?pagesize=100".to_owned()),
@@ -65,20 +76,40 @@ impl Question {
             path,
             body,
             query,
+            reader: *pick(random, &PEOPLE),
         }
     }
 
-    /// The words in the answer. One that is not theirs fails the test.
+    /// The words that are found. One that is not for who asks fails the test.
     pub async fn found(&self, world: &World) -> BTreeSet<String> {
         let site = &world.bed.site;
         let request = site.request(self.method.clone(), &format!("/v1{}", self.path));
-        let request = request.bearer_auth(self.who.token());
         let request = match &self.body {
             Value::Null => request,
+            call if self.path == MCP => stateless(request, "tools/call", call.clone()),
             body => request.json(body),
         };
-        let response = request.send().await.unwrap();
+        let (mut words, turn) = self.answered(world, self.who, request).await;
+        if let Some(turn) = turn {
+            // What the turn has found is shown to others as they may see it.
+            let path = format!("/v1/chat/references/{turn}");
+            let request = site.request(Method::GET, &path);
+            words.extend(self.answered(world, self.reader, request).await.0);
+        }
+        words
+    }
+
+    /// The words in an answer, and its turn, if one has made it.
+    async fn answered(
+        &self,
+        world: &World,
+        who: Person,
+        request: RequestBuilder,
+    ) -> (BTreeSet<String>, Option<String>) {
+        let response = request.bearer_auth(who.token()).send().await.unwrap();
         let status = response.status().as_u16();
+        let turn = response.headers().get("x-ambit-request");
+        let turn = turn.map(|id| id.to_str().unwrap().to_owned());
         let text = response.text().await.unwrap();
         assert!([200, 404].contains(&status), "{self:?}: {status} {text}");
         let told = text.replacen(&format!("\"query\":\"{}\"", self.query), "", 1);
@@ -88,12 +119,12 @@ impl Question {
         });
         let words = words.map(|(word, canary)| {
             assert!(
-                canary.is_for(self.who),
-                "{self:?} found {word} of {canary:?}: {text}"
+                canary.is_for(who),
+                "{self:?}: {who:?} found {word} of {canary:?}: {text}"
             );
             word.to_owned()
         });
-        words.collect()
+        (words.collect(), turn)
     }
 }
 
