@@ -4,7 +4,7 @@ use crate::child::{self, Worker};
 use crate::crashes::{birds, text};
 use crate::embedder_crashes::{self, CHUNKS, EmbeddingWorld, embedding_settings};
 use crate::erasure::everything;
-use crate::reindex::{LONG, SHORT, begin, chunks_of, left, texts};
+use crate::reindex::{LONG, SHORT, begin, chunks_of, embedded_by, left, texts};
 use crate::reindex_crashes::KilledWorld;
 use crate::stores::wait_for;
 use crate::world::{World, key_of, settings};
@@ -291,4 +291,40 @@ pub async fn g206_of_a_document_whose_node_is_killed_one_batch_is_embedded_again
     killed.world.add("c", "d", &first).await;
     assert_eq!(killed.repeated(CHUNKS), 0);
     kill_everywhere(&killed).await;
+}
+
+/// The vectors of a collection are made anew, each time by another connector.
+struct VectorReindex(EmbeddingWorld);
+
+#[async_trait]
+impl KilledJob for VectorReindex {
+    fn world(&self) -> &World {
+        &self.0.world
+    }
+
+    fn embedder_file(&self) -> Option<PathBuf> {
+        Some(self.0.asked())
+    }
+
+    async fn begin(&self, round: u64) -> String {
+        let connector = ["e5", "e6"][round as usize % 2];
+        let job = begin(self.world(), &embedded_by(connector)).await;
+        job.job_id
+    }
+
+    async fn check(&self, _: u64, moment: JobMoment) {
+        if moment == JobMoment::Settled {
+            self.0.check_ready().await;
+            self.0.repeated(CHUNKS);
+        }
+    }
+}
+
+pub async fn g206_of_a_re_index_whose_node_is_killed_one_batch_is_embedded_again_at_most(
+    world: World,
+) {
+    let killed = EmbeddingWorld::new(world).await;
+    killed.world.add("c", "d", &embedder_crashes::text(0)).await;
+    assert_eq!(killed.repeated(CHUNKS), 0);
+    kill_everywhere(&VectorReindex(killed)).await;
 }
