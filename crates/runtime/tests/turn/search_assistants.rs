@@ -1,7 +1,8 @@
 //! Assistants as Yao's test app has them: what turns their searches on and off, and what of them has no effect.
 
 use crate::place::{
-    Place, ask, borrowed, end, mirror, mirrored, model, named, place, request, said, traced,
+    Place, ask, borrowed, end, left, mirror, mirrored, model, named, place, request, said, shown,
+    traced,
 };
 use ambit_runtime::Frame;
 use serde_json::{Value, json};
@@ -162,4 +163,38 @@ async fn an_agent_searches_the_web_and_one_that_ranks_names_itself() {
         told.find("web auto 1").unwrap(),
     );
     assert!(second < first, "{told}");
+}
+
+/// Searches in every way, for what is there and what is not.
+const EVERY_WAY: &str = "export function Create(ctx, messages) {
+    const kb = { collections: ['docs'] }, db = { models: ['product'] };
+    const all = [{ type: 'web', query: 'x' }, { type: 'kb', query: 'x', ...kb }, { type: 'db', query: 'x', ...db }];
+    const search = ctx.search;
+    const one = [search.Web('x'), search.KB('x', kb), search.DB('x', db)];
+    ctx.memory.user.Set('results', { one, all: search.All(all), any: search.Any(all), race: search.Race(all) });
+}";
+
+#[tokio::test]
+async fn a_hook_searches_in_every_way_and_without_prompts_nothing_else_does() {
+    let package = json!({"search": {}, "connector": "mirror"});
+    let mut files = named("jsapi", &package, EVERY_WAY);
+    files.retain(|(name, _)| !name.ends_with("prompts.yml"));
+    let place = app_with(&[], files).await;
+    let frames = answered(&place, "jsapi").await;
+    assert_eq!(shown(&frames), [], "no model is called");
+    let results = left(&place, "results").await;
+    let errors = [
+        Value::Null,
+        json!("collection \"docs\" not found"),
+        json!("model \"product\" not found"),
+    ];
+    for list in ["one", "all"] {
+        let list = results[list].as_array().unwrap();
+        let told: Vec<&Value> = list.iter().map(|result| &result["error"]).collect();
+        assert_eq!(told, errors.iter().collect::<Vec<_>>());
+        assert_eq!(list[0]["items"][0]["title"], "page");
+    }
+    assert_eq!(results["any"][0]["items"][0]["title"], "page");
+    let ended = results["race"].as_array().unwrap().iter();
+    assert!(ended.filter(|result| !result.is_null()).count() >= 1);
 }
