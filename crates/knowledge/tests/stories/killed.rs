@@ -15,6 +15,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -211,6 +212,50 @@ pub async fn g201_a_removal_whose_node_is_killed_ends_and_shows_nothing(world: W
     world.add("c", "d", &text("heron")).await;
     let key = key_of(world.driver.as_ref(), "c").await;
     kill_everywhere(&Removal { world, key }).await;
+}
+
+/// A collection is removed, beside another one.
+struct CollectionRemoval {
+    world: World,
+    /// By what the space of the one that is removed is named.
+    key: Mutex<String>,
+}
+
+#[async_trait]
+impl KilledJob for CollectionRemoval {
+    fn world(&self) -> &World {
+        &self.world
+    }
+
+    async fn begin(&self, _: u64) -> String {
+        let world = &self.world;
+        world.collection("removed").await;
+        world.add("removed", "gone", "A zebracanary sings.").await;
+        let key = key_of(world.driver.as_ref(), "removed").await;
+        *self.key.lock().unwrap() = key;
+        let removed = world.base.remove_collection(&world.ann, "removed").await;
+        removed.unwrap()
+    }
+
+    async fn check(&self, round: u64, moment: JobMoment) {
+        let world = &self.world;
+        let removed = world.base.collection(&world.ann, "removed").await;
+        assert!(removed.is_err(), "round {round}");
+        assert_eq!(birds(world).await, (100, 0), "round {round}");
+        if moment != JobMoment::Killed {
+            let key = self.key.lock().unwrap().clone();
+            let values = everything(world.driver.as_ref(), &key).await;
+            let left = values.iter().find(|value| value.contains("zebracanary"));
+            assert_eq!(left, None, "round {round}");
+        }
+    }
+}
+
+pub async fn g201_a_removed_collection_whose_node_is_killed_leaves_nothing(world: World) {
+    world.collection("c").await;
+    world.add("c", "d", &text("heron")).await;
+    let key = Mutex::default();
+    kill_everywhere(&CollectionRemoval { world, key }).await;
 }
 
 /// The length of chunks of a round.
