@@ -163,6 +163,36 @@ async fn a_search_is_off_where_somebody_says_so() {
 }
 
 #[tokio::test]
+async fn enough_references_of_hooks_make_a_search_needless() {
+    for (options, searches, is_searched) in [
+        (json!({}), 2, true),
+        (json!({}), 3, false),
+        (json!({"skip_threshold": 2}), 1, false),
+        (json!({"skip_threshold": 3}), 1, true),
+    ] {
+        // Each finds two.
+        let hook = "ctx.search.Web('x'); ".repeat(searches);
+        let hooks = format!("export function Create(ctx) {{ {hook}}}");
+        let package = json!({"search": {"web": web(), "options": options}});
+        let place = opened(&package, &hooks).await;
+        let frames = ask(&place, request("hello", "What is Rust?")).await;
+        let is_told = !told(&frames).is_empty();
+        assert_eq!(is_told, is_searched, "{options}, {searches}");
+    }
+}
+
+#[tokio::test]
+async fn a_query_has_at_most_4000_characters_and_the_trace_says_what_was_cut() {
+    let place = opened(&json!({}), KEEP).await;
+    let frames = ask(&place, request("hello", &"é".repeat(4_001))).await;
+    let query = left(&place, "search").await["query"].take();
+    assert_eq!(query, json!("é".repeat(4_000)));
+    let trace = traced(&place, &frames).await;
+    let cut = "search: the query is cut to 4000 characters";
+    assert!(trace.contains(cut), "{trace}");
+}
+
+#[tokio::test]
 async fn a_client_adds_no_type_and_sets_nothing() {
     let place = opened(&json!({}), "").await;
     let mut asked = request("hello", "What is Rust?");
