@@ -2,6 +2,7 @@
 
 mod answer_places;
 mod minute_counts;
+mod minute_use;
 mod open_streams;
 
 pub use answer_places::AnswerPlace;

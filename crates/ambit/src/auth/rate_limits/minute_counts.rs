@@ -1,24 +1,25 @@
-//! What was done within a minute, which begins with the first of it. Where nodes share PostgreSQL or Redis the counts are values there,
-//! which live for a minute; else they are in memory.
+//! What was done of late, by minutes of the clock. Where nodes share PostgreSQL or Redis the counts are values there, which live as
+//! long as they count; else they are in memory.
 
+use super::minute_use::{ClockMinute, MinuteUse};
 use super::{LimitedCaller, LimitedThing, ReachedLimit};
 use ambit_runtime::{Error, Result};
+use ambit_storage::Json;
 use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchWrite, WriteOutcome};
-use ambit_storage::clock::{Clock, to_millis};
+use ambit_storage::clock::to_millis;
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::operation::{Operation, OperationOutput};
 use futures::future::try_join_all;
+use serde_json::Number;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long things are counted together.
-const MINUTE: Duration = Duration::from_secs(60);
-/// So many counts are in memory. Where more are needed, further callers are not limited until a minute is over.
+/// How long a count in a store lives: its minute and the next one, from whenever it begins.
+const LIFE: Duration = Duration::from_secs(120);
+/// So many counts are in memory. Where more are needed, further callers are not limited until others count no more.
 const MOST_COUNTS: usize = 50_000;
-/// Where there are so many, those that are over are looked for this often at most.
-const SWEEP: Duration = Duration::from_secs(1);
 
 /// Something that somebody does, where it is limited.
 pub(super) struct LimitedUse {
@@ -33,17 +34,19 @@ pub(super) struct LimitedUse {
 }
 
 impl LimitedUse {
-    fn reached(&self, left: Duration) -> ReachedLimit {
+    /// The answer where it takes so many milliseconds until more is allowed.
+    fn reached(&self, wait: u64) -> ReachedLimit {
         ReachedLimit {
             caller: self.caller,
             thing: self.thing,
             most: self.most,
-            retry_after: left.as_secs() + 1,
+            retry_after: wait.div_ceil(1000),
         }
     }
 
-    fn key(&self) -> ValueKey {
-        Space::rate_limits().key(self.name.as_str())
+    /// What the store counts of it within a minute.
+    fn key(&self, minute: i64) -> ValueKey {
+        Space::rate_limits().key(format!("{}/{minute}", self.name))
     }
 }
 
@@ -51,20 +54,20 @@ impl LimitedUse {
 pub(super) struct MinuteCounts {
     /// Where the counts are, if nodes share them.
     store: Option<Arc<dyn Driver>>,
-    /// The counts, or of those in a store the ones of which the limit was reached.
+    /// The counts, or of those in a store what this node has seen of them.
     known: Mutex<KnownCounts>,
 }
 
 #[derive(Default)]
 struct KnownCounts {
-    windows: HashMap<String, CountWindow>,
-    /// When those that are over were last removed.
-    swept: Option<Instant>,
+    uses: HashMap<String, KnownUse>,
+    /// In which minute those that count no more were last removed.
+    swept: i64,
 }
 
-struct CountWindow {
-    count: u64,
-    ends: Instant,
+struct KnownUse {
+    minute: i64,
+    done: MinuteUse,
 }
 
 impl MinuteCounts {
@@ -74,22 +77,27 @@ impl MinuteCounts {
         Self { store, known }
     }
 
-    /// Counts one after the other, up to one of which there was as much before as is allowed.
+    /// Counts all of them, or none where there was as much of one as is allowed.
     pub async fn count(&self, uses: &[LimitedUse]) -> Result<Option<ReachedLimit>> {
-        if let Some(reached) = self.count_known(uses) {
+        self.count_at(uses, ClockMinute::now()).await
+    }
+
+    async fn count_at(
+        &self,
+        uses: &[LimitedUse],
+        now: ClockMinute,
+    ) -> Result<Option<ReachedLimit>> {
+        if let Some(reached) = self.count_known(uses, now) {
             return Ok(Some(reached));
         }
         let Some(store) = &self.store else {
             return Ok(None);
         };
-        // One after the other: what is refused for a user is not counted to the tenant.
-        for used in uses {
-            let total = add_to(store, used).await?;
-            let before = total.saturating_sub(used.amount);
-            if before >= used.most {
-                let left = left_of(store, used).await?;
-                remember(&mut self.known(), used, before, left);
-                return Ok(Some(used.reached(left)));
+        // Each is counted before it is judged: of two that come together to the last place, one is refused.
+        for (at, used) in uses.iter().enumerate() {
+            if let Some(wait) = self.count_in_store(store, used, now).await? {
+                take_back(store, &uses[..=at], now).await?;
+                return Ok(Some(used.reached(wait)));
             }
         }
         Ok(None)
@@ -99,7 +107,7 @@ impl MinuteCounts {
     pub fn add_in_memory(&self, uses: &[LimitedUse]) -> bool {
         let is_here = self.store.is_none();
         if is_here {
-            add_known(&mut self.known(), uses);
+            self.known().add(uses, ClockMinute::now());
         }
         is_here
     }
@@ -107,24 +115,50 @@ impl MinuteCounts {
     /// Adds to counts in a store, whatever is allowed.
     pub async fn add_in_store(&self, uses: &[LimitedUse]) -> Result<()> {
         if let Some(store) = &self.store {
-            try_join_all(uses.iter().map(|used| add_to(store, used))).await?;
+            let now = ClockMinute::now();
+            let adding = |used: &LimitedUse| add_to(store, used.key(now.number), used.amount);
+            try_join_all(uses.iter().map(adding)).await?;
         }
         Ok(())
     }
 
     /// The limit that is known to be reached; where none is, counts are in memory and go up here.
-    fn count_known(&self, uses: &[LimitedUse]) -> Option<ReachedLimit> {
+    fn count_known(&self, uses: &[LimitedUse], now: ClockMinute) -> Option<ReachedLimit> {
         let mut known = self.known();
         for used in uses {
-            let window = live(&known, &used.name);
-            if window.map_or(0, |(count, _)| count) >= used.most {
-                return Some(used.reached(window.map_or(MINUTE, |(_, left)| left)));
+            let done = known.done(&used.name, now.number);
+            if let Some(wait) = done.wait(used.most, now) {
+                return Some(used.reached(wait));
             }
         }
         if self.store.is_none() {
-            add_known(&mut known, uses);
+            known.add(uses, now);
         }
         None
+    }
+
+    /// Adds to a count in the store; returns how long it takes until that would have been allowed, where it is not now.
+    async fn count_in_store(
+        &self,
+        store: &Arc<dyn Driver>,
+        used: &LimitedUse,
+        now: ClockMinute,
+    ) -> Result<Option<u64>> {
+        let total = add_to(store, used.key(now.number), used.amount).await?;
+        let known = self.known().previous(&used.name, now.number);
+        let previous = match known {
+            Some(previous) => previous,
+            None => stored_count(store, used.key(now.number - 1)).await?,
+        };
+        let before = MinuteUse {
+            previous,
+            current: total.saturating_sub(used.amount),
+        };
+        let wait = before.wait(used.most, now);
+        let current = wait.map_or(total, |_| before.current);
+        let done = MinuteUse { previous, current };
+        self.known().set(&used.name, now.number, done);
+        Ok(wait)
     }
 
     fn known(&self) -> MutexGuard<'_, KnownCounts> {
@@ -132,94 +166,190 @@ impl MinuteCounts {
     }
 }
 
-/// A count that is not over, and for how long it goes on.
-fn live(known: &KnownCounts, name: &str) -> Option<(u64, Duration)> {
-    let window = known.windows.get(name)?;
-    let left = window.ends.saturating_duration_since(Instant::now());
-    (!left.is_zero()).then_some((window.count, left))
+impl KnownCounts {
+    /// What is known to be done in a minute and in the one before; of counts in a store it may be less than was done.
+    fn done(&self, name: &str, minute: i64) -> MinuteUse {
+        let Some(known) = self.uses.get(name) else {
+            return MinuteUse::default();
+        };
+        match minute - known.minute {
+            // A clock that is set back begins nothing anew.
+            ..=0 => known.done,
+            1 => MinuteUse {
+                previous: known.done.current,
+                current: 0,
+            },
+            _ => MinuteUse::default(),
+        }
+    }
+
+    /// What was done in the minute before this one, where this node has looked in this one.
+    fn previous(&self, name: &str, minute: i64) -> Option<u64> {
+        let known = self.uses.get(name)?;
+        (known.minute == minute).then_some(known.done.previous)
+    }
+
+    fn add(&mut self, uses: &[LimitedUse], now: ClockMinute) {
+        for used in uses {
+            let done = self.done(&used.name, now.number);
+            let current = done.current.saturating_add(used.amount);
+            self.set(&used.name, now.number, MinuteUse { current, ..done });
+        }
+    }
+
+    fn set(&mut self, name: &str, minute: i64, done: MinuteUse) {
+        if self.uses.len() >= MOST_COUNTS && self.swept != minute {
+            self.uses.retain(|_, known| known.minute >= minute - 1);
+            self.swept = minute;
+        }
+        if self.uses.len() < MOST_COUNTS || self.uses.contains_key(name) {
+            self.uses.insert(name.to_owned(), KnownUse { minute, done });
+        }
+    }
 }
 
-fn add_known(known: &mut KnownCounts, uses: &[LimitedUse]) {
-    for used in uses {
-        let (count, left) = live(known, &used.name).unwrap_or((0, MINUTE));
-        remember(known, used, count.saturating_add(used.amount), left);
-    }
-}
-
-fn remember(known: &mut KnownCounts, used: &LimitedUse, count: u64, left: Duration) {
-    let now = Instant::now();
-    let is_swept = known.swept.is_some_and(|swept| now - swept < SWEEP);
-    if known.windows.len() >= MOST_COUNTS && !is_swept {
-        known.windows.retain(|_, window| window.ends > now);
-        known.swept = Some(now);
-    }
-    if known.windows.len() < MOST_COUNTS || known.windows.contains_key(&used.name) {
-        let ends = now + left;
-        known
-            .windows
-            .insert(used.name.clone(), CountWindow { count, ends });
-    }
+/// Takes back what was counted and is not done.
+async fn take_back(store: &Arc<dyn Driver>, uses: &[LimitedUse], now: ClockMinute) -> Result<()> {
+    let counted = uses.iter().filter(|used| used.amount > 0);
+    let back = counted.map(|used| {
+        let amount = i64::try_from(used.amount).unwrap_or(i64::MAX);
+        add_to(store, used.key(now.number), -amount)
+    });
+    try_join_all(back).await?;
+    Ok(())
 }
 
 /// Adds to a count in the store, which begins one that is not there; returns what it is now.
-async fn add_to(store: &Arc<dyn Driver>, used: &LimitedUse) -> Result<u64> {
+async fn add_to(store: &Arc<dyn Driver>, key: ValueKey, amount: impl Into<Number>) -> Result<u64> {
     // Each is a batch of its own: the store joins those that only add.
-    let add = Operation::Incr(used.amount.into());
-    let write = BatchWrite::apply(used.key(), add, Some(to_millis(MINUTE)));
+    let add = Operation::Incr(amount.into());
+    let write = BatchWrite::apply(key, add, Some(to_millis(LIFE)));
     let done = store.commit(Batch::of([write])).await?;
     match done.into_iter().next() {
         Some(WriteOutcome::Applied {
             output: OperationOutput::Number(total),
             ..
-        }) => Ok(total.to()?),
+        }) => number(&total),
         _ => Err(Error::internal("a count of a limit has no number")),
     }
 }
 
-/// For how long a count in the store goes on.
-async fn left_of(store: &Arc<dyn Driver>, used: &LimitedUse) -> Result<Duration> {
-    let stored = store.get(&used.key(), ValuePart::Whole).await?;
-    let ends = stored.and_then(|stored| stored.expires_at);
-    let left = ends.map_or(0, |ends| ends - Clock::default().now());
-    let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
-    Ok(left.min(MINUTE))
+async fn stored_count(store: &Arc<dyn Driver>, key: ValueKey) -> Result<u64> {
+    let stored = store.get(&key, ValuePart::Whole).await?;
+    stored.map_or(Ok(0), |stored| number(&stored.value))
+}
+
+fn number(count: &Json) -> Result<u64> {
+    let count: i64 = count.to()?;
+    Ok(u64::try_from(count).unwrap_or(0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{LimitedCaller, LimitedThing};
-    use super::{KnownCounts, LimitedUse, MINUTE, MOST_COUNTS, add_known, live, remember};
-    use std::time::Duration;
+    use super::{ClockMinute, KnownCounts, LimitedUse, MOST_COUNTS, MinuteCounts, MinuteUse};
+    use ambit_storage::Stores;
+    use ambit_storage::driver::{Driver, DriverOptions};
+    use std::sync::Arc;
 
-    fn used(name: &str) -> LimitedUse {
+    fn used(name: &str, most: u64) -> LimitedUse {
         LimitedUse {
             name: name.to_owned(),
             caller: LimitedCaller::User,
             thing: LimitedThing::Turns,
-            most: 2,
+            most,
             amount: 1,
         }
     }
 
+    fn minute(number: i64, left: u64) -> ClockMinute {
+        ClockMinute { number, left }
+    }
+
+    fn store() -> Arc<dyn Driver> {
+        let stores = Stores::builder(DriverOptions::default()).build().unwrap();
+        stores.index().unwrap().driver().clone()
+    }
+
+    /// One node, and two that share a store.
+    fn installations() -> [Vec<MinuteCounts>; 2] {
+        let store = store();
+        let sharing = (0..2).map(|_| MinuteCounts::new(Some(store.clone())));
+        [vec![MinuteCounts::new(None)], sharing.collect()]
+    }
+
+    #[tokio::test]
+    async fn no_more_than_the_limit_passes_around_the_border_of_two_minutes() {
+        for nodes in installations() {
+            let mut turns = nodes.iter().cycle();
+            let mut ask = async |now: ClockMinute| {
+                let uses = [used("ann", 4)];
+                let reached = turns.next().unwrap().count_at(&uses, now).await;
+                reached.unwrap().map(|reached| reached.retry_after)
+            };
+            for _ in 0..4 {
+                assert_eq!(ask(minute(7, 1)).await, None);
+            }
+            for _ in 0..3 {
+                assert_eq!(ask(minute(7, 1)).await, Some(16));
+            }
+            for _ in 0..3 {
+                assert_eq!(ask(minute(8, 60_000)).await, Some(15));
+            }
+            assert_eq!(ask(minute(8, 45_000)).await, None);
+            assert_eq!(ask(minute(8, 45_000)).await, Some(15));
+            assert_eq!(ask(minute(8, 30_000)).await, None);
+            // Of the minute before there are two, of the one before that none.
+            assert_eq!(ask(minute(9, 60_000)).await, None);
+            assert_eq!(ask(minute(9, 60_000)).await, None);
+            assert_eq!(ask(minute(9, 60_000)).await, Some(30));
+            for _ in 0..4 {
+                assert_eq!(ask(minute(20, 60_000)).await, None);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_refused_for_one_limit_is_counted_to_no_other() {
+        for nodes in installations() {
+            let ask = async |node: &MinuteCounts, uses: &[LimitedUse]| {
+                let reached = node.count_at(uses, minute(7, 30_000)).await.unwrap();
+                reached.is_some()
+            };
+            let (first, last) = (&nodes[0], &nodes[nodes.len() - 1]);
+            assert!(!ask(last, &[used("tenant", 1)]).await);
+            for _ in 0..3 {
+                assert!(ask(first, &[used("ann", 2), used("tenant", 1)]).await);
+            }
+            assert!(!ask(first, &[used("ann", 2)]).await);
+            assert!(!ask(first, &[used("ann", 2)]).await);
+            assert!(ask(first, &[used("ann", 2)]).await);
+        }
+    }
+
     #[test]
-    fn a_count_is_over_when_its_minute_is() {
+    fn a_clock_that_is_set_back_begins_nothing_anew() {
         let mut known = KnownCounts::default();
-        remember(&mut known, &used("ann"), 5, Duration::ZERO);
-        add_known(&mut known, &[used("ann"), used("bob")]);
-        add_known(&mut known, &[used("bob")]);
-        let count = |name: &str| live(&known, name).unwrap().0;
-        assert_eq!((count("ann"), count("bob")), (1, 2));
+        known.add(&[used("ann", 2), used("ann", 2)], minute(7, 60_000));
+        known.add(&[used("ann", 2)], minute(6, 1));
+        let expected = MinuteUse {
+            previous: 0,
+            current: 3,
+        };
+        assert_eq!(known.done("ann", 6), expected);
     }
 
     #[test]
     fn counts_in_memory_are_so_many_at_most() {
         let mut known = KnownCounts::default();
         for number in 0..MOST_COUNTS {
-            remember(&mut known, &used(&number.to_string()), 1, MINUTE);
+            known.add(&[used(&number.to_string(), 2)], minute(7, 1));
         }
-        add_known(&mut known, &[used("one more"), used("7")]);
-        assert_eq!(known.windows.len(), MOST_COUNTS);
-        assert_eq!(live(&known, "7").unwrap().0, 2);
-        assert!(live(&known, "one more").is_none());
+        known.add(&[used("one more", 2), used("7", 2)], minute(7, 1));
+        assert_eq!(known.uses.len(), MOST_COUNTS);
+        assert_eq!(known.done("7", 7).current, 2);
+        assert_eq!(known.done("one more", 7), MinuteUse::default());
+        known.add(&[used("one more", 2)], minute(9, 1));
+        assert_eq!(known.uses.len(), 1);
     }
 }
