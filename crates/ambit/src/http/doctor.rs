@@ -3,7 +3,8 @@
 use super::input::NoQuery;
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
+use crate::auth::rate_limits::StreamPlace;
 use ambit_runtime::{Error, ErrorCode, Result};
 use ambit_storage::address::DEFAULT_TENANT;
 use ambit_storage::doctor::{DoctorReport, Finding, examine};
@@ -80,11 +81,11 @@ enum DoctorEvent {
     responses((status = 200, description = "The findings as they come; the schema is that of their `data`", body = DoctorEvent, content_type = "text/event-stream"),
         (status = 409, body = ErrorBody)))]
 async fn examine_stores(
-    ApiCaller { server, .. }: ApiCaller,
+    caller: ApiCaller,
     Extension(permits): Extension<DoctorPermits>,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
-    Ok(sse_source::answer(begin(&server, &permits, false)?))
+    Ok(sse_source::answer(begin(&caller, &permits, false).await?))
 }
 
 /// The same, and mends what can be mended.
@@ -92,14 +93,16 @@ async fn examine_stores(
     responses((status = 200, description = "The findings as they come; the schema is that of their `data`", body = DoctorEvent, content_type = "text/event-stream"),
         (status = 409, body = ErrorBody)))]
 async fn repair_stores(
-    ApiCaller { server, .. }: ApiCaller,
+    caller: ApiCaller,
     Extension(permits): Extension<DoctorPermits>,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
-    Ok(sse_source::answer(begin(&server, &permits, true)?))
+    Ok(sse_source::answer(begin(&caller, &permits, true).await?))
 }
 
-fn begin(server: &SharedState, permits: &DoctorPermits, repairs: bool) -> Result<DoctorSource> {
+async fn begin(caller: &ApiCaller, permits: &DoctorPermits, repairs: bool) -> Result<DoctorSource> {
+    let server = &caller.server;
+    let place = rate_limits::stream_place(server, &caller.who).await?;
     let permit = permits.0.clone().try_acquire_owned().map_err(|_| {
         let message = "the stores are being examined; wait until that is over";
         Error::new(ErrorCode::Conflict, message)
@@ -114,6 +117,7 @@ fn begin(server: &SharedState, permits: &DoctorPermits, repairs: bool) -> Result
         work,
         ping: server.settings.ping,
         _permit: permit,
+        _place: place,
     })
 }
 
@@ -149,6 +153,7 @@ struct DoctorSource {
     work: JoinSet<Result<DoctorOutcome>>,
     ping: Duration,
     _permit: OwnedSemaphorePermit,
+    _place: StreamPlace,
 }
 
 impl SseSource for DoctorSource {

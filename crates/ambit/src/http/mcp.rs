@@ -25,7 +25,7 @@ mod tools;
 pub use source::check_source;
 
 use super::chat::RequestParameters;
-use super::{ApiCaller, ErrorBody, SharedState, body};
+use super::{ApiCaller, ErrorBody, SharedState, body, rate_limits};
 use crate::auth::CallerAccess;
 use crate::status::status;
 use ambit_runtime::{Authorized, Error};
@@ -71,7 +71,7 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         (status = 400, description = "The message is none", body = Object),
         (status = 404, description = "There is no such method", body = Object),
         (status = 413, description = "The message is too large", body = Object),
-        (status = 429, description = "The caller has too many calls running", body = Object),
+        (status = 429, description = "The caller has too many calls running, or streams open", body = Object),
         (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn serve_tools(
     ApiCaller { server, who }: ApiCaller,
@@ -222,10 +222,15 @@ async fn call(
     let name = request.text("name")?;
     let tool = tools::find(&context, name).ok_or_else(|| RpcError::unknown_tool(name))?;
     let permit = Arc::new(limit.acquire(who)?);
+    let place = match matches!(tool, OfferedTool::Agent(_)) {
+        true => Some(rate_limits::stream_place(&context.server, who).await?),
+        false => None,
+    };
     let ping = context.server.settings.ping;
     Ok(RunningCall {
         events: begin_call(context, tool, &request, permit.clone()).await,
         _permit: permit,
+        place,
         era: request.era,
         id: request.id,
         progress_token: request.progress_token,

@@ -1,6 +1,8 @@
 //! Callers who do more than the app allows.
 
 use crate::auth::token;
+use crate::mcp::SERVED;
+use crate::mcp_requests::{failure, stateless};
 use crate::site::{Answer, Site, Stream, TOKENS};
 use crate::slow::unread;
 use crate::turns::{said, streamed};
@@ -127,6 +129,38 @@ async fn a_user_has_so_many_streams_open_at_once() {
     assert_eq!(others.status, 200, "{}", others.text);
     drop(open);
     let is_free = async { while Answer::of(asked(&site, &ann, &elsewhere)).await.status == 429 {} };
+    timeout(Duration::from_secs(60), is_free).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_doctor_and_agents_as_tools_take_places_of_streams_and_other_tools_none() {
+    let limits = r#"{"limits": {"user": {"streams": 1}}, "#;
+    let file = TOKENS.1.replacen('{', limits, 1);
+    let files = [(TOKENS.0, file.as_str()), SERVED];
+    let site = Site::set(&files, |settings| settings.has_public_metrics = true).await;
+    let ann = token(&json!({"sub": "ann", "tenant_id": "t1", "roles": ["admin"]}));
+    let tool = |name: &str, arguments: Value| {
+        let request = site.request(Method::POST, "/v1/mcp").bearer_auth(&ann);
+        let params = json!({"name": name, "arguments": arguments});
+        stateless(request, "tools/call", params)
+    };
+    let agent = |message: &str| tool("agent_hello", json!({"message": message}));
+    let feed = async || {
+        let request = site.request(Method::GET, "/v1/events");
+        Answer::of(request.bearer_auth(&ann)).await
+    };
+    let running = Stream::of(agent("never ends")).await;
+    check_refused(&site, &feed().await, "user", "streams").await;
+    for path in ["/v1/system/doctor", "/v1/system/repair"] {
+        let request = site.request(Method::POST, path).bearer_auth(&ann);
+        check_refused(&site, &Answer::of(request).await, "user", "streams").await;
+    }
+    let refused = Answer::of(agent("hi")).await;
+    assert_eq!(failure(&refused), (429, -32000), "{}", refused.text);
+    let listed = Answer::of(tool("chat_list", json!({}))).await;
+    assert_eq!(listed.status, 200, "{}", listed.text);
+    drop(running);
+    let is_free = async { while Answer::of(agent("hi")).await.status == 429 {} };
     timeout(Duration::from_secs(60), is_free).await.unwrap();
 }
 

@@ -1,10 +1,11 @@
-//! From a call to its answer: one body where it ends soon, else a stream with the call's progress.
+//! From a call to its answer: one body where it ends soon or has no place for a stream, else a stream with the call's progress.
 
 use super::call_limit::CallPermit;
 use super::message::{ProgressNotification, RpcAnswer, respond};
 use super::protocol::ProtocolEra;
 use super::results;
 use super::rpc_error::RpcError;
+use crate::auth::rate_limits::StreamPlace;
 use crate::http::sse::PING;
 use crate::http::sse_source::{self, SseSource};
 use axum::body::Bytes;
@@ -34,6 +35,8 @@ pub struct RunningCall {
     pub events: BoxStream<'static, CallEvent>,
     /// Counts it among the caller's, together with what it has begun.
     pub _permit: Arc<CallPermit>,
+    /// Held as long as it is answered, where that may be a stream. Only agents make progress that a stream could tell.
+    pub place: Option<StreamPlace>,
     /// The era of its request.
     pub era: ProtocolEra,
     /// By which the client knows the answer.
@@ -49,13 +52,18 @@ pub async fn answer(mut call: RunningCall) -> Response {
     let deadline = Instant::now() + BODY_WAIT;
     let mut steps = 0;
     loop {
-        match timeout_at(deadline, call.events.next()).await {
-            Ok(Some(CallEvent::Progress(more))) => steps += more,
-            Ok(Some(CallEvent::Ended(result))) => {
+        let next = call.events.next();
+        let event = match call.place {
+            Some(_) => timeout_at(deadline, next).await.ok().flatten(),
+            None => next.await,
+        };
+        match event {
+            Some(CallEvent::Progress(more)) => steps += more,
+            Some(CallEvent::Ended(result)) => {
                 let outcome = result.map(|result| results::complete(call.era, result));
                 return respond(call.id, call.era, outcome);
             }
-            Ok(None) | Err(_) => break,
+            None => break,
         }
     }
     sse_source::answer(CallSource {

@@ -37,7 +37,7 @@ pub enum RpcErrorKind {
     ResourceNotFound,
     /// The server failed.
     Internal,
-    /// The caller has too many calls running.
+    /// The caller has too many calls running, or streams open.
     TooManyCalls,
     /// A header says something else than the body.
     HeaderMismatch,
@@ -132,6 +132,7 @@ impl From<Error> for RpcError {
     fn from(error: Error) -> Self {
         let kind = match status(&error).as_u16() {
             401 | 403 | 404 | 410 => RpcErrorKind::ResourceNotFound,
+            429 => RpcErrorKind::TooManyCalls,
             400..=499 => RpcErrorKind::InvalidParams,
             _ => RpcErrorKind::Internal,
         };
