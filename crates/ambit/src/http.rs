@@ -119,8 +119,6 @@ pub struct HttpSettings {
     pub status_wait: Duration,
     /// Bytes that a reader of a stream may fall behind.
     pub lag_limit: usize,
-    /// Bytes of large answers that are being sent to one user.
-    pub answers_limit: u64,
     /// Connections that are held at once; further clients are told that the server is full.
     pub connection_limit: usize,
     /// What connections are encrypted with; none where they are plain.
@@ -142,7 +140,6 @@ impl Default for HttpSettings {
             ping: Duration::from_secs(15),
             status_wait: Duration::from_millis(250),
             lag_limit: 4 << 20,
-            answers_limit: 64 << 20,
             connection_limit: usize::MAX,
             tls: None,
             is_stopping: Arc::default(),

@@ -4,12 +4,15 @@ mod answer_places;
 mod minute_counts;
 mod minute_use;
 mod open_streams;
+mod page_builds;
 
 pub use answer_places::AnswerPlace;
 pub use open_streams::StreamPlace;
+pub use page_builds::PageBuild;
 
 use super::{SharedConfig, current};
 use ambit_runtime::config;
+use ambit_runtime::config::ByteSize;
 use ambit_runtime::{Authorized, Result};
 use ambit_storage::address;
 use ambit_storage::driver::Driver;
@@ -17,11 +20,12 @@ use answer_places::AnswerPlaces;
 use futures::future::BoxFuture;
 use minute_counts::{LimitedUse, MinuteCounts};
 use open_streams::OpenStreams;
+use page_builds::PageBuilds;
 use serde_json::Value;
 use std::sync::Arc;
 
 config! {
-    /// How much callers may do; what is not given is not limited.
+    /// How much callers may do; what is not given and has no default is not limited.
     pub struct RateLimitSettings {
         /// What is done with one API key, or by the program that a token names as `client_id`.
         key: MinuteLimits,
@@ -45,6 +49,8 @@ config! {
     pub struct UserLimits {
         /// Streams that are open at once.
         streams: Option<u64>,
+        /// Bytes of large answers, of 256 KiB and more, that were not read yet, on each node; one of them is always sent.
+        answers: ByteSize = "64MiB",
         include { minute: MinuteLimits }
     }
 }
@@ -128,6 +134,7 @@ pub struct RateLimiter {
     counts: MinuteCounts,
     streams: Arc<OpenStreams>,
     answers: AnswerPlaces,
+    builds: PageBuilds,
 }
 
 /// The stores that nodes of several machines share.
@@ -142,6 +149,7 @@ impl RateLimiter {
             counts: MinuteCounts::new(shared.clone()),
             streams: OpenStreams::new(shared),
             answers: AnswerPlaces::default(),
+            builds: PageBuilds::default(),
         }
     }
 
@@ -196,24 +204,25 @@ impl RateLimiter {
         }))
     }
 
-    /// A place for a large answer of so many bytes, unless the caller has too many: there may be `most` at once, or one answer.
-    /// Whoever is no user is the program that calls.
-    pub fn answer_place(
-        &self,
-        who: &Authorized,
-        size: u64,
-        most: u64,
-    ) -> Result<AnswerPlace, ReachedLimit> {
-        let ids = CallerIds::of(who);
-        let (caller, id) = match (ids.user, ids.key) {
-            (Some(user), _) => (LimitedCaller::User, user),
-            (None, Some(key)) => (LimitedCaller::Key, key),
-            (None, None) => return Ok(AnswerPlace::default()),
+    /// Waits until one more page may be built for the caller.
+    pub async fn page_build(&self, who: &Authorized) -> PageBuild {
+        match AnswerReader::of(who) {
+            Some(reader) => self.builds.begin(reader.name).await,
+            None => PageBuild::default(),
+        }
+    }
+
+    /// A place for a large answer of so many bytes, unless the caller has too many: there may be as many as the app allows, or one
+    /// answer.
+    pub fn answer_place(&self, who: &Authorized, size: u64) -> Result<AnswerPlace, ReachedLimit> {
+        let Some(reader) = AnswerReader::of(who) else {
+            return Ok(AnswerPlace::default());
         };
-        let name = address::digest(&[caller.name(), who.tenant(), &id]);
-        let place = self.answers.place(name, size.min(most), most);
+        // Without any an answer would take no room.
+        let most = current(&self.present).limits.user.answers.0.max(1) as u64;
+        let place = self.answers.place(reader.name, size.min(most), most);
         place.ok_or(ReachedLimit {
-            caller,
+            caller: reader.caller,
             thing: LimitedThing::Answers,
             most,
             retry_after: 1,
@@ -249,6 +258,24 @@ impl RateLimiter {
             })
         });
         uses.collect()
+    }
+}
+
+/// Who reads answers: a user, or the program that calls.
+struct AnswerReader {
+    caller: LimitedCaller,
+    name: String,
+}
+
+impl AnswerReader {
+    fn of(who: &Authorized) -> Option<Self> {
+        let ids = CallerIds::of(who);
+        let (caller, id) = match ids.user {
+            Some(user) => (LimitedCaller::User, user),
+            None => (LimitedCaller::Key, ids.key?),
+        };
+        let name = address::digest(&[caller.name(), who.tenant(), &id]);
+        Some(Self { caller, name })
     }
 }
 

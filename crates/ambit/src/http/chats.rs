@@ -5,15 +5,16 @@ use super::input::{
     BodyFields, Id, JsonBody, NoQuery, PagedQuery, Path, PathId, Query, Text, Time, filter,
 };
 use super::paging::{self, PageParameters, PageSize};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
+use crate::auth::rate_limits::PageBuild;
 use ambit_runtime::chats::{
     self, ChatFilter, ChatInfo, ChatName, ChatOrder, ChatShare, ChatSource, ChatStatus,
     MessageFilter,
 };
 use ambit_runtime::recall::{MessageSearch, SessionSearch};
 use ambit_runtime::{Error, ReferenceList, ReferenceView};
-use axum::Json;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
@@ -235,7 +236,8 @@ async fn list_chat_messages(
     ApiCaller { server, who }: ApiCaller,
     PathId(chat_id): PathId,
     Query(query): Query<MessageQuery>,
-) -> Result<Json<MessageListResponse>, HttpError> {
+) -> Result<(Extension<PageBuild>, Json<MessageListResponse>), HttpError> {
+    let build = rate_limits::page_build(&server, &who).await;
     let filter = MessageFilter {
         before: query.before,
         after: query.after,
@@ -256,11 +258,12 @@ async fn list_chat_messages(
             text: words,
             filter: &filter,
         };
-        return Ok(Json(chat_search::messages(&server, &who, search).await?));
+        let found = chat_search::messages(&server, &who, search).await?;
+        return Ok((build, Json(found)));
     }
     let ambit = server.runtime.contexts(&who);
     let found = chats::messages(&ambit, &who, name, &filter).await?;
-    Ok(Json(found.into()))
+    Ok((build, Json(found.into())))
 }
 
 /// What the searches of a turn have found, as the caller may see it now.

@@ -5,7 +5,8 @@ mod repeat;
 
 use super::input::{BodyFields, Id, JsonBody, OpenQuery, Path, PathId};
 use super::response_items::{ItemList, ItemListQuery, ItemReader, ListedItem};
-use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, rate_limits};
+use crate::auth::rate_limits::PageBuild;
 use crate::http::chat::{RequestParameters, check_metadata};
 use crate::http::idempotency::RepeatableRequest;
 use ambit_runtime::chats::conversations::{self, ConversationInfo, NewConversation};
@@ -13,7 +14,7 @@ use ambit_runtime::chats::{self, ChatEntries, EntryRange, EntrySelection};
 use ambit_runtime::public_id::{conversation_id, conversation_row};
 use ambit_runtime::{Authorized, Error, Result};
 use ambit_storage::address::digest;
-use axum::Json;
+use axum::{Extension, Json};
 use items::{ConversationItems, NewConversationItems, add_items, stored_items};
 use repeat::{RepeatableConversation, create_once};
 use serde::{Deserialize, Serialize};
@@ -207,13 +208,14 @@ async fn list_items(
     ApiCaller { server, who }: ApiCaller,
     PathId(conversation_id): PathId,
     OpenQuery(query): OpenQuery<ItemListQuery>,
-) -> Result<Json<ItemList>, HttpError> {
+) -> Result<(Extension<PageBuild>, Json<ItemList>), HttpError> {
+    let build = rate_limits::page_build(&server, &who).await;
     let mut range = query.first_range();
     loop {
         let chat = entries_in(&server, &who, &conversation_id.0, range).await?;
         let items = ItemReader::read(&chat).await?;
         if let Some(page) = query.page(items, chat.range == EntryRange::All)? {
-            return Ok(Json(page));
+            return Ok((build, Json(page)));
         }
         range = range.larger();
     }

@@ -1,9 +1,10 @@
 //! What is answered where a caller does more than `limits` of `openapi.yao` allow, or reads no answers.
 
 use super::ServerState;
-use crate::auth::rate_limits::{LimitedThing, ReachedLimit, StreamPlace};
+use crate::auth::rate_limits::{LimitedThing, PageBuild, ReachedLimit, StreamPlace};
 use ambit_runtime::{Authorized, Error, ErrorCode, Result};
 use ambit_telemetry::table;
+use axum::Extension;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_LENGTH;
@@ -34,15 +35,24 @@ pub async fn stream_place(server: &ServerState, who: &Authorized) -> Result<Stre
     place.map_err(|reached| refused(server, reached))
 }
 
+/// Waits until one more page may be built for the caller. The answer has it with it, so that it is over when the answer is counted.
+pub async fn page_build(server: &ServerState, who: &Authorized) -> Extension<PageBuild> {
+    Extension(server.auth.limits().page_build(who).await)
+}
+
 /// Sends an answer, which has a place among the large ones of the caller's until the client has taken it. One that has no place is
 /// refused.
-pub fn hold_answer(server: &ServerState, who: &Authorized, answer: Response) -> Result<Response> {
+pub fn hold_answer(
+    server: &ServerState,
+    who: &Authorized,
+    mut answer: Response,
+) -> Result<Response> {
+    let _build = answer.extensions_mut().remove::<PageBuild>();
     let size = answer.body().size_hint().exact();
     let Some(size) = size.filter(|size| *size >= LARGE) else {
         return Ok(answer);
     };
-    let most = server.settings.answers_limit;
-    let place = server.auth.limits().answer_place(who, size, most);
+    let place = server.auth.limits().answer_place(who, size);
     let place = place.map_err(|reached| refused(server, reached))?;
     let (mut parts, body) = answer.into_parts();
     let length = parts.headers.entry(CONTENT_LENGTH);

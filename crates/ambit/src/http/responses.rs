@@ -8,13 +8,14 @@ mod tools;
 use super::chat::{RequestParameters, answer, leave_out_chat};
 use super::input::{Id, JsonBody, OpenQuery, PathId};
 use super::response_items::{ItemList, ItemListQuery, ItemReader};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
+use crate::auth::rate_limits::PageBuild;
 use crate::format::responses::{ResponseEvent, ResponseObject};
 use ambit_runtime::chats::EntryRange;
 use ambit_runtime::public_id::response_turn;
 use ambit_runtime::{Error, ErrorCode, Result};
-use axum::Json;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use body::ResponseBody;
 use serde::{Deserialize, Serialize};
 use show::StoredResponse;
@@ -160,7 +161,8 @@ async fn list_input_items(
     ApiCaller { server, who }: ApiCaller,
     PathId(response_id): PathId,
     OpenQuery(query): OpenQuery<ItemListQuery>,
-) -> Result<Json<ItemList>, HttpError> {
+) -> Result<(Extension<PageBuild>, Json<ItemList>), HttpError> {
+    let build = rate_limits::page_build(&server, &who).await;
     let turn = turn_of(&response_id.0)?;
     let mut range = EntryRange::END;
     loop {
@@ -173,7 +175,7 @@ async fn list_input_items(
         if (has_turn || chat.range == EntryRange::All)
             && let Some(page) = query.page(items, true)?
         {
-            return Ok(Json(page));
+            return Ok((build, Json(page)));
         }
         range = range.larger();
     }

@@ -167,12 +167,14 @@ async fn the_doctor_and_agents_as_tools_take_places_of_streams_and_other_tools_n
 #[tokio::test]
 async fn g112_a_user_who_reads_no_answers_gets_so_many_bytes_of_them() {
     let hooks = "export function Create(ctx) { for (let i = 0; i < 100; i++) ctx.Send('x'.repeat(100000)); }";
-    let files = [("assistants/hello/src/index.ts", hooks), TOKENS];
-    let site = Site::set(&files, |settings| {
-        settings.has_public_metrics = true;
-        settings.answers_limit = 15 << 20;
-    });
-    let (site, ann) = (site.await, person("ann", "t1"));
+    let limits = r#"{"limits": {"user": {"answers": "15MiB"}}, "#;
+    let limits = TOKENS.1.replacen('{', limits, 1);
+    let files = [
+        ("assistants/hello/src/index.ts", hooks),
+        (TOKENS.0, limits.as_str()),
+    ];
+    let site = Site::set(&files, |settings| settings.has_public_metrics = true).await;
+    let ann = person("ann", "t1");
     let told = Answer::of(asked(&site, &ann, &streamed("hi"))).await;
     assert_eq!(told.status, 200);
     let path = "/v1/chat/sessions/c1/messages?limit=100";
