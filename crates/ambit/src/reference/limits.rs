@@ -1,12 +1,16 @@
 //! The page about limits.
 
+mod app_limits;
+
 use super::{ReferencePage, cell};
 use crate::http::HttpSettings;
 use ambit_runtime::app::{LimitSettings, SearchLimits};
 use ambit_runtime::config::{Setting, ValueKind};
+use app_limits::{OF_AGENTS, OF_CALLERS};
 
 const ABOUT: &str = "\
-What is too large, too long or too much is refused by name, with the code `limit_exceeded` or one of its own ([errors](errors.md)).
+What is too large, too long or too much is refused by name, with the code `limit_exceeded` or one of its own ([errors](errors.md)), unless
+a table says what happens.
 ";
 
 /// The page.
@@ -16,6 +20,10 @@ pub fn page() -> ReferencePage {
     text += &table("ambit.limits", &LimitSettings::KIND);
     text += "\n## Of searches and collections\n\nIn `app.yao` as `ambit.search.limits`; they count for each tenant.\n\n";
     text += &table("ambit.search.limits", &SearchLimits::KIND);
+    text += "\n## Of agents and what they use\n\nA key of `search.yml` may stand in `package.yao` too, as `search`.\n\n";
+    text += &app_limits::table(OF_AGENTS);
+    text += "\n## Of callers\n\nWhat has no default is not limited ([limits against abuse](../guides/limits.md)).\n\n";
+    text += &app_limits::table(OF_CALLERS);
     text += "\n## Of the server\n\nThey are fixed.\n\n| limit | is |\n|---|---|\n";
     text += &of_server(&HttpSettings::default());
     ReferencePage::new("limits", "Limits", &text)
