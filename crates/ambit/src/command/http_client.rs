@@ -3,6 +3,12 @@
 use crate::command_error::{CommandError, Result};
 use ambit_runtime::net::tls;
 use reqwest::{Client, ClientBuilder};
+use std::error::Error;
+use std::io;
+
+/// What makes a certificate work.
+const CERTIFICATE: &str = "; the server's certificate must be valid now, for this name, and of an authority that this system trusts; \
+    SSL_CERT_FILE names a file with another one";
 
 /// A client that trusts whom this system trusts.
 pub fn client() -> Result<ClientBuilder> {
@@ -11,6 +17,28 @@ pub fn client() -> Result<ClientBuilder> {
     Ok(Client::builder().tls_backend_preconfigured(tls))
 }
 
+/// A server gives no answer. What is wrong, such as with its certificate, stands in what caused the error.
 pub fn unreachable(error: &reqwest::Error) -> CommandError {
-    CommandError::Refused(format!("the server cannot be reached: {error}"))
+    let (mut why, mut hint) = (String::new(), "");
+    let mut cause = error.source();
+    while let Some(found) = cause {
+        why.push_str(&format!(": {found}"));
+        if is_of_certificate(found) {
+            hint = CERTIFICATE;
+        }
+        cause = found.source();
+    }
+    CommandError::Refused(format!("the server cannot be reached: {error}{why}{hint}"))
+}
+
+/// Connections wrap what TLS says in errors of their own, once or twice, which do not give it as their source.
+fn is_of_certificate(cause: &(dyn Error + 'static)) -> bool {
+    let mut wrapper = cause.downcast_ref::<io::Error>();
+    while let Some(wrapped) = wrapper.and_then(io::Error::get_ref) {
+        if let Some(error) = wrapped.downcast_ref::<rustls::Error>() {
+            return matches!(error, rustls::Error::InvalidCertificate(_));
+        }
+        wrapper = wrapped.downcast_ref::<io::Error>();
+    }
+    false
 }

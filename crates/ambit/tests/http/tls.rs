@@ -8,9 +8,9 @@ use reqwest::{Client, Url};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::json;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use tempfile::TempDir;
 
@@ -164,4 +164,42 @@ async fn a_cookie_of_an_encrypted_server_is_sent_over_encrypted_connections_alon
         cookie.starts_with("__Host-ambit-") && cookie.contains("; Secure"),
         "{cookie}"
     );
+}
+
+/// What `ambit chat` says of the server at this address, where it trusts the authority in this file, or else the system's.
+fn chat(folder: &TempDir, base: &str, authority: Option<&Path>) -> String {
+    let mut chat = command(folder, &["chat", "hello", "--url", base]);
+    if let Some(authority) = authority {
+        chat.env("SSL_CERT_FILE", authority);
+    }
+    let mut chat = chat.stdin(Stdio::piped()).spawn().unwrap();
+    chat.stdin.take().unwrap().write_all(b"hi\n").unwrap();
+    let ended = chat.wait_with_output().unwrap();
+    assert!(!ended.status.success(), "{ended:?}");
+    String::from_utf8(ended.stderr).unwrap()
+}
+
+#[test]
+fn a_conversation_says_what_is_wrong_with_the_certificate_of_its_server() {
+    let folder = app(&[], FIRST);
+    let authority = folder.path().join("authority.pem");
+    write(&authority, AUTHORITY);
+    for (listen, authority, why) in [
+        ("127.0.0.1:0", None, "UnknownIssuer"),
+        (
+            "127.0.0.2:0",
+            Some(authority.as_path()),
+            "not valid for name \"127.0.0.2\"",
+        ),
+    ] {
+        let serve = [&SERVE[..7], &[listen]].concat();
+        let mut server = Serving(command(&folder, &serve).spawn().unwrap());
+        drop(lines(&mut server));
+        let (base, _) = address(&mut server.0);
+        let told = chat(&folder, &base, authority);
+        let certificate = told.split("invalid peer certificate: ").nth(1);
+        let certificate = certificate.unwrap_or_else(|| panic!("{told}"));
+        assert!(certificate.contains(why), "{told}");
+        assert!(certificate.contains("SSL_CERT_FILE"), "{told}");
+    }
 }
