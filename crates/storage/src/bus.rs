@@ -244,7 +244,7 @@ impl EventBus {
             event.name = E::NAME,
             event.id = about.event_id,
             event.listener = options.name,
-            session.key = %about.identity,
+            session.key = about.identity.key(),
             agent.id = about.agent_name,
             request.id = about.turn_id,
             error.message = %error,

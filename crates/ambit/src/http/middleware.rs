@@ -38,9 +38,15 @@ pub async fn finish(
     let route = route.map_or_else(|| "-".to_owned(), |route| route.as_str().to_owned());
     // Of the level of errors, so that all lines have it whatever the log tells.
     let span = tracing::error_span!(
-        "request", request.id = %id, http.method = %name, http.route = %route,
-        user.id = Empty, agent.id = Empty, chat.id = Empty,
-        acted_by.user_id = Empty, acted_by.client_id = Empty,
+        "request",
+        request.id = id.as_str(),
+        http.method = name.as_str(),
+        http.route = route.as_str(),
+        user.id = Empty,
+        agent.id = Empty,
+        chat.id = Empty,
+        acted_by.user_id = Empty,
+        acted_by.client_id = Empty,
     );
     let began = Instant::now();
     let write = failure_writer(request.uri().path(), &server.settings.base);

@@ -213,7 +213,10 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if self.cells().iter().any(|cell| cell.is_dirty()) {
-            tracing::warn!(session.key = %self.base.key(), "a context with staged changes was dropped; they are lost");
+            tracing::warn!(
+                session.key = self.base.key(),
+                "a context with staged changes was dropped; they are lost"
+            );
         }
     }
 }

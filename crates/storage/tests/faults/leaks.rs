@@ -72,10 +72,25 @@ pub fn g025_a_dropped_dirty_context_writes_nothing_and_logs_its_key(store: &'sta
         let clean = open(&app.tenant("t"), "b").await.unwrap();
         tracing::subscriber::with_default(log.clone(), || drop(clean));
         let warning = "WARN message=a context with staged changes was dropped; they are lost \
-                       session.key=Agent_a";
+                       session.key=\"Agent_a\"";
         assert_eq!(*log.0.lock().unwrap(), [warning]);
         assert_eq!(app.flaky.seen(FaultKind::Write), writes);
         assert_eq!(app.holds("t").await, before);
+    });
+}
+
+pub fn a_chat_s_name_makes_no_line_and_no_field_of_the_log(store: &'static Store) {
+    wait_for(async {
+        let app = App::over(store).await;
+        let name = "a\nERROR request.id=\"r1\"";
+        let agent = open(&app.tenant("t"), name).await.unwrap();
+        say(&agent, "only staged").await.unwrap();
+        let log = Log::default();
+        tracing::subscriber::with_default(log.clone(), || drop(agent));
+        let line = log.0.lock().unwrap().concat();
+        let key = format!("Agent_{name}");
+        let is_quoted = line.ends_with(&format!(" session.key={key:?}"));
+        assert!(is_quoted && !line.contains('\n'), "{line}");
     });
 }
 

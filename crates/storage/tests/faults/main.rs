@@ -50,6 +50,7 @@ const EVERYWHERE: &[Case] = cases![
     leaks::g025_leaked_agents_lose_nothing_that_was_committed,
     leaks::g025_opening_counting_and_listing_write_nothing,
     leaks::g025_a_dropped_dirty_context_writes_nothing_and_logs_its_key,
+    leaks::a_chat_s_name_makes_no_line_and_no_field_of_the_log,
     leavers::g026_a_save_whose_caller_left_is_done_once,
     leavers::g026_two_saves_at_once_are_done_once,
     bulk::g034_a_bulk_report_names_each_identity_that_failed,

@@ -101,7 +101,10 @@ impl ContextActionRows {
         let failed = report.failed.into_iter().map(|(identity, error)| {
             let error = Error::from(error);
             // Where in a store it happened is for the log alone.
-            tracing::warn!(session.key = %identity.key(), "a context is still as it was: {error}");
+            tracing::warn!(
+                session.key = identity.key(),
+                "a context is still as it was: {error}"
+            );
             told(Some(error.message))
         });
         self.failed.extend(failed);
