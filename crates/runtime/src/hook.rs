@@ -234,13 +234,12 @@ impl AgentHooks {
                 let told = failure::told(&thrown, error.clone(), scope.disclosure);
                 run.own().cursor.end(Some(&told.message));
                 node.set_facts_with(failed(facts, &error), metadata);
-                let method = run.failed_method(&error.message);
                 let failed = failure::FailedRun {
                     scope,
                     hook,
                     node: &node,
                     given: &given,
-                    method: method.as_deref(),
+                    run: &run,
                     error: &error,
                     told: &told,
                 };

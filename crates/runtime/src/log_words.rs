@@ -2,6 +2,7 @@
 //! what they were given.
 
 use crate::error::Disclosure;
+use ambit_script::HostValue;
 use serde_json::Value;
 
 /// Stands for what is left out.
@@ -10,6 +11,8 @@ const HIDDEN: char = '…';
 const SHORTEST: usize = 2;
 /// Texts of more bytes without a space are no words.
 const LONGEST_WORD: usize = 64 << 10;
+/// Bytes of text that are kept of what a run reads.
+const MOST_READ: usize = 1 << 20;
 /// What messages of failures say of themselves. Who finds these words in the log learns nothing of a conversation.
 const PLAIN: &str = "\
     access allowed and answer answered api are argument arguments array assistant bad been bytes call cannot code connection connector \
@@ -23,15 +26,23 @@ const PLAIN: &str = "\
 pub(crate) struct EchoFilter {
     /// All texts of the values, in lower case.
     said: String,
+    /// Whether there was more than that, so that nothing is shown.
+    is_cut: bool,
 }
 
 impl EchoFilter {
     /// What the texts of this value say is left out.
     pub fn of(value: &Value) -> Self {
-        let mut said = String::new();
-        collect(value, &mut said);
+        Self::of_run(value, &ReadText::default())
+    }
+
+    /// What the texts of this value say is left out, and what the run has read that was given it.
+    pub fn of_run(value: &Value, read: &ReadText) -> Self {
+        let mut said = CollectedText::within(usize::MAX);
+        said.add(value);
         Self {
-            said: said.to_lowercase(),
+            said: (said.text + &read.0.text).to_lowercase(),
+            is_cut: read.0.is_cut,
         }
     }
 
@@ -47,6 +58,9 @@ impl EchoFilter {
 
     /// The text without words that were said.
     pub fn apply(&self, text: &str) -> String {
+        if self.is_cut {
+            return HIDDEN.to_string();
+        }
         let mut shown = String::with_capacity(text.len());
         let mut word = String::new();
         for letter in text.chars() {
@@ -87,20 +101,67 @@ fn is_encoded(text: &str) -> bool {
     text.len() > LONGEST_WORD && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-fn collect(value: &Value, said: &mut String) {
-    match value {
-        Value::String(text) if is_encoded(text) => {}
-        Value::String(text) => {
-            said.push_str(text);
-            said.push('\n');
+/// What a run has read: of memory, of rows, and what else its calls were answered. Its failures may quote it.
+pub(crate) struct ReadText(CollectedText);
+
+impl Default for ReadText {
+    fn default() -> Self {
+        Self(CollectedText::within(MOST_READ))
+    }
+}
+
+impl ReadText {
+    /// Adds the answer of a call.
+    pub fn add(&mut self, answer: &HostValue) {
+        match answer {
+            HostValue::Json(value) => self.0.add(value),
+            HostValue::Undefined => {}
+            HostValue::List(items) => items.iter().for_each(|item| self.add(item)),
+            HostValue::Map(members) => members.iter().for_each(|(_, member)| self.add(member)),
+            HostValue::Object(object) => {
+                let members = object.members.iter();
+                members.for_each(|(_, member)| self.add(member));
+            }
         }
-        Value::Number(number) => {
-            said.push_str(&number.to_string());
-            said.push('\n');
+    }
+}
+
+/// The texts of values, one a line.
+struct CollectedText {
+    text: String,
+    /// Bytes that it may have.
+    most: usize,
+    is_cut: bool,
+}
+
+impl CollectedText {
+    fn within(most: usize) -> Self {
+        Self {
+            text: String::new(),
+            most,
+            is_cut: false,
         }
-        Value::Array(items) => items.iter().for_each(|item| collect(item, said)),
-        Value::Object(members) => members.values().for_each(|member| collect(member, said)),
-        Value::Null | Value::Bool(_) => {}
+    }
+
+    fn add(&mut self, value: &Value) {
+        match value {
+            _ if self.is_cut => {}
+            Value::String(text) if is_encoded(text) => {}
+            Value::String(text) => self.push(text),
+            Value::Number(number) => self.push(&number.to_string()),
+            Value::Array(items) => items.iter().for_each(|item| self.add(item)),
+            Value::Object(members) => members.values().for_each(|member| self.add(member)),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        if text.len() >= self.most - self.text.len() {
+            self.is_cut = true;
+            return;
+        }
+        self.text.push_str(text);
+        self.text.push('\n');
     }
 }
 
@@ -131,8 +192,9 @@ pub fn without_quotes(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{EchoFilter, without_quotes};
-    use serde_json::json;
+    use super::{EchoFilter, MOST_READ, ReadText, without_quotes};
+    use ambit_script::HostValue;
+    use serde_json::{Value, json};
 
     #[test]
     fn what_was_said_is_left_out_of_the_words_of_others() {
@@ -163,6 +225,22 @@ mod tests {
         for (said, shown) in [(file, "it is late"), (words, "it is …")] {
             assert_eq!(EchoFilter::of(&json!([said])).apply("it is late"), shown);
         }
+    }
+
+    #[test]
+    fn what_a_run_has_read_is_left_out_and_everything_where_it_has_read_too_much() {
+        let shown = |answers: Vec<HostValue>| {
+            let mut read = ReadText::default();
+            answers.iter().for_each(|answer| read.add(answer));
+            let filter = EchoFilter::of_run(&json!(["lamp"]), &read);
+            filter.apply("cannot sell the lamp to Ann of Rome")
+        };
+        let rows = HostValue::Json(json!([{"name": "Ann"}]));
+        let member = ("place".to_owned(), HostValue::Json(json!("Rome")));
+        let map = HostValue::List(vec![HostValue::Map(vec![member])]);
+        assert_eq!(shown(vec![rows, map]), "cannot sell the … to … of …");
+        let long = HostValue::Json(Value::from("a ".repeat(MOST_READ)));
+        assert_eq!(shown(vec![long]), "…");
     }
 
     #[test]

@@ -164,6 +164,9 @@ const BREAKING: &str = r#"
             case "memory":
                 ctx.memory.chat.Set("last", "canary4711");
                 throw new Error(`cannot serve "${ctx.memory.chat.Get("last")}"`);
+            case "unquoted":
+                ctx.memory.chat.Set("last", "canary4711");
+                throw new Error(`cannot serve ${ctx.memory.chat.Get("last")}`);
             case "endless": return new Promise(() => {});
         }
         return null;
@@ -222,18 +225,18 @@ async fn inside(place: Place) {
         ids.push(id);
     }
     let (quoting, _) = answers(&node, Some(&key), "memory").await;
+    let (telling, _) = answers(&node, Some(&key), "unquoted").await;
     drop(node);
     let lines = lines(log);
     for ((text, inside), id) in INSIDE.iter().zip(&ids) {
         let mut own = lines.iter().filter(|line| request_of(line) == Some(id));
         assert!(own.any(|line| line.to_string().contains(inside)), "{text}");
     }
-    let mut own = lines
-        .iter()
-        .filter(|line| request_of(line) == Some(&quoting));
-    let failed = own.find(|line| line["message"] == "a hook failed").unwrap();
-    let why = failed["error.message"].as_str().unwrap();
-    assert!(why.ends_with("\"…\""), "{why}");
+    for (id, expected) in [(quoting, "cannot serve \"…\""), (telling, "cannot serve …")] {
+        let mut own = lines.iter().filter(|line| request_of(line) == Some(&id));
+        let failed = own.find(|line| line["message"] == "a hook failed").unwrap();
+        assert_eq!(failed["error.message"], expected);
+    }
     let whole = Value::from(lines).to_string();
     assert!(!whole.contains(CANARY), "{whole}");
 }

@@ -6,6 +6,7 @@ use super::{ScriptCall, ScriptContext, find};
 use crate::error::Error;
 use crate::globals::ScriptLog;
 use crate::lock::lock;
+use crate::log_words::{EchoFilter, ReadText};
 use crate::net;
 use crate::process::RunResources;
 use crate::trace::{MemoryUse, TraceNode};
@@ -35,6 +36,7 @@ struct RunHostState {
     stores: Mutex<BTreeMap<String, Memory>>,
     memory_uses: MemoryUses,
     failed_call: Mutex<Option<FailedCall>>,
+    read: Mutex<ReadText>,
     /// Where the run is traced.
     node: TraceNode,
 }
@@ -74,6 +76,7 @@ impl RunHost {
                 stores: Mutex::default(),
                 memory_uses: MemoryUses::default(),
                 failed_call: Mutex::default(),
+                read: Mutex::default(),
                 node,
             }),
             resources: RunResources::outermost(),
@@ -119,6 +122,11 @@ impl RunHost {
         let failed = lock(&self.common.failed_call);
         let failed = failed.as_ref().filter(|call| call.message == message)?;
         Some(failed.method.clone())
+    }
+
+    /// Leaves out of its failures what it was given and what it has read.
+    pub(crate) fn echo_filter(&self, given: &Value) -> EchoFilter {
+        EchoFilter::of_run(given, &lock(&self.common.read))
     }
 
     /// What it was called with.
@@ -206,11 +214,14 @@ impl RunHost {
             caller: Some(call.run),
         };
         let answer = call.answer().await;
-        if let Err(error) = &answer {
-            *lock(&self.common.failed_call) = Some(FailedCall {
-                method: call.place(),
-                message: error.message.clone(),
-            });
+        match &answer {
+            Ok(answer) => lock(&self.common.read).add(answer),
+            Err(error) => {
+                *lock(&self.common.failed_call) = Some(FailedCall {
+                    method: call.place(),
+                    message: error.message.clone(),
+                });
+            }
         }
         answer
     }

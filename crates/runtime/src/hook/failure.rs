@@ -1,8 +1,9 @@
 //! What a failing script means for its turn.
 
-use crate::ctx::{self, ScriptContext};
+use crate::ctx::{self, RunHost, ScriptContext};
 use crate::error::{Disclosure, Error, ErrorCode};
-use crate::log_words::{EchoFilter, without_quotes};
+use crate::log_words::without_quotes;
+use crate::process::ProcessCall;
 use crate::trace::{FieldTruncator, LogLevel, TraceNode};
 use ambit_script::{LoadError, ScriptException};
 use serde_json::Value;
@@ -151,8 +152,7 @@ pub struct FailedRun<'a> {
     pub node: &'a TraceNode,
     /// What it was called with.
     pub given: &'a [Value],
-    /// The method of the host that threw, if it was one.
-    pub method: Option<&'a str>,
+    pub run: &'a RunHost,
     /// Why it failed.
     pub error: &'a Error,
     /// The same as it is passed on.
@@ -160,7 +160,7 @@ pub struct FailedRun<'a> {
 }
 
 impl FailedRun<'_> {
-    /// Tells the trace and the log. The log sees where it happened, and nothing of what the hook was called with.
+    /// Tells the trace and the log. The log sees where it happened, and nothing of what the hook was called with or has read.
     pub fn record(&self) {
         let stack = self.error.stack.join("\n");
         let (shown, told) = (&self.scope.properties, &self.told.message);
@@ -169,12 +169,12 @@ impl FailedRun<'_> {
             self.node.log(LogLevel::Error, told, stack);
         }
         self.node.fail(told);
-        let said = EchoFilter::of(&Value::from(self.given));
+        let said = self.run.echo_filter(&Value::from(self.given));
         tracing::warn!(
             request.id = shown.request_id,
             agent.id = shown.assistant_id,
             hook = self.hook,
-            host.method = self.method,
+            host.method = self.run.failed_method(&self.error.message),
             error.code = self.error.code.as_str(),
             error.message = said.logged(&self.error.message, self.scope.disclosure),
             error.stack = stack,
@@ -201,14 +201,18 @@ pub fn record_unreadable(error: Error, scope: &ScriptContext, hook: &str) -> Err
 }
 
 /// Has the log say that a process failed, for whoever called it is not told where.
-pub fn record_process(error: &Error, scope: &ScriptContext, process: &str, given: &Value) {
+pub fn record_process(error: &Error, call: &ProcessCall<'_>) {
+    let scope = &call.reach.scope;
     let shown = &scope.properties;
+    let said = call
+        .run
+        .echo_filter(&Value::from(call.arguments.as_slice()));
     tracing::warn!(
         request.id = shown.request_id,
         agent.id = shown.assistant_id,
-        process,
+        process = call.name,
         error.code = error.code.as_str(),
-        error.message = EchoFilter::of(given).logged(&error.message, scope.disclosure),
+        error.message = said.logged(&error.message, scope.disclosure),
         error.stack = error.stack.join("\n"),
         "a process failed"
     );

@@ -84,8 +84,7 @@ impl ScriptProcess<'_> {
         let scope = &call.reach.scope;
         let error = failure::of_process(thrown, self.program.entry(), call.name);
         if scope.disclosure == Disclosure::Withheld {
-            let given = Value::from(call.arguments.as_slice());
-            failure::record_process(&error, scope, call.name, &given);
+            failure::record_process(&error, call);
         }
         failure::told(thrown, error, scope.disclosure)
     }

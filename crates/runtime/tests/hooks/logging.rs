@@ -1,6 +1,7 @@
 //! `console` and `log`: what the log of the server gets.
 
 use crate::support::Stage;
+use ambit_runtime::Error;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -53,15 +54,21 @@ impl Subscriber for Collector {
     fn exit(&self, _: &Id) {}
 }
 
-/// The level and the text of each line of a run of these statements.
-async fn lines(stage: &Stage, request: &str, statements: &str) -> Vec<(String, String)> {
+/// Runs these statements in the turn of a request.
+async fn run(stage: &Stage, request: &str, statements: &str) -> Result<(), Error> {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| tracing::subscriber::set_global_default(Collector).unwrap());
     let text = format!("export function Create(ctx) {{ {statements} }}");
     let mut scope = (*stage.scope()).clone();
     scope.properties.request_id = request.to_owned();
     let hooks = stage.hooks(&text).unwrap();
-    hooks.create(&scope.into(), &[], json!({})).await.unwrap();
+    let created = hooks.create(&scope.into(), &[], json!({})).await;
+    created.map(drop)
+}
+
+/// The level and the text of each line of a run of these statements.
+async fn lines(stage: &Stage, request: &str, statements: &str) -> Vec<(String, String)> {
+    run(stage, request, statements).await.unwrap();
     let all = LINES.lock().unwrap();
     let own = all.iter().filter(|line| {
         line.get("request.id")
@@ -134,4 +141,33 @@ async fn processes_write_under_their_name_and_count_to_the_runs_lines() {
     let all = LINES.lock().unwrap();
     let said = all.iter().find(|line| line["message"] == "678");
     assert_eq!(said.unwrap()["hook"], "scripts.pets");
+}
+
+/// Why a run of these statements has failed, as the log says it.
+async fn failure(stage: &Stage, request: &str, statements: &str) -> String {
+    run(stage, request, statements).await.unwrap_err();
+    let all = LINES.lock().unwrap();
+    let is_its = |line: &&BTreeMap<&str, String>| {
+        line["message"] == "a hook failed" && line["request.id"] == request
+    };
+    all.iter().find(is_its).unwrap()["error.message"].clone()
+}
+
+#[tokio::test]
+async fn the_line_of_a_failure_has_nothing_that_its_run_has_read() {
+    let mut stage = Stage::new();
+    let text = "export function Read() { return [{ name: 'canary4711' }]; }";
+    stage.scripts.insert("rows".to_owned(), text.to_owned());
+    for (request, read) in [
+        ("of memory", "ctx.memory.user.Get('name')"),
+        ("of a list", "ctx.memory.user.ArrayAll('list')[0].name"),
+        ("of rows", "Process('scripts.rows.Read')[0].name"),
+    ] {
+        let statements = format!(
+            "ctx.memory.user.Set('name', 'canary4711'); ctx.memory.user.Push('list', [{{ name: 'canary4711' }}]);
+             throw new Error('cannot serve ' + {read});"
+        );
+        let why = failure(&stage, request, &statements).await;
+        assert_eq!(why, "cannot serve …", "{request}");
+    }
 }
