@@ -2,6 +2,7 @@
 
 use crate::ctx::{ScriptCall, ScriptClass, ScriptMethod, rows};
 use crate::error::{Error, Result};
+use crate::hook::failure;
 use crate::model::database::Transaction;
 use crate::model::query::{QueryDsl, QueryRequest, ReadContext};
 use crate::optional::optional;
@@ -66,9 +67,14 @@ async fn run(call: &ScriptCall<'_>, ask: QueryMethod) -> Result<HostValue> {
     let models = &scope.processes.models;
     let dsl = read(call, |given| given.read())??;
     let mut reading = ReadContext::new(models, &scope.properties.authorized);
-    let mut transaction = dsl.begin(models).await?;
-    let rows = answer(&dsl, ask, &mut *transaction, &mut reading).await?;
-    transaction.commit().await?;
+    let answered = async {
+        let mut transaction = dsl.begin(models).await?;
+        let rows = answer(&dsl, ask, &mut *transaction, &mut reading).await?;
+        transaction.commit().await?;
+        Ok::<_, Error>(rows)
+    };
+    let rows = answered.await;
+    let rows = rows.map_err(|error| failure::of_call(error, scope, &call.place()))?;
     for why in &reading.unmet {
         call.reach
             .cursor

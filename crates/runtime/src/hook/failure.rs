@@ -200,6 +200,30 @@ pub fn record_unreadable(error: Error, scope: &ScriptContext, hook: &str) -> Err
     }
 }
 
+/// The failure of a call as its script is told it. What has caused it is for the log and, where all is told, for the script too.
+pub fn of_call(error: Error, scope: &ScriptContext, called: &str) -> Error {
+    let Some(cause) = &error.cause else {
+        return error;
+    };
+    let shown = &scope.properties;
+    tracing::warn!(
+        request.id = shown.request_id,
+        agent.id = shown.assistant_id,
+        host.method = called,
+        error.code = error.code.as_str(),
+        error.cause = cause.to_string(),
+        "a call of a script failed"
+    );
+    match scope.disclosure {
+        Disclosure::Withheld => error,
+        Disclosure::Full => Error {
+            message: error.to_string(),
+            cause: None,
+            ..error
+        },
+    }
+}
+
 /// Has the log say that a process failed, for whoever called it is not told where.
 pub fn record_process(error: &Error, call: &ProcessCall<'_>) {
     let scope = &call.reach.scope;

@@ -2,6 +2,7 @@
 
 use super::{ProcessCall, ProcessFamily, ProcessRegistry, listed, not_found};
 use crate::error::{Error, ErrorCode, Result};
+use crate::hook::failure;
 use crate::model::rows::{self, METHODS, ModelMethod};
 use futures::FutureExt;
 use serde_json::{Value, json};
@@ -67,8 +68,10 @@ async fn run(call: &ProcessCall<'_>) -> Result<Value> {
         return Ok(models.is_fit(id).await?.into());
     }
     let model = models.find(id, "")?;
-    let who = &call.reach.scope.properties.authorized;
-    let answer = models.call(&model, method, who, &call.arguments).await?;
+    let scope = &call.reach.scope;
+    let who = &scope.properties.authorized;
+    let answer = models.call(&model, method, who, &call.arguments).await;
+    let answer = answer.map_err(|error| failure::of_call(error, scope, name))?;
     for why in answer.unmet {
         call.reach
             .cursor

@@ -2,7 +2,7 @@
 
 use ambit_runtime::Authorized;
 use ambit_runtime::app::App;
-use ambit_runtime::model::database::LazyDatabase;
+use ambit_runtime::model::database::{AccessMode, LazyDatabase, SqlDialect};
 use ambit_runtime::model::{ColumnCipher, ModelBackend, ModelStore, TableModels, rows, system};
 use ambit_runtime::{Error, ErrorCode};
 use serde_json::{Value, json};
@@ -164,12 +164,38 @@ impl Bed {
         answer.map(|answer| answer.value)
     }
 
+    /// Brings the tables to what their models say, then changes them as whoever runs the database does, by a statement for its kind, which is
+    /// the answer.
+    pub async fn change_tables(&self, sql: impl Fn(SqlDialect) -> &'static str) -> SqlDialect {
+        assert_eq!(self.unfit().await, BTreeMap::new());
+        let begun = self.models.database().begin(AccessMode::Write).await;
+        let mut writing = begun.unwrap();
+        let dialect = writing.dialect();
+        let sql = sql(dialect).to_owned();
+        writing.run(sql.into()).await.unwrap();
+        writing.commit().await.unwrap();
+        dialect
+    }
+
     /// Why each model cannot be used whose table cannot be brought to what it says.
     pub async fn unfit(&self) -> BTreeMap<String, (ErrorCode, String)> {
         let unfit = self.models.prepare().await.unwrap().iter();
         let unfit =
             unfit.map(|(id, error)| (id.clone(), (error.code.clone(), error.message.clone())));
         unfit.collect()
+    }
+}
+
+/// Lets pets have short names alone, which their model does not say.
+pub fn short_names(dialect: SqlDialect) -> &'static str {
+    match dialect {
+        SqlDialect::Sqlite => {
+            "CREATE TRIGGER short BEFORE INSERT ON \"pet\" WHEN length(NEW.\"name\") > 8
+             BEGIN SELECT RAISE(ABORT, 'canary4711 is too long'); END"
+        }
+        SqlDialect::Postgres => {
+            "ALTER TABLE \"pet\" ADD CONSTRAINT short CHECK (length(\"name\") < 9)"
+        }
     }
 }
 

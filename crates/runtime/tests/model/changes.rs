@@ -1,6 +1,8 @@
 //! Methods that write.
 
-use crate::bed::with;
+use crate::bed::{person, short_names, with};
+use ambit_runtime::ErrorCode;
+use ambit_runtime::model::database::SqlDialect;
 use serde_json::json;
 
 const PET: (&str, &str) = (
@@ -127,6 +129,42 @@ async fn a_row_that_is_there_already_is_not_made_again() {
             );
         }
         assert_eq!(bed.call("pet.Count", json!([])).await, json!(1));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn words_of_a_database_are_told_to_nobody() {
+    with(&[PET], async |bed| {
+        let refused = async || {
+            let row = json!([{"name": "canary4711"}]);
+            let refused = bed.result(&person("ann"), "pet.Create", row).await;
+            let refused = refused.unwrap_err();
+            assert_eq!(refused.code, ErrorCode::InvalidArgument);
+            // The log has what has caused it.
+            let logged = refused.to_string();
+            assert!(logged.contains("the row is refused with "), "{logged}");
+            assert!(!logged.contains("canary4711"), "{logged}");
+            refused.message
+        };
+        bed.change_tables(short_names).await;
+        let rule = "models.pet: a rule of the table, which the model does not have, does not allow the row";
+        assert_eq!(refused().await, rule);
+        let changed = |dialect| match dialect {
+            SqlDialect::Sqlite => "CREATE INDEX another ON \"pet\" (\"name\")",
+            SqlDialect::Postgres => "ALTER TABLE \"pet\" ALTER COLUMN \"name\" TYPE varchar(8)",
+        };
+        let expected = match bed.change_tables(changed).await {
+            SqlDialect::Sqlite => rule,
+            SqlDialect::Postgres => "models.pet: a value is too long for its column",
+        };
+        assert_eq!(refused().await, expected);
+        let computed = |_| "CREATE UNIQUE INDEX computed ON \"pet\" (lower(\"name\"))";
+        bed.change_tables(computed).await;
+        bed.call("pet.Create", json!([{"name": "Rex"}])).await;
+        let taken = "models.pet: there is already a row with the same key";
+        let again = bed.call("pet.Create", json!([{"name": "rex"}])).await;
+        assert_eq!(again, json!(["conflict", taken]));
     })
     .await;
 }

@@ -1,6 +1,6 @@
 //! Models as processes of scripts and as tools of models.
 
-use crate::bed::{Place as Store, both};
+use crate::bed::{Place as Store, both, short_names};
 use crate::place::{Place, person, place_over};
 use ambit_runtime::model;
 use serde_json::{Value, json};
@@ -42,6 +42,25 @@ async fn scripts_call_models_under_the_callers_name() {
         let found = value(store, &[PET], expression).await;
         let row = json!({"name": "Rex", "__yao_created_by": "ann"});
         assert_eq!(found, json!([1, row, 0]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_database_states_of_a_refusal_is_told_where_all_is_told() {
+    both(async |store| {
+        let bed = store.open(&[PET]);
+        bed.change_tables(short_names).await;
+        bed.models.database().close().await.unwrap();
+        let create = "Process('models.pet.Create', { name: 'canary4711' })";
+        let told = value(store, &[PET], create).await;
+        assert_eq!(told[0], "invalid_argument");
+        let why = told[1].as_str().unwrap();
+        assert!(
+            why.contains("does not allow the row: the row is refused with "),
+            "{why}"
+        );
+        assert!(!why.contains("canary4711"), "{why}");
     })
     .await;
 }

@@ -16,12 +16,14 @@ use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
     Timeouts,
 };
+use failure::RowRefusal;
 use futures::{FutureExt, TryStreamExt};
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::Statement;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::types::{ToSql, Type};
 
 /// No two nodes work on the schema and its tables at the same time.
@@ -339,15 +341,42 @@ fn failed(name: &str, error: tokio_postgres::Error) -> Error {
     if *state == SqlState::QUERY_CANCELED {
         return failure::timed_out();
     }
+    let stated = stated(cause);
     match state.code().get(..2) {
-        Some("22" | "23") => failure::invalid_value(cause.message()),
+        Some("22" | "23") => failure::row_refused(refusal(state), &stated),
         // `0A`: a table was changed under a statement that was prepared before.
         Some("40" | "0A") => failure::write_conflict(),
-        Some("08" | "53" | "55" | "57" | "58") => failure::unavailable(name, error),
-        _ => failure::statement_refused(name, error),
+        Some("08" | "53" | "55" | "57" | "58") => {
+            failure::unavailable(name, io::Error::other(stated))
+        }
+        _ => failure::statement_refused(name, io::Error::other(stated)),
     }
 }
 
+fn refusal(state: &SqlState) -> RowRefusal {
+    match state.code() {
+        "22001" => RowRefusal::TooLong,
+        "22003" | "22008" => RowRefusal::OutOfRange,
+        "23001" | "23503" => RowRefusal::Reference,
+        code if code.starts_with("23") => RowRefusal::Rule,
+        _ => RowRefusal::WrongKind,
+    }
+}
+
+/// The state and the names that the server gives, without its words.
+fn stated(cause: &DbError) -> String {
+    let names = [
+        ("table", cause.table()),
+        ("column", cause.column()),
+        ("type", cause.datatype()),
+        ("constraint", cause.constraint()),
+    ];
+    let names = names.into_iter();
+    let names = names.filter_map(|(what, name)| Some(format!(", {what} \"{}\"", name?)));
+    let names: String = names.collect();
+    format!("state {} of PostgreSQL{names}", cause.code().code())
+}
+
 fn is_outside(cause: &(dyn std::error::Error + 'static)) -> bool {
-    cause.is::<std::io::Error>()
+    cause.is::<io::Error>()
 }

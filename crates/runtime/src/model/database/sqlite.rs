@@ -8,6 +8,7 @@ mod writer;
 use super::{AccessMode, Database, SqlDialect, SqlRow, SqlStatement, Transaction, failure};
 use crate::error::{Error, Result};
 use async_trait::async_trait;
+use failure::RowRefusal;
 use pool::ConnectionPool;
 use reader::{ReadTransaction, SqliteReader};
 use std::path::Path;
@@ -119,14 +120,19 @@ fn failed(name: &str, error: rusqlite::Error) -> Error {
         .split(", ")
         .map(|column| column.rsplit('.').next().unwrap_or_default());
     let columns = columns.collect::<Vec<_>>().join(", ");
+    let refused = |why| {
+        let stated = format!("code {} of SQLite", cause.extended_code);
+        failure::row_refused(why, &stated)
+    };
     match (cause.code, cause.extended_code) {
         (_, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => {
             failure::unique_violation(&columns)
         }
         (_, ffi::SQLITE_CONSTRAINT_NOTNULL) => failure::not_null_violation(&columns),
-        (ErrorCode::TypeMismatch | ErrorCode::ConstraintViolation | ErrorCode::TooBig, _) => {
-            failure::invalid_value(message)
-        }
+        (ErrorCode::TooBig, _) => refused(RowRefusal::TooLong),
+        (ErrorCode::TypeMismatch, _) => refused(RowRefusal::WrongKind),
+        (_, ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => refused(RowRefusal::Reference),
+        (ErrorCode::ConstraintViolation, _) => refused(RowRefusal::Rule),
         (ErrorCode::Unknown | ErrorCode::ApiMisuse | ErrorCode::InternalMalfunction, _) => {
             failure::statement_refused(name, error)
         }
