@@ -22,7 +22,7 @@ pub use cipher::ColumnCipher;
 pub use database::ModelStore;
 pub use definition::{ModelRelation, TableColumn, TableModel};
 
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, Result, StorageError};
 use database::{AccessMode, Database, SqlCell, Transaction};
 use definition::{ColumnCrypt, RowObject};
 pub(crate) use sea_query::Value as SqlValue;
@@ -222,7 +222,7 @@ impl TableModels {
         let cell = match (column.crypt, cell) {
             (Some(ColumnCrypt::Aes), SqlCell::Text(sealed)) => {
                 let text = self.cipher.open(&associated_data(model, column), &sealed);
-                SqlCell::Text(text.map_err(|fault| self.damaged(model, &column.name, &fault))?)
+                SqlCell::Text(text.map_err(|fault| undecryptable(model, &column.name, &fault))?)
             }
             (_, cell) => cell,
         };
@@ -248,6 +248,16 @@ fn being_rekeyed(model: &TableModel) -> Option<Error> {
         "models.{id}: column \"{name}\" is being encrypted with another key, or that was broken off: run `ambit models rekey` to its end"
     );
     Some(Error::new(ErrorCode::ConfigError, message))
+}
+
+/// A value that the key does not open. What would make it work is for whoever has the key.
+fn undecryptable(model: &TableModel, column: &str, fault: &str) -> Error {
+    let place = format!("models.{}: column \"{column}\"", model.id);
+    let message = format!("{place} cannot be decrypted; the server's log says why");
+    Error {
+        cause: Some(Arc::new(StorageError::corrupt(place, fault))),
+        ..Error::new(ErrorCode::Corrupt, message)
+    }
 }
 
 /// What an encrypted value belongs to, and cannot be read without.

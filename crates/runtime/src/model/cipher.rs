@@ -12,6 +12,12 @@ use sha2::{Digest, Sha512};
 const SHORTEST: usize = 32;
 /// What encrypted values begin with.
 const FORM: &str = "aes1:";
+/// Why a value is not opened that another key has sealed.
+const OTHER_KEY: &str = "a row was written with another key than the one in AMBIT_MODEL_KEY, or is damaged; set AMBIT_MODEL_KEY \
+    to the key that it was written with, and to change the key run `ambit models rekey`, with the new one in AMBIT_MODEL_KEY_NEW";
+/// Why a value is not opened that no key has sealed.
+const NOT_SEALED: &str =
+    "a row was not written by Ambit, or is damaged: its value is not encrypted; write it anew";
 /// What OWASP asks for at least: 19 MiB, two passes, one lane.
 const MEMORY: u32 = 19_456;
 const PASSES: u32 = 2;
@@ -48,14 +54,14 @@ impl ColumnCipher {
         Ok(format!("{FORM}{}", STANDARD.encode(sealed)))
     }
 
-    /// The text again.
+    /// The text again; or why there is none, and what would make it work.
     pub fn open(&self, associated: &str, sealed: &str) -> Result<String, String> {
-        let wrong =
-            || "cannot be decrypted: it was encrypted with another key, or damaged".to_owned();
-        let bytes = sealed.strip_prefix(FORM).ok_or_else(wrong)?;
-        let bytes = STANDARD.decode(bytes).map_err(|_| wrong())?;
+        let plain = || NOT_SEALED.to_owned();
+        let bytes = sealed.strip_prefix(FORM).ok_or_else(plain)?;
+        let bytes = STANDARD.decode(bytes).map_err(|_| plain())?;
         let text = self.siv()?.decrypt([associated.as_bytes()], &bytes);
-        String::from_utf8(text.map_err(|_| wrong())?).map_err(|_| wrong())
+        let text = text.map_err(|_| OTHER_KEY.to_owned())?;
+        String::from_utf8(text).map_err(|_| plain())
     }
 
     fn siv(&self) -> Result<Aes256Siv, String> {

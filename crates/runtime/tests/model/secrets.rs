@@ -1,6 +1,6 @@
 //! Encrypted columns and passwords.
 
-use crate::bed::{Place, SECRET, both, with};
+use crate::bed::{Place, SECRET, both, person, with};
 use ambit_runtime::model::ColumnCipher;
 use ambit_runtime::model::database::{AccessMode, SqlCell};
 use ambit_runtime::model::rekey::{RekeyReport, rekey};
@@ -79,6 +79,34 @@ async fn a_model_with_encryption_needs_a_key() {
             "models.card: column \"number\" is encrypted, which needs a key: set AMBIT_MODEL_KEY";
         let answer = bed.call("card.Get", json!([])).await;
         assert_eq!(answer, json!(["config_error", message]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_key_than_the_rows_one_is_named_with_what_would_make_it_work() {
+    both(async |place| {
+        let bed = place.open(&[CARD]);
+        bed.call("card.Create", json!([{"number": "1"}])).await;
+        bed.models.database().close().await.unwrap();
+        let bed = place.open_with(OTHER_SECRET, &[CARD]);
+        let failed = bed.result(&person("ann"), "card.Find", json!([1])).await;
+        let error = failed.unwrap_err();
+        let told = "models.card: column \"number\" cannot be decrypted; the server's log says why";
+        assert_eq!(
+            (error.code.as_str(), error.message.as_str()),
+            ("corrupt", told)
+        );
+        let logged = error.to_string();
+        for words in [
+            "column \"number\"",
+            "another key",
+            "AMBIT_MODEL_KEY",
+            "`ambit models rekey`",
+        ] {
+            assert!(logged.contains(words) && !told.contains("key"), "{logged}");
+        }
+        bed.models.database().close().await.unwrap();
     })
     .await;
 }
