@@ -175,6 +175,24 @@ test("while a turn runs a message is appended, one interrupts it, and one waits"
   check();
 });
 
+test("a message that comes too late is given back, and sent as a turn of its own", async () => {
+  const context = await slowChat("late");
+  const { page, action, check } = await ambit.open(`#/chats/${context}`);
+  await write(page, "Speak slowly");
+  await said(page, "one two three").waitFor();
+  const error = { message: "too late", code: "too_late", type: "conflict_error" };
+  await page.route(/\/chat\/completions\/[^/]+\/append$/, (route) => route.fulfill({ status: 409, json: { error } }), { times: 1 });
+  await write(page, "And then?");
+  await page.locator('[role="alert"]', { hasText: "it reads no more" }).waitFor();
+  assert.equal(await page.locator('textarea[name="message"]').inputValue(), "And then?");
+  await action("send-new").click();
+  await page.locator('[data-waiting="queued"]').waitFor();
+  model.release();
+  await said(page, "You said: And then?").waitFor();
+  await assertStored(page, context);
+  check(/^console: Failed to load resource: .* status of 409/);
+});
+
 test("a refused message is given back, and a failed turn says why", async () => {
   const context = await chat("refused", "Hello");
   const { page, action } = await ambit.open(`#/chats/${context}`);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { useConsole } from "./support/console.mjs";
+import { openRecorded } from "./support/recorded.mjs";
 import { KEYS, makeKey, say } from "./support/server.mjs";
 import { settles } from "./support/wait.mjs";
 
@@ -46,9 +47,15 @@ test("a key opens a session at the wanted address, is kept nowhere, and logging 
   await part("context-table", "empty").waitFor();
   assert.equal((await ask(page, "/session")).body.mode, "session");
   await action("identity").click();
+  await page.locator('input[name="letters"]').uncheck();
+  const error = { code: "unavailable", message: "the store is away" };
+  await page.route("**/v1/session", (route) => route.fulfill({ status: 503, json: { error } }), { times: 1 });
+  await action("log-out").click();
+  await page.locator('dialog [role="alert"]', { hasText: error.message }).waitFor();
   await action("log-out").click();
   await page.locator('main[data-view="login"]').waitFor();
   assert.equal((await ask(page, "/contexts")).status, 401);
+  assert.deepEqual(await page.evaluate(() => [{ ...localStorage }, { ...sessionStorage }]), [{}, {}]);
 });
 
 for (const role of ["user", "admin"]) {
@@ -108,5 +115,72 @@ test("whom one acts as is said in every view, and ends at a click", async () => 
   await action("stop-acting").click();
   await bar.waitFor({ state: "detached" });
   await page.locator("tr[data-id]").first().waitFor();
+  check();
+});
+
+test("a key that is made in the page opens the API until it is revoked there", async () => {
+  const { page, part, action } = await ambit.open("#/access?tab=keys");
+  await logIn(page, keys.admin);
+  await part("keys").waitFor({ state: "attached" });
+  await action("new").click();
+  await page.locator('dialog input[name="user_id"]').fill("cy");
+  await page.locator('dialog input[name="roles"]').fill("user");
+  await action("make-key").click();
+  await part("new-key").waitFor();
+  const key = await page.locator('input[name="key"]').inputValue();
+  const status = async () => (await fetch(`${ambit.server.api}/session`, { headers: { authorization: `Bearer ${key}` } })).status;
+  assert.equal(await status(), 200);
+  await page.keyboard.press("Escape");
+  const row = page.locator("main tr[data-id]", { has: page.locator('td[data-column="user_id"]', { hasText: /^\s*cy\s*$/ }) });
+  await row.locator('[data-action="revoke"]').click();
+  await action("confirm").click();
+  await row.waitFor({ state: "detached" });
+  assert.equal(await status(), 401);
+});
+
+test("a login elsewhere is a link, unless it is none that one may follow", async () => {
+  const refusal = (login_url) => ({ "GET /session": () => ({ status: 401, body: { error: { code: "unauthenticated", message: "who?", details: { login_url } } } }) });
+  const { page, action, check } = await openRecorded(open, "#/chats", refusal("https://login.example.org/start"));
+  await action("log-in-elsewhere").waitFor();
+  assert.equal(await action("log-in-elsewhere").getAttribute("href"), "https://login.example.org/start");
+  assert.equal(await page.locator('input[name="secret"]').count(), 0);
+  check(/^console: Failed to load resource: .* status of 401/);
+  const other = await openRecorded(open, "#/chats", refusal("javascript:document.title='run'"));
+  await other.page.locator('main[data-view="login"] p').first().waitFor();
+  assert.equal(await other.action("log-in-elsewhere").count(), 0);
+});
+
+test("theme, language and single letters are chosen in the page, and stay", async () => {
+  const { page, action, check } = await open.open("#/contexts");
+  const looks = () => page.evaluate(() => [document.documentElement.dataset.theme, document.documentElement.lang]);
+  await action("identity").click();
+  await page.locator('select[name="theme"]').selectOption("dark");
+  await page.locator('select[name="language"]').selectOption("zh-cn");
+  await page.locator('input[name="letters"]').uncheck();
+  await settles(looks, ["dark", "zh-cn"]);
+  await page.reload();
+  await page.locator('main[data-view="contexts"] h1').waitFor();
+  await settles(looks, ["dark", "zh-cn"]);
+  await page.keyboard.press("?");
+  await page.keyboard.press("Control+k");
+  await page.locator('[data-part="palette"]').waitFor();
+  assert.equal(await page.locator('[data-part="help"]').count(), 0);
+  check();
+});
+
+test("g196_the_head_of_a_turn_says_who_acted_as_its_caller", async () => {
+  const post = (path, body, headers = {}) =>
+    fetch(`${open.server.api}${path}`, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) });
+  const { token } = await (await post("/session/act-as", { user_id: "ann" })).json();
+  const acting = { "x-ambit-act-as": token };
+  const turn = { model: "welcome", chat_id: "for ann", stream: false, messages: [{ role: "user", content: "Hello" }] };
+  const answer = await post("/chat/completions", turn, acting);
+  assert.equal(answer.status, 200, await answer.text());
+  const id = answer.headers.get("x-ambit-request");
+  const { page, part, check } = await open.open(`#/turns/${id}`, { extraHTTPHeaders: acting });
+  await part("turn-head").waitFor({ state: "attached" });
+  await page.locator('[data-part="acting"]', { hasText: "ann" }).waitFor();
+  const facts = () => page.locator('[data-part="turn-head"] dl > div').evaluateAll((all) => all.map((one) => one.innerText.split("\n")));
+  await settles(async () => (await facts()).filter(([name]) => ["User", "Acted by"].includes(name)), [["User", "ann"], ["Acted by", "dev"]]);
   check();
 });

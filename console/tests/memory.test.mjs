@@ -161,6 +161,21 @@ test("g197_of_two_who_edit_one_key_one_is_told_and_may_take_theirs_or_overwrite"
   await settles(async () => (await read("user/keys/shared")).value, "again");
 });
 
+test("a value that cannot be read again after a conflict is said, and nothing written is lost", async () => {
+  await write("user/keys/away", { value: 1 });
+  const { page, action } = await ambit.open("#/memory/user?key=away");
+  await page.locator('textarea[name="value"]').fill('"mine"');
+  await write("user/keys/away", { value: 2 });
+  const error = { code: "internal", message: "the store is away" };
+  await page.route(/\/memory\/user\/keys\/away/, (route) =>
+    route.request().method() === "GET" ? route.fulfill({ status: 500, json: { error } }) : route.continue(),
+  );
+  await action("save").click();
+  await page.locator('form [role="alert"]', { hasText: error.message }).waitFor();
+  assert.equal(await page.locator('textarea[name="value"]').inputValue(), '"mine"');
+  assert.equal((await read("user/keys/away")).value, 2);
+});
+
 test("g197_a_key_is_made_where_there_is_none_of_its_name", async () => {
   const { page, part, action } = await ambit.open("#/memory/user");
   await part("key-table").waitFor({ state: "attached" });

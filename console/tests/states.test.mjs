@@ -1,22 +1,36 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
+import { begin, contextOf } from "./support/chats.mjs";
 import { useConsole } from "./support/console.mjs";
 import { hostileAnswers } from "./support/hostile-answers.mjs";
+import { startModel } from "./support/model.mjs";
 import { openRecorded } from "./support/recorded.mjs";
 import { say } from "./support/server.mjs";
 import { LIMIT } from "./support/wait.mjs";
 
 const made = {};
+const model = await startModel();
+after(() => model.close());
+/** An agent whose turns run as long as its model is held. */
+const SLOW = {
+  ...model.files,
+  "assistants/slow/package.yao": JSON.stringify({ name: "Slow", connector: "held" }),
+  "assistants/slow/prompts.yml": "- role: system\n  content: Speak.\n",
+};
+const readChat = async (server, context) => (await fetch(`${server.api}/chat/sessions/-?context=${context}`)).json();
+
 const ambit = useConsole("welcome", async (server) => {
   made.turn = (await say(server, "one", "Hello")).ambit.request_id;
   const { items } = await (await fetch(`${server.api}/contexts?scope=chatHistory`)).json();
   made.context = items[0].id;
+  // A chat of a team, which can be shared.
+  made.chats = { [made.context]: { ...(await readChat(server, made.context)), team_id: "shop" } };
   const put = (path, body, method = "PUT") =>
     fetch(`${server.api}${path}`, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
   await put("/memory/user/keys/place", { value: "garden" });
   await put("/kb/collections", { id: "shop" }, "POST");
   made.document = (await (await put("/kb/collections/shop/documents/text", { text: "Lamps", name: "lamps.md" }, "POST")).json()).doc_id;
-});
+}, SLOW);
 
 /** What reads which part: the operations of §3.1, where a `*` stands for one part of a path. */
 const READS = () => [
@@ -27,13 +41,18 @@ const READS = () => [
   [`#/turns/${made.turn}`, "GET /trace/traces/*/events", "timeline"],
   [`#/turns/${made.turn}?tab=calls`, "GET /chat/requests/*/calls", "call-list"],
   [`#/turns/${made.turn}?tab=calls&call=${made.turn}.call-0`, "GET /calls/*/manifest", "manifest"],
+  [`#/turns/${made.turn}?tab=calls&call=${made.turn}.call-0`, "GET /calls/*/request", "body"],
+  [`#/turns/${made.turn}?node=n1`, "GET /trace/traces/*/nodes/*", "node"],
   ["#/contexts", "GET /contexts", "context-table"],
   [`#/contexts/${made.context}`, "GET /contexts/*", "context"],
   [`#/contexts/${made.context}`, "GET /contexts/*/items", "items"],
+  [`#/contexts/${made.context}?tab=archive`, "GET /contexts/*/items", "archive"],
   ["#/memory/user", "GET /memory/user", "key-table"],
   ["#/memory/user?key=place", "GET /memory/user/keys/*", "value"],
   ["#/usage", "GET /usage", "totals"],
   ["#/agents", "GET /agent/assistants", "agent-list"],
+  ["#/agents/welcome", "GET /app/agents/*", "agent"],
+  ["#/agents/welcome?tab=prompts", "POST /app/agents/*/prompts", "prompts"],
   ["#/agents/welcome?tab=tools", "GET /app/agents/*/tools", "tools"],
   ["#/data", "GET /data/models", "model-list"],
   ["#/data/m0", "GET /data/models/*", "model"],
@@ -42,6 +61,8 @@ const READS = () => [
   ["#/knowledge/shop", "GET /kb/collections/*", "collection"],
   ["#/knowledge/shop", "GET /kb/collections/*/documents", "documents"],
   [`#/knowledge/shop?document=${made.document}`, "GET /kb/documents/*", "document"],
+  [`#/knowledge/shop?document=${made.document}`, "GET /kb/documents/*/segments", "chunks"],
+  ["#/knowledge/shop?tab=search&q=lamps", "POST /kb/search", "search"],
   ["#/access?tab=keys", "GET /keys", "keys"],
   ["#/access?tab=rules", "GET /access/rules", "rules"],
   ["#/access?tab=explain&who=user&what=GET%20%2Fkeys", "POST /access/explain", "explain"],
@@ -101,6 +122,9 @@ async function openFaulty(hash) {
   const { "GET /events": _, ...answers } = hostileAnswers();
   // A hook that can be tried.
   answers["GET /app/agents/*"].hooks = [{ name: "Create", file: "src/index.ts", line: 1 }];
+  answers["GET /chat/sessions/*"] = ({ query }) => ({ body: made.chats[query.get("context")] });
+  const row = { id: "row0", key: "k", agent_name: "welcome", user_id: null, chat_name: null, items: 1, agents: ["welcome"], reason: null };
+  for (const action of ["clear", "remove"]) answers[`POST /contexts/${action}`] = { done: [row], unchanged: [], skipped: [], failed: [] };
   return { ...(await openRecorded(ambit, hash, answers, { watch })), uncaught };
 }
 
@@ -169,13 +193,26 @@ test("each read that is refused leaves its part in the state that the refusal me
   assert.deepEqual(uncaught, []);
 });
 
-/** What changes something: which actions open its form, what is typed, and what is sent. */
+/**
+ * What changes something: which actions open its form, what is typed, and what is sent. Where there is no form, actions are pressed; a
+ * refusal that is `silent` says that what was wanted is so.
+ */
 const WRITES = () => [
   { hash: `#/chats/${made.context}`, form: '[data-part="composer"]', fields: { message: "typed" }, operation: "POST /chat/completions", isStart: true },
+  { hash: `#/chats/${made.context}`, opens: ["regenerate"], fields: {}, operation: "POST /chat/completions", isStart: true },
+  { hash: `#/chats/${made.context}`, press: ["archive"], fields: {}, operation: "PUT /chat/sessions/*" },
+  { hash: `#/chats/${made.context}`, press: ["share"], fields: {}, operation: "PUT /chat/sessions/*" },
+  { hash: `#/chats/${made.busy}`, form: made.busyComposer, fields: { message: "typed" }, operation: "POST /chat/completions/*/append" },
+  { hash: `#/chats/${made.busy}`, press: ["stop"], silent: [404, 409], fields: {}, operation: "POST /chat/requests/*/cancel" },
+  { hash: `#/turns/${made.running}`, opens: ["append"], fields: { message: "typed" }, operation: "POST /chat/completions/*/append" },
+  { hash: `#/turns/${made.running}`, opens: ["interrupt"], fields: { message: "typed" }, operation: "POST /chat/completions/*/append" },
+  { hash: `#/turns/${made.running}`, press: ["stop"], fields: {}, operation: "POST /chat/requests/*/cancel" },
   { hash: `#/chats/${made.context}`, opens: ["rename"], fields: { title: "typed" }, operation: "PUT /chat/sessions/*" },
   { hash: `#/chats/${made.context}`, opens: ["remove"], fields: {}, operation: "DELETE /chat/sessions/*" },
   { hash: "#/contexts/row0", opens: ["clear"], fields: {}, operation: "POST /contexts/*/clear" },
   { hash: "#/contexts/row0", opens: ["remove"], fields: {}, operation: "DELETE /contexts/*" },
+  { hash: "#/contexts", opens: ["clear-all"], fields: { confirm: "1" }, operation: "POST /contexts/clear" },
+  { hash: "#/contexts", opens: ["remove-all"], fields: { confirm: "1" }, operation: "POST /contexts/remove" },
   { hash: "#/memory/user?key=place", form: "main form:has(textarea)", fields: { value: '"typed"' }, operation: "PUT /memory/user/keys/*" },
   { hash: "#/memory/user?key=place", opens: ["remove"], fields: {}, operation: "DELETE /memory/user/keys/*" },
   { hash: "#/memory/user", opens: ["new"], fields: { key: "typed", value: '"typed"' }, operation: "PUT /memory/user/keys/*" },
@@ -190,14 +227,28 @@ const WRITES = () => [
   { hash: "#/access?tab=keys", opens: ["new"], fields: { label: "typed", user_id: "typed" }, operation: "POST /keys" },
   { hash: "#/access?tab=keys", opens: ["revoke"], fields: {}, operation: "DELETE /keys/*" },
   { hash: "#/access", opens: ["identity", "act-as"], fields: { user_id: "typed" }, operation: "POST /session/act-as" },
+  { hash: "#/system?tab=doctor", press: ["doctor"], fields: {}, operation: "POST /system/doctor" },
+  { hash: "#/system?tab=doctor", press: ["repair", "confirm"], fields: {}, operation: "POST /system/repair" },
 ];
 const REFUSALS = [403, 404, 409, 410, 429, 500, 503, "cut"];
 
 /** In the page: sends the form under each of the faults, and tells what was said, what is left of what was typed, and what was sent. */
-async function sendUnderFaults([{ hash, opens = [], form = "dialog[open] form", fields, operation, isStart = false }, refusals]) {
+async function sendUnderFaults([{ hash, opens = [], press, form = "dialog[open] form", fields, operation, silent = [], isStart = false }, refusals]) {
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  const click = async (action) => (await window.untilFound(() => document.querySelector(`[data-action="${action}"]:not(:disabled)`))).click();
+  const send = async () => {
+    for (const action of press ?? []) await click(action);
+    if (press) return;
+    await window.untilFound(() => document.querySelector(`${form} [type="submit"]:not(:disabled)`));
+    document.querySelector(form).requestSubmit();
+  };
+  // A part that is denied names the operation.
+  const said = () => [...document.querySelectorAll('[role="alert"], [data-state="denied"]')].map((one) => one.innerText);
+  window.fault.set(operation, null);
   location.hash = hash;
-  for (const action of opens) (await window.untilFound(() => document.querySelector(`[data-action="${action}"]:not(:disabled)`))).click();
-  const found = await window.untilFound(() => document.querySelector(form));
+  for (const action of opens) await click(action);
+  const place = press ? `[data-action="${press[0]}"]` : form;
+  await window.untilFound(() => document.querySelector(place));
   const field = (name) => document.querySelector(form).querySelector(`[name="${name}"]`);
   const seen = [];
   window.fault.total = 0;
@@ -208,32 +259,43 @@ async function sendUnderFaults([{ hash, opens = [], form = "dialog[open] form", 
       input.value = text;
       input.dispatchEvent(new Event("input", { bubbles: true }));
     }
-    await window.untilFound(() => document.querySelector(`${form} [type="submit"]:not(:disabled)`));
-    found.requestSubmit();
+    await send();
     // The start of a turn alone is repeated, under the same key, until the server is reached.
-    while (isStart && status === "cut" && window.fault.asked.length < 3) await new Promise((resolve) => requestAnimationFrame(resolve));
+    while (isStart && status === "cut" && window.fault.asked.length < 3) await frame();
     if (isStart && status === "cut") window.fault.status = 500;
     const wanted = window.fault.status === "cut" ? "the server cannot be reached" : `refused with ${window.fault.status}`;
-    const alert = () => [...document.querySelectorAll('[role="alert"]')].find((one) => one.innerText.includes(wanted));
-    await window.untilFound(alert);
+    const isSaid = (text) => text.includes(wanted) || (status === 403 && text.includes(operation));
+    while (window.fault.asked.length === 0) await frame();
+    if (silent.includes(status)) for (let frames = 0; frames < 2; frames += 1) await frame();
+    else await window.untilFound(() => said().some(isSaid));
     const left = Object.fromEntries(Object.keys(fields).map((name) => [name, field(name)?.value]));
-    seen.push({ status, left, keys: [...new Set(window.fault.asked)], asked: window.fault.asked.length });
+    seen.push({ status, left, isSaid: said().some(isSaid), keys: [...new Set(window.fault.asked)], asked: window.fault.asked.length });
   }
   const { total } = window.fault;
   location.hash = "#/nowhere";
   document.querySelector("dialog[open] [data-action=close]")?.click();
-  await window.untilFound(() => !document.querySelector(form));
+  await window.untilFound(() => !document.querySelector(place));
   return { seen, total };
 }
 
+/** A chat in which a turn runs, and how to find where one writes once it is followed. */
+async function startBusy(server) {
+  await say(server, "busy", "Hello", "slow");
+  made.busy = await contextOf(server, "busy", "slow");
+  made.running = await begin(server, "slow", "busy", "Speak slowly");
+  made.chats[made.busy] = { ...(await readChat(server, made.busy)), running: made.running };
+  made.busyComposer = `.chat:has([data-request="${made.running}"] .message[data-type="text"]) [data-part="composer"]`;
+}
+
 test("each write that is refused says why, loses nothing that was typed, and is sent once", async () => {
+  await startBusy(ambit.server);
   const { page, uncaught } = await openFaulty("#/nowhere");
   await page.locator("main h1").waitFor();
   for (const write of WRITES()) {
     const { seen, total } = await within(page, page.evaluate(sendUnderFaults, [write, REFUSALS]), `${write.operation} at ${write.hash}`);
-    for (const { status, left, keys, asked } of seen) {
+    for (const { status, left, isSaid, keys, asked } of seen) {
       const where = `${write.operation} ${status} at ${write.hash}`;
-      assert.deepEqual(left, write.fields, where);
+      assert.deepEqual([left, isSaid], [write.fields, !write.silent?.includes(status)], where);
       if (write.isStart) assert.deepEqual([keys.length, typeof keys[0], asked > 1], [1, "string", status === "cut"], where);
       else assert.deepEqual([keys, asked], [[null], 1], where);
     }
