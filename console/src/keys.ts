@@ -42,6 +42,11 @@ export function listenForKeys(commands: KeyCommands): () => void {
   return () => removeEventListener("keydown", onKey);
 }
 
+/** Whether this is Esc for what is open: it is none for a field or a dialog. */
+export function isLeaving(event: KeyboardEvent): boolean {
+  return event.key === "Escape" && !event.defaultPrevented && !isField(event.target) && !document.querySelector("dialog[open]");
+}
+
 /** Whether keys pressed here write text. */
 export function isField(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;

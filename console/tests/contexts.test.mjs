@@ -78,6 +78,26 @@ test("a row is opened and left by keys alone", async () => {
   check();
 });
 
+test("Esc closes what is open, and the focus is at its row again", async () => {
+  const { page, part, check } = await ambit.open("#/contexts?scope=chatHistory");
+  await part("context-table").waitFor({ state: "attached" });
+  const link = page.locator("tr[data-id] a").first();
+  await link.focus();
+  const id = await page.evaluate(() => document.activeElement.closest("tr").dataset.id);
+  await page.keyboard.press("Enter");
+  await part("items").waitFor({ state: "attached" });
+  await page.locator('[data-action="clear"]').focus();
+  await page.keyboard.press("Enter");
+  await page.locator("dialog").waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator("dialog").waitFor({ state: "detached" });
+  await part("context").waitFor({ state: "attached" });
+  await page.keyboard.press("Escape");
+  await page.waitForURL(/#\/contexts\?scope=chatHistory$/);
+  await page.waitForFunction((id) => document.activeElement?.closest("tr")?.dataset.id === id, id);
+  check();
+});
+
 test("an id that is nobody's is gone", async () => {
   // The browser itself writes a line for the 404, so the page is not checked.
   const { part, action } = await ambit.open("#/contexts/nope");
@@ -182,6 +202,24 @@ test("marked rows alone are cleared, after a dry run and their number typed", as
   assert.deepEqual(await items(), { ...before, [history.id]: 0 });
   await page.locator("dialog").locator('[data-action="close"]').click();
   await action("clear-marked").waitFor({ state: "detached" });
+  check();
+});
+
+test("all that match are removed after a dry run and the number typed", async () => {
+  await say(ambit.server, "nine", "Hello");
+  const rows = async () => (await read("/contexts?chat=nine")).items.length;
+  const count = await rows();
+  const { page, part, action, check } = await ambit.open("#/contexts?chat=nine");
+  await part("context-table").waitFor({ state: "attached" });
+  await action("remove-all").click();
+  await page.locator('[data-part="report"] [data-group="done"] summary', { hasText: String(count) }).waitFor();
+  assert.equal(await rows(), count);
+  await page.locator('input[name="confirm"]').fill(String(count));
+  await action("confirm").click();
+  await page.getByText("This is what happened.").waitFor();
+  assert.equal(await rows(), 0);
+  await page.locator("dialog").locator('[data-action="close"]').click();
+  await part("context-table", "empty").waitFor();
   check();
 });
 

@@ -13,7 +13,7 @@ const ambit = useConsole("knowledge", async (server) => {
   await makeCollection(server.api, { id: "shop", name: "Shop", description: "What we sell", embedding: "embedder" });
   await addText(server.api, "shop", { text: LONG, name: "lamps.md", metadata: { year: 2024 } });
   await addText(server.api, "shop", { text: "Pianos are not taken back.", name: "pianos.md", metadata: { year: 2020 } });
-  for (const id of ["bare", "several", "aborted", "refused", "again"]) await makeCollection(server.api, { id });
+  for (const id of ["bare", "several", "aborted", "refused", "kept", "again"]) await makeCollection(server.api, { id });
   await addText(server.api, "again", { text: LONG, name: "lamps.md" });
 }, FILES);
 
@@ -128,6 +128,32 @@ test("a file that is refused says why", async () => {
   await page.locator('[data-upload="failed"]', { hasText: "refused: the file is larger than 64 MiB" }).waitFor();
 });
 
+test("an upload that is refused says why, keeps its file, and is sent again by hand alone", async () => {
+  const { page, part, check } = await ambit.open("#/knowledge/kept");
+  await part("collection").waitFor({ state: "attached" });
+  const asked = [];
+  const refusals = [403, 404, 409, 410, 429, 500, 503, "cut"];
+  await page.route(/\/v1\/kb\/collections\/kept\/documents$/, (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    const status = refusals[asked.length];
+    asked.push(status);
+    if (status === "cut") return route.abort();
+    return route.fulfill({ status, json: { error: { code: "refused", message: `refused with ${status}` } } });
+  });
+  await page.locator('input[name="files"]').setInputFiles(refusals.map((status) => file(`${status}.md`, `The lamp ${status}.`)));
+  for (const status of refusals) {
+    const why = status === "cut" ? "the server cannot be reached" : `refused with ${status}`;
+    await page.locator(`[data-upload="failed"][data-id="${status}.md"]`, { hasText: why }).waitFor();
+  }
+  assert.deepEqual(asked, refusals);
+  assert.deepEqual(await documents("kept"), []);
+  await page.unroute(/\/v1\/kb\/collections\/kept\/documents$/);
+  await page.locator('[data-id="500.md"] [data-action="send-again"]').click();
+  await page.locator('[data-upload="done"][data-id="500.md"]').waitFor();
+  await settles(async () => (await documents("kept")).map((found) => found.name), ["500.md"]);
+  check(/^console: Failed to load resource/);
+});
+
 test("a text and an address are added, and what fails says why", async () => {
   const { page, part, action, check } = await ambit.open("#/knowledge/shop");
   await part("documents").waitFor({ state: "attached" });
@@ -169,6 +195,21 @@ test("g195_filters_and_the_open_document_survive_a_reload_and_the_way_back", asy
   await page.goBack();
   await part("document").waitFor({ state: "detached" });
   await page.waitForURL(/#\/knowledge\/shop\?keywords=lamps$/);
+  check();
+});
+
+test("Esc goes back from a document, then from its collection", async () => {
+  const { document_id } = await documentNamed("shop", "pianos.md");
+  const { page, part, check } = await ambit.open(`#/knowledge/shop?document=${document_id}`);
+  await part("chunks").waitFor({ state: "attached" });
+  await page.locator('[data-action="close-document"]').focus();
+  await page.keyboard.press("Escape");
+  await page.waitForURL(/#\/knowledge\/shop$/);
+  await part("documents").waitFor({ state: "attached" });
+  await page.waitForFunction(() => document.activeElement?.closest('[role="group"]') !== null);
+  await page.keyboard.press("Escape");
+  await page.waitForURL(/#\/knowledge$/);
+  await page.waitForFunction(() => document.activeElement?.closest("tr")?.dataset.id === "shop");
   check();
 });
 
