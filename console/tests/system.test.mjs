@@ -40,6 +40,39 @@ test("stores, nodes and running turns are shown, and names are text", async () =
   check();
 });
 
+/** In the page: the words of letters alone that a cell of a table has broken. */
+function brokenWords() {
+  const broken = [];
+  for (const cell of document.querySelectorAll("main th, main td")) {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      for (const { 0: word, index } of texts.currentNode.data.matchAll(/(?<=^|\s)\p{L}{2,20}(?=\s|$)/gu)) {
+        const range = document.createRange();
+        range.setStart(texts.currentNode, index);
+        range.setEnd(texts.currentNode, index + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) broken.push(word);
+      }
+    }
+  }
+  return broken;
+}
+
+test("at 360 px a table keeps its words whole and scrolls sideways by itself", async () => {
+  const problems = { loaded_at: AT, problems: [{ ...PROBLEM, message: "the description of an assistant is missing" }], refused: null };
+  const answers = { ...HEALTH, "GET /app/problems": problems };
+  const { page, part, check } = await openRecorded(ambit, "#/system", answers, { viewport: { width: 360, height: 800 } });
+  for (const [name, hash] of [["health", "#/system"], ["problems", "#/system?tab=problems"]]) {
+    await page.evaluate((next) => (location.hash = next), hash);
+    await part(name).waitFor({ state: "attached" });
+    await page.locator(`[data-part="${name}"] td`).first().waitFor();
+    assert.deepEqual(await page.evaluate(brokenWords), [], name);
+    const frame = page.locator(`[data-part="${name}"] [role="group"]`).first();
+    assert.ok(await frame.evaluate((box) => box.scrollWidth > box.clientWidth), `${name} scrolls by itself`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} leaves the page as wide as it is`);
+  }
+  check();
+});
+
 test("what a store is and takes stands in its row, and a turn that nobody runs says so", async () => {
   const answers = { ...HEALTH, "GET /system/leases": { items: [...LEASES.items, ORPHAN], next: null } };
   const { page, part, check } = await openRecorded(ambit, "#/system", answers);
@@ -119,6 +152,21 @@ test("the doctor's findings are shown, and repair asks first", async () => {
   check();
 });
 
+test("the stores of the server are examined and mended, one examination after the other", async () => {
+  const { page, action, check } = await ambit.open("#/system?tab=doctor");
+  const outcome = page.locator('[data-note="outcome"]', { hasText: /^Looked at \d+ contexts: 0 findings are left, 0 are mended;/ });
+  await action("doctor").click();
+  await outcome.waitFor();
+  const repaired = page.waitForResponse(/\/system\/repair$/);
+  await action("repair").click();
+  await action("confirm").click();
+  await (await repaired).finished();
+  await outcome.waitFor();
+  const answer = await fetch(`${ambit.server.api}/system/doctor`, { method: "POST" });
+  assert.match(await answer.text(), /event: ?done\b[^]*"left": ?0\b/);
+  check();
+});
+
 test("an examination that breaks off or is refused says so", async () => {
   const answers = { ...HEALTH, "POST /system/doctor": () => stream(["finding", { place: "main", what: "odd", mended: false }]) };
   const { page, action, check } = await openRecorded(ambit, "#/system?tab=doctor", answers);
@@ -164,5 +212,7 @@ test("events come by themselves, are filtered and held", async () => {
   assert.equal(await page.locator('[data-part="events"] tbody tr').count(), before);
   await action("pause").click();
   await page.waitForFunction((count) => document.querySelectorAll('[data-part="events"] tbody tr').length > count, before);
+  await page.locator('[data-part="events"] tbody tr a').first().press("Enter");
+  await page.waitForURL(/#\/(turns\/|contexts\?)/);
   check();
 });
