@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { useConsole } from "./support/console.mjs";
 import { KEYS, makeKey } from "./support/server.mjs";
+import { settles } from "./support/wait.mjs";
 
 /** What Bob has said, kept and named; nobody else may see a byte of it. */
 const SECRET = "the-cellar-of-bob";
@@ -33,7 +34,8 @@ async function send(server, user, method, path, body) {
   return answer.status === 204 ? null : answer.json();
 }
 
-const asAnn = () => ({ extraHTTPHeaders: { authorization: `Bearer ${keys.ann}` } });
+const as = (user) => ({ extraHTTPHeaders: { authorization: `Bearer ${keys[user]}` } });
+const asAnn = () => as("ann");
 
 /** The addresses in the console of what somebody has. */
 const addresses = ({ request_id, context, collection, document, user }) => [
@@ -123,4 +125,25 @@ test("g186_without_the_right_to_change_no_view_has_an_action_that_changes", asyn
   }
   for (const [view, names] of Object.entries(OF_OTHERS)) assert.deepEqual(names.filter((name) => offered[view].includes(name)), [], view);
   mayNot.check();
+});
+
+test("a chat that is shared is listed to the team, and no more once it is not", async () => {
+  for (const user of ["cy", "dee"]) keys[user] = await makeKey(ambit.server, user, "user", "shop");
+  await send(ambit.server, "cy", "POST", "/chat/completions", { model: "open", chat_id: "plans", messages: [{ role: "user", content: "Hello" }] });
+  const chats = async (user) => (await send(ambit.server, user, "GET", "/chat/sessions")).data.map(({ context }) => context);
+  const [context] = await chats("cy");
+  assert.deepEqual(await chats("dee"), []);
+  const { page, check } = await ambit.open(`#/chats/${context}`, as("cy"));
+  const share = (hasText) => page.locator('[data-action="share"]', { hasText });
+  await share("Share with the team").click();
+  await share("Stop sharing").waitFor();
+  assert.deepEqual(await chats("dee"), [context]);
+  await page.locator(`tr[data-id="${context}"] [data-column="marks"]`, { hasText: "shared" }).waitFor();
+  const other = await ambit.open("#/chats", as("dee"));
+  await other.page.locator(`tr[data-id="${context}"] a`).click();
+  await other.part("conversation").getByText("Hello").first().waitFor();
+  await share("Stop sharing").click();
+  await share("Share with the team").waitFor();
+  await settles(() => chats("dee"), []);
+  check();
 });

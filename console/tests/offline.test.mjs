@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { useConsole } from "./support/console.mjs";
 import { say } from "./support/server.mjs";
+import { settles } from "./support/wait.mjs";
 
 const ambit = useConsole("welcome");
 const VIEWS = ["chats", "turns", "contexts", "memory", "usage", "agents", "data", "knowledge", "access", "system"];
@@ -36,5 +37,27 @@ test("g185_all_views_work_offline_and_each_request_is_documented", async () => {
   });
   assert.deepEqual(unknown, []);
   // `check` fails on every request to another origin; no name resolves but this machine's own.
+  check();
+});
+
+/** In the page: keeps what is copied. */
+function keepCopies() {
+  window.copied = [];
+  Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => void window.copied.push(text) } });
+}
+
+test("each view gives its request as a line of curl, which is documented and answered", async () => {
+  const known = await operations();
+  const { page, check } = await ambit.open("#/chats", { prepare: (page) => page.addInitScript(keepCopies) });
+  for (const [at, view] of VIEWS.entries()) {
+    await page.evaluate((hash) => (location.hash = hash), `#/${view}`);
+    await page.locator(`main[data-view="${view}"] [data-action="copy-curl"]`).first().click();
+    await settles(() => page.evaluate(() => window.copied.length), at + 1);
+    const line = await page.evaluate(() => window.copied.at(-1));
+    const [, method = "GET", address] = /^curl (?:-X (\w+) )?'([^']+)' -H 'authorization: Bearer KEY'/.exec(line) ?? assert.fail(line);
+    const { pathname } = new URL(address);
+    assert.ok(known.some((one) => one.method === method && one.pattern.test(pathname)), line);
+    assert.equal((await fetch(address, { method })).status, 200, line);
+  }
   check();
 });

@@ -58,6 +58,10 @@ test("the timeline has a row for each node, with hooks, calls and tools, and fol
   await page.locator('[data-action="fold"]').click();
   await page.waitForURL(/fold=off/);
   await row(page, `fold-${fetches[0].id}`).waitFor({ state: "detached" });
+  await page.locator('[data-action="fold"]').click();
+  await row(page, fetches[6].id).waitFor({ state: "detached" });
+  await page.locator('[data-action="expand-all"]').click();
+  await row(page, fetches[6].id).waitFor();
   check();
 });
 
@@ -74,6 +78,17 @@ test("a node shows what went in and came out, its lines, and what is found in it
   await page.locator(".found code", { hasText: "input.nested.place" }).waitFor();
   await page.goBack();
   await part("node").waitFor({ state: "detached" });
+  check();
+});
+
+test("a turn leads to its chat, and the chat to its turns", async () => {
+  const { page, part, action, check } = await openTurn(`#/turns/${made.shop}`);
+  await action("open-chat").click();
+  await page.waitForURL(/#\/chats\/./);
+  await part("conversation").waitFor({ state: "attached" });
+  await page.locator(`[data-request="${made.shop}"] [data-action="open-turn"]`).click();
+  await page.waitForURL(new RegExp(`#/turns/${made.shop}$`));
+  await part("timeline").waitFor({ state: "attached" });
   check();
 });
 

@@ -78,8 +78,9 @@ export async function say(server, chat, content, agent = "welcome") {
 export const KEYS = { "openapi/openapi.yao": JSON.stringify({ auth: { api_keys: true } }) };
 
 /** Makes a key of such a server, as `ambit keys new` does. */
-export async function makeKey(server, user, role) {
-  const key = ["keys", "new", "--data", server.data, "--app", server.app, "--user", user, "--role", role];
+export async function makeKey(server, user, role, team = null) {
+  const whose = ["--user", user, "--role", role, ...(team === null ? [] : ["--team", team])];
+  const key = ["keys", "new", "--data", server.data, "--app", server.app, ...whose];
   const { stdout } = await promisify(execFile)(binary, key);
   return stdout.trim();
 }
