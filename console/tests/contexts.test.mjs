@@ -277,6 +277,15 @@ test("a context that somebody makes appears by itself", async () => {
   check();
 });
 
+test("rows that come above the others are announced", async () => {
+  const { page, part, check } = await ambit.open("#/contexts?scope=chatHistory&order=newest");
+  await part("context-table").waitFor({ state: "attached" });
+  await page.locator("tr[data-id]").first().waitFor();
+  await say(ambit.server, "ten", "Hello");
+  await page.locator('[data-part="context-table"] [role="status"]', { hasText: /^1 new$/ }).waitFor({ state: "attached" });
+  check();
+});
+
 test("g189_a_message_of_a_stranger_is_markdown_that_runs_and_loads_nothing", async () => {
   const hostile = [
     "**bold** <script>document.title = 'run'</script><img src=https://example.org/x onerror=\"document.title = 'run'\">",
