@@ -21,6 +21,7 @@ ENV AMBIT_APP=/app \
 USER 65532:65532
 VOLUME /data
 EXPOSE 8080
+# It asks over HTTPS where AMBIT_TLS_CERT is set.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["/usr/local/bin/ambit", "health"]
 ENTRYPOINT ["/usr/local/bin/ambit"]
 CMD ["serve"]

@@ -1,23 +1,46 @@
 //! `ambit health`: whether a server can work, for those who watch it.
 
 use super::CommandOutcome;
-use super::http_client::client;
+use super::http_client::{client, client_trusting, client_trusting_anybody};
 use crate::command_error::{CommandError, Result};
 use crate::output::Output;
 use crate::settings::serve::own_url;
 use clap::Args;
+use reqwest::ClientBuilder;
 use std::error::Error;
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long the server may take; less than watchers give this program.
 const TIME: Duration = Duration::from_secs(4);
+/// What helps where the certificate of the server is not trusted.
+const ADVICE: &str =
+    "name the server as its certificate does, and its signer with --ca, or give --insecure";
 
 /// Which server.
 #[derive(Args, Debug)]
 pub struct HealthArguments {
-    /// The server, as http://127.0.0.1:8080; without it the one on this machine that listens on AMBIT_LISTEN, else on port 8080
+    /// The server, as http://127.0.0.1:8080; without it the one on this machine that listens on AMBIT_LISTEN, else on port 8080.
+    /// Where AMBIT_TLS_CERT is set that is asked over HTTPS, and its certificate not checked
     url: Option<String>,
+    /// The certificates (PEM) of who may have signed the server's, itself perhaps, instead of those that the system trusts
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Does not check the server's certificate
+    #[arg(long, conflicts_with = "ca")]
+    insecure: bool,
+}
+
+impl HealthArguments {
+    /// A client that trusts the server as these say.
+    fn client(&self) -> Result<ClientBuilder> {
+        match &self.ca {
+            Some(file) => client_trusting("--ca", file),
+            None if self.insecure || self.url.is_none() => Ok(client_trusting_anybody()),
+            None => client(),
+        }
+    }
 }
 
 /// Asks the server whether it is ready.
@@ -28,10 +51,17 @@ pub async fn run(arguments: &HealthArguments, out: &mut Output) -> Result<Comman
         CommandError::Refused(format!("{server} is not ready: {reason}"))
     };
     // A proxy is there for the world; the server is usually on this machine.
-    let client = client()?.no_proxy().timeout(TIME).build();
+    let client = arguments.client()?.no_proxy().timeout(TIME).build();
     let client = client.map_err(|error| refused(&cause(&error)))?;
     let answer = client.get(url).send().await;
-    let status = answer.map_err(|error| refused(&cause(&error)))?.status();
+    let answer = answer.map_err(|error| {
+        let cause = cause(&error);
+        match is_untrusted(cause) {
+            true => refused(&format_args!("{cause}; {ADVICE}")),
+            false => refused(&cause),
+        }
+    });
+    let status = answer?.status();
     if !status.is_success() {
         return Err(refused(&format_args!("it answers {status}")));
     }
@@ -46,4 +76,15 @@ fn cause<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
         cause = deeper;
     }
     cause
+}
+
+/// Whether it is the certificate of the server that was refused.
+fn is_untrusted(error: &(dyn Error + 'static)) -> bool {
+    if let Some(error) = error.downcast_ref::<rustls::Error>() {
+        return matches!(error, rustls::Error::InvalidCertificate(_));
+    }
+    // It is the source of none where it stands in an error of input or output.
+    let carrier = error.downcast_ref::<std::io::Error>();
+    let carried = carrier.and_then(std::io::Error::get_ref);
+    carried.is_some_and(|carried| is_untrusted(carried))
 }

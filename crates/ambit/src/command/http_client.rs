@@ -2,9 +2,11 @@
 
 use crate::command_error::{CommandError, Result};
 use ambit_runtime::net::tls;
+use reqwest::tls::Certificate;
 use reqwest::{Client, ClientBuilder};
 use std::error::Error;
 use std::io;
+use std::path::Path;
 
 /// What makes a certificate work.
 const CERTIFICATE: &str = "; the server's certificate must be valid now, for this name, and of an authority that this system trusts; \
@@ -15,6 +17,35 @@ pub fn client() -> Result<ClientBuilder> {
     let tls =
         tls().map_err(|error| CommandError::Refused(format!("TLS cannot be used: {error}")))?;
     Ok(Client::builder().tls_backend_preconfigured(tls))
+}
+
+/// A client that trusts those alone whose certificates are in this file, which `option` names.
+pub fn client_trusting(option: &str, file: &Path) -> Result<ClientBuilder> {
+    let unusable = |why: String| {
+        let file = file.display();
+        let reason = format!("names {file}, which {why}; name a file of certificates (PEM)");
+        CommandError::option(option, reason)
+    };
+    let text = std::fs::read(file);
+    let text = text.map_err(|error| unusable(format!("cannot be read: {error}")))?;
+    let certificates = Certificate::from_pem_bundle(&text);
+    let certificates = certificates.map_err(|_| unusable("is damaged".to_owned()))?;
+    if certificates.is_empty() {
+        return Err(unusable("holds none".to_owned()));
+    }
+    Ok(builder().tls_certs_only(certificates))
+}
+
+/// A client that takes whatever certificate it is shown.
+pub fn client_trusting_anybody() -> ClientBuilder {
+    builder().tls_danger_accept_invalid_certs(true)
+}
+
+/// A client whose trust reqwest is told: it takes what encrypts from the process then.
+fn builder() -> ClientBuilder {
+    // There is one already where this was called before.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    Client::builder()
 }
 
 /// A server gives no answer. What is wrong, such as with its certificate, stands in what caused the error.

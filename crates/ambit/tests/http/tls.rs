@@ -203,3 +203,34 @@ fn a_conversation_says_what_is_wrong_with_the_certificate_of_its_server() {
         assert!(certificate.contains("SSL_CERT_FILE"), "{told}");
     }
 }
+
+#[test]
+fn the_health_of_an_encrypted_server_is_told_on_its_own_machine_and_to_who_trusts_its_authority() {
+    let folder = app(&[], FIRST);
+    write(&folder.path().join("authority.pem"), AUTHORITY);
+    write(&folder.path().join("empty.pem"), "");
+    let mut server = Serving(command(&folder, &SERVE).spawn().unwrap());
+    drop(lines(&mut server));
+    let (base, _) = address(&mut server.0);
+    let url = base.trim_end_matches("/v1");
+    let ready = format!("{url} is ready\n");
+    let said = |asked: &mut Command| {
+        let asked = asked.output().unwrap();
+        let text = [asked.stdout, asked.stderr].concat();
+        (asked.status.success(), String::from_utf8(text).unwrap())
+    };
+    let mut own = command(&folder, &["health"]);
+    own.env("AMBIT_LISTEN", url.trim_start_matches("https://"));
+    own.env("AMBIT_TLS_CERT", "server.pem");
+    assert_eq!(said(&mut own), (true, ready.clone()));
+    for trusting in [&["--ca", "authority.pem"][..], &["--insecure"]] {
+        let mut health = command(&folder, &[&["health", url], trusting].concat());
+        assert_eq!(said(&mut health), (true, ready.clone()), "{trusting:?}");
+    }
+    let (is_ready, told) = said(&mut command(&folder, &["health", url]));
+    assert!(!is_ready && told.contains("its signer with --ca"), "{told}");
+    let (is_ready, told) = said(&mut command(&folder, &["health", url, "--ca", "empty.pem"]));
+    let expected =
+        "ambit: --ca names empty.pem, which holds none; name a file of certificates (PEM)\n";
+    assert_eq!((is_ready, told.as_str()), (false, expected));
+}
