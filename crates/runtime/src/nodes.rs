@@ -1,8 +1,9 @@
-//! The nodes of an installation: each says every ten seconds that it is there, and one that says nothing is gone.
+//! The nodes of an installation: each says every ten seconds that it is there, and takes it back when it stops; one that says nothing
+//! is gone.
 
 use crate::error::Result;
 use crate::runtime_core::RuntimeCore;
-use ambit_storage::address::Space;
+use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::{Clock, to_millis};
 use ambit_storage::driver::{ValuePages, ValuePart};
@@ -90,14 +91,40 @@ pub(crate) async fn announce(core: Weak<RuntimeCore>) {
     }
 }
 
+/// Takes back that this node is there, so that it is gone at once. Nothing announces it any more.
+pub(crate) async fn leave(core: &RuntimeCore) {
+    if let Err(error) = remove(core).await {
+        tracing::debug!(%error, "this node could not say that it is gone; it is forgotten in half a minute");
+    }
+}
+
 async fn write(core: &RuntimeCore) -> Result<()> {
     let own = own(core);
+    let set = Operation::Set(Json::of(&own)?.into());
+    apply(core, set).await
+}
+
+/// One that was never heard of writes nothing.
+async fn remove(core: &RuntimeCore) -> Result<()> {
+    let index = core.stores.index()?;
+    let heard = index.driver().get(&key(core), ValuePart::Nothing).await?;
+    match heard {
+        Some(_) => apply(core, Operation::Del).await,
+        None => Ok(()),
+    }
+}
+
+async fn apply(core: &RuntimeCore, op: Operation) -> Result<()> {
     let write = BatchWrite::Apply {
-        key: Space::nodes().key(own.id.as_str()),
-        op: Operation::Set(Json::of(&own)?.into()),
+        key: key(core),
+        op,
         life: Some(to_millis(LIFE)),
     };
     let index = core.stores.index()?;
     index.driver().commit(Batch::of([write])).await?;
     Ok(())
+}
+
+fn key(core: &RuntimeCore) -> ValueKey {
+    Space::nodes().key(core.node_id.as_str())
 }

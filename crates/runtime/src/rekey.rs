@@ -25,7 +25,7 @@ pub async fn rekey_models(
     let (old, new) = (ColumnCipher::new(&old.0)?, ColumnCipher::new(&new.0)?);
     if !nodes::heard(stores).await?.is_empty() {
         return Err(refused(
-            "a server runs over this store: stop all of them, and wait half a minute until one that has ended is forgotten",
+            "a server runs over this store: stop all of them; one that was killed is forgotten after half a minute",
         ));
     }
     // A database that is not there has no values, and need not be made.

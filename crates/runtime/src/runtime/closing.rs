@@ -4,7 +4,7 @@ use super::Runtime;
 use crate::error::Result;
 use crate::lock::lock;
 use crate::turn_info::TurnStopReason;
-use crate::{telemetry, turn};
+use crate::{nodes, telemetry, turn};
 use futures::future::BoxFuture;
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ impl Runtime {
             }
             let mut tasks = std::mem::take(&mut *lock(&self.0.tasks));
             tasks.shutdown().await;
+            nodes::leave(&self.0).await;
             let sweepers = std::mem::take(&mut *lock(&self.0.sweepers));
             for sweeper in sweepers {
                 sweeper.stop().await;

@@ -43,6 +43,7 @@ mod metrics;
 mod named_messages;
 mod nested;
 mod nexted;
+mod nodes;
 mod place;
 mod plain;
 mod reloads;
