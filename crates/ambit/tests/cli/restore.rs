@@ -86,6 +86,26 @@ async fn nothing_is_written_over() {
         assert_eq!(fs::read_dir(place.path("new")).unwrap().count(), 1);
         fs::remove_dir_all(place.path("new")).unwrap();
     }
+    // All databases that are in the way are told, the one with the index first, and not by what SQLite keeps beside them.
+    fs::create_dir(place.path("new")).unwrap();
+    for file in [
+        "main.db",
+        "main.db-wal",
+        "main.db-shm",
+        "models.db",
+        "models.db-wal",
+    ] {
+        fs::write(place.path("new").join(file), "mine").unwrap();
+    }
+    let (main, models) = (place.path("new/main.db"), place.path("new/models.db"));
+    let words = format!(
+        "would write over {} and {}; stop",
+        main.display(),
+        models.display()
+    );
+    let ran = place.restore();
+    assert!(ran.err.contains(&words), "{}", ran.err);
+    fs::remove_dir_all(place.path("new")).unwrap();
     // Nor over a store that has been used since.
     assert_eq!(place.restore().code, 0);
     let again = place.run(&["restore", "copy"]);

@@ -51,12 +51,12 @@ fn put_back(folder: &Path, steps: Vec<RestoreStep<'_>>) -> Result<()> {
     for step in &steps {
         step.check_copy(folder)?;
     }
-    let (mut missing, all) = (Vec::new(), steps.len());
-    for step in steps {
-        if !step.is_done(folder)? {
-            missing.push(step);
-        }
+    let in_the_way: Vec<PathBuf> = steps.iter().filter_map(RestoreStep::in_the_way).collect();
+    if !in_the_way.is_empty() {
+        return Err(would_write_over(folder, &in_the_way));
     }
+    let (all, mut missing) = (steps.len(), steps);
+    missing.retain(|step| !step.is_done());
     let mut held = Vec::new();
     let put = write_all(folder, &missing, &mut held).and_then(|()| place_all(&missing));
     if put.is_err() {
@@ -138,23 +138,27 @@ impl<'a> RestoreStep<'a> {
         (digest.bytes, &digest.sha256) == (self.expected.bytes, &self.expected.sha256)
     }
 
-    /// Whether the file is there already; an error where another one is.
-    fn is_done(&self, folder: &Path) -> Result<bool> {
-        let paths = BESIDE.iter().map(|suffix| beside(self.to, suffix));
-        let mut paths = paths.chain([self.to.to_owned()]);
-        let found = paths.find(|path| path.exists());
-        let Some(found) = found else {
-            return Ok(false);
-        };
-        let is_same = found == self.to
+    /// What is in its place, unless that is the very file: the database, which people know, before those that are left of one.
+    fn in_the_way(&self) -> Option<PathBuf> {
+        let mut others = BESIDE.iter().map(|suffix| beside(self.to, suffix));
+        let left = others.find(|path| path.exists());
+        if !self.to.exists() {
+            return left;
+        }
+        let is_same = left.is_none()
             && copy_digested(self.to, &mut std::io::sink())
                 .is_ok_and(|digest| self.is_expected(&digest));
-        if !is_same {
-            return Err(would_write_over(folder, &found));
+        (!is_same).then(|| self.to.to_owned())
+    }
+
+    /// Whether the file is there already; no other one is.
+    fn is_done(&self) -> bool {
+        let is_done = self.to.exists();
+        if is_done {
+            // Killed between the two, a restore leaves the file with both of its names.
+            let _ = fs::remove_file(self.partial());
         }
-        // Killed between the two, a restore leaves the file with both of its names.
-        let _ = fs::remove_file(self.partial());
-        Ok(true)
+        is_done
     }
 
     fn partial(&self) -> PathBuf {
@@ -192,7 +196,7 @@ impl<'a> RestoreStep<'a> {
         }
         // Another process may have placed the very file meanwhile.
         match self.to.exists() {
-            true => Err(would_write_over(folder, self.to)),
+            true => Err(would_write_over(folder, &[self.to.to_owned()])),
             false => Ok(file),
         }
     }
@@ -232,10 +236,15 @@ impl<'a> RestoreStep<'a> {
     }
 }
 
-fn would_write_over(folder: &Path, path: &Path) -> Error {
+fn would_write_over(folder: &Path, paths: &[PathBuf]) -> Error {
+    let paths: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     let reason = format!(
-        "would write over {}; stop what uses it and move it away, or name another folder with --data",
-        path.display()
+        "would write over {}; stop what uses them and move databases away with the -wal and -shm beside them, or name another folder \
+         with --data",
+        paths.join(" and ")
     );
     refused(folder, &reason)
 }
