@@ -5,6 +5,7 @@ mod debian;
 mod files;
 mod image;
 mod options;
+mod own_pages;
 
 use crate::process::{Result, cargo, each_line, root, target_folder};
 use files::{complete, read};

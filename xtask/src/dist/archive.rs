@@ -3,13 +3,13 @@
 use super::files::{
     PROGRAM, TEXT, complete, copy, empty_folder, open_to_readers, remove_folder, write,
 };
-use super::{DOCUMENTS, Release};
+use super::{DOCUMENTS, Release, own_pages};
 use crate::process::{Result, each_line, root};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Packs the program and its texts in one folder.
+/// Packs the program, its texts and what it writes for shells in one folder.
 pub fn make(release: &Release) -> Result<PathBuf> {
     let name = format!("ambit-{}-{}", release.version, release.target);
     let stage = release.folder.join("stage");
@@ -19,6 +19,7 @@ pub fn make(release: &Release) -> Result<PathBuf> {
     for document in DOCUMENTS {
         copy(&root().join(document), &tree.join(document), TEXT)?;
     }
+    own_pages::write(&release.program, &tree)?;
     open_to_readers(&tree)?;
     let archive = release.folder.join(format!("{name}.tar.xz"));
     let mut tar = Command::new("tar");

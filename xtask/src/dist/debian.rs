@@ -1,9 +1,9 @@
-//! The Debian package: the program, a service that is enabled by hand, and the folder for its data.
+//! The Debian package: the program with its page for `man`, a service that is enabled by hand, and the folder for its data.
 
 use super::files::{
     PROGRAM, TEXT, complete, copy, empty_folder, open_to_readers, remove_folder, works, write,
 };
-use super::{DOCUMENTS, Release};
+use super::{DOCUMENTS, Release, own_pages};
 use crate::process::{Result, root};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ fn fill(release: &Release, tree: &Path) -> Result<()> {
     for document in DOCUMENTS {
         copy(&root().join(document), &texts.join(document), TEXT)?;
     }
-    Ok(())
+    own_pages::write(&release.program, &tree.join("usr"))
 }
 
 /// A version that Debian sorts as Cargo does: `1.0.0-rc.1` comes before `1.0.0`.

@@ -2,20 +2,26 @@
 
 use super::files::works;
 use super::options::DistOptions;
-use super::{DOCUMENTS, Release, SIZE_LIMIT, archive, debian, host, version};
+use super::{DOCUMENTS, Release, SIZE_LIMIT, archive, debian, host, own_pages, version};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A release of a small program for Linux on x86.
+/// What the program writes for `man` and shells, below `usr`.
+const OWN: [&str; 4] = [
+    "share/bash-completion/completions/ambit",
+    "share/fish/vendor_completions.d/ambit.fish",
+    "share/man/man1/ambit.1.gz",
+    "share/zsh/vendor-completions/_ambit",
+];
+
+/// A release for Linux on x86 of a small program, which prints its arguments.
 fn release(folder: &TempDir) -> Release {
-    let program = folder.path().join("program");
-    fs::write(&program, "#!/bin/sh\necho hello\n").unwrap();
     Release {
         version: "1.2.3-rc.1".to_owned(),
         target: "x86_64-unknown-linux-gnu".to_owned(),
-        program,
+        program: "/bin/echo".into(),
         folder: folder.path().join("packages"),
     }
 }
@@ -40,11 +46,40 @@ fn the_archive_holds_the_program_and_its_texts() {
     let root = "ambit-1.2.3-rc.1-x86_64-unknown-linux-gnu";
     assert_eq!(name(&archive), format!("{root}.tar.xz"));
     let mut listed = lines(Command::new("tar").arg("-tJf").arg(&archive));
+    listed.retain(|name| !name.ends_with('/'));
     listed.sort();
-    let names = ["", "ambit"].into_iter().chain(DOCUMENTS);
+    let names = ["ambit"].into_iter().chain(DOCUMENTS).chain(OWN);
     let mut expected: Vec<String> = names.map(|name| format!("{root}/{name}")).collect();
     expected.sort();
     assert_eq!(listed, expected);
+}
+
+#[test]
+fn the_program_writes_its_page_and_what_shells_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let release = release(&folder);
+    own_pages::write(&release.program, folder.path()).unwrap();
+    for (path, arguments) in OWN.iter().zip([
+        "completions bash",
+        "completions fish",
+        "man",
+        "completions zsh",
+    ]) {
+        let mut read = Command::new("gzip");
+        // What is not compressed is given as it is.
+        read.args(["--decompress", "--force", "--stdout"]);
+        assert_eq!(lines(read.arg(folder.path().join(path))), [arguments]);
+    }
+}
+
+#[test]
+fn a_program_for_other_machines_is_packed_without_what_it_would_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    fs::write(&program, "no program of this machine").unwrap();
+    let made = folder.path().join("usr");
+    own_pages::write(&program, &made).unwrap();
+    assert!(!made.exists());
 }
 
 #[test]
@@ -68,15 +103,16 @@ fn the_debian_package_holds_the_program_its_service_and_a_folder_for_data() {
         let words: Vec<&str> = line.split_whitespace().collect();
         format!("{} {} {}", words[0], words[1], words[words.len() - 1])
     });
-    let files: Vec<String> = columns.filter(|line| !line.ends_with('/')).collect();
+    let mut files: Vec<String> = columns.filter(|line| !line.ends_with('/')).collect();
+    files.sort();
     let text = |path: &str| format!("-rw-r--r-- root/root ./{path}");
     let mut expected = vec![
         "-rwxr-xr-x root/root ./usr/bin/ambit".to_owned(),
         text("usr/lib/systemd/system/ambit.service"),
     ];
-    let mut documents = DOCUMENTS.map(|name| text(&format!("usr/share/doc/ambit/{name}")));
-    documents.sort();
-    expected.extend(documents);
+    expected.extend(DOCUMENTS.map(|name| text(&format!("usr/share/doc/ambit/{name}"))));
+    expected.extend(OWN.map(|path| text(&format!("usr/{path}"))));
+    expected.sort();
     assert_eq!(files, expected);
     let data = "drwxr-xr-x root/root";
     let is_data = |line: &&String| line.starts_with(data) && line.ends_with(" ./var/lib/ambit/");
@@ -115,9 +151,10 @@ fn the_checksums_are_those_of_the_packages_alone() {
 #[test]
 fn a_program_that_is_too_large_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let release = release(&folder);
+    let mut release = release(&folder);
     assert_eq!(release.check_size(), Ok(()));
-    let program = File::options().write(true).open(&release.program).unwrap();
+    release.program = folder.path().join("program");
+    let program = File::create(&release.program).unwrap();
     program.set_len(SIZE_LIMIT + 1).unwrap();
     let refused = release.check_size().unwrap_err();
     assert!(
