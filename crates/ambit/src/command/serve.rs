@@ -45,16 +45,18 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
         return Err(open_to_all(wanted, config.development.is_none()));
     }
     let settings = settings(&serving, &config, is_development)?;
-    let stop = stop()?;
-    let (listener, address) = listen(serving.listen).await?;
+    let telemetry = telemetry(&serving.environment)?;
     // The welcome app is gone when the server ends; its data is not.
     let data = data_folder(arguments.app.clone());
+    let models = stores.models(&data)?;
+    let stop = stop()?;
+    let (listener, address) = listen(serving.listen).await?;
+    // What is set wrong is known by now: no store is made for it.
     let opened = Arc::new(stores.open_for(&data).await?);
     let store = opened.index()?.driver().clone();
     let manager = ServiceManager::of(&serving.environment);
-    let telemetry = telemetry(&serving.environment)?;
     let runtime = Runtime::open(RuntimeSettings {
-        models: stores.models(&data)?,
+        models,
         telemetry,
         environment: serving.environment,
         extract_program: Some(extract_program()),

@@ -194,11 +194,11 @@ impl AmbitBuilder {
             store: urls.models(&path),
             key: self.model_key,
         };
+        let telemetry = otlp_settings(&self.variables)?;
         let stores = match self.stores {
             Some(stores) => stores,
             None => Arc::new(urls.open().await?),
         };
-        let telemetry = otlp_settings(&self.variables)?;
         let runtime = Runtime::open(RuntimeSettings {
             telemetry,
             storage: self.settings,

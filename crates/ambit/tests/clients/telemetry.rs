@@ -149,9 +149,11 @@ web.urlopen(web.Request(sys.argv[1] + '/responses', b'{\"model\": \"welcome\", \
 }
 
 #[test]
-fn a_protocol_that_is_not_spoken_is_refused_with_what_to_do() {
+fn a_protocol_that_is_not_spoken_is_refused_with_what_to_do_and_no_store_is_made() {
+    let folder = tempfile::tempdir().unwrap();
     let mut serve = Command::new(env!("CARGO_BIN_EXE_ambit"));
     serve.args(["serve", "--listen", "127.0.0.1:0"]);
+    serve.current_dir(folder.path());
     serve.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317");
     serve.env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
     let ended = serve.output().unwrap();
@@ -159,4 +161,5 @@ fn a_protocol_that_is_not_spoken_is_refused_with_what_to_do() {
     let told = String::from_utf8(ended.stderr).unwrap();
     let expected = "OTEL_EXPORTER_OTLP_PROTOCOL is grpc, but only http/protobuf is spoken";
     assert!(told.contains(expected), "{told}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
