@@ -13,6 +13,10 @@ use crate::{Error, Result};
 /// A row without data may be the beginning of a first write; after this long it no longer is.
 const FIRST_WRITE: Millis = 60_000;
 
+/// Data in another store than the index is written right behind its row, at times of two clocks. So much newer it is where the index
+/// is from before.
+const APART: Millis = 60 * 60 * 1_000;
+
 impl Doctor<'_> {
     pub(super) async fn row(&mut self, row: &IndexRow) -> Result<()> {
         let place = format!("context {} ({})", row.id, row.identity.key());
@@ -32,6 +36,10 @@ impl Doctor<'_> {
         let placement = stores.chain(&row.placement)?;
         let space = row.space();
         self.index_copies(&space, place).await?;
+        if placement.names() != stores.index()?.names() {
+            self.older_row(row, placement.driver().as_ref(), place)
+                .await?;
+        }
         if placement.names().len() > 1 {
             self.copies(row, &space, place).await?;
         }
@@ -107,6 +115,40 @@ impl Doctor<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// A row whose data, in another store, is newer than the row knows.
+    async fn older_row(&mut self, row: &IndexRow, driver: &dyn Driver, place: &str) -> Result<()> {
+        let items = driver.read(&row.space().log(ITEMS), LogRange::last(1));
+        let Some(last) = items.await?.entries.pop() else {
+            return Ok(());
+        };
+        if last.at - row.last_used_at() <= APART {
+            return Ok(());
+        }
+        let what = format!(
+            "its data in {} is more than an hour newer than its index row: the index is of an older backup than that store",
+            row.placement.join("+")
+        );
+        if !self.repairs {
+            self.left(place, what);
+            return Ok(());
+        }
+        let now = IndexRow {
+            last_activity_at: last.at,
+            ..row.clone()
+        };
+        let batch = Batch::of([BatchWrite::mirror_row(now)]).checking(BatchCheck::Row {
+            space: row.space(),
+            mark: Some(row.mark()),
+        });
+        match self.ambit.stores().index()?.driver().commit(batch).await {
+            Ok(_) => self.mended(place, what),
+            // Somebody is writing to it now.
+            Err(Error::Conflict { .. }) => {}
+            Err(error) => self.left(place, format!("{what}: {error}")),
+        }
+        Ok(())
     }
 
     /// True where a first write was interrupted behind its index row. A memory may be empty, and leaves no log.

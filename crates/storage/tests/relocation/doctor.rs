@@ -81,6 +81,33 @@ async fn g031_a_row_whose_data_never_came_is_found_and_swept() {
 }
 
 #[tokio::test]
+async fn a_row_of_an_index_that_is_older_than_the_data_is_found_and_brought_level() {
+    let place = Place::new();
+    let ambit = place.open(&["c"], &["a"]);
+    converse(&ambit).await;
+    let older = row(&ambit, "chatHistory").await;
+    place.clock.advance(Duration::from_secs(2 * 3_600));
+    converse(&ambit).await;
+    assert_eq!(findings(&ambit, false).await, []);
+    let restored = BatchWrite::mirror_row(older.clone());
+    place
+        .driver("c")
+        .commit(Batch::of([restored]))
+        .await
+        .unwrap();
+    let mut expected = Finding {
+        place: format!("context {} ({})", older.id, older.identity.key()),
+        what: "its data in a is more than an hour newer than its index row: the index is of an older backup than that store"
+            .to_owned(),
+        is_mended: false,
+    };
+    assert_eq!(findings(&ambit, false).await, [expected.clone()]);
+    expected.is_mended = true;
+    assert_eq!(findings(&ambit, true).await, [expected]);
+    assert_eq!(findings(&ambit, false).await, []);
+}
+
+#[tokio::test]
 async fn a_copy_that_lost_something_is_found_and_brought_level() {
     let place = Place::new();
     let ambit = place.open(&["c"], &["a", "b"]);
