@@ -120,6 +120,7 @@ pub use request::{
     CallOptions, ClientInfo, ConversationSource, RequestOrigin, ScriptCallOptions, SearchChoice,
     SkipChanges, SkipOptions, Supersede, TurnRequest, TurnStorage, TurnTrigger,
 };
+pub use retention::ExpiredTurnLogs;
 pub use runtime::{
     AgentSearchAnswer, AgentSearchRequest, ReloadCheck, RenderedRequest, RequestPlace, Runtime,
     RuntimeSettings, TokenListener,

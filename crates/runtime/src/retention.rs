@@ -3,6 +3,10 @@
 //! The last commit of a turn notes by when which of its logs go. The notes stand in the order in which they fall due, so
 //! that upkeep looks at nothing else; they tell nothing of the conversation, which they may outlive.
 
+mod expired_logs;
+
+pub use expired_logs::ExpiredTurnLogs;
+
 use crate::app::AppSettings;
 use crate::chats;
 use crate::error::Result;

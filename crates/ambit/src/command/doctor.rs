@@ -1,5 +1,6 @@
 //! `ambit doctor`
 
+mod periods;
 mod sizes;
 
 use super::CommandOutcome;
@@ -24,7 +25,7 @@ pub struct DoctorArguments {
     accept: bool,
     #[command(flatten)]
     pub app: AppOption,
-    /// Says too what takes the room: how much there is of each kind of data. All of it is read for that
+    /// Says too what takes the room, how much there is of each kind of data, for which all of it is read; and for how long it is kept
     #[arg(long)]
     sizes: bool,
 }
@@ -66,6 +67,7 @@ pub async fn run(
         for (name, driver) in ambit.stores().drivers() {
             sizes::write(name, driver.as_ref(), out).await?;
         }
+        periods::write(ambit.stores(), &arguments.app.folder(), out).await?;
     }
     Ok(if left == 0 {
         CommandOutcome::Done

@@ -195,3 +195,38 @@ fn what_takes_the_room_is_told_by_kind() {
     let sum: u64 = found.iter().map(|(_, bytes)| bytes).sum();
     assert!(sum > 0 && sum < all, "{told:?}");
 }
+
+#[test]
+fn how_long_what_is_kept_is_told_as_the_app_has_it() {
+    let place = Place::new();
+    place.make_store("main.db");
+    let periods = |more: &[&str]| -> Vec<String> {
+        let told = place.run(&[&["doctor", "--sizes"], more].concat());
+        assert_eq!(told.code, 0, "{told:?}");
+        let lines = told.out.lines();
+        let periods = lines.filter_map(|line| line.strip_prefix("kept: "));
+        periods.map(str::to_owned).collect()
+    };
+    let over = "0 are over, and go while a server runs";
+    let turns = |streams: &str, traces: &str| {
+        [
+            format!("streams of turns for {streams} (ambit.stream.retention); {over}"),
+            format!("traces of turns for {traces} (ambit.trace.retention); {over}"),
+        ]
+    };
+    let told = periods(&[]);
+    assert_eq!(told[..2], turns("1d", "30d"));
+    let rest = [
+        "chats of clients of OpenAI's Responses for 30d without use (ambit.responses.retention)",
+        "what was said and used until somebody removes it",
+    ];
+    assert_eq!(told[2..], rest);
+    assert_eq!(place.run_as(&["new", "shop"]).code, 0);
+    let app = r#"{"name": "Shop", "ambit": {"stream": {"retention": "90m"}, "trace": {"retention": "36h"}}}"#;
+    std::fs::write(place.path("shop/app.yao"), app).unwrap();
+    assert_eq!(periods(&["--app", "shop"])[..2], turns("90m", "36h"));
+    std::fs::write(place.path("shop/app.yao"), "{").unwrap();
+    let unknown =
+        "for how long is not known, as the app in shop cannot be loaded; `ambit check` says why";
+    assert_eq!(periods(&["--app", "shop"]), [unknown]);
+}

@@ -3,9 +3,10 @@
 use crate::place::{ECHO, Place, ann, ask, end, place, request, settings};
 use ambit_runtime::chats::PageWindow;
 use ambit_runtime::inspect::traces::{self, TraceFilter};
-use ambit_runtime::{ErrorCode, Frame};
+use ambit_runtime::{ErrorCode, ExpiredTurnLogs, Frame};
 use ambit_runtime::{Runtime, TurnStatus};
 use ambit_storage::address::{ITEMS, Space};
+use ambit_storage::clock::to_millis;
 use ambit_storage::directory::{IndexRow, RowFilter};
 use ambit_storage::driver::{Driver, DriverOptions, LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
@@ -348,4 +349,22 @@ async fn chats_that_nobody_uses_for_as_long_as_the_app_says_are_removed() {
     pass(&place, SECOND);
     assert_eq!(retired().await, 1);
     assert_eq!(crate::place::remembered(&place, "hello").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_is_over_is_counted_and_nothing_is_dropped_for_it() {
+    let place = place(&[HELLO]).await;
+    turn(&place, "hi").await;
+    let (driver, space) = kept(&place.runtime).await;
+    // Nobody drops what falls due from now on.
+    place.runtime.close(Duration::ZERO).await.unwrap();
+    let before = driver.logs(&space).await.unwrap();
+    let now = place.runtime.stores().options().clock.now();
+    for (days, streams, traces) in [(0, 0, 0), (1, 1, 0), (29, 1, 0), (30, 1, 1)] {
+        let then = now + to_millis(DAY * days);
+        let counted = ExpiredTurnLogs::count(driver.as_ref(), then).await;
+        let expected = ExpiredTurnLogs { streams, traces };
+        assert_eq!(counted.unwrap(), expected, "{days}");
+    }
+    assert_eq!(driver.logs(&space).await.unwrap(), before);
 }
