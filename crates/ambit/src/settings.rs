@@ -21,6 +21,9 @@ const STORE_VARIABLE: &str = "AMBIT_STORE";
 /// The token or API key with which `ambit chat --url` calls a server.
 const TOKEN_VARIABLE: &str = "AMBIT_TOKEN";
 
+/// What helps who has named a folder without an app.
+pub const OTHER_APP: &str = "name the folder of one, or make one with `ambit new`";
+
 /// Which stores, and whose part of them.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Where the data is")]
@@ -205,11 +208,17 @@ fn model_settings(store: ModelStore) -> Result<ModelSettings> {
 /// The folder of an app that a command runs; an error where none is there, before anything is made for it.
 pub fn present_app(named: Option<PathBuf>) -> Result<PathBuf> {
     let folder = app_folder(named);
+    check_app(&folder, "name the folder of one with --app")?;
+    Ok(folder)
+}
+
+/// Refuses a folder without an app, saying what helps.
+pub fn check_app(folder: &Path, advice: &str) -> Result<()> {
     match folder.join("app.yao").is_file() {
-        true => Ok(folder),
+        true => Ok(()),
         false => Err(CommandError::Refused(format!(
-            "there is no app.yao in {}, so it is no app; name the folder of one with --app",
-            absolute_path(&folder).display()
+            "there is no app.yao in {}, so it is no app; {advice}",
+            absolute_path(folder).display()
         ))),
     }
 }

@@ -3,6 +3,7 @@
 use super::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, escape_control};
+use crate::settings::{OTHER_APP, check_app};
 use ambit::auth::AuthConfig;
 use ambit::environment::environment;
 use ambit_runtime::app::{App, FileProblem, Severity};
@@ -22,6 +23,7 @@ pub struct CheckArguments {
 
 /// Prints everything that is wrong with an app or has no effect there.
 pub fn run(arguments: &CheckArguments, out: &mut Output) -> Result<CommandOutcome> {
+    check_app(&arguments.app, OTHER_APP)?;
     let mut problems = ambit_runtime::check(&arguments.app, &environment())
         .map_err(|error| CommandError::Refused(error.message))?;
     if let Ok(app) = App::load(&arguments.app, &environment()) {

@@ -1,13 +1,15 @@
 //! `ambit health`: whether a server can work, for those who watch it.
 
 use super::CommandOutcome;
-use super::http_client::{client, client_trusting, client_trusting_anybody};
+use super::http_client::{
+    NOTHING_LISTENS, cause, check_address, client, client_trusting, client_trusting_anybody,
+    is_untrusted,
+};
 use crate::command_error::{CommandError, Result};
 use crate::output::Output;
 use crate::settings::serve::own_url;
 use clap::Args;
 use reqwest::ClientBuilder;
-use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,8 +17,8 @@ use std::time::Duration;
 /// How long the server may take; less than watchers give this program.
 const TIME: Duration = Duration::from_secs(4);
 /// What helps where the certificate of the server is not trusted.
-const ADVICE: &str =
-    "name the server as its certificate does, and its signer with --ca, or give --insecure";
+const UNTRUSTED: &str =
+    "; name the server as its certificate does, and its signer with --ca, or give --insecure";
 
 /// Which server.
 #[derive(Args, Debug)]
@@ -46,6 +48,7 @@ impl HealthArguments {
 /// Asks the server whether it is ready.
 pub async fn run(arguments: &HealthArguments, out: &mut Output) -> Result<CommandOutcome> {
     let server = arguments.url.clone().map_or_else(own_url, Ok)?;
+    check_address(&server)?;
     let url = format!("{}/readyz", server.trim_end_matches('/'));
     let refused = |reason: &dyn std::fmt::Display| {
         CommandError::Refused(format!("{server} is not ready: {reason}"))
@@ -56,10 +59,12 @@ pub async fn run(arguments: &HealthArguments, out: &mut Output) -> Result<Comman
     let answer = client.get(url).send().await;
     let answer = answer.map_err(|error| {
         let cause = cause(&error);
-        match is_untrusted(cause) {
-            true => refused(&format_args!("{cause}; {ADVICE}")),
-            false => refused(&cause),
-        }
+        let advice = match (is_untrusted(cause), error.is_connect()) {
+            (true, _) => UNTRUSTED,
+            (false, true) => NOTHING_LISTENS,
+            (false, false) => "",
+        };
+        refused(&format_args!("{cause}{advice}"))
     });
     let status = answer?.status();
     if !status.is_success() {
@@ -67,24 +72,4 @@ pub async fn run(arguments: &HealthArguments, out: &mut Output) -> Result<Comman
     }
     writeln!(out, "{server} is ready")?;
     Ok(CommandOutcome::Done)
-}
-
-/// What is at the bottom of an error.
-fn cause<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
-    let mut cause = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause
-}
-
-/// Whether it is the certificate of the server that was refused.
-fn is_untrusted(error: &(dyn Error + 'static)) -> bool {
-    if let Some(error) = error.downcast_ref::<rustls::Error>() {
-        return matches!(error, rustls::Error::InvalidCertificate(_));
-    }
-    // It is the source of none where it stands in an error of input or output.
-    let carrier = error.downcast_ref::<std::io::Error>();
-    let carried = carrier.and_then(std::io::Error::get_ref);
-    carried.is_some_and(|carried| is_untrusted(carried))
 }

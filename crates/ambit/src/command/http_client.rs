@@ -3,14 +3,12 @@
 use crate::command_error::{CommandError, Result};
 use ambit_runtime::net::tls;
 use reqwest::tls::Certificate;
-use reqwest::{Client, ClientBuilder};
+use reqwest::{Client, ClientBuilder, Url};
 use std::error::Error;
-use std::io;
 use std::path::Path;
 
-/// What makes a certificate work.
-const CERTIFICATE: &str = "; the server's certificate must be valid now, for this name, and of an authority that this system trusts; \
-    SSL_CERT_FILE names a file with another one";
+/// What helps where nothing listens, as far as a command can know.
+pub const NOTHING_LISTENS: &str = "; start it with `ambit serve`, or name where it listens";
 
 /// A client that trusts whom this system trusts.
 pub fn client() -> Result<ClientBuilder> {
@@ -48,28 +46,46 @@ fn builder() -> ClientBuilder {
     Client::builder()
 }
 
-/// A server gives no answer. What is wrong, such as with its certificate, stands in what caused the error.
-pub fn unreachable(error: &reqwest::Error) -> CommandError {
-    let (mut why, mut hint) = (String::new(), "");
-    let mut cause = error.source();
-    while let Some(found) = cause {
-        why.push_str(&format!(": {found}"));
-        if is_of_certificate(found) {
-            hint = CERTIFICATE;
-        }
-        cause = found.source();
+/// Refuses what is no address of a server.
+pub fn check_address(url: &str) -> Result<()> {
+    let parsed = Url::parse(url).ok();
+    let is_address =
+        parsed.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    match is_address {
+        true => Ok(()),
+        false => Err(CommandError::Refused(format!(
+            "\"{url}\" is no address of a server; write it as http://127.0.0.1:8080"
+        ))),
     }
-    CommandError::Refused(format!("the server cannot be reached: {error}{why}{hint}"))
 }
 
-/// Connections wrap what TLS says in errors of their own, once or twice, which do not give it as their source.
-fn is_of_certificate(cause: &(dyn Error + 'static)) -> bool {
-    let mut wrapper = cause.downcast_ref::<io::Error>();
-    while let Some(wrapped) = wrapper.and_then(io::Error::get_ref) {
-        if let Some(error) = wrapped.downcast_ref::<rustls::Error>() {
-            return matches!(error, rustls::Error::InvalidCertificate(_));
-        }
-        wrapper = wrapped.downcast_ref::<io::Error>();
+/// Why a server does not answer, and what helps.
+pub fn unreachable(error: &reqwest::Error) -> CommandError {
+    let cause = cause(error);
+    let advice = match (is_untrusted(cause), error.is_connect()) {
+        (true, _) => "; name it as its certificate does, and its signer in SSL_CERT_FILE",
+        (false, true) => NOTHING_LISTENS,
+        (false, false) => "",
+    };
+    CommandError::Refused(format!("the server cannot be reached: {cause}{advice}"))
+}
+
+/// What is at the bottom of an error.
+pub fn cause<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    let mut cause = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
     }
-    false
+    cause
+}
+
+/// Whether it is the certificate of the server that was refused.
+pub fn is_untrusted(error: &(dyn Error + 'static)) -> bool {
+    if let Some(error) = error.downcast_ref::<rustls::Error>() {
+        return matches!(error, rustls::Error::InvalidCertificate(_));
+    }
+    // It is the source of none where it stands in an error of input or output.
+    let carrier = error.downcast_ref::<std::io::Error>();
+    let carried = carrier.and_then(std::io::Error::get_ref);
+    carried.is_some_and(|carried| is_untrusted(carried))
 }

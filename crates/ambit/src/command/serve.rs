@@ -9,7 +9,7 @@ use crate::output::one_line;
 use crate::settings::serve::{
     ConsoleChoice, LogFormat, ServeArguments, ServeSettings, ServerAddress,
 };
-use crate::settings::{StoreOptions, data_folder};
+use crate::settings::{OTHER_APP, StoreOptions, check_app, data_folder};
 use ambit::auth::{AuthConfig, Authenticator};
 use ambit::environment::extract_program;
 use ambit::http::{self, ServerState, ServerTls};
@@ -162,6 +162,7 @@ fn config(folder: &Path, serving: &ServeSettings) -> Result<AuthConfig> {
 
 /// The app of a folder.
 pub fn load(folder: &Path, environment: &BTreeMap<String, String>) -> Result<App> {
+    check_app(folder, OTHER_APP)?;
     App::load(folder, environment).map_err(|problems| {
         let errors = problems.iter().filter(|problem| problem.is_error());
         let errors: Vec<String> = errors.map(|problem| format!("\n  {problem}")).collect();

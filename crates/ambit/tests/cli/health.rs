@@ -1,5 +1,6 @@
 //! Whether a server is ready, from the command line.
 
+use crate::app::talk;
 use crate::place::{Place, Ran, told};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -62,4 +63,30 @@ fn where_no_server_listens_none_is_ready() {
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     let expected = format!("ambit: {url} is not ready: ");
     assert!(ran.err.starts_with(&expected), "{}", ran.err);
+    let advice = "; start it with `ambit serve`, or name where it listens";
+    assert!(ran.err.trim_end().ends_with(advice), "{}", ran.err);
+    let place = Place::new();
+    let ran = talk(place.command(&["chat", "hello", "--url", &url]), "hello\n");
+    assert!(
+        ran.err.contains("the server cannot be reached: "),
+        "{ran:?}"
+    );
+    assert!(ran.err.contains(advice), "{ran:?}");
+}
+
+#[test]
+fn what_is_no_address_is_refused_with_how_to_write_one() {
+    for url in [
+        "127.0.0.1:8080",
+        "localhost:8080",
+        "ftp://localhost",
+        "http://",
+    ] {
+        let expected =
+            format!("\"{url}\" is no address of a server; write it as http://127.0.0.1:8080");
+        for command in [&["health", url][..], &["chat", "hello", "--url", url]] {
+            let ran = Place::new().run_as(command);
+            assert_eq!(ran, Ran::refused(&expected), "{command:?}");
+        }
+    }
 }

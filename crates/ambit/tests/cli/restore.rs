@@ -138,6 +138,7 @@ async fn a_backup_without_its_end_is_refused() {
     let written = fs::read(place.path("copy/manifest.json")).unwrap();
     fs::remove_file(place.path("copy/manifest.json")).unwrap();
     place.is_refused("is no whole backup");
+    place.is_refused("; name a folder that `ambit backup` has written to its end");
     fs::write(place.path("copy/manifest.json"), &written[..40]).unwrap();
     place.is_refused("has a damaged manifest.json");
     fs::write(place.path("copy/manifest.json"), &written).unwrap();

@@ -197,13 +197,45 @@ fn the_option_for_development_is_refused_beyond_this_machine_by_its_name() {
 #[test]
 fn an_app_that_cannot_be_served_is_said_to_be_so() {
     let folder = tempfile::tempdir().unwrap();
-    let ran = run(&folder, &["serve", "nowhere"]);
+    write(&folder.path().join("broken/app.yao"), "{");
+    let ran = run(&folder, &["serve", "broken"]);
     let error = String::from_utf8(ran.stderr).unwrap();
     assert_eq!(ran.status.code(), Some(1));
     assert!(
-        error.starts_with("ambit: the app in nowhere cannot be served:"),
+        error.starts_with("ambit: the app in broken cannot be served:"),
         "{error}"
     );
+}
+
+#[test]
+fn a_folder_without_an_app_is_named_with_what_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let nowhere = folder.path().canonicalize().unwrap().join("nowhere");
+    let expected = format!(
+        "ambit: there is no app.yao in {}, so it is no app; name the folder of one, or make one with `ambit new`\n",
+        nowhere.display()
+    );
+    for arguments in [
+        &["serve", "nowhere"][..],
+        &["check", "nowhere"],
+        &[
+            "access",
+            "explain",
+            "user",
+            "GET /models",
+            "--app",
+            "nowhere",
+        ],
+    ] {
+        let ran = run(&folder, arguments);
+        let error = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(
+            (ran.status.code(), &error),
+            (Some(1), &expected),
+            "{arguments:?}"
+        );
+        assert!(ran.stdout.is_empty(), "{arguments:?}");
+    }
 }
 
 #[test]

@@ -70,7 +70,8 @@ impl BackupManifest {
     pub fn read(folder: &Path) -> Result<Self> {
         let text = std::fs::read(folder.join(MANIFEST)).map_err(|error| {
             let reason = format!(
-                "is no whole backup: {MANIFEST}, which is written last, cannot be read ({error})"
+                "is no whole backup: {MANIFEST}, which is written last, cannot be read ({error}); name a folder that `ambit backup` \
+                 has written to its end"
             );
             refused(folder, &reason)
         })?;

@@ -1,7 +1,7 @@
 //! A server elsewhere.
 
 use super::{ChatAnswer, unknown_agent};
-use crate::command::http_client::{client, unreachable};
+use crate::command::http_client::{check_address, client, unreachable};
 use crate::command_error::{CommandError, Result};
 use crate::settings::token;
 use futures::StreamExt;
@@ -19,6 +19,7 @@ pub struct RemotePeer {
 
 impl RemotePeer {
     pub fn new(url: &str, agent: &str) -> Result<Self> {
+        check_address(url)?;
         let client = client()?.build();
         Ok(Self {
             client: client.map_err(|error| unreachable(&error))?,
