@@ -4,7 +4,7 @@ mod conformance;
 mod scenarios;
 
 use crate::server::Server;
-use crate::{beside, check, installed};
+use crate::{beside, check, installed, python_cases};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -14,27 +14,45 @@ const PYTHON: &str = "TEST_CLIENTS_MCP_PYTHON";
 /// Names the folder that has the packages for Node.
 const NODE: &str = "TEST_CLIENTS_MCP_NODE";
 
-fn server() -> (Server, String) {
-    let server = Server::with_key(&beside("mcp/app"));
-    let url = format!("{}/mcp", server.url);
-    (server, url)
+fn server() -> Server {
+    Server::with_key(&beside("mcp/app"))
+}
+
+fn two_nodes() -> Vec<Server> {
+    Server::nodes(&beside("mcp/app"), 2)
+}
+
+fn check_python(nodes: &[Server]) {
+    check(&mut python_cases(PYTHON, "mcp/python/cases.py", nodes), 16);
 }
 
 #[test]
 fn every_case_of_the_mcp_package_for_python_holds() {
-    let (server, url) = server();
-    let mut cases = Command::new(installed(PYTHON));
-    cases.arg(beside("mcp/python/cases.py"));
-    check(cases.args([&url, &server.key]), 16);
+    check_python(&[server()]);
+}
+
+#[test]
+fn every_case_of_the_mcp_package_for_python_holds_on_two_nodes() {
+    check_python(&two_nodes());
+}
+
+/// Runs the cases for Node with one node or several.
+fn check_node(nodes: &[Server]) {
+    let urls: Vec<&str> = nodes.iter().map(|node| node.url.as_str()).collect();
+    let mut cases = Command::new("node");
+    cases.arg(beside("mcp/node/cases.mjs"));
+    cases.args([&urls.join(","), &nodes[0].key]);
+    check(cases.arg(installed(NODE)), 16);
 }
 
 #[test]
 fn every_case_of_the_mcp_packages_for_node_holds() {
-    let (server, url) = server();
-    let mut cases = Command::new("node");
-    cases.arg(beside("mcp/node/cases.mjs"));
-    cases.args([&url, &server.key]).arg(installed(NODE));
-    check(&mut cases, 16);
+    check_node(&[server()]);
+}
+
+#[test]
+fn every_case_of_the_mcp_packages_for_node_holds_on_two_nodes() {
+    check_node(&two_nodes());
 }
 
 /// The first block of this language in the page for clients that holds `with`.
@@ -69,7 +87,8 @@ fn the_pages_program_for_a_host_prints_what_is_printed() {
 
 #[test]
 fn the_pages_function_for_a_server_that_takes_keys_lists_its_tools() {
-    let (server, url) = server();
+    let server = server();
+    let url = format!("{}/mcp", server.url);
     let function = block("python", "async def tools_of(url)");
     let call =
         "import asyncio, sys\nfor tool in asyncio.run(tools_of(sys.argv[1])):\n  print(tool.name)";

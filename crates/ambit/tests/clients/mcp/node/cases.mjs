@@ -1,12 +1,14 @@
 // The official packages for Node against a running server: `@modelcontextprotocol/sdk`, which speaks 2025-11-25, and
-// `@modelcontextprotocol/client`, which speaks 2026-07-28. Run with the tool server's URL, an API key and the folder in which
-// they are installed; prints `ok NAME` for each case that holds.
+// `@modelcontextprotocol/client`, which speaks 2026-07-28. Run with the server's base URLs, each a node of it, an API key and the
+// folder in which they are installed; prints `ok NAME` for each case that holds.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
-const [url, key, folder] = process.argv.slice(2);
+const [bases, key, folder] = process.argv.slice(2);
+const nodes = bases.split(",").map((base) => new URL(base));
+const url = `${nodes[0]}/mcp`;
 const { resolve } = createRequire(`${folder}/package.json`);
 const load = (name) => import(pathToFileURL(resolve(name)));
 const older = {
@@ -17,9 +19,17 @@ const older = {
 const newer = await load("@modelcontextprotocol/client");
 const headers = { authorization: `Bearer ${key}` };
 
+/** Asks one node after the other. */
+function next(address, init) {
+  nodes.push(nodes.shift());
+  const to = new URL(address);
+  to.host = nodes[0].host;
+  return fetch(to, init);
+}
+
 async function connected({ Client, StreamableHTTPClientTransport }) {
   const client = new Client({ name: "cases", version: "1" }, { versionNegotiation: { mode: "auto" } });
-  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch: next });
   await client.connect(transport);
   return client;
 }
@@ -71,7 +81,7 @@ const CASES = {
     stop.abort();
     await assert.rejects(call);
     // It waits for the call's turn, which would take minutes.
-    const answer = await fetch(new URL("agents/plain/chat/completions", url), {
+    const answer = await next(new URL("agents/plain/chat/completions", url), {
       method: "POST",
       headers,
       body: JSON.stringify({ chat_id, on_busy: "queue", messages: [{ role: "user", content: "hi" }] }),

@@ -1,6 +1,6 @@
 """The official `mcp` package for Python against a running server: one function is one case, run in each era.
 
-Run with the tool server's URL and an API key; prints `ok NAME` for each case that holds.
+Run with an API key and the base URLs of the nodes; prints `ok NAME` for each case that holds.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from typing import Literal
 
 import httpx2
 import mcp_types as types
+from in_turn import in_turn
 from mcp import Client, MCPError
 from mcp.client.auth.utils import (
     extract_resource_metadata_from_www_auth,
@@ -19,13 +20,21 @@ from mcp.client.auth.utils import (
 from mcp.client.extension import ClientExtension, ResultClaim
 from mcp.client.streamable_http import streamable_http_client
 
-url, key = sys.argv[1:]
+key, *bases = sys.argv[1:]
+url = f"{bases[0]}/mcp"
+send_on = in_turn(bases)
 TASKS = "io.modelcontextprotocol/tasks"
 
 
-def http(**more):
+async def to_the_next(request):
+    send_on(request)
+
+
+def http():
     return httpx2.AsyncClient(
-        headers={"authorization": f"Bearer {key}"}, timeout=60, **more
+        headers={"authorization": f"Bearer {key}"},
+        timeout=60,
+        event_hooks={"request": [to_the_next]},
     )
 
 
