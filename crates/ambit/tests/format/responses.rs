@@ -243,6 +243,38 @@ fn tools_of_the_client_come_back_as_the_client_named_them() {
     assert_eq!(held.last.unwrap()["output"], expected);
 }
 
+#[test]
+fn a_failure_is_told_in_the_words_of_responses_beside_its_own_code() {
+    let own = [
+        ("llm_rate_limited", "rate_limit_exceeded"),
+        ("limit_exceeded", "context_length_exceeded"),
+        ("invalid_argument", "invalid_prompt"),
+        ("unsupported", "invalid_prompt"),
+        ("config_error", "invalid_prompt"),
+        ("hook_error", "invalid_prompt"),
+        ("vetoed", "invalid_prompt"),
+        ("permission_denied", "invalid_prompt"),
+        ("llm_content_filter", "invalid_prompt"),
+        ("llm_error", "server_error"),
+        ("timeout", "server_error"),
+        ("a_hook_s_own", "server_error"),
+    ];
+    for (code, expected) in own {
+        let end = json!({"status": "error", "error": "it failed", "code": code});
+        let frames = [event("stream_start", &json!({})), event("stream_end", &end)];
+        let lines = frames.map(|frame| frame.to_string());
+        let log = entries(lines.iter().map(String::as_str));
+        let last = Held::of(&events(&log, &options())).last.unwrap();
+        let told = (
+            &last["status"],
+            &last["error"],
+            &last["metadata"]["ambit_code"],
+        );
+        let error = json!({"code": expected, "message": "it failed"});
+        assert_eq!(told, (&json!("failed"), &error, &json!(code)));
+    }
+}
+
 /// A log in which a model wants parts back: of a thought, behind a text, behind a thought whose text was over, and behind a call.
 fn log_with_parts() -> Vec<StreamEntry> {
     let said = |kind: &str, id: &str, text: &str| json!({"type": kind, "props": {"content": text}, "message_id": id, "delta": true});

@@ -1,6 +1,7 @@
 //! OpenAI's Responses and Conversations over HTTP.
 
 mod idle;
+mod tools;
 
 use crate::site::{Answer, HELLO, Site, write};
 use ambit_storage::Stores;
