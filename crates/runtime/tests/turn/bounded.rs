@@ -50,3 +50,24 @@ async fn a_conversation_is_held_up_to_a_number_of_bytes() {
     // However large a conversation is, parts of it can be erased.
     runtime.erase_turn(&ann(), &first).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_conversation_is_copied_up_to_ten_thousand_messages() {
+    let package = json!({"options": {"history_size": 1}});
+    let place = place(&borrowed(&agent(&package, ""))).await;
+    let first = turn_of(&ask(&place, request("hello", "one")).await);
+    let live = session(&place, "hello").await;
+    for _ in 0..20 {
+        for _ in 0..500 {
+            let message = Message::user("x");
+            live.history().add_message(message).await.unwrap();
+        }
+        live.context().save().await.unwrap();
+    }
+    let second = turn_of(&ask(&place, request("hello", "two")).await);
+    ask(&place, request("hello", "three")).await;
+    let refused = place.runtime.start(behind(&second)).await.err();
+    check_too_large(refused);
+    let frames = ask(&place, behind(&first)).await;
+    assert_eq!(end(&frames)["status"], "completed");
+}

@@ -276,6 +276,26 @@ async fn calls_of_servers_outside_name_the_method_of_mcp() {
     assert_eq!(attributes["gen_ai.tool.type"], "extension");
 }
 
+#[tokio::test]
+async fn further_parents_of_a_step_are_links_of_its_span() {
+    let collector = TestCollector::start().await;
+    let hooks = "export function Create(ctx) {
+        ctx.trace.Parallel([{ input: 1, option: 'left' }, { input: 2, option: 'right' }]);
+        ctx.trace.Add(0, 'join');
+    }";
+    let mut files = agent(&json!({}), hooks);
+    files.push(app(&json!({})));
+    let place = sending(&files, &collector).await;
+    ask(&place, request("hello", "hi")).await;
+    let spans = collector.turns(1).await;
+    let span = |name: &str| spans.iter().find(|span| span.name == name).unwrap();
+    let (left, right, join) = (span("left"), span("right"), span("join"));
+    assert_eq!(join.parent_id, left.id);
+    let link = json!([{"trace_id": join.trace_id, "span_id": right.id}]);
+    assert_eq!(join.whole["links"], link);
+    assert_eq!(left.whole.get("links"), None);
+}
+
 /// Series by their labels.
 fn series(metric: &Value) -> Vec<BTreeMap<String, Value>> {
     let data = ["sum", "gauge", "histogram"]
