@@ -157,7 +157,7 @@ fn node_folder() -> TempDir {
         let file = file.unwrap();
         copy(&file.path(), &package.join(file.file_name()));
     }
-    for file in ["cases.mjs", "validation.test.mjs"] {
+    for file in ["cases.mjs", "retries.mjs", "validation.test.mjs"] {
         copy(
             &beside(&format!("store/node/{file}")),
             &folder.path().join(file),
@@ -176,6 +176,14 @@ fn every_case_of_the_package_for_node_holds_on_one_node_and_two() {
         cases.arg(folder.path().join("cases.mjs"));
         check(cases.arg(&nodes.key).args(nodes.urls()), 8);
     }
+}
+
+#[test]
+fn a_request_is_sent_again_only_where_nothing_of_it_can_have_been_done() {
+    check(&mut python("retries"), 3);
+    let folder = node_folder();
+    let cases = folder.path().join("retries.mjs");
+    check(Command::new("node").arg(cases), 3);
 }
 
 #[test]
