@@ -4,6 +4,7 @@ mod callers;
 mod calls;
 mod cancelled;
 mod eras;
+mod pages;
 mod resources;
 mod source;
 mod tasks;

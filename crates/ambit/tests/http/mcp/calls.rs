@@ -2,8 +2,9 @@
 
 use super::{SERVED, SLOW, ask, ask_older, call, post, served};
 use crate::mcp_requests::{failure, handshake, messages, result, stateless};
-use crate::site::{Answer, Site};
+use crate::site::{Answer, Site, Stream};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 #[tokio::test]
 async fn tools_are_listed_by_name_with_the_arguments_that_they_take() {
@@ -266,6 +267,18 @@ async fn a_call_that_takes_longer_is_a_stream_with_its_progress() {
     let silent = json!({"name": "agent_slow", "arguments": {"message": "work"}});
     let answer = ask(&site, "tools/call", silent).await;
     assert_eq!(messages(&answer).len(), 1, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn a_call_that_says_nothing_for_long_shows_that_it_lives() {
+    let site = Site::set(&[SERVED], |settings| {
+        settings.ping = Duration::from_millis(20);
+    })
+    .await;
+    let params = json!({"name": "agent_hello", "arguments": {"message": "never ends"}});
+    let mut stream = Stream::of(stateless(post(&site), "tools/call", params)).await;
+    let first = stream.response.chunk().await.unwrap().unwrap();
+    assert!(first.starts_with(b": ping\n\n"), "{first:?}");
 }
 
 #[tokio::test]
