@@ -1,7 +1,7 @@
 //! What README.md prints is what happens, and what docs/clients.md prints of chat completions.
 
 use crate::server::Server;
-use crate::{PYTHON, guide, installed};
+use crate::{NODE, PYTHON, guide, installed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -68,4 +68,15 @@ fn the_guides_programs_for_chat_completions_print_what_is_printed() {
         python.env("AMBIT_KEY", &server.key).arg("-c");
         assert_eq!(run(&mut python, program, &server), printed);
     }
+}
+
+#[test]
+fn the_guides_program_for_node_prints_what_is_printed() {
+    let server = Server::with_key(&example("clients"));
+    let first = |language| guide("OpenAI chat completions", language).remove(0);
+    let mut node = Command::new("node");
+    node.args(["--input-type=module", "--eval"]);
+    node.env("AMBIT_KEY", &server.key);
+    node.current_dir(installed(NODE));
+    assert_eq!(run(&mut node, &first("js"), &server), first("text"));
 }
