@@ -4,6 +4,7 @@
 
 mod ag_ui;
 mod ai_sdk;
+mod ai_sdk_parts;
 mod ai_sdk_versions;
 mod anthropic;
 #[path = "../support/expected.rs"]

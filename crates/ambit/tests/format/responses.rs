@@ -275,6 +275,21 @@ fn a_failure_is_told_in_the_words_of_responses_beside_its_own_code() {
     }
 }
 
+#[test]
+fn what_was_spent_is_told_with_its_parts() {
+    let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15,
+        "prompt_tokens_details": {"cached_tokens": 3, "cache_creation_tokens": 2},
+        "completion_tokens_details": {"reasoning_tokens": 4}});
+    let end = json!({"status": "completed", "usage": usage});
+    let frames = [event("stream_start", &json!({})), event("stream_end", &end)];
+    let lines = frames.map(|frame| frame.to_string());
+    let log = entries(lines.iter().map(String::as_str));
+    let last = Held::of(&events(&log, &options())).last.unwrap();
+    let expected = json!({"input_tokens": 10, "input_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 2},
+        "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 4}, "total_tokens": 15});
+    assert_eq!(last["usage"], expected);
+}
+
 /// A log in which a model wants parts back: of a thought, behind a text, behind a thought whose text was over, and behind a call.
 fn log_with_parts() -> Vec<StreamEntry> {
     let said = |kind: &str, id: &str, text: &str| json!({"type": kind, "props": {"content": text}, "message_id": id, "delta": true});
