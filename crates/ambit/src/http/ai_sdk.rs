@@ -141,7 +141,16 @@ async fn ask(
         asked.key = Some(repetition.key);
         asked.fingerprint = repetition.fingerprint;
     }
-    chat::answer(&server, asked, &given).await
+    let answered = chat::answer(&server, asked, &given).await;
+    answered.map_err(naming_message_id)
+}
+
+/// What is superseded is named by this field here.
+fn naming_message_id(mut error: HttpError) -> HttpError {
+    if error.0.param.as_deref() == Some("supersede") {
+        error.0.param = Some("messageId".to_owned());
+    }
+    error
 }
 
 /// The running message of a chat from its beginning, and on as it grows.

@@ -6,6 +6,7 @@ mod access;
 mod act_as;
 mod ag_ui;
 mod agent_trials;
+mod ai_sdk;
 mod answers;
 mod anthropic;
 mod apart;
