@@ -176,11 +176,11 @@ impl Driver for ChainDriver {
         Ok(Some(bytes))
     }
 
-    /// Closes every driver of the chain, and tells the first failure.
     async fn contents(&self, _: &[DataKind]) -> Result<Option<Vec<DataSize>>> {
         Ok(None)
     }
 
+    /// Closes every driver of the chain, and tells the first failure.
     async fn close(&self) -> Result<()> {
         let mut closed = Ok(());
         for member in self.members() {
