@@ -54,6 +54,7 @@ impl Trial {
             node,
         })
     }
+
     /// Books what the vectors of its queries have used on who tries. What was tried is done, so that a failure is only logged.
     async fn save_usage(&self) {
         if self.turn.journal.usage.tokens() == TokenUsage::default() {
@@ -61,7 +62,7 @@ impl Trial {
         }
         if let Err(error) = self.turn.save_usage_apart().await {
             let id = self.turn.context.id();
-            tracing::warn!(turn.id = id, %error, "what a trial has used is not booked");
+            tracing::warn!(request.id = id, %error, "what a trial has used is not booked");
         }
     }
 }
