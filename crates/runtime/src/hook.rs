@@ -100,11 +100,6 @@ impl AgentHooks {
         Self { metrics, ..self }
     }
 
-    /// The file of the hooks, if there are any.
-    pub fn file(&self) -> Option<&str> {
-        self.program.as_ref().map(|program| program.entry())
-    }
-
     /// True if the agent has this hook.
     pub fn has(&self, hook: &str) -> bool {
         self.program
@@ -112,7 +107,7 @@ impl AgentHooks {
             .is_some_and(|program| program.has(hook))
     }
 
-    /// The file of the hooks, if there is one.
+    /// The compiled file of the hooks, if there is one.
     pub fn program(&self) -> Option<&Program> {
         self.program.as_deref()
     }
@@ -153,7 +148,7 @@ impl AgentHooks {
     /// What this function has made in the run of a node.
     pub fn source(&self, function: &str, node: &TraceNode) -> BlockSource {
         BlockSource {
-            file: self.file().map(str::to_owned),
+            file: self.program().map(|program| program.entry().to_owned()),
             version: self.version.clone(),
             function: Some(function.to_owned()),
             node_id: node.recorded_id(),

@@ -227,6 +227,7 @@ mod tests {
         let expected = LayeredValue::new(OptionLayer::Connector, 100.into());
         assert_eq!(options[LIMIT], expected);
     }
+
     #[test]
     fn a_long_option_is_a_content_and_comes_back() {
         let schema = json!({"type": "object", "description": "x".repeat(4 << 20)});

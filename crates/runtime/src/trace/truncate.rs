@@ -146,6 +146,7 @@ mod tests {
         assert_eq!(Value::Object(cutter.map(map)), expected);
         assert!(cutter.has_cut);
     }
+
     #[test]
     fn g192_what_is_cut_says_that_it_had_instructions_wherever_their_role_stands() {
         let mut cutter = FieldTruncator::new(20);
