@@ -201,7 +201,7 @@ fn unasked_models(app: &App) -> impl Iterator<Item = FileProblem> {
         !package.connector.is_empty() && !has_prompts && !has_tools && agent.hooks.is_none()
     });
     silent.map(|agent| {
-        let file = format!("{}/package.yao", agent.folder);
+        let file = agent.package_file();
         let message =
             "\"connector\": the model is not asked, and nothing is answered: the agent has neither prompts nor tool servers nor hooks; \
              add prompts.yml beside this file, for instance `- { role: system, content: Be helpful. }`";

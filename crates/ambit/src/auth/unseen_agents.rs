@@ -12,7 +12,7 @@ pub fn warnings(app: &App) -> Vec<FileProblem> {
     let warnings = unseen.map(|agent| {
         let message = "nothing says who sees this agent, so only callers without limits on data do (role \"admin\"); \
              add \"public\": true here, or \"ambit\": { \"visibility\": \"public\" } to app.yao";
-        let file = format!("{}/package.yao", agent.folder);
+        let file = agent.package_file();
         FileProblem::new(Severity::Warning, &file, message)
     });
     warnings.collect()

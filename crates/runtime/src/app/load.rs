@@ -143,7 +143,7 @@ fn check_own_model(loader: &mut AppLoader, app: &App, agent: &AppAgent) {
     let kind = found.kind.as_str();
     if !MODELS.contains(&kind) {
         let message = format!("\"connector\": \"{id}\" is no model: its type is \"{kind}\"");
-        let file = format!("{}/package.yao", agent.folder);
+        let file = agent.package_file();
         loader.refuse(FileProblem::new(Severity::Error, &file, message));
     }
 }

@@ -147,6 +147,11 @@ impl AppAgent {
             .map_err(|error| Error::new(ErrorCode::ConfigError, error.message))
     }
 
+    /// Its `package.yao`, below the app's folder.
+    pub fn package_file(&self) -> String {
+        format!("{}/package.yao", self.folder)
+    }
+
     /// Whether it works for other agents alone.
     pub fn is_worker(&self) -> bool {
         self.package.kind == AgentKind::Worker

@@ -24,7 +24,7 @@ pub fn warn(loader: &mut AppLoader, app: &App) {
     }
     for agent in app.agents.values().flatten() {
         let settings = EffectiveSearch::of(app, agent, &[]).settings;
-        let file = format!("{}/package.yao", agent.folder);
+        let file = agent.package_file();
         let faults = judge.faults(&settings, Some(agent));
         let own = faults.iter().filter(|fault| !common.contains(fault));
         told.extend(own.map(|fault| warning(&file, "search.", fault)));

@@ -89,7 +89,7 @@ fn variables(
     let locale = ("LOCALE", occasion.locale.clone());
     variables.context.extend([locale]);
     variables.metadata.clone_from(&occasion.metadata);
-    let written = app.written.of(&format!("{}/package.yao", agent.folder));
+    let written = app.written.of(&agent.package_file());
     for (name, key) in [
         ("ASSISTANT_NAME", "name"),
         ("ASSISTANT_DESCRIPTION", "description"),

@@ -67,8 +67,7 @@ pub(crate) async fn list(
     let caller = caller(who, agent);
     let named = &agent.package.mcp.servers;
     let available = list_available(toolbox, named, &caller).await?;
-    let package = format!("{}/package.yao", agent.folder);
-    let written = super::servers(app.written.of(&package));
+    let written = super::servers(app.written.of(&agent.package_file()));
     let mut items: Vec<_> = available.tools.into_iter().map(AgentTool::from).collect();
     for item in &mut items {
         let mut pairs = named.iter().zip(&written);
