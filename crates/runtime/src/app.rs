@@ -45,6 +45,7 @@ pub use app_search::{AppSearch, RecallOptions, SearchLimits, ValueSearchOptions}
 pub use collection::{
     ChunkSizes, CollectionFile, CollectionVectors, DocumentPattern, VectorOptions, document_files,
 };
+pub(crate) use defaults::{AGENTS_FILE, SEARCH_FILE};
 pub use defaults::{AgentDefaults, DefaultUses, HistorySettings, StepUses};
 pub use kinds::FILES;
 pub use limits::LimitSettings;

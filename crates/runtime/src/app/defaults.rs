@@ -11,6 +11,11 @@ use crate::config::Overrides;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// What counts for all agents.
+pub const AGENTS_FILE: &str = "agent/agent.yml";
+/// How is searched for all of them.
+pub const SEARCH_FILE: &str = "agent/search.yml";
+
 config! {
     /// `agent/agent.yml`: what counts for all agents where they say nothing themselves.
     pub struct AgentDefaults {
@@ -69,7 +74,7 @@ config! {
 
 /// Reads the folder. A broken file there is a problem of every agent that needs it.
 pub fn load(loader: &mut AppLoader, app: &mut App) {
-    let file = "agent/agent.yml";
+    let file = AGENTS_FILE;
     if loader.has(file) {
         match loader.read(file) {
             Ok((defaults, node)) => {
@@ -109,7 +114,7 @@ fn check_roles(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
 
 /// The search settings of all agents.
 fn load_search(loader: &mut AppLoader) -> Result<Overrides<SearchSettings>, FileProblem> {
-    let file = "agent/search.yml";
+    let file = SEARCH_FILE;
     if !loader.has(file) {
         return Ok(Overrides::default());
     }

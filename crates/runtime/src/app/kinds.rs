@@ -3,7 +3,7 @@
 use super::app_file::AppFile;
 use super::collection::CollectionFile;
 use super::connector::ConnectorFile;
-use super::defaults::AgentDefaults;
+use super::defaults::{AGENTS_FILE, AgentDefaults, SEARCH_FILE};
 use super::mcp_mapping::{PromptFile, ResourceFile};
 use super::mcp_server::ServerFile;
 use super::model::ModelFile;
@@ -24,13 +24,13 @@ pub const FILES: &[FileKind] = &[
     FileKind {
         name: "agents",
         doc: "What counts for all agents where they say nothing themselves.",
-        patterns: &["agent/agent.yml"],
+        patterns: &[AGENTS_FILE],
         kind: AgentDefaults::KIND,
     },
     FileKind {
         name: "search",
         doc: "How is searched for all agents; what a package says counts before it, key by key.",
-        patterns: &["agent/search.yml"],
+        patterns: &[SEARCH_FILE],
         kind: SearchSettings::KIND,
     },
     FileKind {

@@ -1,6 +1,7 @@
 //! What files name of other files: what is not there is told.
 
 use super::StepUses;
+use super::defaults::AGENTS_FILE;
 use super::files;
 use super::loader::AppLoader;
 use super::package;
@@ -11,9 +12,6 @@ use crate::config::ConfigObject;
 use crate::model::system;
 use crate::web_search;
 use ambit_storage::suggestion;
-
-/// What all agents use.
-const DEFAULTS: &str = "agent/agent.yml";
 
 /// Warns of a connector that the app does not have. One that a role or a variable names may be there elsewhere.
 pub fn connector(loader: &mut AppLoader, file: &str, key: &str, named: &ConfigNode) {
@@ -113,7 +111,7 @@ fn known_models(loader: &AppLoader, file: &str) -> Vec<String> {
 /// name those of each.
 pub fn known_servers(loader: &AppLoader, file: &str) -> Vec<String> {
     let agents = package::folders(loader).into_iter();
-    let own = agents.filter(|(_, folder)| file == DEFAULTS || folder == files::parent(file));
+    let own = agents.filter(|(_, folder)| file == AGENTS_FILE || folder == files::parent(file));
     let own = own.map(|(_, folder)| format!("{folder}/mcps"));
     let folders = std::iter::once("mcps".to_owned()).chain(own);
     let known = folders.flat_map(|folder| loader.within(&folder, ".mcp.yao"));

@@ -1,14 +1,12 @@
 //! Search settings that cannot do what they are for are told when the app is loaded, not at the first search.
 
+use super::defaults::SEARCH_FILE;
 use super::loader::AppLoader;
 use super::problem::{FileProblem, Severity};
 use super::{App, AppAgent, EffectiveSearch, EnvVariables, SearchSettings};
 use crate::web_search::{WEB_SEARCH_PROVIDERS, WebSearchClient, WebSearchSettings};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-
-/// The file of the settings that all agents have.
-const ALL: &str = "agent/search.yml";
 
 /// Warns of settings of all agents, and of those of each agent that are not theirs alone.
 pub fn warn(loader: &mut AppLoader, app: &App) {
@@ -19,8 +17,8 @@ pub fn warn(loader: &mut AppLoader, app: &App) {
     };
     let common = judge.faults(&app.search.whole(), None);
     let mut told: Vec<FileProblem> = Vec::new();
-    if loader.has(ALL) {
-        told.extend(common.iter().map(|fault| warning(ALL, "", fault)));
+    if loader.has(SEARCH_FILE) {
+        told.extend(common.iter().map(|fault| warning(SEARCH_FILE, "", fault)));
     }
     for agent in app.agents.values().flatten() {
         let settings = EffectiveSearch::of(app, agent, &[]).settings;

@@ -1,15 +1,13 @@
 //! The settings of an agent that count, each with the file that says it. Values are as they are written: `$ENV.NAME` stays a name.
 
-use crate::app::{App, PackageFile};
+use crate::app::{AGENTS_FILE, App, PackageFile, SEARCH_FILE};
 use crate::config::{ConfigStruct, FieldSpec, Setting, ValueKind, units};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// What all agents have that say nothing themselves.
-const DEFAULTS: &str = "agent/agent.yml";
-const SEARCH: &str = "agent/search.yml";
+/// The settings of the app.
 const APP: &str = "app.yao";
 
 /// Texts that are shown as files and prompts, and keys of services that may be written out.
@@ -54,15 +52,15 @@ pub fn of(app: &App, package: &str) -> BTreeMap<String, AgentSetting> {
         // As good as none.
         own["connector"] = Value::Null;
     }
-    let (beside, defaults) = (beside(written), defaults(app.written.of(DEFAULTS)));
-    let search = json!({"search": app.written.of(SEARCH)});
+    let (beside, defaults) = (beside(written), defaults(app.written.of(AGENTS_FILE)));
+    let search = json!({"search": app.written.of(SEARCH_FILE)});
     let limits = json!({"runtime": app.written.of(APP)});
     // The first that says something counts; limits are read from the first and the last.
     let levels = [
         (package, &own),
         (package, &beside),
-        (DEFAULTS, &defaults),
-        (SEARCH, &search),
+        (AGENTS_FILE, &defaults),
+        (SEARCH_FILE, &search),
         (APP, &limits),
     ];
     let levels = levels.map(|(file, value)| SettingLevel { file, value });
