@@ -53,21 +53,18 @@ pub async fn examine_models(stores: &Stores, place: &ModelStore) -> Result<Optio
 /// Takes the database at this place as the one that belongs to the stores; where none is there, the next that is used.
 pub async fn accept_models(stores: &Stores, place: &ModelStore) -> Result<()> {
     let own = id_at(place).await?;
-    let noted = Batch::of([BatchWrite::Apply {
-        key: key(),
-        op: match own {
-            Some(id) => Operation::Set(Json::of(&id)?.into()),
-            None => Operation::Del,
-        },
-        life: None,
-    }]);
+    let op = match own {
+        Some(id) => Operation::Set(Json::of(&id)?.into()),
+        None => Operation::Del,
+    };
+    let noted = Batch::of([BatchWrite::apply(key(), op, None)]);
     stores.index()?.driver().commit(noted).await?;
     Ok(())
 }
 
 /// The id of the database at this place; none where none is there, or it has held no models.
 async fn id_at(place: &ModelStore) -> Result<Option<String>> {
-    if matches!(place, ModelStore::Sqlite(path) if !path.exists()) {
+    if place.is_missing() {
         return Ok(None);
     }
     let opened = database::open(place).await?;
@@ -85,13 +82,9 @@ async fn noted(stores: &Stores) -> Result<Option<String>> {
 }
 
 async fn note(stores: &Stores, id: &str) -> Result<(), ambit_storage::Error> {
-    let write = BatchWrite::Apply {
-        key: key(),
-        op: Operation::Set(Json::of(&id)?.into()),
-        life: None,
-    };
-    let mut batch = Batch::of([write]);
-    batch.checks.push(BatchCheck::version(key(), None));
+    let set = Operation::Set(Json::of(&id)?.into());
+    let batch = Batch::of([BatchWrite::apply(key(), set, None)]);
+    let batch = batch.checking(BatchCheck::version(key(), None));
     stores.index()?.driver().commit(batch).await?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::error::{Error, ErrorCode, Result};
 use crate::model::database::LazyDatabase;
 use crate::model::rekey::{RekeyReport, rekey};
-use crate::model::{ColumnCipher, ModelBackend, ModelSecret, ModelSettings, ModelStore};
+use crate::model::{ColumnCipher, ModelBackend, ModelSecret, ModelSettings};
 use crate::{nodes, process};
 use ambit_storage::Stores;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub async fn rekey_models(
         ));
     }
     // A database that is not there has no values, and need not be made.
-    if matches!(&place.store, ModelStore::Sqlite(path) if !path.exists()) {
+    if place.store.is_missing() {
         return Ok(RekeyReport::default());
     }
     let backend = ModelBackend {

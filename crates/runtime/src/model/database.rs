@@ -28,6 +28,13 @@ pub enum ModelStore {
     Postgres(String),
 }
 
+impl ModelStore {
+    /// Whether it would have to be made, as far as that is known without opening it.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::Sqlite(path) if !path.exists())
+    }
+}
+
 impl std::fmt::Debug for ModelStore {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
