@@ -211,7 +211,11 @@ impl ManifestBody {
 
 /// The first 128 bits of SHA-256.
 pub(crate) fn short_hash(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
+    short_digest(&Sha256::digest(bytes))
+}
+
+/// The same of a SHA-256 that is known.
+pub(crate) fn short_digest(digest: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(&digest[..HASH])
 }
 
@@ -326,10 +330,7 @@ impl ModelCallManifest {
     pub(crate) fn fit(&mut self) {
         let mut length = size(self);
         let beside = length - size(&self.blocks);
-        let most = match beside < MOST {
-            true => MOST,
-            false => beside + MOST,
-        };
+        let most = if beside < MOST { MOST } else { beside + MOST };
         let last = self.blocks.len().saturating_sub(1);
         let mut fitting: Vec<ManifestBlock> = Vec::with_capacity(self.blocks.len());
         for (at, block) in std::mem::take(&mut self.blocks).into_iter().enumerate() {

@@ -2,8 +2,7 @@
 
 use crate::app::file_versions::{FileVersion, FileVersions};
 use crate::error::{Error, ErrorCode, Result};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use crate::manifest::short_digest;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -15,8 +14,6 @@ use utoipa::ToSchema;
 const MOST: u64 = 4 << 20;
 /// Bytes of a file that are in memory while it is hashed.
 const PIECE: usize = 64 << 10;
-/// Bytes of a hash that make a version.
-const VERSION: usize = 16;
 
 /// A file of an agent.
 #[derive(Debug, Serialize, ToSchema)]
@@ -56,7 +53,7 @@ fn hashed(place: &Path) -> Option<FileVersion> {
     }
     Some(FileVersion {
         bytes,
-        version: URL_SAFE_NO_PAD.encode(&hash.finalize()[..VERSION]),
+        version: short_digest(&hash.finalize()),
     })
 }
 
