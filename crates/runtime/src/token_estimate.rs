@@ -11,7 +11,8 @@ pub(crate) fn tokens(messages: &[ChatMessage]) -> u64 {
     messages.iter().map(of_message).sum()
 }
 
-fn of_message(chat: &ChatMessage) -> u64 {
+/// Tokens of a message as models know it, about.
+pub(crate) fn of_message(chat: &ChatMessage) -> u64 {
     if let Some(known) = chat.origin.measure() {
         return known.tokens;
     }

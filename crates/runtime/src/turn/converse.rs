@@ -18,9 +18,7 @@ use crate::hook::CreateResult;
 use crate::journal::RoundPosition;
 use crate::llm::{ModelAnswer, ModelCompletion};
 use crate::search::AutomaticSearch;
-use crate::token_estimate::tokens;
 use std::cell::LazyCell;
-use std::slice;
 
 /// What came of the model's part.
 #[derive(Default)]
@@ -294,8 +292,7 @@ impl AgentRun {
                 continue;
             }
             let reason = if seen[at] { "hook" } else { SCRIPT_LIMITS };
-            let tokens = tokens(slice::from_ref(message));
-            leave_out_chat(&mut left_out, reason, message, tokens);
+            leave_out_chat(&mut left_out, reason, message);
         }
         (created, left_out.into_parts())
     }

@@ -18,11 +18,10 @@ use crate::chat::{BlockKind, BlockSource, ChatMessage, DroppedMessages, Role, To
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::BeforeReinjectingInstructions;
 use crate::llm::ModelCapabilities;
-use crate::token_estimate::{of_tools, tokens};
+use crate::token_estimate::{of_message, of_tools, tokens};
 use ambit_storage::event::Before;
 use ambit_storage::truncation::ContextWindow;
 use shortened::FittingMessages;
-use std::slice;
 use std::sync::Arc;
 
 /// The part of the window that is kept for the answer at most.
@@ -177,9 +176,9 @@ fn is_shortened_for_call(turn: &Turn) -> bool {
 fn latest(turn: &Turn, draft: &ModelCallDraft<'_>, room: u64) -> Option<FittingMessages> {
     let (instructions, said) = draft.messages.split_at(draft.instructions);
     let room = room.checked_sub(tokens(instructions) + of_tools(draft.tools))?;
-    let size = |message: &ChatMessage| tokens(slice::from_ref(message));
-    let stays = recent_messages::staying(said, room, size);
-    let kept: u64 = recent_messages::chosen(said, &stays).map(size).sum();
+    let stays = recent_messages::staying(said, room, of_message);
+    let kept = recent_messages::chosen(said, &stays).map(of_message);
+    let kept: u64 = kept.sum();
     if kept > room {
         return None;
     }
@@ -187,7 +186,7 @@ fn latest(turn: &Turn, draft: &ModelCallDraft<'_>, room: u64) -> Option<FittingM
     for (message, stays) in said.iter().zip(&stays) {
         match stays {
             true => left_out.keep(),
-            false => leave_out_chat(&mut left_out, MODEL_WINDOW, message, size(message)),
+            false => leave_out_chat(&mut left_out, MODEL_WINDOW, message),
         }
     }
     let count = stays.iter().filter(|stays| !**stays).count();

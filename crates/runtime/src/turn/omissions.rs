@@ -7,6 +7,7 @@ use crate::app::AppAgent;
 use crate::chat::{BlockKind, ChatMessage, DroppedMessages, DroppedParts};
 use crate::chat_message;
 use crate::error::Result;
+use crate::token_estimate::of_message;
 use ambit_storage::storage::Message;
 use ambit_storage::truncation::estimate;
 
@@ -99,13 +100,8 @@ pub(super) fn leave_out(messages: &mut DroppedMessages, reason: &str, message: &
 }
 
 /// Notes that a message is left out which a model could have been told.
-pub(super) fn leave_out_chat(
-    messages: &mut DroppedMessages,
-    reason: &str,
-    message: &ChatMessage,
-    tokens: u64,
-) {
+pub(super) fn leave_out_chat(messages: &mut DroppedMessages, reason: &str, message: &ChatMessage) {
     let origin = &message.origin;
     let kind = origin.kind().unwrap_or(BlockKind::Request);
-    messages.leave_out(kind, reason, origin.message_id(), tokens);
+    messages.leave_out(kind, reason, origin.message_id(), of_message(message));
 }

@@ -5,11 +5,10 @@ use crate::app::prompts::{self, PromptChoice, PromptSelection, PromptVariables};
 use crate::app::{App, AppAgent};
 use crate::chat::{BlockKind, BlockSource, ChatMessage, role_name};
 use crate::error::Result;
-use crate::token_estimate::tokens;
+use crate::token_estimate::of_message;
 use ambit_storage::clock::Millis;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::slice;
 use utoipa::ToSchema;
 
 /// For which request prompts are filled in.
@@ -114,7 +113,7 @@ impl RenderedPrompt {
         Self {
             role: role_name(message.role).to_owned(),
             content: message.content.texts(""),
-            tokens: tokens(slice::from_ref(message)),
+            tokens: of_message(message),
             kind: message.origin.kind().unwrap_or(BlockKind::Prompt),
             source: message.origin.source(),
         }

@@ -4,7 +4,7 @@ use crate::app::SearchSettings;
 use crate::chat::{BlockKind, BlockSource, ChatMessage};
 use crate::search::injection::{ReferenceMessage, reference_message};
 use crate::search::{AutomaticSearch, SearchItem};
-use crate::token_estimate;
+use crate::token_estimate::of_message;
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
 use crate::turn::converse::Transcript;
@@ -24,7 +24,7 @@ impl InjectedSearch<'_> {
         let mut told = items;
         loop {
             let message = reference_message(told, &self.settings.citation, most)?;
-            let tokens = token_estimate::tokens(&[ChatMessage::system(message.text.as_str())]);
+            let tokens = of_message(&ChatMessage::system(message.text.as_str()));
             if self.room.is_none_or(|room| tokens <= room) {
                 return Some(message);
             }

@@ -12,7 +12,7 @@ use crate::llm::{EncodedCall, ModelCall};
 use crate::manifest::{
     self, BlockContent, CallTokens, ManifestBlock, ManifestBody, ManifestTool, ModelCallManifest,
 };
-use crate::token_estimate::{of_tools, tokens};
+use crate::token_estimate::{of_message, of_tools};
 use crate::trace::{Trace, call_entries};
 use crate::turn::request_context::RequestContext;
 use crate::turn::tools::OfferedTools;
@@ -218,7 +218,7 @@ fn measured(message: &ChatMessage) -> (MessageMeasure, Option<BlockContent>) {
     let measure = MessageMeasure {
         hash: content.hash.clone(),
         bytes: content.bytes,
-        tokens: tokens(slice::from_ref(message)),
+        tokens: of_message(message),
     };
     message.origin.keep_measure(measure.clone());
     (measure, Some(content))

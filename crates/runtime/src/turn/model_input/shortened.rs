@@ -16,7 +16,6 @@ use crate::turn::omissions::{
 use ambit_storage::storage::{Message, Role};
 use ambit_storage::truncation::{self, ContextWindow, ReportedUsage, STANDS_FOR};
 use std::collections::HashSet;
-use std::slice;
 
 /// Where the last report of a provider is looked for.
 const LOOK: usize = 50;
@@ -99,10 +98,7 @@ fn truncated(said: &[ChatMessage], view: &[Message], strategy: Option<&str>) -> 
     for message in said {
         let id = message.origin.message_id();
         match id.is_some_and(|id| !shown.contains(id)) {
-            true => {
-                let tokens = tokens(slice::from_ref(message));
-                leave_out_chat(&mut left_out, &reason, message, tokens);
-            }
+            true => leave_out_chat(&mut left_out, &reason, message),
             false => left_out.keep(),
         }
     }

@@ -3,7 +3,7 @@
 use super::TurnUsage;
 use crate::app::Connector;
 use crate::llm::{ModelAnswer, ModelCall, TokenUsage};
-use crate::token_estimate::{of_tools, tokens};
+use crate::token_estimate::{of_message, of_tools, tokens};
 use crate::turn::Turn;
 use crate::turn::model_call::ModelCallTrace;
 use std::mem;
@@ -76,7 +76,7 @@ fn estimated(call: &ModelCall, answer: &ModelAnswer) -> TokenUsage {
             ..ModelAnswer::default()
         };
     let answered = match has_answered {
-        true => count(tokens(&[answer.message()])),
+        true => count(of_message(&answer.message())),
         false => 0,
     };
     let total = TokenUsage::of(request, reported.completion_tokens.max(answered));
