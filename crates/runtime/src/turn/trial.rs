@@ -17,10 +17,23 @@ use crate::chats;
 use crate::ctx::{NoTurnHost, ScriptContext};
 use crate::error::Result;
 use crate::llm::TokenUsage;
-use crate::request::TurnRequest;
+use crate::request::{RequestOrigin, TurnRequest, TurnStorage};
 use crate::runtime_core::RuntimeCore;
 use crate::trace::TraceNode;
 use std::sync::Arc;
+
+/// A request in this language, of which nothing is stored.
+fn trial_request(locale: &str) -> TurnRequest {
+    TurnRequest {
+        storage: TurnStorage::None,
+        origin: RequestOrigin {
+            locale: locale.to_owned(),
+            referer: "api".to_owned(),
+            ..RequestOrigin::default()
+        },
+        ..TurnRequest::default()
+    }
+}
 
 /// A turn that is not begun, and what the scripts of its agent see and reach. Agents and models cannot be called from there.
 struct Trial {

@@ -1,6 +1,6 @@
 //! Running a hook of an agent in the caller's name.
 
-use super::Trial;
+use super::{Trial, trial_request};
 use crate::access::Authorized;
 use crate::chat::{self, ChatMessage};
 use crate::ctx::{MemoryChange, MemoryNamespaces, ScriptContext};
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::frame::OutputMessage;
 use crate::hook::HookAttempt;
 use crate::inspect::memory::{self, CopyBudget, MemorySelector, OpenMemory};
-use crate::request::{RequestOrigin, TurnRequest, TurnStorage};
+use crate::request::TurnRequest;
 use crate::runtime_core::RuntimeCore;
 use crate::trace::{AgentFacts, Trace, TraceOrigin, TraceSettings, TraceSink, TraceSubject};
 use crate::turn::Turn;
@@ -159,14 +159,8 @@ pub(crate) fn try_hook<'a>(
         let request = TurnRequest {
             authorized: wanted.authorized.clone(),
             agent: wanted.agent.clone(),
-            storage: TurnStorage::None,
             metadata: metadata.clone(),
-            origin: RequestOrigin {
-                locale: wanted.locale.clone(),
-                referer: "api".to_owned(),
-                ..RequestOrigin::default()
-            },
-            ..TurnRequest::default()
+            ..trial_request(&wanted.locale)
         };
         let trial = Trial::open(core, request).await?;
         let Trial { turn, run, .. } = &trial;

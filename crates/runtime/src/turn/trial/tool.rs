@@ -1,10 +1,10 @@
 //! Calling a tool of an agent in the caller's name.
 
-use super::Trial;
+use super::{Trial, trial_request};
 use crate::access::Authorized;
 use crate::chat::ToolCall;
 use crate::error::{Error, Result};
-use crate::request::{RequestOrigin, TurnRequest, TurnStorage};
+use crate::request::TurnRequest;
 use crate::runtime_core::RuntimeCore;
 use crate::tool::list_available;
 use ambit_storage::ids;
@@ -70,13 +70,7 @@ pub(crate) fn try_tool<'a>(
         let request = TurnRequest {
             authorized: wanted.authorized,
             agent: wanted.agent,
-            storage: TurnStorage::None,
-            origin: RequestOrigin {
-                locale: wanted.locale,
-                referer: "api".to_owned(),
-                ..RequestOrigin::default()
-            },
-            ..TurnRequest::default()
+            ..trial_request(&wanted.locale)
         };
         let trial = Trial::open(core, request).await?;
         let tried = call(&trial, &wanted.tool, wanted.arguments).await;
