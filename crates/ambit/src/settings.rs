@@ -195,14 +195,8 @@ async fn open_app(stores: &StoreUrls, models: ModelStore) -> Result<AppStores> {
 }
 
 fn model_settings(store: ModelStore) -> Result<ModelSettings> {
-    let key = std::env::var_os(MODEL_KEY_VARIABLE).map(OsString::into_string);
-    let key = key
-        .transpose()
-        .map_err(|_| CommandError::option(MODEL_KEY_VARIABLE, "is not UTF-8"))?;
-    Ok(ModelSettings {
-        store,
-        key: key.filter(|key| !key.is_empty()).map(ModelSecret),
-    })
+    let key = variable(MODEL_KEY_VARIABLE)?.map(ModelSecret);
+    Ok(ModelSettings { store, key })
 }
 
 /// The folder of an app that a command runs; an error where none is there, before anything is made for it.
@@ -252,8 +246,17 @@ pub fn history_file() -> Option<PathBuf> {
 
 /// The token for a server, if there is one.
 pub fn token() -> Option<String> {
-    let value = std::env::var_os(TOKEN_VARIABLE)?.into_string().ok()?;
-    (!value.is_empty()).then_some(value)
+    variable(TOKEN_VARIABLE).ok().flatten()
+}
+
+/// A variable that is set and not empty.
+fn variable(name: &str) -> Result<Option<String>> {
+    let Some(value) = std::env::var_os(name) else {
+        return Ok(None);
+    };
+    let value = value.into_string();
+    let value = value.map_err(|_| CommandError::option(name, "is not UTF-8"))?;
+    Ok(Some(value).filter(|value| !value.is_empty()))
 }
 
 fn from_environment(default: &Path) -> Result<Vec<String>> {

@@ -1,5 +1,6 @@
 //! How the server is set: options first, then the environment, then what suits one person on one machine.
 
+use super::variable;
 use crate::command_error::{CommandError, Result};
 use ambit::environment::environment;
 use ambit::http::TlsFiles;
@@ -210,14 +211,12 @@ pub fn own_url() -> Result<String> {
 
 /// The files that options or the environment name, both or none.
 fn tls_files(arguments: &ServeArguments) -> Result<Option<TlsFiles>> {
-    let certificate = match &arguments.tls_cert {
-        Some(path) => Some(path.clone()),
-        None => variable(CERTIFICATE)?.map(PathBuf::from),
+    let file = |named: &Option<PathBuf>, name: &str| match named {
+        Some(path) => Ok(Some(path.clone())),
+        None => variable(name).map(|path| path.map(PathBuf::from)),
     };
-    let key = match &arguments.tls_key {
-        Some(path) => Some(path.clone()),
-        None => variable(KEY)?.map(PathBuf::from),
-    };
+    let certificate = file(&arguments.tls_cert, CERTIFICATE)?;
+    let key = file(&arguments.tls_key, KEY)?;
     match (certificate, key) {
         (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
         (None, None) => Ok(None),
@@ -230,16 +229,6 @@ fn tls_files(arguments: &ServeArguments) -> Result<Option<TlsFiles>> {
             "needs its certificate: give --tls-cert too",
         )),
     }
-}
-
-/// A variable that is set and not empty.
-fn variable(name: &str) -> Result<Option<String>> {
-    let Some(value) = std::env::var_os(name) else {
-        return Ok(None);
-    };
-    let value = value.into_string();
-    let value = value.map_err(|_| CommandError::option(name, "is not UTF-8"))?;
-    Ok(Some(value).filter(|value| !value.is_empty()))
 }
 
 fn parsed<T: FromStr>(name: &str, what: &str) -> Result<Option<T>> {
