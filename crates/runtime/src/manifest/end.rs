@@ -1,7 +1,8 @@
 //! What came of a call of a model.
 
-use crate::llm::TokenUsage;
 use crate::llm::retry::FailedTry;
+use crate::llm::{ModelAnswer, TokenUsage};
+use ambit_storage::storage::Cost;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -37,6 +38,25 @@ pub struct ModelCallEnd {
     pub usage: Option<TokenUsage>,
     /// Millionths, by currency.
     pub cost: BTreeMap<String, i64>,
+}
+
+impl ModelCallEnd {
+    /// What an answer tells, as far as it came, and what it has cost. The last try says whether the call has failed.
+    pub(crate) fn of(answer: &ModelAnswer, cost: Option<Cost>, attempts: Vec<CallAttempt>) -> Self {
+        let last = attempts.last();
+        let cost = cost.into_iter();
+        Self {
+            status: match last.is_some_and(|last| last.error.is_some()) {
+                true => ModelCallStatus::Error,
+                false => ModelCallStatus::Completed,
+            },
+            finish_reason: Some(answer.finish_reason.clone()).filter(|it| !it.is_empty()),
+            attempts,
+            usage: Some(answer.usage.clone()).filter(|usage| *usage != TokenUsage::default()),
+            cost: cost.map(|cost| (cost.currency, cost.micros)).collect(),
+            ..Self::default()
+        }
+    }
 }
 
 /// How far a call is.

@@ -7,7 +7,7 @@ use crate::chat::{ChatContent, Role};
 use crate::error::ErrorCode;
 use crate::llm::retry::FailedTry;
 use crate::llm::{ModelAnswer, ModelCall, TokenUsage};
-use crate::manifest::{ModelCallEnd, ModelCallStatus, attempts, call_id};
+use crate::manifest::{ModelCallEnd, attempts, call_id};
 use crate::net::OutgoingTrace;
 use crate::search::injection::without_contents;
 use crate::trace::{ModelFacts, NodeOptions, StepFacts, TraceNode};
@@ -139,22 +139,13 @@ impl ModelCallStep {
         result: &ModelCallResult,
         failed: &[FailedTry],
     ) -> ModelCallEnd {
-        let answer = &result.answer;
         let last = result.failure.as_ref();
         let last = last.map(|failure| failure.error().message.clone());
-        let cost = result.cost.iter();
-        let cost = cost.map(|cost| (cost.currency.clone(), cost.micros));
+        let attempts = attempts(self.started_at, failed, last);
         ModelCallEnd {
-            status: match result.failure {
-                None => ModelCallStatus::Completed,
-                Some(_) => ModelCallStatus::Error,
-            },
-            finish_reason: Some(answer.finish_reason.clone()).filter(|it| !it.is_empty()),
             ttft_ms: self.trace.ttft_ms(),
             duration_ms: Some(turn.context.now() - self.started_at),
-            attempts: attempts(self.started_at, failed, last),
-            usage: Some(answer.usage.clone()).filter(|usage| *usage != TokenUsage::default()),
-            cost: cost.collect(),
+            ..ModelCallEnd::of(&result.answer, result.cost.clone(), attempts)
         }
     }
 }

@@ -4,9 +4,9 @@ use super::manifest::ManifestTarget;
 use crate::app::Connector;
 use crate::chat::{LayeredValue, LayeredValues, OptionLayer};
 use crate::error::Result;
-use crate::llm::{EncodedCall, TokenUsage};
+use crate::llm::EncodedCall;
 use crate::lock::lock;
-use crate::manifest::{self, ManifestBody, ModelCallEnd, ModelCallManifest, ModelCallStatus};
+use crate::manifest::{self, ManifestBody, ModelCallEnd, ModelCallManifest};
 use crate::summariser::{SummaryAnswer, SummaryObserver};
 use crate::trace::{ModelFacts, NodeOptions, StepFacts, TraceNode};
 use crate::turn::Turn;
@@ -121,20 +121,13 @@ impl SummaryObserver for SummaryCalls {
         };
         let answer = &asked.answer;
         let failure = asked.failure.as_ref().map(ToString::to_string);
-        let usage = Some(answer.usage.clone()).filter(|usage| *usage != TokenUsage::default());
-        let cost = self.usage.cost(answer, &call.facts.provider).into_iter();
+        let cost = self.usage.cost(answer, &call.facts.provider);
+        let attempts = manifest::attempts(call.began, &asked.retries, failure.clone());
         let end = ModelCallEnd {
-            status: match failure {
-                None => ModelCallStatus::Completed,
-                Some(_) => ModelCallStatus::Error,
-            },
-            finish_reason: Some(answer.finish_reason.clone()).filter(|it| !it.is_empty()),
             duration_ms: Some(self.clock.now() - call.began),
-            attempts: manifest::attempts(call.began, &asked.retries, failure.clone()),
-            usage: usage.clone(),
-            cost: cost.map(|cost| (cost.currency, cost.micros)).collect(),
-            ..ModelCallEnd::default()
+            ..ModelCallEnd::of(answer, cost, attempts)
         };
+        let usage = end.usage.clone();
         let RunningSummary { node, facts, .. } = call;
         node.set_facts(StepFacts::Model(ModelFacts { usage, ..facts }));
         node.end_call(&call.call_id, end);
