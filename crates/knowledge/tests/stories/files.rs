@@ -14,8 +14,9 @@ use std::sync::Mutex;
 
 /// A folder; it notes which files were read.
 #[derive(Default)]
-struct Folder {
-    files: BTreeMap<String, (i64, String)>,
+pub struct Folder {
+    /// When each was changed, and what it holds.
+    pub files: BTreeMap<String, (i64, String)>,
     read: Mutex<Vec<String>>,
 }
 
@@ -42,12 +43,23 @@ impl Folder {
             .insert(path.to_owned(), (modified, text.to_owned()));
     }
 
-    fn take_read(&self) -> Vec<String> {
+    /// One that is another each round: a file stays, one is changed, one is new, and that of the round before is gone.
+    pub fn of_round(round: u64) -> Self {
+        let mut folder = Self::default();
+        folder.write("stays.md", 1, "The heron.");
+        let changed = format!("The stork of round {round}.");
+        folder.write("changes.md", round as i64, &changed);
+        let new = format!("The crane of round {round}.");
+        folder.write(&format!("new{round}.md"), 1, &new);
+        folder
+    }
+
+    pub fn take_read(&self) -> Vec<String> {
         std::mem::take(&mut self.read.lock().unwrap())
     }
 }
 
-fn handbook() -> NewCollection {
+pub fn handbook() -> NewCollection {
     NewCollection {
         id: "handbook".to_owned(),
         public: true,

@@ -4,6 +4,7 @@ use crate::child::{self, Worker};
 use crate::crashes::{birds, text};
 use crate::embedder_crashes::{self, CHUNKS, EmbeddingWorld, embedding_settings};
 use crate::erasure::everything;
+use crate::files::{Folder, handbook};
 use crate::reindex::{LONG, SHORT, begin, chunks_of, embedded_by, left, texts};
 use crate::reindex_crashes::KilledWorld;
 use crate::stores::wait_for;
@@ -20,19 +21,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The lease of a node that was killed has ended then.
-const LATER: Duration = Duration::from_secs(11);
+pub const LATER: Duration = Duration::from_secs(11);
 
 /// What a worker does: all that is to be done in this store.
 #[derive(Serialize, Deserialize)]
-struct Order {
-    url: String,
+pub struct Order {
+    pub url: String,
     /// How far its clock is ahead.
-    ahead: Duration,
+    pub ahead: Duration,
     /// It kills itself when a write comes to this point for the so-manyth time.
-    point: String,
-    times: u64,
+    pub point: String,
+    pub times: u64,
     /// Where its embedder records what it is asked for, if it has one.
-    embedder_file: Option<PathBuf>,
+    pub embedder_file: Option<PathBuf>,
+    /// The round of the folder that it first makes a collection equal to, if it does.
+    pub folder_round: Option<u64>,
 }
 
 /// Does what the environment orders; false where it orders nothing, as in the test itself.
@@ -62,6 +65,10 @@ async fn work(order: Order) {
         Some(file) => embedding_settings(driver, file),
         None => settings(driver),
     });
+    if let Some(round) = order.folder_round {
+        let synced = node.sync(&handbook(), &Folder::of_round(round)).await;
+        assert!(synced.unwrap().is_some(), "round {round}");
+    }
     node.work().await.unwrap();
 }
 
@@ -108,6 +115,7 @@ async fn kill_everywhere(job: &dyn KilledJob) {
                 point: (*point).to_owned(),
                 times,
                 embedder_file: job.embedder_file(),
+                folder_round: None,
             };
             let has_died = is_killed(order).await;
             let moment = match job_of(world, &id).await.status {
@@ -130,7 +138,7 @@ async fn kill_everywhere(job: &dyn KilledJob) {
 }
 
 /// Whether a worker was killed before all was done.
-async fn is_killed(order: Order) -> bool {
+pub async fn is_killed(order: Order) -> bool {
     let worker = tokio::task::spawn_blocking(move || !Worker::start(&order).ended_well());
     worker.await.unwrap()
 }

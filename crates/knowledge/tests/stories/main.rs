@@ -19,6 +19,7 @@ mod hits;
 mod hostile;
 mod ids;
 mod killed;
+mod killed_sync;
 mod limits;
 mod meanwhile;
 mod opening;
@@ -153,6 +154,7 @@ const PROCESS_STORIES: &[Story] = stories![
     killed::g201_a_removal_whose_node_is_killed_ends_and_shows_nothing,
     killed::g201_a_removed_collection_whose_node_is_killed_leaves_nothing,
     killed::g201_a_re_index_whose_node_is_killed_shows_one_index,
+    killed_sync::g201_of_a_folder_whose_node_is_killed_each_file_is_indexed_once_or_not_at_all,
     killed::g206_of_a_document_whose_node_is_killed_one_batch_is_embedded_again_at_most,
     killed::g206_of_a_re_index_whose_node_is_killed_one_batch_is_embedded_again_at_most,
 ];
