@@ -1,16 +1,20 @@
-//! What is deleted or erased is found by nobody, and is in no file of the store.
+//! What is deleted or erased is found by nobody, and is in no byte of the store.
+
+mod store_bytes;
 
 use crate::bed::{Bed, Person};
 use crate::site::{HELLO, Site, TOKENS, write};
 use ambit_runtime::{Authorized, CallerReach};
 use ambit_storage::Stores;
 use ambit_storage::driver::{self, DriverOptions};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use store_bytes::StoreKind;
 use tempfile::TempDir;
 
 const ROLES: (&str, &str) = (
@@ -42,29 +46,19 @@ const WORDS: [&str; 7] = [
 /// Long enough for whatever ends at all.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Stores whose files can be looked at.
-#[derive(Clone, Copy)]
-enum StoreKind {
-    Sqlite,
-    File,
-}
-
 struct Office {
     bed: Bed,
+    /// Where its store has files, if it has any.
     data: TempDir,
     /// The address of its store.
     url: String,
 }
 
 impl Office {
-    /// Over a store of this kind in a folder of its own.
+    /// Over a fresh store of this kind.
     async fn open(kind: StoreKind) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let folder = data.path().display();
-        let url = match kind {
-            StoreKind::Sqlite => format!("sqlite:{folder}/ambit.db"),
-            StoreKind::File => format!("file:{folder}"),
-        };
+        let url = kind.address(data.path());
         let store = driver::open(&url, DriverOptions::default()).await.unwrap();
         let stores = Stores::builder(DriverOptions::default()).driver("memory", store);
         let app = tempfile::tempdir().unwrap();
@@ -154,32 +148,30 @@ impl Office {
     }
 }
 
-/// The words that some text has.
-fn words(text: &[u8]) -> Vec<&'static str> {
-    let has = |word: &str| text.windows(word.len()).any(|part| part == word.as_bytes());
+/// What a word is in base64, wherever it begins there, without what depends on its neighbours.
+fn encoded(word: &str) -> [String; 3] {
+    [0_usize, 1, 2].map(|before| {
+        let text = [&[0; 2][..before], word.as_bytes()].concat();
+        let encoded = STANDARD_NO_PAD.encode(&text);
+        encoded[(before * 8).div_ceil(6)..text.len() * 8 / 6].to_owned()
+    })
+}
+
+/// Those of the words that some text has in base64, as pages of indexes have their terms.
+fn encoded_words(text: &[u8]) -> Vec<&'static str> {
+    let text = String::from_utf8_lossy(text);
+    let has = |word: &str| encoded(word).iter().any(|form| text.contains(form));
     WORDS.into_iter().filter(|word| has(word)).collect()
 }
 
-/// Those in the names and the contents of the files of a folder.
-fn words_of_files(folder: &Path) -> Vec<&'static str> {
-    words(&bytes_of_files(folder))
+/// Those that it has as they are.
+fn words(text: &[u8]) -> Vec<&'static str> {
+    let text = String::from_utf8_lossy(text);
+    let there = WORDS.into_iter().filter(|word| text.contains(word));
+    there.collect()
 }
 
-fn bytes_of_files(folder: &Path) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        bytes.extend(path.as_os_str().as_encoded_bytes());
-        bytes.extend(match path.is_dir() {
-            true => bytes_of_files(&path),
-            // One that has taken the place of another one was listed under a name that is gone.
-            false => std::fs::read(&path).unwrap_or_default(),
-        });
-    }
-    bytes
-}
-
-/// Everybody finds what is theirs, and nobody anything once it is deleted or erased, which then is in no file.
+/// Everybody finds what is theirs, and nobody anything once it is deleted or erased, which then is in no byte.
 async fn check_erased(kind: StoreKind) {
     let office = Office::open(kind).await;
     office.add_document(ANN, "anns", WORDS[0]).await;
@@ -191,7 +183,9 @@ async fn check_erased(kind: StoreKind) {
     office.remember(BOB, WORDS[6]).await;
     assert_eq!(words(office.finds(ANN).await.as_bytes()), WORDS[..4]);
     assert_eq!(words(office.finds(BOB).await.as_bytes()), WORDS[4..]);
-    assert_eq!(words_of_files(office.data.path()), WORDS);
+    let bytes = kind.bytes(&office.url, office.data.path()).await;
+    assert_eq!(words(&bytes), WORDS);
+    assert!(encoded_words(&bytes).contains(&WORDS[0]));
 
     for path in [
         "/kb/documents/doc-anns",
@@ -209,12 +203,14 @@ async fn check_erased(kind: StoreKind) {
             "{who:?}"
         );
     }
-    let Office { bed, data, .. } = office;
+    let Office { bed, data, url } = office;
     bed.site.runtime.close(LONG).await.unwrap();
     let store = bed.site.store.clone();
     drop(bed);
     store.close().await.unwrap();
-    assert_eq!(words_of_files(data.path()), [""; 0]);
+    let bytes = kind.bytes(&url, data.path()).await;
+    assert_eq!(words(&bytes), [""; 0]);
+    assert_eq!(encoded_words(&bytes), [""; 0]);
 }
 
 #[tokio::test]
@@ -225,6 +221,16 @@ async fn g204_what_is_deleted_or_erased_is_found_by_nobody_and_in_no_file() {
 #[tokio::test]
 async fn g204_what_is_deleted_or_erased_is_in_no_file_of_a_store_of_files() {
     check_erased(StoreKind::File).await;
+}
+
+#[tokio::test]
+async fn g204_what_is_deleted_or_erased_is_in_no_row_of_postgresql() {
+    check_erased(StoreKind::Postgres).await;
+}
+
+#[tokio::test]
+async fn g204_what_is_deleted_or_erased_is_in_no_key_of_redis() {
+    check_erased(StoreKind::Redis).await;
 }
 
 #[tokio::test]
