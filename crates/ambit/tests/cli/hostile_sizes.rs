@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
-const GIGABYTE: usize = 1 << 30;
+const TEN_GIGABYTES: usize = 10 << 30;
 const PIECE: usize = 64 << 10;
 /// As large as a file may be.
 const LARGEST: usize = 64 << 20;
@@ -49,7 +49,7 @@ fn app() -> Place {
     fs::write(place.path("shop/kb/rules.kb.yao"), rules.to_string()).unwrap();
     fs::write(place.path("shop/docs/tea.md"), "Green tea.").unwrap();
     let large = File::create(place.path("shop/docs/large.txt")).unwrap();
-    large.set_len(10 << 30).unwrap();
+    large.set_len(TEN_GIGABYTES as u64).unwrap();
     place
 }
 
@@ -105,12 +105,12 @@ impl Server {
         (status(&answer), serde_json::from_str(body).unwrap())
     }
 
-    /// The status of the answer to a form with a file of a gigabyte, which is never whole in memory.
+    /// The status of the answer to a form with a file of ten gigabytes, of which no more is made than the server takes.
     fn upload(&self, length: BodyLength) -> u16 {
         let begin =
             "--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n";
         let how = match length {
-            BodyLength::Announced => format!("content-length: {}", begin.len() + GIGABYTE),
+            BodyLength::Announced => format!("content-length: {}", begin.len() + TEN_GIGABYTES),
             BodyLength::Chunked => "transfer-encoding: chunked".to_owned(),
         };
         let head = format!(
@@ -123,7 +123,7 @@ impl Server {
             line.write_all(head.as_bytes())?;
             send_piece(&mut line, begin.as_bytes(), length)?;
             let text = b"text ".repeat(PIECE / 5);
-            (0..GIGABYTE / text.len()).try_for_each(|_| send_piece(&mut line, &text, length))
+            (0..TEN_GIGABYTES / text.len()).try_for_each(|_| send_piece(&mut line, &text, length))
         });
         let mut lines = answer.lines();
         let first = lines.next().unwrap().unwrap();
@@ -184,7 +184,7 @@ fn status(answer: &str) -> u16 {
 }
 
 #[test]
-fn g207_a_gigabyte_of_text_is_refused_and_costs_the_server_little() {
+fn g207_ten_gigabytes_of_text_are_refused_and_cost_the_server_little() {
     let place = app();
     let server = Server::start(&place);
     let made = server.send("POST", "/kb/collections", &json!({"id": "c"}));
