@@ -23,7 +23,7 @@ pub struct KnowledgeQuery {
     pub threshold: f64,
     /// At most so many items.
     pub limit: usize,
-    /// Whether a query counts towards the tenant's queries of a second. Those of a turn are bounded by it.
+    /// Whether a query counts towards the tenant's queries of a second, and is refused beyond them.
     pub is_counted: bool,
 }
 

@@ -43,7 +43,7 @@ config! {
         bytes: ByteSize = "10GiB",
         /// The most jobs of a tenant that wait.
         jobs: u64 = 10000,
-        /// The most queries of a tenant in a second.
+        /// The most queries of a tenant in a second on a node, those of turns apart.
         queries: u32 = 50,
         /// The most documents of a collection.
         documents: u64 = 100000,

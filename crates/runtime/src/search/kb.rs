@@ -37,6 +37,7 @@ impl Searcher {
             metadata: target.filter.clone(),
             threshold: target.threshold.unwrap_or(settings.threshold),
             limit: request.limit.unwrap_or(settings.max_results),
+            // An agent that is refused answers as if there were nothing; how many turns there are has limits of its own.
             is_counted: false,
         };
         let reach = CallerReach::of(&self.authorized);

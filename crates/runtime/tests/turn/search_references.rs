@@ -2,6 +2,7 @@
 
 use crate::automatic_search::{KEEP, announced, app, opened, told, web};
 use crate::place::{Place, ann, ask, borrowed, end, left, model, named, place, request, traced};
+use ambit_knowledge::{KnowledgeQuery, NewCollection, NewDocument};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ async fn what_has_no_room_stays_a_reference() {
 /// Waits until Ann finds so many chunks.
 async fn finds(place: &Place, words: &str, count: usize) {
     let base = place.runtime.knowledge().unwrap();
-    let query = ambit_knowledge::KnowledgeQuery::new(words, &["rules"]);
+    let query = KnowledgeQuery::new(words, &["rules"]);
     let reach = ambit_runtime::CallerReach::of(&ann());
     let found = async {
         // One query after the other may be more than a tenant may ask in a second.
@@ -114,6 +115,33 @@ async fn a_reference_shows_a_chunk_as_it_is_now() {
         (&json!(true), &Value::Null)
     );
     assert!(!list.to_string().contains("Thirty"));
+}
+
+#[tokio::test]
+async fn searches_of_a_turn_are_refused_by_no_limit_of_queries() {
+    let none = json!({"queries": 0});
+    let settings =
+        json!({"name": "Test", "version": "1.0.0", "ambit": {"search": {"limits": none}}});
+    let more = vec![("app.yao".to_owned(), settings.to_string())];
+    let package = json!({"search": {"kb": {"collections": ["c"]}}});
+    let hooks = "export function Create(ctx) { ctx.search.KB('boats'); }";
+    let place = place(&borrowed(&app(&package, hooks, more))).await;
+    let base = place.runtime.knowledge().unwrap();
+    let reach = ambit_runtime::CallerReach::of(&ann());
+    let new = NewCollection {
+        id: "c".to_owned(),
+        ..NewCollection::default()
+    };
+    base.create_collection(&reach, new).await.unwrap();
+    let new = NewDocument::text("d.md", "All boats of the harbour.");
+    let added = base.add_document(&reach, "c", new).await.unwrap();
+    let job = base.finished_job(&reach, &added.job_id.unwrap()).await;
+    assert_eq!(job.unwrap().error, None);
+    let query = KnowledgeQuery::new("boats", &["c"]);
+    assert!(base.search(&reach, &query).await.is_err());
+    // One of the hook, and one before the model is asked.
+    let frames = ask(&place, request("hello", "boats")).await;
+    assert_eq!(announced(&frames).len(), 2);
 }
 
 #[tokio::test]
