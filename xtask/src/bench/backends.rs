@@ -83,6 +83,13 @@ const SMALL: &[(&str, &str)] = &[
     ("CHUNKS", "500,2000"),
 ];
 
+/// What is more of the peers' vectors where they are asked for by name, and the seconds that a size and a peer may take then.
+const LARGE: &[(&str, &str)] = &[
+    ("CHUNKS", "1000,100000,1000000"),
+    ("PATIENCE", "300"),
+    ("LIMIT", "1800"),
+];
+
 /// Histories of the peers where only the software's cost is wanted: some take a minute to make a long one.
 const SHORT: &str = "10,100,1000";
 /// Peers where only the software's cost is wanted: those that a target names there, and the cheapest.
@@ -193,6 +200,8 @@ impl Options {
         }
         if self.quick {
             command.envs(SMALL.iter().copied());
+        } else if self.names("W14") {
+            command.envs(LARGE.iter().copied());
         }
         results.collect("the peers", &mut command)?;
         erase(&pass.folder)

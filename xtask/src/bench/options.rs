@@ -21,13 +21,13 @@ cargo xtask bench [OPTIONS]
   --profile NAME    what is measured is built so (dist: what is published, which takes 20 minutes to build; release with --quick)
   --from FILE       measures nothing and makes the page of the lines in this file, beside it
 
-W3, W9, W10, W11, W13, W14, W17, W18 and W19 take long and vary little: they are measured in the first round alone, but where --work
-names them. W17 fills a store with 1,000,000 entries, and with 10,000,000 where --work names it; W14 searches 1,000,000 chunks only
-where --work names it. W16, the first minutes with the sources, is measured only where --work names it, and alone with --work W16: the
-build (--release) of a fresh clone with nothing built before, its start to the first answer, and an edit of the runtime until it answers
-again. It takes as long as two builds. The command fails where a program of Ambit's did, which leaves the page in docs as it was, and
-where a peer could not be installed, against which no target is judged. A peer that fails, a work that is left out and a target that
-is missed are named at the end and on the page.";
+W3, W9, W10, W11, W13, W14, W17, W18 and W19 take long and vary little: they are measured in the first round alone, but where
+--work names them. W17 fills a store with 1,000,000 entries, and with 10,000,000 where --work names it; W14 searches 1,000,000
+chunks, by words and by vectors, only where --work names it. W16, the first minutes with the sources, is measured only where
+--work names it, and alone with --work W16: the build (--release) of a fresh clone with nothing built before, its start to the
+first answer, and an edit of the runtime until it answers again. It takes as long as two builds. The command fails where a
+program of Ambit's did, which leaves the page in docs as it was, and where a peer could not be installed, against which no
+target is judged. A peer that fails, a work that is left out and a target that is missed are named at the end and on the page.";
 
 /// What to measure, and where.
 #[derive(Debug, PartialEq, Eq)]
