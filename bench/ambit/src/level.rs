@@ -2,6 +2,8 @@
 
 mod contexts;
 
+pub use contexts::installation;
+
 use crate::{Result, Store};
 use ambit_storage::address::{ITEMS, LogKey, Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchWrite, NewEntry, WriteOutcome};

@@ -11,6 +11,7 @@ mod model;
 mod nodes;
 mod parallel;
 mod process;
+mod recall;
 mod search;
 mod served;
 mod shared;

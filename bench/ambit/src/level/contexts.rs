@@ -20,6 +20,15 @@ impl Agent for Assistant {
     }
 }
 
+/// An installation of one agent over one store.
+pub fn installation(driver: Arc<dyn Driver>) -> Result<Ambit> {
+    let stores = Stores::builder(DriverOptions::default())
+        .driver(STORE, driver)
+        .default_drivers(&[STORE])
+        .build()?;
+    Ok(Ambit::builder(stores).agent(Assistant).build())
+}
+
 /// Contexts of one agent over one store.
 pub struct ContextLevel {
     ambit: Ambit,
@@ -30,11 +39,7 @@ pub struct ContextLevel {
 
 impl ContextLevel {
     pub fn new(driver: Arc<dyn Driver>, tenant: &str) -> Result<Self> {
-        let stores = Stores::builder(DriverOptions::default())
-            .driver(STORE, driver.clone())
-            .default_drivers(&[STORE])
-            .build()?;
-        let ambit = Ambit::builder(stores).agent(Assistant).build();
+        let ambit = installation(driver.clone())?;
         Ok(Self {
             ambit: ambit.acting_as(&Caller::system(tenant)),
             memory: Memory::user(

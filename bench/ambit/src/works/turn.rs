@@ -1,6 +1,6 @@
 //! W1: one turn's two messages, appended and committed.
 
-use super::{Bench, seed};
+use super::{Bench, recall, seed};
 use crate::level::{Level, Session};
 use crate::measure::{Row, WRITERS, pair, written};
 use crate::{Result, syncs};
@@ -17,6 +17,9 @@ pub async fn run(bench: &Bench) -> Result<()> {
         let session = seed(level.as_ref(), &format!("c{length}"), length).await?;
         append(bench, level.as_ref(), &session, length).await?;
         turn(bench, level.as_ref(), &session, length).await?;
+    }
+    if bench.store.contexts {
+        recall::run(bench).await?;
     }
     if EMBEDDED.contains(&bench.scheme()) {
         for writers in [1, WRITERS] {

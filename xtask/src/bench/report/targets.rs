@@ -168,6 +168,12 @@ const LONG: &str = "W14 query of 25 words, p50";
 
 const RELATIONS: &[Relation] = &[
     relation(
+        "W1 with recall: append only",
+        "W1 append only",
+        "without it",
+        1.2,
+    ),
+    relation(
         "W12 query from a hook",
         "W12 query by the bare driver",
         "the bare driver",
@@ -488,6 +494,21 @@ mod tests {
         };
         assert_eq!(verdicts(&rows(9.0)), ["met"]);
         assert_eq!(verdicts(&rows(9.1)), ["missed"]);
+    }
+
+    #[test]
+    fn recall_is_judged_by_turns_without_it_and_by_how_long_it_holds_up_others() {
+        let (with, without) = ("W1 with recall: append only", "W1 append only");
+        let others = "W1 with recall: longest turn of others";
+        let rows = |turn, longest| {
+            [
+                ("ambit", "redis Context", without, 100, 1.0, "ms/turn"),
+                ("ambit", "redis Context", with, 100, turn, "ms/turn"),
+                ("ambit", "redis Context", others, 10_000, longest, "ms"),
+            ]
+        };
+        assert_eq!(verdicts(&rows(1.2, 50.0)), ["met", "met"]);
+        assert_eq!(verdicts(&rows(1.3, 51.0)), ["missed", "missed"]);
     }
 
     #[test]

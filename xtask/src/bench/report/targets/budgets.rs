@@ -27,6 +27,7 @@ fn stores(line: &ResultLine) -> Option<Limit> {
         "W1 syncs" if store(&line.backend) == "sqlite" && line.p == 1 => Limit::AtMost(1.0),
         "W1 syncs" if store(&line.backend) == "sqlite" => Limit::AtMost(0.125),
         "W1 written by the process" if line.backend.starts_with("sqlite") => Limit::AtMost(16.0),
+        "W1 with recall: longest turn of others" => Limit::AtMost(50.0),
         "W4 pull all of a list" if store(&line.backend) == "redis" => Limit::AtMost(100.0),
         work if work.starts_with("W4c") || work == "W5 same session, survived" => {
             Limit::AtLeast(line.p as f64)

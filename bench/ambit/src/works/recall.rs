@@ -1,0 +1,109 @@
+//! W1 with recall in use: turns of a person who searches their conversations, and of others while an index of them is written.
+
+use super::{Bench, seed};
+use crate::Result;
+use crate::level::{self, Level, Session};
+use crate::measure::{Row, median, pair};
+use ambit_runtime::chats::{ChatFilter, PageWindow};
+use ambit_runtime::recall::{RecallSettings, SessionSearch, search_sessions};
+use ambit_runtime::{Authorized, DataConstraints};
+use ambit_storage::Ambit;
+use std::time::Instant;
+
+/// Messages of the conversation whose turns are timed, as W1 without recall has them too.
+const LENGTH: usize = 100;
+/// Words of the messages.
+const WORDS: &str = "refund ticket";
+
+pub async fn run(bench: &Bench) -> Result<()> {
+    let level = bench.level("recall")?;
+    let search = RecallSearch::new(bench)?;
+    own_turns(bench, level.as_ref(), &search).await?;
+    turns_of_others(bench, level.as_ref(), search).await
+}
+
+/// A person who searches their conversations.
+struct RecallSearch {
+    ambit: Ambit,
+    who: Authorized,
+}
+
+impl RecallSearch {
+    fn new(bench: &Bench) -> Result<Self> {
+        let who = Authorized {
+            tenant_id: Some(bench.tenant("recall")),
+            user_id: Some("user".to_owned()),
+            constraints: DataConstraints {
+                owner_only: true,
+                ..DataConstraints::default()
+            },
+            ..Authorized::default()
+        };
+        Ok(Self {
+            ambit: level::installation(bench.driver.clone())?,
+            who,
+        })
+    }
+
+    /// Searches for what all conversations have.
+    async fn find(&self) -> Result<()> {
+        let (settings, filter) = (RecallSettings::default(), ChatFilter::default());
+        let search = SessionSearch {
+            text: WORDS,
+            filter: &filter,
+            window: PageWindow { skip: 0, limit: 10 },
+        };
+        let found = search_sessions(&self.ambit, &self.who, &settings, search).await?;
+        match found.total {
+            0 => Err(format!("no conversation with \"{WORDS}\" was found").into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Turns, with a search before each that takes in what the last ones have said.
+async fn own_turns(bench: &Bench, level: &dyn Level, search: &RecallSearch) -> Result<()> {
+    let session = seed(level, "short", LENGTH).await?;
+    let mut spent = Vec::with_capacity(bench.sizes.turns);
+    for number in 0..bench.sizes.turns {
+        search.find().await?;
+        let start = Instant::now();
+        level.append(&session, pair(number)).await?;
+        spent.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    let row = Row {
+        work: "W1 with recall: append only",
+        p: LENGTH,
+        unit: "ms/turn",
+        note: "behind a search of the person's conversations, each time",
+    };
+    bench.output.row(row, median(spent));
+    Ok(())
+}
+
+/// Turns of somebody else while the words of a long conversation come into its person's index.
+async fn turns_of_others(bench: &Bench, level: &dyn Level, search: RecallSearch) -> Result<()> {
+    let length = 10 * bench.sizes.operations;
+    seed(level, "long", length).await?;
+    let other = Session::new("other", "other");
+    level.start(&other).await?;
+    level.append(&other, pair(0)).await?;
+    let searching = tokio::spawn(async move { search.find().await });
+    let (mut longest, mut number) = (0.0_f64, 0);
+    while !searching.is_finished() {
+        number += 1;
+        let start = Instant::now();
+        level.append(&other, pair(number)).await?;
+        longest = longest.max(start.elapsed().as_secs_f64() * 1e3);
+    }
+    searching.await??;
+    let note = format!("of {number} turns, while so many messages of another person are indexed");
+    let row = Row {
+        work: "W1 with recall: longest turn of others",
+        p: length,
+        unit: "ms",
+        note: &note,
+    };
+    bench.output.row(row, longest);
+    Ok(())
+}
