@@ -119,7 +119,8 @@ impl Doctor<'_> {
 
     /// A row whose data, in another store, is newer than the row knows.
     async fn older_row(&mut self, row: &IndexRow, driver: &dyn Driver, place: &str) -> Result<()> {
-        let items = driver.read(&row.space().log(ITEMS), LogRange::last(1));
+        let items = row.space().log(ITEMS);
+        let items = driver.read(&items, LogRange::last(1));
         let Some(last) = items.await?.entries.pop() else {
             return Ok(());
         };
