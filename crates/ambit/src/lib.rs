@@ -58,6 +58,8 @@ pub mod auth;
 #[doc(hidden)]
 pub mod environment;
 #[doc(hidden)]
+pub mod escape;
+#[doc(hidden)]
 pub mod format;
 mod gzip;
 #[doc(hidden)]

@@ -1,7 +1,8 @@
 //! Printing: tables, and texts that may hold anything.
 
+pub use ambit::escape::{escape_control, one_line};
+
 use serde::Serialize;
-use std::fmt::Write as _;
 use std::io::{BufWriter, Stdout, Write};
 
 /// The program's output, written in large pieces.
@@ -78,26 +79,6 @@ pub fn json_line(to: &mut impl Write, object: &impl Serialize) -> std::io::Resul
     writeln!(to)
 }
 
-/// The text with what could drive the terminal made visible; line breaks and tabs stay.
-pub fn escape_control(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter.is_control() && !matches!(letter, '\n' | '\t') {
-            let _ = write!(shown, "{}", letter.escape_default());
-        } else {
-            shown.push(letter);
-        }
-    }
-    shown
-}
-
-/// The same for what must stay on one line.
-pub fn one_line(text: &str) -> String {
-    escape_control(text)
-        .replace('\n', "\\n")
-        .replace('\t', "\\t")
-}
-
 /// The beginning of a text on one line.
 pub fn snippet(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -112,7 +93,7 @@ pub fn or_dash(text: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Table, escape_control, one_line, snippet};
+    use super::{Table, snippet};
 
     #[test]
     fn columns_are_as_wide_as_the_first_page_needs() {
@@ -126,9 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_drives_a_terminal_is_made_visible() {
-        assert_eq!(escape_control("a\x1b[31mb\nc"), "a\\u{1b}[31mb\nc");
-        assert_eq!(one_line("a\nb"), "a\\nb");
+    fn a_snippet_is_the_beginning_on_one_line() {
         assert_eq!(snippet(" a\n\n b\x1b"), "a b\\u{1b}");
     }
 }

@@ -13,6 +13,7 @@ use crate::settings::{OTHER_APP, StoreOptions, check_app, data_folder};
 use ambit::auth::{AuthConfig, Authenticator};
 use ambit::environment::extract_program;
 use ambit::http::{self, ServerState, ServerTls};
+use ambit::log::OneLineFields;
 use ambit::otlp_variables::otlp_settings;
 use ambit_runtime::app::{App, FileProblem};
 use ambit_runtime::{Disclosure, OtlpSettings, Runtime, RuntimeSettings};
@@ -201,7 +202,10 @@ fn log(serving: &ServeSettings) -> Result<()> {
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let is_terminal = std::io::stderr().is_terminal();
     let lines = match serving.log_format {
-        LogFormat::Text => lines.with_ansi(is_terminal).boxed(),
+        LogFormat::Text => lines
+            .with_ansi(is_terminal)
+            .fmt_fields(OneLineFields)
+            .boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
     let log = tracing_subscriber::registry().with(lines.with_filter(filter));

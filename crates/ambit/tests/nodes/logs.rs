@@ -7,11 +7,20 @@ use reqwest::Method;
 use serde_json::json;
 use std::io::Read;
 
-pub const CASES: &[(&str, Run)] = &[("no_line_of_the_log_has_what_people_say", |place| {
-    Box::pin(silent(place))
-})];
+pub const CASES: &[(&str, Run)] = &[
+    ("no_line_of_the_log_has_what_people_say", |place| {
+        Box::pin(silent(place))
+    }),
+    (
+        "no_script_writes_lines_that_look_like_the_servers",
+        |place| Box::pin(forged(place)),
+    ),
+];
 
 const CANARY: &str = "canary4711";
+
+/// Begins a line as those of the server begin, and clears the one before it.
+const FORGED: &str = "plain\\n2026-01-01T00:00:00.000000Z ERROR ambit: stolen\\u001b[2K";
 
 /// Keeps what is said everywhere that a hook can.
 const KEEPING: &str = r#"
@@ -56,4 +65,26 @@ async fn silent(place: Place) {
     assert!(text.contains("answered"), "nothing was logged: {text}");
     let lines: Vec<&str> = text.lines().filter(|it| it.contains(CANARY)).collect();
     assert_eq!(lines, Vec::<&str>::new());
+}
+
+async fn forged(place: Place) {
+    let hook = format!(
+        "export function Create() {{ console.log('{FORGED}'); log.Warn('{FORGED}'); throw new Error('{FORGED}'); }}"
+    );
+    place.write("assistants/hello/src/index.ts", &hook);
+    let mut log = tempfile::NamedTempFile::new().unwrap();
+    let node = place.logging_node(log.reopen().unwrap());
+    node.chat(&said("hi")).await;
+    drop(node);
+    let mut text = String::new();
+    log.read_to_string(&mut text).unwrap();
+    let told: Vec<&str> = text.lines().filter(|it| it.contains("stolen")).collect();
+    assert_eq!(told.len(), 3, "{text}");
+    for line in told {
+        assert!(
+            !line.starts_with("2026-01-01") && !line.contains('\x1b'),
+            "{line:?}"
+        );
+        assert!(line.contains("plain\\n2026-01-01"), "{line:?}");
+    }
 }
