@@ -3,6 +3,7 @@
 use super::listeners::{EventListeners, EventMapping};
 use crate::event::EventPayload;
 use crate::feed::FeedListener;
+use crate::log_words::EchoFilter;
 use ambit_storage::event::EventBus;
 use ambit_storage::{
     BulkReport, Context, Error, Json, Result, SaveReport, SessionIdentity, suggestion,
@@ -183,10 +184,13 @@ fn range(range: &std::ops::RangeInclusive<u64>) -> Value {
     json!([range.start(), range.end()])
 }
 
-/// A changed field in its own type.
+/// A changed field in its own type. Why it is none goes into the log, without what the field says.
 fn read<T: FromScript>(name: &str, value: Value) -> Result<T> {
-    T::of(value)
-        .map_err(|reason| Error::invalid(name.to_owned(), format!("cannot be that: {reason}")))
+    let said = EchoFilter::of(&value);
+    T::of(value).map_err(|reason| {
+        let reason = said.apply(&reason);
+        Error::invalid(name, format!("cannot be that: {reason}"))
+    })
 }
 
 /// What a script's value becomes.

@@ -3,6 +3,7 @@
 use super::agent_script::{AgentScript, AgentScriptLoader};
 use super::events::EVENTS;
 use crate::event::{EventPayload, described};
+use crate::log_words::EchoFilter;
 use ambit_storage::event::{After, Before, EventBus, ListenerOptions, Verdict};
 use ambit_storage::{Error, Result};
 use futures::FutureExt;
@@ -55,8 +56,9 @@ impl EventListeners {
             let own = Arc::clone(&own);
             async move {
                 if event.about().agent_name == own.script.agent() {
-                    let event = described(event.about(), payload(&event));
-                    own.call(E::NAME, event).await?;
+                    let given = described(event.about(), payload(&event));
+                    let told = own.call(E::NAME, given).await;
+                    told.map_err(|error| own.failure(E::NAME, &error, payload(&event)))?;
                 }
                 Ok(())
             }
@@ -76,7 +78,9 @@ impl EventListeners {
             return Ok(Verdict::Continue);
         }
         let payload = described(event.about(), (mapping.payload)(event));
-        let answer = self.call(E::NAME, Value::Object(payload.clone())).await?;
+        let answer = self.call(E::NAME, payload.clone()).await;
+        let answer =
+            answer.map_err(|error| self.failure(E::NAME, &error, (mapping.payload)(event)))?;
         let wrong = |reason: String| {
             let field = format!("{} {}", self.script.shown_name(), E::NAME);
             Error::invalid(field, reason)
@@ -112,11 +116,14 @@ impl EventListeners {
         Ok(Verdict::Continue)
     }
 
-    async fn call(&self, name: &str, event: impl Into<Value>) -> Result<Value> {
-        let answer = self.script.call(name, vec![event.into()]).await;
-        let answer = answer.map_err(|error| Error::Internal {
-            what: format!("{} {name}: {}", self.script.shown_name(), error.message),
-        })?;
+    async fn call(&self, name: &str, given: EventPayload) -> crate::error::Result<Value> {
+        let answer = self.script.call(name, vec![Value::Object(given)]).await?;
         Ok(answer.unwrap_or_default())
+    }
+
+    /// Why a function has failed. It goes into the log, and events tell what people and models say: that is left out.
+    fn failure(&self, name: &str, error: &crate::error::Error, told: EventPayload) -> Error {
+        let message = EchoFilter::of(&Value::Object(told)).apply(&error.message);
+        Error::internal(format!("{} {name}: {message}", self.script.shown_name()))
     }
 }

@@ -1,5 +1,6 @@
 //! Scripts beside the turns: where sessions are kept, and listeners.
 
+use crate::logging;
 use crate::support::Stage;
 use ambit_runtime::Disclosure;
 use ambit_runtime::hook::{AgentScriptLoader, EventListeners, SessionScript};
@@ -271,6 +272,38 @@ async fn g124_a_veto_stops_with_its_reason_and_errors_fail_or_are_logged() {
     );
 }
 
+#[tokio::test]
+async fn the_line_of_a_failed_listener_has_nothing_that_it_was_told() {
+    logging::collect();
+    let saved = |name: &str| {
+        let events = format!(
+            "export function {name}(event) {{ throw new Error('cannot count ' + JSON.stringify(event.message)); }}"
+        );
+        async move {
+            let ambit = ambit(None, Some(&events));
+            let agent = open(&ambit, &ann()).await.unwrap();
+            let message = Message::user("canary4711");
+            agent.history().add_message(message).await?;
+            agent.context().save().await?;
+            assert_eq!(ambit.bus().failures(), 1);
+            Ok::<(), ambit_storage::Error>(())
+        }
+    };
+    saved("MessageAdded").await.unwrap();
+    let failed = logging::with_message("a listener failed");
+    let mut reasons = failed.iter().filter_map(|line| line.get("error.message"));
+    let why = reasons.find(|why| why.contains("MessageAdded: cannot count "));
+    let why = why.unwrap();
+    assert!(!why.contains("canary4711"), "{why}");
+    // What fails the operation goes to whoever logs that.
+    let refused = saved("MessageAdding").await.unwrap_err().to_string();
+    assert!(
+        refused.contains("MessageAdding: cannot count "),
+        "{refused}"
+    );
+    assert!(!refused.contains("canary4711"), "{refused}");
+}
+
 const BEFORE: &[&str] = &[
     "ContextReading",
     "ContextSaving",
@@ -305,7 +338,7 @@ const AFTER: &[&str] = &[
 async fn every_event_reaches_its_function() {
     for name in BEFORE.iter().chain(AFTER) {
         let text = format!(
-            "export function {name}(event) {{ throw new Error(event.identity.agent_name); }}"
+            "export function {name}(event) {{ throw new Error(event.identity.agent_name === 'pet' ? 'heard' : 'lost'); }}"
         );
         let ambit = ambit(None, Some(&text));
         let life = async {
@@ -326,7 +359,7 @@ async fn every_event_reaches_its_function() {
         } else {
             assert_eq!(
                 result,
-                Err(format!("internal error: {EVENTS} {name}: pet")),
+                Err(format!("internal error: {EVENTS} {name}: heard")),
                 "{name}"
             );
         }

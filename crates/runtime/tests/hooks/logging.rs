@@ -30,7 +30,7 @@ impl Visit for Fields {
 
 impl Subscriber for Collector {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("ambit_runtime")
+        metadata.target().starts_with("ambit_")
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -54,10 +54,22 @@ impl Subscriber for Collector {
     fn exit(&self, _: &Id) {}
 }
 
-/// Runs these statements in the turn of a request.
-async fn run(stage: &Stage, request: &str, statements: &str) -> Result<(), Error> {
+/// Begins to collect.
+pub fn collect() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| tracing::subscriber::set_global_default(Collector).unwrap());
+}
+
+/// The lines so far that say this.
+pub fn with_message(message: &str) -> Vec<BTreeMap<&'static str, String>> {
+    let all = LINES.lock().unwrap();
+    let own = all.iter().filter(|line| line["message"] == message);
+    own.cloned().collect()
+}
+
+/// Runs these statements in the turn of a request.
+async fn run(stage: &Stage, request: &str, statements: &str) -> Result<(), Error> {
+    collect();
     let text = format!("export function Create(ctx) {{ {statements} }}");
     let mut scope = (*stage.scope()).clone();
     scope.properties.request_id = request.to_owned();
