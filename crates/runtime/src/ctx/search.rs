@@ -9,6 +9,7 @@ use crate::search::{ItemSource, SearchKind, SearchRequest, SearchResult, Searche
 use crate::trace::Trace;
 use ambit_script::HostValue;
 use serde_json::{Map, Value, json};
+use tracing::Instrument;
 
 /// `ctx.search`.
 pub const SEARCH: ScriptClass = ScriptClass {
@@ -111,7 +112,15 @@ async fn search(call: &ScriptCall<'_>, request: &SearchRequest) -> SearchResult 
         asker: scope.turn_host.asker(scope, untraced),
         node: node.node().clone(),
     };
-    let result = searcher.run(request, ItemSource::Hook).await;
+    // Scripts run on threads that know nothing of the turn.
+    let span = tracing::error_span!(
+        "turn",
+        request.id = scope.properties.request_id,
+        chat.id = scope.properties.chat_id,
+        agent.id = scope.properties.assistant_id,
+    );
+    let searched = searcher.run(request, ItemSource::Hook).instrument(span);
+    let result = searched.await;
     node.complete(json!({"count": result.total, "duration_ms": result.duration_ms}));
     result
 }

@@ -78,7 +78,7 @@ impl Searcher {
                 Err(error) if error.code == ErrorCode::NotFound => {
                     notes.push(format!("model \"{id}\" not found"));
                 }
-                Err(error) => notes.push(format!("model \"{id}\": {}", error.message)),
+                Err(error) => notes.push(format!("model \"{id}\": {}", self.told(error))),
             }
         }
         models

@@ -42,7 +42,7 @@ impl Searcher {
         };
         let reach = CallerReach::of(&self.authorized);
         let answer = base.search(&reach, &query).await;
-        let answer = answer.map_err(|error| error.to_string())?;
+        let answer = answer.map_err(|error| self.told(error.into()))?;
         for used in &answer.used {
             book_embedding(&self.context.book, used);
             self.trace_embedding(used);

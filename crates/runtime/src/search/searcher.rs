@@ -3,6 +3,7 @@
 use super::{ItemSource, SearchContext, SearchKind, SearchRequest, SearchResult, SearchTarget};
 use crate::access::Authorized;
 use crate::app::{App, SearchSettings};
+use crate::error::Error;
 use crate::model::TableModels;
 use crate::trace::{NodeOptions, SearchFacts, StepFacts, TraceNode, TraceStatus};
 use crate::uses::UsesAsker;
@@ -111,6 +112,19 @@ impl Searcher {
         let top_n = rerank.top_n.unwrap_or(self.settings.rerank.top_n);
         result.set_items(self.rerank(&request.query, items, top_n).await);
         Ok(())
+    }
+
+    /// A failure as whoever has searched is told it. What has caused it is for the log.
+    pub(super) fn told(&self, error: Error) -> String {
+        if let Some(cause) = &error.cause {
+            tracing::warn!(
+                agent.id = self.agent,
+                error.code = error.code.as_str(),
+                error.cause = cause.to_string(),
+                "a search failed"
+            );
+        }
+        error.message
     }
 
     /// Says of the items where they were found and who looked for them. What a person gave stays that.

@@ -57,9 +57,9 @@ impl Searcher {
                             return Ok(Ok(found));
                         }
                         Err(error) if error.code == ErrorCode::Unavailable => {
-                            return Err(error.message);
+                            return Err(self.told(error));
                         }
-                        Err(error) => fault_line("failed", "", &error.message),
+                        Err(error) => fault_line("failed", "", &self.told(error)),
                     }
                 }
             };

@@ -64,7 +64,7 @@ impl Searcher {
                     rows.extend(candidates);
                     read += 1;
                 }
-                Err(error) => found.notes.push(error.message),
+                Err(error) => found.notes.push(self.told(error)),
             }
         }
         if read == 0 {
@@ -75,7 +75,7 @@ impl Searcher {
             Ok(rows) => self.shown(rows, call, &mut found.unmet).await,
             Err(error) => Err(error),
         };
-        found.items = items.map_err(|error| error.message)?;
+        found.items = items.map_err(|error| self.told(error))?;
         Ok(found)
     }
 
