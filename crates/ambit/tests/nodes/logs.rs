@@ -15,6 +15,10 @@ pub const CASES: &[(&str, Run)] = &[
         "no_script_writes_lines_that_look_like_the_servers",
         |place| Box::pin(forged(place)),
     ),
+    (
+        "no_line_of_a_title_that_fails_has_what_people_say",
+        |place| Box::pin(untitled(place)),
+    ),
 ];
 
 const CANARY: &str = "canary4711";
@@ -87,4 +91,25 @@ async fn forged(place: Place) {
         );
         assert!(line.contains("plain\\n2026-01-01"), "{line:?}");
     }
+}
+
+async fn untitled(place: Place) {
+    let naming = r#"{"name": "Namer", "connector": "script"}"#;
+    let hook = "export function Create(ctx, messages) { throw new Error('cannot name ' + messages.at(-1).content); }";
+    place.write("agent/agent.yml", r#"{"uses": {"title": "namer"}}"#);
+    place.write("assistants/namer/package.yao", naming);
+    place.write("assistants/namer/src/index.ts", hook);
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let node = place.logging_node(log.reopen().unwrap());
+    node.chat(&said(&format!("hi {CANARY}"))).await;
+    // Titles are written behind the answer.
+    let text = loop {
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        if text.contains("a chat keeps the beginning of its first message") {
+            break text;
+        }
+        assert_eq!(node.get("/chat/sessions").await.status, 200);
+    };
+    assert!(text.contains("cannot name "), "{text}");
+    assert!(!text.contains(CANARY), "{text}");
 }

@@ -6,6 +6,7 @@ use crate::chats::{self, UntitledChat};
 use crate::error::{Error, ErrorCode, Result};
 use crate::journal::TurnIds;
 use crate::loaded_app::LoadedApp;
+use crate::log_words::EchoFilter;
 use crate::request::TurnRequest;
 use crate::runtime_core::RuntimeCore;
 use crate::trace::Trace;
@@ -65,7 +66,9 @@ impl Turn {
             tracing::debug!(request.id = id, "too many titles are being written");
             return;
         };
-        let writer = TitleWriter::of(self, named, response);
+        let asked = excerpt(&context.request, response);
+        let (said, disclosure) = (EchoFilter::of(&json!(asked)), context.disclosure());
+        let writer = TitleWriter::of(self, named, asked);
         context.core.spawn(async move {
             let _permit = permit;
             let written = match writer {
@@ -73,17 +76,21 @@ impl Turn {
                 Err(error) => Err(error),
             };
             if let Err(error) = written {
-                tracing::warn!(request.id = id, %error, "a chat keeps the beginning of its first message as its title");
+                tracing::warn!(
+                    request.id = id,
+                    error.code = %error.code,
+                    error.message = said.logged(&error.to_string(), disclosure),
+                    "a chat keeps the beginning of its first message as its title"
+                );
             }
         });
     }
 }
 
 impl TitleWriter {
-    fn of(turn: &Turn, named: &str, response: &TurnResponse) -> Result<Self> {
+    fn of(turn: &Turn, named: &str, message: ChatMessage) -> Result<Self> {
         let context = &turn.context;
         let target = UsesTarget::read(&context.loaded.app, named);
-        let message = excerpt(&context.request, response);
         Ok(Self {
             core: context.core.clone(),
             loaded: context.loaded.clone(),
