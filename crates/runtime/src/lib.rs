@@ -98,6 +98,7 @@ pub mod uses;
 pub mod web_search;
 
 pub use access::{ACTED_BY, ActingCaller, Authorized, CallerReach, DataAccess, DataConstraints};
+pub use ambit_storage::quotes::without_quotes;
 pub use app_types::app_declarations;
 pub use check::check;
 pub use error::{
@@ -109,7 +110,6 @@ pub use frame::Frame;
 pub use hook::feed_types;
 pub use journal::TURN_KINDS;
 pub use load_status::{LoadStatus, RefusedReload};
-pub use log_words::without_quotes;
 pub use model::rekey::RekeyReport;
 pub use model::{ModelSecret, ModelSettings, ModelStore};
 pub use model_pairing::{accept_models, examine_models};

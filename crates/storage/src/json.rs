@@ -1,5 +1,6 @@
 //! JSON as text. What was stored is passed through; it is parsed only by those who look inside.
 
+use crate::quotes::without_quotes;
 use crate::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -38,9 +39,12 @@ impl Json {
         &self.0
     }
 
-    /// Looks inside; a text that has not the form of `T` is `Corrupt`.
+    /// Looks inside; a text that has not the form of `T` is `Corrupt`, without a word of it: people may have said it.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_str(&self.0).map_err(|error| Error::corrupt("stored JSON", error))
+        serde_json::from_str(&self.0).map_err(|error| {
+            let reason = without_quotes(&error.to_string());
+            Error::corrupt("stored JSON", reason)
+        })
     }
 
     /// The type's name as in the `ctx.memory` reference.
@@ -168,9 +172,21 @@ impl StoredValue {
 
 impl From<Json> for StoredValue {
     fn from(json: Json) -> Self {
-        match json.to::<Vec<Json>>() {
-            Ok(items) if json.kind() == "list" => Self::List(items),
+        match json.kind() {
+            "list" => json.to().map_or(Self::Plain(json), Self::List),
             _ => Self::Plain(json),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Json;
+
+    #[test]
+    fn what_is_damaged_is_not_quoted() {
+        let damaged = Json::stored("\"canary4711\"").to::<u64>().unwrap_err();
+        let expected = "stored JSON is corrupt: invalid type: string \"…\", expected u64 at ";
+        assert!(damaged.to_string().starts_with(expected), "{damaged}");
     }
 }

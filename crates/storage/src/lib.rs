@@ -86,6 +86,7 @@ pub mod memory;
 mod message;
 pub mod operation;
 pub mod pattern;
+pub mod quotes;
 pub mod relocation;
 mod removal;
 mod report;

@@ -4,6 +4,7 @@ use ambit_runtime::Frame;
 use ambit_runtime::frame::{OutputMessages, StreamEndEvent, StreamStartEvent, apply};
 use ambit_runtime::llm::{ModelUsage, TokenUsage};
 use ambit_runtime::stream::StreamEntry;
+use ambit_runtime::without_quotes;
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -11,7 +12,12 @@ use std::borrow::Cow;
 pub fn read(entry: &StreamEntry) -> Option<Frame> {
     serde_json::from_str(&entry.text)
         .inspect_err(|error| {
-            tracing::error!(entry = entry.number, %error, "an entry of a stream cannot be read");
+            let why = without_quotes(&error.to_string());
+            tracing::error!(
+                entry = entry.number,
+                error.message = why,
+                "an entry of a stream cannot be read"
+            );
         })
         .ok()
 }

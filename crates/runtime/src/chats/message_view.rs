@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, ServerFailure};
 use crate::value_text::value_text;
+use ambit_storage::quotes::without_quotes;
 use ambit_storage::storage::{Message, Role, StoredItem, ToolCall};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -72,7 +73,8 @@ pub(super) fn parse(item: &StoredItem) -> Result<Option<Message>> {
         return Ok(None);
     }
     serde_json::from_value(body).map(Some).map_err(|error| {
-        let message = format!("message {} is corrupt: {error}", item.id);
+        let why = without_quotes(&error.to_string());
+        let message = format!("message {} is corrupt: {why}", item.id);
         Error::new(crate::error::ErrorCode::Corrupt, message)
     })
 }

@@ -2,10 +2,10 @@
 
 use crate::ctx::{self, RunHost, ScriptContext};
 use crate::error::{Disclosure, Error, ErrorCode};
-use crate::log_words::without_quotes;
 use crate::process::ProcessCall;
 use crate::trace::{FieldTruncator, LogLevel, TraceNode};
 use ambit_script::{LoadError, ScriptException};
+use ambit_storage::quotes::without_quotes;
 use serde_json::Value;
 
 /// Bytes of what a script says of its failure: it goes into answers, streams, traces and the log.

@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::address::LogKey;
 use ambit_storage::batch::{LogEntry, NewEntry};
 use ambit_storage::driver::{Driver, LogPage, LogRange};
+use ambit_storage::quotes::without_quotes;
 use ambit_storage::{Json, ids};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -241,7 +242,7 @@ fn open(log: &LogKey, page: &LogPage, after: u64) -> Result<StreamPage> {
         let (first, is_last) = number(log, row)?;
         read.is_end |= is_last;
         let texts: Vec<&RawValue> = serde_json::from_str(row.body.as_str())
-            .map_err(|error| corrupt(log, row, &error.to_string()))?;
+            .map_err(|error| corrupt(log, row, &without_quotes(&error.to_string())))?;
         let entries = (first..).zip(texts);
         let entries = entries.filter(|(number, _)| *number > after);
         read.entries

@@ -11,6 +11,7 @@ use ambit_storage::address::{LogKey, ValueKey};
 use ambit_storage::batch::BatchWrite;
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::operation::Operation;
+use ambit_storage::quotes::without_quotes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -55,7 +56,7 @@ pub(super) async fn read(driver: &dyn Driver, log: &LogKey) -> Result<Option<Str
         return Ok(None);
     };
     let body: TailBody<'_> = serde_json::from_str(stored.value.as_str())
-        .map_err(|error| corrupt(log, &error.to_string()))?;
+        .map_err(|error| corrupt(log, &without_quotes(&error.to_string())))?;
     let entries = (body.first..).zip(body.entries);
     let entries = entries.map(|(number, text)| StreamEntry {
         number,
