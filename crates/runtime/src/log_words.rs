@@ -1,7 +1,7 @@
 //! Words of others on their way to the log: what a conversation has said stays out of it, for providers and exceptions like to repeat
 //! what they were given.
 
-use crate::error::Disclosure;
+use crate::error::{Disclosure, Error, ErrorCode};
 use ambit_script::HostValue;
 use ambit_storage::quotes::without_quotes;
 use serde_json::Value;
@@ -22,6 +22,25 @@ const PLAIN: &str = "\
     object output overloaded parameter permission please policy prompt property provider quota rate reached read reported request \
     requests required response role server set status string such system than that the this timeout token tokens tool too try type \
     undefined unexpected unknown unsupported user value was with you your";
+
+/// What is told of a veto, whose words may be those of the event.
+pub(crate) const VETOED: &str = "a listener vetoed it";
+
+/// Why something was refused, for the log: without what the message quotes, and of a veto without the listener's words.
+pub fn refusal(error: &Error) -> String {
+    match error.code {
+        ErrorCode::Vetoed => VETOED.to_owned(),
+        _ => without_quotes(&error.message),
+    }
+}
+
+/// Why something failed, for the log, in full but for the words of a veto.
+pub(crate) fn failure(error: &Error) -> String {
+    match error.code {
+        ErrorCode::Vetoed => VETOED.to_owned(),
+        _ => error.to_string(),
+    }
+}
 
 /// Leaves out of texts what these values say.
 pub(crate) struct EchoFilter {

@@ -158,11 +158,14 @@ impl EventBus {
         let answer = guarded(options, E::NAME, || call(event)).await;
         match (answer, kept) {
             (Ok(Verdict::Continue), _) => Ok(()),
-            (Ok(Verdict::Veto(reason)), _) => Err(Error::Vetoed {
-                event: E::NAME,
-                listener: options.name.clone(),
-                reason,
-            }),
+            (Ok(Verdict::Veto(reason)), _) => {
+                log_veto::<E>(options, event.about());
+                Err(Error::Vetoed {
+                    event: E::NAME,
+                    listener: options.name.clone(),
+                    reason,
+                })
+            }
             (Err(error), None) => Err(error),
             (Err(error), Some(kept)) => {
                 *event = kept;
@@ -251,4 +254,17 @@ impl EventBus {
             "a listener failed"
         );
     }
+}
+
+/// Says who has stopped what. Why is for whoever asked: it may be in their words.
+fn log_veto<E: Event>(options: &ListenerOptions, about: &EventMetadata) {
+    tracing::info!(
+        event.name = E::NAME,
+        event.id = about.event_id,
+        event.listener = options.name,
+        session.key = about.identity.key(),
+        agent.id = about.agent_name,
+        request.id = about.turn_id,
+        "a listener vetoed"
+    );
 }

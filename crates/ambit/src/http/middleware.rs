@@ -2,7 +2,7 @@
 
 use super::error::{ErrorBody, ErrorExtension, HttpError};
 use super::{SharedState, anthropic};
-use ambit_runtime::{Error, without_quotes};
+use ambit_runtime::{Error, refusal};
 use ambit_storage::ids;
 use ambit_telemetry::{OTHER, table};
 use axum::Json;
@@ -104,7 +104,7 @@ fn log_failure(status: StatusCode, error: &Error) {
         http.status = status.as_u16(),
         error.code = %error.code,
         error.param = error.param,
-        error.message = without_quotes(&error.message),
+        error.message = refusal(error),
         "refused"
     );
 }

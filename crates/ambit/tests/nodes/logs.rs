@@ -19,6 +19,10 @@ pub const CASES: &[(&str, Run)] = &[
         "no_line_of_a_title_that_fails_has_what_people_say",
         |place| Box::pin(untitled(place)),
     ),
+    (
+        "no_line_of_what_a_listener_stops_has_what_people_say",
+        |place| Box::pin(stopped(place)),
+    ),
 ];
 
 const CANARY: &str = "canary4711";
@@ -111,5 +115,32 @@ async fn untitled(place: Place) {
         assert_eq!(node.get("/chat/sessions").await.status, 200);
     };
     assert!(text.contains("cannot name "), "{text}");
+    assert!(!text.contains(CANARY), "{text}");
+}
+
+/// Stops what a person says, in words of theirs.
+const STOPPING: &str = r#"
+    export function BeforeSend(event) {
+        const said = event.message.content;
+        if (said.startsWith("throw")) throw new Error("cannot take " + said);
+        return { veto: "not here: " + said };
+    }
+"#;
+
+async fn stopped(place: Place) {
+    place.write("assistants/hello/src/events.ts", STOPPING);
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let node = place.logging_node(log.reopen().unwrap());
+    let vetoed = node.chat(&said(&format!("say {CANARY}"))).await;
+    assert_eq!(vetoed.status, 403);
+    // Why is for whoever asked.
+    assert!(vetoed.text.contains(CANARY), "{}", vetoed.text);
+    let failed = node.chat(&said(&format!("throw {CANARY}"))).await;
+    assert_eq!(failed.status, 500);
+    drop(node);
+    let text = std::fs::read_to_string(log.path()).unwrap();
+    for told in ["a listener vetoed", "BeforeSend: cannot take "] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
     assert!(!text.contains(CANARY), "{text}");
 }

@@ -16,6 +16,7 @@ use crate::chats::{self, LastTurn};
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::ConversationEnded;
 use crate::frame::MessageStatus;
+use crate::log_words;
 use crate::retention::{self, EndedTurn};
 use crate::runtime_core::stopping;
 use crate::trace::TraceStatus;
@@ -92,7 +93,12 @@ impl Turn {
             self.stage_veto_note(reason).await;
         }
         if let Err(error) = self.save_usage_apart().await {
-            tracing::error!(request.id = self.context.id(), %error, "what a turn has used is not booked");
+            let why = log_words::failure(&error);
+            tracing::error!(
+                request.id = self.context.id(),
+                error.message = why,
+                "what a turn has used is not booked"
+            );
         }
         self.emit_end(&ending);
         if let Err(error) = self.last_commit(&ending).await {
@@ -316,7 +322,12 @@ impl Turn {
         let context = session.context();
         session.history().discard();
         if let Err(error) = context.save().await {
-            tracing::warn!(request.id = self.context.id(), %error, "what a turn has used is not booked");
+            let why = log_words::failure(&error.into());
+            tracing::warn!(
+                request.id = self.context.id(),
+                error.message = why,
+                "what a turn has used is not booked"
+            );
         }
         context.discard();
         let mut batch = Batch::of(writes);

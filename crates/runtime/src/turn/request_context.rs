@@ -4,13 +4,13 @@
 use super::conversation::Conversation;
 use crate::app::AppAgent;
 use crate::chat::ChatMessage;
-use crate::error::{Disclosure, Error, Result};
+use crate::error::{Disclosure, Error, ErrorCode, Result};
 use crate::event::{AfterSend, BeforeSaveHistory};
 use crate::hook::CreateResult;
 use crate::journal::{OpenTurn, TurnIds, TurnKeys};
 use crate::live_turn::LiveTurn;
 use crate::loaded_app::LoadedApp;
-use crate::log_words::EchoFilter;
+use crate::log_words::{EchoFilter, VETOED};
 use crate::request::TurnRequest;
 use crate::retention::RetentionPeriods;
 use crate::runtime_core::RuntimeCore;
@@ -122,6 +122,9 @@ impl RequestContext {
     pub fn unlogged(&self, error: &Error) -> Option<String> {
         if error.is_logged {
             return None;
+        }
+        if error.code == ErrorCode::Vetoed {
+            return Some(VETOED.to_owned());
         }
         let said = EchoFilter::of(&json!(self.request.messages));
         Some(said.logged(&error.message, self.disclosure()))

@@ -2,7 +2,7 @@
 
 use super::protocol::ProtocolEra;
 use crate::status::status;
-use ambit_runtime::{Error, without_quotes};
+use ambit_runtime::{Error, refusal};
 use axum::http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
@@ -141,7 +141,7 @@ impl From<Error> for RpcError {
         } else {
             tracing::debug!(
                 error.code = %error.code,
-                error.message = without_quotes(&error.message),
+                error.message = refusal(&error),
                 "a request of a tool's client is refused"
             );
         }
