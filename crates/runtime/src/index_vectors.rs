@@ -14,12 +14,14 @@ pub use upkeep_lease::UpkeepTask;
 pub(crate) use upkeep_lease::work_under;
 
 use crate::error::{Error, ErrorCode, Result};
+use crate::log_words::EchoFilter;
 use crate::search::UsageBooking;
 use ambit_knowledge::{
     BATCH_TEXTS, EmbeddedBatch, Embedder, EmbeddingPayer, EmbeddingRequest, KnowledgeBase,
     QueryVectors,
 };
 use ambit_search::fusion::RankRequest;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Vectors less similar than this find nothing, as in collections where nobody says otherwise.
@@ -64,6 +66,8 @@ impl IndexEmbedding {
         };
         let made = EmbeddedBatch::of(self.embedder.as_ref(), &request).await;
         made.map_err(|failure| {
+            // A provider may repeat the texts, and what has failed goes into the log.
+            let failure = EchoFilter::of(&Value::from(request.texts)).apply(&failure.to_string());
             let connector = &self.connector;
             let message = format!("embedding connector \"{connector}\": {failure}");
             Error::new(ErrorCode::Unavailable, message)

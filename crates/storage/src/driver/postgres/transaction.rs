@@ -6,6 +6,7 @@ use super::sql_value::{SqlValue, references, typed};
 use super::store::PostgresStore;
 use super::tls;
 use crate::batch::WriteOutcome;
+use crate::quotes::without_quotes;
 use crate::{Error, Result};
 use deadpool_postgres::Object;
 use futures::future::{MaybeDone, maybe_done};
@@ -153,7 +154,15 @@ pub(super) struct ServerError {
 
 fn cause(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), std::error::Error::source(error)) {
-        (Some(db), _) => format!(": {} ({})", db.message(), db.code().code()),
+        (Some(db), _) => {
+            let code = db.code().code();
+            // What the server says of a value quotes it.
+            let message = match code.starts_with("22") {
+                true => without_quotes(db.message()),
+                false => db.message().to_owned(),
+            };
+            format!(": {message} ({code})")
+        }
         (None, Some(source)) => match tls::advice(source) {
             Some(advice) => format!(": {source}; {advice}"),
             None => format!(": {source}"),

@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::{Error, Result};
 use parking_lot::Mutex;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, FromRedisValue, RedisError, Script};
+use redis::{Client, ErrorKind, FromRedisValue, RedisError, Script};
 use std::time::Duration;
 
 /// The prefix of all keys where the address names none.
@@ -181,7 +181,15 @@ fn setting<'a>(memory: &'a str, name: &str) -> Option<&'a str> {
 
 /// A failure of the server or the way to it.
 pub fn failure(place: &str, error: RedisError) -> Error {
-    Error::unavailable(format!("the redis store at {place}"), error)
+    let what = format!("the redis store at {place}");
+    match error.kind() {
+        // The client's words repeat the whole answer, and with it what is stored.
+        ErrorKind::Parse | ErrorKind::UnexpectedReturnType => Error::Unavailable {
+            what: format!("{what} (its answer has another form than expected)"),
+            source: None,
+        },
+        _ => Error::unavailable(what, error),
+    }
 }
 
 /// The address without our own parameter, and that parameter.
@@ -213,6 +221,17 @@ fn split_prefix(address: &str) -> Result<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_of_another_form_is_not_quoted() {
+        let answer = redis::Value::SimpleString("canary4711".to_owned());
+        let wrong = redis::from_redis_value::<i64>(answer).unwrap_err();
+        assert!(wrong.to_string().contains("canary4711"), "{wrong}");
+        let failed = failure("h", wrong.into()).to_string();
+        let expected =
+            "the redis store at h (its answer has another form than expected) is unavailable";
+        assert_eq!(failed, expected);
+    }
 
     #[test]
     fn the_prefix_is_taken_out_of_the_address() {
