@@ -136,7 +136,7 @@ impl AgentHooks {
         let read = checked(&node, facts, || {
             CreateResult::read(value, &node, scope.disclosure)
         });
-        let read = read.map_err(|error| self.unreadable(scope, "Create", error));
+        let read = read.map_err(|error| self.note_unreadable(scope, "Create", error));
         let mut created = read?;
         let messages = created.iter_mut().flat_map(|it| &mut it.messages).flatten();
         let source = self.source("Create", &node);
@@ -171,7 +171,7 @@ impl AgentHooks {
         let read = checked(&node, facts, || {
             NextResult::read(value, &node, scope.disclosure)
         });
-        read.map_err(|error| self.unreadable(scope, "Next", error))
+        read.map_err(|error| self.note_unreadable(scope, "Next", error))
     }
 
     /// Whether the agent is refused, because its hooks were ended for their limits.
@@ -297,7 +297,7 @@ impl AgentHooks {
     }
 
     /// Logs and counts a result that cannot be read.
-    fn unreadable(&self, scope: &ScriptContext, hook: &str, error: Error) -> Error {
+    fn note_unreadable(&self, scope: &ScriptContext, hook: &str, error: Error) -> Error {
         self.count_failure(scope, hook, &error);
         failure::record_unreadable(error, scope, hook)
     }

@@ -46,7 +46,7 @@ impl AgentHooks {
         match measured.outcome {
             Ok(outcome) => {
                 attempt.value = outcome.value.unwrap_or_default();
-                attempt.error = unreadable(hook, attempt.value.clone(), &node);
+                attempt.error = read_error(hook, attempt.value.clone(), &node);
             }
             // A computed default export turned out not to have it.
             Err(ambit_script::Error::NoFunction { .. }) => return None,
@@ -60,7 +60,7 @@ impl AgentHooks {
 }
 
 /// Why a turn could not read what a hook returned.
-fn unreadable(hook: &str, value: Value, node: &TraceNode) -> Option<Error> {
+fn read_error(hook: &str, value: Value, node: &TraceNode) -> Option<Error> {
     match hook {
         "Create" => CreateResult::read(value, node, Disclosure::Withheld).err(),
         _ => NextResult::read(value, node, Disclosure::Withheld).err(),
