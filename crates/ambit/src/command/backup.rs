@@ -1,7 +1,7 @@
 //! `ambit backup`
 
 use super::CommandOutcome;
-use super::own_tools::OwnTools;
+use super::native_backup::NativeBackup;
 use crate::command_error::{CommandError, Result};
 use crate::output::Output;
 use crate::settings::data_parts::ServerPart;
@@ -34,7 +34,7 @@ pub async fn run(
         return Err(CommandError::Refused(reason.to_owned()));
     }
     let elsewhere: Vec<&ServerPart> = parts.elsewhere.iter().collect();
-    let tools = OwnTools::of_all(&elsewhere, folder)?;
+    let native = NativeBackup::of_all(&elsewhere, folder)?;
     let is_there = |file: &DataFile| file.path.exists();
     let (there, missing): (Vec<DataFile>, Vec<DataFile>) =
         parts.files.iter().cloned().partition(is_there);
@@ -44,8 +44,8 @@ pub async fn run(
         let (part, copy, bytes) = (&file.part, copy.display(), file.bytes);
         writeln!(out, "{part}: copied to {copy} ({bytes} bytes)")?;
     }
-    for tools in &tools {
-        tools.print_backup(out)?;
+    for backup in &native {
+        backup.print_backup(out)?;
     }
     // Stores must be there, so that what is missing are the models; an app may have none.
     if !missing.is_empty() && lacks_models(stores, &app, &written).await? {
@@ -55,7 +55,7 @@ pub async fn run(
         }
         return Ok(CommandOutcome::SomeFailed);
     }
-    Ok(match tools.is_empty() {
+    Ok(match native.is_empty() {
         true => CommandOutcome::Done,
         false => CommandOutcome::LeftToOthers,
     })

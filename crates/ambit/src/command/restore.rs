@@ -1,7 +1,7 @@
 //! `ambit restore`
 
 use super::CommandOutcome;
-use super::own_tools::OwnTools;
+use super::native_backup::NativeBackup;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, one_line};
 use crate::settings::data_parts::ServerPart;
@@ -30,7 +30,7 @@ pub fn run(
     let manifest = BackupManifest::read(folder)?;
     let named = manifest.elsewhere.iter();
     let named = named.map(|name| find(&parts.elsewhere, name));
-    let tools = OwnTools::of_all(&named.collect::<Result<Vec<_>>>()?, folder)?;
+    let native = NativeBackup::of_all(&named.collect::<Result<Vec<_>>>()?, folder)?;
     let manifest = restore_backup(folder, &parts.files)?;
     for file in &manifest.files {
         let mut places = parts.files.iter().filter(|place| place.part == file.part);
@@ -40,10 +40,10 @@ pub fn run(
         }
     }
     writeln!(out, "as of {}", one_line(&manifest.taken_at))?;
-    for tools in &tools {
-        tools.print_restore(out)?;
+    for backup in &native {
+        backup.print_restore(out)?;
     }
-    Ok(match tools.is_empty() {
+    Ok(match native.is_empty() {
         true => CommandOutcome::Done,
         false => CommandOutcome::LeftToOthers,
     })

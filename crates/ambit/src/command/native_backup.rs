@@ -1,4 +1,4 @@
-//! The commands that copy what other programs keep, and those that put it back. None holds a password.
+//! The commands that copy what other programs keep, by the tools of these, and those that put it back. None holds a password.
 
 use crate::command_error::{CommandError, Result};
 use crate::output::Output;
@@ -11,8 +11,8 @@ use std::path::Path;
 /// The schema of a store whose URL names none.
 const SCHEMA: &str = "ambit";
 
-/// What copies one part.
-pub struct OwnTools {
+/// How other tools than Ambit copy one part, and put it back.
+pub struct NativeBackup {
     part: String,
     commands: ToolCommands,
 }
@@ -25,7 +25,7 @@ struct ToolCommands {
     restore: Vec<String>,
 }
 
-impl OwnTools {
+impl NativeBackup {
     /// The commands for parts whose copies are in the folder of a backup.
     pub fn of_all(parts: &[&ServerPart], folder: &Path) -> Result<Vec<Self>> {
         for (at, part) in parts.iter().enumerate() {
@@ -183,18 +183,18 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn tools(url: &str) -> Result<OwnTools> {
+    fn backup(url: &str) -> Result<NativeBackup> {
         let part = ServerPart {
             part: "store it's".to_owned(),
             url: url.to_owned(),
         };
-        OwnTools::of(&part, Path::new("/b c"))
+        NativeBackup::of(&part, Path::new("/b c"))
     }
 
     #[test]
     fn commands_are_whole_and_without_the_password() {
         let url = "postgres://me:canary@db:5433/app?ambit_schema=own&sslmode=disable&password=canary&ambit_pool=3";
-        let made = tools(url).unwrap();
+        let made = backup(url).unwrap();
         assert_eq!(
             made.commands.backup,
             [
@@ -209,17 +209,17 @@ mod tests {
                  '/b c/store-it-s.dump'"
             ]
         );
-        let made = tools("redis://:canary@host:1/2?ambit_prefix=a").unwrap();
+        let made = backup("redis://:canary@host:1/2?ambit_prefix=a").unwrap();
         assert_eq!(
             made.commands.backup,
             ["redis-cli -u 'redis://host:1/2' --rdb '/b c/store-it-s.rdb'"]
         );
-        let made = tools("redis://me:canary@host:1").unwrap();
+        let made = backup("redis://me:canary@host:1").unwrap();
         assert_eq!(
             made.commands.backup,
             ["redis-cli --user 'me' -u 'redis://host:1' --rdb '/b c/store-it-s.rdb'"]
         );
-        let made = tools("file:/it's").unwrap();
+        let made = backup("file:/it's").unwrap();
         assert_eq!(
             made.commands.backup,
             [r"cp -a '/it'\''s' '/b c/store-it-s'"]
@@ -238,7 +238,7 @@ mod tests {
         };
         let refused = |one: &str, other: &str| {
             let parts = [part(one), part(other)];
-            OwnTools::of_all(&parts.each_ref(), Path::new("/b")).err()
+            NativeBackup::of_all(&parts.each_ref(), Path::new("/b")).err()
         };
         let error = refused("a.b", "a-b").unwrap().to_string();
         assert!(error.contains("\"store a.b\" and \"store a-b\""), "{error}");
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn what_is_no_address_is_refused_without_its_words() {
         for url in ["postgres://me:can?ary@host/db", "redis://me:can?ary@host"] {
-            let refused = tools(url).err().unwrap().to_string();
+            let refused = backup(url).err().unwrap().to_string();
             assert!(
                 !refused.contains("can?ary") && !refused.contains("ary@"),
                 "{refused}"
