@@ -28,12 +28,12 @@ fn text(document: &Value) -> String {
     for (path, item) in document["paths"].as_object().into_iter().flatten() {
         for (method, operation) in item.as_object().into_iter().flatten() {
             let tag = operation["tags"][0].as_str().unwrap_or("other");
-            let described = RouteDescription {
+            let route = RouteDescription {
                 method: method.to_uppercase(),
                 path,
-                described: operation,
+                operation,
             };
-            *parts.entry(tag).or_default() += &described.text(&names);
+            *parts.entry(tag).or_default() += &route.text(&names);
         }
     }
     let parts = parts.iter();
@@ -46,7 +46,7 @@ fn text(document: &Value) -> String {
 struct RouteDescription<'a> {
     method: String,
     path: &'a str,
-    described: &'a Value,
+    operation: &'a Value,
 }
 
 impl RouteDescription<'_> {
@@ -54,24 +54,25 @@ impl RouteDescription<'_> {
         let (method, path) = (&self.method, self.path);
         let mut text = format!("\n### {method} {path}\n\n");
         for part in ["summary", "description"] {
-            if let Some(words) = self.described[part].as_str() {
+            if let Some(words) = self.operation[part].as_str() {
                 text += &format!("{}\n\n", cell(words));
             }
         }
-        text += &self.parameters(names);
+        text += &self.parameter_table(names);
         text += &self.body(names);
         text += &format!("```sh\n{}\n```\n\n", self.curl(names));
         text += &self.answers();
         text
     }
 
-    fn parameters(&self, names: &SchemaNames<'_>) -> String {
+    fn parameters(&self) -> impl Iterator<Item = &Value> {
+        let parameters = self.operation["parameters"].as_array();
+        parameters.into_iter().flatten()
+    }
+
+    fn parameter_table(&self, names: &SchemaNames<'_>) -> String {
         let mut rows = String::new();
-        for parameter in self.described["parameters"]
-            .as_array()
-            .into_iter()
-            .flatten()
-        {
+        for parameter in self.parameters() {
             let name = parameter["name"].as_str().unwrap_or_default();
             let place = parameter["in"].as_str().unwrap_or_default();
             let need = match parameter["required"].as_bool() {
@@ -89,7 +90,7 @@ impl RouteDescription<'_> {
     }
 
     fn body(&self, names: &SchemaNames<'_>) -> String {
-        let content = &self.described["requestBody"]["content"];
+        let content = &self.operation["requestBody"]["content"];
         let forms = content.as_object().into_iter().flatten();
         let mut text = String::new();
         for (form, content) in forms {
@@ -107,7 +108,7 @@ impl RouteDescription<'_> {
     }
 
     fn answers(&self) -> String {
-        let answers = self.described["responses"]
+        let answers = self.operation["responses"]
             .as_object()
             .into_iter()
             .flatten();

@@ -8,7 +8,7 @@ impl RouteDescription<'_> {
     /// A call with all that is required; what one chooses is in capitals.
     pub fn curl(&self, names: &SchemaNames<'_>) -> String {
         let mut words = vec!["curl".to_owned()];
-        let stream = &self.described["responses"]["200"]["content"]["text/event-stream"];
+        let stream = &self.operation["responses"]["200"]["content"]["text/event-stream"];
         if *stream != Value::Null {
             words.push("-N".to_owned());
         }
@@ -20,10 +20,10 @@ impl RouteDescription<'_> {
             self.filled_path(),
             self.query(names)
         ));
-        if self.described["security"].is_null() {
+        if self.operation["security"].is_null() {
             words.push("-H 'authorization: Bearer KEY'".to_owned());
         }
-        let content = &self.described["requestBody"]["content"];
+        let content = &self.operation["requestBody"]["content"];
         let body = &content["application/json"]["example"];
         if *body != Value::Null {
             words.push("-H 'content-type: application/json'".to_owned());
@@ -48,10 +48,7 @@ impl RouteDescription<'_> {
 
     /// The parameters of the query that are required.
     fn query(&self, names: &SchemaNames<'_>) -> String {
-        let parameters = self.described["parameters"]
-            .as_array()
-            .into_iter()
-            .flatten();
+        let parameters = self.parameters();
         let required = parameters.filter(|it| it["in"] == "query" && it["required"] == true);
         let pairs = required.map(|parameter| {
             let name = parameter["name"].as_str().unwrap_or_default();
