@@ -91,6 +91,16 @@ pub fn or_dash(text: Option<&str>) -> String {
     text.map_or_else(|| "-".to_owned(), one_line)
 }
 
+/// A value that is missing where it is empty.
+pub fn filled_or_dash(text: &str) -> String {
+    or_dash(Some(text).filter(|text| !text.is_empty()))
+}
+
+/// A value behind its name, on a line of its own.
+pub fn print_field(to: &mut impl Write, name: &str, value: &str) -> std::io::Result<()> {
+    writeln!(to, "{name:<12} {value}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Table, snippet};

@@ -3,7 +3,9 @@
 use super::CommandOutcome;
 use super::why::operator;
 use crate::command_error::{CommandError, Result};
-use crate::output::{Output, Table, escape_control, json_line, one_line, or_dash};
+use crate::output::{
+    Output, Table, escape_control, filled_or_dash, json_line, one_line, or_dash, print_field,
+};
 use crate::settings::AppOption;
 use crate::timestamp;
 use ambit_runtime::chats::{
@@ -158,17 +160,13 @@ fn size(limit: u32) -> usize {
 
 fn cells_of(chat: &ChatInfo) -> [String; 6] {
     [
-        filled(&chat.chat_id),
-        filled(&chat.title),
+        filled_or_dash(&chat.chat_id),
+        filled_or_dash(&chat.title),
         one_line(&chat.assistant_id),
         or_dash(chat.user_id.as_deref()),
         status(chat).to_owned(),
         timestamp::show(chat.last_message_at),
     ]
-}
-
-fn filled(text: &str) -> String {
-    or_dash(Some(text).filter(|text| !text.is_empty()))
 }
 
 fn status(chat: &ChatInfo) -> &'static str {
@@ -231,8 +229,8 @@ fn named_as_options(error: &Error) -> CommandError {
 
 fn print(chat: &ChatInfo, page: &ChatMessagePage, out: &mut Output) -> std::io::Result<()> {
     let fields = [
-        ("chat", filled(&chat.chat_id)),
-        ("title", filled(&chat.title)),
+        ("chat", filled_or_dash(&chat.chat_id)),
+        ("title", filled_or_dash(&chat.title)),
         ("agent", one_line(&chat.assistant_id)),
         ("user", or_dash(chat.user_id.as_deref())),
         ("team", or_dash(chat.team_id.as_deref())),
@@ -242,7 +240,7 @@ fn print(chat: &ChatInfo, page: &ChatMessagePage, out: &mut Output) -> std::io::
         ("last active", timestamp::show(chat.last_message_at)),
     ];
     for (name, value) in fields {
-        writeln!(out, "{name:<12} {value}")?;
+        print_field(out, name, &value)?;
     }
     writeln!(out)?;
     for message in &page.items {

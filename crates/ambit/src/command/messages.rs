@@ -2,7 +2,7 @@
 
 use super::{CommandOutcome, context_summary};
 use crate::command_error::{CommandError, Result};
-use crate::output::{Output, escape_control, json_line, one_line};
+use crate::output::{Output, escape_control, json_line, one_line, or_dash};
 use crate::timestamp;
 use ambit_storage::memory;
 use ambit_storage::storage::{
@@ -96,9 +96,7 @@ fn print_json(item: &StoredItem, out: &mut Output) -> std::io::Result<()> {
 }
 
 fn print(item: &StoredItem, scope: Option<&str>, out: &mut Output) -> std::io::Result<()> {
-    let at = item
-        .stored_at
-        .map_or_else(|| "-".to_owned(), timestamp::show);
+    let at = or_dash(item.stored_at.map(timestamp::show).as_deref());
     let is_message = scope == Some(ChatHistoryStorage::PREFIX);
     // What an erased message leaves is no whole message, and is shown as it is.
     let text = match item.body.to::<Message>() {

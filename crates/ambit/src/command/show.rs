@@ -3,12 +3,11 @@
 use super::CommandOutcome;
 use super::context_summary::{ContextSummary, find, word};
 use crate::command_error::Result;
-use crate::output::{Output, json_line, one_line, or_dash};
+use crate::output::{Output, json_line, one_line, or_dash, print_field};
 use crate::timestamp;
 use ambit_storage::Ambit;
 use ambit_storage::directory::IndexRow;
 use clap::Args;
-use std::io::Write;
 
 #[derive(Args, Debug)]
 pub struct ShowArguments {
@@ -56,16 +55,11 @@ fn print(row: &ContextSummary<'_>, tracked: &IndexRow, out: &mut Output) -> std:
         ("team", or_dash(tracked.team.as_deref())),
     ];
     for (name, value) in fields {
-        writeln!(out, "{name:<12} {value}")?;
+        print_field(out, name, &value)?;
     }
     for (name, value) in row.labels {
-        writeln!(
-            out,
-            "{:<12} {}={}",
-            "label",
-            one_line(name),
-            one_line(value)
-        )?;
+        let label = format!("{}={}", one_line(name), one_line(value));
+        print_field(out, "label", &label)?;
     }
     for touch in &tracked.touches {
         let (first, last) = (
@@ -73,11 +67,8 @@ fn print(row: &ContextSummary<'_>, tracked: &IndexRow, out: &mut Output) -> std:
             timestamp::show(touch.last_at),
         );
         let (agent, base) = (one_line(&touch.agent), one_line(&touch.base.key()));
-        writeln!(
-            out,
-            "{:<12} {agent} as {base}, {first} to {last}",
-            "touched by"
-        )?;
+        let touched_by = format!("{agent} as {base}, {first} to {last}");
+        print_field(out, "touched by", &touched_by)?;
     }
     Ok(())
 }

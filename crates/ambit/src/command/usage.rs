@@ -3,7 +3,7 @@
 use super::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::context_filters::check_agent;
-use crate::output::{Output, Table, json_line, one_line};
+use crate::output::{Output, Table, filled_or_dash, json_line, one_line};
 use crate::settings::AppOption;
 use ambit_storage::{Ambit, Error, Usage, UsageField, UsageTotals};
 use clap::Args;
@@ -172,12 +172,7 @@ pub(super) fn cost_text(cost: &BTreeMap<String, i64>) -> String {
     let sums = cost
         .iter()
         .map(|(currency, micros)| money(*micros, currency));
-    let sums = sums.collect::<Vec<_>>().join(", ");
-    if sums.is_empty() {
-        "-".to_owned()
-    } else {
-        sums
-    }
+    filled_or_dash(&sums.collect::<Vec<_>>().join(", "))
 }
 
 /// Millionths as a decimal number.

@@ -5,7 +5,7 @@ mod manifest_report;
 use self::manifest_report::{milliseconds, status_word};
 use super::CommandOutcome;
 use crate::command_error::{CommandError, Result};
-use crate::output::{Output, Table, json_line, one_line};
+use crate::output::{Output, Table, json_line, one_line, or_dash};
 use crate::settings::AppOption;
 use ambit_runtime::Authorized;
 use ambit_runtime::inspect::calls::{self, TurnCalls};
@@ -104,6 +104,6 @@ fn cells_of(call: &ModelCallSummary) -> [String; 8] {
         status_word(call.status),
         milliseconds(call.duration_ms),
         call.tokens.estimated.to_string(),
-        used.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string()),
+        or_dash(used.map(|tokens| tokens.to_string()).as_deref()),
     ]
 }

@@ -2,7 +2,7 @@
 //! the names that they have everywhere. Contents are not in it.
 
 use crate::command::usage::cost_text;
-use crate::output::{Table, one_line, or_dash, snippet};
+use crate::output::{Table, filled_or_dash, one_line, or_dash, print_field, snippet};
 use crate::timestamp;
 use ambit_runtime::manifest::{ModelCallManifest, ModelCallStatus};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::io::{Result, Write};
 /// Prints it.
 pub fn print(call: &ModelCallManifest, out: &mut impl Write) -> Result<()> {
     for (name, value) in facts(call) {
-        writeln!(out, "{name:<12} {value}")?;
+        print_field(out, name, &value)?;
     }
     print_lists(&serde_json::to_value(call)?, out)
 }
@@ -25,7 +25,7 @@ pub fn status_word(status: ModelCallStatus) -> String {
 
 /// A time that may not be known yet.
 pub fn milliseconds(time: Option<i64>) -> String {
-    time.map_or_else(|| "-".to_owned(), |time| format!("{time} ms"))
+    or_dash(time.map(|time| format!("{time} ms")).as_deref())
 }
 
 fn facts(call: &ModelCallManifest) -> [(&'static str, String); 15] {
@@ -158,10 +158,8 @@ fn tokens_by_kind(manifest: &Value) -> Vec<[String; 3]> {
 /// Percents of the window.
 fn share(tokens: u64, window: Option<u64>) -> String {
     let tenths = window.and_then(|window| tokens.saturating_mul(1_000).checked_div(window));
-    tenths.map_or_else(
-        || "-".to_owned(),
-        |tenths| format!("{}.{}%", tenths / 10, tenths % 10),
-    )
+    let share = tenths.map(|tenths| format!("{}.{}%", tenths / 10, tenths % 10));
+    or_dash(share.as_deref())
 }
 
 fn blocks(blocks: &Value) -> Vec<[String; 7]> {
@@ -231,17 +229,13 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
 }
 
 fn or_nothing(parts: impl Iterator<Item = String>) -> String {
-    let parts = parts.collect::<Vec<_>>().join(", ");
-    match parts.is_empty() {
-        true => "-".to_owned(),
-        false => parts,
-    }
+    filled_or_dash(&parts.collect::<Vec<_>>().join(", "))
 }
 
 /// A value in a cell.
 fn word(value: &Value) -> String {
     match value {
-        Value::Null => "-".to_owned(),
+        Value::Null => or_dash(None),
         Value::String(text) => snippet(text),
         other => snippet(&other.to_string()),
     }
