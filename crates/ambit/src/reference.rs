@@ -49,7 +49,7 @@ pub fn pages(example: &Path) -> Result<Vec<ReferencePage>, Vec<FileProblem>> {
 }
 
 /// A text in a cell of a table: on one line, and without what would end the cell.
-fn cell(text: &str) -> String {
+pub fn cell(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").replace('|', "\\|")
 }

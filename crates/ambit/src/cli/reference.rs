@@ -3,8 +3,9 @@
 mod page_commands;
 
 use super::Cli;
+use ambit::reference::cell;
+use clap::builder::StyledStr;
 use clap::{Arg, Command, CommandFactory};
-use std::fmt::Display;
 
 const ABOUT: &str = "\
 # Command line
@@ -84,11 +85,9 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("demo", "ambit demo"),
 ];
 
-/// A text in a cell of a table.
-fn cell(text: Option<&impl Display>) -> String {
-    let text = text.map(ToString::to_string).unwrap_or_default();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").replace('|', "\\|")
+/// What an argument or a command says of itself, in a cell of a table.
+fn help_cell(help: Option<&StyledStr>) -> String {
+    cell(&help.map(ToString::to_string).unwrap_or_default())
 }
 
 /// How an argument is written.
@@ -111,7 +110,7 @@ fn row(argument: &Arg) -> String {
     let values: Vec<String> = values
         .map(|value| format!("`{}`", value.get_name()))
         .collect();
-    let means = cell(argument.get_help());
+    let means = help_cell(argument.get_help());
     let means = match values.is_empty() {
         true => means,
         false => format!("{means}: {}", values.join(", ")),
@@ -146,7 +145,7 @@ fn section(command: &Command, above: &str, page: &mut String) {
     let aliases: String = aliases.map(|alias| format!(", also `{alias}`")).collect();
     *page += &format!(
         "\n## ambit {name}\n\n{}{aliases}.\n",
-        cell(command.get_about())
+        help_cell(command.get_about())
     );
     *page += &table(command);
     let example = EXAMPLES.iter().find(|(known, _)| *known == name);
