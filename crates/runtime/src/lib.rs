@@ -33,7 +33,6 @@ mod journal;
 mod live_turn;
 mod load_status;
 mod loaded_app;
-mod lock;
 mod log_words;
 mod maintenance;
 mod model_pairing;
@@ -73,6 +72,8 @@ pub mod knowledge;
 pub mod knowledge_client;
 #[doc(hidden)]
 pub mod limits;
+#[doc(hidden)]
+pub mod lock;
 #[doc(hidden)]
 pub mod manifest;
 #[doc(hidden)]

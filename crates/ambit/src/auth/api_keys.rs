@@ -4,6 +4,7 @@
 use super::RequestCaller;
 use super::verified_caller::{CallerSource, SessionCredential, VerifiedCaller};
 use ambit_runtime::StorageError;
+use ambit_runtime::lock::lock;
 use ambit_runtime::{Authorized, Result};
 use ambit_storage::address::{self, Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, ValueEntry};
@@ -15,7 +16,7 @@ use ambit_storage::{Json, ids};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// How every key begins, so that one is recognised wherever it turns up.
 pub const PREFIX: &str = "ambit_";
@@ -145,7 +146,7 @@ impl ApiKeys {
     }
 
     fn is_new_use(&self, hash: &str, now: Millis) -> bool {
-        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut noted = lock(&self.noted);
         let last = noted.get(hash);
         if last.is_some_and(|last| now - last < USE_STEP) {
             return false;

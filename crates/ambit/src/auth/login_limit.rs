@@ -1,10 +1,11 @@
 //! How often somebody may be refused at the login before they have to wait.
 
+use ambit_runtime::lock::lock;
 use ambit_runtime::{Error, ErrorCode, Result};
 use serde_json::json;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// So many logins of an address are refused in `WINDOW`; the next ones are not looked at.
@@ -57,6 +58,6 @@ impl LoginLimit {
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<Option<IpAddr>, RefusedLogins>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

@@ -3,13 +3,14 @@
 
 use super::issuer::published;
 use super::token::IssuerKey;
+use ambit_runtime::lock::lock;
 use ambit_runtime::{Error, ErrorCode, Result, net};
 use jsonwebtoken::Algorithm;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 use serde_json::Value;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
@@ -119,10 +120,7 @@ impl RemoteKeySet {
     }
 
     fn held(&self) -> KeyCache {
-        self.cache
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.cache).clone()
     }
 
     async fn ask(&self) {
@@ -141,7 +139,7 @@ impl RemoteKeySet {
     }
 
     fn change(&self, change: impl FnOnce(&mut KeyCache)) {
-        change(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut lock(&self.cache));
     }
 
     async fn fetch(&self) -> Result<Vec<IssuerKey>, String> {

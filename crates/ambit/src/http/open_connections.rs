@@ -1,9 +1,10 @@
 //! How many connections a server holds, so that descriptors are left for its stores and for telling further clients that it is full.
 
+use ambit_runtime::lock::lock;
 use futures::task::AtomicWaker;
 use std::io::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::Context;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -136,7 +137,7 @@ impl OpenConnections {
     }
 
     fn all(&self) -> std::sync::MutexGuard<'_, Vec<Weak<ConnectionState>>> {
-        self.0.all.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.all)
     }
 }
 

@@ -1,11 +1,12 @@
 //! TLS of the server itself: its certificate and key, which are read again while it runs.
 
+use ambit_runtime::lock::lock;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio_rustls::TlsAcceptor;
 
 /// What clients may speak over it.
@@ -83,7 +84,7 @@ impl ServerTls {
     }
 
     fn state(&self) -> MutexGuard<'_, TlsState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

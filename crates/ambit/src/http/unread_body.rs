@@ -1,6 +1,7 @@
 //! What a request still sends when its answer is ready. It is read and dropped: a client that sends before it listens hears the
 //! answer, and can use the connection again.
 
+use ambit_runtime::lock::lock;
 use axum::body::{Body, BodyDataStream, HttpBody};
 use axum::extract::Request;
 use axum::http::HeaderValue;
@@ -8,7 +9,7 @@ use axum::http::header::{CONNECTION, EXPECT};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures::{StreamExt, stream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -49,8 +50,4 @@ async fn ends(body: &Mutex<BodyDataStream>) -> bool {
         }
     }
     true
-}
-
-fn lock(body: &Mutex<BodyDataStream>) -> MutexGuard<'_, BodyDataStream> {
-    body.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,8 @@
 //! The large answers that users have not read yet on this node, by their bytes.
 
+use ambit_runtime::lock::lock;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// How much is open, by whose it is.
 #[derive(Clone, Default)]
@@ -40,7 +41,7 @@ impl AnswerPlaces {
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<String, u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

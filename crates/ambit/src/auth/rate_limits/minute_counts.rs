@@ -3,6 +3,7 @@
 
 use super::minute_use::{ClockMinute, MinuteUse};
 use super::{LimitedCaller, LimitedThing, ReachedLimit};
+use ambit_runtime::lock::lock;
 use ambit_runtime::{Error, Result};
 use ambit_storage::Json;
 use ambit_storage::address::{Space, ValueKey};
@@ -13,7 +14,7 @@ use ambit_storage::operation::{Operation, OperationOutput};
 use futures::future::try_join_all;
 use serde_json::Number;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// How long a count in a store lives: its minute and the next one, from whenever it begins.
@@ -162,7 +163,7 @@ impl MinuteCounts {
     }
 
     fn known(&self) -> MutexGuard<'_, KnownCounts> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 }
 

@@ -1,6 +1,7 @@
 //! How many streams users have open. Where nodes share PostgreSQL or Redis, each says there how many it has of a user; what a node said
 //! that has died ends by itself.
 
+use ambit_runtime::lock::lock;
 use ambit_runtime::{Result, StorageError};
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite};
@@ -10,7 +11,7 @@ use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Json, ids};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -115,7 +116,7 @@ impl OpenStreams {
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<String, u64>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open)
     }
 }
 

@@ -1,8 +1,9 @@
 //! The pages that are being built for callers on this node. How large one becomes is known when it is built: few are built for one
 //! caller at once, and the others wait.
 
+use ambit_runtime::lock::lock;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// So many are built for one caller at once.
@@ -39,7 +40,7 @@ impl PageBuilds {
     }
 
     fn callers(&self) -> MutexGuard<'_, HashMap<String, Arc<Semaphore>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::rpc_error::{RpcError, RpcErrorKind};
 use ambit_runtime::Authorized;
+use ambit_runtime::lock::lock;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// At most so many.
 const MOST: usize = 64;
@@ -48,7 +49,7 @@ impl CallLimit {
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<CallerKey, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
