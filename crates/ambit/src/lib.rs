@@ -68,6 +68,7 @@ mod id;
 mod library;
 #[doc(hidden)]
 pub mod log;
+mod open_counts;
 #[doc(hidden)]
 pub mod otlp_variables;
 #[doc(hidden)]

@@ -1,22 +1,20 @@
 //! How much callers may do within a minute, and how many streams a user may have open: `limits` of `openapi.yao`.
 
-mod answer_places;
 mod minute_counts;
 mod minute_use;
 mod open_streams;
 mod page_builds;
 
-pub use answer_places::AnswerPlace;
 pub use open_streams::StreamPlace;
 pub use page_builds::PageBuild;
 
 use super::{SharedConfig, current};
+use crate::open_counts::{OpenCount, OpenCounts};
 use ambit_runtime::config;
 use ambit_runtime::config::ByteSize;
 use ambit_runtime::{Authorized, Result};
 use ambit_storage::address;
 use ambit_storage::driver::Driver;
-use answer_places::AnswerPlaces;
 use futures::future::BoxFuture;
 use minute_counts::{LimitedUse, MinuteCounts};
 use open_streams::OpenStreams;
@@ -133,7 +131,8 @@ pub struct RateLimiter {
     present: SharedConfig,
     counts: MinuteCounts,
     streams: Arc<OpenStreams>,
-    answers: AnswerPlaces,
+    /// The large answers that callers have not read yet, by their bytes.
+    answers: OpenCounts,
     builds: PageBuilds,
 }
 
@@ -148,7 +147,7 @@ impl RateLimiter {
             present,
             counts: MinuteCounts::new(shared.clone()),
             streams: OpenStreams::new(shared),
-            answers: AnswerPlaces::default(),
+            answers: OpenCounts::default(),
             builds: PageBuilds::default(),
         }
     }
@@ -213,15 +212,19 @@ impl RateLimiter {
     }
 
     /// A place for a large answer of so many bytes, unless the caller has too many: there may be as many as the app allows, or one
-    /// answer.
-    pub fn answer_place(&self, who: &Authorized, size: u64) -> Result<AnswerPlace, ReachedLimit> {
+    /// answer. `None` is the place of one that nobody counts.
+    pub fn answer_place(
+        &self,
+        who: &Authorized,
+        size: u64,
+    ) -> Result<Option<OpenCount>, ReachedLimit> {
         let Some(reader) = AnswerReader::of(who) else {
-            return Ok(AnswerPlace::default());
+            return Ok(None);
         };
         // Without any an answer would take no room.
         let most = current(&self.present).limits.user.answers.0.max(1) as u64;
-        let place = self.answers.place(reader.name, size.min(most), most);
-        place.ok_or(ReachedLimit {
+        let place = self.answers.add(reader.name, size.min(most), most);
+        place.map(Some).ok_or(ReachedLimit {
             caller: reader.caller,
             thing: LimitedThing::Answers,
             most,

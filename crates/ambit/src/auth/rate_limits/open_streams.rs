@@ -1,7 +1,7 @@
 //! How many streams users have open. Where nodes share PostgreSQL or Redis, each says there how many it has of a user; what a node said
 //! that has died ends by itself.
 
-use ambit_runtime::lock::lock;
+use crate::open_counts::{OpenCount, OpenCounts};
 use ambit_runtime::{Result, StorageError};
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite};
@@ -10,8 +10,7 @@ use ambit_storage::driver::{Driver, ValuePart, ValueScan};
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Json, ids};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -30,7 +29,7 @@ pub(super) struct OpenStreams {
     /// Names this node.
     node: String,
     /// Those of this node, by who reads them.
-    open: Mutex<HashMap<String, u64>>,
+    open: OpenCounts,
     /// Held from reading a count until it is said, so that what is said last is what was counted last.
     telling: tokio::sync::Mutex<()>,
 }
@@ -44,6 +43,7 @@ pub struct StreamPlace {
 struct CountedPlace {
     streams: Arc<OpenStreams>,
     user: String,
+    open: Option<OpenCount>,
     renewal: Option<JoinHandle<()>>,
 }
 
@@ -53,7 +53,7 @@ impl OpenStreams {
         Arc::new(Self {
             store,
             node: ids::unguessable(),
-            open: Mutex::default(),
+            open: OpenCounts::default(),
             telling: tokio::sync::Mutex::default(),
         })
     }
@@ -78,16 +78,11 @@ impl OpenStreams {
 
     /// The same on this node alone.
     fn place_here(self: &Arc<Self>, user: String, most: u64) -> Option<CountedPlace> {
-        let mut open = self.open();
-        let count = open.get(&user).copied().unwrap_or(0);
-        if count >= most {
-            return None;
-        }
-        open.insert(user.clone(), count + 1);
-        drop(open);
+        let open = self.open.add(user.clone(), 1, most)?;
         Some(CountedPlace {
             streams: self.clone(),
             user,
+            open: Some(open),
             renewal: None,
         })
     }
@@ -95,8 +90,7 @@ impl OpenStreams {
     /// Says how many streams of a user this node has.
     async fn tell(&self, store: &Arc<dyn Driver>, user: &str) -> Result<()> {
         let _telling = self.telling.lock().await;
-        let count = self.open().get(user).copied();
-        let op = match count {
+        let op = match self.open.get(user) {
             Some(count) => Operation::Set(Json::of(&count)?.into()),
             None => Operation::Del,
         };
@@ -113,10 +107,6 @@ impl OpenStreams {
         let told = store.scan(&Space::rate_limits(), &scan).await?;
         let counts = told.iter().map(|(_, count)| count.value.to::<u64>());
         Ok(counts.sum::<Result<u64, StorageError>>()?)
-    }
-
-    fn open(&self) -> MutexGuard<'_, HashMap<String, u64>> {
-        lock(&self.open)
     }
 }
 
@@ -135,14 +125,8 @@ impl Drop for CountedPlace {
         if let Some(renewal) = &self.renewal {
             renewal.abort();
         }
-        let mut open = self.streams.open();
-        if let Some(count) = open.get_mut(&self.user) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.user);
-            }
-        }
-        drop(open);
+        // What other nodes are told below is without it.
+        drop(self.open.take());
         let Some(store) = self.streams.store.clone() else {
             return;
         };
@@ -164,6 +148,6 @@ mod tests {
         assert!(held.is_some() && place("ann").is_none() && place("bob").is_some());
         drop(held);
         assert!(place("ann").is_some());
-        assert!(streams.open().is_empty());
+        assert_eq!(streams.open.get("ann"), None);
     }
 }
