@@ -64,9 +64,7 @@ struct AnthropicProvider {
 #[async_trait]
 impl Provider for AnthropicProvider {
     fn encode<'a>(&self, call: &'a ModelCall) -> Result<EncodedCall<'a>, ModelFailure> {
-        let body = self.body(call);
-        let body = body.map_err(|failure| self.endpoint.redacted_failure(failure))?;
-        Ok(self.endpoint.encode(call, body, "anthropic/1"))
+        self.endpoint.encode(call, self.body(call), "anthropic/1")
     }
 
     async fn send(&self, encoded: &EncodedCall<'_>) -> Result<AnswerStream, ModelFailure> {

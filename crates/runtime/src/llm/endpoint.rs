@@ -140,22 +140,23 @@ impl ModelEndpoint {
         self.silence
     }
 
-    /// A call whose body has these fields.
+    /// A call whose body has these fields, or why it cannot be sent.
     pub fn encode<'a>(
         &self,
         call: &'a ModelCall,
-        body: Map<String, Value>,
+        body: Result<Map<String, Value>, ModelFailure>,
         encoder: &'static str,
-    ) -> EncodedCall<'a> {
+    ) -> Result<EncodedCall<'a>, ModelFailure> {
+        let body = body.map_err(|failure| self.redacted_failure(failure))?;
         let added = ADDED
             .iter()
             .filter_map(|name| Some((*name, body.get(*name)?.clone())));
-        EncodedCall {
+        Ok(EncodedCall {
             call,
             added: added.collect(),
             bytes: self.body(body),
             encoder,
-        }
+        })
     }
 
     /// The bytes of a body of these fields, with what the connector adds to each.

@@ -76,9 +76,7 @@ struct GeminiProvider {
 #[async_trait]
 impl Provider for GeminiProvider {
     fn encode<'a>(&self, call: &'a ModelCall) -> Result<EncodedCall<'a>, ModelFailure> {
-        let body = self.body(call);
-        let body = body.map_err(|failure| self.endpoint.redacted_failure(failure))?;
-        Ok(self.endpoint.encode(call, body, "gemini/1"))
+        self.endpoint.encode(call, self.body(call), "gemini/1")
     }
 
     async fn send(&self, encoded: &EncodedCall<'_>) -> Result<AnswerStream, ModelFailure> {

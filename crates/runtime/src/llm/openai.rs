@@ -65,7 +65,7 @@ struct OpenAiProvider {
 #[async_trait]
 impl Provider for OpenAiProvider {
     fn encode<'a>(&self, call: &'a ModelCall) -> Result<EncodedCall<'a>, ModelFailure> {
-        Ok(self.endpoint.encode(call, self.body(call), "openai/1"))
+        self.endpoint.encode(call, Ok(self.body(call)), "openai/1")
     }
 
     async fn send(&self, encoded: &EncodedCall<'_>) -> Result<AnswerStream, ModelFailure> {
