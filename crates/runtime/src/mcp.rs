@@ -26,11 +26,11 @@ pub use script_methods::SampleSource;
 pub use tool_names::ToolNames;
 pub use tool_result::cut;
 
-use crate::app::find::meant;
 use crate::app::{self, App};
 use crate::error::{Error, ErrorCode, Result};
 use crate::schema::{self, SchemaError};
 use crate::tool::{McpTool, ToolCaller};
+use ambit_storage::suggestion;
 use external::ExternalServer;
 use request::{McpListKind, McpRequest};
 use selection::{ServerFilter, ServerSelections};
@@ -59,7 +59,7 @@ impl McpServers {
     /// A server as an agent names it; its own ones come first.
     fn find(&self, agent: &str, id: &str) -> Result<&Arc<McpServer>> {
         let Some((full, known)) = self.known(agent, id) else {
-            let hint = meant(id, self.names(agent));
+            let hint = suggestion::aside(id, self.names(agent));
             let message = format!("unknown MCP server \"{id}\"{hint}");
             return Err(Error::new(ErrorCode::ConfigError, message));
         };
@@ -167,7 +167,7 @@ fn unknown<'a>(
     server: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Error {
-    let hint = meant(name, known);
+    let hint = suggestion::aside(name, known);
     let message = format!("unknown {what} \"{name}\" on MCP server \"{server}\"{hint}");
     Error::new(ErrorCode::NotFound, message)
 }

@@ -108,11 +108,10 @@ fn find(catalogue: &ProcessRegistry, name: &str) -> Result<&'static ProcessFamil
 fn not_found(catalogue: &ProcessRegistry, name: &str) -> Error {
     let names = FAMILIES.iter().flat_map(|family| (family.names)(catalogue));
     let names: Vec<String> = names.collect();
-    let meant = suggestion::nearest(name, names.iter().map(String::as_str));
-    let meant = meant.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
+    let hint = suggestion::aside(name, names.iter().map(String::as_str));
     Error::new(
         ErrorCode::NotFound,
-        format!("process not found: {name}{meant}"),
+        format!("process not found: {name}{hint}"),
     )
 }
 

@@ -24,6 +24,12 @@ pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String 
     nearest(name, known).map_or_else(String::new, |known| format!("; did you mean \"{known}\"?"))
 }
 
+/// The same as an aside: ` (did you mean "usage"?)`.
+pub fn aside<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = nearest(name, known);
+    near.map_or_else(String::new, |known| format!(" (did you mean \"{known}\"?)"))
+}
+
 /// Spelling that people mix up does not count.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));

@@ -44,7 +44,7 @@ impl App {
     /// A store.
     pub fn store(&self, id: &str) -> Result<Arc<AppStore>> {
         let Some(store) = self.stores.get(id) else {
-            let hint = meant(id, self.stores.keys().map(String::as_str));
+            let hint = suggestion::aside(id, self.stores.keys().map(String::as_str));
             let message = format!("unknown store \"{id}\"{hint}");
             return Err(Error::new(ErrorCode::NotFound, message));
         };
@@ -67,7 +67,7 @@ impl App {
         }
         let Some(id) = self.defaults.roles.get(role) else {
             let roles = self.defaults.roles.keys().map(String::as_str);
-            let hint = meant(role, roles);
+            let hint = suggestion::aside(role, roles);
             let message = format!(
                 "no connector has the role \"{role}\": set system.{role} in agent/agent.yml{hint}"
             );
@@ -183,14 +183,8 @@ fn find_item<T>(items: &ItemsById<Arc<T>>, what: &str, id: &str) -> Result<Arc<T
         Some(Err(problem)) => Err(problem.for_user(what, id)),
         None => {
             let mut error = Error::not_found(what, id);
-            error.message += &meant(id, items.keys().map(String::as_str));
+            error.message += &suggestion::aside(id, items.keys().map(String::as_str));
             Err(error)
         }
     }
-}
-
-/// ` (did you mean "hello"?)`, or nothing where no name is close.
-pub(crate) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let near = suggestion::nearest(name, known);
-    near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
 }

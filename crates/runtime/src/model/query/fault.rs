@@ -43,8 +43,7 @@ impl QueryFault {
         path: &str,
         known: impl IntoIterator<Item = &'k str>,
     ) -> Self {
-        let near = suggestion::nearest(name, known);
-        let hint = near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
+        let hint = suggestion::aside(name, known);
         let code = match what {
             "operator" => "unknown_operator",
             "column" => "unknown_column",
