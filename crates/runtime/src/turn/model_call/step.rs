@@ -45,9 +45,7 @@ impl ModelCallStep {
             TelemetryContent::Full => traced(call),
             TelemetryContent::None => json!({"call_id": call_id}),
         };
-        let options = NodeOptions::new("llm", connector.id.as_str()).with_input(input);
-        let options =
-            options.with_metadata(json!({"call_id": call_id, "model": connector.model()}));
+        let options = node_options(connector, &call_id).with_input(input);
         let trace = ModelCallTrace::begin(&node, connector, call, options);
         let connector = connector.id.clone();
         let answers = &mut turn.output.answers;
@@ -161,12 +159,10 @@ impl ModelCallTrace {
         let options = options.as_object().into_iter().flatten();
         let numbers = options.filter(|(_, value)| value.is_number());
         let facts = ModelFacts {
-            provider: connector.kind.clone(),
-            model: connector.model().to_owned(),
             options: numbers
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect::<Map<_, _>>(),
-            ..ModelFacts::default()
+            ..model_facts(connector)
         };
         Self {
             node: parent.add(node.with_facts(StepFacts::Model(facts.clone()))),
@@ -217,6 +213,21 @@ impl ModelCallTrace {
             error_code: failure.map(|code| call_metrics::label(code).to_owned()),
             ..self.facts.clone()
         })
+    }
+}
+
+/// The node of a call, without what goes in.
+pub(super) fn node_options(connector: &Connector, call_id: &str) -> NodeOptions {
+    let metadata = json!({"call_id": call_id, "model": connector.model()});
+    NodeOptions::new("llm", connector.id.as_str()).with_metadata(metadata)
+}
+
+/// What is known of a call by its connector.
+pub(super) fn model_facts(connector: &Connector) -> ModelFacts {
+    ModelFacts {
+        provider: connector.kind.clone(),
+        model: connector.model().to_owned(),
+        ..ModelFacts::default()
     }
 }
 

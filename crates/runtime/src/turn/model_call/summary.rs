@@ -1,6 +1,7 @@
 //! Calls of models that make summaries while a conversation is made shorter: they are calls of the turn that needs it.
 
 use super::manifest::ManifestTarget;
+use super::step::{model_facts, node_options};
 use crate::app::Connector;
 use crate::chat::{LayeredValue, LayeredValues, OptionLayer};
 use crate::error::Result;
@@ -8,7 +9,7 @@ use crate::llm::EncodedCall;
 use crate::lock::lock;
 use crate::manifest::{self, ManifestBody, ModelCallEnd, ModelCallManifest};
 use crate::summariser::{SummaryAnswer, SummaryObserver};
-use crate::trace::{ModelFacts, NodeOptions, StepFacts, TraceNode};
+use crate::trace::{ModelFacts, StepFacts, TraceNode};
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
 use crate::turn::usage::TurnUsage;
@@ -73,14 +74,9 @@ impl SummaryObserver for SummaryCalls {
     fn begin(&self, connector: &Connector, encoded: &EncodedCall<'_>) {
         let number = self.usage.begin_call();
         let call_id = manifest::call_id(&self.common.request_id, number);
-        let facts = ModelFacts {
-            provider: connector.kind.clone(),
-            model: connector.model().to_owned(),
-            ..ModelFacts::default()
-        };
-        let node = NodeOptions::new("llm", connector.id.as_str());
+        let facts = model_facts(connector);
+        let node = node_options(connector, &call_id);
         let node = node.with_input(json!({"call_id": call_id}));
-        let node = node.with_metadata(json!({"call_id": call_id, "model": connector.model()}));
         let node = node.with_facts(StepFacts::Model(facts.clone()));
         let node = self.node.add(node);
         let began = self.clock.now();
