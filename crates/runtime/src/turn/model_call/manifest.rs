@@ -52,6 +52,7 @@ impl<'a> SentCall<'a> {
 pub(super) fn note(turn: &Turn, step: &ModelCallStep, sent: &SentCall<'_>) {
     let target = ManifestTarget {
         request_id: turn.context.id(),
+        connector: sent.connector,
         trace: step.node().trace(),
         usage: &turn.journal.usage,
         most: turn.context.core.stores.options().limits.value,
@@ -66,6 +67,7 @@ pub(super) fn note(turn: &Turn, step: &ModelCallStep, sent: &SentCall<'_>) {
 /// Where a manifest goes, and what its blocks and tools are told by.
 pub(super) struct ManifestTarget<'a> {
     pub request_id: &'a str,
+    pub connector: &'a Connector,
     pub trace: &'a Trace,
     pub usage: &'a TurnUsage,
     /// Bytes that an entry may have.
@@ -76,7 +78,8 @@ pub(super) struct ManifestTarget<'a> {
 }
 
 impl ManifestTarget<'_> {
-    /// Notes a manifest that has no blocks and tools yet, with those of its request.
+    /// Notes a manifest with what its request says. It comes with the options that were wanted, and without connector, body,
+    /// blocks and tools.
     pub fn note(&self, manifest: ModelCallManifest, encoded: &EncodedCall<'_>) {
         match self.entries(manifest, encoded) {
             Ok(entries) if entries.is_empty() => {}
@@ -90,9 +93,10 @@ impl ManifestTarget<'_> {
 
     fn entries(
         &self,
-        mut manifest: ModelCallManifest,
+        manifest: ModelCallManifest,
         encoded: &EncodedCall<'_>,
     ) -> Result<Vec<NewEntry>> {
+        let mut manifest = self.addressed(manifest, encoded);
         let (mut contents, mut own) = (Vec::new(), Vec::new());
         for (n, message) in encoded.call.messages.iter().enumerate() {
             let (measure, content) = measured(message);
@@ -123,6 +127,23 @@ impl ManifestTarget<'_> {
         contents.retain(|content| self.trace.takes_content(content));
         // What the store would not take would be refused together with what the turn stores.
         call_entries(&self.usage.trace_log(), &manifest, contents, self.most)
+    }
+
+    /// The manifest with where its request goes, its options as they are sent, and its body.
+    fn addressed(
+        &self,
+        manifest: ModelCallManifest,
+        encoded: &EncodedCall<'_>,
+    ) -> ModelCallManifest {
+        let connector = self.connector;
+        ModelCallManifest {
+            connector: connector.id.clone(),
+            provider: connector.kind.clone(),
+            model: connector.model().to_owned(),
+            options: manifest::sent_options(encoded, connector, &manifest.options),
+            body: ManifestBody::of(&encoded.bytes, encoded.encoder),
+            ..manifest
+        }
     }
 
     fn tool(&self, tool: &ToolDefinition, content: &BlockContent) -> ManifestTool {
@@ -179,10 +200,9 @@ pub(super) fn with_origins(
     call
 }
 
-/// The manifest without blocks and tools.
+/// The manifest without what the request says.
 fn manifest(turn: &Turn, step: &ModelCallStep, sent: &SentCall<'_>) -> ModelCallManifest {
-    let (connector, encoded) = (sent.connector, sent.encoded);
-    let window = model_input::window(sent.input.plan, connector);
+    let window = model_input::window(sent.input.plan, sent.connector);
     ModelCallManifest {
         call_id: step.call_id().to_owned(),
         request_id: turn.context.id().to_owned(),
@@ -192,19 +212,15 @@ fn manifest(turn: &Turn, step: &ModelCallStep, sent: &SentCall<'_>) -> ModelCall
         agent: sent.input.run.agent.id.clone(),
         thread_id: turn.output.author.thread.clone(),
         at: turn.context.now(),
-        connector: connector.id.clone(),
-        provider: connector.kind.clone(),
-        model: connector.model().to_owned(),
         tokens: CallTokens {
             estimated: 0,
             window: window.map(|window| window.tokens),
             reserve: window.map(|window| window.reserve),
         },
         settings: sent.input.plan.settings.clone(),
-        options: manifest::sent_options(encoded, connector, &sent.input.plan.options),
+        options: sent.input.plan.options.clone(),
         dropped: sent.dropped.clone(),
         reads: step.node().trace().reads(),
-        body: ManifestBody::of(&encoded.bytes, encoded.encoder),
         ..ModelCallManifest::default()
     }
 }

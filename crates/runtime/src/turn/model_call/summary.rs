@@ -7,7 +7,7 @@ use crate::chat::{LayeredValue, LayeredValues, OptionLayer};
 use crate::error::Result;
 use crate::llm::EncodedCall;
 use crate::lock::lock;
-use crate::manifest::{self, ManifestBody, ModelCallEnd, ModelCallManifest};
+use crate::manifest::{self, ModelCallEnd, ModelCallManifest};
 use crate::summariser::{SummaryAnswer, SummaryObserver};
 use crate::trace::{ModelFacts, StepFacts, TraceNode};
 use crate::turn::Turn;
@@ -87,15 +87,12 @@ impl SummaryObserver for SummaryCalls {
             node_id: node.id(),
             index: number,
             at: began,
-            connector: connector.id.clone(),
-            provider: connector.kind.clone(),
-            model: connector.model().to_owned(),
-            options: manifest::sent_options(encoded, connector, &said.collect()),
-            body: ManifestBody::of(&encoded.bytes, encoded.encoder),
+            options: said.collect(),
             ..self.common.clone()
         };
         let target = ManifestTarget {
             request_id: &self.common.request_id,
+            connector,
             trace: node.trace(),
             usage: &self.usage,
             most: self.most,
