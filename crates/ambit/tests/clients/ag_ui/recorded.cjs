@@ -2,9 +2,8 @@
 // the folder in which the package is installed; prints `ok NAME` for each one that it takes without a warning.
 
 const assert = require("node:assert/strict");
-const fs = require("node:fs");
-const path = require("node:path");
 const { createRequire } = require("node:module");
+const { takeAll } = require("../recorded.cjs");
 
 const [recorded, folder] = process.argv.slice(2);
 const load = createRequire(`${folder}/`);
@@ -16,6 +15,7 @@ console.warn = (...words) => warnings.push(words.join(" "));
 console.error = (...words) => warnings.push(words.join(" "));
 
 async function take(text) {
+  warnings.length = 0;
   const headers = { "content-type": "text/event-stream" };
   const agent = new HttpAgent({ url: "http://test", fetch: async () => new Response(text, { headers }) });
   const kinds = [];
@@ -27,18 +27,7 @@ async function take(text) {
   });
   assert.equal(kinds[0], "RUN_STARTED");
   assert.match(kinds.at(-1), /^RUN_(FINISHED|ERROR)$/);
+  assert.deepEqual(warnings, []);
 }
 
-(async () => {
-  for (const name of fs.readdirSync(recorded).filter((name) => name.endsWith(".ag-ui.sse"))) {
-    warnings.length = 0;
-    try {
-      await take(fs.readFileSync(path.join(recorded, name), "utf8"));
-      assert.deepEqual(warnings, []);
-      console.log("ok", name);
-    } catch (error) {
-      console.log("failed", name);
-      console.log(error);
-    }
-  }
-})();
+takeAll(recorded, "ag-ui", take);

@@ -4,9 +4,8 @@
 // Run with the folder of the records and the folder in which the package is installed; prints `ok NAME` for each one that holds.
 
 const assert = require("node:assert/strict");
-const fs = require("node:fs");
-const path = require("node:path");
 const { createRequire } = require("node:module");
+const { takeAll } = require("../recorded.cjs");
 
 const [records, folder] = process.argv.slice(2);
 const Anthropic = createRequire(`${folder}/`)("@anthropic-ai/sdk");
@@ -44,14 +43,4 @@ async function take(text, expected) {
   assert.deepEqual(kept, said);
 }
 
-(async () => {
-  for (const name of fs.readdirSync(records).filter((name) => name.endsWith(".messages.sse"))) {
-    const read = (file) => fs.readFileSync(path.join(records, file), "utf8");
-    try {
-      await take(read(name), JSON.parse(read(name.replace(/sse$/, "json"))));
-      console.log("ok", name);
-    } catch (error) {
-      console.log("failed", name, error);
-    }
-  }
-})();
+takeAll(records, "messages", take);

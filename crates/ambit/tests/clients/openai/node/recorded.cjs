@@ -4,9 +4,8 @@
 // Run with the folder of the records and the folder in which the package is installed; prints `ok NAME` for each one that holds.
 
 const assert = require("node:assert/strict");
-const fs = require("node:fs");
-const path = require("node:path");
 const { createRequire } = require("node:module");
+const { takeAll } = require("../../recorded.cjs");
 
 const [records, folder] = process.argv.slice(2);
 const OpenAI = createRequire(`${folder}/`)("openai");
@@ -53,18 +52,4 @@ async function response(text, expected) {
   assert.deepEqual(pieces, Object.fromEntries(whole.filter(([, said]) => said !== "")));
 }
 
-const HELPERS = { standard: completion, responses: response };
-
-(async () => {
-  for (const name of fs.readdirSync(records)) {
-    const [, record, format] = name.match(/^(.*)\.(standard|responses)\.sse$/) ?? [];
-    if (!format) continue;
-    const read = (file) => fs.readFileSync(path.join(records, file), "utf8");
-    try {
-      await HELPERS[format](read(name), JSON.parse(read(`${record}.${format}.json`)));
-      console.log("ok", name);
-    } catch (error) {
-      console.log("failed", name, error);
-    }
-  }
-})();
+takeAll(records, "standard", completion).then(() => takeAll(records, "responses", response));
