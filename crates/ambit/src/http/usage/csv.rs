@@ -1,15 +1,19 @@
 //! Sums as a table of text (RFC 4180).
 
 use super::UsageGroups;
+use ambit_storage::UsageTotals;
 use std::collections::BTreeSet;
 
-const COUNTS: [&str; 6] = [
-    "records",
-    "prompt_tokens",
-    "completion_tokens",
-    "total_tokens",
-    "cached_tokens",
-    "reasoning_tokens",
+/// A count of a sum, which is a column.
+type UsageCount = fn(&UsageTotals) -> i64;
+
+const COUNTS: [(&str, UsageCount); 6] = [
+    ("records", |totals| totals.records),
+    ("prompt_tokens", |totals| totals.prompt_tokens),
+    ("completion_tokens", |totals| totals.completion_tokens),
+    ("total_tokens", |totals| totals.total_tokens),
+    ("cached_tokens", |totals| totals.cached_tokens),
+    ("reasoning_tokens", |totals| totals.reasoning_tokens),
 ];
 
 /// What a program for tables takes for the beginning of a formula.
@@ -20,19 +24,12 @@ pub(super) fn table(group_by: Option<&str>, groups: &UsageGroups) -> String {
     let all_costs = groups.values().flat_map(|totals| totals.cost.keys());
     let currencies: BTreeSet<&String> = all_costs.collect();
     let names = group_by.into_iter().flat_map(|fields| fields.split(','));
-    let names = names.chain(COUNTS).map(str::to_owned);
+    let names = names.chain(COUNTS.map(|(name, _)| name));
+    let names = names.map(str::to_owned);
     let costs = currencies.iter().map(|currency| format!("cost {currency}"));
     let mut table = line(names.chain(costs));
     for (values, totals) in groups {
-        let counts = [
-            totals.records,
-            totals.prompt_tokens,
-            totals.completion_tokens,
-            totals.total_tokens,
-            totals.cached_tokens,
-            totals.reasoning_tokens,
-        ];
-        let counts = counts.iter().map(i64::to_string);
+        let counts = COUNTS.map(|(_, count)| count(totals).to_string());
         let costs = currencies.iter().map(|currency| {
             let micros = totals.cost.get(*currency);
             micros.map_or_else(String::new, |micros| decimal(*micros))
@@ -68,7 +65,6 @@ fn decimal(micros: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ambit_storage::UsageTotals;
     use std::collections::BTreeMap;
 
     fn sums(values: &[&str], records: i64, cost: &[(&str, i64)]) -> (Vec<String>, UsageTotals) {
