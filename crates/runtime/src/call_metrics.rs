@@ -3,7 +3,6 @@
 use crate::error::ErrorCode;
 use crate::llm::TokenUsage;
 use ambit_telemetry::{Metrics, table};
-use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -103,20 +102,12 @@ impl Drop for ToolCallMeter {
 
 /// Counts tokens that are booked.
 pub(crate) fn count_tokens(metrics: &Metrics, connector: &str, usage: &TokenUsage) {
-    let detail = |details: &Map<String, Value>, name: &str| {
-        let count = details.get(name).and_then(Value::as_i64);
-        count.unwrap_or(0)
-    };
-    let (request, answer) = (
-        &usage.prompt_tokens_details,
-        &usage.completion_tokens_details,
-    );
     for (kind, tokens) in [
         ("input", usage.prompt_tokens),
         ("output", usage.completion_tokens),
-        ("cached", detail(request, "cached_tokens")),
-        ("cache_write", detail(request, "cache_creation_tokens")),
-        ("reasoning", detail(answer, "reasoning_tokens")),
+        ("cached", usage.cached_tokens().unwrap_or(0)),
+        ("cache_write", usage.cache_creation_tokens().unwrap_or(0)),
+        ("reasoning", usage.reasoning_tokens().unwrap_or(0)),
     ] {
         if tokens > 0 {
             let labels = [connector, kind];

@@ -177,6 +177,23 @@ impl TokenUsage {
         }
     }
 
+    /// Tokens of the request that the provider had in its cache, where it says.
+    pub fn cached_tokens(&self) -> Option<i64> {
+        self.prompt_tokens_details.get("cached_tokens")?.as_i64()
+    }
+
+    /// Tokens of the request that the provider has put into its cache, where it says.
+    pub fn cache_creation_tokens(&self) -> Option<i64> {
+        let details = &self.prompt_tokens_details;
+        details.get("cache_creation_tokens")?.as_i64()
+    }
+
+    /// Tokens of the answer that were thought and not said, where the provider says.
+    pub fn reasoning_tokens(&self) -> Option<i64> {
+        let details = &self.completion_tokens_details;
+        details.get("reasoning_tokens")?.as_i64()
+    }
+
     /// The same without what cannot be: fewer than no tokens.
     pub fn counted(&self) -> Self {
         Self {

@@ -4,7 +4,7 @@ use super::{AnswerPiece, TokenUsage};
 use crate::chat::{ChatContent, ChatMessage, ReasoningPart, ToolCall};
 use ambit_storage::storage::UsageRecord;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// What a model has answered so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -91,13 +91,12 @@ impl ModelAnswer {
     /// What the call used, to be booked; nothing where the provider did not say.
     pub fn record(&self, provider: &str) -> Option<UsageRecord> {
         let usage = &self.usage;
-        let detail = |details: &Map<String, Value>, name: &str| details.get(name)?.as_i64();
         (*usage != TokenUsage::default()).then(|| UsageRecord {
             prompt_tokens: usage.prompt_tokens,
             completion_tokens: usage.completion_tokens,
             total_tokens: Some(usage.total_tokens),
-            cached_tokens: detail(&usage.prompt_tokens_details, "cached_tokens"),
-            reasoning_tokens: detail(&usage.completion_tokens_details, "reasoning_tokens"),
+            cached_tokens: usage.cached_tokens(),
+            reasoning_tokens: usage.reasoning_tokens(),
             model_name: Some(self.model.clone()).filter(|model| !model.is_empty()),
             provider_name: Some(provider.to_owned()),
             ..UsageRecord::default()

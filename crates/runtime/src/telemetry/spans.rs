@@ -352,28 +352,16 @@ impl SpanDraft {
     }
 
     fn usage(&mut self, usage: &TokenUsage) {
-        let detail = |details: &Map<String, Value>, name: &str| {
-            details.get(name).and_then(Value::as_i64).unwrap_or(0)
-        };
-        let (request, answer) = (
-            &usage.prompt_tokens_details,
-            &usage.completion_tokens_details,
-        );
         let all = [
             (SpanFact::InputTokens, usage.prompt_tokens),
             (SpanFact::OutputTokens, usage.completion_tokens),
         ];
         let details = [
-            (SpanFact::CacheReadTokens, detail(request, "cached_tokens")),
-            (
-                SpanFact::CacheWriteTokens,
-                detail(request, "cache_creation_tokens"),
-            ),
-            (
-                SpanFact::ReasoningTokens,
-                detail(answer, "reasoning_tokens"),
-            ),
+            (SpanFact::CacheReadTokens, usage.cached_tokens()),
+            (SpanFact::CacheWriteTokens, usage.cache_creation_tokens()),
+            (SpanFact::ReasoningTokens, usage.reasoning_tokens()),
         ];
+        let details = details.map(|(fact, tokens)| (fact, tokens.unwrap_or(0)));
         let details = details.into_iter().filter(|(_, tokens)| *tokens > 0);
         for (fact, tokens) in all.into_iter().chain(details) {
             self.facts.push((fact, AttributeValue::Number(tokens)));

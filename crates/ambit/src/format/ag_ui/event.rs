@@ -213,15 +213,15 @@ impl From<ModelUsage> for RunUsage {
     fn from(used: ModelUsage) -> Self {
         let usage = &used.usage;
         let count = |tokens: i64| u64::try_from(tokens).unwrap_or_default();
-        let detail = |details: &Map<String, Value>, name: &str| details.get(name)?.as_u64();
+        let detail = |tokens: Option<i64>| u64::try_from(tokens?).ok();
         let (input, output) = (count(usage.prompt_tokens), count(usage.completion_tokens));
         Self {
             input_tokens: input,
             output_tokens: output,
             total_tokens: input + output,
-            reasoning_tokens: detail(&usage.completion_tokens_details, "reasoning_tokens"),
-            cached_input_tokens: detail(&usage.prompt_tokens_details, "cached_tokens"),
-            cache_write_input_tokens: detail(&usage.prompt_tokens_details, "cache_creation_tokens"),
+            reasoning_tokens: detail(usage.reasoning_tokens()),
+            cached_input_tokens: detail(usage.cached_tokens()),
+            cache_write_input_tokens: detail(usage.cache_creation_tokens()),
             provider: used.provider,
             model: used.model,
         }

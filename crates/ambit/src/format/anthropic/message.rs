@@ -72,11 +72,8 @@ pub struct AnthropicUsage {
 
 impl From<&TokenUsage> for AnthropicUsage {
     fn from(usage: &TokenUsage) -> Self {
-        let detail = |name: &str| {
-            let count = usage.prompt_tokens_details.get(name);
-            count.and_then(Value::as_i64).unwrap_or(0)
-        };
-        let (read, made) = (detail("cached_tokens"), detail("cache_creation_tokens"));
+        let read = usage.cached_tokens().unwrap_or(0);
+        let made = usage.cache_creation_tokens().unwrap_or(0);
         let rest = usage
             .prompt_tokens
             .saturating_sub(read)

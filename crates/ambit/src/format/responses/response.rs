@@ -5,7 +5,7 @@ use super::settings::ResponseSettings;
 use ambit_runtime::llm::TokenUsage;
 use ambit_runtime::{Error, ErrorCode, TurnStatus};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 /// Where the metadata of a failed Response has Ambit's own code.
@@ -167,25 +167,15 @@ fn code(error: &Error) -> &'static str {
 
 impl From<&TokenUsage> for ResponseUsage {
     fn from(usage: &TokenUsage) -> Self {
-        let of = |details: &Map<String, Value>, name: &str| {
-            details
-                .get(name)
-                .and_then(Value::as_i64)
-                .unwrap_or_default()
-        };
-        let (input, output) = (
-            &usage.prompt_tokens_details,
-            &usage.completion_tokens_details,
-        );
         Self {
             input_tokens: usage.prompt_tokens,
             input_tokens_details: InputTokensDetails {
-                cached_tokens: of(input, "cached_tokens"),
-                cache_write_tokens: of(input, "cache_creation_tokens"),
+                cached_tokens: usage.cached_tokens().unwrap_or(0),
+                cache_write_tokens: usage.cache_creation_tokens().unwrap_or(0),
             },
             output_tokens: usage.completion_tokens,
             output_tokens_details: OutputTokensDetails {
-                reasoning_tokens: of(output, "reasoning_tokens"),
+                reasoning_tokens: usage.reasoning_tokens().unwrap_or(0),
             },
             total_tokens: usage.total_tokens,
         }
