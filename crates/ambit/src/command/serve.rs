@@ -35,10 +35,8 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
     log(&serving)?;
     let unpack = serving.app.is_none().then(WelcomeApp::unpack);
     let welcome = unpack.transpose()?;
-    let folder = serving.app.clone();
-    let folder = folder
-        .or_else(|| welcome.as_ref().map(WelcomeApp::path))
-        .unwrap_or_default();
+    let welcome_folder = welcome.as_ref().map(WelcomeApp::path);
+    let folder = serving.app.clone().or(welcome_folder).unwrap_or_default();
     let config = config(&folder, &serving)?;
     let is_development = serving.is_development || config.development.is_some();
     let wanted = serving.listen.socket;
