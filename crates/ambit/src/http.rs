@@ -294,14 +294,20 @@ mod tests {
     use super::open_connections::OpenConnections;
     use super::{
         HttpSettings, RouteAccess, RouteGroup, ServerState, SharedState, assemble, connection,
+        router,
     };
     use crate::auth::{AuthConfig, Authenticator};
-    use ambit_runtime::{Runtime, RuntimeSettings};
+    use ambit_runtime::{Authorized, Runtime, RuntimeSettings};
     use ambit_storage::Stores;
     use ambit_storage::driver::DriverOptions;
+    use axum::Router;
+    use futures::future::join_all;
+    use std::net::SocketAddr;
+    use std::pin::pin;
     use std::sync::Arc;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::yield_now;
     use utoipa_axum::router::OpenApiRouter;
     use utoipa_axum::routes;
 
@@ -329,26 +335,68 @@ mod tests {
         })
     }
 
+    /// Serves until the test ends.
+    async fn serve(router: Router) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let never = std::future::pending();
+        let serving = connection::run(listener, router, OpenConnections::new(8), None, never);
+        tokio::spawn(serving);
+        address
+    }
+
+    async fn get(address: SocketAddr, path: &str) -> String {
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let request =
+            format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        client.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn what_is_read_whole_waits_while_as_many_are_built_for_the_caller() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = server(&folder).await;
+        let address = serve(router(server.clone())).await;
+        let limits = server.auth.limits();
+        let developer = Authorized {
+            user_id: Some("dev".to_owned()),
+            ..Authorized::default()
+        };
+        for path in [
+            "/v1/contexts/x/items",
+            "/v1/trace/traces/x/nodes",
+            "/v1/chat/requests/x/calls",
+            "/v1/calls/x.call-0/manifest",
+            "/v1/calls/x.call-0/blocks/0",
+            "/v1/calls/x.call-0/tools/0",
+            "/v1/calls/x.call-0/request",
+        ] {
+            let held = join_all((0..4).map(|_| limits.page_build(&developer))).await;
+            let mut answer = pin!(get(address, path));
+            let waits = async {
+                while limits.page_build_count() == held.len() {
+                    yield_now().await;
+                }
+            };
+            tokio::select! {
+                answer = &mut answer => panic!("{path} does not wait: {answer}"),
+                () = waits => {}
+            }
+            drop(held);
+            let answer = answer.await;
+            assert!(answer.starts_with("HTTP/1.1 404 "), "{path}: {answer}");
+        }
+    }
+
     #[tokio::test]
     async fn a_handler_that_panics_is_an_error_without_details() {
         let folder = tempfile::tempdir().unwrap();
         let rows = [RouteGroup::beside(RouteAccess::Anybody, routes)];
-        let router = assemble(server(&folder).await, &rows);
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let serving = tokio::spawn(connection::run(
-            listener,
-            router,
-            OpenConnections::new(8),
-            None,
-            std::future::pending(),
-        ));
-        let mut client = TcpStream::connect(address).await.unwrap();
-        let request = b"GET /panic HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-        client.write_all(request).await.unwrap();
-        let mut answer = String::new();
-        client.read_to_string(&mut answer).await.unwrap();
-        serving.abort();
+        let address = serve(assemble(server(&folder).await, &rows)).await;
+        let answer = get(address, "/panic").await;
         assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
         let expected = r#"{"error":{"message":"the server failed; its log says why","type":"server_error","code":"internal","#;
         assert!(answer.contains(expected), "{answer}");

@@ -211,6 +211,12 @@ impl RateLimiter {
         }
     }
 
+    /// How many pages are built or waited for.
+    #[cfg(test)]
+    pub(crate) fn page_build_count(&self) -> usize {
+        self.builds.count()
+    }
+
     /// A place for a large answer of so many bytes, unless the caller has too many: there may be as many as the app allows, or one
     /// answer. `None` is the place of one that nobody counts.
     pub fn answer_place(

@@ -1,7 +1,8 @@
-//! Calls of models: which a turn has made, of what their requests were made, and those requests again.
+//! Calls of models: which a turn has made, of what their requests were made, and those requests again. The turn's trace is read whole for
+//! each answer, so that each is built as a large page is.
 
 use super::input::{Id, NoQuery, Path, PathId, Whole};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
 use crate::auth::CallerAccess;
 use ambit_runtime::inspect::calls::{self, CallList, ContentView};
 use ambit_runtime::manifest::ModelCallManifest;
@@ -46,6 +47,7 @@ async fn list_calls(
     PathId(request_id): PathId,
     _: NoQuery,
 ) -> Result<Json<CallList>, HttpError> {
+    let _build = rate_limits::page_build(&server, &who).await;
     let ambit = server.runtime.contexts(&who);
     let calls = calls::of_request(&ambit, &who, &request_id.0).await?;
     Ok(Json(calls.list()))
@@ -61,6 +63,7 @@ async fn show_manifest(
     Path(path): Path<CallPath>,
     _: NoQuery,
 ) -> Result<Json<ModelCallManifest>, HttpError> {
+    let _build = rate_limits::page_build(&server, &who).await;
     let id = path.id.0;
     let ambit = server.runtime.contexts(&who);
     let mut calls = calls::of_call(&ambit, &who, &id).await?;
@@ -82,6 +85,7 @@ async fn show_block(
     Path(path): Path<PartPath>,
     _: NoQuery,
 ) -> Result<Json<ContentView>, HttpError> {
+    let _build = rate_limits::page_build(&server, &who).await;
     let id = path.id.0;
     let ambit = server.runtime.contexts(&who);
     let mut calls = calls::of_call(&ambit, &who, &id).await?;
@@ -98,6 +102,7 @@ async fn show_tool(
     Path(path): Path<PartPath>,
     _: NoQuery,
 ) -> Result<Json<ContentView>, HttpError> {
+    let _build = rate_limits::page_build(&server, &who).await;
     let id = path.id.0;
     let ambit = server.runtime.contexts(&who);
     let calls = calls::of_call(&ambit, &who, &id).await?;
@@ -112,6 +117,7 @@ async fn show_request(
     Path(path): Path<CallPath>,
     _: NoQuery,
 ) -> Result<Json<RenderedRequest>, HttpError> {
+    let _build = rate_limits::page_build(&server, &who).await;
     Ok(Json(
         server.runtime.model_call_request(&who, &path.id.0).await?,
     ))

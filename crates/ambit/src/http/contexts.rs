@@ -6,7 +6,8 @@ pub(super) use bulk::ContextActionAnswer;
 
 use super::input::{Id, NoQuery, PathId, Query, Text, Time, filter};
 use super::paging::{ItemPosition, PageSize};
-use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, paging};
+use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, paging, rate_limits};
+use crate::auth::rate_limits::PageBuild;
 use ambit_runtime::Authorized;
 use ambit_runtime::inspect::contexts::{
     self, ContextAction, ContextField, ContextItemFilter, ContextItemPage, ContextLabel,
@@ -14,8 +15,8 @@ use ambit_runtime::inspect::contexts::{
 };
 use ambit_storage::Page;
 use ambit_storage::directory::{RowOrder, RowState};
-use axum::Json;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utoipa::IntoParams;
@@ -162,7 +163,8 @@ async fn list_context_items(
     ApiCaller { server, who }: ApiCaller,
     PathId(id): PathId,
     Query(query): Query<ItemQuery>,
-) -> Result<Json<ContextItemPage>, HttpError> {
+) -> Result<(Extension<PageBuild>, Json<ContextItemPage>), HttpError> {
+    let build = rate_limits::page_build(&server, &who).await;
     let filter = ContextItemFilter {
         before: query.before.map(|before| before.0),
         limit: paging::limit(query.limit),
@@ -170,7 +172,7 @@ async fn list_context_items(
     };
     let ambit = server.runtime.contexts(&who);
     let found = contexts::items(&ambit, &who, &id.0, filter).await?;
-    Ok(Json(found))
+    Ok((build, Json(found)))
 }
 
 /// Empties one context; it stays tracked.

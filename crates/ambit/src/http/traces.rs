@@ -105,8 +105,9 @@ async fn open(server: &ServerState, who: &Authorized, id: &Id) -> Result<StoredT
     traces::open(&server.runtime.contexts(who), who, &id.0).await
 }
 
-/// The trace as its log says.
+/// The trace as its log says. It is read whole, as a large page is.
 async fn tree(server: &ServerState, who: &Authorized, id: &Id) -> Result<TraceTree> {
+    let _build = rate_limits::page_build(server, who).await;
     let log = open(server, who, id).await?;
     let entries = log.all().await?;
     let texts = entries.iter().flat_map(texts).collect::<Vec<_>>();

@@ -29,6 +29,13 @@ impl PageBuilds {
         }
     }
 
+    /// How many are built or waited for.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        let shares = |permits: &Arc<Semaphore>| Arc::strong_count(permits) - 1;
+        self.callers().values().map(shares).sum()
+    }
+
     fn permits(&self, caller: String) -> Arc<Semaphore> {
         let mut callers = self.callers();
         // Whoever builds or waits has a share of theirs.
