@@ -169,7 +169,10 @@ impl AsyncWrite for ClientStream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        let open = self.get_mut().transport.open();
+        let this = self.get_mut();
+        // TLS says that it closes, which waits for a client that reads nothing.
+        this.state.check(context)?;
+        let open = this.transport.open();
         open.map_or(Poll::Ready(Ok(())), |open| open.poll_shutdown(context))
     }
 
@@ -186,5 +189,55 @@ impl AsyncWrite for ClientStream {
         this.state.check(context)?;
         this.state.sent();
         ready!(this.transport.poll_open(context))?.poll_write_vectored(context, pieces)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClientStream, ClientTransport, OpenConnections};
+    use futures::FutureExt;
+    use std::io::Result;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+    use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+
+    /// A client that neither sends nor takes anything.
+    struct StalledClient;
+
+    impl AsyncRead for StalledClient {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &mut ReadBuf<'_>,
+        ) -> Poll<Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for StalledClient {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<Result<usize>> {
+            Poll::Pending
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+            Poll::Pending
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    #[test]
+    fn a_connection_that_waits_to_be_closed_can_be_cut() {
+        let state = OpenConnections::new(1).hold();
+        let mut stream = ClientStream {
+            transport: ClientTransport::Open(Box::new(StalledClient)),
+            state: state.clone(),
+        };
+        assert!(stream.shutdown().now_or_never().is_none());
+        state.cut();
+        let closed = stream.shutdown().now_or_never();
+        assert!(closed.is_some_and(|closed| closed.is_err()));
     }
 }
