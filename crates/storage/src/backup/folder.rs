@@ -1,5 +1,6 @@
 //! A backup of all SQLite files of an installation in one folder, made while others write.
 
+use super::file_rights::{copy_rights, private_file};
 use super::manifest::{BackupFile, BackupManifest, FORMAT, MANIFEST, PARTIAL_MANIFEST, refused};
 use crate::address::hex;
 use crate::driver::sqlite::backup::{BackupSource, CopiedDatabase, copy_together};
@@ -40,9 +41,11 @@ pub fn write_backup(
         backup: ids::unguessable(),
         parts: parts.collect(),
     };
-    let copied = copy_together(&sources, &stamp).and_then(|copied| {
+    let begun = sources.iter().try_for_each(begin_copy);
+    let copied = begun.and_then(|()| copy_together(&sources, &stamp));
+    let copied = copied.and_then(|copied| {
         let all = files.iter().zip(&sources).zip(copied);
-        all.map(|((file, source), copied)| described(&file.part, &source.copy, copied))
+        all.map(|((file, source), copied)| described(&file.part, source, copied))
             .collect::<Result<Vec<BackupFile>>>()
     });
     let written = copied.and_then(|files| {
@@ -107,8 +110,16 @@ fn sources(folder: &Path, files: &[DataFile]) -> Vec<BackupSource> {
     sources
 }
 
-fn described(part: &str, copy: &Path, copied: CopiedDatabase) -> Result<BackupFile> {
+/// Makes the file of a copy, so that it is open to nobody else while it is filled.
+fn begin_copy(source: &BackupSource) -> Result<()> {
+    let made = private_file().create_new(true).open(&source.copy);
+    made.map(drop).map_err(|error| failed(&source.copy, error))
+}
+
+fn described(part: &str, source: &BackupSource, copied: CopiedDatabase) -> Result<BackupFile> {
+    let copy = &source.copy;
     let read = File::open(copy).and_then(|file| {
+        copy_rights(&source.path, &file)?;
         file.sync_all()?;
         copy_digested(copy, &mut std::io::sink())
     });

@@ -3,11 +3,12 @@
 //! Copies are written beside their places under names of their own and checked there. Then each gets its name, the file that keeps
 //! the index last: until it is there, a store that would be begun in its place is refused.
 
+use super::file_rights::{copy_rights, private_file};
 use super::folder::{self, DataFile, FileDigest, copy_digested, failed};
 use super::manifest::{BackupFile, BackupManifest, refused};
 use crate::driver::sqlite::backup::RESTORING;
 use crate::{Error, Result};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -172,8 +173,8 @@ impl<'a> RestoreStep<'a> {
             if let Some(parent) = self.to.parent() {
                 fs::create_dir_all(parent)?;
             }
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(false);
+            let mut options = private_file();
+            options.create(true).truncate(false);
             let file = options.open(&partial)?;
             if !has_other_name(&file)? {
                 return Ok(file);
@@ -206,6 +207,7 @@ impl<'a> RestoreStep<'a> {
             let digest = copy_digested(&self.from, &mut file)?;
             // Not before: an empty one keeps no store from being begun.
             file.set_len(digest.bytes)?;
+            copy_rights(&self.from, file)?;
             file.sync_all()?;
             Ok(digest)
         };
@@ -329,6 +331,31 @@ mod tests {
         drop(other);
         restore_backup(&backup, &new).unwrap();
         assert!(!guard.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn copies_are_open_to_those_alone_to_whom_the_originals_are() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (_, new) = backed_up(folder.path());
+        let own = new.iter().map(|file| DataFile {
+            part: file.part.clone(),
+            path: folder.path().join(format!("{}.db", file.part)),
+        });
+        let own: Vec<DataFile> = own.collect();
+        let modes = [0o600, 0o640, 0o644];
+        for (file, mode) in own.iter().zip(modes) {
+            fs::set_permissions(&file.path, PermissionsExt::from_mode(mode)).unwrap();
+        }
+        let backup = folder.path().join("again");
+        write_backup(&backup, &own, Vec::new()).unwrap();
+        let found = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        let copies = ["store.db", "other.db", "models.db"].map(|name| backup.join(name));
+        assert_eq!(copies.each_ref().map(|path| found(path)), modes);
+        restore_backup(&backup, &new).unwrap();
+        let restored: Vec<u32> = new.iter().map(|file| found(&file.path)).collect();
+        assert_eq!(restored, modes);
     }
 
     #[cfg(unix)]
