@@ -1,7 +1,11 @@
 //! What the log of a server tells, and how its lines are written.
 
 use crate::escape::one_line;
+use ambit_runtime::without_quotes;
+use std::any::Any;
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fmt::{self, Debug};
+use std::panic;
 use tracing::field::{Field, Visit};
 use tracing::{Level, Metadata};
 use tracing_subscriber::field::{MakeVisitor, VisitFmt, VisitOutput};
@@ -77,10 +81,33 @@ impl VisitFmt for OneLineVisitor<'_> {
     }
 }
 
+/// Has the log tell of panics, in lines like all others and with the request that they are of. What they quote is left out: whoever
+/// cannot cut a text repeats it.
+pub fn tell_panics() {
+    panic::set_hook(Box::new(|panicked| {
+        let stack = Backtrace::capture();
+        let has_stack = stack.status() == BacktraceStatus::Captured;
+        tracing::error!(
+            at = panicked.location().map(ToString::to_string),
+            error.message = words(panicked.payload()),
+            error.stack = has_stack.then(|| stack.to_string()),
+            "a task has panicked"
+        );
+    }));
+}
+
+/// What a panic says.
+fn words(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    without_quotes(text.unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::OneLineFields;
+    use super::{OneLineFields, words};
     use serde_json::Value;
+    use std::panic::catch_unwind;
     use tempfile::NamedTempFile;
     use tracing::subscriber::with_default;
     use tracing_subscriber::layer::{Layer, SubscriberExt};
@@ -132,5 +159,18 @@ mod tests {
             ],
             [FORGED; 3]
         );
+    }
+
+    #[test]
+    fn what_a_panic_quotes_is_left_out() {
+        let text = "grüße".to_owned();
+        let cut = catch_unwind(|| text[..3].len()).unwrap_err();
+        let told = words(&*cut);
+        assert!(
+            told.contains("char boundary") && !told.contains("grüße"),
+            "{told}"
+        );
+        assert_eq!(words(&"all of it"), "all of it");
+        assert_eq!(words(&7), "");
     }
 }

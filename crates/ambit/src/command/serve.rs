@@ -208,7 +208,9 @@ fn log(serving: &ServeSettings) -> Result<()> {
     };
     let log = tracing_subscriber::registry().with(lines.with_filter(filter));
     let set = log.try_init();
-    set.map_err(|error| CommandError::Refused(format!("the log cannot be opened: {error}")))
+    set.map_err(|error| CommandError::Refused(format!("the log cannot be opened: {error}")))?;
+    ambit::log::tell_panics();
+    Ok(())
 }
 
 /// Says what is wrong with the app.
