@@ -81,8 +81,8 @@ impl VisitFmt for OneLineVisitor<'_> {
     }
 }
 
-/// Has the log tell of panics, in lines like all others and with the request that they are of. What they quote is left out: whoever
-/// cannot cut a text repeats it.
+/// Has the log tell of panics, in lines like all others and with the request that they are of. What they quote is left out:
+/// whoever cannot cut a text repeats it.
 pub fn tell_panics() {
     panic::set_hook(Box::new(|panicked| {
         let stack = Backtrace::capture();

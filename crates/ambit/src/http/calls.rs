@@ -1,5 +1,5 @@
-//! Calls of models: which a turn has made, of what their requests were made, and those requests again. The turn's trace is read whole for
-//! each answer, so that each is built as a large page is.
+//! Calls of models: which a turn has made, of what their requests were made, and those requests again. The turn's trace is read
+//! whole for each answer, which is built as a large page is.
 
 use super::input::{Id, NoQuery, Path, PathId, Whole};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
