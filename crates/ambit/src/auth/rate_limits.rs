@@ -205,7 +205,7 @@ impl RateLimiter {
 
     /// Waits until one more page may be built for the caller.
     pub async fn page_build(&self, who: &Authorized) -> PageBuild {
-        match AnswerReader::of(who) {
+        match LimitedReader::of(who) {
             Some(reader) => self.builds.begin(reader.name).await,
             None => PageBuild::default(),
         }
@@ -224,7 +224,7 @@ impl RateLimiter {
         who: &Authorized,
         size: u64,
     ) -> Result<Option<OpenCount>, ReachedLimit> {
-        let Some(reader) = AnswerReader::of(who) else {
+        let Some(reader) = LimitedReader::of(who) else {
             return Ok(None);
         };
         // Without any an answer would take no room.
@@ -271,12 +271,12 @@ impl RateLimiter {
 }
 
 /// Who reads answers: a user, or the program that calls.
-struct AnswerReader {
+struct LimitedReader {
     caller: LimitedCaller,
     name: String,
 }
 
-impl AnswerReader {
+impl LimitedReader {
     fn of(who: &Authorized) -> Option<Self> {
         let ids = CallerIds::of(who);
         let (caller, id) = match ids.user {
