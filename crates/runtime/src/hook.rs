@@ -32,7 +32,7 @@ use crate::manifest::short_hash;
 use crate::net::AllowList;
 use crate::search::automatic::clear_contents;
 use crate::trace::{HookFacts, NodeOptions, StepFacts, TraceNode};
-use ambit_script::{Engine, MeasuredRun, Program, ProgramSource, SourceFiles};
+use ambit_script::{Engine, HostValue, MeasuredRun, Program, ProgramSource, SourceFiles};
 use ambit_telemetry::{Metrics, table};
 use hook_fuse::HookFuse;
 use serde_json::{Number, Value, json};
@@ -208,9 +208,10 @@ impl AgentHooks {
             return Ok(None);
         };
         let mut facts = HookFacts::of(&scope.agent.id, hook);
-        let node = begin_node(scope, &facts, program.entry(), &arguments);
-        let given = arguments.clone();
-        let executed = self.execute(scope, hook, &node, arguments).await;
+        let given: Vec<Arc<Value>> = arguments.into_iter().map(Arc::new).collect();
+        let node = begin_node(scope, &facts, program.entry(), &given);
+        let shared = given.iter().cloned().map(HostValue::Shared).collect();
+        let executed = self.execute(scope, hook, &node, shared).await;
         let Some(HookExecution { run, measured }) = executed else {
             return Ok(None);
         };
@@ -228,6 +229,7 @@ impl AgentHooks {
                 let error = failure::of(&thrown, program.entry(), hook);
                 let told = failure::told(&thrown, error.clone(), scope.disclosure);
                 run.own().cursor.end(Some(&told.message));
+                let given: Vec<Value> = given.iter().map(|it| Value::clone(it)).collect();
                 node.set_facts_with(failed(facts, &error), metadata);
                 let failed = failure::FailedRun {
                     scope,
@@ -266,14 +268,14 @@ impl AgentHooks {
         scope: &Arc<ScriptContext>,
         hook: &str,
         node: &TraceNode,
-        arguments: Vec<Value>,
+        arguments: Vec<HostValue>,
     ) -> Option<HookExecution> {
         let program = self.program.as_ref()?;
         let http = scope.http.for_run(self.limits.http, self.hosts.as_ref());
         let http = http.within_trace(node.outgoing());
         let run = Arc::new(RunHost::new(scope, hook, node.clone(), http));
         let mut given = vec![ctx::object(run.own())];
-        given.extend(arguments.into_iter().map(Into::into));
+        given.extend(arguments);
         let began = Instant::now();
         let script = ambit_script::ScriptRun {
             program: Arc::clone(program),
@@ -314,7 +316,7 @@ fn begin_node(
     scope: &ScriptContext,
     facts: &HookFacts,
     file: &str,
-    arguments: &[Value],
+    arguments: &[Arc<Value>],
 ) -> TraceNode {
     let start = NodeOptions::new("hook", facts.hook.as_str());
     let mut start = start.with_facts(StepFacts::Hook(facts.clone()));
@@ -322,7 +324,7 @@ fn begin_node(
         start = start.with_metadata(json!({"file": file}));
     }
     if scope.trace.trace().is_on() {
-        let mut input = arguments.to_vec();
+        let mut input: Vec<Value> = arguments.iter().map(|it| Value::clone(it)).collect();
         input.iter_mut().for_each(clear_contents);
         start.input = Value::Array(input);
     }

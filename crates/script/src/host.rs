@@ -110,6 +110,8 @@ impl Callback {
 pub enum HostValue {
     /// Plain data.
     Json(Value),
+    /// Plain data that whoever gives it keeps too.
+    Shared(Arc<Value>),
     /// `undefined`.
     Undefined,
     /// A list whose items may be objects with methods.

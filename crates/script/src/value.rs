@@ -87,6 +87,7 @@ fn number_to_js<'js>(ctx: &Ctx<'js>, number: &Number) -> Result<JsValue<'js>> {
 pub fn to_js<'js>(ctx: &Ctx<'js>, make: &Function<'js>, value: &HostValue) -> Result<JsValue<'js>> {
     Ok(match value {
         HostValue::Json(json) => json_to_js(ctx, json)?,
+        HostValue::Shared(json) => json_to_js(ctx, json)?,
         HostValue::Undefined => JsValue::new_undefined(ctx.clone()),
         HostValue::List(items) => {
             let list = Array::new(ctx.clone())?;

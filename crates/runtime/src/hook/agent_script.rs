@@ -87,14 +87,13 @@ impl AgentScript {
         if !self.has(function) {
             return Ok(None);
         }
-        let is_withheld = self.disclosure == Disclosure::Withheld;
-        let given = is_withheld.then(|| Value::from(arguments.as_slice()));
+        let given: Vec<Arc<Value>> = arguments.into_iter().map(Arc::new).collect();
         let result = self
             .engine
             .run(ScriptRun {
                 program: Arc::clone(&self.program),
                 function: function.to_owned(),
-                arguments: arguments.into_iter().map(HostValue::Json).collect(),
+                arguments: given.iter().cloned().map(HostValue::Shared).collect(),
                 host: Arc::new(ConsoleHost {
                     agent: self.agent.clone(),
                     function: format!("{} {function}", self.file()),
@@ -106,24 +105,20 @@ impl AgentScript {
         match result {
             Ok(outcome) => Ok(Some(outcome.value.unwrap_or_default())),
             Err(ambit_script::Error::NoFunction { .. }) => Ok(None),
-            Err(error) => Err(self.failure(&error, function, given.as_ref())),
+            Err(error) => Err(self.failure(&error, function, &given)),
         }
     }
 
     /// Why a run failed, as it is passed on. Where that withholds something the log has it, without what the run was given.
-    fn failure(
-        &self,
-        thrown: &ambit_script::Error,
-        function: &str,
-        given: Option<&Value>,
-    ) -> Error {
+    fn failure(&self, thrown: &ambit_script::Error, function: &str, given: &[Arc<Value>]) -> Error {
         let error = failure::of(thrown, self.file(), function);
-        if let Some(given) = given {
+        if self.disclosure == Disclosure::Withheld {
+            let said = EchoFilter::of(&given.iter().map(|it| Value::clone(it)).collect());
             tracing::warn!(
                 agent.id = self.agent,
                 hook = format!("{} {function}", self.file()),
                 error.code = %error.code,
-                error.message = EchoFilter::of(given).logged(&error.message, self.disclosure),
+                error.message = said.logged(&error.message, self.disclosure),
                 error.stack = error.stack.join("\n"),
                 "a script failed"
             );

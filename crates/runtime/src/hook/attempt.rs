@@ -34,6 +34,7 @@ impl AgentHooks {
     ) -> Option<HookAttempt> {
         let program = self.program().filter(|program| program.has(hook))?;
         let node = scope.trace.add(NodeOptions::new("hook", hook));
+        let arguments = arguments.into_iter().map(Into::into).collect();
         let executed = self.execute(scope, hook, &node, arguments).await;
         let HookExecution { run, measured } = executed?;
         let mut attempt = HookAttempt {
