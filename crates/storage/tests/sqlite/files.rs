@@ -322,3 +322,48 @@ async fn g069_the_row_of_a_lease_stays_as_long_as_that_of_what_it_guards() {
         assert_eq!(paths(&file), Vec::<String>::new());
     }
 }
+
+/// A file of the second form, whose log has a number that the counter has not reached.
+fn write_older_file(file: &Path) {
+    let connection = rusqlite::Connection::open(file).unwrap();
+    let forms = [
+        include_str!("../../src/driver/sqlite/schema.sql"),
+        include_str!("../../src/driver/sqlite/tally.sql"),
+        "PRAGMA application_id = 0x416D6274; PRAGMA user_version = 2;
+        INSERT INTO log (id, space, name, generation) VALUES (5, 1, 'items', 3);
+        INSERT INTO entry (log, seq, at, entry_id, body) VALUES (5, 1, 0, 'one', '\"x\"');
+        UPDATE counter SET value = 4;",
+    ];
+    for form in forms {
+        connection.execute_batch(form).unwrap();
+    }
+    let space = log().space;
+    let sql = "INSERT INTO space (id, tenant, path) VALUES (1, ?1, ?2)";
+    let names = (&space.tenant, &space.path);
+    connection.execute(sql, names).unwrap();
+}
+
+#[tokio::test]
+async fn logs_of_an_older_file_go_on_beside_new_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("older.db");
+    write_older_file(&file);
+    let store = sqlite(&file, "").await.unwrap();
+    let (old, new) = (log(), log().space.log("new"));
+    store.commit(append(&old, "two", "y")).await.unwrap();
+    store.commit(append(&new, "one", "z")).await.unwrap();
+    let page = store.read(&old, LogRange::from(1, 10)).await.unwrap();
+    let ids: Vec<&str> = page.entries.iter().map(|entry| entry.id.as_str()).collect();
+    assert_eq!(ids, ["one", "two"]);
+    assert_eq!(
+        page.head.map(|head| (head.generation, head.last)),
+        Some((3, 2))
+    );
+    assert_eq!(last(&store, &new).await, 1);
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    store
+        .commit(Batch::of([BatchWrite::Drop { log: old.clone() }]))
+        .await
+        .unwrap();
+    assert_eq!((last(&store, &old).await, last(&store, &new).await), (0, 1));
+}

@@ -139,8 +139,7 @@ impl WriteConnection {
         if let Some(log) = self.remembered_log(key) {
             return Ok(log);
         }
-        if let Some(log) = self.new_log(key, self.coming_number())? {
-            self.next_number();
+        if let Some(log) = self.new_log(key, None)? {
             return Ok(log);
         }
         let lost = || Error::corrupt(key.to_string(), "it is there and cannot be found");
@@ -155,19 +154,24 @@ impl WriteConnection {
         Ok(self.run(sql, (slot.log, signed(slot.seq), slot.at, slot.id, body))? > 0)
     }
 
-    /// Makes a log; `None` where there is one of its name.
-    fn new_log(&mut self, key: &LogKey, generation: u64) -> rusqlite::Result<Option<CachedLog>> {
+    /// Makes a log, of this generation or of one of its own; `None` where there is one of its name.
+    fn new_log(
+        &mut self,
+        key: &LogKey,
+        generation: Option<u64>,
+    ) -> rusqlite::Result<Option<CachedLog>> {
         let space = self.space_or_new(&key.space)?;
-        let sql =
-            "INSERT INTO log (space, name, generation) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-        if self.run(sql, (space, &key.name, signed(generation)))? == 0 {
+        let number = self.coming_number();
+        let generation = generation.unwrap_or(number);
+        let sql = "INSERT INTO log (space, name, id, generation) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT DO NOTHING";
+        let id = signed(number);
+        if self.run(sql, (space, &key.name, id, signed(generation)))? == 0 {
             return Ok(None);
         }
+        self.next_number();
         let head = Head::new(generation, 0);
-        let log = CachedLog {
-            id: self.connection.last_insert_rowid(),
-            head,
-        };
+        let log = CachedLog { id, head };
         self.remember_log(key, log);
         Ok(Some(log))
     }
@@ -224,19 +228,20 @@ impl WriteConnection {
         let Some(log) = self.log(key)? else {
             return Ok(erased(0));
         };
+        let space = self.space_or_new(&key.space)?;
         let count = if log.head.last > LONG {
-            self.leave_remains(log.id)?;
+            self.leave_remains(space, &key.name)?;
             log.head.last as usize
         } else {
             let count = self.run("DELETE FROM entry WHERE log = ?1", [log.id])?;
-            self.run("DELETE FROM log WHERE id = ?1", [log.id])?;
+            let sql = "DELETE FROM log WHERE space = ?1 AND name = ?2";
+            self.run(sql, (space, &key.name))?;
             count
         };
         if let Some(known) = self.space(&key.space)? {
             known.logs.remove(&key.name);
-            let space = known.id;
-            self.forget_empty(&key.space, space)?;
         }
+        self.forget_empty(&key.space, space)?;
         Ok(erased(count))
     }
 
@@ -289,8 +294,9 @@ impl WriteConnection {
         let is_kept = self.one(sql, (id, kept)).optional()?.is_some();
         self.leave_all_remains(id)?;
         if is_kept {
-            let sql = "INSERT INTO log (space, name, generation) VALUES (?1, ?2, 0)";
-            self.run(sql, (id, kept))?;
+            let number = signed(self.next_number());
+            let sql = "INSERT INTO log (space, name, id, generation) VALUES (?1, ?2, ?3, 0)";
+            self.run(sql, (id, kept, number))?;
         }
         Ok(())
     }
@@ -304,13 +310,14 @@ impl WriteConnection {
         self.skip_numbers_to(head.generation);
         let known = match self.log(key)? {
             Some(log) => Some(log),
-            None => self.new_log(key, head.generation)?,
+            None => self.new_log(key, Some(head.generation))?,
         };
         let mut log = known.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         if log.head.generation != head.generation {
             self.run("DELETE FROM entry WHERE log = ?1", [log.id])?;
-            let sql = "UPDATE log SET generation = ?2 WHERE id = ?1";
-            self.run(sql, (log.id, signed(head.generation)))?;
+            let space = self.space_or_new(&key.space)?;
+            let sql = "UPDATE log SET generation = ?3 WHERE space = ?1 AND name = ?2";
+            self.run(sql, (space, &key.name, signed(head.generation)))?;
             log.head = Head::new(head.generation, 0);
         }
         for entry in entries {

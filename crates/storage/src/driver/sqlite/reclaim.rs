@@ -148,9 +148,10 @@ impl SqliteWriter {
 
 impl WriteConnection {
     /// Takes a log from everybody: its entries are erased later.
-    pub(super) fn leave_remains(&mut self, log: i64) -> rusqlite::Result<()> {
+    pub(super) fn leave_remains(&mut self, space: i64, name: &str) -> rusqlite::Result<()> {
         // There is no space 0.
-        self.run("UPDATE log SET space = 0, name = id WHERE id = ?1", [log])?;
+        let sql = "UPDATE log SET space = 0, name = id WHERE space = ?1 AND name = ?2";
+        self.run(sql, (space, name))?;
         self.has_left = true;
         Ok(())
     }
@@ -185,7 +186,7 @@ impl WriteConnection {
                 (SELECT id FROM entry WHERE log = ?1 ORDER BY seq DESC LIMIT ?2)";
             let erased = self.run(sql, (log, signed(left as u64)))?;
             if erased < left {
-                self.run("DELETE FROM log WHERE id = ?1", [log])?;
+                self.run("DELETE FROM log WHERE space = 0 AND id = ?1", [log])?;
             }
             left = left.saturating_sub(erased.max(1));
         }

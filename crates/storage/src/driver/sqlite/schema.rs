@@ -16,7 +16,11 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 pub const APPLICATION: i32 = 0x416D_6274;
 
 /// What brings a file from each version to the next; `PRAGMA user_version` counts how many were done.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("tally.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("tally.sql"),
+    include_str!("log.sql"),
+];
 
 /// The version that a file has which this program wrote.
 pub const VERSION: usize = MIGRATIONS.len();
@@ -234,7 +238,7 @@ fn read_ends(connection: &Connection) -> rusqlite::Result<()> {
     for sql in [
         "SELECT max(id) FROM space",
         "SELECT max(path) FROM space",
-        "SELECT max(id) FROM log",
+        "SELECT max(space) FROM log",
         "SELECT min(id) FROM entry",
         "SELECT max(id) FROM entry",
         "SELECT max(log) FROM entry",
