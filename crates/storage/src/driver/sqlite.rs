@@ -14,6 +14,7 @@ mod database_file;
 mod log;
 mod network;
 mod operations;
+mod packed_body;
 mod query;
 mod reader_pool;
 mod reclaim;

@@ -6,6 +6,7 @@ mod bytes;
 mod damage;
 mod files;
 mod model;
+mod packed;
 mod processes;
 
 use ambit_storage::address::{LogKey, Space};

@@ -5,7 +5,7 @@ use crate::driver::contents::{data_size, kind_choice};
 use crate::driver::{DataKind, DataSize};
 use rusqlite::Connection;
 
-/// The bytes of what logs and values hold, by kind.
+/// The bytes of what logs and values hold, by kind. What is packed counts as it is in the file.
 pub fn contents(connection: &Connection, kinds: &[DataKind]) -> SqliteResult<Vec<DataSize>> {
     let of_log = kind_choice(kinds, "s.path", "l.name");
     let of_value = kind_choice(kinds, "s.path", "v.name");

@@ -1,6 +1,7 @@
 //! Logs: entries are appended to one table and found by log and sequence.
 
 use super::database_file::{SqliteResult, signed, unsigned};
+use super::packed_body::{StoredBody, unpack};
 use super::write_connection::{CachedLog, WriteConnection, erased};
 use crate::Error;
 use crate::address::{ITEMS, LogKey, Space};
@@ -9,6 +10,7 @@ use crate::clock::Millis;
 use crate::driver::state::rows::ACTIVITY_STEP;
 use crate::driver::{Direction, LogPage, LogRange};
 use crate::json::Json;
+use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 pub fn find(
@@ -66,11 +68,21 @@ pub fn page(connection: &Connection, log: &LogKey, range: LogRange) -> rusqlite:
             seq: unsigned(row.get(0)?),
             id: row.get(1)?,
             at: row.get(2)?,
-            body: text(row, 3)?,
+            body: body(row, 3)?,
         })
     })?;
     page.entries = entries.collect::<rusqlite::Result<_>>()?;
     Ok(page)
+}
+
+/// A column of bodies of entries.
+fn body(row: &Row<'_>, column: usize) -> rusqlite::Result<Json> {
+    let ValueRef::Blob(packed) = row.get_ref(column)? else {
+        return text(row, column);
+    };
+    let unpacked = unpack(packed)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Blob, error))?;
+    Ok(Json::stored(unpacked))
 }
 
 /// A column of JSON text, copied once.
@@ -99,7 +111,7 @@ struct EntrySlot<'a> {
     seq: u64,
     at: Millis,
     id: &'a str,
-    body: &'a Json,
+    body: StoredBody<'a>,
 }
 
 impl WriteConnection {
@@ -117,7 +129,7 @@ impl WriteConnection {
                 seq: log.head.last + 1,
                 at: now,
                 id: &entry.id,
-                body: &entry.body,
+                body: StoredBody::of(&key.name, entry.body.as_str()),
             };
             if self.insert(&slot)? {
                 log.head.last += 1;
@@ -150,8 +162,8 @@ impl WriteConnection {
     fn insert(&self, slot: &EntrySlot<'_>) -> rusqlite::Result<bool> {
         let sql = "INSERT INTO entry (log, seq, at, entry_id, body) VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (entry_id, log) DO NOTHING";
-        let body = slot.body.as_str();
-        Ok(self.run(sql, (slot.log, signed(slot.seq), slot.at, slot.id, body))? > 0)
+        let values = (slot.log, signed(slot.seq), slot.at, slot.id, &slot.body);
+        Ok(self.run(sql, values)? > 0)
     }
 
     /// Makes a log, of this generation or of one of its own; `None` where there is one of its name.
@@ -333,7 +345,7 @@ impl WriteConnection {
                 seq: next,
                 at: entry.at,
                 id: &entry.id,
-                body: &entry.body,
+                body: StoredBody::of(&key.name, entry.body.as_str()),
             };
             self.insert(&slot)?;
             log.head.last = next;
