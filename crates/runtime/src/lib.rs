@@ -111,7 +111,7 @@ pub use frame::Frame;
 pub use hook::feed_types;
 pub use journal::TURN_KINDS;
 pub use load_status::{LoadStatus, RefusedReload};
-pub use log_words::refusal;
+pub use log_words::{refusal, server_failure};
 pub use model::rekey::RekeyReport;
 pub use model::{ModelSecret, ModelSettings, ModelStore};
 pub use model_pairing::{accept_models, examine_models};

@@ -34,6 +34,28 @@ pub fn refusal(error: &Error) -> String {
     }
 }
 
+/// Stands for words that may be those of a provider, a tool or a script.
+const OTHERS: &str = "whoever was asked is told why";
+
+/// Why a request could not be answered, for the log: without what the message quotes, and of failures of others, who like to repeat what
+/// they were given, the code alone.
+pub fn server_failure(error: &Error) -> String {
+    match error.code {
+        _ if error.cause.is_some() => error.to_string(),
+        ErrorCode::LlmError
+        | ErrorCode::LlmRateLimited
+        | ErrorCode::LlmContentFilter
+        | ErrorCode::McpError
+        | ErrorCode::ToolError
+        | ErrorCode::SearchError
+        | ErrorCode::HookError
+        | ErrorCode::Own(_) => OTHERS.to_owned(),
+        // Of the app's files.
+        ErrorCode::ConfigError => error.message.clone(),
+        _ => refusal(error),
+    }
+}
+
 /// Why something failed, for the log, in full but for the words of a veto.
 pub(crate) fn failure(error: &Error) -> String {
     match error.code {
@@ -187,7 +209,8 @@ impl CollectedText {
 
 #[cfg(test)]
 mod tests {
-    use super::{EchoFilter, MOST_READ, ReadText};
+    use super::{EchoFilter, MOST_READ, ReadText, server_failure};
+    use crate::error::{Error, ErrorCode};
     use ambit_script::HostValue;
     use serde_json::{Value, json};
 
@@ -211,6 +234,20 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(filter.apply(text), shown);
+        }
+    }
+
+    #[test]
+    fn failures_of_requests_are_logged_without_the_words_of_tools_and_providers() {
+        let own = |code: &str| Error::new(ErrorCode::from(code), "no file for \"Ann\" here");
+        for (error, shown) in [
+            (own("mcp_error"), "whoever was asked is told why"),
+            (own("llm_error"), "whoever was asked is told why"),
+            (own("out_of_paper"), "whoever was asked is told why"),
+            (own("unavailable"), "no file for \"…\" here"),
+            (own("config_error"), "no file for \"Ann\" here"),
+        ] {
+            assert_eq!(server_failure(&error), shown, "{}", error.code);
         }
     }
 

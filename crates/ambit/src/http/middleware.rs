@@ -2,7 +2,7 @@
 
 use super::error::{ErrorBody, ErrorExtension, HttpError};
 use super::{SharedState, anthropic};
-use ambit_runtime::{Error, refusal};
+use ambit_runtime::{Error, refusal, server_failure};
 use ambit_storage::ids;
 use ambit_telemetry::{OTHER, table};
 use axum::Json;
@@ -97,7 +97,8 @@ fn failure_writer(path: &str, base: &str) -> FailureWriter {
 /// Says why a request has failed. What is wrong with the request itself is for whoever looks for it.
 fn log_failure(status: StatusCode, error: &Error) {
     if status.is_server_error() {
-        tracing::error!(error.code = %error.code, error.stack = ?error.stack, "{error}");
+        let why = server_failure(error);
+        tracing::error!(error.code = %error.code, error.stack = ?error.stack, "{why}");
         return;
     }
     tracing::debug!(

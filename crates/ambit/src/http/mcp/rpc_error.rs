@@ -2,7 +2,7 @@
 
 use super::protocol::ProtocolEra;
 use crate::status::status;
-use ambit_runtime::{Error, refusal};
+use ambit_runtime::{Error, refusal, server_failure};
 use axum::http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
@@ -137,7 +137,8 @@ impl From<Error> for RpcError {
             _ => RpcErrorKind::Internal,
         };
         if kind == RpcErrorKind::Internal {
-            tracing::error!(error.code = %error.code, "a request of a tool's client failed: {error}");
+            let why = server_failure(&error);
+            tracing::error!(error.code = %error.code, "a request of a tool's client failed: {why}");
         } else {
             tracing::debug!(
                 error.code = %error.code,
