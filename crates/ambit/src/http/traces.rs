@@ -116,6 +116,9 @@ async fn tree(server: &ServerState, who: &Authorized, id: &Id) -> Result<TraceTr
         let call_id = node.metadata.get("call_id");
         node.input = withheld::input(&node.kind, call_id, std::mem::take(&mut node.input));
         node.output = withheld::instructions(std::mem::take(&mut node.output));
+        if !log.shows_user_memory {
+            withheld::withhold_user_memory(&mut node.metadata);
+        }
     }
     Ok(tree)
 }
@@ -299,7 +302,7 @@ impl SseSource for TraceSource {
             let entries = self.log.after(self.known, BATCH_SIZE).await?;
             if let Some(last) = entries.last() {
                 self.known = last.seq;
-                let (bytes, is_over) = frames(&entries, self.is_brief);
+                let (bytes, is_over) = self.frames(&entries);
                 if bytes.is_empty() {
                     continue;
                 }
@@ -320,26 +323,30 @@ impl SseSource for TraceSource {
     }
 }
 
-/// Entries as events, and whether the trace is complete.
-fn frames(entries: &[LogEntry], is_brief: bool) -> (Bytes, bool) {
-    let (mut text, mut is_over) = (String::new(), false);
-    for entry in entries {
-        let events = texts(entry).into_iter();
-        let events: Vec<Value> = events.filter_map(|text| withheld::event(&text)).collect();
-        let last = events.len().saturating_sub(1);
-        for (at, event) in events.into_iter().enumerate() {
-            let kind = event["type"].as_str().unwrap_or_default().to_owned();
-            let shown = match is_brief {
-                true => brief::of(event),
-                false => event,
-            };
-            is_over |= kind == "complete";
-            // Writing to a text cannot fail. Only behind the last event of an entry all of it is known.
-            if at == last {
-                let _ = writeln!(text, "id: {}", entry.seq);
+impl TraceSource {
+    /// Entries as events, and whether the trace is complete.
+    fn frames(&self, entries: &[LogEntry]) -> (Bytes, bool) {
+        let (mut text, mut is_over) = (String::new(), false);
+        for entry in entries {
+            let events = texts(entry).into_iter();
+            let events: Vec<Value> = events
+                .filter_map(|text| withheld::event(&text, self.log.shows_user_memory))
+                .collect();
+            let last = events.len().saturating_sub(1);
+            for (at, event) in events.into_iter().enumerate() {
+                let kind = event["type"].as_str().unwrap_or_default().to_owned();
+                let shown = match self.is_brief {
+                    true => brief::of(event),
+                    false => event,
+                };
+                is_over |= kind == "complete";
+                // Writing to a text cannot fail. Only behind the last event of an entry all of it is known.
+                if at == last {
+                    let _ = writeln!(text, "id: {}", entry.seq);
+                }
+                let _ = write!(text, "event: {kind}\ndata: {shown}\n\n");
             }
-            let _ = write!(text, "event: {kind}\ndata: {shown}\n\n");
         }
+        (text.into(), is_over)
     }
-    (text.into(), is_over)
 }

@@ -55,5 +55,6 @@ mod superseded;
 mod system;
 mod taken_over;
 mod tls;
+mod traced_memory;
 mod turns;
 mod values;

@@ -9,7 +9,8 @@ use crate::chat_message;
 use crate::chats::{WantedMessages, archived};
 use crate::error::{Error, ErrorCode, Result};
 use crate::manifest::{
-    self, BlockContent, ManifestBlock, ModelCallManifest, ModelCallStatus, ModelCallSummary,
+    self, BlockContent, ManifestBlock, MemoryRead, ModelCallManifest, ModelCallStatus,
+    ModelCallSummary,
 };
 use crate::trace::{StoredCallEvent, stored_call_events};
 use crate::turn_location;
@@ -144,6 +145,10 @@ impl TurnCalls {
             calls.cancel_open();
         }
         calls.manifests.sort_by_key(|call| call.index);
+        if !trace.shows_user_memory {
+            let manifests = calls.manifests.iter_mut();
+            manifests.for_each(|call| call.reads.retain(|read| read.space != MemoryRead::USER));
+        }
         Ok(calls)
     }
 

@@ -218,6 +218,8 @@ async fn info(ambit: &Ambit, who: &Authorized, id: &str) -> Result<(TurnInfo, Tu
 pub struct StoredTrace {
     /// The trace in one line.
     pub row: TraceSummary,
+    /// Whether the caller may know what the memory of the person who asked has.
+    pub shows_user_memory: bool,
     driver: Arc<dyn Driver>,
     log: LogKey,
 }
@@ -225,8 +227,14 @@ pub struct StoredTrace {
 /// The log of the trace with this id. One that the caller may not see is one that does not exist.
 pub async fn open(ambit: &Ambit, who: &Authorized, id: &str) -> Result<StoredTrace> {
     let (turn, location) = info(ambit, who, id).await?;
+    let access = DataAccess::of(who);
+    let shows_user_memory = match turn.user_id.as_deref() {
+        Some(user) => access.memory(access.user(), Some(user)).is_some(),
+        None => access.is_whole(),
+    };
     Ok(StoredTrace {
         row: turn.into(),
+        shows_user_memory,
         driver: location.driver,
         log: TurnKeys::new(location.space, id).trace(),
     })

@@ -7,6 +7,11 @@ const MOST: usize = 50;
 /// Bytes of their keys.
 const BYTES: usize = 2 << 10;
 
+impl MemoryRead {
+    /// The namespace of the person who asks, whose keys are theirs alone.
+    pub const USER: &'static str = "user";
+}
+
 /// Values that were read.
 #[derive(Default)]
 pub struct MemoryReads {

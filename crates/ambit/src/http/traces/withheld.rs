@@ -1,5 +1,7 @@
-//! What traces do not show: instructions of the app, and what models were told. The manifests of calls name both.
+//! What traces do not show: instructions of the app and what models were told, which the manifests of calls name, and which values others
+//! have in their memory.
 
+use ambit_runtime::manifest::MemoryRead;
 use ambit_runtime::trace::{has_cut_instructions, is_cut};
 use serde_json::{Map, Value, json};
 
@@ -12,8 +14,11 @@ enum WithheldMessages {
     All,
 }
 
-/// The event of a stored text as clients see it; nothing where it is for no client.
-pub fn event(text: &str) -> Option<Value> {
+/// The metadata of hooks that tells which values of memory they used.
+const MEMORY: &str = "memory";
+
+/// The event of a stored text as clients see it, who may know the user's memory or not; nothing where it is for no client.
+pub fn event(text: &str, shows_user_memory: bool) -> Option<Value> {
     let mut event: Value = serde_json::from_str(text).unwrap_or_default();
     let kind = event["type"].as_str().unwrap_or_default().to_owned();
     match (kind.as_str(), event.as_object_mut()) {
@@ -32,7 +37,22 @@ pub fn event(text: &str) -> Option<Value> {
     if let Some(output) = event.get_mut("output") {
         *output = instructions(output.take());
     }
+    if let Some(Value::Object(metadata)) = event.get_mut("metadata")
+        && !shows_user_memory
+    {
+        withhold_user_memory(metadata);
+    }
     Some(event)
+}
+
+/// Leaves out of the metadata of a node the values of the user's memory. Where it was cut, nobody knows whose they are.
+pub fn withhold_user_memory(metadata: &mut Map<String, Value>) {
+    if let Some(Value::Object(used)) = metadata.get_mut(MEMORY) {
+        let lists = used.values_mut().filter_map(Value::as_array_mut);
+        lists.for_each(|list| list.retain(|value| value["space"] != MemoryRead::USER));
+        return;
+    }
+    metadata.shift_remove(MEMORY);
 }
 
 /// What went into a node, without what the manifest of its call has.
@@ -121,12 +141,29 @@ mod tests {
     #[test]
     fn events_of_calls_name_them_and_hold_no_content() {
         let node = json!({"id": "n2", "type": "llm", "metadata": {"call_id": "r.call-0"}, "input": {"messages": ["secret"]}});
-        let started = event(&json!({"type": "node_start", "node": node}).to_string()).unwrap();
+        let started = event(
+            &json!({"type": "node_start", "node": node}).to_string(),
+            true,
+        )
+        .unwrap();
         assert_eq!(started["node"]["input"], json!({"call_id": "r.call-0"}));
         let content = json!({"type": "content", "hash": "x", "content": "secret"});
-        assert_eq!(event(&content.to_string()), None::<Value>);
+        assert_eq!(event(&content.to_string(), true), None::<Value>);
         let call = json!({"type": "call", "call_id": "r.call-0", "node_id": "n2", "at": 1, "manifest": "{}"});
         let shown = json!({"type": "call", "call_id": "r.call-0", "node_id": "n2", "at": 1});
-        assert_eq!(event(&call.to_string()), Some(shown));
+        assert_eq!(event(&call.to_string(), true), Some(shown));
+    }
+
+    #[test]
+    fn keys_of_the_users_memory_are_shown_to_those_who_may_know_them() {
+        let update = |memory: Value| {
+            let fields = json!({"type": "node_updated", "id": "n2", "at": 1, "metadata": {"cpu_ms": 1, "memory": memory}});
+            event(&fields.to_string(), false).unwrap()["metadata"].take()
+        };
+        let used = json!({"read": [{"space": "user", "key": "secret"}, {"space": "chat", "key": "topic"}], "written": []});
+        let left = json!({"read": [{"space": "chat", "key": "topic"}], "written": []});
+        assert_eq!(update(used), json!({"cpu_ms": 1, "memory": left}));
+        let cut = json!("{\"read\":[{\"space\":\"us… [cut, 70000 bytes]");
+        assert_eq!(update(cut), json!({"cpu_ms": 1}));
     }
 }
