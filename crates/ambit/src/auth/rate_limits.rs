@@ -217,6 +217,17 @@ impl RateLimiter {
         self.builds.count()
     }
 
+    /// Refuses a caller whose answers that were not read are as many as the app allows.
+    pub fn check_answers(&self, who: &Authorized) -> Result<(), ReachedLimit> {
+        let most = self.most_answers();
+        match AnswerReader::of(who) {
+            Some(reader) if self.answers.get(&reader.name).unwrap_or(0) >= most => {
+                Err(reader.reached(most))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A place for a large answer of so many bytes, unless the caller has too many: there may be as many as the app allows, or one
     /// answer. `None` is the place of one that nobody counts.
     pub fn answer_place(
@@ -227,15 +238,20 @@ impl RateLimiter {
         let Some(reader) = LimitedReader::of(who) else {
             return Ok(None);
         };
-        // Without any an answer would take no room.
-        let most = current(&self.present).limits.user.answers.0.max(1) as u64;
-        let place = self.answers.add(reader.name, size.min(most), most);
-        place.map(Some).ok_or(ReachedLimit {
-            caller: reader.caller,
-            thing: LimitedThing::Answers,
-            most,
-            retry_after: 1,
-        })
+        let most = self.most_answers();
+        let place = self.answers.add(reader.name.clone(), size.min(most), most);
+        place.map(Some).ok_or_else(|| reader.reached(most))
+    }
+
+    /// The place of a large answer that says what was done, which is sent however many there are.
+    pub fn place_of_done(&self, who: &Authorized, size: u64) -> Option<OpenCount> {
+        self.answers
+            .add(AnswerReader::of(who)?.name, size, u64::MAX)
+    }
+
+    /// Without any an answer would take no room.
+    fn most_answers(&self) -> u64 {
+        current(&self.present).limits.user.answers.0.max(1) as u64
     }
 
     /// For whom it is limited that a caller does so much of something.
@@ -285,6 +301,15 @@ impl LimitedReader {
         };
         let name = address::digest(&[caller.name(), who.tenant(), &id]);
         Some(Self { caller, name })
+    }
+
+    fn reached(&self, most: u64) -> ReachedLimit {
+        ReachedLimit {
+            caller: self.caller,
+            thing: LimitedThing::Answers,
+            most,
+            retry_after: 1,
+        }
     }
 }
 

@@ -87,6 +87,7 @@ pub async fn check(
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
+    let method = parts.method.clone();
     anthropic::take_key(&mut parts);
     if right == RouteAccess::McpServer
         && let Err(error) = mcp::check_source(&server, &parts)
@@ -103,7 +104,9 @@ pub async fn check(
     let who = match admitted {
         Ok(who) => {
             note_caller(&who);
-            if let Err(error) = rate_limits::count_request(&server, &who).await {
+            let counted = rate_limits::count_request(&server, &who).await;
+            let counted = counted.and_then(|()| rate_limits::check_answers(&server, &who, &method));
+            if let Err(error) = counted {
                 return HttpError::from(error).into_response();
             }
             parts.extensions.insert(who.clone());
@@ -118,7 +121,7 @@ pub async fn check(
         }
     };
     let answer = next.run(Request::from_parts(parts, body)).await;
-    let held = rate_limits::hold_answer(&server, &who, answer);
+    let held = rate_limits::hold_answer(&server, &who, &method, answer);
     held.unwrap_or_else(|error| HttpError::from(error).into_response())
 }
 

@@ -6,8 +6,8 @@ use ambit_runtime::{Authorized, Error, ErrorCode, Result};
 use ambit_telemetry::table;
 use axum::Extension;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::HeaderValue;
 use axum::http::header::CONTENT_LENGTH;
+use axum::http::{HeaderValue, Method};
 use axum::response::Response;
 use futures::{TryStreamExt, stream};
 use serde_json::json;
@@ -40,11 +40,21 @@ pub async fn page_build(server: &ServerState, who: &Authorized) -> Extension<Pag
     Extension(server.auth.limits().page_build(who).await)
 }
 
+/// Refuses a request that may change something, where its answer would have no place.
+pub fn check_answers(server: &ServerState, who: &Authorized, method: &Method) -> Result<()> {
+    if method.is_safe() {
+        return Ok(());
+    }
+    let checked = server.auth.limits().check_answers(who);
+    checked.map_err(|reached| refused(server, reached))
+}
+
 /// Sends an answer, which has a place among the large ones of the caller's until the client has taken it. One that has no place is
-/// refused.
+/// refused, but where the request may have changed something.
 pub fn hold_answer(
     server: &ServerState,
     who: &Authorized,
+    method: &Method,
     mut answer: Response,
 ) -> Result<Response> {
     let _build = answer.extensions_mut().remove::<PageBuild>();
@@ -52,7 +62,11 @@ pub fn hold_answer(
     let Some(size) = size.filter(|size| *size >= LARGE) else {
         return Ok(answer);
     };
-    let place = server.auth.limits().answer_place(who, size);
+    let limits = server.auth.limits();
+    let place = match method.is_safe() {
+        true => limits.answer_place(who, size),
+        false => Ok(limits.place_of_done(who, size)),
+    };
     let place = place.map_err(|reached| refused(server, reached))?;
     let (mut parts, body) = answer.into_parts();
     let length = parts.headers.entry(CONTENT_LENGTH);

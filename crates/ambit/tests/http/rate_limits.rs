@@ -197,6 +197,36 @@ async fn g112_a_user_who_reads_no_answers_gets_so_many_bytes_of_them() {
     assert!(whole.text.len() > 9_000_000, "{} bytes", whole.text.len());
 }
 
+#[tokio::test]
+async fn who_reads_no_answers_is_refused_before_anything_is_done() {
+    let hooks = "export function Create(ctx) { for (let i = 0; i < 100; i++) ctx.Send('x'.repeat(100000)); }";
+    let limits = r#"{"limits": {"user": {"answers": "1MiB"}}, "#;
+    let limits = TOKENS.1.replacen('{', limits, 1);
+    let files = [
+        ("assistants/hello/src/index.ts", hooks),
+        (TOKENS.0, limits.as_str()),
+    ];
+    let site = Site::set(&files, |settings| settings.has_public_metrics = true).await;
+    let ann = person("ann", "t1");
+    let told = Answer::of(asked(&site, &ann, &streamed("hi"))).await;
+    assert_eq!(told.status, 200);
+    let path = "/v1/chat/sessions/c1/messages?limit=100";
+    let request = format!("GET {path} HTTP/1.1\r\nauthorization: Bearer {ann}");
+    let (held, head) = unread(&site, &request, "").await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    let turns = async || {
+        let request = site.request(Method::GET, "/v1/chat/requests");
+        let answer = Answer::of(request.bearer_auth(&ann)).await;
+        answer.json()["items"].as_array().unwrap().len()
+    };
+    let before = turns().await;
+    check_refused(&site, &chat(&site, &ann).await, "user", "answers").await;
+    assert_eq!(turns().await, before);
+    drop(held);
+    while chat(&site, &ann).await.status == 429 {}
+    assert_eq!(turns().await, before + 1);
+}
+
 #[test]
 fn a_limit_whose_variable_says_nothing_stops_the_server() {
     let limits = r#"{"limits": {"user": {"turns": "$ENV.NOT_SET_ANYWHERE"}}, "#;
