@@ -40,7 +40,8 @@ async fn make_id(transaction: &mut dyn Transaction) -> Result<String> {
 /// Reads a note; none where there is none.
 pub async fn read(database: &dyn Database, name: &str) -> Result<Option<String>> {
     let mut transaction = database.begin(AccessMode::Read).await?;
-    read_in(transaction.as_mut(), name).await
+    let found = read_in(transaction.as_mut(), name).await;
+    end(transaction, found).await
 }
 
 async fn read_in(transaction: &mut dyn Transaction, name: &str) -> Result<Option<String>> {

@@ -3,6 +3,7 @@
 //! A value that the new key opens is done, so that a run which was killed can be repeated from its beginning, with the same two keys. Until
 //! a run has come to its end the database says so, and encrypted models are not used.
 
+use super::database::postgres::WITHOUT_TIME_LIMIT;
 use super::database::{AccessMode, Database, SqlCell, SqlDialect, SqlStatement, Transaction, end};
 use super::database_note::{self, text};
 use super::definition::{TableColumn, TableModel};
@@ -98,26 +99,41 @@ impl KeyRotation<'_> {
         }
         let mut after = String::new();
         loop {
-            let mut transaction = self.models.database.begin(AccessMode::Write).await?;
+            let mut transaction = self.begin().await?;
             let values = next_values(transaction.as_mut(), model, column, &after).await?;
-            let Some(last) = values.last() else {
-                return Ok(());
-            };
-            after.clone_from(last);
+            let last = values.last().cloned();
             let resealed = self.reseal(model, column, values)?;
-            if resealed.is_empty() {
-                continue;
-            }
-            let statement = replace(transaction.dialect(), model, column, &resealed);
-            let changed = transaction.run(statement).await;
+            let changed = match resealed.is_empty() {
+                true => Ok(0),
+                false => {
+                    let statement = replace(transaction.dialect(), model, column, &resealed);
+                    transaction.run(statement).await
+                }
+            };
+            // A transaction that is dropped takes its connection with it.
             self.report.changed += end(transaction, changed).await?;
+            match last {
+                Some(last) => after = last,
+                None => return Ok(()),
+            }
         }
+    }
+
+    /// Begins a batch. Finding its values may read the whole table, which takes longer than a query may.
+    async fn begin(&self) -> Result<Box<dyn Transaction>> {
+        let mut transaction = self.models.database.begin(AccessMode::Write).await?;
+        if transaction.dialect() == SqlDialect::Postgres {
+            let unlimited = WITHOUT_TIME_LIMIT.to_owned();
+            transaction.run(unlimited.into()).await?;
+        }
+        Ok(transaction)
     }
 
     /// A model that was never served has no table, and a new column may not be in it yet.
     async fn is_stored(&self, model: &TableModel, column: &TableColumn) -> Result<bool> {
         let mut transaction = self.models.database.begin(AccessMode::Read).await?;
-        let found = migrate::stored_columns(self.models, model, transaction.as_mut()).await?;
+        let found = migrate::stored_columns(self.models, model, transaction.as_mut()).await;
+        let found = end(transaction, found).await?;
         Ok(found.iter().any(|(name, _)| *name == column.name))
     }
 

@@ -2,7 +2,7 @@
 
 use ambit_runtime::Authorized;
 use ambit_runtime::app::App;
-use ambit_runtime::model::database::{AccessMode, LazyDatabase, SqlDialect};
+use ambit_runtime::model::database::{AccessMode, Database, LazyDatabase, SqlDialect};
 use ambit_runtime::model::{ColumnCipher, ModelBackend, ModelStore, TableModels, rows, system};
 use ambit_runtime::{Error, ErrorCode};
 use serde_json::{Value, json};
@@ -121,6 +121,11 @@ pub struct Bed {
 
 impl Bed {
     fn new(store: ModelStore, cipher: ColumnCipher, files: &[(&str, &str)]) -> Self {
+        Self::over(Arc::new(LazyDatabase::new(store)), cipher, files)
+    }
+
+    /// The models of an app of these files over a database.
+    pub fn over(database: Arc<dyn Database>, cipher: ColumnCipher, files: &[(&str, &str)]) -> Self {
         let app = app(files);
         let models = app.models.iter().map(|(id, model)| {
             let model = model.clone();
@@ -128,7 +133,7 @@ impl Bed {
         });
         let roles = app.access.0.get(system::ROLES_FILE);
         let with = ModelBackend {
-            database: Arc::new(LazyDatabase::new(store)),
+            database,
             cipher,
             roles: roles.map(system::roles).unwrap_or_default(),
         };

@@ -20,6 +20,7 @@ mod nodes;
 mod place;
 mod processes;
 mod reading;
+mod rekeying;
 mod secrets;
 mod stamps;
 mod values;

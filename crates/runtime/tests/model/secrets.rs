@@ -7,7 +7,7 @@ use ambit_runtime::model::rekey::{RekeyReport, rekey};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-const CARD: (&str, &str) = (
+pub const CARD: (&str, &str) = (
     "models/card.mod.yao",
     r#"{"columns": [
         {"name": "id", "type": "ID"},
@@ -112,7 +112,7 @@ async fn another_key_than_the_rows_one_is_named_with_what_would_make_it_work() {
 }
 
 /// Another secret of encrypted columns.
-const NEW_SECRET: &str = "another key that has thirty-two letters or more";
+pub const NEW_SECRET: &str = "another key that has thirty-two letters or more";
 /// One that has encrypted nothing.
 const OTHER_SECRET: &str = "a third key that has thirty-two letters or more";
 
