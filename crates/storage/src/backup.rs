@@ -1,8 +1,6 @@
 //! Copying a whole store, or all files of an installation, while others write, and putting them back.
 
 #[cfg(feature = "sqlite")]
-mod file_rights;
-#[cfg(feature = "sqlite")]
 mod folder;
 #[cfg(feature = "sqlite")]
 mod manifest;

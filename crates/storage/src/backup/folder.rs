@@ -1,10 +1,10 @@
 //! A backup of all SQLite files of an installation in one folder, made while others write.
 
-use super::file_rights::{copy_rights, private_file};
 use super::manifest::{BackupFile, BackupManifest, FORMAT, MANIFEST, PARTIAL_MANIFEST, refused};
 use crate::address::hex;
 use crate::driver::sqlite::backup::{BackupSource, CopiedDatabase, copy_together};
 use crate::driver::sqlite::backup_stamp::BackupStamp;
+use crate::driver::sqlite::file_rights::{copy_rights, private_file};
 use crate::{Error, Result, ids};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -34,7 +34,7 @@ pub fn write_backup(
     files: &[DataFile],
     elsewhere: Vec<String>,
 ) -> Result<BackupManifest> {
-    begin(folder)?;
+    let is_made = begin(folder)?;
     let sources = sources(folder, files);
     let parts = files.iter().map(|file| file.part.clone());
     let stamp = BackupStamp {
@@ -68,20 +68,24 @@ pub fn write_backup(
             let _ = std::fs::remove_file(&source.copy);
         }
         let _ = std::fs::remove_file(folder.join(PARTIAL_MANIFEST));
-        let _ = std::fs::remove_dir(folder);
+        if is_made {
+            let _ = std::fs::remove_dir(folder);
+        }
     }
     written
 }
 
-/// Makes the folder, or takes one that is empty; no other backup begins in it then.
-fn begin(folder: &Path) -> Result<()> {
-    let beginning = || -> std::io::Result<()> {
+/// Makes the folder, or takes one that is empty; no other backup begins in it then. Says whether it was made.
+fn begin(folder: &Path) -> Result<bool> {
+    let beginning = || -> std::io::Result<bool> {
+        let is_made = !folder.try_exists()?;
         std::fs::create_dir_all(folder)?;
         let mut inside = std::fs::read_dir(folder)?;
         if inside.next().is_some() {
             return Err(ErrorKind::AlreadyExists.into());
         }
-        File::create_new(folder.join(PARTIAL_MANIFEST)).map(drop)
+        File::create_new(folder.join(PARTIAL_MANIFEST))?;
+        Ok(is_made)
     };
     beginning().map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
@@ -169,6 +173,23 @@ pub(super) fn failed(path: &Path, error: std::io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_backup_that_fails_leaves_the_folder_as_it_was() {
+        let place = tempfile::tempdir().unwrap();
+        let missing = DataFile {
+            part: "models".to_owned(),
+            path: place.path().join("missing.db"),
+        };
+        let (there, made) = (place.path().join("there"), place.path().join("made"));
+        std::fs::create_dir(&there).unwrap();
+        for folder in [&there, &made] {
+            let failed = write_backup(folder, std::slice::from_ref(&missing), Vec::new());
+            assert!(failed.is_err());
+        }
+        assert_eq!(there.read_dir().unwrap().count(), 0);
+        assert!(!made.exists());
+    }
 
     #[test]
     fn copies_have_names_that_differ_in_more_than_case() {

@@ -3,10 +3,10 @@
 //! Copies are written beside their places under names of their own and checked there. Then each gets its name, the file that keeps
 //! the index last: until it is there, a store that would be begun in its place is refused.
 
-use super::file_rights::{copy_rights, private_file};
 use super::folder::{self, DataFile, FileDigest, copy_digested, failed};
 use super::manifest::{BackupFile, BackupManifest, refused};
 use crate::driver::sqlite::backup::RESTORING;
+use crate::driver::sqlite::file_rights::{copy_rights, private_file};
 use crate::{Error, Result};
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;

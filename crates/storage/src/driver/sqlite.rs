@@ -11,6 +11,7 @@ pub(crate) mod backup;
 pub(crate) mod backup_stamp;
 mod contents;
 mod database_file;
+pub(crate) mod file_rights;
 mod log;
 mod network;
 mod operations;

@@ -84,6 +84,22 @@ async fn g141_a_backup_during_writes_is_one_point_in_time() {
     writing.await.unwrap();
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_backup_is_open_to_whom_the_store_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("live.db");
+    let store = sqlite(&file, "").await.unwrap();
+    for mode in [0o600, 0o640, 0o644] {
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
+        let copy = folder.path().join(format!("copy{mode:o}.db"));
+        store.backup(&copy).await.unwrap();
+        let rights = copy.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(rights, mode, "{rights:o}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g143_the_wal_stays_small_under_constant_readers_and_writers() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 
 use super::backup_stamp::BackupStamp;
 use super::database_file::{DatabaseFile, SqliteResult};
+use super::file_rights::{copy_rights, private_file};
 use super::schema;
 use crate::{Error, Result};
 use rusqlite::Connection;
@@ -130,7 +131,7 @@ pub fn copy(place: &DatabaseFile, to: &Path) -> Result<()> {
     partial.push(".partial");
     let partial = PathBuf::from(partial);
     remove(&partial)?;
-    let copied = copy_pages(place, &partial).and_then(|()| settle(&partial, to));
+    let copied = copy_pages(place, &partial).and_then(|()| settle(place, &partial, to));
     if copied.is_err() {
         remove(&partial)?;
     }
@@ -139,6 +140,10 @@ pub fn copy(place: &DatabaseFile, to: &Path) -> Result<()> {
 
 fn copy_pages(place: &DatabaseFile, to: &Path) -> Result<()> {
     let source = place.connect()?;
+    let failed = |error| Error::unavailable(format!("the backup {}", to.display()), error);
+    // Open to nobody else while it is filled.
+    let made = private_file().create_new(true).open(to);
+    made.map(drop).map_err(failed)?;
     let copying = || {
         let mut copy = Connection::open(to)?;
         fill(&source, &mut copy)?;
@@ -160,11 +165,13 @@ fn fill(source: &Connection, copy: &mut Connection) -> rusqlite::Result<()> {
     copy.pragma_update(None, "journal_mode", "DELETE")
 }
 
-fn settle(partial: &Path, to: &Path) -> Result<()> {
+fn settle(place: &DatabaseFile, partial: &Path, to: &Path) -> Result<()> {
     let failed = |error| Error::unavailable(format!("the backup {}", to.display()), error);
-    File::open(partial)
-        .and_then(|file| file.sync_all())
-        .map_err(failed)?;
+    let synced = File::open(partial).and_then(|file| {
+        copy_rights(&place.path, &file)?;
+        file.sync_all()
+    });
+    synced.map_err(failed)?;
     std::fs::rename(partial, to).map_err(failed)?;
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     // Not every system can sync a folder; the copy itself is synced.
