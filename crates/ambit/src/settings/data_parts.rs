@@ -5,6 +5,8 @@ use crate::command_error::{CommandError, Result};
 use ambit::store_urls::{DATA_FILE, absolute_path, file_path};
 use ambit_runtime::ModelStore;
 use ambit_storage::backup::DataFile;
+#[cfg(unix)]
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// The name of the part that holds the tables of models.
@@ -68,7 +70,7 @@ impl DataParts {
     fn check_apart(&self) -> Result<()> {
         for (at, file) in self.files.iter().enumerate() {
             let mut before = self.files[..at].iter();
-            if let Some(other) = before.find(|other| other.path == file.path) {
+            if let Some(other) = before.find(|other| is_same_file(&other.path, &file.path)) {
                 return Err(CommandError::Refused(format!(
                     "\"{}\" and \"{}\" are both in {}; give each a file of its own, with --store or --models",
                     other.part,
@@ -96,5 +98,64 @@ impl DataParts {
     pub fn elsewhere_names(&self) -> Vec<String> {
         let parts = self.elsewhere.iter();
         parts.map(|part| part.part.clone()).collect()
+    }
+}
+
+/// Whether two paths lead to one file, also by links and where it is not there yet.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(found), ..) => found,
+        (Err(_), Some(folder), Some(name)) => folder
+            .canonicalize()
+            .map_or_else(|_| path.to_owned(), |folder| folder.join(name)),
+        _ => path.to_owned(),
+    };
+    whole(one) == whole(other) || is_linked(one, other)
+}
+
+/// Whether both are names of one file.
+#[cfg(unix)]
+fn is_linked(one: &Path, other: &Path) -> bool {
+    let id = |path: &Path| path.metadata().map(|file| (file.dev(), file.ino())).ok();
+    id(one).is_some_and(|found| id(other) == Some(found))
+}
+
+/// Hard links are not looked for.
+#[cfg(not(unix))]
+fn is_linked(_one: &Path, _other: &Path) -> bool {
+    false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{DataFile, DataParts, MODELS};
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_to_one_file_are_no_two_parts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("a.db"), "").unwrap();
+        std::fs::write(path("b.db"), "").unwrap();
+        std::fs::hard_link(path("a.db"), path("hard.db")).unwrap();
+        symlink(path("a.db"), path("soft.db")).unwrap();
+        symlink(folder.path(), path("folder")).unwrap();
+        for (one, other, is_apart) in [
+            ("a.db", "b.db", true),
+            ("a.db", "hard.db", false),
+            ("a.db", "soft.db", false),
+            ("none.db", "folder/none.db", false),
+            ("none.db", "folder/other.db", true),
+        ] {
+            let file = |part: &str, name: &str| DataFile {
+                part: part.to_owned(),
+                path: path(name),
+            };
+            let parts = DataParts {
+                files: vec![file("store main", one), file(MODELS, other)],
+                elsewhere: Vec::new(),
+            };
+            assert_eq!(parts.check_apart().is_ok(), is_apart, "{one} {other}");
+        }
     }
 }
