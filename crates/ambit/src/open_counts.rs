@@ -32,6 +32,11 @@ impl OpenCounts {
         })
     }
 
+    /// All who have anything open.
+    pub fn owners(&self) -> Vec<String> {
+        lock(&self.0).keys().cloned().collect()
+    }
+
     /// How much an owner has open; `None` where it is nothing.
     pub fn get(&self, owner: &str) -> Option<u64> {
         lock(&self.0).get(owner).copied()
@@ -61,6 +66,7 @@ mod tests {
         let held = add("ann");
         assert!(held.is_some() && add("ann").is_none() && add("bob").is_some());
         assert_eq!(counts.get("ann"), Some(2));
+        assert_eq!(counts.owners(), ["ann"]);
         drop(held);
         assert_eq!(counts.get("ann"), None);
         assert!(add("ann").is_some());

@@ -10,7 +10,9 @@ use ambit_storage::driver::{Driver, ValuePart, ValueScan};
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Json, ids};
-use std::sync::Arc;
+use futures::{StreamExt, stream};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -19,6 +21,10 @@ use tokio::time::sleep;
 const LIFE: Duration = Duration::from_secs(30);
 /// How often a node says it again.
 const RENEWAL: Duration = Duration::from_secs(10);
+/// So many users have what a node says of them written apart from each other.
+const LOCKS: usize = 64;
+/// So many users are renewed at once.
+const RENEWED_AT_ONCE: usize = 16;
 /// More nodes than an installation has.
 const MOST_NODES: usize = 1_000;
 
@@ -30,8 +36,12 @@ pub(super) struct OpenStreams {
     node: String,
     /// Those of this node, by who reads them.
     open: OpenCounts,
-    /// Held from reading a count until it is said, so that what is said last is what was counted last.
-    telling: tokio::sync::Mutex<()>,
+    /// Held from reading a count of a user until it is said, so that what is said last is what was counted last. A user has always the
+    /// same one.
+    telling: [tokio::sync::Mutex<()>; LOCKS],
+    hasher: RandomState,
+    /// Says again and again what this node has, once there was anything to say.
+    renewal: OnceLock<JoinHandle<()>>,
 }
 
 /// The place of a stream, which is free again when this is dropped. The default is one of a stream that nobody counts.
@@ -44,7 +54,6 @@ struct CountedPlace {
     streams: Arc<OpenStreams>,
     user: String,
     open: Option<OpenCount>,
-    renewal: Option<JoinHandle<()>>,
 }
 
 impl OpenStreams {
@@ -54,13 +63,15 @@ impl OpenStreams {
             store,
             node: ids::unguessable(),
             open: OpenCounts::default(),
-            telling: tokio::sync::Mutex::default(),
+            telling: std::array::from_fn(|_| tokio::sync::Mutex::default()),
+            hasher: RandomState::new(),
+            renewal: OnceLock::new(),
         })
     }
 
     /// One more place, if this user has fewer than so many.
     pub async fn place(self: &Arc<Self>, user: String, most: u64) -> Result<Option<StreamPlace>> {
-        let Some(mut counted) = self.place_here(user, most) else {
+        let Some(counted) = self.place_here(user, most) else {
             return Ok(None);
         };
         if let Some(store) = &self.store {
@@ -68,8 +79,8 @@ impl OpenStreams {
             if self.count_everywhere(store, &counted.user).await? > most {
                 return Ok(None);
             }
-            let renewing = renew(self.clone(), store.clone(), counted.user.clone());
-            counted.renewal = Some(tokio::spawn(renewing));
+            self.renewal
+                .get_or_init(|| tokio::spawn(renew(Arc::downgrade(self), store.clone())));
         }
         Ok(Some(StreamPlace {
             _counted: Some(counted),
@@ -83,13 +94,12 @@ impl OpenStreams {
             streams: self.clone(),
             user,
             open: Some(open),
-            renewal: None,
         })
     }
 
     /// Says how many streams of a user this node has.
     async fn tell(&self, store: &Arc<dyn Driver>, user: &str) -> Result<()> {
-        let _telling = self.telling.lock().await;
+        let _telling = self.lock_of(user).lock().await;
         let op = match self.open.get(user) {
             Some(count) => Operation::Set(Json::of(&count)?.into()),
             None => Operation::Del,
@@ -98,6 +108,27 @@ impl OpenStreams {
         let write = BatchWrite::apply(key, op, Some(to_millis(LIFE)));
         store.commit(Batch::of([write])).await?;
         Ok(())
+    }
+
+    fn lock_of(&self, user: &str) -> &tokio::sync::Mutex<()> {
+        let hash = self.hasher.hash_one(user);
+        &self.telling[usize::try_from(hash % LOCKS as u64).unwrap_or(0)]
+    }
+
+    /// Says what this node has of each user, whose streams are as many as they are.
+    async fn tell_all(self: &Arc<Self>, store: &Arc<dyn Driver>) {
+        let users = self.open.owners().into_iter();
+        let telling = users.map(|user| {
+            let (streams, store) = (self.clone(), store.clone());
+            async move {
+                if let Err(error) = streams.tell(&store, &user).await {
+                    tracing::warn!(%error, "other nodes are not told that a user has a stream open");
+                }
+            }
+        });
+        let telling: Vec<_> = telling.collect();
+        let told = stream::iter(telling).buffer_unordered(RENEWED_AT_ONCE);
+        told.collect::<()>().await;
     }
 
     /// How many streams of a user all nodes have.
@@ -110,21 +141,26 @@ impl OpenStreams {
     }
 }
 
-/// Says again and again what this node has of a user. Ends with the place for which it does so.
-async fn renew(streams: Arc<OpenStreams>, store: Arc<dyn Driver>, user: String) {
+async fn renew(streams: Weak<OpenStreams>, store: Arc<dyn Driver>) {
     loop {
         sleep(RENEWAL).await;
-        if let Err(error) = streams.tell(&store, &user).await {
-            tracing::warn!(%error, "other nodes are not told that a user has a stream open");
+        let Some(streams) = streams.upgrade() else {
+            return;
+        };
+        streams.tell_all(&store).await;
+    }
+}
+
+impl Drop for OpenStreams {
+    fn drop(&mut self) {
+        if let Some(renewal) = self.renewal.get() {
+            renewal.abort();
         }
     }
 }
 
 impl Drop for CountedPlace {
     fn drop(&mut self) {
-        if let Some(renewal) = &self.renewal {
-            renewal.abort();
-        }
         // What other nodes are told below is without it.
         drop(self.open.take());
         let Some(store) = self.streams.store.clone() else {
@@ -139,6 +175,7 @@ impl Drop for CountedPlace {
 #[cfg(test)]
 mod tests {
     use super::OpenStreams;
+    use ambit_storage::driver::{DriverOptions, open};
 
     #[test]
     fn a_place_is_free_again_when_its_stream_has_ended() {
@@ -149,5 +186,34 @@ mod tests {
         drop(held);
         assert!(place("ann").is_some());
         assert_eq!(streams.open.get("ann"), None);
+    }
+
+    #[tokio::test]
+    async fn what_a_node_has_is_said_once_for_a_user_and_by_one_task() {
+        let store = open("memory:", DriverOptions::default()).await.unwrap();
+        let streams = OpenStreams::new(Some(store.clone()));
+        let mut held = Vec::new();
+        for user in ["ann", "ann", "bob"] {
+            held.extend(streams.place(user.to_owned(), 2).await.unwrap());
+        }
+        assert_eq!((held.len(), streams.open.owners().len()), (3, 2));
+        assert!(streams.renewal.get().is_some());
+        // Nobody else has the node's streams, and telling them again counts none twice.
+        streams.tell_all(&store).await;
+        let count = async |user: &str| streams.count_everywhere(&store, user).await.unwrap();
+        assert_eq!((count("ann").await, count("bob").await), (2, 1));
+        assert!(streams.place("ann".to_owned(), 2).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn one_user_is_told_of_while_another_is_being_told_of() {
+        let store = open("memory:", DriverOptions::default()).await.unwrap();
+        let streams = OpenStreams::new(Some(store));
+        let _ann = streams.lock_of("ann").lock().await;
+        let mut others = (0..1_000).map(|number| format!("user{number}"));
+        let other =
+            others.find(|user| !std::ptr::eq(streams.lock_of(user), streams.lock_of("ann")));
+        let place = streams.place(other.unwrap(), 1).await.unwrap();
+        assert!(place.is_some());
     }
 }
