@@ -84,6 +84,7 @@ pub mod memory_search;
 pub mod model;
 #[doc(hidden)]
 pub mod net;
+mod node_record;
 mod nodes;
 #[doc(hidden)]
 pub mod outbox;
@@ -115,7 +116,7 @@ pub use log_words::{refusal, server_failure};
 pub use model::rekey::RekeyReport;
 pub use model::{ModelSecret, ModelSettings, ModelStore};
 pub use model_pairing::{accept_models, examine_models};
-pub use nodes::NodeInfo;
+pub use node_record::NodeInfo;
 pub use otlp::{OtlpEndpoint, OtlpSettings};
 pub use rekey::rekey_models;
 pub use request::{

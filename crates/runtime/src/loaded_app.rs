@@ -10,6 +10,7 @@ use crate::hook::{AgentHooks, AgentScriptLoader, EventListeners, SessionScript, 
 use crate::llm::ProviderCache;
 use crate::mcp;
 use crate::net::{self, AllowList};
+use crate::node_record::NodeStart;
 use crate::process::ProcessRegistry;
 use crate::process::store::OpenStores;
 use crate::public_id;
@@ -73,6 +74,8 @@ pub(crate) struct LoadOptions {
     pub metrics: Arc<Metrics>,
     /// How much is told of what is wrong with an agent's scripts.
     pub disclosure: Disclosure,
+    /// Who makes them.
+    pub node: NodeStart,
 }
 
 /// The scripts of an agent, compiled.
@@ -336,6 +339,10 @@ impl LoadOptions {
         let loaded =
             loaded.map_err(|error| Error::internal(format!("loading the app: {error}")))?;
         let mut loaded = loaded.map_err(LoadFailure::Broken)?;
+        // Before the models are looked at: their key may be changed while nobody says that it is there.
+        if loaded.processes.models.has_encrypted() {
+            self.node.announce(&self.stores).await?;
+        }
         loaded.prepare_models().await?;
         Ok(loaded)
     }

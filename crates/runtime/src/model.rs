@@ -174,10 +174,14 @@ impl TableModels {
         }
     }
 
+    /// Whether some columns are encrypted.
+    pub fn has_encrypted(&self) -> bool {
+        self.all().any(|model| sealed(&model).is_some())
+    }
+
     /// Whether a change of the key was begun and has not come to its end.
     async fn is_being_rekeyed(&self) -> Result<bool> {
-        let has_secrets = self.all().any(|model| sealed(&model).is_some());
-        Ok(has_secrets && rekey::is_unfinished(self.database.as_ref()).await?)
+        Ok(self.has_encrypted() && rekey::is_unfinished(self.database.as_ref()).await?)
     }
 
     fn lacks_key(&self, model: &TableModel) -> Option<Error> {

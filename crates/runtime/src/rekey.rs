@@ -3,9 +3,9 @@
 use crate::app::App;
 use crate::error::{Error, ErrorCode, Result};
 use crate::model::database::LazyDatabase;
-use crate::model::rekey::{RekeyReport, rekey};
-use crate::model::{ColumnCipher, ModelBackend, ModelSecret, ModelSettings};
-use crate::{nodes, process};
+use crate::model::rekey::{self, RekeyReport};
+use crate::model::{ColumnCipher, ModelBackend, ModelSecret, ModelSettings, TableModels};
+use crate::{node_record, process};
 use ambit_storage::Stores;
 use std::sync::Arc;
 
@@ -23,11 +23,7 @@ pub async fn rekey_models(
         ));
     };
     let (old, new) = (ColumnCipher::new(&old.0)?, ColumnCipher::new(&new.0)?);
-    if !nodes::heard(stores).await?.is_empty() {
-        return Err(refused(
-            "a server runs over this store: stop all of them; one that was killed is forgotten after half a minute",
-        ));
-    }
+    check_nobody_runs(stores).await?;
     // A database that is not there has no values, and need not be made.
     if place.store.is_missing() {
         return Ok(RekeyReport::default());
@@ -38,11 +34,32 @@ pub async fn rekey_models(
         roles: Vec::new(),
     };
     let models = process::table_models(app, backend);
-    let done = rekey(&models, &new).await;
+    let done = run(&models, stores, &new).await;
     let closed = models.database().close().await;
     let report = done?;
     closed?;
     Ok(report)
+}
+
+/// A server says that it is there before it looks whether a run has begun: whichever of the two comes first, the other one sees it.
+async fn run(models: &TableModels, stores: &Stores, new: &ColumnCipher) -> Result<RekeyReport> {
+    let is_first = rekey::begin(models, new).await?;
+    if let Err(error) = check_nobody_runs(stores).await {
+        if is_first {
+            rekey::forget(models).await?;
+        }
+        return Err(error);
+    }
+    rekey::rekey(models, new).await
+}
+
+async fn check_nobody_runs(stores: &Stores) -> Result<()> {
+    match node_record::heard(stores).await?.is_empty() {
+        true => Ok(()),
+        false => Err(refused(
+            "a server runs over this store: stop all of them; one that was killed is forgotten after half a minute",
+        )),
+    }
 }
 
 fn refused(message: &str) -> Error {

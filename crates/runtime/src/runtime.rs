@@ -32,6 +32,7 @@ use crate::lock::lock;
 use crate::maintenance;
 use crate::mcp;
 use crate::model;
+use crate::node_record::NodeStart;
 use crate::otlp::{OtlpExport, OtlpSettings};
 use crate::process::store::OpenStores;
 use crate::recall::RecallSettings;
@@ -43,10 +44,9 @@ use crate::web_search::WebSearchClient;
 use crate::{event_loop_lag, knowledge, nodes, retention, telemetry, turn, vector_upkeep};
 use ambit_knowledge::KnowledgeBase;
 use ambit_script::Engine;
-use ambit_storage::clock::Clock;
 use ambit_storage::event::EventBus;
 use ambit_storage::upkeep::{Sweeper, SweeperOptions};
-use ambit_storage::{Agent, Ambit, AmbitSettings, Caller, Stores, ids};
+use ambit_storage::{Agent, Ambit, AmbitSettings, Caller, Stores};
 use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -137,6 +137,7 @@ impl Runtime {
                 feed: Arc::new(EventFeed::new(settings.stores.clone())),
                 metrics: Arc::default(),
                 disclosure: settings.disclosure,
+                node: NodeStart::now(),
             };
             let is_development = settings.is_development;
             let watch = is_development.then(|| AppWatcher::new(&making.root));
@@ -150,8 +151,6 @@ impl Runtime {
                 making,
                 loaded: RwLock::new(Arc::new(loaded)),
                 load_status: Mutex::new(LoadStatus::now()),
-                node_id: ids::ordered(&Clock::default()),
-                started_at: Clock::default().now(),
                 reloading: tokio::sync::Mutex::default(),
                 judge: OnceLock::new(),
                 token_listener: OnceLock::new(),

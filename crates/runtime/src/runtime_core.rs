@@ -13,7 +13,6 @@ use crate::tool::Toolbox;
 use crate::web_search::WebSearchClient;
 use ambit_knowledge::{KnowledgeBase, KnowledgeWorker};
 use ambit_storage::Stores;
-use ambit_storage::clock::Millis;
 use ambit_storage::upkeep::Sweeper;
 use ambit_telemetry::Metrics;
 use futures::future::BoxFuture;
@@ -34,10 +33,6 @@ pub(crate) struct RuntimeCore {
     pub making: LoadOptions,
     pub loaded: RwLock<Arc<LoadedApp>>,
     pub load_status: Mutex<LoadStatus>,
-    /// Names this node, from its start to its end.
-    pub node_id: String,
-    /// When it was started.
-    pub started_at: Millis,
     /// Reloads come one after the other: the last one is of the newest files.
     pub reloading: tokio::sync::Mutex<()>,
     pub judge: OnceLock<ReloadCheck>,

@@ -34,13 +34,6 @@ pub async fn is_unfinished(database: &dyn Database) -> Result<bool> {
 
 /// Encrypts what the key of these models has encrypted with another one.
 pub async fn rekey(models: &TableModels, new: &ColumnCipher) -> Result<RekeyReport> {
-    if let Some((id, Err(error))) = models.models.iter().find(|(_, model)| model.is_err()) {
-        let message = format!(
-            "models.{id} is broken, so that its encrypted columns are not known: {}",
-            error.message
-        );
-        return Err(Error::new(ErrorCode::ConfigError, message));
-    }
     begin(models, new).await?;
     let mut rotation = KeyRotation {
         models,
@@ -53,9 +46,7 @@ pub async fn rekey(models: &TableModels, new: &ColumnCipher) -> Result<RekeyRepo
             rotation.column(&model, column).await?;
         }
     }
-    let mut transaction = models.database.begin(AccessMode::Write).await?;
-    let ended = database_note::erase(transaction.as_mut(), NOTE).await;
-    end(transaction, ended).await?;
+    forget(models).await?;
     if rotation.opened == 0 && !rotation.report.unreadable.is_empty() {
         let message = "no value can be read with either key, and all are as they were: AMBIT_MODEL_KEY must be the key that they are encrypted with";
         return Err(Error::new(ErrorCode::ConfigError, message));
@@ -64,18 +55,33 @@ pub async fn rekey(models: &TableModels, new: &ColumnCipher) -> Result<RekeyRepo
 }
 
 /// Notes that a run has begun, with a text that each of the two keys encrypts. A run that was broken off is gone on with by these alone: by
-/// another key it would come to its end with values that nobody can read.
-async fn begin(models: &TableModels, new: &ColumnCipher) -> Result<()> {
+/// another key it would come to its end with values that nobody can read. Says whether no run with these keys had begun before.
+pub async fn begin(models: &TableModels, new: &ColumnCipher) -> Result<bool> {
+    if let Some((id, Err(error))) = models.models.iter().find(|(_, model)| model.is_err()) {
+        let message = format!(
+            "models.{id} is broken, so that its encrypted columns are not known: {}",
+            error.message
+        );
+        return Err(Error::new(ErrorCode::ConfigError, message));
+    }
     let sealed = |key: &ColumnCipher| key.seal(NOTE_DATA, "").map_err(Error::internal);
     let note = format!("{} {}", sealed(&models.cipher)?, sealed(new)?);
     let begun = database_note::read(models.database.as_ref(), NOTE).await?;
-    if begun.is_some_and(|begun| begun != note) {
+    if begun.as_ref().is_some_and(|begun| *begun != note) {
         let message = "a run with other keys was broken off: repeat it with AMBIT_MODEL_KEY and AMBIT_MODEL_KEY_NEW as they were then";
         return Err(Error::new(ErrorCode::Conflict, message));
     }
     let mut transaction = models.database.begin(AccessMode::Write).await?;
     let written = database_note::write(transaction.as_mut(), NOTE, &note).await;
-    end(transaction, written).await
+    end(transaction, written).await?;
+    Ok(begun.is_none())
+}
+
+/// Notes that no run is under way.
+pub async fn forget(models: &TableModels) -> Result<()> {
+    let mut transaction = models.database.begin(AccessMode::Write).await?;
+    let erased = database_note::erase(transaction.as_mut(), NOTE).await;
+    end(transaction, erased).await
 }
 
 struct KeyRotation<'a> {

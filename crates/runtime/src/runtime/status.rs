@@ -5,7 +5,8 @@ use crate::error::Result;
 use crate::load_status::LoadStatus;
 use crate::lock::lock;
 use crate::model::TableModels;
-use crate::nodes::{self, NodeInfo};
+use crate::node_record::NodeInfo;
+use crate::nodes;
 use std::sync::Arc;
 
 impl Runtime {

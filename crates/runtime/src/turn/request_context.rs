@@ -208,7 +208,7 @@ impl RequestContext {
             base: self.identity.clone(),
             space: conversation.space(),
             request_id: self.ids.request_id.clone(),
-            node: Some(self.core.node_id.clone()),
+            node: Some(self.core.making.node.id.clone()),
         }
     }
 

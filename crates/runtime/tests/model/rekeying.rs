@@ -1,16 +1,19 @@
 //! What a change of the key asks of its database.
 
-use crate::bed::{Bed, SECRET, both};
+use crate::bed::{Bed, SECRET, app, both, write};
 use crate::secrets::{CARD, NEW_SECRET};
-use ambit_runtime::Result;
-use ambit_runtime::model::ColumnCipher;
 use ambit_runtime::model::database::{
     AccessMode, Database, LazyDatabase, SqlDialect, SqlRow, SqlStatement, Transaction,
 };
 use ambit_runtime::model::rekey::rekey;
+use ambit_runtime::model::{ColumnCipher, ModelSecret, ModelSettings};
+use ambit_runtime::{Result, Runtime, RuntimeSettings, rekey_models};
+use ambit_storage::Stores;
+use ambit_storage::driver::DriverOptions;
 use async_trait::async_trait;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// What was done in each transaction, and whether it was ended.
 #[derive(Default)]
@@ -115,6 +118,34 @@ async fn batches_may_take_long_and_give_their_connections_back_also_where_they_a
             // The number, what finds none behind it, and a column without values.
             assert_eq!(before, [expected; 3]);
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_with_encrypted_columns_is_heard_from_its_start_on() {
+    both(async |place| {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "app.yao", r#"{"name": "Test"}"#);
+        write(folder.path(), CARD.0, CARD.1);
+        let stores = Stores::builder(DriverOptions::default()).build().unwrap();
+        let stores = Arc::new(stores);
+        let models = ModelSettings {
+            store: place.store.clone(),
+            key: Some(ModelSecret(SECRET.to_owned())),
+        };
+        let mut settings = RuntimeSettings::new(folder.path(), stores.clone());
+        settings.models = models.clone();
+        let runtime = Runtime::open(settings).await.unwrap();
+        let new = ModelSecret(NEW_SECRET.to_owned());
+        let files = app(&[CARD]);
+        let refused = rekey_models(&files, &stores, models, &new).await;
+        let refused = refused.unwrap_err().message;
+        assert!(
+            refused.contains("a server runs over this store"),
+            "{refused}"
+        );
+        runtime.close(Duration::ZERO).await.unwrap();
     })
     .await;
 }
