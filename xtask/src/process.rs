@@ -35,10 +35,25 @@ pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// What cargo tells a program of its package. Build scripts ask for some of it, so that a cargo that is told of another package
+/// than theirs would build again what an earlier one has built, and all that depends on it.
+const OF_PACKAGE: &[&str] = &[
+    "CARGO_MANIFEST_DIR",
+    "CARGO_MANIFEST_LINKS",
+    "CARGO_PKG_NAME",
+    "CARGO_PKG_VERSION_MAJOR",
+    "CARGO_PKG_VERSION_MINOR",
+    "CARGO_PKG_VERSION_PATCH",
+    "CARGO_PKG_VERSION_PRE",
+];
+
 /// The cargo that runs this program, in the repository.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(environment("CARGO").unwrap_or_else(|| "cargo".to_owned()));
     command.args(arguments).current_dir(root());
+    for name in OF_PACKAGE {
+        command.env_remove(name);
+    }
     command
 }
 
@@ -81,4 +96,18 @@ pub fn each_line(command: &mut Command, mut line: impl FnMut(&str)) -> Result<bo
 pub fn cannot_start(command: &Command, error: &std::io::Error) -> String {
     let program = command.get_program().to_string_lossy();
     format!("cannot run {program}: {error}; is it installed and on the PATH?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cargo;
+
+    #[test]
+    fn a_cargo_within_is_told_of_no_package() {
+        let command = cargo(&["test"]);
+        let mut told = command.get_envs().filter(|(_, value)| value.is_some());
+        assert_eq!(told.next(), None);
+        let removed: Vec<_> = command.get_envs().map(|(name, _)| name).collect();
+        assert!(removed.iter().any(|name| *name == "CARGO_MANIFEST_DIR"));
+    }
 }
