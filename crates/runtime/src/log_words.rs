@@ -157,6 +157,7 @@ impl ReadText {
     pub fn add(&mut self, answer: &HostValue) {
         match answer {
             HostValue::Json(value) => self.0.add(value),
+            HostValue::Shared(value) => self.0.add(value),
             HostValue::Undefined => {}
             HostValue::List(items) => items.iter().for_each(|item| self.add(item)),
             HostValue::Map(members) => members.iter().for_each(|(_, member)| self.add(member)),
