@@ -220,7 +220,7 @@ impl RateLimiter {
     /// Refuses a caller whose answers that were not read are as many as the app allows.
     pub fn check_answers(&self, who: &Authorized) -> Result<(), ReachedLimit> {
         let most = self.most_answers();
-        match AnswerReader::of(who) {
+        match LimitedReader::of(who) {
             Some(reader) if self.answers.get(&reader.name).unwrap_or(0) >= most => {
                 Err(reader.reached(most))
             }
@@ -246,7 +246,7 @@ impl RateLimiter {
     /// The place of a large answer that says what was done, which is sent however many there are.
     pub fn place_of_done(&self, who: &Authorized, size: u64) -> Option<OpenCount> {
         self.answers
-            .add(AnswerReader::of(who)?.name, size, u64::MAX)
+            .add(LimitedReader::of(who)?.name, size, u64::MAX)
     }
 
     /// Without any an answer would take no room.
