@@ -2,14 +2,13 @@
 
 use super::CommandOutcome;
 use super::http_client::{
-    NOTHING_LISTENS, cause, check_address, client, client_trusting, client_trusting_anybody,
-    is_untrusted,
+    advice, cause, check_address, client, client_trusting, client_trusting_anybody,
 };
 use crate::command_error::{CommandError, Result};
 use crate::output::Output;
 use crate::settings::serve::own_url;
 use clap::Args;
-use reqwest::ClientBuilder;
+use reqwest::{ClientBuilder, StatusCode};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,17 +57,16 @@ pub async fn run(arguments: &HealthArguments, out: &mut Output) -> Result<Comman
     let client = client.map_err(|error| refused(&cause(&error)))?;
     let answer = client.get(url).send().await;
     let answer = answer.map_err(|error| {
-        let cause = cause(&error);
-        let advice = match (is_untrusted(cause), error.is_connect()) {
-            (true, _) => UNTRUSTED,
-            (false, true) => NOTHING_LISTENS,
-            (false, false) => "",
-        };
+        let (cause, advice) = (cause(&error), advice(&error, UNTRUSTED));
         refused(&format_args!("{cause}{advice}"))
     });
     let status = answer?.status();
     if !status.is_success() {
-        return Err(refused(&format_args!("it answers {status}")));
+        let advice = match status {
+            StatusCode::NOT_FOUND => "; name the server alone, as http://127.0.0.1:8080",
+            _ => "",
+        };
+        return Err(refused(&format_args!("it answers {status}{advice}")));
     }
     writeln!(out, "{server} is ready")?;
     Ok(CommandOutcome::Done)

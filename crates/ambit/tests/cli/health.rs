@@ -2,7 +2,7 @@
 
 use crate::app::talk;
 use crate::place::{Place, Ran, told};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::thread::{JoinHandle, spawn};
 
@@ -52,6 +52,55 @@ fn a_server_that_cannot_work_is_not_ready() {
     let expected = format!("{url} is not ready: it answers 503 Service Unavailable");
     assert_eq!(ran, Ran::refused(&expected));
     answering.join().unwrap();
+}
+
+#[test]
+fn where_another_path_is_named_the_server_alone_is_asked_for() {
+    let (address, answering) = answers("404 Not Found");
+    let url = format!("http://{address}/v1");
+    let ran = Place::new().run_as(&["health", &url]);
+    let advice = "; name the server alone, as http://127.0.0.1:8080";
+    let expected = format!("{url} is not ready: it answers 404 Not Found{advice}");
+    assert_eq!(ran, Ran::refused(&expected));
+    answering.join().unwrap();
+}
+
+/// Says this to whoever says something, until that one goes.
+fn says(answer: &'static [u8]) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let saying = spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        assert!(stream.read(&mut [0; 16384]).unwrap() > 0);
+        stream.write_all(answer).unwrap();
+        // Whoever does not understand may leave without a word.
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    (address, saying)
+}
+
+#[test]
+fn who_asks_over_the_wrong_one_of_http_and_https_is_told_the_other() {
+    let alert = b"\x15\x03\x03\x00\x02\x02\x46";
+    let plain = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
+    for (scheme, answer, advice) in [
+        (
+            "http",
+            &alert[..],
+            "; if the server speaks HTTPS, write https://",
+        ),
+        (
+            "https",
+            &plain[..],
+            "; if the server speaks plain HTTP, write http://",
+        ),
+    ] {
+        let (address, saying) = says(answer);
+        let ran = Place::new().run_as(&["health", &format!("{scheme}://{address}")]);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+        assert!(ran.err.trim_end().ends_with(advice), "{}", ran.err);
+        saying.join().unwrap();
+    }
 }
 
 #[test]
