@@ -271,8 +271,12 @@ impl Stores {
                 format!("\"{name}\" is not set up here; set up are {}", have.join(", "))
             }
             _ => {
-                let hint = suggestion::hint(name, have.iter().copied());
-                format!("\"{name}\" is unknown; set up are {}{hint}", have.join(", "))
+                let near = suggestion::nearest(name, have.iter().copied());
+                let advice = match near {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("name one of them, or set it up with `--store {name}=URL`"),
+                };
+                format!("\"{name}\" is unknown; set up are {}; {advice}", have.join(", "))
             }
         };
         Err(Error::invalid("drivers", reason))

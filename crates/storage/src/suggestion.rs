@@ -13,10 +13,16 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let name = plain(name);
     let near = known
         .into_iter()
-        .map(|known| (strsim::levenshtein(&name, &plain(known)), known))
-        .filter(|(distance, known)| *distance <= LETTERS.min(known.len() / 2))
+        .map(|known| (difference(&name, &plain(known)), known))
+        .filter(|((distance, _), known)| *distance <= LETTERS.min(known.len() / 2))
         .min();
     near.map(|(_, known)| known)
+}
+
+/// In how many letters two names differ; of those that differ in as many, who begins with the same one is nearer.
+fn difference(name: &str, known: &str) -> (usize, bool) {
+    let begins_otherwise = name.chars().next() != known.chars().next();
+    (strsim::levenshtein(name, known), begins_otherwise)
 }
 
 /// `; did you mean "usage"?`, or nothing where no known name is close.
@@ -55,6 +61,11 @@ mod tests {
         for name in ["", "us", "notes", "stories", "sausages"] {
             assert_eq!(hint(name, known), "");
         }
+    }
+
+    #[test]
+    fn of_names_that_are_as_near_the_one_that_begins_alike_is_hinted_at() {
+        assert_eq!(hint("Snd", ["End", "Send"]), "; did you mean \"Send\"?");
     }
 
     #[test]

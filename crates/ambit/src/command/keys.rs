@@ -117,7 +117,10 @@ impl KeyedApp {
     fn of(folder: PathBuf, is_named: bool) -> Result<Self> {
         if !folder.join("app.yao").is_file() {
             if is_named {
-                let reason = format!("is {}, where no app.yao is", folder.display());
+                let reason = format!(
+                    "is {}, where no app.yao is; name the folder of an app",
+                    folder.display()
+                );
                 return Err(CommandError::option("--app", reason));
             }
             return Ok(Self {
@@ -152,12 +155,25 @@ impl KeyedApp {
             return Err(CommandError::option("--role", reason));
         }
         if let Some(wrong) = new.scope.iter().find(|name| !rules.has_scope(name)) {
-            let scopes: Vec<&str> = rules.scopes().collect();
-            let offer = suggestion::offer(wrong, scopes);
+            let offer = offer_scopes(wrong, rules.scopes());
             let reason = format!("is given \"{wrong}\", which is no scope of the app{offer}");
             return Err(CommandError::option("--scope", reason));
         }
         Ok(())
+    }
+}
+
+/// The levels of a scope that is named without one, else the scope that is nearest.
+fn offer_scopes<'a>(wrong: &str, scopes: impl Iterator<Item = &'a str>) -> String {
+    let scopes: Vec<&str> = scopes.collect();
+    let mut levels = scopes.clone();
+    levels.retain(|scope| {
+        let level = scope.strip_prefix(wrong);
+        level.is_some_and(|level| level.starts_with(':'))
+    });
+    match levels.is_empty() {
+        true => suggestion::offer(wrong, scopes),
+        false => format!("; there are {}", levels.join(", ")),
     }
 }
 
@@ -178,6 +194,12 @@ fn check_names(new: &NewKeyArguments) -> Result<()> {
         let reason =
             "the key is nobody's: name whom it acts for with --user, or what it may do with --role";
         return Err(CommandError::Refused(reason.to_owned()));
+    }
+    for (option, name) in [("--user", &new.user), ("--team", &new.team)] {
+        if name.as_ref().is_some_and(String::is_empty) {
+            let reason = "is given no name; name whom the key acts for, or leave the option out";
+            return Err(CommandError::option(option, reason));
+        }
     }
     let is_name = |text: &String| !text.is_empty() && !text.contains([' ', ',']);
     for (option, names) in [("--role", &new.role), ("--scope", &new.scope)] {

@@ -166,12 +166,20 @@ fn what_cannot_be_meant_is_refused() {
             "ambit: --scope is given \"chat:raed:own\", which is no scope of the app; did you mean \"chat:read:own\"?\n",
         ),
         (
+            &["keys", "new", "--user", "ann", "--scope", "chat:read"],
+            "ambit: --scope is given \"chat:read\", which is no scope of the app; there are chat:read:own\n",
+        ),
+        (
+            &["keys", "new", "--user", "", "--role", "boss"],
+            "ambit: --user is given no name; name whom the key acts for, or leave the option out\n",
+        ),
+        (
             &["keys", "new", "--label", "x"],
             "ambit: the key is nobody's: name whom it acts for with --user, or what it may do with --role\n",
         ),
         (
             &["keys", "new", "--user", "ann", "--app", "nowhere"],
-            "ambit: --app is nowhere, where no app.yao is\n",
+            "ambit: --app is nowhere, where no app.yao is; name the folder of an app\n",
         ),
         (
             &["keys", "new", "--user", "ann", "--until", "2001-01-01"],

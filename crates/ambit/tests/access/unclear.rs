@@ -218,6 +218,11 @@ fn g146_rules_that_are_not_clear_are_named_with_what_was_meant() {
         ),
         (
             "openapi/openapi.yao",
+            "{\"api_keys\": true}",
+            "unknown key \"api_keys\"; there are baseurl, auth, cors, limits",
+        ),
+        (
+            "openapi/openapi.yao",
             "{\"auth\": {\"dev_identity\": {\"constraints\": {\"owner_only\": \"$ENV.NOT_SET\"}}}}",
             "\"auth.dev_identity.constraints\" names a variable that is not set or empty",
         ),

@@ -130,7 +130,8 @@ async fn g034_what_failed_is_named_the_rest_is_done_and_the_exit_code_is_2() {
     let ran = place.run(&["context", "remove", "Support", "--yes"]);
     let expected = Ran {
         code: 2,
-        out: "failed chatHistory_Support_bob: drivers \"away\" is unknown; set up are memory, sqlite\n\
+        out: "failed chatHistory_Support_bob: drivers \"away\" is unknown; set up are memory, sqlite; \
+              name one of them, or set it up with `--store away=URL`\n\
               done 3, unchanged 0, skipped 0, failed 1\n"
             .to_owned(),
         err: String::new(),

@@ -131,7 +131,7 @@ fn items_with_keys_that_are_not_known_work_without_them() {
         "Warning app.yao:1:46: unknown key \"ambit.new\"",
         "Warning assistants/a/package.yao:2:1: unknown key \"conector\"; did you mean \"connector\"?",
         "Warning assistants/a/package.yao:3:5: \"db\" must be an object, not a list: it is left out",
-        "Warning connectors/c.conn.yao:2:1: unknown key \"new\"",
+        "Warning connectors/c.conn.yao:2:1: unknown key \"new\"; there are label, type, options",
         "Warning connectors/c.conn.yao:3:33: unknown key \"options.rules[0].replies\"",
         "Warning mcps/s.mcp.yao:3:1: unknown key \"comand\"; did you mean \"command\"?",
         "Warning models/m.mod.yao:1:33: unknown key \"columns[0].lenght\"; did you mean \"length\"?",

@@ -171,7 +171,8 @@ async fn a_row_whose_drivers_are_not_set_up_is_a_finding_and_stays() {
     place.driver("a").commit(Batch::of([write])).await.unwrap();
     let expected = Finding {
         place: format!("context {} ({})", history.id, history.identity.key()),
-        what: "drivers \"gone\" is unknown; set up are a, b, c, memory".to_owned(),
+        what: "drivers \"gone\" is unknown; set up are a, b, c, memory; name one of them, or set it up with `--store gone=URL`"
+            .to_owned(),
         is_mended: false,
     };
     for repairs in [true, false] {

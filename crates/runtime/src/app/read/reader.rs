@@ -9,6 +9,9 @@ use ambit_storage::suggestion;
 use regex::Regex;
 use serde_json::{Map, Number, Value};
 
+/// Of so many keys all are told where none is near.
+const FEW_KEYS: usize = 6;
+
 /// Reads one file by a table.
 pub struct ConfigReader<'a> {
     /// What `$ENV.NAME` stands for.
@@ -290,12 +293,15 @@ impl ConfigReader<'_> {
 
     fn unknown_key(&mut self, key: &ConfigKey, fields: &[&FieldSpec], here: ReaderContext<'_>) {
         let meant = suggestion::nearest(&key.text, fields.iter().map(|field| field.name));
-        let mut fields = fields.iter();
-        let severity = match fields.any(|field| field.is_guard && Some(field.name) == meant) {
+        let severity = match fields
+            .iter()
+            .any(|field| field.is_guard && Some(field.name) == meant)
+        {
             true => Severity::Error,
             false => self.unknown,
         };
-        let hint = meant.map_or_else(String::new, |meant| format!("; did you mean \"{meant}\"?"));
+        let hint = meant.map(|meant| format!("; did you mean \"{meant}\"?"));
+        let hint = hint.unwrap_or_else(|| few_keys(fields));
         let message = format!("unknown key \"{}\"{hint}", here.path);
         self.report.push(severity, key.at, message);
     }
@@ -353,6 +359,20 @@ fn resembles(node: &ConfigNode, kind: &ValueKind) -> bool {
             kind,
             ValueKind::Struct(_) | ValueKind::Map(_) | ValueKind::With(..) | ValueKind::By(..)
         ),
+    }
+}
+
+/// All keys that there may be, where they are few.
+fn few_keys(fields: &[&FieldSpec]) -> String {
+    let mut names = Vec::new();
+    for field in fields {
+        if !matches!(field.kind, ValueKind::Unused(_)) {
+            names.push(field.name);
+        }
+    }
+    match names.len() {
+        1..=FEW_KEYS => format!("; there are {}", names.join(", ")),
+        _ => String::new(),
     }
 }
 
