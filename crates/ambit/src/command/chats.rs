@@ -12,7 +12,7 @@ use ambit_runtime::chats::{
     self, ChatFilter, ChatInfo, ChatMessagePage, ChatMessageView, ChatName, ChatStatus,
     MessageFilter, NAMELESS, PageWindow, USER_INPUT,
 };
-use ambit_runtime::{Authorized, DataConstraints, Error};
+use ambit_runtime::{Authorized, DataConstraints, Error, ErrorCode};
 use ambit_storage::Ambit;
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -220,11 +220,17 @@ async fn show(
     Ok(CommandOutcome::Done)
 }
 
-/// What the library calls a parameter is an option here.
+/// What the library calls a parameter is an option here, and a list is a command.
 fn named_as_options(error: &Error) -> CommandError {
     let message = error.to_string();
     let message = message.replace("assistant_id", "--agent");
-    CommandError::Refused(message.replace("its id in /contexts", "its id with --context"))
+    let message = message.replace("its id in /contexts", "its id with --context");
+    CommandError::Refused(match error.code {
+        ErrorCode::NotFound => {
+            format!("{message}; `ambit chats ls` lists chats, a person's with --user")
+        }
+        _ => message,
+    })
 }
 
 fn print(chat: &ChatInfo, page: &ChatMessagePage, out: &mut Output) -> std::io::Result<()> {

@@ -18,7 +18,15 @@ pub struct SchemaArguments {
 
 /// Writes the schemas of this version, one for each kind of file.
 pub fn run(arguments: &SchemaArguments, out: &mut Output) -> Result<CommandOutcome> {
-    for file in write(&arguments.folder)? {
+    let folder = &arguments.folder;
+    if folder.join("app.yao").is_file() {
+        let (app, schemas) = (folder.display(), folder.join(SCHEMAS));
+        return Err(CommandError::Refused(format!(
+            "{app} is the folder of an app; name one for schemas alone, as in `ambit schema {}`",
+            schemas.display()
+        )));
+    }
+    for file in write(folder)? {
         writeln!(out, "wrote {}", one_line(&file.display().to_string()))?;
     }
     Ok(CommandOutcome::Done)

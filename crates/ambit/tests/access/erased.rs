@@ -240,8 +240,9 @@ async fn g202_the_command_line_finds_nothing_of_other_tenants() {
     office.talk(ANN, "anns", WORDS[2]).await;
     let unknown = "ambit: collection \"anns\" not found\n";
     let known = "ambit: kb: collection \"anns\" not found, collection \"more\" not found, collection \"bobs\" not found\n";
+    let none = "ambit: there are no collections; `ambit kb add COLLECTION PATH` makes one\n";
     for (arguments, expected) in [
-        (&["kb", "ls"][..], ""),
+        (&["kb", "ls"][..], none),
         (&["kb", "ls", "anns"], unknown),
         (&["kb", "search", "anns", "sings"], unknown),
         (&["search", "finder", "sings"], known),

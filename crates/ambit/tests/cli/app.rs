@@ -194,6 +194,9 @@ fn schema_replaces_schemas_and_no_other_file() {
     assert_eq!(left, mine);
     let entries = std::fs::read_dir(place.path("shop")).unwrap();
     assert_eq!(entries.count(), 1);
+    std::fs::write(place.path("shop/app.yao"), "{}").unwrap();
+    let words = "shop is the folder of an app; name one for schemas alone, as in `ambit schema shop/.vscode/schemas`";
+    assert_eq!(place.run_as(&["schema", "shop"]), Ran::refused(words));
 }
 
 #[test]

@@ -151,7 +151,8 @@ fn a_document_that_is_added_again_is_replaced_and_one_can_be_removed() {
     );
     let removed = shop.kb("rm", &["books", "books:tea.txt"]);
     assert_eq!(removed, Ran::printed("books:tea.txt is removed\n"));
-    assert_eq!(shop.kb("ls", &["books"]), Ran::printed(""));
+    let empty = "ambit: books holds no documents; `ambit kb add books PATH` adds some\n";
+    assert_eq!(shop.kb("ls", &["books"]), said("", empty));
 }
 
 #[test]
@@ -224,7 +225,7 @@ fn a_search_keeps_to_its_filter_and_tells_how_it_ranks() {
     for (filter, reason) in [
         (
             r#"{"year": {"$near": 2020}}"#,
-            "\"year.$near\" is no operator",
+            "ambit: --filter is refused: \"year.$near\" is no operator",
         ),
         ("year", "must be a JSON object"),
     ] {

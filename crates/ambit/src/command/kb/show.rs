@@ -74,6 +74,9 @@ async fn list_collections(open: &OpenCollections, out: &mut Output) -> Result<()
             ]
         })
         .collect();
+    if rows.is_empty() {
+        eprintln!("ambit: there are no collections; `ambit kb add COLLECTION PATH` makes one");
+    }
     Table::new(["COLLECTION", "DOCUMENTS", "CHUNKS", "NAME"]).print(out, &rows)?;
     Ok(())
 }
@@ -104,6 +107,11 @@ async fn list_documents(open: &OpenCollections, collection: &str, out: &mut Outp
             ]
         })
         .collect();
+    if rows.is_empty() {
+        eprintln!(
+            "ambit: {collection} holds no documents; `ambit kb add {collection} PATH` adds some"
+        );
+    }
     Table::new(["DOCUMENT", "STATUS", "CHUNKS", "TITLE"]).print(out, &rows)?;
     Ok(())
 }
@@ -161,6 +169,8 @@ fn filter(text: &str) -> Result<MetadataFilter> {
     let given: Value = serde_json::from_str(text).map_err(|error| {
         CommandError::option("--filter", format!("must be a JSON object: {error}"))
     })?;
-    MetadataFilter::parse(&given)
-        .map_err(|fault| CommandError::option("--filter", fault.to_string()))
+    MetadataFilter::parse(&given).map_err(|fault| {
+        let (path, reason) = (fault.path, fault.reason);
+        CommandError::option("--filter", format!("is refused: {path:?} {reason}"))
+    })
 }
