@@ -16,6 +16,15 @@ pub struct Operation {
     is_based: bool,
 }
 
+impl Operation {
+    fn has_path(&self, path: &str, is_based: bool) -> bool {
+        let target = RequestTarget::of(&self.method, path);
+        let pattern = self.pattern.as_ref().zip(target);
+        self.is_based == is_based
+            && pattern.is_some_and(|(pattern, target)| pattern.matches(&target))
+    }
+}
+
 /// The operations of a server.
 #[derive(Clone)]
 pub struct Operations(Arc<Vec<Operation>>);
@@ -33,14 +42,21 @@ impl Operations {
 
     /// Whether one of them has this path: below the base path, or beside it.
     pub fn have_path(&self, path: &str, is_based: bool) -> bool {
-        let mut operations = self
+        self.iter()
+            .any(|operation| operation.has_path(path, is_based))
+    }
+
+    /// The methods of the route that has this path; none where several have it, or none has.
+    pub fn methods(&self, path: &str, is_based: bool) -> Vec<&str> {
+        let found = self
             .iter()
-            .filter(|operation| operation.is_based == is_based);
-        operations.any(|operation| {
-            let target = RequestTarget::of(&operation.method, path);
-            let pattern = operation.pattern.as_ref().zip(target);
-            pattern.is_some_and(|(pattern, target)| pattern.matches(&target))
-        })
+            .filter(|operation| operation.has_path(path, is_based));
+        let found: Vec<&Operation> = found.collect();
+        if found.windows(2).any(|pair| pair[0].path != pair[1].path) {
+            return Vec::new();
+        }
+        let methods = found.into_iter().map(|operation| operation.method.as_str());
+        methods.collect()
     }
 
     /// Those that a caller may do, as `GET /contexts`: at some of their paths at least, as rules may be about one of them alone.

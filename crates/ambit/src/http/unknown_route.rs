@@ -28,14 +28,27 @@ pub async fn answer(
     error.into()
 }
 
-/// Says that a path does not have this method; of an operation that is not offered, that there is no such route.
-pub async fn no_method(State(server): State<SharedState>, method: Method, uri: Uri) -> HttpError {
+/// Says which methods a path has instead; of an operation that is not offered, that there is no such route.
+pub async fn no_method(
+    State(server): State<SharedState>,
+    Extension(operations): Extension<Operations>,
+    method: Method,
+    uri: Uri,
+) -> HttpError {
     let below = uri.path().strip_prefix(&server.settings.base);
     let target = below.and_then(|below| RequestTarget::of(method.as_str(), below));
     if target.is_some_and(|target| is_not_offered(&target)) {
         return Error::not_found("route", uri.path()).into();
     }
-    let message = format!("{method} is not a method of {}", uri.path());
+    let methods = match below {
+        Some(below) => operations.methods(below, true),
+        None => operations.methods(uri.path(), false),
+    };
+    let advice = match methods.is_empty() {
+        true => String::new(),
+        false => format!("; it has {}", methods.join(" and ")),
+    };
+    let message = format!("{method} is not a method of {}{advice}", uri.path());
     let mut error = Error::new(ErrorCode::Unsupported, message);
     error.status = Some(405);
     error.into()

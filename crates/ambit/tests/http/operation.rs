@@ -106,6 +106,20 @@ async fn a_route_that_does_not_exist_is_said_so_in_the_shape_of_errors() {
     let answer = Answer::of(site.request(Method::PUT, "/v1/models")).await;
     assert_eq!(answer.failure(), (405, "unsupported".to_owned(), None));
     assert_eq!(answer.header("allow"), Some("GET,HEAD"));
+    for (method, path, methods) in [
+        (Method::PUT, "/v1/models", "GET"),
+        (Method::GET, "/v1/chat/completions", "POST"),
+        (
+            Method::POST,
+            "/v1/memory/user/keys/color",
+            "GET and PUT and DELETE",
+        ),
+        (Method::PUT, "/metrics", "GET"),
+    ] {
+        let expected = format!("{method} is not a method of {path}; it has {methods}");
+        let answer = Answer::of(site.request(method, path)).await;
+        assert_eq!(answer.json()["error"]["message"], json!(expected));
+    }
 }
 
 #[tokio::test]
