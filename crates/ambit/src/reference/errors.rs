@@ -13,7 +13,8 @@ What fails is told by a code, in answers, in streams and to scripts. An answer o
 
 `param` is the field of the request that is to blame, where there is one. Words of the message may change from version to version, and
 codes do not. A script that throws may give its exception a `code` of its own, which is told as it is, with the status 500, or with the
-`status` from 400 to 599 that the exception has.
+`status` from 400 to 599 that the exception has. `limit_exceeded` is 429, of the type `rate_limit_error`, with `Retry-After`, where it would
+fit later, as with the [limits of callers](../guides/limits.md).
 
 | code | status | type | means |
 |---|---|---|---|

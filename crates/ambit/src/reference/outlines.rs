@@ -18,7 +18,9 @@ is a warning. `ambit schema`, called in the app's folder, writes JSON Schemas of
 files to `.vscode/schemas`, where editors look for them (`ambit schema FOLDER` to a folder of your choice, for schemas alone); `ambit new`
 puts them into a new app.
 
-The examples of these pages are the files of one app, [reference/app](reference/app), which has most keys that there are.
+The examples of these pages are the files of one app, [reference/app](reference/app), which has most keys that there are. It is there to be
+read: to serve it, set the variables that `ambit check docs/reference/app` names, and name a store as it does, with
+`--store primary=sqlite:shop.db`.
 ";
 
 /// The pages.

@@ -7,7 +7,7 @@ use crate::config::ValueKind;
 config! {
     /// How searches are served.
     pub struct AppSearch {
-        /// The name of the store that keeps collections made over HTTP and the indexes of all; the app's primary store where nothing is said.
+        /// The store, by its name in `--store NAME=URL`, of collections made over HTTP and of all indexes; without it the app's primary one.
         store: Option<String>,
         /// The caches of a node.
         memory: ByteSize = "256MiB",
