@@ -4,6 +4,7 @@ use crate::app::{App, FileProblem, McpMapping, McpServerFile, Severity};
 use crate::ctx::surface;
 use crate::error::{Error, ErrorCode, Result};
 use crate::hook::{EVENTS, HOOKS};
+use crate::model::ColumnCipher;
 use crate::process::store::OpenStores;
 use crate::process::{self, ProcessRegistry};
 use ambit_script::{Engine, EngineSettings, LoadError, Program, ProgramSource, SourceFolder};
@@ -209,21 +210,24 @@ fn unasked_models(app: &App) -> impl Iterator<Item = FileProblem> {
     })
 }
 
-/// Models with encrypted columns, where no key is set.
+/// Models with encrypted columns, where no key is set, or one that cannot be used.
 fn models_without_key(app: &App, environment: &BTreeMap<String, String>) -> Vec<FileProblem> {
-    if environment
-        .get(MODEL_KEY)
-        .is_some_and(|key| !key.is_empty())
-    {
-        return Vec::new();
-    }
+    let key = environment.get(MODEL_KEY).filter(|key| !key.is_empty());
+    let (severity, reason) = match key.map(|key| ColumnCipher::new(key)) {
+        None => (
+            Severity::Warning,
+            format!("which needs a key: set {MODEL_KEY}"),
+        ),
+        Some(Err(error)) => (Severity::Error, format!("and {error}")),
+        Some(Ok(_)) => return Vec::new(),
+    };
     let models = app.models.values().flatten();
     let encrypted = models.filter_map(|model| {
         let mut columns = model.columns.iter();
         let column = columns.find(|column| column.is_sealed())?;
         let name = &column.name;
-        let message = format!("column \"{name}\" is encrypted, which needs a key: set {MODEL_KEY}");
-        Some(FileProblem::new(Severity::Warning, &model.file, message))
+        let message = format!("column \"{name}\" is encrypted, {reason}");
+        Some(FileProblem::new(severity, &model.file, message))
     });
     encrypted.collect()
 }

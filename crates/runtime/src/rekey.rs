@@ -22,7 +22,8 @@ pub async fn rekey_models(
             "the present key is not known: set AMBIT_MODEL_KEY to it",
         ));
     };
-    let (old, new) = (ColumnCipher::new(&old.0)?, ColumnCipher::new(&new.0)?);
+    let old = ColumnCipher::new(&old.0)?;
+    let new = ColumnCipher::of_variable("AMBIT_MODEL_KEY_NEW", &new.0)?;
     check_nobody_runs(stores).await?;
     // A database that is not there has no values, and need not be made.
     if place.store.is_missing() {

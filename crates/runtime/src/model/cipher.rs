@@ -30,8 +30,15 @@ pub struct ColumnCipher(Option<Box<[u8; 64]>>);
 impl ColumnCipher {
     /// With a secret of at least 32 characters.
     pub fn new(secret: &str) -> Result<Self> {
+        Self::of_variable("AMBIT_MODEL_KEY", secret)
+    }
+
+    /// With a secret that this variable gives.
+    pub fn of_variable(variable: &str, secret: &str) -> Result<Self> {
         if secret.chars().count() < SHORTEST {
-            let message = format!("the models' key must have at least {SHORTEST} characters");
+            let message = format!(
+                "{variable} is too short: it must have at least {SHORTEST} characters; `openssl rand -hex 32` makes some"
+            );
             return Err(Error::new(ErrorCode::ConfigError, message));
         }
         let mut hash = Sha512::new();
@@ -107,7 +114,9 @@ mod tests {
                 .open("card.number", &sealed)
                 .is_err()
         );
-        assert!(ColumnCipher::new("short").is_err());
+        let short = ColumnCipher::of_variable("AMBIT_MODEL_KEY_NEW", "short");
+        let expected = "AMBIT_MODEL_KEY_NEW is too short: it must have at least 32 characters; `openssl rand -hex 32` makes some";
+        assert_eq!(short.err().unwrap().message, expected);
     }
 
     #[test]

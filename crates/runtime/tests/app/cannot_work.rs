@@ -158,4 +158,10 @@ async fn encrypted_columns_without_a_key_are_warned_of() {
     assert_eq!(texts(&told), expected);
     let key = environment(&[("AMBIT_MODEL_KEY", "a secret of at least 32 characters")]);
     assert!(check(root.path(), &key).unwrap().is_empty());
+    let short = environment(&[("AMBIT_MODEL_KEY", "short")]);
+    let expected = [
+        "Error models/m.mod.yao: column \"card\" is encrypted, and AMBIT_MODEL_KEY is too short: it must have at least 32 characters; \
+         `openssl rand -hex 32` makes some",
+    ];
+    assert_eq!(texts(&check(root.path(), &short).unwrap()), expected);
 }
