@@ -7,6 +7,9 @@ use ambit::suggestion;
 use clap::{Args, Command};
 use clap_mangen::Man;
 
+/// What the pages are of, in their last line.
+const SOURCE: &str = concat!("ambit ", env!("CARGO_PKG_VERSION"));
+
 #[derive(Args, Debug)]
 pub struct ManArguments {
     /// The command whose page is wanted, as in `ambit man context ls`; without it the page of the program
@@ -31,6 +34,6 @@ pub fn run(
         };
         found = next;
     }
-    Man::new(found.clone()).render(out)?;
+    Man::new(found.clone()).source(SOURCE).render(out)?;
     Ok(CommandOutcome::Done)
 }

@@ -35,7 +35,8 @@ fn there_is_a_page_for_the_program_and_for_each_command() {
         assert!(whole.contains(word), "{word}: {whole}");
     }
     let one = page(&["context", "ls"]);
-    for word in [".SH NAME", "context-ls", "--active-before"] {
+    let source = concat!("\"ambit ", env!("CARGO_PKG_VERSION"), "\"");
+    for word in [".SH NAME", "context-ls", "--active-before", source] {
         assert!(one.contains(word), "{word}: {one}");
     }
     let unknown = place.run_as(&["man", "context", "lss"]);

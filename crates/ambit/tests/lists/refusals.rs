@@ -52,7 +52,7 @@ async fn g150_pages_limits_and_cursors_out_of_range_are_refused() {
 }
 
 /// Path, the field that is to blame, and what helps.
-const UNKNOWN: [(&str, &str, &str); 22] = [
+const UNKNOWN: [(&str, &str, &str); 23] = [
     (
         "/chat/sessions?assistent_id=x",
         "assistent_id",
@@ -124,6 +124,7 @@ const UNKNOWN: [(&str, &str, &str); 22] = [
         "group_by",
         "did you mean \"agent\"?",
     ),
+    ("/usage?by=model", "by", "; there are "),
     ("/usage?modl=x", "modl", "did you mean \"model\"?"),
     (
         "/trace/traces?status=complete",

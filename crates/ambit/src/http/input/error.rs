@@ -1,9 +1,13 @@
 //! Why input is refused.
 
+use crate::suggestion::offer;
 use ambit_runtime::Error;
 use ambit_storage::suggestion;
 use serde::de::{self, Expected, Unexpected};
 use std::fmt;
+
+/// So many names are few.
+const FEW: usize = 16;
 
 /// Where input is wrong, and how. The place is completed from the inside out while the error is on its way.
 #[derive(Debug)]
@@ -35,9 +39,12 @@ impl InputError {
         error
     }
 
-    /// A name that is not among the known ones.
+    /// A name that is not among the known ones. Where they are few and none is near all are told.
     pub(super) fn unknown(name: &str, what: &str, known: &[&'static str]) -> Self {
-        let hint = suggestion::hint(name, known.iter().copied());
+        let hint = match known.len() <= FEW {
+            true => offer(name, known.iter().copied()),
+            false => suggestion::hint(name, known.iter().copied()),
+        };
         Self::new(format!("is not a {what}{hint}")).within(name)
     }
 
