@@ -213,6 +213,9 @@ fn tool(
         }
         given => given.flatten(),
     };
+    let mut report = ProblemReport::new(&file);
+    judge_fields(&input, arguments.as_deref(), &node, &mut report);
+    loader.take(report)?;
     let file = format!("{schemes}/{name}.out.yao");
     let output = match loader.has(&file) {
         true => Some(Value::Object(schema(loader, &file)?.0)),
@@ -230,6 +233,39 @@ fn tool(
         arguments,
         samples: samples(loader, &format!("{schemes}/{name}.jsonl"))?,
     })
+}
+
+/// What lets a schema have properties that it does not list.
+const OPEN: [&str; 5] = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
+
+/// Warns of fields that processes get and that the schema, where it lists them all, does not have.
+fn judge_fields(
+    input: &Map<String, Value>,
+    arguments: Option<&[ProcessArgument]>,
+    node: &ConfigNode,
+    report: &mut ProblemReport,
+) {
+    let has_more = |given: &Value| *given != Value::Bool(false);
+    let is_open = OPEN.iter().any(|key| input.contains_key(*key))
+        || input.get("additionalProperties").is_some_and(has_more);
+    let Some(Value::Object(known)) = input.get("properties").filter(|_| !is_open) else {
+        return;
+    };
+    for argument in arguments.unwrap_or_default() {
+        let ProcessArgument::Path(names) = argument else {
+            continue;
+        };
+        let [group, name, ..] = names.as_slice() else {
+            continue;
+        };
+        if group == "args" && !known.contains_key(name) {
+            let hint = suggestion::hint(name, known.keys().map(String::as_str));
+            let message = format!(
+                "\"x-process-args\" names \"$args.{name}\", and \"properties\" has no \"{name}\"{hint}"
+            );
+            report.push(Severity::Warning, node.position("x-process-args"), message);
+        }
+    }
 }
 
 /// A JSON Schema that is one.

@@ -148,6 +148,27 @@ fn agents_and_tool_servers_of_uses_that_are_not_there_are_warned_of() {
 }
 
 #[tokio::test]
+async fn fields_of_a_tool_that_its_schema_does_not_have_are_warned_of() {
+    let listed = r#"{"type": "object", "properties": {"number": {}}, "x-process-args": ["$args.numbr", "$args.number.x"]}"#;
+    let open = r#"{"type": "object", "x-process-args": ["$args.numbr"]}"#;
+    let root = folder(&[
+        (
+            "mcps/orders.mcp.yao",
+            "transport: process\ntools: { find: scripts.orders.Find, open: scripts.orders.Find }",
+        ),
+        ("mcps/mapping/orders/schemes/find.in.yao", listed),
+        ("mcps/mapping/orders/schemes/open.in.yao", open),
+        ("scripts/orders.ts", "export function Find() {}\n"),
+    ]);
+    let told = check(root.path(), &BTreeMap::new()).unwrap();
+    let expected = [
+        "Warning mcps/mapping/orders/schemes/find.in.yao:1:68: \"x-process-args\" names \"$args.numbr\", and \
+         \"properties\" has no \"numbr\"; did you mean \"number\"?",
+    ];
+    assert_eq!(texts(&told), expected);
+}
+
+#[tokio::test]
 async fn encrypted_columns_without_a_key_are_warned_of() {
     let model = "columns: [{ name: id, type: ID }, { name: card, type: string, crypt: AES }]";
     let root = folder(&[("models/m.mod.yao", model)]);
