@@ -1,6 +1,7 @@
 //! The messages that a client sends.
 
 use super::content_parts;
+use crate::suggestion;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::chat::{ChatMessage, Role, role_name};
 use ambit_runtime::{Error, Result};
@@ -91,10 +92,13 @@ pub fn role_refused(role: &str, what: &str, agent: &AppAgent, place: &str) -> Er
         "{place}: agent \"{}\" takes no {what} from clients",
         agent.id
     );
+    let taken = agent.package.client.roles.iter().map(String::as_str);
     if ROLES.contains(&role) {
-        let taken = agent.package.client.roles.iter().map(String::as_str);
         let roles: Vec<&str> = taken.chain([role]).collect();
         message += &format!("; \"client\": {{ \"roles\": {roles:?} }} in its package.yao lets it");
+    } else {
+        let roles: Vec<&str> = ["user"].into_iter().chain(taken).collect();
+        message += &suggestion::offer_all(role, roles);
     }
     Error::invalid(place, message)
 }
