@@ -137,6 +137,11 @@ impl NamedStore {
                 suggestion::offer(scheme, known)
             ));
         }
+        if path_of(url) == Some("") {
+            return Err(format!(
+                "is given a store of the kind {scheme} that names no file or folder; write it as sqlite:ambit.db or file:folder"
+            ));
+        }
         Ok(Self {
             name: name.unwrap_or(scheme).to_owned(),
             url: url.to_owned(),
@@ -146,13 +151,17 @@ impl NamedStore {
 
 /// Returns where a store of files is, from wherever one looks; none for a store of another kind.
 pub fn file_path(url: &str) -> Option<PathBuf> {
+    path_of(url).map(|path| absolute_path(Path::new(path)))
+}
+
+/// The path in the URL of a store of files.
+fn path_of(url: &str) -> Option<&str> {
     let (kind, address) = url.split_once(':')?;
-    let path = match kind {
-        "sqlite" => address.rsplit_once('?').map_or(address, |(path, _)| path),
-        "file" => address.split('?').next().unwrap_or_default(),
-        _ => return None,
-    };
-    Some(absolute_path(Path::new(path)))
+    match kind {
+        "sqlite" => Some(address.rsplit_once('?').map_or(address, |(path, _)| path)),
+        "file" => address.split('?').next(),
+        _ => None,
+    }
 }
 
 /// Returns the path with the folder that the program is started in before it, where it is not whole.
@@ -201,6 +210,18 @@ mod tests {
         let url = format!("sqlite:{}", folder.path().join("a.db").display());
         let stores = StoreUrls::parse(&[url]).unwrap().open().await.unwrap();
         assert!(stores.options().work.counts().statements > 0);
+    }
+
+    #[test]
+    fn a_store_of_files_that_names_none_is_refused() {
+        for url in ["sqlite:", "file:", "old=sqlite:?busy_ms=1"] {
+            let refused = StoreUrls::parse(&[url.to_owned()]).err();
+            let refused = refused.unwrap_or_default();
+            assert!(
+                refused.contains("names no file or folder"),
+                "{url}: {refused}"
+            );
+        }
     }
 
     #[test]

@@ -195,8 +195,12 @@ fn address_in_use(address: SocketAddr, error: &std::io::Error) -> CommandError {
 
 fn log(serving: &ServeSettings) -> Result<()> {
     let filter = ambit::log::filter(&serving.log);
-    let filter = filter
-        .map_err(|error| CommandError::option("--log", format!("is not understood: {error}")))?;
+    let filter = filter.map_err(|error| {
+        let reason = format!(
+            "or AMBIT_LOG is not understood: {error}; write it as `warn` or `info,ambit=debug`"
+        );
+        CommandError::option("--log", reason)
+    })?;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let is_terminal = std::io::stderr().is_terminal();
     let lines = match serving.log_format {

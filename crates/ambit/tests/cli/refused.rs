@@ -274,3 +274,11 @@ async fn a_refusal_does_not_pass_stored_control_signs_on_to_the_terminal() {
     assert!(ran.err.contains("Support\\u{1b}[31m"), "{ran:?}");
     assert!(!ran.err.contains('\u{1b}'), "{ran:?}");
 }
+
+#[test]
+fn a_filter_of_the_log_that_is_none_is_refused_with_how_to_write_one() {
+    let ran = Place::new().run_as(&["serve", "--listen", "127.0.0.1:0", "--log", "ambit=loud"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    let advice = "; write it as `warn` or `info,ambit=debug`";
+    assert!(ran.err.trim_end().ends_with(advice), "{}", ran.err);
+}
