@@ -296,6 +296,7 @@ mod tests {
         HttpSettings, RouteAccess, RouteGroup, ServerState, SharedState, assemble, connection,
         router,
     };
+    use crate::auth::rate_limits::RateLimiter;
     use crate::auth::{AuthConfig, Authenticator};
     use ambit_runtime::{Authorized, Runtime, RuntimeSettings};
     use ambit_storage::Stores;
@@ -355,6 +356,13 @@ mod tests {
         answer
     }
 
+    /// Waits until more than so many pages are built or waited for.
+    async fn until_one_waits(limits: &RateLimiter, built: usize) {
+        while limits.page_build_count() == built {
+            yield_now().await;
+        }
+    }
+
     #[tokio::test]
     async fn what_is_read_whole_waits_while_as_many_are_built_for_the_caller() {
         let folder = tempfile::tempdir().unwrap();
@@ -376,14 +384,9 @@ mod tests {
         ] {
             let held = join_all((0..4).map(|_| limits.page_build(&developer))).await;
             let mut answer = pin!(get(address, path));
-            let waits = async {
-                while limits.page_build_count() == held.len() {
-                    yield_now().await;
-                }
-            };
             tokio::select! {
                 answer = &mut answer => panic!("{path} does not wait: {answer}"),
-                () = waits => {}
+                () = until_one_waits(limits, held.len()) => {}
             }
             drop(held);
             let answer = answer.await;
