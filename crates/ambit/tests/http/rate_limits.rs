@@ -138,7 +138,7 @@ async fn the_doctor_and_agents_as_tools_take_places_of_streams_and_other_tools_n
     let file = TOKENS.1.replacen('{', limits, 1);
     let files = [(TOKENS.0, file.as_str()), SERVED];
     let site = Site::set(&files, |settings| settings.has_public_metrics = true).await;
-    let ann = token(&json!({"sub": "ann", "tenant_id": "t1", "roles": ["admin"]}));
+    let ann = token(&json!({"sub": "ann", "roles": ["admin"]}));
     let tool = |name: &str, arguments: Value| {
         let request = site.request(Method::POST, "/v1/mcp").bearer_auth(&ann);
         let params = json!({"name": name, "arguments": arguments});
