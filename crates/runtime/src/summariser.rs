@@ -276,7 +276,7 @@ mod tests {
             ("app.yao", r#"{"name": "Test"}"#),
             (
                 "connectors/odd.conn.yao",
-                r#"{"type": "canary", "options": {"model": "m"}}"#,
+                r#"{"type": "unknown", "options": {"model": "m"}}"#,
             ),
             (
                 "assistants/hello/package.yao",
@@ -307,9 +307,11 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_wrong_with_a_connector_is_told_in_development_alone() {
-        assert!(told(Disclosure::Full).await.contains("canary"));
+        let wrong = "its type is not one of ";
+        let whole = told(Disclosure::Full).await;
+        assert!(whole.contains(wrong), "{whole}");
         let withheld = told(Disclosure::Withheld).await;
-        assert!(!withheld.contains("canary"), "{withheld}");
+        assert!(!withheld.contains(wrong), "{withheld}");
         assert!(withheld.contains("the server's log says why"), "{withheld}");
     }
 }
