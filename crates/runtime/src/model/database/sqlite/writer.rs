@@ -5,9 +5,10 @@ use super::failed;
 use super::pool::PoolLease;
 use crate::error::{Error, Result};
 use crate::model::database::{AccessMode, QUERY_TIME, SqlRow, SqlStatement, failure};
-use rusqlite::{Connection, InterruptHandle};
+use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -15,12 +16,16 @@ use tokio::time::timeout;
 /// What one holder can leave behind: a query that nobody waits for any more, and its undoing.
 const JOBS: usize = 2;
 
+/// Steps of SQLite's virtual machine after which it looks whether anybody still waits.
+const STEPS: i32 = 1000;
+
 type SqliteJob = Box<dyn FnOnce(&Connection) + Send>;
 
 /// One connection.
 pub struct SqliteConnection {
     jobs: mpsc::Sender<SqliteJob>,
-    interrupt: InterruptHandle,
+    /// Whether nobody waits any more for what the connection does. It is looked at as long as that takes, be it not begun yet.
+    is_left: Arc<AtomicBool>,
     ended: oneshot::Receiver<()>,
 }
 
@@ -31,13 +36,15 @@ impl SqliteConnection {
         let (sender, receiver) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let (path, own) = (path.map(Path::to_owned), name.to_owned());
+        let is_left = Arc::new(AtomicBool::new(false));
+        let watched = Arc::clone(&is_left);
         let body = move || {
-            let connection = match connect(path.as_deref(), AccessMode::Write) {
+            let connection = match connect_watched(path.as_deref(), watched) {
                 Ok(connection) => connection,
                 // Whoever opens may have left.
                 Err(error) => return drop(sender.send(Err(failed(&own, error)))),
             };
-            drop(sender.send(Ok(connection.get_interrupt_handle())));
+            drop(sender.send(Ok(())));
             while let Some(job) = waiting.blocking_recv() {
                 job(&connection);
             }
@@ -48,10 +55,10 @@ impl SqliteConnection {
         thread
             .spawn(body)
             .map_err(|error| failure::unavailable(name, error))?;
-        let interrupt = receiver.await.map_err(|_| failure::closed(name))??;
+        receiver.await.map_err(|_| failure::closed(name))??;
         Ok(Self {
             jobs,
-            interrupt,
+            is_left,
             ended,
         })
     }
@@ -62,6 +69,14 @@ impl SqliteConnection {
         // It ends without a word only if its thread has died.
         let _ = self.ended.await;
     }
+}
+
+/// A connection that ends what it does when this becomes true.
+fn connect_watched(path: Option<&Path>, is_left: Arc<AtomicBool>) -> rusqlite::Result<Connection> {
+    let mut connection = connect(path, AccessMode::Write)?;
+    let watch = move || is_left.load(Ordering::Relaxed);
+    connection.progress_handler(STEPS, Some(watch))?;
+    Ok(connection)
 }
 
 /// A connection while one transaction has it. What is not committed is undone when it is let go.
@@ -132,12 +147,12 @@ impl Drop for SqliteTransaction {
         if !self.is_open {
             return;
         }
-        if self.is_waiting {
-            self.lease.connection.interrupt.interrupt();
-        }
+        let is_left = &self.lease.connection.is_left;
+        is_left.store(self.is_waiting, Ordering::Relaxed);
         // The connection is for the next one only when all is undone.
         let lease = Arc::clone(&self.lease);
         let undo: SqliteJob = Box::new(move |connection| {
+            lease.connection.is_left.store(false, Ordering::Relaxed);
             // What an error has ended already has nothing to undo, and says so.
             drop(connection.execute_batch("ROLLBACK"));
             drop(lease);
