@@ -193,6 +193,26 @@ async fn cancel_on_disconnect_ends_the_turn_of_a_client_that_leaves() {
 }
 
 #[tokio::test]
+async fn cancel_on_disconnect_ends_the_turn_of_a_client_that_left_before_it_began() {
+    let site = Site::development().await;
+    let mut running = site.stream(&streamed("never ends")).await;
+    running.until(is_text).await;
+    let mut queued = streamed("never ends");
+    queued["on_busy"] = json!("queue");
+    queued["cancel_on_disconnect"] = json!(true);
+    let asked = site.stream(&queued);
+    let left = tokio::time::timeout(Duration::from_millis(200), asked).await;
+    assert!(left.is_err());
+    let mut next = said("hi");
+    next["chat_id"] = json!("c1");
+    next["on_busy"] = json!("queue");
+    let path = format!("/v1/chat/requests/{}", running.request_id());
+    let stop = Answer::of(site.request(Method::DELETE, &path));
+    let (answer, _) = tokio::join!(site.post("/v1/chat/completions", &next), stop);
+    assert_eq!(answer.status, 200, "{}", answer.text);
+}
+
+#[tokio::test]
 async fn g109_a_turn_is_stopped_within_a_second_also_from_another_node() {
     let site = Site::development().await;
     let other = site.beside().await;

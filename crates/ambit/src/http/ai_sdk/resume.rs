@@ -29,6 +29,7 @@ impl MessageReader<'_> {
         let AnsweringTurn {
             started,
             backlog_end,
+            leaving,
         } = join(self.server, self.who, request_id).await?;
         let options = FormatOptions {
             request_id: request_id.to_owned(),
@@ -49,7 +50,7 @@ impl MessageReader<'_> {
             },
             last_received: 0,
             backlog_end,
-            leaving: None,
+            leaving,
             place,
         };
         let stream = sse::answer(view, self.server, self.given.peer.clone());

@@ -233,6 +233,7 @@ async fn start_or_join(
                 return Ok(AnsweringTurn {
                     started,
                     backlog_end: 0,
+                    leaving: None,
                 });
             }
             Err(error) => error,

@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
+use tracing::Instrument;
 
 /// The headers that name the chat of a turn.
 const CHAT_HEADERS: [&str; 2] = ["x-ambit-chat", "x-yao-chat"];
@@ -87,6 +88,8 @@ pub struct AnsweringTurn {
     pub started: StartedTurn,
     /// Entries of its stream that are there already.
     pub backlog_end: u64,
+    /// Ends the turn when its client leaves, where the client wants that.
+    pub leaving: Option<CancelOnDisconnect>,
 }
 
 /// Asks, and answers in the format that is wanted.
@@ -99,7 +102,6 @@ pub async fn answer(
     let id = asked.request.id.take();
     asked.request.id = id.or_else(|| given.request_id.clone());
     let who = asked.request.authorized.clone();
-    let cancels = asked.request.cancel_on_disconnect;
     let repeatable = asked
         .key
         .map(|key| RepeatableRequest::new(&key, &who, idempotency::KIND, asked.fingerprint));
@@ -109,7 +111,6 @@ pub async fn answer(
         server,
         who: &who,
         given,
-        cancels,
         place,
     };
     receiver.answer(begun, asked.view).await
@@ -127,6 +128,27 @@ pub async fn start(
     request: TurnRequest,
     repeatable: Option<RepeatableRequest>,
 ) -> Result<AnsweringTurn> {
+    if !request.cancel_on_disconnect {
+        return begin(server, request, repeatable).await;
+    }
+    let server = server.clone();
+    let begin = async move {
+        let who = request.authorized.clone();
+        let mut begun = begin(&server, request, repeatable).await?;
+        let leaving = CancelOnDisconnect::of(&server, &who, &begun.started.request_id);
+        begun.leaving = Some(leaving);
+        Ok(begun)
+    };
+    // A task of its own: the turn ends also where its client has left before it began.
+    let begun = tokio::spawn(begin.in_current_span()).await;
+    begun.map_err(|_| Error::internal("starting the turn failed"))?
+}
+
+async fn begin(
+    server: &SharedState,
+    request: TurnRequest,
+    repeatable: Option<RepeatableRequest>,
+) -> Result<AnsweringTurn> {
     let begun = match repeatable {
         Some(repeatable) => idempotency::start(server, request, repeatable).await?,
         None => {
@@ -134,6 +156,7 @@ pub async fn start(
             AnsweringTurn {
                 started: server.runtime.start(request).await?,
                 backlog_end: 0,
+                leaving: None,
             }
         }
     };
@@ -162,7 +185,6 @@ pub async fn answer_joined(
         server,
         who,
         given,
-        cancels: false,
         place,
     };
     receiver.answer(joined, asked.view).await
@@ -178,6 +200,7 @@ pub async fn join(
     let stream = server.runtime.stream(who, request_id, 0).await?;
     Ok(AnsweringTurn {
         backlog_end: known.last_event,
+        leaving: None,
         started: StartedTurn {
             trace_id: known.request_id.clone(),
             request_id: known.request_id,
@@ -195,8 +218,6 @@ struct AnswerReceiver<'a> {
     server: &'a SharedState,
     who: &'a Authorized,
     given: &'a RequestParameters,
-    /// The turn ends when nobody reads it any more.
-    cancels: bool,
     /// Held as long as the stream is read.
     place: StreamPlace,
 }
@@ -219,11 +240,9 @@ impl AnswerReceiver<'_> {
         let AnsweringTurn {
             mut started,
             backlog_end,
+            leaving,
         } = turn;
         let headers = turn_headers(&started);
-        let leaving = self
-            .cancels
-            .then(|| CancelOnDisconnect::of(server, who, &started.request_id));
         let AnswerView {
             is_streaming,
             is_background,

@@ -73,14 +73,13 @@ pub async fn call(
     }
     let repeatable = key.map(|key| chat::repeatable(&key, &turn, text.as_bytes()));
     turn.id = Some(id.clone());
-    let started = chat::start(&context.server, turn, repeatable);
-    let started = started.await?.started;
+    turn.cancel_on_disconnect = !is_stopped_by_id;
+    let begun = chat::start(&context.server, turn, repeatable).await?;
+    let (started, leaving) = (begun.started, begun.leaving);
     if let Some(open) = open.filter(|_| started.request_id != id) {
         // Another request with this idempotency key has begun the turn.
         open.remember(&context.server, &started.request_id).await?;
     }
-    let leaving = (!is_stopped_by_id)
-        .then(|| CancelOnDisconnect::of(&context.server, &who, &started.request_id));
     let path = format!("/chat/requests/{}", path_part(&started.request_id));
     let may_be_task = request.knows_tasks && context.caller_of("GET", &path).is_some();
     let becomes_task = may_be_task.then(|| Instant::now() + context.settings().task_after);
