@@ -168,19 +168,19 @@ impl StoredTurn {
     /// Sends something to the turn; false where it has ended. Nothing is sent to a turn of which nobody reads it any more.
     async fn send(&self, interrupt: &TurnInterrupt) -> Result<bool> {
         let key = journal::open_key(&self.space, &self.names.request_id);
-        let Some(open) = self.driver.get(&key, ValuePart::Nothing).await? else {
-            return Ok(false);
-        };
-        let version = Some(open.version);
         let inbox = TurnInbox::new(self.driver.clone(), self.names.inbox());
-        match inbox
-            .send(interrupt, Some(BatchCheck::Version { key, version }))
-            .await
-        {
-            Ok(()) => Ok(true),
-            Err(error) if error.code == ErrorCode::Conflict => Ok(false),
-            Err(error) => Err(error),
+        while let Some(open) = self.driver.get(&key, ValuePart::Nothing).await? {
+            let check = BatchCheck::Version {
+                key: key.clone(),
+                version: Some(open.version),
+            };
+            match inbox.send(interrupt, Some(check)).await {
+                // It has ended, or was taken up again.
+                Err(error) if error.code == ErrorCode::Conflict => {}
+                sent => return sent.map(|()| true),
+            }
         }
+        Ok(false)
     }
 }
 
