@@ -27,8 +27,9 @@ use folder::{LockMode, StoreFolder};
 use futures::future::BoxFuture;
 use poll::CommitPoller;
 use std::fs;
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::RwLock;
 use tokio::task::JoinError;
@@ -63,6 +64,8 @@ struct FileDriverInner {
     hub: WatchHub,
     options: DriverOptions,
     is_closed: AtomicBool,
+    /// How often the lock was taken.
+    entries: AtomicU64,
 }
 
 impl FileDriver {
@@ -80,6 +83,7 @@ impl FileDriver {
             hub: WatchHub::default(),
             options,
             is_closed: AtomicBool::new(false),
+            entries: AtomicU64::new(0),
         });
         Ok(Self {
             poller: CommitPoller::new(shared.folder.clone(), shared.hub.clone()),
@@ -95,17 +99,7 @@ impl FileDriver {
         work: impl FnOnce(&FileDriverInner) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let shared = Arc::clone(&self.shared);
-        let gate = Arc::clone(&self.gate);
-        let entered = timeout(WAIT, async {
-            let pass: Box<dyn Send> = match access {
-                LockMode::Shared => Box::new(gate.read_owned().await),
-                LockMode::Exclusive => Box::new(gate.write_owned().await),
-            };
-            pass
-        });
-        let pass = entered
-            .await
-            .map_err(|_| folder::busy(shared.folder.root(), WAIT))?;
+        let pass = self.enter(access).await?;
         let run = move || {
             let _pass = pass;
             shared.ensure_open()?;
@@ -114,6 +108,27 @@ impl FileDriver {
         };
         let done = tokio::task::spawn_blocking(run).await;
         done.map_err(|error| self.cut_off(&error))?
+    }
+
+    /// Waits for the other callers of this process, as long as they get on.
+    async fn enter(&self, access: LockMode) -> Result<Box<dyn Send>> {
+        let gate = Arc::clone(&self.gate);
+        let mut entering = pin!(async move {
+            let pass: Box<dyn Send> = match access {
+                LockMode::Shared => Box::new(gate.read_owned().await),
+                LockMode::Exclusive => Box::new(gate.write_owned().await),
+            };
+            pass
+        });
+        loop {
+            let before = self.shared.entries.load(Ordering::Relaxed);
+            if let Ok(pass) = timeout(WAIT, &mut entering).await {
+                return Ok(pass);
+            }
+            if self.shared.entries.load(Ordering::Relaxed) == before {
+                return Err(folder::busy(self.shared.folder.root(), WAIT));
+            }
+        }
     }
 
     fn cut_off(&self, error: &JoinError) -> Error {
@@ -156,6 +171,7 @@ impl FileDriverInner {
     /// Takes the lock, and finishes a commit that a killed process left behind.
     fn lock(&self, access: LockMode) -> Result<fs::File> {
         let lock = self.folder.lock(access, WAIT)?;
+        self.entries.fetch_add(1, Ordering::Relaxed);
         if !redo::is_pending(&self.folder)? {
             return Ok(lock);
         }
@@ -276,5 +292,50 @@ impl Driver for FileDriver {
         let left = timeout(WAIT, self.gate.write()).await;
         left.map(|_| ())
             .map_err(|_| folder::busy(self.shared.folder.root(), WAIT))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+    /// Holds the lock until it is told, or nobody can tell it.
+    async fn hold(
+        driver: Arc<FileDriver>,
+        entered: UnboundedSender<usize>,
+        caller: usize,
+        told: mpsc::Receiver<()>,
+    ) -> Result<()> {
+        let work = move |_: &FileDriverInner| {
+            entered.send(caller).unwrap();
+            let _ = told.recv();
+            Ok(())
+        };
+        driver.with_lock(LockMode::Exclusive, work).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn callers_of_one_process_wait_for_each_other_as_long_as_they_get_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().display().to_string();
+        let driver = Arc::new(FileDriver::open(&place, DriverOptions::default()).unwrap());
+        let (entered, mut entries) = unbounded_channel();
+        let (mut leave, mut callers) = (Vec::new(), Vec::new());
+        for caller in 0..3 {
+            let (tell, told) = mpsc::channel();
+            leave.push(tell);
+            let held = hold(driver.clone(), entered.clone(), caller, told);
+            callers.push(tokio::spawn(held));
+        }
+        for (caller, leave) in leave.into_iter().enumerate() {
+            assert_eq!(entries.recv().await, Some(caller));
+            tokio::time::advance(WAIT - Duration::from_secs(1)).await;
+            drop(leave);
+        }
+        for caller in callers {
+            caller.await.unwrap().unwrap();
+        }
     }
 }
