@@ -267,27 +267,34 @@ impl IndexChange {
 
     /// Deletes values that are in no use any more, by a commit of its own; false where there are none.
     pub(super) async fn sweep_obsolete(&self) -> Result<bool> {
-        let Some(part) = self.manifest.obsolete.first().copied() else {
+        if self.manifest.obsolete.is_empty() {
             return Ok(false);
-        };
-        let mut sweep = self.clone();
-        let is_over = sweep.sweep(&page_prefix(part)).await?;
-        let apply = |next: &mut Self| {
-            if is_over {
-                next.manifest.obsolete.retain(|it| *it != part);
+        }
+        let (mut sweep, mut swept) = (self.clone(), Vec::new());
+        for part in &self.manifest.obsolete {
+            if !sweep.sweep(&page_prefix(*part)).await? {
+                break;
             }
+            swept.push(*part);
+        }
+        let apply = |next: &mut Self| {
+            next.manifest.obsolete.retain(|it| !swept.contains(it));
             Ok(next.manifest.incarnation == self.manifest.incarnation)
         };
         let done = sweep.commit_rebased(&Batch::default(), apply).await;
         done.map(|()| true)
     }
 
-    /// Deletes values whose names begin so, as many as fit; true where none are left.
+    /// Deletes values whose names begin so, as many as fit into the step; true where none are left.
     async fn sweep(&mut self, prefix: &str) -> Result<bool> {
+        let room = STEP.saturating_sub(self.writes.len());
+        if room == 0 {
+            return Ok(false);
+        }
         let pattern = Pattern::parse(&format!("{prefix}*"));
-        let scan = ValueScan::first(pattern, STEP, ValuePart::Nothing);
+        let scan = ValueScan::first(pattern, room, ValuePart::Nothing);
         let found = self.index.driver.scan(&self.index.space, &scan).await?;
-        let is_over = found.len() < STEP;
+        let is_over = found.len() < room;
         let deletions = found
             .into_iter()
             .map(|(name, _)| BatchWrite::apply(self.index.space.key(name), Operation::Del, None));
