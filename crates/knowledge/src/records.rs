@@ -13,7 +13,7 @@ use crate::sources::CollectionOwner;
 use crate::sums::{Sum, Sums};
 use ambit_search::chunker::Chunk;
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
-use ambit_search::terms::{Analyzer, TermCounts};
+use ambit_search::terms::{TermCounter, TermCounts};
 use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -376,12 +376,12 @@ impl ContentRecord {
 
 impl ChunkRecord {
     /// What the index knows of it.
-    pub fn terms(&self, analyzer: Analyzer) -> TermCounts {
+    pub fn terms(&self, counter: &mut TermCounter) -> TermCounts {
         let mut counts = TermCounts::new();
-        analyzer.count(&self.chunk.text, 1, &mut counts);
-        analyzer.count(&self.title, 2, &mut counts);
+        counter.count(&self.chunk.text, 1, &mut counts);
+        counter.count(&self.title, 2, &mut counts);
         for heading in &self.chunk.heading {
-            analyzer.count(heading, 2, &mut counts);
+            counter.count(heading, 2, &mut counts);
         }
         counts
     }

@@ -13,6 +13,7 @@ use crate::records::{
 use crate::stored::{self, StoredRecord, checked, delete};
 use ambit_search::index::ChunkErasure;
 use ambit_search::manifest::ChunkRange;
+use ambit_search::terms::TermCounter;
 use ambit_storage::Json;
 use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchWrite};
@@ -80,13 +81,14 @@ impl WorkPlace<'_> {
         let mut hiding = change.batch()?;
         hiding.checks.extend([task.check(), self.lease.check()]);
         self.base.driver().commit(hiding).await?;
-        let analyzer = self.made_with(version).map(IndexRecord::analyzer);
+        let made_with = self.made_with(version);
+        let mut counter = made_with.map(|record| TermCounter::new(record.analyzer()));
         let mut terms = BTreeSet::new();
         let mut beside = checked([task.check(), self.lease.check()], [task.put()?]);
         for number in ranges.iter().flat_map(ChunkRange::numbers) {
             let key = place.chunk(version, number);
             if let Some(chunk) = stored::get::<ChunkRecord>(self.base.driver(), key).await? {
-                let counts = analyzer.map(|analyzer| chunk.value.terms(analyzer));
+                let counts = counter.as_mut().map(|it| chunk.value.terms(it));
                 terms.extend(counts.unwrap_or_default().into_keys());
                 let hash = &chunk.value.chunk.hash;
                 let vector = delete(place.vector_place(version, hash, number));

@@ -9,7 +9,7 @@ use crate::records::{ChunkRecord, ContentRecord, ErasureRecord, SectionMetadata,
 use crate::stored::{self, StoredRecord, checked, put};
 use ambit_search::index::{IndexChange, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
-use ambit_search::terms::TermCounts;
+use ambit_search::terms::{TermCounter, TermCounts};
 use ambit_storage::Error;
 use ambit_storage::batch::BatchWrite;
 
@@ -232,7 +232,9 @@ impl WorkPlace<'_> {
     pub(super) async fn analyzed(&self, chunks: Vec<ChunkRecord>) -> Result<AnalyzedChunks> {
         let analyzer = self.index_record.analyzer();
         let analysis = tokio::task::spawn_blocking(move || {
-            let terms: Vec<TermCounts> = chunks.iter().map(|it| it.terms(analyzer)).collect();
+            let mut counter = TermCounter::new(analyzer);
+            let terms = chunks.iter().map(|it| it.terms(&mut counter));
+            let terms: Vec<TermCounts> = terms.collect();
             let lengths = terms.iter().map(|counts| counts.values().sum()).collect();
             AnalyzedChunks { terms, lengths }
         });
