@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A page is ended behind so many bytes.
-const PAGE: usize = 8 << 10;
+/// A page is ended behind so many bytes. In base64, with its name, it then fills three overflow pages of SQLite's; the 500 bytes
+/// that are left share a page with others.
+const PAGE: usize = 9_500;
 
 /// A chunk in which a term stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,6 +235,39 @@ impl Iterator for PostingReader<'_> {
     }
 }
 
+/// Goes through the terms of a page that stays in memory with it.
+pub struct PageCursor {
+    page: Arc<PostingPage>,
+    /// What was read of it, in bytes.
+    at: usize,
+    /// The term last read.
+    term: Vec<u8>,
+}
+
+impl PageCursor {
+    /// Begins at the page's first term.
+    pub fn new(page: Arc<PostingPage>) -> Self {
+        let (at, term) = (0, Vec::new());
+        Self { page, at, term }
+    }
+
+    /// The next term and where it stands.
+    pub fn next_term(&mut self) -> Option<(&str, TermBlock)> {
+        let length = self.page.len();
+        let term = std::mem::take(&mut self.term);
+        let bytes = &self.page.0[self.at..];
+        let mut terms = TermReader {
+            bytes,
+            length,
+            term,
+        };
+        let block = terms.next_term().map(|(_, block)| block);
+        (self.at, self.term) = (length - terms.bytes.len(), terms.term);
+        let block = TermBlock::of(&self.page, block?);
+        Some((std::str::from_utf8(&self.term).ok()?, block))
+    }
+}
+
 /// Makes pages of terms that come in order.
 #[derive(Default)]
 pub struct PageWriter {
@@ -271,14 +305,17 @@ impl PageWriter {
 
     /// Adds postings of a term: the terms in byte order, the chunks of each ascending.
     pub fn add(&mut self, term: &str, postings: impl IntoIterator<Item = Posting>) {
+        let mut is_begun = self.count > 0 && self.term == term;
         for posting in postings {
-            if self.term != term || self.count == 0 {
+            if !is_begun {
                 self.end_term();
                 self.begin_term(term, posting.chunk);
+                is_begun = true;
             }
             self.put(posting);
             if self.bytes.len() + self.block.len() >= PAGE {
                 self.end_page();
+                is_begun = false;
             }
         }
     }

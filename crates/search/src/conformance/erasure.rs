@@ -236,11 +236,13 @@ pub(super) async fn g204_what_is_in_memory_is_erased_too(driver: Arc<dyn Driver>
     ));
     // So many terms that a merge takes several steps, and those of the canary are on all pages.
     for label in 0..8 {
-        let name = if label < 7 { "canary" } else { "other" };
-        let term = |at: usize| (format!("{at:04}-{name}-{label}"), 1);
-        model
-            .add(label, vec![(0..10_000).map(term).collect()])
-            .await;
+        let (name, terms) = if label < 7 {
+            ("canary", 6_000)
+        } else {
+            ("other", 10)
+        };
+        let term = |at: usize| (format!("{at:04}-{label}-{}", name.repeat(9)), 1);
+        model.add(label, vec![(0..terms).map(term).collect()]).await;
     }
     for _ in 0..2 {
         assert!(model.index.keep_up().await.unwrap());
@@ -255,7 +257,8 @@ pub(super) async fn g204_what_is_in_memory_is_erased_too(driver: Arc<dyn Driver>
     assert!(!is_cached(&cache, "canary") && is_cached(&cache, "other"));
     // Somebody who has read it before comes late.
     cache.keep_snapshot(&space, &before);
-    let found = found_by(&model.index, "0000-canary-0").await;
+    let canary = format!("0000-0-{}", "canary".repeat(9));
+    let found = found_by(&model.index, &canary).await;
     assert!(found == 0 && !is_cached(&cache, "canary"));
     let now = cache.snapshot(&space).unwrap();
     assert!(now.manifest.hidden.is_empty() && now.manifest.totals.chunks == 1);

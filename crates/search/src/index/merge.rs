@@ -2,17 +2,13 @@
 //! the last one puts it in the place of the old ones.
 
 use super::directory::PartDirectory;
+use super::removal::STEP;
 use super::{IndexChange, SearchIndex, is_damaged, is_restless};
 use crate::manifest::Manifest;
-use crate::page::{PageWriter, Posting, PostingPage, PostingPosition, TermBlock};
+use crate::page::{PageCursor, PageWriter, Posting, PostingPage, PostingPosition, TermBlock};
 use ambit_storage::batch::Batch;
 use ambit_storage::{Error, Result};
-use std::cmp::Ordering;
-use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// So many pages are added by one commit.
-const STEP: usize = 64;
 
 /// A part on its way into another one, read from front to back.
 struct MergeSource {
@@ -21,16 +17,12 @@ struct MergeSource {
     at: usize,
     /// What is behind this is not in the new part yet.
     after: Option<PostingPosition>,
-    /// What was read and not taken.
-    terms: VecDeque<TermRun>,
-}
-
-/// A term and what a page has of it.
-struct TermRun {
+    /// The page before that.
+    page: Option<PageCursor>,
+    /// The term that was read last.
     term: String,
-    block: TermBlock,
-    /// Its postings up to this chunk are in the new part already.
-    after: Option<u32>,
+    /// What the page has of it; `None` where that was taken.
+    block: Option<TermBlock>,
 }
 
 /// Pages that are ready for the part that is being made. What others add to the index meanwhile does not matter to them.
@@ -165,11 +157,14 @@ impl MergeStep {
             let before = self.change.before.clone();
             let is_merged = |part: u32| merge.of.contains(&part);
             let merged = before.directories.iter().filter(|it| is_merged(it.part));
+            // Behind the deletions: SQLite then puts the new pages where the old ones were, which else are written twice.
+            let added = std::mem::take(&mut self.change.writes);
             for directory in merged {
                 for page in &directory.pages {
                     self.change.delete_page(directory.part, &page.start);
                 }
             }
+            self.change.writes.extend(added);
             let obsolete = &mut self.change.manifest.obsolete;
             obsolete.retain(|part| !is_merged(*part));
         }
@@ -196,14 +191,15 @@ impl MergeStep {
 impl SearchIndex {
     /// Takes terms from the sources until a step is full; true where nothing is left.
     async fn merge(&self, sources: &mut [MergeSource], writer: &mut PageWriter) -> Result<bool> {
+        let mut term = String::new();
         while writer.full_pages() < STEP {
             for source in &mut *sources {
                 source.fill(self).await?;
             }
-            let next = sources.iter().filter_map(|source| source.terms.front());
-            let Some(term) = next.map(|run| &run.term).min().cloned() else {
+            let Some(next) = sources.iter().filter_map(MergeSource::next).min() else {
                 return Ok(true);
             };
+            next.clone_into(&mut term);
             for source in &mut *sources {
                 self.merge_term(&term, source, writer).await?;
                 if writer.full_pages() >= STEP {
@@ -221,8 +217,8 @@ impl SearchIndex {
         source: &mut MergeSource,
         writer: &mut PageWriter,
     ) -> Result<()> {
-        while let Some(run) = source.terms.pop_front_if(|run| run.term == term) {
-            writer.add(term, run.postings());
+        while source.next() == Some(term) {
+            source.take(writer);
             if writer.full_pages() >= STEP {
                 break;
             }
@@ -244,42 +240,56 @@ impl MergeSource {
             at: at.saturating_sub(1),
             directory,
             after,
-            terms: VecDeque::new(),
+            page: None,
+            term: String::new(),
+            block: None,
         }
     }
 
-    /// Reads the next page where nothing is left of the one before.
+    /// The term that comes next.
+    fn next(&self) -> Option<&str> {
+        self.block.is_some().then_some(self.term.as_str())
+    }
+
+    /// Adds the term that comes next, without the postings that are in the new part already.
+    fn take(&mut self, writer: &mut PageWriter) {
+        let after = self.after.as_ref().filter(|it| it.term == self.term);
+        let is_new = |posting: &Posting| after.is_none_or(|after| posting.chunk > after.chunk);
+        let block = self.block.take();
+        let postings = block.iter().flat_map(TermBlock::postings);
+        writer.add(&self.term, postings.filter(is_new));
+    }
+
+    /// Reads on to the next term, and the next page, where nothing is left of the one before.
     async fn fill(&mut self, index: &SearchIndex) -> Result<()> {
-        while self.terms.is_empty() && self.at < self.directory.pages.len() {
-            let page = index.page(&self.directory, self.at).await?;
-            let page = page.ok_or_else(|| is_restless(&index.space))?;
-            self.at += 1;
-            self.terms = runs(&page);
-            if let Some(after) = &self.after {
-                self.terms.retain_mut(|run| run.is_behind(after));
+        while self.block.is_none() {
+            if self.read_term() {
+                continue;
             }
+            if self.at == self.directory.pages.len() {
+                break;
+            }
+            let page = index.page(&self.directory, self.at).await?;
+            self.page = Some(PageCursor::new(
+                page.ok_or_else(|| is_restless(&index.space))?,
+            ));
+            self.at += 1;
+            // A step reads hundreds of pages: others on this thread come between.
+            tokio::task::yield_now().await;
         }
         Ok(())
     }
-}
 
-impl TermRun {
-    /// Leaves out what is not behind a place; false where nothing is left.
-    fn is_behind(&mut self, place: &PostingPosition) -> bool {
-        match self.term.cmp(&place.term) {
-            Ordering::Less => false,
-            Ordering::Greater => true,
-            Ordering::Equal => {
-                self.after = Some(place.chunk);
-                self.postings().next().is_some()
+    /// Reads a term that is not in the new part already; false where the page has no more.
+    fn read_term(&mut self) -> bool {
+        while let Some((term, block)) = self.page.as_mut().and_then(PageCursor::next_term) {
+            if self.after.as_ref().is_none_or(|after| *term >= *after.term) {
+                term.clone_into(&mut self.term);
+                self.block = Some(block);
+                return true;
             }
         }
-    }
-
-    fn postings(&self) -> impl Iterator<Item = Posting> {
-        let after = self.after;
-        let postings = self.block.postings();
-        postings.filter(move |posting| after.is_none_or(|after| posting.chunk > after))
+        false
     }
 }
 
@@ -292,19 +302,6 @@ fn last_of(page: &PostingPage) -> Option<PostingPosition> {
     let (term, block) = last?;
     let chunk = block.postings().last()?.chunk;
     Some(PostingPosition { term, chunk })
-}
-
-fn runs(page: &Arc<PostingPage>) -> VecDeque<TermRun> {
-    let mut runs = VecDeque::new();
-    let mut terms = page.terms();
-    while let Some((term, block)) = terms.next_term() {
-        runs.push_back(TermRun {
-            term: term.to_owned(),
-            block: TermBlock::of(page, block),
-            after: None,
-        });
-    }
-    runs
 }
 
 #[cfg(test)]
@@ -324,7 +321,7 @@ mod tests {
         let index = SearchIndex::new(driver, Space::settings("t"), cache);
         // Counts that take many bytes, so that few chunks fill a page.
         let chunk = TermCounts::from([("the".to_owned(), 1 << 30)]);
-        let parts = vec![chunk; 9_000];
+        let parts = vec![chunk; 36_000];
         for _ in 0..8 {
             let mut change = index.change().await.unwrap();
             change.add(&parts).unwrap();
