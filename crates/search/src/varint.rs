@@ -1,6 +1,7 @@
 //! Whole numbers in as few bytes as they need: seven bits a byte, the highest says that more follow.
 
 /// Adds a number.
+#[inline]
 pub fn put(bytes: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);

@@ -11,7 +11,8 @@ use ambit_storage::address::INDEX_MANIFEST;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Error, Json, Result};
-use std::collections::BTreeMap;
+use foldhash::fast::RandomState;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Changes on the way to a commit. It fails with `Conflict` if somebody has changed the index meanwhile; then all is to be
@@ -181,31 +182,23 @@ fn length_of(counts: &TermCounts) -> u32 {
     counts.values().sum()
 }
 
-/// A posting on its way to its term.
-struct TermPosting<'a> {
-    term: &'a str,
-    posting: Posting,
-}
-
 /// The pages of some chunks, of which the first has this number.
 fn pages(chunks: &[TermCounts], first: u32, lengths: &[u32]) -> Vec<WrittenPage> {
-    let mut postings = Vec::with_capacity(chunks.iter().map(TermCounts::len).sum());
+    let mut found: HashMap<&str, Vec<Posting>, RandomState> = HashMap::default();
     for ((chunk, counts), length) in (first..).zip(chunks).zip(lengths) {
-        postings.extend(counts.iter().map(|(term, count)| TermPosting {
-            term,
-            posting: Posting {
+        for (term, count) in counts {
+            found.entry(term).or_default().push(Posting {
                 chunk,
                 count: *count,
                 length: *length,
-            },
-        }));
+            });
+        }
     }
-    // Those of a term stay in the order of their chunks.
-    postings.sort_by_key(|posting| posting.term);
+    let mut terms: Vec<(&str, Vec<Posting>)> = found.into_iter().collect();
+    terms.sort_unstable_by_key(|(term, _)| *term);
     let mut writer = PageWriter::default();
-    for of_term in postings.chunk_by(|one, other| one.term == other.term) {
-        let found = of_term.iter().map(|posting| posting.posting);
-        writer.add(of_term[0].term, found);
+    for (term, postings) in terms {
+        writer.add(term, postings);
     }
     writer.finish()
 }
