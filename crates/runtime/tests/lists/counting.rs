@@ -11,6 +11,17 @@ use async_trait::async_trait;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+/// What was asked of a driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReadCounts {
+    /// Reads of logs.
+    pub reads: u64,
+    /// Pages of rows.
+    pub pages: u64,
+    /// Scans of values of conversations.
+    pub scans: u64,
+}
+
 pub struct Counting {
     behind: Arc<dyn Driver>,
     reads: AtomicU64,
@@ -30,10 +41,12 @@ impl Counting {
         }
     }
 
-    /// Reads of logs, pages of rows, scans of values of conversations.
-    pub fn counts(&self) -> (u64, u64, u64) {
-        let load = |count: &AtomicU64| count.load(Ordering::SeqCst);
-        (load(&self.reads), load(&self.pages), load(&self.scans))
+    pub fn counts(&self) -> ReadCounts {
+        ReadCounts {
+            reads: self.reads.load(Ordering::SeqCst),
+            pages: self.pages.load(Ordering::SeqCst),
+            scans: self.scans.load(Ordering::SeqCst),
+        }
     }
 
     /// What was written since this was asked last.

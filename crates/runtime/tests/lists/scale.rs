@@ -2,7 +2,7 @@
 
 use crate::bed::{Bed, chief, over, person};
 use crate::chats::tracked;
-use crate::counting::Counting;
+use crate::counting::{Counting, ReadCounts};
 use ambit_runtime::Authorized;
 use ambit_runtime::chats::{self, ChatFilter, ChatSource, PageWindow};
 use ambit_runtime::inspect::contexts::ContextRowFilter;
@@ -42,8 +42,7 @@ enum FirstPage {
 /// What was asked of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct PageCost {
-    /// Reads of logs, pages of rows, scans of values of conversations.
-    asked: (u64, u64, u64),
+    asked: ReadCounts,
     /// SQL statements, where they are counted.
     statements: u64,
 }
@@ -119,7 +118,7 @@ async fn first_pages(bed: Bed) {
         for (tenant, conversations) in TENANTS {
             let page = FirstPage::ChatsOfResponses;
             let PageCost { asked, .. } = cost(&bed, &caller(tenant), page, conversations).await;
-            assert_eq!(asked.1, 1, "{asked:?}");
+            assert_eq!(asked.pages, 1, "{asked:?}");
         }
     }
 }
