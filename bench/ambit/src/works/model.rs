@@ -188,7 +188,7 @@ impl Bare {
             let shelf = i32::try_from(number * 7 % SHELVES)?;
             found += match self {
                 Self::Sqlite(connection) => in_sqlite(connection, shelf)?,
-                Self::Postgres(client, prepared) => in_postgres((client, prepared), shelf).await?,
+                Self::Postgres(client, prepared) => in_postgres(client, prepared, shelf).await?,
             };
         }
         let spent = start.elapsed().as_secs_f64() * 1e3;
@@ -210,7 +210,8 @@ fn in_sqlite(connection: &rusqlite::Connection, shelf: i32) -> Result<usize> {
 }
 
 async fn in_postgres(
-    (client, prepared): (&tokio_postgres::Client, &tokio_postgres::Statement),
+    client: &tokio_postgres::Client,
+    prepared: &tokio_postgres::Statement,
     shelf: i32,
 ) -> Result<usize> {
     let rows = client.query(prepared, &[&shelf]).await?;
