@@ -26,7 +26,7 @@ async fn entries(driver: &dyn Driver, log: LogKey) -> Vec<Value> {
 
 /// Kills a turn there, compares the answers with the manifests that are stored, and has another node finish the turn.
 async fn kept(fresh: Fresh, point: &str, times: u64) {
-    killed(&fresh, "hello", (point, times)).await;
+    killed(&fresh, "hello", point, times).await;
     let stores = store::open(&fresh.url, Duration::ZERO, FaultPoints::default()).await;
     let driver = stores.index().unwrap().driver().clone();
     let open = open_turns(&driver).await.remove(0);

@@ -41,7 +41,8 @@ pub async fn later(fresh: &Fresh) -> Runtime {
 pub async fn killed(
     fresh: &Fresh,
     agent: &str,
-    (point, times): (&str, u64),
+    point: &str,
+    times: u64,
 ) -> (Option<String>, Vec<StreamEntry>) {
     let order = Order::new(fresh, Job::ask_agent(agent, "count")).dying_at(point, times);
     let mut said = worker::killed(order).await.into_iter();
@@ -59,8 +60,13 @@ pub fn entry(line: &str) -> Option<StreamEntry> {
 }
 
 /// Kills a turn of this agent at the point, has another node go on, and gives the whole stream and the marks.
-async fn survived(fresh: &Fresh, agent: &str, at: (&str, u64)) -> (Vec<StreamEntry>, Vec<String>) {
-    let (request_id, got) = killed(fresh, agent, at).await;
+async fn survived(
+    fresh: &Fresh,
+    agent: &str,
+    point: &str,
+    times: u64,
+) -> (Vec<StreamEntry>, Vec<String>) {
+    let (request_id, got) = killed(fresh, agent, point, times).await;
     let stores = store::open(&fresh.url, Duration::ZERO, FaultPoints::default()).await;
     let store = stores.index().unwrap().driver().clone();
     let open = open_turns(&store).await;
@@ -150,8 +156,8 @@ fn names(entries: &[StreamEntry]) -> Vec<String> {
 }
 
 /// The turn is finished as if nothing had happened, apart from what was not durable.
-pub async fn finished(fresh: Fresh, agent: &str, at: (&str, u64)) -> Vec<String> {
-    let (entries, mut marks) = survived(&fresh, agent, at).await;
+pub async fn finished(fresh: Fresh, agent: &str, point: &str, times: u64) -> Vec<String> {
+    let (entries, mut marks) = survived(&fresh, agent, point, times).await;
     let end = end(&entries);
     assert_eq!(end["status"], "completed", "{end}");
     assert!(said(&entries).ends_with("I have counted."));
@@ -172,7 +178,7 @@ pub async fn finished(fresh: Fresh, agent: &str, at: (&str, u64)) -> Vec<String>
 pub const ONCE: [&str; 2] = ["marked one", "marked two"];
 
 async fn g016_killed_while_the_conversation_is_held(fresh: Fresh) {
-    let (request_id, got) = killed(&fresh, "hello", ("turn.held", 1)).await;
+    let (request_id, got) = killed(&fresh, "hello", "turn.held", 1).await;
     assert_eq!((request_id, got), (None, Vec::new()));
     let node = later(&fresh).await;
     assert_eq!(open_turns(&driver(&node)).await.len(), 0);
@@ -183,20 +189,20 @@ async fn g016_killed_while_the_conversation_is_held(fresh: Fresh) {
 }
 
 async fn g016_killed_when_the_turn_has_begun(fresh: Fresh) {
-    assert_eq!(finished(fresh, "hello", ("turn.begun", 1)).await, ONCE);
+    assert_eq!(finished(fresh, "hello", "turn.begun", 1).await, ONCE);
 }
 
 async fn g016_killed_after_create(fresh: Fresh) {
-    assert_eq!(finished(fresh, "hello", ("turn.created", 1)).await, ONCE);
+    assert_eq!(finished(fresh, "hello", "turn.created", 1).await, ONCE);
 }
 
 async fn g016_killed_with_open_tool_calls(fresh: Fresh) {
-    assert_eq!(finished(fresh, "hello", ("turn.answered", 1)).await, ONCE);
+    assert_eq!(finished(fresh, "hello", "turn.answered", 1).await, ONCE);
 }
 
 async fn g016_killed_with_a_result_that_is_not_stored(fresh: Fresh) {
     // Nobody can know that a tool had its effect whose result was not stored.
-    let marks = finished(fresh, "hello", ("turn.tool_done", 1)).await;
+    let marks = finished(fresh, "hello", "turn.tool_done", 1).await;
     assert_eq!(marks[..1], ["marked one"]);
     let mut distinct = marks.clone();
     distinct.dedup();
@@ -209,24 +215,21 @@ async fn g016_killed_with_a_result_that_is_not_stored(fresh: Fresh) {
 
 async fn g016_killed_with_one_result_of_two(fresh: Fresh) {
     // The call whose result is stored does not run again; the other one may have run already.
-    let marks = finished(fresh, "hello", ("turn.settled", 1)).await;
+    let marks = finished(fresh, "hello", "turn.settled", 1).await;
     let ones = marks.iter().filter(|mark| *mark == "marked one").count();
     assert_eq!(ones, 1, "{marks:?}");
 }
 
 async fn g016_killed_with_all_results(fresh: Fresh) {
-    assert_eq!(finished(fresh, "hello", ("turn.settled", 2)).await, ONCE);
+    assert_eq!(finished(fresh, "hello", "turn.settled", 2).await, ONCE);
 }
 
 async fn g016_killed_before_the_last_commit(fresh: Fresh) {
-    assert_eq!(
-        finished(fresh, "hello", ("turn.before_close", 1)).await,
-        ONCE
-    );
+    assert_eq!(finished(fresh, "hello", "turn.before_close", 1).await, ONCE);
 }
 
 async fn g016_killed_after_the_last_commit(fresh: Fresh) {
-    let (request_id, got) = killed(&fresh, "hello", ("turn.closed", 1)).await;
+    let (request_id, got) = killed(&fresh, "hello", "turn.closed", 1).await;
     let request_id = request_id.unwrap();
     let node = later(&fresh).await;
     assert_eq!(open_turns(&driver(&node)).await.len(), 0);
@@ -238,6 +241,6 @@ async fn g016_killed_after_the_last_commit(fresh: Fresh) {
 }
 
 async fn g016_killed_in_the_delegates_part(fresh: Fresh) {
-    let marks = finished(fresh, "first", ("turn.settled", 2)).await;
+    let marks = finished(fresh, "first", "turn.settled", 2).await;
     assert_eq!(marks, ONCE);
 }

@@ -18,7 +18,7 @@ crate::cases![
 /// The marks of a turn that was killed at this point and finished by another node.
 async fn left(mut fresh: Fresh, point: &str, times: u64) -> Vec<String> {
     fresh.has_servers = true;
-    finished(fresh, "served", (point, times)).await
+    finished(fresh, "served", point, times).await
 }
 
 async fn g016_a_server_with_an_open_call(fresh: Fresh) {
@@ -49,7 +49,7 @@ async fn g016_a_server_before_the_last_commit(fresh: Fresh) {
 
 async fn g016_a_server_after_the_last_commit(mut fresh: Fresh) {
     fresh.has_servers = true;
-    let (request_id, _) = killed(&fresh, "served", ("turn.closed", 1)).await;
+    let (request_id, _) = killed(&fresh, "served", "turn.closed", 1).await;
     let node = later(&fresh).await;
     assert_eq!(open_turns(&driver(&node)).await.len(), 0);
     let entries = stream(&node, &request_id.unwrap(), 0).await;

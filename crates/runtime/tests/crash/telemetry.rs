@@ -17,7 +17,7 @@ crate::cases![
 ];
 
 /// Kills a turn of this agent at the point; two other nodes are left, of which one goes on with it, and either may send it.
-async fn is_one_trace(fresh: &Fresh, agent: &str, (point, times): (&str, u64)) {
+async fn is_one_trace(fresh: &Fresh, agent: &str, point: &str, times: u64) {
     let collector = TestCollector::start().await;
     std::fs::write(fresh.folder.path().join(COLLECTOR), &collector.url).unwrap();
     let order = Order::new(fresh, Job::ask_agent(agent, "count")).dying_at(point, times);
@@ -47,21 +47,21 @@ async fn is_one_trace(fresh: &Fresh, agent: &str, (point, times): (&str, u64)) {
 }
 
 async fn g174_a_turn_killed_behind_an_answer_is_one_trace(fresh: Fresh) {
-    is_one_trace(&fresh, "hello", ("turn.answered", 1)).await;
+    is_one_trace(&fresh, "hello", "turn.answered", 1).await;
 }
 
 async fn g174_a_turn_killed_behind_a_tool_is_one_trace(fresh: Fresh) {
-    is_one_trace(&fresh, "hello", ("turn.settled", 1)).await;
+    is_one_trace(&fresh, "hello", "turn.settled", 1).await;
 }
 
 async fn g174_a_turn_killed_before_its_last_commit_is_one_trace(fresh: Fresh) {
-    is_one_trace(&fresh, "hello", ("turn.before_close", 1)).await;
+    is_one_trace(&fresh, "hello", "turn.before_close", 1).await;
 }
 
 async fn g174_a_turn_killed_behind_its_last_commit_is_one_trace(fresh: Fresh) {
-    is_one_trace(&fresh, "hello", ("turn.closed", 1)).await;
+    is_one_trace(&fresh, "hello", "turn.closed", 1).await;
 }
 
 async fn g174_a_turn_killed_in_the_delegates_part_is_one_trace(fresh: Fresh) {
-    is_one_trace(&fresh, "first", ("turn.settled", 1)).await;
+    is_one_trace(&fresh, "first", "turn.settled", 1).await;
 }

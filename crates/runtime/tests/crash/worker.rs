@@ -143,7 +143,7 @@ async fn work(order: Order) {
     // What is said of a turn's beginning is said before a point behind it is reached.
     let (heard, hears) = std::sync::mpsc::channel();
     let fault_points = match order.dies_at.clone() {
-        Some(place) => dies_at(place, hears),
+        Some((point, times)) => dies_at(point, times, hears),
         None => FaultPoints::default(),
     };
     let ahead = Duration::from_secs(order.ahead);
@@ -206,7 +206,7 @@ fn say(entry: &StreamEntry) {
 /// Points that a turn passes before anybody knows of it.
 const EARLY: [&str; 2] = ["turn.held", "turn.begun"];
 
-fn dies_at((point, times): (String, u64), begun: Receiver<bool>) -> FaultPoints {
+fn dies_at(point: String, times: u64, begun: Receiver<bool>) -> FaultPoints {
     let (left, begun) = (AtomicU64::new(times), Mutex::new(begun));
     FaultPoints::new(move |reached| {
         if reached == point && left.fetch_sub(1, Ordering::SeqCst) == 1 {
