@@ -92,7 +92,9 @@ pub fn obey() -> bool {
     };
     let work = async {
         let options = DriverOptions {
-            fault_points: order.dies_at.map_or_else(FaultPoints::default, dies_at),
+            fault_points: order
+                .dies_at
+                .map_or_else(FaultPoints::default, |(point, times)| dies_at(point, times)),
             ..DriverOptions::default()
         };
         let driver = driver::open(&order.url, options).await?;
@@ -105,7 +107,7 @@ pub fn obey() -> bool {
     true
 }
 
-fn dies_at((point, times): (String, u64)) -> FaultPoints {
+fn dies_at(point: String, times: u64) -> FaultPoints {
     let left = AtomicU64::new(times);
     FaultPoints::new(move |reached| {
         if reached == point && left.fetch_sub(1, Ordering::SeqCst) == 1 {
