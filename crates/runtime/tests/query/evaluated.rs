@@ -124,9 +124,9 @@ fn value(dice: &mut Dice, column: &str) -> Value {
     }
 }
 
-fn entry(dice: &mut Dice, (depth, rel): (usize, &str)) -> Value {
+fn entry(dice: &mut Dice, depth: usize, rel: &str) -> Value {
     let mut entry = if depth > 0 && dice.roll(4) == 0 {
-        let wheres = entries(dice, (depth - 1, rel), 1);
+        let wheres = entries(dice, depth - 1, rel, 1);
         json!({"wheres": wheres})
     } else {
         let column = *dice.pick(&["n", "x", "t", "b", "__yao_created_by", "__yao_team_id"]);
@@ -167,9 +167,9 @@ fn entry(dice: &mut Dice, (depth, rel): (usize, &str)) -> Value {
     entry
 }
 
-fn entries(dice: &mut Dice, within: (usize, &str), least: usize) -> Value {
+fn entries(dice: &mut Dice, depth: usize, rel: &str, least: usize) -> Value {
     let count = least + dice.roll(3);
-    (0..count).map(|_| entry(dice, within)).collect()
+    (0..count).map(|_| entry(dice, depth, rel)).collect()
 }
 
 /// The rows of both tables, and who asks.
@@ -292,8 +292,8 @@ async fn compare_one(place: &Place, dice: &mut Dice, world: &World<'_>) {
         0 => ("thing", "parts", world.things),
         _ => ("part", "thing", world.parts),
     };
-    let wheres = entries(dice, (2, rel), 0);
-    let within = entries(dice, (1, "none"), 0);
+    let wheres = entries(dice, 2, rel, 0);
+    let within = entries(dice, 1, "none", 0);
     let within: Value = within
         .as_array()
         .unwrap()

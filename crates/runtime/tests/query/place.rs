@@ -131,7 +131,7 @@ impl Place {
     }
 
     /// One column of those rows.
-    pub async fn column(&self, id: &str, (name, param): (&str, Value)) -> Value {
+    pub async fn column(&self, id: &str, name: &str, param: Value) -> Value {
         let rows = self.get(id, param).await.unwrap();
         let rows = rows.as_array().unwrap().iter();
         rows.map(|row| row[name].clone()).collect()

@@ -111,7 +111,7 @@ async fn conditions_on_related_rows_see_no_deleted_ones() {
             ("order", rel("tags", "name", json!("blue")), json!([1, 2])),
             ("order", rel("tags", "name", json!("gone")), json!([])),
         ] {
-            let ids = place.column(model, ("id", json!({"wheres": wheres}))).await;
+            let ids = place.column(model, "id", json!({"wheres": wheres})).await;
             assert_eq!(ids, expected, "{model} {wheres} in {:?}", place.dialect());
         }
     }

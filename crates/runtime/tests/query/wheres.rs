@@ -62,7 +62,7 @@ async fn every_operator_finds_the_same_rows_in_both_databases() {
     for place in shop("operators").await {
         for (entry, expected) in &cases {
             let ids = place
-                .column("customer", ("id", json!({"wheres": [entry]})))
+                .column("customer", "id", json!({"wheres": [entry]}))
                 .await;
             assert_eq!(ids, *expected, "{entry} in {:?}", place.dialect());
         }
@@ -98,7 +98,7 @@ async fn and_binds_tighter_than_or_and_groups_are_parentheses() {
     for place in shop("joining").await {
         for (wheres, expected) in &cases {
             let ids = place
-                .column("customer", ("id", json!({"wheres": wheres})))
+                .column("customer", "id", json!({"wheres": wheres}))
                 .await;
             assert_eq!(ids, *expected, "{wheres} in {:?}", place.dialect());
         }
@@ -226,7 +226,7 @@ async fn orders_are_the_same_in_both_databases_and_ties_are_broken_by_the_key() 
     for place in shop("orders").await {
         for (orders, expected) in &cases {
             let ids = place
-                .column("customer", ("id", json!({"orders": orders})))
+                .column("customer", "id", json!({"orders": orders}))
                 .await;
             assert_eq!(ids, *expected, "{orders} in {:?}", place.dialect());
         }
@@ -241,9 +241,9 @@ async fn pages_cut_the_ordered_rows() {
             place.page("customer", &param).await,
             json!({"data": [{"id": 3}], "page": 2, "pagesize": 3, "pagecnt": 2, "next": -1, "prev": 1, "total": 4})
         );
-        let some = place.column("customer", ("id", json!({"limit": 2}))).await;
+        let some = place.column("customer", "id", json!({"limit": 2})).await;
         assert_eq!(some, json!([1, 2]));
-        let none = place.column("customer", ("id", json!({"limit": 0}))).await;
+        let none = place.column("customer", "id", json!({"limit": 0})).await;
         assert_eq!(none, json!([]));
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 #[tokio::test(start_paused = true)]
 async fn a_model_that_does_not_begin_is_not_waited_for_longer_than_a_turn_may_last() {
     let slow = json!({"delay": "20m", "rules": [{"reply": "late"}]});
-    let (place, _) = set_up((&json!({"turn": "10m"}), &json!({})), &[("slow", slow)]).await;
+    let (place, _) = set_up(&json!({"turn": "10m"}), &json!({}), &[("slow", slow)]).await;
     let frames = ask(&place, request("hello", "hi")).await;
     let ended = end(&frames);
     assert_eq!(
@@ -26,7 +26,7 @@ async fn a_model_that_does_not_begin_is_not_waited_for_longer_than_a_turn_may_la
 #[tokio::test(start_paused = true)]
 async fn g132_no_pause_goes_beyond_the_turns_deadline() {
     let (limits, none) = (json!({"turn": "400ms"}), json!({}));
-    let (place, _) = set_up((&limits, &none), &[("first", failing(503))]).await;
+    let (place, _) = set_up(&limits, &none, &[("first", failing(503))]).await;
     let frames = ask(&place, request("hello", "hi")).await;
     let message = "connector \"first\": the provider answered 503: no";
     assert_eq!(end(&frames)["error"], message);
@@ -34,7 +34,8 @@ async fn g132_no_pause_goes_beyond_the_turns_deadline() {
     assert!(!trace.contains("call 1 of the model failed"), "{trace}");
 
     let (place, _) = set_up(
-        (&limits, &none),
+        &limits,
+        &none,
         &[("first", failing(503)), ("second", saying("ok"))],
     )
     .await;

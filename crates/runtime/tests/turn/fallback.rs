@@ -32,12 +32,13 @@ pub fn saying(text: &str) -> Value {
 
 /// An agent whose connector is the first of these, the others standing in for it in order.
 async fn line(connectors: &[(&str, Value)]) -> (Place, Heard) {
-    set_up((&json!({}), &json!({})), connectors).await
+    set_up(&json!({}), &json!({}), connectors).await
 }
 
 /// The same with these limits of the app and this truncation of the agent.
 pub async fn set_up(
-    (limits, truncation): (&Value, &Value),
+    limits: &Value,
+    truncation: &Value,
     connectors: &[(&str, Value)],
 ) -> (Place, Heard) {
     let mut package = json!({"connector": connectors[0].0, "mcp": {"servers": ["s"]}});
@@ -315,8 +316,8 @@ async fn g048_a_long_conversation_is_made_shorter_for_a_fallback() {
         json!({"max_input_tokens": 120}),
     );
     let truncation = json!({"strategy": "simple", "threshold": 100_000});
-    let settings = (&json!({}), &truncation);
-    let (place, _) = set_up(settings, &[("first", first), ("small", small)]).await;
+    let connectors = [("first", first), ("small", small)];
+    let (place, _) = set_up(&json!({}), &truncation, &connectors).await;
     for turn in 0..6 {
         let text = format!("{turn} {}", "a ".repeat(20));
         ask(&place, request("hello", &text)).await;

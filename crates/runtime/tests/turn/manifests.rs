@@ -179,7 +179,7 @@ async fn g190_a_listener_that_adds_a_message_has_no_stored_one_copied() {
 #[tokio::test]
 async fn g190_a_connector_that_stands_in_is_a_call_of_its_own() {
     let connectors = [("one", failing(401)), ("two", saying("fine"))];
-    let (place, _) = set_up((&json!({}), &json!({})), &connectors).await;
+    let (place, _) = set_up(&json!({}), &json!({}), &connectors).await;
     let frames = ask(&place, request("hello", "hi")).await;
     let calls = manifests(&place, &frames).await;
     let found: Vec<(&str, ModelCallStatus)> = calls
