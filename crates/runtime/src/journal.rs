@@ -14,10 +14,10 @@ use crate::stream::time_of;
 use ambit_storage::address::{LogKey, Space, ValueKey};
 use ambit_storage::batch::{BatchWrite, NewEntry};
 use ambit_storage::driver::{DataKind, Driver, LogRange, ValuePart, ValueScan};
-use ambit_storage::ids;
 use ambit_storage::json::Json;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::UsageRecord;
+use ambit_storage::{LiveAgent, ids};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -53,6 +53,17 @@ pub(crate) struct TurnIds {
     pub chat_id: String,
 }
 
+impl TurnIds {
+    /// Those of a turn of this conversation. The turn can be told from its run context.
+    pub fn of(request_id: String, session: &LiveAgent) -> Self {
+        Self {
+            context_id: format!("{request_id}.c0"),
+            request_id,
+            chat_id: session.chat_name().unwrap_or_default().to_owned(),
+        }
+    }
+}
+
 /// A step as it is stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct JournalEntry {
@@ -70,7 +81,6 @@ pub(crate) enum JournalStep {
     Begin {
         /// What was asked.
         request: Box<TurnRequest>,
-        /// The turn's ids.
         ids: Box<TurnIds>,
         /// When.
         started_at: i64,
@@ -262,11 +272,6 @@ pub(crate) struct ModelCallUsage {
     pub usage: TokenUsage,
     /// For the conversation; none where it is not tracked there.
     pub record: Option<UsageRecord>,
-}
-
-/// The id of a turn's own run context: the turn can be told from it.
-pub(crate) fn context_id(request_id: &str) -> String {
-    format!("{request_id}.c0")
 }
 
 /// The turn that a run context, or a turn, belongs to.

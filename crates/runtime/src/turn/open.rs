@@ -27,7 +27,7 @@ use crate::event::{
     BeforeReinjectingInstructions, BeforeSend, ConversationEnded, ConversationStarted,
 };
 use crate::hook::CreateResult;
-use crate::journal::{self, TurnIds};
+use crate::journal::TurnIds;
 use crate::outbox::Outbox;
 use crate::request::TurnRequest;
 use crate::runtime_core::RuntimeCore;
@@ -84,11 +84,7 @@ pub(crate) fn open<'a>(
             let parts = TurnParts {
                 core: core.clone(),
                 limits: *hooks.limits(),
-                ids: TurnIds {
-                    context_id: journal::context_id(&request_id),
-                    request_id,
-                    chat_id: session.chat_name().unwrap_or_default().to_owned(),
-                },
+                ids: TurnIds::of(request_id, &session),
                 started_at: clock.now(),
                 loaded,
                 session: session.clone(),

@@ -8,7 +8,7 @@ use super::turn_journal::{StepLog, TurnJournal};
 use super::usage::TurnUsage;
 use crate::error::Result;
 use crate::inbox::TurnInbox;
-use crate::journal::{self, TurnIds, TurnKeys};
+use crate::journal::{TurnIds, TurnKeys};
 use crate::limits::AgentLimits;
 use crate::live_turn::LiveTurn;
 use crate::loaded_app::LoadedApp;
@@ -51,11 +51,7 @@ impl TurnParts {
         Ok(Self {
             core: core.clone(),
             limits: *hooks.limits(),
-            ids: TurnIds {
-                context_id: journal::context_id(&request_id),
-                request_id,
-                chat_id: session.chat_name().unwrap_or_default().to_owned(),
-            },
+            ids: TurnIds::of(request_id, &session),
             started_at: clock.now(),
             loaded,
             session,
