@@ -3,7 +3,7 @@
 mod client;
 mod patch;
 
-use crate::log::frames;
+use crate::log::{frames, log_of};
 use crate::random::{Habits, random_log};
 use crate::recorded_logs::{entries, every_log, options};
 use ambit::format::find;
@@ -136,20 +136,6 @@ fn random_streams_replace_and_patch() {
     assert!(count("TOOL_CALL_ARGS") > 100);
 }
 
-/// A log of these entries between a start and an end.
-fn log(middle: &[Value]) -> Vec<StreamEntry> {
-    let event =
-        |name: &str, data: Value| json!({"type": "event", "props": {"event": name, "data": data}});
-    let start = event("stream_start", json!({"chat_id": "chat-1"}));
-    let end = event("stream_end", json!({"status": "completed"}));
-    let lines = [start]
-        .into_iter()
-        .chain(middle.iter().cloned())
-        .chain([end]);
-    let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
-    entries(lines.iter().map(String::as_str))
-}
-
 #[expect(clippy::needless_pass_by_value, reason = "calls of it read better")]
 fn event(name: &str, data: Value) -> Value {
     json!({"type": "event", "props": {"event": name, "data": data}})
@@ -158,7 +144,7 @@ fn event(name: &str, data: Value) -> Value {
 #[test]
 fn steps_of_a_thread_are_told_once_it_shows_something() {
     let step = |thread: &str| json!({"index": 0, "thread_id": thread});
-    let events = events(&log(&[
+    let events = events(&log_of(&[
         event("step_start", step("T1")),
         event("step_start", step("T2")),
         event("step_end", step("T2")),
@@ -187,7 +173,7 @@ fn a_subagent_names_the_call_whose_tool_has_asked_it() {
     let call = json!({"message_id": "M1", "type": "tool_call", "status": "completed",
         "tool_call": {"id": "c1", "name": "shop__ask", "index": 0}});
     let thread = json!({"thread_id": "T1", "assistant_id": "tests.other", "status": "completed", "call_message_id": "M1"});
-    let events = events(&log(&[
+    let events = events(&log_of(&[
         event("message_start", call.clone()),
         event("message_end", call),
         event("thread_start", thread.clone()),
@@ -207,7 +193,7 @@ fn a_thread_that_begins_again_is_another_subagent() {
         event(name, data)
     };
     let again = [thread("thread_start"), thread("thread_end")];
-    let events = events(&log(&[again.clone(), again].concat()));
+    let events = events(&log_of(&[again.clone(), again].concat()));
     let ids: Vec<&Value> = events.iter().map(|event| &event["subagentRunId"]).collect();
     let expected = json!([null, "r1.T1", "r1.T1", "r1.T1.c1", "r1.T1.c1", null]);
     assert_eq!(json!(ids), expected);
@@ -218,7 +204,7 @@ fn a_thread_that_begins_again_is_another_subagent() {
 #[test]
 fn the_shared_state_is_told_as_it_is_logged() {
     let delta = json!([{"op": "add", "path": "/a", "value": 1}]);
-    let events = events(&log(&[
+    let events = events(&log_of(&[
         event("state", json!({"snapshot": {}})),
         event("state", json!({"delta": delta})),
     ]));

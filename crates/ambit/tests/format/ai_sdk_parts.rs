@@ -1,23 +1,10 @@
 //! Parts of UI messages that no recorded log has: how far a tool is, and documents that have no address.
 
-use crate::log::frames;
-use crate::recorded_logs::{entries, options};
+use crate::log::{event, frames, log_of};
+use crate::recorded_logs::options;
 use ambit::format::find;
 use ambit::runtime::stream::StreamEntry;
 use serde_json::{Value, json};
-
-fn event(name: &str, data: &Value) -> Value {
-    json!({"type": "event", "props": {"event": name, "data": data}})
-}
-
-/// A log with this in the middle.
-fn log(middle: &[Value]) -> Vec<StreamEntry> {
-    let start = event("stream_start", &json!({"chat_id": "chat-1"}));
-    let end = event("stream_end", &json!({"status": "completed"}));
-    let all = [start].into_iter().chain(middle.to_vec()).chain([end]);
-    let lines: Vec<String> = all.map(|line| line.to_string()).collect();
-    entries(lines.iter().map(String::as_str))
-}
 
 /// The chunks of this kind.
 fn chunks(log: &[StreamEntry], kind: &str) -> Vec<Value> {
@@ -41,7 +28,7 @@ fn how_far_a_tool_is_comes_before_its_result_and_gives_way_to_it() {
     };
     let done = json!({"type": "tool_call", "message_id": "M1", "props": {"status": "completed", "result": "done"},
         "delta": true, "delta_action": "merge"});
-    let log = log(&[
+    let log = log_of(&[
         event("message_start", &told),
         call,
         event("message_end", &told),
@@ -73,7 +60,7 @@ fn what_was_found_without_an_address_is_a_document() {
         {"id": "2", "type": "db", "snippet": "Lamps: 3"},
         {"id": "3", "type": "web", "title": "Lamps", "url": "https://shop.test/lamps"},
     ]});
-    let log = log(&[event("references", &found)]);
+    let log = log_of(&[event("references", &found)]);
     let text = "text/plain";
     let document = |id: &str, title: &str| json!({"type": "source-document", "sourceId": id, "mediaType": text, "title": title});
     let page = json!({"type": "source-url", "sourceId": "r1.3", "url": "https://shop.test/lamps", "title": "Lamps"});

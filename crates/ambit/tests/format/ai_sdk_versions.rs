@@ -1,23 +1,10 @@
 //! What clients of the AI SDK are told by their version.
 
-use crate::recorded_logs::{entries, options};
+use crate::log::{event, log_of};
+use crate::recorded_logs::options;
 use ambit::format::ai_sdk::{AiSdkVersion, open};
 use ambit::format::{FormatOptions, find};
-use ambit::runtime::stream::StreamEntry;
 use serde_json::{Value, json};
-
-fn event(name: &str, data: &Value) -> Value {
-    json!({"type": "event", "props": {"event": name, "data": data}})
-}
-
-/// A log with this in the middle.
-fn log(middle: &[Value]) -> Vec<StreamEntry> {
-    let start = event("stream_start", &json!({"chat_id": "chat-1"}));
-    let end = event("stream_end", &json!({"status": "completed"}));
-    let all = [start].into_iter().chain(middle.to_vec()).chain([end]);
-    let lines: Vec<String> = all.map(|line| line.to_string()).collect();
-    entries(lines.iter().map(String::as_str))
-}
 
 /// A text that a step shows as a whole.
 fn text(id: &str, content: &str) -> [Value; 3] {
@@ -39,7 +26,7 @@ fn of_version(version: &str) -> FormatOptions {
 /// The chunks between the beginning and the end.
 fn told(middle: &[Value], version: &str) -> Vec<Value> {
     let mut format = open(&of_version(version));
-    let events = log(middle)
+    let events = log_of(middle)
         .iter()
         .flat_map(|entry| format.events(entry))
         .map(|event| serde_json::from_str(&event.data).unwrap())
@@ -57,7 +44,7 @@ fn kinds(chunks: &[Value]) -> Vec<&str> {
 /// The types of the parts that a client holds in the end.
 fn held(middle: &[Value], version: &str) -> Value {
     let body = find("ai-sdk").unwrap().body;
-    let body = json!(body(&log(middle), &of_version(version)));
+    let body = json!(body(&log_of(middle), &of_version(version)));
     let parts = body["parts"].as_array().unwrap().iter();
     parts.map(|part| part["type"].clone()).collect()
 }

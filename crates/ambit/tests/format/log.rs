@@ -1,9 +1,23 @@
 //! What a client reads of a log.
 
-use crate::recorded_logs::events;
+use crate::recorded_logs::{entries, events};
 use ambit::format::{FormatDefinition, FormatEvent};
 use ambit::runtime::stream::StreamEntry;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+/// An event as an entry of a log has it.
+pub fn event(name: &str, data: &Value) -> Value {
+    json!({"type": "event", "props": {"event": name, "data": data}})
+}
+
+/// A log of these entries between a start and an end.
+pub fn log_of(middle: &[Value]) -> Vec<StreamEntry> {
+    let start = event("stream_start", &json!({"chat_id": "chat-1"}));
+    let end = event("stream_end", &json!({"status": "completed"}));
+    let all = [start].into_iter().chain(middle.to_vec()).chain([end]);
+    let lines: Vec<String> = all.map(|line| line.to_string()).collect();
+    entries(lines.iter().map(String::as_str))
+}
 
 /// The data of the events that a format makes of each entry, and of the end.
 pub fn frames(row: &FormatDefinition, entries: &[StreamEntry]) -> (Vec<Vec<String>>, Vec<String>) {
