@@ -19,7 +19,13 @@ async fn erase(ambit: &Ambit, removes: bool) -> Result<BulkReport> {
 }
 
 /// What a tenant's sessions look like, and what their leases have left.
-async fn state(app: &App, tenant: &str) -> (String, Vec<String>) {
+#[derive(Debug, PartialEq, Eq)]
+struct TenantState {
+    looks: String,
+    leases: Vec<String>,
+}
+
+async fn state(app: &App, tenant: &str) -> TenantState {
     let ambit = app.tenant(tenant);
     let mut leases = Vec::new();
     for chat in ["a", "b"] {
@@ -30,7 +36,10 @@ async fn state(app: &App, tenant: &str) -> (String, Vec<String>) {
             leases.extend(space_holds(&*app.store, &lease.space).await);
         }
     }
-    (looks(&ambit).await.unwrap(), leases)
+    TenantState {
+        looks: looks(&ambit).await.unwrap(),
+        leases,
+    }
 }
 
 pub fn g034_a_killed_bulk_operation_ends_like_an_undisturbed_one_when_repeated(
@@ -52,20 +61,32 @@ pub fn g034_a_killed_bulk_operation_ends_like_an_undisturbed_one_when_repeated(
             // Within a write too: of each session, the first acquires the lease and the second erases.
             let points = store.fault_points.iter();
             let within = points.flat_map(|point| [(*point, 2), (*point, 3)]);
-            for killed in step.chain(erased).chain(within) {
+            for (point, times) in step.chain(erased).chain(within) {
+                let erasure = KilledErasure {
+                    removes,
+                    point,
+                    times,
+                };
                 app = app.renewed().await;
-                killed_and_repeated(&app, removes, killed, &expected).await;
+                killed_and_repeated(&app, &erasure, &expected).await;
             }
         }
     });
 }
 
-async fn killed_and_repeated(
-    app: &App,
+/// A bulk operation in a process that dies at the point, when it is reached for that time.
+struct KilledErasure<'a> {
     removes: bool,
-    (point, times): (&str, u64),
-    expected: &(String, Vec<String>),
-) {
+    point: &'a str,
+    times: u64,
+}
+
+async fn killed_and_repeated(app: &App, erasure: &KilledErasure<'_>, expected: &TenantState) {
+    let KilledErasure {
+        removes,
+        point,
+        times,
+    } = *erasure;
     let tenant = format!("removes: {removes}, killed at {point} {times}");
     app.furnished(&tenant).await;
     let job = Job::Erase {

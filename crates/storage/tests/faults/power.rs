@@ -85,8 +85,36 @@ struct Run {
     writers: u64,
 }
 
+/// What a run writes, and on what disk.
+#[derive(Clone, Copy)]
+struct RunSettings {
+    writers: u64,
+    /// The writes of each of them.
+    each: u64,
+    is_synced: bool,
+    /// Microseconds that a sync takes.
+    sync_us: u32,
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Self {
+            writers: 1,
+            each: 24,
+            is_synced: true,
+            sync_us: 0,
+        }
+    }
+}
+
 impl Run {
-    fn new(store: &Store, (writers, each): (u64, u64), is_synced: bool, sync_us: u32) -> Self {
+    fn new(store: &Store, settings: RunSettings) -> Self {
+        let RunSettings {
+            writers,
+            each,
+            is_synced,
+            sync_us,
+        } = settings;
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("root");
         std::fs::create_dir(&root).unwrap();
@@ -236,7 +264,12 @@ async fn damage(driver: &dyn Driver, acknowledged: &[u64]) -> Vec<String> {
 
 pub fn g015_what_was_acknowledged_survives_a_loss_of_power(store: &'static Store) {
     for writers in [1, 4] {
-        let run = Run::new(store, (writers, 24 / writers), true, 0);
+        let settings = RunSettings {
+            writers,
+            each: 24 / writers,
+            ..RunSettings::default()
+        };
+        let run = Run::new(store, settings);
         let none: Vec<String> = Vec::new();
         assert_eq!(run.damage(store, 40), none, "{writers} writers");
         // The folders of new files were synced: at the end nothing rests on luck.
@@ -246,7 +279,7 @@ pub fn g015_what_was_acknowledged_survives_a_loss_of_power(store: &'static Store
 }
 
 pub fn g015_without_syncs_a_loss_of_power_is_noticed(store: &'static Store) {
-    let mut run = Run::new(store, (1, 24), true, 0);
+    let mut run = Run::new(store, RunSettings::default());
     assert_eq!(run.damage(store, 10), Vec::<String>::new());
     // The same run on a disk that ignores every other sync, and on one that ignores the folders'.
     let is_folder = |step: &Step| step.path.is_dir();
@@ -268,7 +301,11 @@ pub fn g015_without_syncs_a_loss_of_power_is_noticed(store: &'static Store) {
         "lost syncs of folders are not noticed"
     );
     // And with less durability the store itself leaves them out.
-    let less = Run::new(store, (1, 24), false, 0);
+    let unsynced = RunSettings {
+        is_synced: false,
+        ..RunSettings::default()
+    };
+    let less = Run::new(store, unsynced);
     assert!(
         !less.damage(store, 40).is_empty(),
         "\"normal\" syncs as \"full\" does"
@@ -279,7 +316,11 @@ pub fn g015_without_syncs_a_loss_of_power_is_noticed(store: &'static Store) {
 const SYNC_US: u32 = 20_000;
 
 pub fn g015_writers_share_their_syncs(store: &'static Store) {
-    let alone = Run::new(store, (1, 33), true, 0).syncs(33);
+    let one = RunSettings {
+        each: 33,
+        ..RunSettings::default()
+    };
+    let alone = Run::new(store, one).syncs(33);
     println!("{}: one writer, {alone:?} commits and syncs", store.name);
     if store.name != "sqlite" {
         // It promises correctness only: each commit syncs for itself.
@@ -287,7 +328,13 @@ pub fn g015_writers_share_their_syncs(store: &'static Store) {
         return;
     }
     assert_eq!(alone, (32, 32));
-    let (commits, syncs) = Run::new(store, (16, 17), true, SYNC_US).syncs(17);
+    let many = RunSettings {
+        writers: 16,
+        each: 17,
+        sync_us: SYNC_US,
+        ..RunSettings::default()
+    };
+    let (commits, syncs) = Run::new(store, many).syncs(17);
     println!("sqlite: 16 writers, {commits} commits, {syncs} syncs");
     // Those that began before the first acknowledgement and end behind the last belong to one group each.
     assert!(
