@@ -68,8 +68,8 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
     let inside: Vec<&Source> = sources.iter().filter(|it| it.is_product()).collect();
     let mut findings = shared(&inside);
     findings.extend(aliases(&inside));
+    findings.extend(sources.iter().flat_map(tuples));
     for source in inside {
-        findings.extend(tuples(source));
         findings.extend(riddles(source));
         findings.extend(layout(source));
     }
@@ -112,9 +112,9 @@ fn riddles(source: &Source) -> Vec<Finding> {
         .collect()
 }
 
-/// Functions with a tuple for a parameter.
+/// Functions with a tuple for a parameter, those of tests too.
 fn tuples(source: &Source) -> impl Iterator<Item = Finding> {
-    let found = signatures(source.product_text()).filter(Signature::takes_tuple);
+    let found = signatures(&source.text).filter(Signature::takes_tuple);
     found.map(|found| {
         let what = format!("fn {} takes a tuple; a struct names its fields", found.name);
         Finding::new(&source.path, what)
@@ -199,7 +199,8 @@ mod tests {
         let tuple = "fn f((a, b): (u8, u8)) {}\n";
         assert_eq!(findings(&[("crates/a/src/x.rs", tuple)]).len(), 1);
         let test = format!("#[cfg(test)]\nmod tests {{\n    {tuple}}}\n");
-        assert_eq!(findings(&[("crates/a/src/x.rs", &test)]), []);
+        assert_eq!(findings(&[("crates/a/src/x.rs", &test)]).len(), 1);
+        assert_eq!(findings(&[("crates/a/tests/x.rs", tuple)]).len(), 1);
     }
 
     #[test]
