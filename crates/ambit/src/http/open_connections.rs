@@ -25,10 +25,10 @@ const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: appli
 
 /// The connections of a server.
 #[derive(Clone, Debug)]
-pub struct OpenConnections(Arc<Shared>);
+pub struct OpenConnections(Arc<ConnectionTable>);
 
 #[derive(Debug)]
-struct Shared {
+struct ConnectionTable {
     /// So many at most.
     limit: usize,
     /// Those that have seen nothing for so long may be closed.
@@ -47,7 +47,7 @@ impl OpenConnections {
     }
 
     fn with_idle(limit: usize, idle: Duration) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(ConnectionTable {
             limit,
             idle,
             began: Instant::now(),
