@@ -201,7 +201,7 @@ fn source_nested_beyond_measure_is_refused_and_does_no_harm() {
     }
 }
 
-/// Places are found without reading the source once for each: that took 45 seconds here.
+/// Places are found in one reading of the source; one for each function takes longer than the limit here.
 #[test]
 fn a_source_of_many_functions_is_compiled_in_time() {
     let functions: Vec<_> = (0..30_000)
