@@ -3,16 +3,17 @@
 //! A value that the new key opens is done, so that a run which was killed can be repeated from its beginning, with the same two keys. Until
 //! a run has come to its end the database says so, and encrypted models are not used.
 
+mod column_pages;
+
 use super::database::postgres::WITHOUT_TIME_LIMIT;
-use super::database::{AccessMode, Database, SqlCell, SqlDialect, SqlStatement, Transaction, end};
-use super::database_note::{self, text};
+use super::database::{AccessMode, Database, SqlDialect, Transaction, end};
+use super::database_note;
 use super::definition::{TableColumn, TableModel};
-use super::{ColumnCipher, SqlValue, TableModels, associated_data, migrate};
+use super::{ColumnCipher, TableModels, associated_data, migrate};
 use crate::error::{Error, ErrorCode, Result};
+use column_pages::{ColumnPages, ResealedValue};
 use std::collections::BTreeMap;
 
-/// Values that are changed in one transaction.
-const BATCH: usize = 500;
 /// The note of a run that has not come to its end.
 const NOTE: &str = "rekey";
 /// What the texts of the note are encrypted with, beside a key.
@@ -23,7 +24,7 @@ const NOTE_DATA: &str = "ambit_database.rekey";
 pub struct RekeyReport {
     /// How many values of rows are encrypted anew.
     pub changed: u64,
-    /// How many different values neither key opens, by model and column. They are as they were.
+    /// How many values neither key opens, by model and column. They are as they were.
     pub unreadable: BTreeMap<String, u64>,
 }
 
@@ -87,45 +88,41 @@ pub async fn forget(models: &TableModels) -> Result<()> {
 struct KeyRotation<'a> {
     models: &'a TableModels,
     new: &'a ColumnCipher,
-    /// How many different values one of the keys opens.
+    /// How many values one of the keys opens.
     opened: u64,
     report: RekeyReport,
 }
 
-/// A value as it is stored, and as it is to be.
-struct ResealedValue {
-    stored: String,
-    wanted: String,
-}
-
 impl KeyRotation<'_> {
     async fn column(&mut self, model: &TableModel, column: &TableColumn) -> Result<()> {
-        if !self.is_stored(model, column).await? {
-            return Ok(());
+        let mut transaction = self.models.database.begin(AccessMode::Read).await?;
+        let stored = migrate::stored_columns(self.models, model, transaction.as_mut()).await?;
+        // A model that was never served has no table, and a new column may not be in it yet.
+        if !stored.iter().any(|(name, _)| *name == column.name) {
+            return transaction.commit().await;
         }
-        let mut after = String::new();
+        let mut pages = ColumnPages::of(transaction.as_mut(), model, column).await?;
+        transaction.commit().await?;
         loop {
             let mut transaction = self.begin().await?;
-            let values = next_values(transaction.as_mut(), model, column, &after).await?;
-            let last = values.last().cloned();
-            let resealed = self.reseal(model, column, values)?;
+            let Some(page) = pages.next(transaction.as_mut()).await? else {
+                // A transaction that is dropped takes its connection with it.
+                return transaction.commit().await;
+            };
+            let resealed = self.reseal(model, column, page.values)?;
             let changed = match resealed.is_empty() {
                 true => Ok(0),
                 false => {
-                    let statement = replace(transaction.dialect(), model, column, &resealed);
+                    let statement = pages.change(transaction.dialect(), &page.last, &resealed);
                     transaction.run(statement).await
                 }
             };
-            // A transaction that is dropped takes its connection with it.
             self.report.changed += end(transaction, changed).await?;
-            match last {
-                Some(last) => after = last,
-                None => return Ok(()),
-            }
+            pages.go_behind(page.last);
         }
     }
 
-    /// Begins a batch. Finding its values may read the whole table, which takes longer than a query may.
+    /// Begins a batch. Finding its values may read a large part of the table, which takes longer than a query may.
     async fn begin(&self) -> Result<Box<dyn Transaction>> {
         let mut transaction = self.models.database.begin(AccessMode::Write).await?;
         if transaction.dialect() == SqlDialect::Postgres {
@@ -133,14 +130,6 @@ impl KeyRotation<'_> {
             transaction.run(unlimited.into()).await?;
         }
         Ok(transaction)
-    }
-
-    /// A model that was never served has no table, and a new column may not be in it yet.
-    async fn is_stored(&self, model: &TableModel, column: &TableColumn) -> Result<bool> {
-        let mut transaction = self.models.database.begin(AccessMode::Read).await?;
-        let found = migrate::stored_columns(self.models, model, transaction.as_mut()).await;
-        let found = end(transaction, found).await?;
-        Ok(found.iter().any(|(name, _)| *name == column.name))
     }
 
     fn reseal(
@@ -167,51 +156,4 @@ impl KeyRotation<'_> {
         }
         Ok(resealed)
     }
-}
-
-/// The next of the column's different values, in their order.
-async fn next_values(
-    transaction: &mut dyn Transaction,
-    model: &TableModel,
-    column: &TableColumn,
-    after: &str,
-) -> Result<Vec<String>> {
-    let (table, name) = (&model.table, &column.name);
-    let mark = transaction.dialect().mark(1);
-    let sql = format!(
-        "SELECT DISTINCT \"{name}\" FROM \"{table}\" WHERE \"{name}\" > {mark} ORDER BY \"{name}\" LIMIT {BATCH}"
-    );
-    let rows = transaction.rows(SqlStatement::new(sql, vec![text(after)]));
-    let cells = rows.await?.into_iter().flatten();
-    let values = cells.map(|cell| match cell {
-        SqlCell::Text(value) => Ok(value),
-        _ => {
-            let message = format!("models.{}: {name} holds what is no text", model.id);
-            Err(Error::new(ErrorCode::Corrupt, message))
-        }
-    });
-    values.collect()
-}
-
-/// Changes all rows with these values.
-fn replace(
-    dialect: SqlDialect,
-    model: &TableModel,
-    column: &TableColumn,
-    values: &[ResealedValue],
-) -> SqlStatement {
-    let (table, name) = (&model.table, &column.name);
-    let (mut cases, mut marks) = (String::new(), Vec::new());
-    let mut bound: Vec<SqlValue> = Vec::new();
-    for value in values {
-        bound.extend([text(&value.stored), text(&value.wanted)]);
-        let (stored, wanted) = (dialect.mark(bound.len() - 1), dialect.mark(bound.len()));
-        cases.push_str(&format!(" WHEN {stored} THEN {wanted}"));
-        marks.push(stored);
-    }
-    let marks = marks.join(", ");
-    let sql = format!(
-        "UPDATE \"{table}\" SET \"{name}\" = CASE \"{name}\"{cases} ELSE \"{name}\" END WHERE \"{name}\" IN ({marks})"
-    );
-    SqlStatement::new(sql, bound)
 }
