@@ -29,7 +29,9 @@ pub use find::{ChatInfo, ChatName, NAMELESS, get, row};
 pub(crate) use index_rows::first;
 pub use interrupt_message::InterruptMessage;
 pub(crate) use list::ChatRows;
-pub use list::{ChatFilter, ChatOrder, ChatSource, ListPart, PageWindow, list};
+pub use list::{
+    ChatFilter, ChatOrder, ChatSource, ListPart, PageWindow, ReadableChats, list, list_readable,
+};
 pub use message_view::ChatMessageView;
 pub(crate) use message_view::{CLIENT_ID_PREFIX, is_input, is_sent_by_client, position};
 pub use message_view::{USER_INPUT, client_id};

@@ -80,6 +80,15 @@ pub struct ListPart<T> {
     pub total: u64,
 }
 
+/// Chats as far as their stores can be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadableChats {
+    /// Part of the list; how many there are in all are those that can be read.
+    pub part: ListPart<ChatInfo>,
+    /// The rows of the others that were come upon: what they name is not set up, or being moved.
+    pub unreadable: Vec<IndexRow>,
+}
+
 impl ChatSource {
     /// The source with this name.
     pub fn parse(name: &str) -> Result<Self> {
@@ -163,13 +172,27 @@ impl ChatFilter {
     }
 }
 
-/// The caller's chats, and those that others share with them.
+/// The caller's chats, and those that others share with them. It fails where the store of one cannot be used.
 pub async fn list(
     ambit: &Ambit,
     who: &Authorized,
     filter: &ChatFilter,
     window: PageWindow,
 ) -> Result<ListPart<ChatInfo>> {
+    let found = list_readable(ambit, who, filter, window).await?;
+    if let Some(row) = found.unreadable.first() {
+        ambit.stores().chain(&row.placement)?;
+    }
+    Ok(found.part)
+}
+
+/// The same without those whose stores cannot be used here, which are told beside.
+pub async fn list_readable(
+    ambit: &Ambit,
+    who: &Authorized,
+    filter: &ChatFilter,
+    window: PageWindow,
+) -> Result<ReadableChats> {
     filter.check()?;
     let access = DataAccess::of(who);
     let mut rows = match filter.running {
@@ -191,8 +214,11 @@ pub async fn list(
         let missing = window.limit - wanted.len();
         wanted.extend(page.into_iter().skip(skipped).take(missing));
     }
-    let items = chats(ambit, wanted).await?;
-    Ok(ListPart { items, total })
+    let mut unreadable = Vec::new();
+    let items = chats(ambit, wanted, &mut unreadable).await?;
+    let total = total.saturating_sub(unreadable.len() as u64);
+    let part = ListPart { items, total };
+    Ok(ReadableChats { part, unreadable })
 }
 
 /// As `list`, where only what is kept of a chat says whether or where it belongs.
@@ -200,12 +226,13 @@ async fn search(
     rows: &mut ChatRows<'_>,
     filter: &ChatFilter,
     window: PageWindow,
-) -> Result<ListPart<ChatInfo>> {
+) -> Result<ReadableChats> {
     let matches = |chat: &ChatInfo| filter.wants(chat);
     let (mut matching, mut total) = (Vec::new(), 0_usize);
+    let mut unreadable = Vec::new();
     while let Some(page) = rows.next().await? {
-        let found = chats(rows.ambit, page).await?.into_iter();
-        for chat in found.filter(matches) {
+        let found = chats(rows.ambit, page, &mut unreadable).await?;
+        for chat in found.into_iter().filter(matches) {
             let is_inside = total >= window.skip && matching.len() < window.limit;
             total += 1;
             if is_inside || filter.order == ChatOrder::Sort {
@@ -221,15 +248,23 @@ async fn search(
             .take(window.limit)
             .collect();
     }
-    Ok(ListPart {
+    let part = ListPart {
         items: matching,
         total: total as u64,
-    })
+    };
+    Ok(ReadableChats { part, unreadable })
 }
 
 /// What is kept of these rows' chats, in their order.
-async fn chats(ambit: &Ambit, rows: Vec<IndexRow>) -> Result<Vec<ChatInfo>> {
-    let found = stream::iter(rows).map(|row| ReachableChat::listed(ambit, row));
+async fn chats(
+    ambit: &Ambit,
+    rows: Vec<IndexRow>,
+    unreadable: &mut Vec<IndexRow>,
+) -> Result<Vec<ChatInfo>> {
+    let is_readable = |row: &IndexRow| ambit.stores().chain(&row.placement).is_ok();
+    let (readable, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_readable);
+    unreadable.extend(others);
+    let found = stream::iter(readable).map(|row| ReachableChat::listed(ambit, row));
     let found = found.buffered(AT_ONCE).map_ok(|found| found.chat());
     found.try_collect().await
 }

@@ -12,7 +12,7 @@ const PAGE: usize = 500;
 /// The key of a table in SQLite, and whether every row has one.
 const SQLITE_KEY: &str =
     "SELECT name, \"notnull\" OR upper(type) = 'INTEGER' FROM pragma_table_info(?1) WHERE pk > 0";
-/// The key of a table in PostgreSQL, and whether its values are bound as they are read: moments are not, which are cut to seconds.
+/// The key of a table in PostgreSQL, and whether its values are bound as they are read: moments are not, of which seconds are.
 const POSTGRES_KEY: &str = "SELECT attname::text, atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, \
      'text'::regtype, 'varchar'::regtype, 'uuid'::regtype) FROM pg_index \
      JOIN pg_class ON pg_class.oid = indrelid JOIN pg_namespace n ON n.oid = relnamespace \
@@ -139,7 +139,7 @@ impl<'a> ColumnPages<'a> {
         format!("\"{}\" > {mark} AND ", self.order.name)
     }
 
-    /// Nobody changes a row between the look at it and its change: what it gets would stay as it is, as its page is passed. SQLite
+    /// Nobody changes a row between the look at it and its change: what it gets would stay, as its page is passed. SQLite
     /// has one writer at a time.
     fn lock(&self, dialect: SqlDialect) -> &'static str {
         let is_own = !self.model.options.read_only;
