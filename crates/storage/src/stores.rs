@@ -165,6 +165,13 @@ impl Stores {
         }
     }
 
+    /// Those of these names, as an index row has them, that are not set up here; none while what the row names is being moved.
+    pub fn missing<'a>(&self, names: &'a [String]) -> Vec<&'a str> {
+        let names = names.iter().map(String::as_str);
+        let is_missing = |name: &&str| !name.starts_with(MOVING) && self.resolve(name).is_err();
+        names.filter(is_missing).collect()
+    }
+
     /// Where storages of this scope are kept unless their agent says otherwise.
     pub fn for_scope(&self, scope: &str) -> Result<Placement> {
         self.chain(self.scopes.get(scope).unwrap_or(&self.default))

@@ -14,6 +14,7 @@ use ambit_runtime::chats::{
 };
 use ambit_runtime::{Authorized, DataConstraints, Error, ErrorCode};
 use ambit_storage::Ambit;
+use ambit_storage::directory::IndexRow;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
@@ -37,7 +38,7 @@ pub struct ChatsArguments {
 /// What is done with chats.
 #[derive(Subcommand, Debug)]
 pub enum ChatsCommand {
-    /// Lists chats, the last active first
+    /// Lists chats, the last active first; exits with 2 where some lie in a store that is not given
     Ls(ListChatsArguments),
     /// Shows a chat and its last messages
     Show(ShowChatArguments),
@@ -135,23 +136,61 @@ async fn list(
         skip: 0,
         limit: size(asked.limit),
     };
-    let part = chats::list(ambit, who, &filter, window).await?;
+    let found = chats::list_readable(ambit, who, &filter, window).await?;
+    let chats = &found.part.items;
     if asked.json {
-        part.items
-            .iter()
-            .try_for_each(|chat| json_line(out, chat))?;
-        return Ok(CommandOutcome::Done);
+        chats.iter().try_for_each(|chat| json_line(out, chat))?;
+    } else {
+        let rows: Vec<[String; 6]> = chats.iter().map(cells_of).collect();
+        Table::new(HEADINGS).print(out, &rows)?;
     }
-    let rows: Vec<[String; 6]> = part.items.iter().map(cells_of).collect();
-    Table::new(HEADINGS).print(out, &rows)?;
     out.flush()?;
-    let left = part.total.saturating_sub(rows.len() as u64);
-    match (rows.is_empty(), left) {
-        (true, _) => eprintln!("no chat matches"),
-        (false, 0) => {}
-        (false, left) => eprintln!("{left} more; --limit shows more of them"),
+    let left = found.part.total.saturating_sub(chats.len() as u64);
+    match left {
+        _ if asked.json => {}
+        0 if chats.is_empty() && found.unreadable.is_empty() => eprintln!("no chat matches"),
+        0 => {}
+        left => eprintln!("{left} more; --limit shows more of them"),
     }
-    Ok(CommandOutcome::Done)
+    tell_unreadable(ambit, &found.unreadable, window.limit)
+}
+
+/// Says of some chats what would let them be read, and how many more there are.
+fn tell_unreadable(ambit: &Ambit, rows: &[IndexRow], most: usize) -> Result<CommandOutcome> {
+    for row in rows.iter().take(most) {
+        let chat = one_line(row.identity.chat_name().unwrap_or_default());
+        let why = unreadable(ambit, row)?;
+        eprintln!("ambit: chat \"{chat}\" (context {}) {why}", row.id);
+    }
+    if rows.len() > most {
+        let more = rows.len() - most;
+        eprintln!("ambit: {more} more chats lie in stores that are not given");
+    }
+    Ok(match rows.is_empty() {
+        true => CommandOutcome::Done,
+        false => CommandOutcome::SomeFailed,
+    })
+}
+
+/// Why a chat cannot be read, and what would make it work.
+fn unreadable(ambit: &Ambit, row: &IndexRow) -> Result<String> {
+    let stores = ambit.stores();
+    let missing = stores.missing(&row.placement);
+    if missing.is_empty() {
+        let why = stores.chain(&row.placement).err();
+        let why = why.map_or_else(String::new, |error| format!(": {error}"));
+        return Ok(format!("is not listed{}", one_line(&why)));
+    }
+    let index = stores.index()?;
+    let given = index.names().iter().map(String::as_str);
+    let all = given.chain(missing.iter().copied());
+    let all: Vec<String> = all.map(|name| format!("--store {name}=URL")).collect();
+    let quoted: Vec<String> = missing.iter().map(|name| format!("\"{name}\"")).collect();
+    let place = one_line(&quoted.join(", "));
+    Ok(format!(
+        "is not listed: it lies in the store {place}, which is not given; name all stores, that of the index first: {}",
+        one_line(&all.join(" "))
+    ))
 }
 
 fn size(limit: u32) -> usize {

@@ -137,3 +137,42 @@ fn a_chat_that_cannot_be_meant_is_refused_with_what_would_name_it() {
     let both = chats(&place, &["show", "lamps", "--context", "x"]);
     assert_eq!((both.code, both.out.as_str()), (1, ""));
 }
+
+#[test]
+fn chats_in_a_store_that_is_not_given_are_told_beside_the_others() {
+    let place = shop();
+    place.make_store("archive.db");
+    let main = place.url("shop/ambit.db");
+    let archive = format!("archive={}", place.url("archive.db"));
+    let both = ["--store", main.as_str(), "--store", archive.as_str()];
+    let rows = chats(&place, &["ls", "--user", "bob", "--json"]).json();
+    let context = rows[0]["context"].as_str().unwrap();
+    let moving = ["context", "move", context, "--to", "archive"];
+    assert_eq!(place.run_as(&[&both[..], &moving].concat()).code, 0);
+
+    let told = format!(
+        "ambit: chat \"lamps\" (context {context}) is not listed: it lies in the store \"archive\", which is not given; \
+         name all stores, that of the index first: --store sqlite=URL --store archive=URL\n"
+    );
+    let names = |ran: &Ran| {
+        let lines = ran.out.lines().skip(1);
+        let names = lines.map(|line| line.split_whitespace().next().unwrap().to_owned());
+        names.collect::<Vec<String>>()
+    };
+    let listed = chats(&place, &["ls"]);
+    assert_eq!((listed.code, &listed.err), (2, &told), "{listed:?}");
+    assert_eq!(names(&listed), ["tables", "lamps"]);
+    let json = chats(&place, &["ls", "--json"]);
+    assert_eq!((json.code, &json.err), (2, &told), "{json:?}");
+    assert_eq!(json.out.lines().count(), 2);
+    // Nobody knows whether its title has the word.
+    let titled = chats(&place, &["ls", "--title", "hello"]);
+    assert_eq!((titled.code, &titled.err), (2, &told), "{titled:?}");
+    assert_eq!(names(&titled), ["tables"]);
+    let alone = chats(&place, &["ls", "--user", "bob"]);
+    assert_eq!((alone.code, &alone.err), (2, &told), "{alone:?}");
+
+    let whole = place.run_as(&[&both[..], &["chats", "ls"]].concat());
+    assert_eq!((whole.code, whole.err.as_str()), (0, ""), "{whole:?}");
+    assert_eq!(names(&whole).len(), 3);
+}
