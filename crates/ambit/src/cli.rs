@@ -8,7 +8,7 @@ use crate::command::{
     keys, list, man, messages, models, new, relocate, restore, schema, search, serve, show, types,
     usage, why,
 };
-use crate::command_error::Result;
+use crate::command_error::{CommandError, Result};
 use crate::settings::serve::ServeArguments;
 use crate::settings::{AppOption, StoreOptions};
 use crate::{example, output};
@@ -16,6 +16,7 @@ use ambit_storage::Ambit;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use futures::future::LocalBoxFuture;
 use std::io::Write;
+use std::path::Path;
 
 /// Serves AI agents and looks after their contexts. `ambit` alone serves: the app of AMBIT_APP, else the welcome app.
 #[derive(Parser, Debug)]
@@ -135,14 +136,16 @@ async fn run_command(cli: Cli) -> Result<CommandOutcome> {
         CliCommand::Models(arguments) => models::run(arguments, stores, &mut out).await,
         CliCommand::Keys(arguments) => keys::run(arguments, stores, &mut out).await,
         CliCommand::Context(context) => {
-            let ambit = stores.open_in(&context.app.folder()).await?;
+            let folder = context.app.folder();
+            let ambit = stores.open_in(&folder).await?;
             let ran = about_context(&ambit, &context.command, &mut out).await;
-            closed(&ambit, ran).await
+            closed(&ambit, searched(stores, &folder, ran)).await
         }
         CliCommand::Chats(arguments) => {
-            let ambit = stores.open_in(&arguments.app.folder()).await?;
+            let folder = arguments.app.folder();
+            let ambit = stores.open_in(&folder).await?;
             let ran = chats::run(&ambit, arguments, &mut out).await;
-            closed(&ambit, ran).await
+            closed(&ambit, searched(stores, &folder, ran)).await
         }
         CliCommand::Usage(arguments) => {
             let ambit = stores.open_in(&arguments.app.folder()).await?;
@@ -150,9 +153,10 @@ async fn run_command(cli: Cli) -> Result<CommandOutcome> {
             closed(&ambit, ran).await
         }
         CliCommand::Why(arguments) => {
-            let ambit = stores.open_in(&arguments.app.folder()).await?;
+            let folder = arguments.app.folder();
+            let ambit = stores.open_in(&folder).await?;
             let ran = why::run(&ambit, arguments, &mut out).await;
-            closed(&ambit, ran).await
+            closed(&ambit, searched(stores, &folder, ran)).await
         }
         CliCommand::Doctor(arguments) => {
             let ambit = stores.open_in(&arguments.app.folder()).await?;
@@ -162,6 +166,22 @@ async fn run_command(cli: Cli) -> Result<CommandOutcome> {
     };
     out.flush()?;
     ran
+}
+
+/// What came of a command; of what is not there, where it was looked for too.
+fn searched(
+    stores: &StoreOptions,
+    app: &Path,
+    ran: Result<CommandOutcome>,
+) -> Result<CommandOutcome> {
+    match ran {
+        Err(CommandError::NotFound { what, advice }) => {
+            let place = stores.searched(app)?;
+            let message = format!("{what} not found in {place}; {advice}");
+            Err(CommandError::Refused(message))
+        }
+        ran => ran,
+    }
 }
 
 /// What came of a command, once its stores are closed.

@@ -12,6 +12,14 @@ pub enum CommandError {
     /// The output took no more text.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),
+    /// What is asked for is not there. Where it was looked for is said by whoever knows the stores.
+    #[error("{what} not found; {advice}")]
+    NotFound {
+        /// What was looked for, as in `chat "a"`.
+        what: String,
+        /// How one finds what there is.
+        advice: &'static str,
+    },
     /// The command itself makes no sense here; the text says why and what would.
     #[error("{0}")]
     Refused(String),

@@ -136,6 +136,11 @@ impl StoreOptions {
         Ok(places.join(", "))
     }
 
+    /// Where a command over what is stored looks, to be shown.
+    pub fn searched(&self, app: &Path) -> Result<String> {
+        Ok(format!("{}, tenant \"{}\"", self.places(app)?, self.tenant))
+    }
+
     /// Opens the stores of an app that is run, and makes those that are not there yet. Where nothing says otherwise, the data
     /// is in the app's folder.
     pub async fn open_for(&self, app: &Path) -> Result<Stores> {

@@ -14,6 +14,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use input::ChatInput;
 use local_peer::LocalPeer;
+pub(super) use local_peer::agents;
 use remote_peer::RemotePeer;
 use screen::ChatScreen;
 use serde_json::Value;
@@ -180,7 +181,7 @@ async fn show(peer: &ChatPeer, mut answer: ChatAnswer, screen: &mut ChatScreen) 
 }
 
 /// What is said where an agent is not there: which there are.
-fn unknown_agent(message: &str, agents: &[String]) -> CommandError {
+pub(super) fn unknown_agent(message: &str, agents: &[String]) -> CommandError {
     let list = agents.join(", ");
     CommandError::Refused(match (agents.is_empty(), message.ends_with('?')) {
         (true, _) => message.to_owned(),

@@ -241,7 +241,7 @@ async fn show(
         limit: size(asked.limit),
         ..MessageFilter::default()
     };
-    let refused = |error: Error| named_as_options(&error);
+    let refused = |error: Error| named_as_options(&error, name);
     let chat = chats::get(ambit, who, name).await;
     let chat = chat.map_err(refused)?;
     let page = chats::messages(ambit, who, name, &filter).await;
@@ -260,16 +260,20 @@ async fn show(
 }
 
 /// What the library calls a parameter is an option here, and a list is a command.
-fn named_as_options(error: &Error) -> CommandError {
+fn named_as_options(error: &Error, name: ChatName<'_>) -> CommandError {
+    if error.code == ErrorCode::NotFound {
+        return CommandError::NotFound {
+            what: match name.context {
+                Some(id) => format!("chat with the context \"{id}\""),
+                None => format!("chat \"{}\"", name.chat_id),
+            },
+            advice: "`ambit chats ls` lists chats, a person's with --user",
+        };
+    }
     let message = error.to_string();
     let message = message.replace("assistant_id", "--agent");
     let message = message.replace("its id in /contexts", "its id with --context");
-    CommandError::Refused(match error.code {
-        ErrorCode::NotFound => {
-            format!("{message}; `ambit chats ls` lists chats, a person's with --user")
-        }
-        _ => message,
-    })
+    CommandError::Refused(message)
 }
 
 fn print(chat: &ChatInfo, page: &ChatMessagePage, out: &mut Output) -> std::io::Result<()> {

@@ -1,6 +1,6 @@
 //! An index row as commands print it.
 
-use crate::command_error::Result;
+use crate::command_error::{CommandError, Result};
 use ambit_storage::directory::{IndexRow, RowState};
 use ambit_storage::storage::{self, StorageSnapshot};
 use ambit_storage::{Ambit, Error, SessionQuery};
@@ -78,11 +78,15 @@ pub async fn find(ambit: &Ambit, id: &str) -> Result<IndexRow> {
     let query = SessionQuery::every(ambit).with_id(id);
     let mut rows = query.rows();
     let found = rows.next().await?.into_iter().flatten().next();
-    let missing = || Error::NotFound {
-        what: "context",
-        name: id.to_owned(),
-    };
-    Ok(found.ok_or_else(missing)?)
+    found.ok_or_else(|| unknown(id))
+}
+
+/// What is said where no context has this id.
+pub fn unknown(id: &str) -> CommandError {
+    CommandError::NotFound {
+        what: format!("context \"{id}\""),
+        advice: "`ambit context ls` lists contexts; their ids have 20 letters and digits",
+    }
 }
 
 /// The word for a state.

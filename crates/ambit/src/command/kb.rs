@@ -12,7 +12,7 @@ use crate::command_error::{CommandError, Result};
 use crate::output::{Output, escape_control};
 use crate::settings::{StoreOptions, present_app};
 use ambit::environment::{environment, extract_program};
-use ambit_knowledge::{Collection, KnowledgeBase};
+use ambit_knowledge::{Collection, KnowledgeBase, KnowledgeError};
 use ambit_runtime::app::Severity;
 use ambit_runtime::{Authorized, CallerReach, Runtime, RuntimeSettings};
 use clap::{Args, Subcommand};
@@ -177,8 +177,17 @@ impl KnowledgeCommand {
     }
 }
 
-impl From<ambit_knowledge::KnowledgeError> for CommandError {
-    fn from(error: ambit_knowledge::KnowledgeError) -> Self {
-        Self::Refused(error.to_string())
+impl From<KnowledgeError> for CommandError {
+    fn from(error: KnowledgeError) -> Self {
+        let advice = match &error {
+            KnowledgeError::NotFound {
+                what: "collection", ..
+            } => "; `ambit kb ls` lists collections",
+            KnowledgeError::NotFound {
+                what: "document", ..
+            } => "; `ambit kb ls COLLECTION` lists the documents of one",
+            _ => "",
+        };
+        Self::Refused(format!("{error}{advice}"))
     }
 }

@@ -1,9 +1,10 @@
 //! `ambit context move`
 
 use super::CommandOutcome;
+use super::context_summary::unknown;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, one_line};
-use ambit_storage::{Ambit, relocation};
+use ambit_storage::{Ambit, Error, relocation};
 use clap::Args;
 use std::io::Write;
 
@@ -25,7 +26,11 @@ pub async fn run(
         let reason = format!("is refused: {error}");
         return Err(CommandError::option("--to", reason));
     }
-    let moved = relocation::relocate(ambit, &arguments.id, &arguments.to).await?;
+    let moved = relocation::relocate(ambit, &arguments.id, &arguments.to).await;
+    let moved = moved.map_err(|error| match error {
+        Error::NotFound { .. } => unknown(&arguments.id),
+        error => error.into(),
+    })?;
     let key = one_line(&moved.identity.key());
     let (from, to) = (moved.from.join(", "), moved.to.join(", "));
     if from == to {

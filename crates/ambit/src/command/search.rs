@@ -1,12 +1,13 @@
 //! `ambit search`: what an agent's searches find.
 
 use super::CommandOutcome;
+use super::chat::{agents, unknown_agent};
 use super::kb::{AppArguments, GRACE, open_app};
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, json_line, one_line, snippet};
 use crate::settings::StoreOptions;
 use ambit_runtime::search::{SearchItem, SearchKind};
-use ambit_runtime::{AgentSearchRequest, Authorized, Runtime};
+use ambit_runtime::{AgentSearchRequest, Authorized, ErrorCode, Runtime};
 use clap::Args;
 use std::io::Write;
 
@@ -45,6 +46,12 @@ async fn search(
     if arguments.query.trim().is_empty() {
         let reason = "the query is empty: say what to look for";
         return Err(CommandError::Refused(reason.to_owned()));
+    }
+    let app = runtime.app();
+    if let Err(unknown) = app.agent(&arguments.agent)
+        && unknown.code == ErrorCode::NotFound
+    {
+        return Err(unknown_agent(&unknown.to_string(), &agents(&app)));
     }
     let request = AgentSearchRequest {
         agent: arguments.agent.clone(),

@@ -7,9 +7,9 @@ use super::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, Table, json_line, one_line, or_dash};
 use crate::settings::AppOption;
-use ambit_runtime::Authorized;
 use ambit_runtime::inspect::calls::{self, TurnCalls};
 use ambit_runtime::manifest::{ModelCallManifest, ModelCallSummary};
+use ambit_runtime::{Authorized, ErrorCode, turn_location};
 use ambit_storage::Ambit;
 use clap::Args;
 use std::io::Write;
@@ -35,6 +35,12 @@ pub async fn run(
 ) -> Result<CommandOutcome> {
     let request = arguments.request.as_str();
     let who = operator(ambit);
+    if let Err(error) = turn_location::find(ambit, &who, request).await {
+        return Err(match error.code {
+            ErrorCode::NotFound => unknown(request),
+            _ => error.into(),
+        });
+    }
     let mut calls = calls::of_request(ambit, &who, request).await?;
     let ids = calls.manifests.iter().map(|call| call.call_id.clone());
     let ids: Vec<String> = ids.collect();
@@ -57,6 +63,14 @@ pub(super) fn operator(ambit: &Ambit) -> Authorized {
         user_id: Some("operator".to_owned()),
         tenant_id: Some(ambit.caller().tenant().to_owned()),
         ..Authorized::default()
+    }
+}
+
+fn unknown(request: &str) -> CommandError {
+    CommandError::NotFound {
+        what: format!("request \"{request}\""),
+        advice: "a request is known by the header X-Ambit-Request of its answer, as in 01m8j5ppgmd8t6mrm7sxadbm0d, which is \
+            the request_id of messages in `ambit chats show CHAT --json`; `ambit chats ls` lists chats",
     }
 }
 

@@ -238,7 +238,7 @@ async fn g202_the_command_line_finds_nothing_of_other_tenants() {
     let office = Office::open(StoreKind::Sqlite).await;
     office.add_document(ANN, "anns", WORDS[0]).await;
     office.talk(ANN, "anns", WORDS[2]).await;
-    let unknown = "ambit: collection \"anns\" not found\n";
+    let unknown = "ambit: collection \"anns\" not found; `ambit kb ls` lists collections\n";
     let known = "ambit: kb: collection \"anns\" not found, collection \"more\" not found, collection \"bobs\" not found\n";
     let none = "ambit: there are no collections; `ambit kb add COLLECTION PATH` makes one\n";
     for (arguments, expected) in [

@@ -128,9 +128,17 @@ fn a_chat_as_json_is_one_object_by_which_it_is_found_again() {
 fn a_chat_that_cannot_be_meant_is_refused_with_what_would_name_it() {
     let place = shop();
     let unknown = chats(&place, &["show", "tables", "--user", "bob"]);
-    let expected =
-        "chat \"tables\" not found; `ambit chats ls` lists chats, a person's with --user";
-    assert_eq!(unknown, Ran::refused(expected));
+    let store = place.path("").canonicalize().unwrap();
+    let store = store.join("shop/ambit.db");
+    let missing = |what: &str| {
+        Ran::refused(&format!(
+            "{what} not found in {}, tenant \"default\"; `ambit chats ls` lists chats, a person's with --user",
+            store.display()
+        ))
+    };
+    assert_eq!(unknown, missing("chat \"tables\""));
+    let no_context = chats(&place, &["show", "--context", "x"]);
+    assert_eq!(no_context, missing("chat with the context \"x\""));
     let several = chats(&place, &["show", "lamps"]);
     let expected = "several people have a chat \"lamps\"; name one by its id with --context";
     assert_eq!(several, Ran::refused(expected));

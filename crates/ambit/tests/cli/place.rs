@@ -136,6 +136,16 @@ impl Ran {
         }
     }
 
+    /// What is said where no context has this id in stores at these places.
+    pub fn no_context(id: &str, places: &[PathBuf]) -> Self {
+        let places = places.iter().map(|place| place.display().to_string());
+        let places: Vec<String> = places.collect();
+        Self::refused(&format!(
+            "context \"{id}\" not found in {}, tenant \"default\"; `ambit context ls` lists contexts; their ids have 20 letters and digits",
+            places.join(", ")
+        ))
+    }
+
     /// The lines of the output, each a JSON object.
     pub fn json(&self) -> Vec<Value> {
         assert_eq!((self.code, self.err.as_str()), (0, ""), "{self:?}");

@@ -254,7 +254,8 @@ async fn a_shown_context_says_where_it_is_and_who_touched_it() {
     let as_json = place.run(&["context", "show", &id, "--json"]).json();
     assert_eq!(as_json[0]["chat_name"], json!("c\n1"));
     let unknown = place.run(&["context", "show", "none"]);
-    assert_eq!(unknown, Ran::refused("context \"none\" was not found"));
+    assert_eq!(unknown, Ran::no_context("none", &[place.path("main.db")]));
+    assert_eq!(place.run(&["context", "messages", "none"]), unknown);
 }
 
 #[tokio::test]

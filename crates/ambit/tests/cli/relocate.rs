@@ -110,7 +110,8 @@ async fn what_cannot_be_moved_is_refused() {
     let words = "--to is refused: drivers \"sqlit\" is unknown; set up are memory, new, sqlite; did you mean \"sqlite\"?";
     assert_eq!(unknown, Ran::refused(words));
     let nobody = run(&place, &stores, &["context", "move", "none", "--to", "new"]);
-    assert_eq!(nobody, Ran::refused("context \"none\" was not found"));
+    let places = ["main.db", "new.db"].map(|file| place.path(file));
+    assert_eq!(nobody, Ran::no_context("none", &places));
     let memory = place.id(&["--scope", "memory"]);
     let alone = run(
         &place,

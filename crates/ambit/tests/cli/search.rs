@@ -90,3 +90,10 @@ fn a_search_that_fails_says_why() {
         assert_eq!(ran.err, why, "{arguments:?}");
     }
 }
+
+#[test]
+fn an_agent_that_is_not_there_is_told_with_those_that_are() {
+    let unknown = search(&place(), &["nobody", "trains"]);
+    let expected = "agent \"nobody\" not found; the agents are: guide, mute";
+    assert_eq!(unknown, Ran::refused(expected));
+}

@@ -164,13 +164,21 @@ async fn calls_and_their_manifests_are_printed_without_contents() {
 async fn what_is_not_there_is_refused() {
     let shop = Shop::new().await;
     let request = shop.request.as_str();
-    let unknown = Ran::refused("request \"nobody-s\" not found");
-    assert_eq!(shop.why(&["nobody-s"]), unknown);
+    let store = shop.place.path("").canonicalize().unwrap();
+    let store = store.join("data/ambit.db");
+    let unknown = |request: &str, tenant: &str| {
+        Ran::refused(&format!(
+            "request \"{request}\" not found in {}, tenant \"{tenant}\"; a request is known by the header X-Ambit-Request of its answer, \
+             as in 01m8j5ppgmd8t6mrm7sxadbm0d, which is the request_id of messages in `ambit chats show CHAT --json`; `ambit chats ls` \
+             lists chats",
+            store.display()
+        ))
+    };
+    assert_eq!(shop.why(&["nobody-s"]), unknown("nobody-s", "default"));
     let missing =
         format!("request \"{request}\" has no call 2; `ambit why {request}` lists its calls");
     let ran = shop.why(&[request, "--call", "2"]);
     assert_eq!(ran, Ran::refused(&missing));
-    let elsewhere = format!("request \"{request}\" not found");
     let ran = shop.why(&[request, "--tenant", "other"]);
-    assert_eq!(ran, Ran::refused(&elsewhere));
+    assert_eq!(ran, unknown(request, "other"));
 }

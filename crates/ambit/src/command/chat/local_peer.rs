@@ -98,7 +98,7 @@ impl LocalPeer {
 }
 
 /// The agents that can be talked to.
-fn agents(app: &App) -> Vec<String> {
+pub fn agents(app: &App) -> Vec<String> {
     let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
     let asked = usable.filter(|agent| !agent.is_worker());
     asked.map(|agent| agent.id.clone()).collect()
