@@ -34,6 +34,7 @@ mod idempotency;
 mod input;
 mod keys;
 mod knowledge;
+mod listing_routes;
 mod mcp;
 mod memory;
 mod memory_search;

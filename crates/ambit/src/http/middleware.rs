@@ -1,6 +1,7 @@
 //! Around every request: its id, its span and metrics, failures written out, and panics caught.
 
 use super::error::{ErrorBody, ErrorExtension, HttpError};
+use super::listing_routes::with_list;
 use super::{SharedState, anthropic};
 use ambit_runtime::{Error, refusal, server_failure};
 use ambit_storage::ids;
@@ -56,7 +57,8 @@ pub async fn finish(
             HttpError::from(Error::internal("the server failed; its log says why")).into_response()
         });
         if let Some(ErrorExtension(error)) = response.extensions_mut().remove::<ErrorExtension>() {
-            response = with_error_body(response, *error, &id, |error, id| {
+            let error = with_list(*error, &route, &server.settings.base);
+            response = with_error_body(response, error, &id, |error, id| {
                 write(error, id, server.settings.is_development)
             });
         }

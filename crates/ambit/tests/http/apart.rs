@@ -76,3 +76,48 @@ async fn a_caller_without_a_user_is_told_why_they_cannot_name_a_chat() {
     assert_eq!(again.status, 200, "{}", again.text);
     assert_eq!(again.header("x-ambit-chat"), made.header("x-ambit-chat"));
 }
+
+#[tokio::test]
+async fn what_is_not_there_and_what_is_somebody_elses_are_told_alike_with_what_lists_ones_own() {
+    let site = Site::of(&[TOKENS]).await;
+    let anns = asked(&site, "ann").await;
+    for chat in [anns.as_str(), "none"] {
+        let session = format!("/chat/sessions/{chat}");
+        let requests = "GET /v1/chat/requests lists the requests that you see";
+        for (path, expected) in [
+            (
+                session.as_str(),
+                format!(
+                    "chat \"{chat}\" not found; GET /v1/chat/sessions lists the chats that you see"
+                ),
+            ),
+            (
+                "/contexts/none",
+                "context \"none\" not found; GET /v1/contexts lists the contexts that you see"
+                    .to_owned(),
+            ),
+            (
+                "/chat/requests/none",
+                format!("request \"none\" not found; {requests}"),
+            ),
+            (
+                "/chat/requests/none/calls",
+                format!("request \"none\" not found; {requests}"),
+            ),
+            // Which part of the path is not found is not known here.
+            (
+                "/conversations/none/items/none",
+                "conversation \"none\" not found".to_owned(),
+            ),
+        ] {
+            let request = site.request(Method::GET, &format!("/v1{path}"));
+            let answer = Answer::of(request.bearer_auth(token(&json!({"sub": "bob"})))).await;
+            assert_eq!(
+                answer.failure(),
+                (404, "not_found".to_owned(), None),
+                "{path}"
+            );
+            assert_eq!(answer.json()["error"]["message"], json!(expected), "{path}");
+        }
+    }
+}
