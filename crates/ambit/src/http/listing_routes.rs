@@ -46,8 +46,8 @@ const LISTS: &[(&str, &str)] = &[
 ];
 const REQUESTS: &str = "GET {base}/chat/requests lists the requests that you see";
 
-/// The failure of a request of this route, as `/v1/keys/{id}`, with what lists that which it has not found. Where several parts of
-/// the path vary, or a field is to blame, that is not known.
+/// The failure of a request of this route, as `/v1/keys/{id}`, with what lists that which it has not found. Where several parts
+/// of the path vary, or a field is to blame, that is not known.
 pub fn with_list(mut error: Error, route: &str, base: &str) -> Error {
     if error.code != ErrorCode::NotFound || error.param.is_some() {
         return error;
