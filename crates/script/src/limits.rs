@@ -187,9 +187,10 @@ impl RunBudget {
     }
 
     /// Adds processor time, stops the run if a limit is passed, and says why it must end. `clock` is what the thread that runs
-    /// it has used in all.
+    /// it has used in all. What the watch thread has counted meanwhile is not counted again.
     pub fn spend(&self, time: Duration, clock: Duration) -> Option<StopReason> {
-        let nanos = nanos(time);
+        let polled = self.polled.swap(self::nanos(clock), Ordering::Relaxed);
+        let nanos = nanos(time).min(self::nanos(clock).saturating_sub(polled));
         let used = Duration::from_nanos(
             self.shared
                 .cpu
@@ -209,7 +210,6 @@ impl RunBudget {
         let rest = self.limits.cpu.saturating_sub(used);
         self.overdue
             .store(millis(now + rest + GRACE), Ordering::Relaxed);
-        self.polled.store(self::nanos(clock), Ordering::Relaxed);
         self.overspent
             .store(self::nanos(clock + rest + GRACE), Ordering::Relaxed);
         self.stopped()
@@ -320,5 +320,20 @@ mod tests {
         assert!(budget.stop_overdue(&own));
         drop(end);
         waits.join().unwrap();
+    }
+
+    #[test]
+    fn a_run_that_is_given_up_is_not_counted_twice() {
+        let limits = RunLimits {
+            cpu: Duration::from_millis(1),
+            ..RunLimits::default()
+        };
+        let (budget, own, began) = (RunBudget::new(limits), ThreadClock::own(), thread_time());
+        budget.spend(Duration::ZERO, began);
+        while !budget.stop_overdue(&own) {}
+        assert!(budget.used() > limits.cpu);
+        let now = thread_time();
+        budget.spend(now - began, now);
+        assert_eq!(budget.used(), now - began);
     }
 }
