@@ -3,7 +3,7 @@
 // with the memory a run may have; the watch thread answers for that.
 
 export function install(native) {
-  const { apply, getOwnPropertyDescriptor: describe } = Reflect;
+  const { apply, construct, getOwnPropertyDescriptor: describe } = Reflect;
   const { getPrototypeOf } = Object;
   const { isArray } = Array;
   // A run's heap holds no more items than this; longer arrays consist of holes.
@@ -138,10 +138,110 @@ export function install(native) {
   };
   const typed = getPrototypeOf(Uint8Array.prototype), { sort: sortTyped, toSorted: toSortedTyped } = typed;
   const sortingTyped = (original, self, compare) => apply(original, self, [compare === undefined && self.length > SORTED ? byNumber : compare]);
+  const { join: joinTyped, toLocaleString: localTyped, subarray, set } = typed, { from } = getPrototypeOf(Uint8Array);
+  // So many items of numbers become text in one piece.
+  const PIECE = 1 << 16;
+  const joining = (original, self, between) => {
+    if (!(self.length > PIECE)) return apply(original, self, [between]);
+    const parts = [], length = self.length;
+    for (let i = 0; i < length; i += PIECE) parts.push(apply(original, apply(subarray, self, [i, i + PIECE]), [between]));
+    return apply(join, parts, [between]);
+  };
+  // Something whose items are taken one by one: none that is longer than a heap, or whose length is computed.
+  const bounded = (source, name) => {
+    if (source === null || typeof source !== "object" || ArrayBuffer.isView(source)) return source;
+    if (!honest(source)) return name !== "set" && source[Symbol.iterator] != null ? [...source] : copied(source, name);
+    count(source, name);
+    return source;
+  };
   guard(typed, {
     sort(compare) { return sortingTyped(sortTyped, this, compare); },
     toSorted(compare) { return sortingTyped(toSortedTyped, this, compare); },
+    join(separator) { return joining(joinTyped, this, separator === undefined ? "," : `${separator}`); },
+    toLocaleString() { return joining(localTyped, this, ","); },
+    set(source) {
+      arguments[0] = bounded(typeof source === "string" ? Object(source) : source, "set");
+      return apply(set, this, arguments);
+    },
   });
+  guard(getPrototypeOf(Uint8Array), {
+    from(source) {
+      arguments[0] = bounded(source, "from");
+      return apply(from, this, arguments);
+    },
+  });
+
+  // The engine goes through its own iterators without asking: through this one it asks at each item.
+  const stepped = iterator => {
+    if (Object(iterator) !== iterator) return iterator;
+    const { next } = iterator;
+    return {
+      next() { return apply(next, iterator, []); },
+      return() { const { return: close } = iterator; return close == null ? {} : apply(close, iterator, []); },
+      [Symbol.iterator]() { return this; },
+    };
+  };
+  native.stepped = stepped;
+  const { drop, join: joinItems, includes: includesItem } = Iterator.prototype, { sumPrecise } = Math;
+  guard(Iterator.prototype, {
+    drop(count) { return apply(drop, Number(count) > PIECE ? stepped(this) : this, [count]); },
+    join(separator) { return apply(joinItems, stepped(this), [separator]); },
+    includes(item) { return apply(includesItem, stepped(this), arguments); },
+  });
+  guard(Math, { sumPrecise(items) { return sumPrecise(typeof items?.[Symbol.iterator] === "function" ? stepped(items[Symbol.iterator]()) : items); } });
+
+  // A constructor whose arguments are looked at first. What extends it is made as without this.
+  const guardConstructor = (real, change) => {
+    const guarded = new RealProxy(real, {
+      apply: (_, self, args) => apply(real, self, change(args)),
+      construct: (_, args, target) => construct(real, change(args), target === guarded ? real : target),
+    });
+    Object.defineProperty(real.prototype, "constructor", { value: guarded });
+    if (globalThis[real.name] === real) globalThis[real.name] = guarded;
+  };
+  for (const name of Object.getOwnPropertyNames(globalThis)) {
+    const value = describe(globalThis, name).value;
+    if (typeof value !== "function" || getPrototypeOf(value) !== typed.constructor) continue;
+    guardConstructor(value, args => { args[0] = bounded(args[0], name); return args; });
+  }
+
+  // Compiling takes up to the square of the length, in one piece. An `eval` in a scope of its own cannot be looked at first:
+  // there is the global one alone.
+  const CODE = 1 << 14, PATTERN = 1 << 13;
+  const short = (text, most, name) => {
+    if (text.length > most) throw new RangeError(`${name} of more than ${most} characters is not available`);
+    return text;
+  };
+  const { eval: evaluate } = globalThis;
+  guard(globalThis, { eval(code) { return evaluate(typeof code === "string" ? short(code, CODE, "eval") : code); } });
+  for (const made of [function () {}, function* () {}, async function () {}, async function* () {}]) {
+    const real = made.constructor;
+    // The others extend the first one.
+    if (getPrototypeOf(real) !== Function.prototype) Object.setPrototypeOf(real, Function);
+    guardConstructor(real, args => {
+      const texts = [];
+      let length = 0;
+      for (let i = 0; i < args.length; i++) length += (texts[i] = `${args[i]}`).length;
+      short({ length }, CODE, "a function's text");
+      return texts;
+    });
+  }
+  const { compile } = RegExp.prototype;
+  const { get: sourceOf } = describe(RegExp.prototype, "source"), { get: isGlobal } = describe(RegExp.prototype, "global");
+  const isRegExp = value => {
+    if (typeof value !== "object" || value === null) return false;
+    try { apply(isGlobal, value, []); } catch { return false; }
+    return true;
+  };
+  // What is no regular expression becomes a text here, so that it is not another one later.
+  const patterned = args => {
+    const name = "a regular expression";
+    if (isRegExp(args[0])) short(apply(sourceOf, args[0], []), PATTERN, name);
+    else if (args[0] !== undefined) args[0] = short(`${args[0]}`, PATTERN, name);
+    return args;
+  };
+  guardConstructor(RegExp, patterned);
+  guard(RegExp.prototype, { compile(pattern, flags) { return apply(compile, this, patterned([pattern, flags])); } });
 
   // Strings: searching costs the product of both lengths at worst. Beyond a bound it is done by Knuth, Morris and Pratt.
   const text = String.prototype;
@@ -215,7 +315,25 @@ export function install(native) {
     tick(text.length);
     return text;
   };
+  // A text that is searched for as a regular expression becomes one.
+  const matching = (original, symbol, self, pattern) => {
+    if (isRegExp(pattern)) return apply(original, self, [pattern]);
+    const own = Object(pattern) === pattern ? pattern[symbol] : undefined;
+    return own == null ? apply(original, self, patterned([pattern])) : apply(own, pattern, [self]);
+  };
+  const { match, matchAll, search } = text;
+  guard(String, {
+    raw(strings) {
+      const { raw: parts } = strings, length = count(parts, "raw");
+      let made = "";
+      for (let i = 0; i < length; i++) made += `${parts[i]}${i + 1 < length && i + 1 < arguments.length ? arguments[i + 1] : ""}`;
+      return made;
+    },
+  });
   guard(text, {
+    match(pattern) { return matching(match, Symbol.match, this, pattern); },
+    matchAll(pattern) { return matching(matchAll, Symbol.matchAll, this, pattern); },
+    search(pattern) { return matching(search, Symbol.search, this, pattern); },
     indexOf(part) { return searching(indexOf, (string, part, at) => first(string, part, position(at, 0)), this, arguments); },
     includes(part) { return searching(includes, (string, part, at) => first(string, part, position(at, 0)) >= 0, this, arguments); },
     lastIndexOf(part) { return searching(lastIndexOf, (string, part, at) => last(string, part, position(at, Infinity)), this, arguments); },
@@ -236,9 +354,14 @@ export function install(native) {
     padStart(length) { return made(padStart, this, arguments); },
     padEnd(length) { return made(padEnd, this, arguments); },
   });
-  const { stringify, parse } = JSON;
+  const { stringify, parse } = JSON, NAMES = 1 << 13;
   guard(JSON, {
     stringify(value, replacer, space) {
+      // Each name that is allowed is compared with those before it.
+      if (isArray(replacer)) {
+        if (!honest(replacer)) arguments[1] = copied(replacer, "stringify");
+        if (arguments[1].length > NAMES) throw new RangeError(`stringify with more than ${NAMES} names is not available`);
+      }
       const text = apply(stringify, this, arguments);
       tick((text?.length ?? 0) << 2);
       return text;

@@ -40,7 +40,17 @@ const LOOPS: &[(&str, &str, &str)] = &[
     ("product", "const n = 3n ** 150000n;", "n * n;"),
     ("number", "const s = '1'.repeat(8 << 20);", "Number(s);"),
     ("arguments", "const a: any[] = new Array(5e4).fill(1);", "Math.max(...a);"),
+    ("drop", "const s = 'a'.repeat(40 << 20);", "(s[Symbol.iterator]() as any).drop(2 ** 40).next();"),
+    ("includes of letters", "const s = 'a'.repeat(40 << 20);", "(s[Symbol.iterator]() as any).includes('b');"),
+    ("sum", "const a = new Uint8Array(56 << 20);", "(Math as any).sumPrecise(a);"),
+    ("raw of a text", "const s = 'a'.repeat(24 << 20);", "try { String.raw({ raw: s } as any); } catch {}"),
+    ("names of JSON", "const a = Object.keys(new Array(65536).fill(1));", "try { JSON.stringify(a, a); } catch {}"),
+    ("union of one hash", ONE_HASH, "(new Set() as any).union({ size: 1, has: Boolean, keys: () => a.values() });"),
 ];
+
+/// Numbers that a set has in one chain.
+const ONE_HASH: &str = "const a = new Float64Array(6e4), u = new Uint32Array(a.buffer); \
+    for (let i = 0; i < 6e4; i++) { u[2 * i] = i ^ 0x12345; u[2 * i + 1] = i ^ 0x40000000; }";
 
 struct Finished {
     result: Result<RunOutcome, Error>,
