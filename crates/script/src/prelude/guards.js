@@ -3,6 +3,8 @@
 // with the memory a run may have; the watch thread answers for that.
 
 export function install(native) {
+  // A script may put others in their place later.
+  const { Number, Object, Symbol } = globalThis;
   const { apply, construct, getOwnPropertyDescriptor: describe } = Reflect;
   const { getPrototypeOf } = Object;
   const { isArray } = Array;
@@ -40,16 +42,18 @@ export function install(native) {
   });
   guard(globalThis, { Proxy: TrackedProxy });
 
+  const typed = getPrototypeOf(Uint8Array.prototype);
+  const { get: lengthOf } = describe(typed, "length"), { get: tagOf } = describe(typed, Symbol.toStringTag);
   const tooLong = (name, length) => new RangeError(`${name} of ${length} items is not available`);
   // True if the length that was seen is the length that the engine will see.
   const honest = object => {
     if (!any && isArray(object)) return true;
     if (any && isProxy(object)) return false;
-    if (isArray(object) || typeof object !== "object" || object === null || ArrayBuffer.isView(object)) return true;
+    if (isArray(object) || typeof object !== "object" || object === null) return true;
     for (let owner = object; owner !== null; owner = getPrototypeOf(owner)) {
       if (any && isProxy(owner)) return false;
       const found = describe(owner, "length");
-      if (found) return "value" in found && typeof found.value !== "object";
+      if (found) return found.get ? found.get === lengthOf : Object(found.value) !== found.value;
     }
     return true;
   };
@@ -136,7 +140,7 @@ export function install(native) {
     if (a === b) return a === 0 ? Number(Object.is(b, -0)) - Number(Object.is(a, -0)) : 0;
     return Number(a !== a) - Number(b !== b);
   };
-  const typed = getPrototypeOf(Uint8Array.prototype), { sort: sortTyped, toSorted: toSortedTyped } = typed;
+  const { sort: sortTyped, toSorted: toSortedTyped } = typed;
   const sortingTyped = (original, self, compare) => apply(original, self, [compare === undefined && self.length > SORTED ? byNumber : compare]);
   const { join: joinTyped, toLocaleString: localTyped, subarray, set } = typed, { from } = getPrototypeOf(Uint8Array);
   // So many items of numbers become text in one piece.
@@ -147,11 +151,14 @@ export function install(native) {
     for (let i = 0; i < length; i += PIECE) parts.push(apply(original, apply(subarray, self, [i, i + PIECE]), [between]));
     return apply(join, parts, [between]);
   };
+  const { prototype: buffers } = ArrayBuffer, { get: bytesOf } = describe(buffers, "byteLength");
   // Something whose items are taken one by one: none that is longer than a heap, or whose length is computed.
   const bounded = (source, name) => {
-    if (source === null || typeof source !== "object" || ArrayBuffer.isView(source)) return source;
+    if (source === null || typeof source !== "object") return source;
+    // What only looks like a buffer throws.
+    if (getPrototypeOf(source) === buffers) { apply(bytesOf, source, []); return source; }
     if (!honest(source)) return name !== "set" && source[Symbol.iterator] != null ? [...source] : copied(source, name);
-    count(source, name);
+    if (name === "from" || apply(tagOf, source, []) === undefined) count(source, name);
     return source;
   };
   guard(typed, {
@@ -188,7 +195,9 @@ export function install(native) {
     join(separator) { return apply(joinItems, stepped(this), [separator]); },
     includes(item) { return apply(includesItem, stepped(this), arguments); },
   });
-  guard(Math, { sumPrecise(items) { return sumPrecise(typeof items?.[Symbol.iterator] === "function" ? stepped(items[Symbol.iterator]()) : items); } });
+  guard(Math, {
+    sumPrecise(items) { return sumPrecise(typeof items?.[Symbol.iterator] === "function" ? stepped(items[Symbol.iterator]()) : items); },
+  });
 
   // A constructor whose arguments are looked at first. What extends it is made as without this.
   const guardConstructor = (real, change) => {
@@ -230,8 +239,8 @@ export function install(native) {
   const { get: sourceOf } = describe(RegExp.prototype, "source"), { get: isGlobal } = describe(RegExp.prototype, "global");
   const isRegExp = value => {
     if (typeof value !== "object" || value === null) return false;
-    try { apply(isGlobal, value, []); } catch { return false; }
-    return true;
+    // The prototype, which is none, has no flags.
+    try { return apply(isGlobal, value, []) !== undefined; } catch { return false; }
   };
   // What is no regular expression becomes a text here, so that it is not another one later.
   const patterned = args => {

@@ -2,7 +2,7 @@
 // it is done item by item, so that the engine asks whether the run must end.
 
 export function install(native) {
-  const { stepped } = native;
+  const { stepped } = native, { Number } = globalThis;
   const { apply, getOwnPropertyDescriptor: describe } = Reflect;
   const SetOf = Set, sets = Set.prototype, { add, has: holds, delete: remove, values } = sets, { get: size } = describe(sets, "size");
   const sizeOf = set => apply(size, set, []), own = (set, item) => apply(holds, set, [item]);

@@ -45,8 +45,28 @@ const LOOPS: &[(&str, &str, &str)] = &[
     ("sum", "const a = new Uint8Array(56 << 20);", "(Math as any).sumPrecise(a);"),
     ("raw of a text", "const s = 'a'.repeat(24 << 20);", "try { String.raw({ raw: s } as any); } catch {}"),
     ("names of JSON", "const a = Object.keys(new Array(65536).fill(1));", "try { JSON.stringify(a, a); } catch {}"),
+    ("pattern of the prototype", PATTERN, "try { new RegExp(RegExp.prototype); } catch {}"),
+    ("another Number", "const o: any = { length: 2 ** 32 }; (globalThis as any).Number = () => 0;", REVERSE),
+    ("another Object", ANOTHER_OBJECT, "try { (Math as any).sumPrecise(items); } catch {}"),
+    ("another length of a view", LENGTH_OF_A_VIEW, REVERSE),
+    ("another length of a function", LENGTH_OF_A_FUNCTION, REVERSE),
     ("union of one hash", ONE_HASH, "(new Set() as any).union({ size: 1, has: Boolean, keys: () => a.values() });"),
 ];
+
+const REVERSE: &str = "try { Array.prototype.reverse.call(o); } catch {}";
+
+const PATTERN: &str =
+    "Object.defineProperty(RegExp.prototype, 'source', { value: 'a|'.repeat(1 << 17) });";
+
+/// Numbers without end, from native functions alone.
+const ANOTHER_OBJECT: &str = "const { valueOf } = Object.prototype; (globalThis as any).Object = () => 0; \
+    const items = { next: valueOf, value: 1, [Symbol.iterator]: valueOf };";
+
+/// Lengths that are others when they are read again.
+const LENGTH_OF_A_VIEW: &str = "const o = new DataView(new ArrayBuffer(1)); let reads = 0; \
+    Object.defineProperty(o, 'length', { get: () => reads++ % 2 * 2 ** 32 });";
+const LENGTH_OF_A_FUNCTION: &str = "let reads = 0; const length: any = () => 0, o: any = { length }; \
+    length.valueOf = () => reads++ % 2 * 2 ** 32;";
 
 /// Numbers that a set has in one chain.
 const ONE_HASH: &str = "const a = new Float64Array(6e4), u = new Uint32Array(a.buffer); \
