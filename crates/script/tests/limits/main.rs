@@ -3,4 +3,5 @@
 mod built_ins;
 mod ends;
 mod hostile;
+mod table;
 mod watch;
