@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::prelude::Prelude;
 use crate::program::{FunctionExport, Program};
 use crate::task::{JobSlot, PauseReason, RunJob, RunOutcome, RuntimeReuse};
-use crate::value::{JsValue, ValueReader, to_js};
+use crate::value::{JsValue, ValueReader, ValueWriter};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, Evaluated};
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Runtime};
@@ -265,9 +265,11 @@ fn arguments<'js>(
     job: &RunJob,
 ) -> rquickjs::Result<Array<'js>> {
     let make: Function<'js> = core.get("make")?;
+    let budget = &job.task.budget;
+    let writer = ValueWriter { ctx, budget };
     let arguments = Array::new(ctx.clone())?;
     for (index, argument) in job.arguments.iter().enumerate() {
-        arguments.set(index, to_js(ctx, &make, argument)?)?;
+        arguments.set(index, writer.value(&make, argument)?)?;
     }
     Ok(arguments)
 }

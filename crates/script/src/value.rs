@@ -30,37 +30,78 @@ const MEMBER: usize = size_of::<(u64, String, Value)>() + 24;
 /// What an error has beside its own members.
 const ERROR: [&str; 3] = ["name", "message", "stack"];
 
-/// Plain data as a JavaScript value. Integers that would lose digits become strings.
-pub fn json_to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> {
-    Ok(match value {
-        Value::Null => JsValue::new_null(ctx.clone()),
-        Value::Bool(flag) => JsValue::new_bool(ctx.clone(), *flag),
-        Value::Number(number) => number_to_js(ctx, number)?,
-        Value::String(text) => rquickjs::String::from_str(ctx.clone(), text)?.into_value(),
-        Value::Array(items) => {
-            let list = Array::new(ctx.clone())?;
-            for (index, item) in items.iter().enumerate() {
-                list.set(index, json_to_js(ctx, item)?)?;
-            }
-            list.into_value()
-        }
-        Value::Object(members) => {
-            let object = Object::new(ctx.clone())?;
-            for (name, member) in members {
-                put(&object, name, json_to_js(ctx, member)?)?;
-            }
-            object.into_value()
-        }
-    })
+/// Makes JavaScript values, for as long as the run may go on.
+pub struct ValueWriter<'a, 'js> {
+    pub ctx: &'a Ctx<'js>,
+    pub budget: &'a RunBudget,
 }
 
-/// Gives an object a member. Setting `__proto__` would let data choose what the object inherits; it is a name like any other.
-fn put<'js>(object: &Object<'js>, name: &str, value: JsValue<'js>) -> Result<()> {
-    if name != "__proto__" {
-        return object.set(name, value);
+impl<'js> ValueWriter<'_, 'js> {
+    /// Plain data as a JavaScript value. Integers that would lose digits become strings.
+    pub fn json(&self, value: &Value) -> Result<JsValue<'js>> {
+        Ok(match value {
+            Value::Null => JsValue::new_null(self.ctx.clone()),
+            Value::Bool(flag) => JsValue::new_bool(self.ctx.clone(), *flag),
+            Value::Number(number) => number_to_js(self.ctx, number)?,
+            Value::String(text) => rquickjs::String::from_str(self.ctx.clone(), text)?.into_value(),
+            Value::Array(items) => {
+                let list = Array::new(self.ctx.clone())?;
+                for (index, item) in items.iter().enumerate() {
+                    list.set(index, self.json(item)?)?;
+                }
+                list.into_value()
+            }
+            Value::Object(members) => {
+                let object = Object::new(self.ctx.clone())?;
+                for (name, member) in members {
+                    self.put(&object, name, self.json(member)?)?;
+                }
+                object.into_value()
+            }
+        })
     }
-    let member = Property::from(value);
-    object.prop(name, member.writable().enumerable().configurable())
+
+    /// A host's value as a JavaScript value; `make` is the prelude's function that makes an object of a class.
+    pub fn value(&self, make: &Function<'js>, value: &HostValue) -> Result<JsValue<'js>> {
+        Ok(match value {
+            HostValue::Json(json) => self.json(json)?,
+            HostValue::Shared(json) => self.json(json)?,
+            HostValue::Undefined => JsValue::new_undefined(self.ctx.clone()),
+            HostValue::List(items) => {
+                let list = Array::new(self.ctx.clone())?;
+                for (index, item) in items.iter().enumerate() {
+                    list.set(index, self.value(make, item)?)?;
+                }
+                list.into_value()
+            }
+            HostValue::Map(members) => self.object(make, members)?.into_value(),
+            HostValue::Object(object) => {
+                let members = self.object(make, &object.members)?;
+                make.call((object.class.as_str(), self.json(&object.handle)?, members))?
+            }
+        })
+    }
+
+    fn object(&self, make: &Function<'js>, members: &[(String, HostValue)]) -> Result<Object<'js>> {
+        let object = Object::new(self.ctx.clone())?;
+        for (name, member) in members {
+            self.put(&object, name, self.value(make, member)?)?;
+        }
+        Ok(object)
+    }
+
+    /// Gives an object a member. Setting `__proto__` would let data choose what the object inherits; it is a name like any
+    /// other. The engine compares names of one hash one by one, and clients choose names: the run may have to end meanwhile.
+    fn put(&self, object: &Object<'js>, name: &str, value: JsValue<'js>) -> Result<()> {
+        if self.budget.stopped().is_some() {
+            return Err(Exception::throw_message(self.ctx, "the run has ended"));
+        }
+        if name != "__proto__" {
+            return object.set(name, value);
+        }
+        let member = Property::from(value);
+        object.prop(name, member.writable().enumerable().configurable())
+    }
 }
 
 fn number_to_js<'js>(ctx: &Ctx<'js>, number: &Number) -> Result<JsValue<'js>> {
@@ -81,43 +122,6 @@ fn number_to_js<'js>(ctx: &Ctx<'js>, number: &Number) -> Result<JsValue<'js>> {
         ctx.clone(),
         number.as_f64().unwrap_or(f64::NAN),
     ))
-}
-
-/// A host's value as a JavaScript value; `make` is the prelude's function that makes an object of a class.
-pub fn to_js<'js>(ctx: &Ctx<'js>, make: &Function<'js>, value: &HostValue) -> Result<JsValue<'js>> {
-    Ok(match value {
-        HostValue::Json(json) => json_to_js(ctx, json)?,
-        HostValue::Shared(json) => json_to_js(ctx, json)?,
-        HostValue::Undefined => JsValue::new_undefined(ctx.clone()),
-        HostValue::List(items) => {
-            let list = Array::new(ctx.clone())?;
-            for (index, item) in items.iter().enumerate() {
-                list.set(index, to_js(ctx, make, item)?)?;
-            }
-            list.into_value()
-        }
-        HostValue::Map(members) => fill(ctx, make, members)?.into_value(),
-        HostValue::Object(object) => {
-            let members = fill(ctx, make, &object.members)?;
-            make.call((
-                object.class.as_str(),
-                json_to_js(ctx, &object.handle)?,
-                members,
-            ))?
-        }
-    })
-}
-
-fn fill<'js>(
-    ctx: &Ctx<'js>,
-    make: &Function<'js>,
-    members: &[(String, HostValue)],
-) -> Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    for (name, member) in members {
-        put(&object, name, to_js(ctx, make, member)?)?;
-    }
-    Ok(object)
 }
 
 /// Reads JavaScript values as JSON, up to a size and to the memory that they take.

@@ -8,7 +8,7 @@ use crate::host::{
     Callback, CallbackCall, CallbackReceiver, Host, HostCall, HostValue, ParentRun, ReturnKind,
 };
 use crate::task::{HostFuture, PauseReason, RunTask, TaskMessage};
-use crate::value::{JsValue, ValueReader, json_to_js, to_js};
+use crate::value::{JsValue, ValueReader, ValueWriter};
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Persistent, Result};
 use serde_json::Value;
 use std::rc::Rc;
@@ -152,6 +152,8 @@ fn answer<'js>(
     task: &RunTask,
     waits: &PendingCall<'js>,
 ) -> Result<JsValue<'js>> {
+    let budget = &task.budget;
+    let writer = ValueWriter { ctx, budget };
     let mut last_thrown = None;
     loop {
         let Some(message) = deferred(world, waits.number).or_else(|| world.wait(task)) else {
@@ -160,7 +162,7 @@ fn answer<'js>(
         match message {
             TaskMessage::Reply(number, reply) if number == waits.number => {
                 return match reply {
-                    Ok(value) => to_js(ctx, &waits.make, &value),
+                    Ok(value) => writer.value(&waits.make, &value),
                     Err(error) => match last_thrown.filter(|_| error.from_callback) {
                         Some(value) => Err(ctx.throw(value)),
                         None => Err(ctx.throw(error_value(ctx, &error)?)),
@@ -202,16 +204,18 @@ fn callback<'js>(
     let Some(task) = world.task() else {
         return Ok(None);
     };
+    let budget = &task.budget;
     let run = || {
+        let writer = ValueWriter { ctx, budget };
         let mut arguments = rquickjs::function::Args::new(ctx.clone(), call.arguments.len());
         for argument in &call.arguments {
-            arguments.push_arg(json_to_js(ctx, argument)?)?;
+            arguments.push_arg(writer.json(argument)?)?;
         }
         let value: JsValue<'js> = function.call_arg(arguments)?;
-        ValueReader::new(ctx, &task.budget, task.budget.limits.value).read(&value)
+        ValueReader::new(ctx, budget, budget.limits.value).read(&value)
     };
     let result = run();
-    if task.budget.stopped().is_some() {
+    if budget.stopped().is_some() {
         return Err(world.terminate(ctx));
     }
     let (reply, threw) = match result {
@@ -253,7 +257,8 @@ pub fn settle_call<'js>(
     number: u64,
     reply: std::result::Result<HostValue, HostError>,
 ) -> Result<()> {
-    let Some(promised) = world.promised.borrow_mut().remove(&number) else {
+    let promised = world.promised.borrow_mut().remove(&number);
+    let (Some(promised), Some(task)) = (promised, world.task()) else {
         // The script cancelled it while the answer was on its way.
         return Ok(());
     };
@@ -261,7 +266,9 @@ pub fn settle_call<'js>(
     match reply {
         Ok(value) => {
             let make: Function<'js> = core.get("make")?;
-            settle.call((number, true, to_js(ctx, &make, &value)?))
+            let budget = &task.budget;
+            let value = ValueWriter { ctx, budget }.value(&make, &value)?;
+            settle.call((number, true, value))
         }
         Err(error) => match promised.threw.filter(|_| error.from_callback) {
             Some(value) => settle.call((number, false, value.restore(ctx)?)),

@@ -7,11 +7,15 @@
 
 use crate::watch::alone;
 use ambit_script::{
-    Engine, EngineSettings, Error, HostApi, NoHost, ProgramSource, RunLimits, RunOutcome,
+    Engine, EngineSettings, Error, HostApi, HostValue, NoHost, ProgramSource, RunLimits, RunOutcome,
 };
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Processor time of a run.
+const CPU: Duration = Duration::from_millis(200);
 
 /// How long behind its limit the thread of a run is free.
 const BEHIND: Duration = Duration::from_secs(1);
@@ -86,8 +90,26 @@ fn engine() -> Engine {
     Engine::new(&settings, HostApi::default()).unwrap()
 }
 
+impl Finished {
+    /// It ended for its processor time, and its thread was free soon after.
+    fn is_in_time(&self) -> bool {
+        let is_ended = matches!(
+            self.result,
+            Err(Error::Limited {
+                code: "script_cpu_limit",
+                ..
+            })
+        );
+        is_ended && self.used <= CPU + BEHIND
+    }
+}
+
 /// Runs a function, and waits until its thread is free.
-async fn finish(engine: &Engine, text: &str, limits: RunLimits) -> Finished {
+async fn finish(engine: &Engine, text: &str, arguments: Vec<HostValue>) -> Finished {
+    let limits = RunLimits {
+        cpu: CPU,
+        ..RunLimits::default()
+    };
     let file = "index.ts".to_owned();
     let files = BTreeMap::from([(file.clone(), text.to_owned())]);
     let folder = String::new();
@@ -97,7 +119,7 @@ async fn finish(engine: &Engine, text: &str, limits: RunLimits) -> Finished {
     let mut instance = engine
         .open(program, Arc::new(NoHost), limits, None)
         .unwrap();
-    let result = instance.call("Create", Vec::new()).await;
+    let result = instance.call("Create", arguments).await;
     while result.is_err() && engine.counts().running > 0 {
         tokio::task::yield_now().await;
     }
@@ -109,24 +131,33 @@ async fn finish(engine: &Engine, text: &str, limits: RunLimits) -> Finished {
 async fn g116_a_loop_of_slow_steps_leaves_its_thread_soon_after_its_limit() {
     let _alone = alone().await;
     let engine = engine();
-    let limits = RunLimits {
-        cpu: Duration::from_millis(200),
-        ..RunLimits::default()
-    };
     let mut late = Vec::new();
     for (name, given, step) in LOOPS {
         let text = format!("export function Create(): any {{ {given} for (;;) {{ {step} }} }}");
-        let run = finish(&engine, &text, limits).await;
-        let is_ended = matches!(
-            run.result,
-            Err(Error::Limited {
-                code: "script_cpu_limit",
-                ..
-            })
-        );
-        if !is_ended || run.used > limits.cpu + BEHIND {
+        let run = finish(&engine, &text, Vec::new()).await;
+        if !run.is_in_time() {
             late.push(format!("{name}: {:?}: {:?}", run.used, run.result));
         }
     }
     assert_eq!(late, Vec::<String>::new());
+}
+
+/// Names of one hash: in both pairs 263 times the first character and the second one are the same in sum.
+fn name_of_one_hash(number: u32) -> String {
+    let pair = |bit: u32| match (number >> bit) & 1 {
+        0 => "\u{100}\u{300}",
+        _ => "\u{101}\u{1f9}",
+    };
+    (0..16).map(pair).collect()
+}
+
+#[tokio::test]
+async fn g116_names_of_one_hash_that_a_run_is_given_end_it_at_its_limit() {
+    let _alone = alone().await;
+    let names = (0..60_000).map(name_of_one_hash);
+    let members: Map<_, _> = names.map(|name| (name, Value::Null)).collect();
+    let arguments = vec![Value::Object(members).into()];
+    let text = "export function Create(): any {}";
+    let run = finish(&engine(), text, arguments).await;
+    assert!(run.is_in_time(), "{:?}: {:?}", run.used, run.result);
 }
