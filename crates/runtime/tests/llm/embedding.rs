@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Long enough for a service on this machine, and too short to ask it a second time.
-const ONCE: Duration = Duration::from_millis(400);
-/// Long enough to ask again.
-const LONG: Duration = Duration::from_secs(30);
+/// Too short to ask a second time.
+const SHORT: Duration = Duration::from_millis(400);
+/// Long enough to ask again, on a busy machine too.
+const LONG: Duration = Duration::from_secs(60);
 
 const TWO: &str = r#"{"object":"list","model":"m","data":[{"object":"embedding","index":1,"embedding":[0,1]},{"object":"embedding","index":0,"embedding":[1,0.5]}],"usage":{"prompt_tokens":7,"total_tokens":9}}"#;
 
@@ -49,6 +49,12 @@ impl Asking {
         };
         EmbeddingClient::default().embed(&call).await
     }
+}
+
+/// A failure after which the service is not asked a second time.
+fn failed_once(status: u16, body: &str) -> Reply {
+    // Longer than anybody waits.
+    Reply::json(status, body).with("retry-after", "3600")
 }
 
 fn vectors(answer: &EmbeddingAnswer) -> Vec<Vec<f32>> {
@@ -218,12 +224,8 @@ async fn refused_texts_passing_troubles_and_wrong_settings_are_told_apart() {
         (500, Unavailable),
         (503, Unavailable),
     ] {
-        let server = Server::start(vec![Reply::json(status, said)]).await;
-        let asking = Asking {
-            time: ONCE,
-            ..Asking::two("openai")
-        };
-        let error = asking.of(&server).await.unwrap_err();
+        let server = Server::start(vec![failed_once(status, said)]).await;
+        let error = Asking::two("openai").of(&server).await.unwrap_err();
         assert_eq!(error.kind, kind, "{status}");
         let expected = format!("connector \"test.model\": the provider answered {status}: no");
         assert_eq!(error.message, expected);
@@ -250,7 +252,7 @@ async fn slow_cut_and_missing_answers_are_failures_that_may_pass() {
     for end in [End::Cut, End::Silence, End::NoHead, End::Gone] {
         let server = Server::start(vec![Reply::json(200, &TWO[..40]).ending(end)]).await;
         let asking = Asking {
-            time: ONCE,
+            time: SHORT,
             ..Asking::two("openai")
         };
         let error = asking.of(&server).await.unwrap_err();
@@ -259,7 +261,6 @@ async fn slow_cut_and_missing_answers_are_failures_that_may_pass() {
     let silent = Server::start(vec![Reply::json(200, TWO).ending(End::NoHead)]).await;
     let asking = Asking {
         options: json!({"timeout": "50ms"}),
-        time: ONCE,
         ..Asking::two("openai")
     };
     let error = asking.of(&silent).await.unwrap_err();
@@ -273,10 +274,9 @@ async fn slow_cut_and_missing_answers_are_failures_that_may_pass() {
 async fn g208_no_error_of_an_embedding_tells_a_secret() {
     let echo = format!(r#"{{"error":{{"message":"bad key {KEY} and secret-header"}}}}"#);
     for status in [200, 400, 401, 429, 500] {
-        let server = Server::start(vec![Reply::json(status, &echo)]).await;
+        let server = Server::start(vec![failed_once(status, &echo)]).await;
         let asking = Asking {
             options: json!({"headers": {"X-Own": "secret-header"}}),
-            time: ONCE,
             ..Asking::two("openai")
         };
         let error = asking.of(&server).await.unwrap_err();
