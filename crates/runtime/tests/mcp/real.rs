@@ -19,14 +19,21 @@ fn everything() -> PathBuf {
     folder.join("server-everything/dist/index.js")
 }
 
+/// A port that nobody listens on, of those that systems give to nobody who has not asked for it.
+fn free_port() -> u16 {
+    loop {
+        let port = 20_000 + rand::random::<u16>() % 12_000;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 /// The everything server over the network, in a process that ends with it.
 async fn site(transport: &str) -> (Child, u16) {
     let mut command = Command::new("node");
     command.arg(everything()).arg(transport);
-    let port = {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        free.local_addr().unwrap().port()
-    };
+    let port = free_port();
     command.env("PORT", port.to_string()).kill_on_drop(true);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
