@@ -211,7 +211,7 @@ async fn a_watch_wakes_on_another_handles_write_and_ends_at_close() {
     let mut watch = reader.watch(&log).await.unwrap();
     for id in ["1", "2"] {
         writer.commit(Batch::of([append(&log, id)])).await.unwrap();
-        let woken = tokio::time::timeout(Duration::from_secs(5), watch.changed()).await;
+        let woken = tokio::time::timeout(Duration::from_secs(60), watch.changed()).await;
         assert!(woken.unwrap());
     }
     reader.close().await.unwrap();

@@ -162,7 +162,7 @@ async fn watches(url: String) {
             .await
             .unwrap();
         let started = Instant::now();
-        let woken = tokio::time::timeout(Duration::from_secs(5), watch.changed()).await;
+        let woken = tokio::time::timeout(Duration::from_secs(60), watch.changed()).await;
         assert_eq!(woken, Ok(true));
         eprintln!("woken after {:?}", started.elapsed());
         while tokio::time::timeout(Duration::from_millis(2_200), watch.changed())
@@ -177,7 +177,7 @@ async fn watches(url: String) {
         .await
         .unwrap();
     assert_eq!(
-        tokio::time::timeout(Duration::from_secs(5), watch.changed()).await,
+        tokio::time::timeout(Duration::from_secs(60), watch.changed()).await,
         Ok(true)
     );
     reader.close().await.unwrap();
@@ -213,8 +213,22 @@ async fn flat(url: String) {
         ..DriverOptions::default()
     };
     let driver = driver::open(&url, options).await.unwrap();
-    let log = space("flat").log("items");
-    let key = space("flat").key("list");
+    let mut all = Vec::new();
+    // What grows with the entries does so each time; what else the machine does at the time may take longer too.
+    for round in 0..3 {
+        let [few, many] = write_times(&*driver, &space(&format!("flat-{round}"))).await;
+        if many < few * 3 {
+            return;
+        }
+        all.push((few, many));
+    }
+    panic!("writes with few entries and with 40,000 took {all:?}");
+}
+
+/// How long a write takes where a log and a list have few entries, and where they have 40,000.
+async fn write_times(driver: &dyn Driver, space: &Space) -> [Duration; 2] {
+    let log = space.log("items");
+    let key = space.key("list");
     let one = Json::of("x").unwrap();
     let write = async |count: usize, from: usize| {
         let entries = (from..from + count)
@@ -237,6 +251,5 @@ async fn flat(url: String) {
     let few = measure(2_000_000).await;
     write(40_000, 3_000_000).await;
     let many = measure(4_000_000).await;
-    eprintln!("a write with few entries {few:?}, with 40,000 {many:?}");
-    assert!(many < few * 3, "{few:?} {many:?}");
+    [few, many]
 }
