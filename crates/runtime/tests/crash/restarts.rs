@@ -162,7 +162,7 @@ async fn g019_an_orphan_is_taken_up_once(fresh: Fresh) {
         );
     }
     assert_eq!(marks(&fresh.marks()), ["waited"; 3]);
-    tokio::time::timeout(Duration::from_secs(5), here.runtime.close(Duration::ZERO))
+    tokio::time::timeout(Duration::from_secs(60), here.runtime.close(Duration::ZERO))
         .await
         .unwrap()
         .unwrap();

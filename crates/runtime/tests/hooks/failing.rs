@@ -245,7 +245,7 @@ async fn g116_what_never_ends_ends_at_its_limit_with_file_and_hook() {
 
 #[tokio::test]
 async fn an_agent_whose_hooks_are_ended_for_their_limits_three_times_is_refused_at_once() {
-    let stage = Stage::new().limited("cpu", json!("50ms"));
+    let stage = Stage::new().limited("cpu", json!("250ms"));
     let text = "export function Create(ctx: any, messages: any[]) { for (; messages[0].content === \"long\";) {} }";
     let hooks = stage.hooks(text).unwrap();
     let create = async |text: &str| {

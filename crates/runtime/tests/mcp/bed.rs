@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// So long a test waits for what must come.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What has samples at the server `s`.
 pub fn samples(kind: &'static str, name: &'static str) -> SampleSource<'static> {

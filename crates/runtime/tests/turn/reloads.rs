@@ -122,7 +122,7 @@ async fn in_development_changed_files_take_effect_by_themselves() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(20), is_new)
+    tokio::time::timeout(std::time::Duration::from_secs(60), is_new)
         .await
         .unwrap();
 }

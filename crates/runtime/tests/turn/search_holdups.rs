@@ -89,7 +89,8 @@ async fn g209_a_query_that_never_ends_holds_up_no_turn_and_is_given_up() {
         ModelStore::Sqlite(folder.path().join("models.db")),
     ] {
         let uses = json!({"querydsl": "mcp:s.generate_querydsl"});
-        let options = json!({"timeout": "100ms"});
+        // Enough for one that ends, on a busy machine too.
+        let options = json!({"timeout": "3s"});
         let search =
             json!({"db": {"models": ["note"]}, "querydsl": {"strict": true}, "options": options});
         let files = app(&json!({"uses": uses, "search": search}), FILLED, notes());

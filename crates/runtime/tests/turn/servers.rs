@@ -41,7 +41,7 @@ async fn g132_whatever_is_wrong_with_a_server_the_next_one_answers() {
     ];
     let turns = faulty.map(|(what, calls, reply)| async move {
         let silence = match reply.end {
-            End::NoHead | End::Silence => "1s",
+            End::NoHead | End::Silence => "3s",
             _ => "120s",
         };
         let (first, second) = (
@@ -73,7 +73,7 @@ async fn g132_whatever_is_wrong_with_a_server_the_next_one_answers() {
 async fn a_server_that_is_not_there_is_stood_in_for() {
     let second = Server::start(vec![Reply::stream(TEXT)]).await;
     let gone = Server::start(vec![Reply::stream("")]).await.address.clone();
-    let place = pair("openai", "1s", [&gone, &second.address]).await;
+    let place = pair("openai", "120s", [&gone, &second.address]).await;
     let frames = ask(&place, request("hello", "hi")).await;
     assert_eq!(end(&frames)["status"], "completed", "{}", end(&frames));
 }
@@ -84,7 +84,7 @@ async fn g115_a_server_that_breaks_off_behind_its_first_word_is_not_stood_in_for
     for ending in [End::Cut, End::Silence] {
         let first = Server::start(vec![Reply::stream(begun).ending(ending)]).await;
         let second = Server::start(vec![Reply::stream(TEXT)]).await;
-        let place = pair("openai", "1s", [&first.address, &second.address]).await;
+        let place = pair("openai", "3s", [&first.address, &second.address]).await;
         let frames = ask(&place, request("hello", "hi")).await;
         assert_eq!(end(&frames)["status"], "error");
         assert_eq!((first.asked().len(), second.asked().len()), (1, 0));
