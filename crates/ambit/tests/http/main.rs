@@ -50,6 +50,8 @@ mod session;
 mod site;
 mod slow;
 mod steering;
+#[path = "../../../runtime/tests/support/stopwatch.rs"]
+mod stopwatch;
 mod strict;
 mod superseded;
 mod system;

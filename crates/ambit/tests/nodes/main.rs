@@ -33,6 +33,8 @@ mod sharing;
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod site;
 mod stand_ins;
+#[path = "../../../runtime/tests/support/stopwatch.rs"]
+mod stopwatch;
 #[path = "../../../runtime/tests/support/stores.rs"]
 mod stores;
 

@@ -208,6 +208,11 @@ impl Node {
         self.client.get(url)
     }
 
+    /// The id of the process.
+    pub fn id(&self) -> u32 {
+        self.server.child.id()
+    }
+
     /// Ends the process as a power cut does.
     pub fn kill(mut self) {
         self.server.child.kill().unwrap();
@@ -222,7 +227,7 @@ impl Node {
 
     /// Asks the process to end, as a supervisor does.
     pub fn terminate(&self) {
-        let id = self.server.child.id().to_string();
+        let id = self.id().to_string();
         assert!(Command::new("kill").arg(id).status().unwrap().success());
     }
 

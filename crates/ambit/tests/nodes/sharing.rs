@@ -3,9 +3,10 @@
 use crate::Run;
 use crate::place::{Node, Place, is_text, said, whole};
 use crate::site::Answer;
+use crate::stopwatch::Stopwatch;
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub const CASES: &[(&str, Run)] = &[
     (
@@ -50,7 +51,7 @@ async fn stopped(place: Place) {
     let mut stream = first.stream("never ends").await;
     let path = format!("/chat/requests/{}", stream.request_id());
     let mut events = stream.until(is_text).await;
-    let began = Instant::now();
+    let began = Stopwatch::start(&[first.id(), second.id()]);
     let cancel = second.request(Method::POST, &format!("{path}/cancel"));
     assert_eq!(Answer::of(cancel).await.status, 202);
     events.extend(stream.rest().await);

@@ -2,6 +2,7 @@
 
 use crate::app::{ann, peer, request};
 use crate::points::LATER;
+use crate::stopwatch::Stopwatch;
 use crate::store::Fresh;
 use crate::turns::{asked, driver, end, history, open_turns, rest, stream};
 use crate::worker::{self, Job, Order, done};
@@ -9,7 +10,7 @@ use ambit_runtime::TurnRequest;
 use ambit_runtime::TurnStatus;
 use ambit_storage::lease::OnBusy;
 use rustix::process::Signal;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 crate::cases![
     g001_forty_turns_of_two_processes_are_stored_in_order,
@@ -103,7 +104,7 @@ async fn g003_the_next_turn_starts_when_its_holder_is_killed(fresh: Fresh) {
     let (mut worker, said) = worker::until(order, |line| line == "waiting").await;
     worker.send(Signal::KILL);
     assert!(!worker.ended_well());
-    let since = Instant::now();
+    let since = Stopwatch::start(&[]);
     let next = TurnRequest {
         on_busy: OnBusy::Queue,
         ..request("chat", "count")

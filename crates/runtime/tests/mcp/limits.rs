@@ -1,9 +1,10 @@
 //! What a server may not use up: time, and memory.
 
 use crate::bed::{Bed, Witness, caller, stdio};
+use crate::stopwatch::Stopwatch;
 use ambit_runtime::ErrorCode;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 async fn bed(environment: &Value) -> (Bed, Witness) {
     let witness = Witness::new().await;
@@ -40,7 +41,7 @@ async fn a_call_and_the_list_before_it_share_one_limit() {
     let (servers, who) = (&bed.servers, &bed.caller);
     servers.list_prompts("s", None, who).await.unwrap();
     bed.caller.timeout = Duration::from_secs(2);
-    let began = Instant::now();
+    let began = Stopwatch::start(&[]);
     let failed = bed.failure("hang", json!({})).await;
     assert_eq!(failed.message, "MCP server \"s\": no answer within 2s");
     let took = began.elapsed();

@@ -14,6 +14,8 @@ mod limits;
 mod place;
 mod processes;
 mod real;
+#[path = "../support/stopwatch.rs"]
+mod stopwatch;
 mod story;
 #[expect(dead_code, reason = "the tests of turns need more of it")]
 #[path = "../turn/toolbox.rs"]

@@ -68,6 +68,8 @@ mod server;
 mod servers;
 mod shared_state;
 mod stops;
+#[path = "../support/stopwatch.rs"]
+mod stopwatch;
 mod superseded;
 mod telemetry;
 mod telemetry_content;

@@ -6,6 +6,7 @@ use crate::place::{
     tree,
 };
 use crate::search_steps::{STEPS, by_tools, good};
+use crate::stopwatch::Stopwatch;
 use crate::toolbox::{Tools, outcome};
 use ambit_runtime::TurnInterrupt;
 use ambit_runtime::chat::ChatMessage;
@@ -15,7 +16,6 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::time::Instant;
 
 /// Tools of which one never answers when it is asked first.
 fn hanging(hung: &'static str) -> Tools {
@@ -46,7 +46,7 @@ async fn a_turn_that_is_cancelled_ends_whatever_step_its_search_is_at() {
         let asked = request("hello", "What is Rust?");
         let started = place.runtime.start(asked).await.unwrap();
         until_asked(&tools, step).await;
-        let begun = Instant::now();
+        let begun = Stopwatch::start(&[]);
         let id = started.request_id.clone();
         place.runtime.cancel(&ann(), &id).await.unwrap();
         let frames = frames(started).await;
@@ -68,7 +68,7 @@ async fn a_forced_interrupt_ends_a_search_and_what_came_in_is_searched_for() {
     let asked = request("hello", "What is the first?");
     let started = place.runtime.start(asked).await.unwrap();
     until_asked(&tools, "web_search").await;
-    let begun = Instant::now();
+    let begun = Stopwatch::start(&[]);
     let interrupt = TurnInterrupt {
         messages: vec![ChatMessage::user("What is the second?")],
         is_forced: true,

@@ -4,12 +4,13 @@ use crate::place::{
     Place, agent, ann, ask, borrowed, end, frames, history, model, place, place_of_tools,
     remembered, request, shown, traced, until,
 };
+use crate::stopwatch::Stopwatch;
 use crate::toolbox::Tools;
 use ambit_runtime::Frame;
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::{StartedTurn, TurnInterrupt};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Reads until a frame says this, and stops the turn; the answer is all frames, and how long the end took.
 async fn stopped_at(
@@ -19,7 +20,7 @@ async fn stopped_at(
 ) -> (Vec<Frame>, Duration) {
     let id = started.request_id.clone();
     until(&mut started, is_it).await;
-    let begun = Instant::now();
+    let begun = Stopwatch::start(&[]);
     place.runtime.cancel(&ann(), &id).await.unwrap();
     started.stream = place.runtime.stream(&ann(), &id, 0).await.unwrap();
     let all = frames(started).await;

@@ -4,6 +4,7 @@ use crate::place::{
     Place, agent, ann, ask, borrowed, end, files, frames, mirror, mirrored, model, named, place,
     remembered, request, said, settings, shown, until,
 };
+use crate::stopwatch::Stopwatch;
 use crate::toolbox::Tools;
 use ambit_runtime::chat::ChatMessage;
 use ambit_runtime::{
@@ -14,7 +15,7 @@ use ambit_storage::{Caller, Stores, Usage};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// What no store may hold.
@@ -201,7 +202,7 @@ async fn talkative() -> Place {
 
 /// Waits until a turn is not there any more, for at most a second.
 async fn gone(place: &Place, id: &str) {
-    let began = Instant::now();
+    let began = Stopwatch::start(&[]);
     while place.runtime.turn(&ann(), id).await.is_ok() {
         assert!(began.elapsed() < Duration::from_secs(1), "it goes on");
         tokio::task::yield_now().await;
