@@ -137,7 +137,8 @@ async fn held_up(place: Place) {
     let began = Instant::now();
     assert!(node.wait().success());
     let took = began.elapsed();
-    assert!(took < Duration::from_secs(7), "{took:?}");
+    // It would be waited for for a minute; what is above three seconds is for a busy machine.
+    assert!(took < Duration::from_secs(30), "{took:?}");
 }
 
 async fn managed(place: Place) {
