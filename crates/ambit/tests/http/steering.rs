@@ -11,7 +11,8 @@ fn chat(version: &str) -> String {
 
 /// What is told of the message, for clients of this version, and the id of the turn.
 async fn told(site: &Site, version: &str) -> (Value, String) {
-    let message = json!({"id": "u1", "role": "user", "parts": [{"type": "text", "text": "go on"}]});
+    let message =
+        json!({"id": "u1", "role": "user", "parts": [{"type": "text", "text": "go on slowly"}]});
     let path = format!("/v1/ai-sdk/hello/chat?v={version}");
     let request = site.request(Method::POST, &path);
     let body = json!({"id": chat(version), "message": message});

@@ -396,7 +396,7 @@ async fn g057_a_turn_of_somebody_else_answers_like_one_that_does_not_exist() {
 #[tokio::test]
 async fn messages_can_be_added_to_a_turn_that_runs() {
     let site = Site::development().await;
-    let mut stream = site.stream(&streamed("go on")).await;
+    let mut stream = site.stream(&streamed("go on slowly")).await;
     let context = stream.response.headers()["x-ambit-context"]
         .to_str()
         .unwrap()
