@@ -140,11 +140,6 @@ impl LiveTurn {
         *self.stop.borrow() == Some(TurnStopReason::NodeClosing)
     }
 
-    /// Forgets a reason to stop that has been followed.
-    pub fn clear_stop(&self) {
-        self.stop.send_replace(None);
-    }
-
     /// Whether it is too late for messages. While this is held, that does not change.
     pub async fn is_closing(&self) -> tokio::sync::MutexGuard<'_, bool> {
         self.is_closing.lock().await

@@ -101,8 +101,8 @@ impl Turn {
                 if !matches!(end, TurnEnd::Stopped(TurnStopReason::Restart)) {
                     break end;
                 }
-                if let Some(end) = self.restart().await {
-                    break end;
+                if let Err(error) = self.restart().await {
+                    break TurnEnd::Failed(error);
                 }
             };
             // A turn that could not be closed has been logged, and is taken up again.

@@ -46,18 +46,8 @@ impl Turn {
     }
 
     /// After a forced interrupt: what the model has said so far stays, and counts for the next call with the new messages.
-    /// Returns the end of the turn if it is not to go on.
-    pub(super) async fn restart(&mut self) -> Option<TurnEnd> {
-        match self.take_restart().await {
-            Ok(false) => None,
-            Ok(true) => Some(TurnEnd::Stopped(TurnStopReason::Cancelled)),
-            Err(error) => Some(TurnEnd::Failed(error)),
-        }
-    }
-
-    /// True where what came in cancels the turn.
-    async fn take_restart(&mut self) -> Result<bool> {
-        self.context.live.clear_stop();
+    /// Fails where the turn cannot go on.
+    pub(super) async fn restart(&mut self) -> Result<()> {
         self.journal.usage.wait_for_calls().await;
         self.journal.searches.references.drop_new();
         if let Some(calls) = &mut self.journal.nested_calls
@@ -80,15 +70,11 @@ impl Turn {
         let position = self.journal.position;
         self.store_answers_of(position.run).await?;
         let added = self.received().await?;
-        let interrupts = added.iter().map(|it| &it.interrupt);
-        let mut stops = interrupts.filter_map(TurnInterrupt::stops);
-        let is_cancelled = stops.any(|reason| reason == TurnStopReason::Cancelled);
         let position = match self.journal.replay.answered(position) {
             Some(_) => position.next(),
             None => position,
         };
-        self.add(added, position, before).await?;
-        Ok(is_cancelled)
+        self.add(added, position, before).await
     }
 
     /// Takes in messages for the next round; `done` is the answer of this one if it asks for nothing more. True where there
@@ -147,6 +133,12 @@ impl Turn {
             }
         };
         self.conversation.inbox_position = last;
+        let interrupts = received.iter().map(|it| &it.interrupt);
+        let mut stops = interrupts.filter_map(TurnInterrupt::stops);
+        if stops.any(|reason| reason == TurnStopReason::Cancelled) {
+            // Whoever waits for a reason to end from here on does not find it in the inbox any more.
+            self.context.live.stop(TurnStopReason::Cancelled);
+        }
         Ok(received)
     }
 
