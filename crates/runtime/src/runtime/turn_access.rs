@@ -24,17 +24,19 @@ impl Runtime {
     ) -> BoxFuture<'a, Result<TurnInfo>> {
         Box::pin(async move {
             if let Some(live) = self.live(who, request_id) {
-                let found = turn_location::find(&self.contexts(who), who, request_id).await;
-                // What has stored nothing yet has no row.
-                let row = match found {
-                    Ok(found) => found.row,
-                    Err(error) if error.code == ErrorCode::NotFound => None,
+                let (context, has_ended) = match self.found(who, request_id).await {
+                    // Its last commit may be done before this node hears of that.
+                    Ok((place, info)) => (place.context, info.status != TurnStatus::Running),
+                    // What has stored nothing yet has no row.
+                    Err(error) if error.code == ErrorCode::NotFound => (None, false),
                     Err(error) => return Err(error),
                 };
-                return Ok(TurnInfo {
-                    context: row.map(|row| row.id),
-                    ..live.info_now()
-                });
+                if !has_ended {
+                    return Ok(TurnInfo {
+                        context,
+                        ..live.info_now()
+                    });
+                }
             }
             let (place, mut info) = self.found(who, request_id).await?;
             // What is stored of a turn is not written again with each entry; its log knows how long it is.

@@ -215,10 +215,12 @@ impl Turn {
     /// Commits history, usage, what is known of the turn, the end of its stream and the release of the conversation.
     async fn last_commit(&mut self, ending: &TurnEnding) -> Result<()> {
         let ended_at = self.context.now();
+        let mut info = self.final_info(ending, ended_at);
+        let known = fitting(&mut info, self.context.core.stores.options().limits.value)?;
         let mut writes = vec![
             BatchWrite::Apply {
                 key: self.context.keys.info(),
-                op: Operation::Set(self.final_info(ending, ended_at)?.into()),
+                op: Operation::Set(known.into()),
                 life: Some(to_millis(self.context.retention().known())),
             },
             BatchWrite::Apply {
@@ -242,6 +244,8 @@ impl Turn {
             }
             saved => saved?,
         }
+        // Nobody is told before that it has ended, nor later than by its stream.
+        *self.context.live.info() = info;
         stream.stored();
         trace.stored();
         self.announce_sent().await;
@@ -249,8 +253,8 @@ impl Turn {
     }
 
     /// What is known of the turn from now on.
-    fn final_info(&self, ending: &TurnEnding, ended_at: i64) -> Result<Json> {
-        let mut info = self.context.live.info();
+    fn final_info(&self, ending: &TurnEnding, ended_at: i64) -> TurnInfo {
+        let mut info = self.context.live.info_now();
         info.status = ending.status;
         info.ended_at = Some(ended_at);
         let is_development = self.context.core.is_development;
@@ -260,7 +264,7 @@ impl Turn {
         info.response = response.map(|response| response.to_json(&self.context.ids));
         info.last_event = self.output.stream.written();
         info.totals = self.totals();
-        fitting(&mut info, self.context.core.stores.options().limits.value)
+        info
     }
 
     fn totals(&self) -> TurnTotals {

@@ -1,14 +1,17 @@
 //! Stores that fail under a turn.
 
-use crate::place::{Place, agent, ask, borrowed, end, files, model, remembered, request, settings};
+use crate::place::{
+    Place, agent, ann, ask, borrowed, end, files, frames, model, remembered, request, settings,
+};
 use crate::toolbox::{Tools, outcome};
-use ambit_runtime::Runtime;
+use ambit_runtime::{Runtime, TurnStatus};
 use ambit_storage::Stores;
 use ambit_storage::conformance::{FaultKind, FlakyDriver};
-use ambit_storage::driver::{self, DriverOptions};
+use ambit_storage::driver::{self, DriverOptions, FaultPoints};
 use futures::FutureExt;
 use serde_json::json;
 use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// A turn with one tool, under which this many writes of its result fail.
 async fn failing(times: u64) -> (Place, Tools, serde_json::Value) {
@@ -86,4 +89,37 @@ async fn g023_reads_that_fail_for_a_while_are_waited_for_and_the_turn_ends() {
         end(&ask(&place, request("hello", "more")).await)["status"],
         "completed"
     );
+}
+
+#[tokio::test]
+async fn a_turn_is_not_told_to_have_ended_before_its_last_commit() {
+    let inner = driver::open("memory://", DriverOptions::default())
+        .await
+        .unwrap();
+    let flaky = Arc::new(FlakyDriver::new(inner));
+    let (store, told) = (flaky.clone(), Arc::new(Notify::new()));
+    let tell = told.clone();
+    let options = DriverOptions {
+        fault_points: FaultPoints::new(move |point| {
+            if point == "turn.before_close" {
+                store.fail(FaultKind::Write, u64::MAX);
+                tell.notify_one();
+            }
+        }),
+        ..DriverOptions::default()
+    };
+    let app = files(&borrowed(&agent(&json!({}), "")));
+    let stores = Stores::builder(options)
+        .driver("flaky", flaky.clone())
+        .build()
+        .unwrap();
+    let runtime = Runtime::open(settings(app.path(), stores)).await.unwrap();
+    let started = runtime.start(request("hello", "hi")).await.unwrap();
+    let id = started.request_id.clone();
+    let status = async || runtime.turn(&ann(), &id).await.unwrap().status;
+    told.notified().await;
+    assert_eq!(status().await, TurnStatus::Running);
+    flaky.heal();
+    assert_eq!(end(&frames(started).await)["status"], "completed");
+    assert_eq!(status().await, TurnStatus::Completed);
 }
