@@ -44,6 +44,16 @@ pub fn python() -> (&'static str, &'static str) {
     told.trim().split_once('\n').unwrap()
 }
 
+/// A port that nobody listens on, of those that systems give to nobody who has not asked for it.
+pub fn free_port() -> u16 {
+    loop {
+        let port = 20_000 + rand::random::<u16>() % 12_000;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 /// What servers tell of themselves.
 pub struct Witness {
     pub port: u16,

@@ -1,6 +1,6 @@
 //! Servers over the network.
 
-use crate::bed::{Bed, Witness, caller, program, python};
+use crate::bed::{Bed, Witness, caller, free_port, program, python};
 use ambit_runtime::ErrorCode;
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -17,13 +17,16 @@ struct Site {
 
 impl Site {
     async fn new(environment: &[(&str, &str)]) -> Self {
-        let witness = Witness::new().await;
+        let (witness, port) = (Witness::new().await, free_port());
+        // It is started again there, and nobody else gets the port meanwhile.
+        let fixed = port.to_string();
+        let environment = [environment, &[("PORT", &fixed)]].concat();
         let mut site = Self {
-            port: 0,
-            child: start(&witness, environment),
+            port,
+            child: start(&witness, &environment),
             witness,
         };
-        site.port = site.witness.hear("port").await.parse().unwrap();
+        site.witness.hear("port").await;
         site
     }
 
@@ -279,7 +282,7 @@ async fn slow_calls_over_one_connection_hold_up_no_other() {
 #[tokio::test]
 async fn a_message_that_a_server_never_takes_is_given_up() {
     let mut site = Site::new(&[("FAULTS", "deaf")]).await;
-    let bed = Bed::with(&site.server("sse", &json!({"timeout": "500ms"})));
+    let bed = Bed::with(&site.server("sse", &json!({"timeout": "3s"})));
     let failed = bed.failure("echo", json!({"text": "x"})).await;
     assert_eq!(failed.code, ErrorCode::Timeout, "{failed}");
     site.witness.hear("left").await;

@@ -1,6 +1,6 @@
 //! Servers that others have written, as they come from the registries. `cargo xtask test` installs them.
 
-use crate::bed::{Bed, python};
+use crate::bed::{Bed, free_port, python};
 use ambit_runtime::tool::{ServerSelection, Toolbox};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -17,16 +17,6 @@ fn installed(variable: &str) -> PathBuf {
 fn everything() -> PathBuf {
     let folder = installed("TEST_SERVERS_NODE").join("node_modules/@modelcontextprotocol");
     folder.join("server-everything/dist/index.js")
-}
-
-/// A port that nobody listens on, of those that systems give to nobody who has not asked for it.
-fn free_port() -> u16 {
-    loop {
-        let port = 20_000 + rand::random::<u16>() % 12_000;
-        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 /// The everything server over the network, in a process that ends with it.

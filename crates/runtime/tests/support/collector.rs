@@ -114,7 +114,7 @@ impl TestCollector {
     pub async fn until(&self, is_it: impl Fn(&Received) -> bool) -> Received {
         let mut received = self.received.subscribe();
         let found = received.wait_for(|received| is_it(received));
-        let found = tokio::time::timeout(Duration::from_secs(50), found).await;
+        let found = tokio::time::timeout(Duration::from_secs(120), found).await;
         found.unwrap().unwrap().clone()
     }
 
@@ -215,7 +215,7 @@ fn endpoint(url: &str, path: &str) -> OtlpEndpoint {
     OtlpEndpoint {
         url: format!("{url}{path}"),
         headers: vec![("x-key".to_owned(), "collector-key".to_owned())],
-        timeout: Duration::from_secs(10),
+        timeout: Duration::from_secs(60),
         is_compressed: true,
     }
 }
