@@ -20,7 +20,7 @@ impl Site {
         let (witness, port) = (Witness::new().await, free_port());
         // It is started again there, and nobody else gets the port meanwhile.
         let fixed = port.to_string();
-        let environment = [environment, &[("PORT", &fixed)]].concat();
+        let environment = [environment, &[("PORT", fixed.as_str())]].concat();
         let mut site = Self {
             port,
             child: start(&witness, &environment),
