@@ -40,7 +40,7 @@ fn an_agent_that_is_not_there_is_refused_with_those_that_are() {
 const ON_A_TERMINAL: &str = r#"
 import json, os, pty, signal, sys
 
-signal.alarm(60)
+signal.alarm(300)
 child, terminal = pty.fork()
 if child == 0:
     os.execv(sys.argv[2], sys.argv[2:])

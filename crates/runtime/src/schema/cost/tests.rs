@@ -41,7 +41,7 @@ fn schemas_that_take_years_are_refused_at_once() {
             Err(SchemaError::Schema(STEPS.to_owned())),
             "{schema}"
         );
-        assert!(began.elapsed() < Duration::from_secs(5));
+        assert!(began.elapsed() < Duration::from_secs(60));
     }
 }
 
