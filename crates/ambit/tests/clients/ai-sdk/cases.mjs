@@ -131,7 +131,7 @@ const last = (chat) => chat.messages.at(-1);
 const call = (message) => message.parts.find((part) => part.toolCallId !== undefined);
 
 async function until(holds) {
-  for (let at = 0; at < 2_000 && !holds(); at += 1) {
+  for (let at = 0; at < 24_000 && !holds(); at += 1) {
     await new Promise((wake) => setTimeout(wake, 5));
   }
   assert(holds(), `${holds}`);

@@ -103,7 +103,7 @@ async def of_sixteen_sessions_all_is_there_once_and_in_order():
 
     numbers = range(SESSIONS)
     running = [asyncio.create_task(add(opened(first, conversation), number, 0)) for number in numbers]
-    await asyncio.wait_for(half_is_stored.wait(), 60)
+    await asyncio.wait_for(half_is_stored.wait(), 300)
     nodes[0].kill()
     ended = await asyncio.gather(*running, return_exceptions=True)
     assert {type(end) for end in ended if end} == {openai.APIConnectionError}, ended
