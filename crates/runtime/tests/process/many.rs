@@ -46,7 +46,7 @@ fn cancelled() -> Value {
 
 #[tokio::test]
 async fn g133_any_returns_at_the_first_success_and_cancels_the_others() {
-    let expression = "[Any([{process: 'scripts.work.Never'}, {process: 'scripts.work.Fail', args: ['no']}, {process: 'scripts.work.Wait', args: [50, 'me']}]),
+    let expression = "[Any([{process: 'scripts.work.Never'}, {process: 'scripts.work.Fail', args: ['no']}, {process: 'scripts.work.Wait', args: [500, 'me']}]),
         Any([{process: 'scripts.work.Fail', args: ['a']}, {process: 'scripts.work.Fail', args: ['b']}]), Process('scripts.work.Ticks')]";
     let expected = json!([
         [null, {"data": null, "error": "no", "index": 1}, {"data": "me", "error": null, "index": 2}],
@@ -58,7 +58,7 @@ async fn g133_any_returns_at_the_first_success_and_cancels_the_others() {
 
 #[tokio::test]
 async fn g133_race_returns_at_the_first_end_and_cancels_the_others() {
-    let expression = "[Race([{process: 'scripts.work.Never'}, {process: 'scripts.work.Wait', args: [50, 1]}, {process: 'scripts.work.Never'}]),
+    let expression = "[Race([{process: 'scripts.work.Never'}, {process: 'scripts.work.Wait', args: [500, 1]}, {process: 'scripts.work.Never'}]),
         Process('scripts.work.Ticks'), Race([{process: 'scripts.work.Never'}, {process: 'scripts.nope.F'}])]";
     let expected = json!([
         [null, {"data": 1, "error": null, "index": 1}, null],
@@ -94,7 +94,7 @@ async fn sixteen_run_at_once_and_more_than_64_are_refused() {
 
 #[tokio::test]
 async fn what_runs_at_once_has_its_own_instance_and_the_first_is_kept() {
-    let expression = "[All([0, 1, 2].map(() => ({process: 'scripts.work.Count', args: [20]}))).map((one: any) => one.data), Process('scripts.work.Count', 0)]";
+    let expression = "[All([0, 1, 2].map(() => ({process: 'scripts.work.Count', args: [500]}))).map((one: any) => one.data), Process('scripts.work.Count', 0)]";
     assert_eq!(found(expression).await, json!([[1, 1, 1], 2]));
 }
 
