@@ -104,13 +104,13 @@ async fn space_is_the_request_memory_under_its_old_name() {
 #[tokio::test]
 async fn a_ttl_is_seconds_or_a_text_and_ends_the_value_for_every_method() {
     let stage = Stage::new();
-    let set = "(() => { const m = ctx.memory.user; m.Set('a', 1, 1.5); m.Set('b', [1], '2s'); m.Set('c', 1, 0); m.Set('d', 1, null); })()";
+    let set = "(() => { const m = ctx.memory.user; m.Set('a', 1, 600.5); m.Set('b', [1], '2h'); m.Set('c', 1, 0); m.Set('d', 1, null); })()";
     stage.value(set).await;
     let keys = async || stage.value("ctx.memory.user.Keys()").await;
     assert_eq!(keys().await, json!(["a", "b", "c", "d"]));
-    stage.clock.advance(Duration::from_millis(1_500));
+    stage.clock.advance(Duration::from_millis(600_500));
     assert_eq!(keys().await, json!(["b", "c", "d"]));
-    stage.clock.advance(Duration::from_millis(500));
+    stage.clock.advance(Duration::from_secs(2 * 3_600));
     let all = "(() => { const m = ctx.memory.user; return [m.Keys(), m.Get('b'), m.Has('b'), m.Len(), m.ArrayLen('b'), m.GetDel('b')]; })()";
     assert_eq!(
         stage.value(all).await,

@@ -239,7 +239,7 @@ fn write(dice: &mut Dice, spaces: &[Space], side: &Side) -> BatchWrite {
         _ => {
             let epoch = side.versions.get(&key.to_string()).copied().unwrap_or(0);
             let op = dice.op(name, epoch);
-            let life = (dice.roll(3) == 0).then_some(60_000);
+            let life = (dice.roll(3) == 0).then_some(3_600_000);
             BatchWrite::Apply { key, op, life }
         }
     }
@@ -318,7 +318,7 @@ async fn a_thousand_random_batches_do_the_same_as_on_the_memory_driver() {
             file.driver = Box::new(FileDriver::open(&place, options.clone()).unwrap());
         }
         if turn % 90 == 0 {
-            options.clock.advance(Duration::from_secs(61));
+            options.clock.advance(Duration::from_secs(3_601));
         }
     }
     assert!(
