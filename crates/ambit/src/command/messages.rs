@@ -4,6 +4,7 @@ use super::{CommandOutcome, context_summary};
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, escape_control, json_line, one_line, or_dash};
 use crate::timestamp;
+use ambit_runtime::chat::role_name;
 use ambit_storage::memory;
 use ambit_storage::storage::{
     ChatHistoryStorage, Message, StorageKind, StorageSnapshot, StoredItem,
@@ -108,7 +109,7 @@ fn print(item: &StoredItem, scope: Option<&str>, out: &mut Output) -> std::io::R
 
 /// A message in words; further lines of its text stand below its beginning.
 fn message_text(message: &Message) -> String {
-    let role = format!("{:?}", message.role).to_lowercase();
+    let role = role_name(message.role);
     let mut parts = Vec::new();
     let text = escape_control(&message.text()).replace('\n', "\n      ");
     if !text.is_empty() {

@@ -2,7 +2,7 @@
 
 mod manifest_report;
 
-use self::manifest_report::{milliseconds, status_word};
+use self::manifest_report::milliseconds;
 use super::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, Table, json_line, one_line, or_dash};
@@ -115,7 +115,7 @@ fn cells_of(call: &ModelCallSummary) -> [String; 8] {
         one_line(&call.agent),
         one_line(&call.connector),
         one_line(&call.model),
-        status_word(call.status),
+        call.status.as_str().to_owned(),
         milliseconds(call.duration_ms),
         call.tokens.estimated.to_string(),
         or_dash(used.map(|tokens| tokens.to_string()).as_deref()),

@@ -74,6 +74,18 @@ pub enum ModelCallStatus {
     Cancelled,
 }
 
+impl ModelCallStatus {
+    /// As it is written in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Error => "error",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// One try of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CallAttempt {

@@ -4,7 +4,7 @@
 use crate::command::usage::cost_text;
 use crate::output::{Table, filled_or_dash, one_line, or_dash, print_field, snippet};
 use crate::timestamp;
-use ambit_runtime::manifest::{ModelCallManifest, ModelCallStatus};
+use ambit_runtime::manifest::ModelCallManifest;
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,11 +18,6 @@ pub fn print(call: &ModelCallManifest, out: &mut impl Write) -> Result<()> {
     print_lists(&serde_json::to_value(call)?, out)
 }
 
-/// The word for how far a call is.
-pub fn status_word(status: ModelCallStatus) -> String {
-    format!("{status:?}").to_lowercase()
-}
-
 /// A time that may not be known yet.
 pub fn milliseconds(time: Option<i64>) -> String {
     or_dash(time.map(|time| format!("{time} ms")).as_deref())
@@ -30,10 +25,10 @@ pub fn milliseconds(time: Option<i64>) -> String {
 
 fn facts(call: &ModelCallManifest) -> [(&'static str, String); 15] {
     let (end, body) = (&call.end, &call.body);
-    let status = status_word(end.status);
+    let status = end.status.as_str();
     let status = match &end.finish_reason {
         Some(reason) => format!("{status}, {}", one_line(reason)),
-        None => status,
+        None => status.to_owned(),
     };
     [
         ("call", one_line(&call.call_id)),
