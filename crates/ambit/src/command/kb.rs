@@ -10,13 +10,13 @@ mod vectors;
 use super::CommandOutcome;
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, escape_control};
-use crate::settings::{StoreOptions, present_app};
+use crate::settings::{AppStores, StoreOptions, present_app};
 use ambit::environment::{environment, extract_program};
 use ambit_knowledge::{Collection, KnowledgeBase, KnowledgeError};
 use ambit_runtime::app::Severity;
 use ambit_runtime::{Authorized, CallerReach, Runtime, RuntimeSettings};
 use clap::{Args, Subcommand};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
@@ -57,22 +57,27 @@ pub struct AppArguments {
     pub(super) json: bool,
 }
 
-/// Opens an app whose collections of files are as their files are now. It has a store already where something of it is to be changed.
-pub(super) async fn open_app(
-    arguments: &AppArguments,
-    stores: &StoreOptions,
-    is_changed: bool,
-) -> Result<Runtime> {
+/// Opens an app to look at it.
+pub(super) async fn read_app(arguments: &AppArguments, stores: &StoreOptions) -> Result<Runtime> {
     let app = present_app(arguments.app.clone())?;
-    let opened = match is_changed {
-        true => stores.change_app(&app).await?,
-        false => stores.read_app(&app).await?,
-    };
+    let opened = stores.read_app(&app).await?;
+    open_app(&app, opened).await
+}
+
+/// Opens an app to change something of it; it has a store already.
+async fn change_app(arguments: &AppArguments, stores: &StoreOptions) -> Result<Runtime> {
+    let app = present_app(arguments.app.clone())?;
+    let opened = stores.change_app(&app).await?;
+    open_app(&app, opened).await
+}
+
+/// Opens an app whose collections of files are as their files are now.
+async fn open_app(app: &Path, opened: AppStores) -> Result<Runtime> {
     let runtime = Runtime::open(RuntimeSettings {
         models: opened.models,
         environment: environment(),
         extract_program: Some(extract_program()),
-        ..RuntimeSettings::new(&app, opened.stores)
+        ..RuntimeSettings::new(app, opened.stores)
     })
     .await?;
     tell_broken(&runtime);
@@ -103,7 +108,10 @@ struct OpenCollections {
 impl OpenCollections {
     async fn open(command: &KnowledgeCommand, stores: &StoreOptions) -> Result<Self> {
         let arguments = command.app();
-        let runtime = open_app(arguments, stores, command.is_change()).await?;
+        let runtime = match command.is_change() {
+            true => change_app(arguments, stores).await?,
+            false => read_app(arguments, stores).await?,
+        };
         let who = Authorized {
             user_id: Some(arguments.user.clone()),
             ..Authorized::default()

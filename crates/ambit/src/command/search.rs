@@ -2,7 +2,7 @@
 
 use super::CommandOutcome;
 use super::chat::{agents, unknown_agent};
-use super::kb::{AppArguments, GRACE, open_app};
+use super::kb::{AppArguments, GRACE, read_app};
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, json_line, one_line, snippet};
 use crate::settings::StoreOptions;
@@ -30,7 +30,7 @@ pub async fn run(
     stores: &StoreOptions,
     out: &mut Output,
 ) -> Result<CommandOutcome> {
-    let runtime = open_app(&arguments.app, stores, false).await?;
+    let runtime = read_app(&arguments.app, stores).await?;
     let ran = search(&runtime, arguments, out).await;
     let closed = runtime.close(GRACE).await;
     ran?;
