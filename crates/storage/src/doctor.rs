@@ -36,21 +36,30 @@ pub struct DoctorReport {
     pub swept: u64,
 }
 
+/// What is done about findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoctorMode {
+    /// They are told of.
+    Report,
+    /// What can be mended is mended.
+    Repair,
+}
+
 /// Expired values erased in one go.
 const SWEEP: usize = 500;
 
 /// Index rows that are read at once: so many are not looked at for one that is damaged.
 const STEP: usize = 100;
 
-/// Looks at every store and every tenant's index rows; with `repairs` it mends what it can. Each finding goes to `tell`.
+/// Looks at every store and every tenant's index rows. Each finding goes to `tell`.
 pub async fn examine(
     ambit: &Ambit,
-    repairs: bool,
+    mode: DoctorMode,
     tell: &mut (dyn FnMut(&Finding) + Send),
 ) -> Result<DoctorReport> {
     let mut doctor = Doctor {
         ambit,
-        repairs,
+        repairs: mode == DoctorMode::Repair,
         tell,
         done: DoctorReport::default(),
     };

@@ -13,7 +13,7 @@ mod toy;
 
 use ambit_storage::address::Space;
 use ambit_storage::conformance::DriverFixture;
-use ambit_storage::doctor::examine;
+use ambit_storage::doctor::{DoctorMode, examine};
 use ambit_storage::driver::{Driver, DriverOptions, LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::relocation::relocate;
@@ -73,7 +73,9 @@ async fn moves(from: &'static Store, to: &'static Store) {
         assert_eq!(left, Vec::<String>::new(), "{name}");
         let mut found = Vec::new();
         let mut tell = |finding: &_| found.push(format!("{finding:?}"));
-        let examined = examine(&ambit, false, &mut tell).await.unwrap();
+        let examined = examine(&ambit, DoctorMode::Report, &mut tell)
+            .await
+            .unwrap();
         assert_eq!((examined.rows, found), (2, Vec::new()), "{name}");
     }
     ambit.close().await.unwrap();

@@ -11,7 +11,7 @@ use crate::settings::{AppOption, StoreOptions};
 use ambit_runtime::{ModelStore, accept_models, examine_models};
 use ambit_storage::Ambit;
 use ambit_storage::backup::{DataFile, accept_files, examine_files};
-use ambit_storage::doctor::{Finding, examine};
+use ambit_storage::doctor::{DoctorMode, Finding, examine};
 use clap::Args;
 use std::io::Write;
 
@@ -46,7 +46,11 @@ pub async fn run(
         }
     };
     let mut left = examine_parts(ambit, stores, arguments, &mut tell).await?;
-    let done = examine(ambit, arguments.repair, &mut tell).await?;
+    let mode = match arguments.repair {
+        true => DoctorMode::Repair,
+        false => DoctorMode::Report,
+    };
+    let done = examine(ambit, mode, &mut tell).await?;
     written?;
     left += done.unmended;
     let verdict = if left == 0 { "healthy" } else { "not healthy" };

@@ -7,7 +7,7 @@ use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
 use crate::auth::rate_limits::StreamPlace;
 use ambit_runtime::{Error, ErrorCode, Result};
 use ambit_storage::address::DEFAULT_TENANT;
-use ambit_storage::doctor::{DoctorReport, Finding, examine};
+use ambit_storage::doctor::{DoctorMode, DoctorReport, Finding, examine};
 use ambit_storage::{Ambit, Caller};
 use axum::Extension;
 use axum::body::Bytes;
@@ -85,7 +85,9 @@ async fn examine_stores(
     Extension(permits): Extension<DoctorPermits>,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
-    Ok(sse_source::answer(begin(&caller, &permits, false).await?))
+    Ok(sse_source::answer(
+        begin(&caller, &permits, DoctorMode::Report).await?,
+    ))
 }
 
 /// The same, and mends what can be mended.
@@ -97,10 +99,16 @@ async fn repair_stores(
     Extension(permits): Extension<DoctorPermits>,
     _: NoQuery,
 ) -> Result<Response, HttpError> {
-    Ok(sse_source::answer(begin(&caller, &permits, true).await?))
+    Ok(sse_source::answer(
+        begin(&caller, &permits, DoctorMode::Repair).await?,
+    ))
 }
 
-async fn begin(caller: &ApiCaller, permits: &DoctorPermits, repairs: bool) -> Result<DoctorSource> {
+async fn begin(
+    caller: &ApiCaller,
+    permits: &DoctorPermits,
+    mode: DoctorMode,
+) -> Result<DoctorSource> {
     let server = &caller.server;
     let place = rate_limits::stream_place(server, &caller.who).await?;
     let permit = permits.0.clone().try_acquire_owned().map_err(|_| {
@@ -111,7 +119,7 @@ async fn begin(caller: &ApiCaller, permits: &DoctorPermits, repairs: bool) -> Re
     let (told, findings) = mpsc::channel(WAITING);
     let mut work = JoinSet::new();
     // The work lends what it tells to its steps, so that it stays on one thread.
-    work.spawn_blocking(move || Handle::current().block_on(examination(ambit, repairs, told)));
+    work.spawn_blocking(move || Handle::current().block_on(examination(ambit, mode, told)));
     Ok(DoctorSource {
         findings,
         work,
@@ -124,7 +132,7 @@ async fn begin(caller: &ApiCaller, permits: &DoctorPermits, repairs: bool) -> Re
 /// Looks at everything, or until nobody hears of it.
 async fn examination(
     ambit: Ambit,
-    repairs: bool,
+    mode: DoctorMode,
     told: mpsc::Sender<Finding>,
 ) -> Result<DoctorOutcome> {
     let mut missed = 0;
@@ -133,7 +141,7 @@ async fn examination(
             missed += u64::from(told.try_send(finding.clone()).is_err());
         };
         tokio::select! {
-            report = examine(&ambit, repairs, &mut tell) => Some(report),
+            report = examine(&ambit, mode, &mut tell) => Some(report),
             () = told.closed() => None,
         }
     };

@@ -6,7 +6,7 @@ use ambit_runtime::ErrorCode;
 use ambit_runtime::Runtime;
 use ambit_storage::Stores;
 use ambit_storage::backup::backup;
-use ambit_storage::doctor::{Finding, examine};
+use ambit_storage::doctor::{DoctorMode, Finding, examine};
 use ambit_storage::driver::memory::MemoryDriver;
 use ambit_storage::driver::{Driver, DriverOptions, LogRange, open};
 use ambit_storage::relocation::relocate;
@@ -86,7 +86,9 @@ async fn turns_are_in_a_backup_and_no_finding_of_the_doctor() {
     let mut found = Vec::new();
     let mut tell = |finding: &Finding| found.push(finding.clone());
     let ambit = runtime.contexts(&ann());
-    examine(&ambit, true, &mut tell).await.unwrap();
+    examine(&ambit, DoctorMode::Repair, &mut tell)
+        .await
+        .unwrap();
     assert_eq!(found, []);
     let names = logs(&runtime).await;
     assert_eq!(

@@ -4,14 +4,14 @@ use crate::place::{Place, converse, held, identity, row, spaces};
 use ambit_storage::Ambit;
 use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::directory::{IndexRow, TrackRequest};
-use ambit_storage::doctor::{Finding, examine};
+use ambit_storage::doctor::{DoctorMode, Finding, examine};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-async fn findings(ambit: &Ambit, repairs: bool) -> Vec<Finding> {
+async fn findings(ambit: &Ambit, mode: DoctorMode) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut tell = |finding: &Finding| found.push(finding.clone());
-    examine(ambit, repairs, &mut tell).await.unwrap();
+    examine(ambit, mode, &mut tell).await.unwrap();
     found
 }
 
@@ -26,7 +26,11 @@ async fn a_healthy_store_has_no_findings() {
         let ambit = place.open(index, data);
         converse(&ambit).await;
         place.clock.advance(Duration::from_secs(3_600));
-        assert_eq!(findings(&ambit, false).await, [], "{index:?} {data:?}");
+        assert_eq!(
+            findings(&ambit, DoctorMode::Report).await,
+            [],
+            "{index:?} {data:?}"
+        );
         let cleared = ambit_storage::Context::named(&ambit, "Support")
             .clear()
             .await
@@ -34,7 +38,7 @@ async fn a_healthy_store_has_no_findings() {
         assert_eq!(cleared.failed, []);
         place.clock.advance(Duration::from_secs(3_600));
         assert_eq!(
-            findings(&ambit, true).await,
+            findings(&ambit, DoctorMode::Repair).await,
             [],
             "cleared: {index:?} {data:?}"
         );
@@ -66,17 +70,24 @@ async fn g031_a_row_whose_data_never_came_is_found_and_swept() {
             .commit(Batch::of([begun()]))
             .await
             .unwrap();
-        assert_eq!(findings(&ambit, true).await, [], "its data may still come");
+        assert_eq!(
+            findings(&ambit, DoctorMode::Repair).await,
+            [],
+            "its data may still come"
+        );
         place.clock.advance(Duration::from_secs(61));
         let mut expected = Finding {
             place: format!("context begun ({})", identity("notes").key()),
             what: "is tracked, but its first write never came".to_owned(),
             is_mended: false,
         };
-        assert_eq!(findings(&ambit, false).await, [expected.clone()]);
+        assert_eq!(
+            findings(&ambit, DoctorMode::Report).await,
+            [expected.clone()]
+        );
         expected.is_mended = true;
-        assert_eq!(findings(&ambit, true).await, [expected]);
-        assert_eq!(findings(&ambit, false).await, []);
+        assert_eq!(findings(&ambit, DoctorMode::Repair).await, [expected]);
+        assert_eq!(findings(&ambit, DoctorMode::Report).await, []);
     }
 }
 
@@ -88,7 +99,7 @@ async fn a_row_of_an_index_that_is_older_than_the_data_is_found_and_brought_leve
     let older = row(&ambit, "chatHistory").await;
     place.clock.advance(Duration::from_secs(2 * 3_600));
     converse(&ambit).await;
-    assert_eq!(findings(&ambit, false).await, []);
+    assert_eq!(findings(&ambit, DoctorMode::Report).await, []);
     let restored = BatchWrite::mirror_row(older.clone());
     place
         .driver("c")
@@ -101,10 +112,13 @@ async fn a_row_of_an_index_that_is_older_than_the_data_is_found_and_brought_leve
             .to_owned(),
         is_mended: false,
     };
-    assert_eq!(findings(&ambit, false).await, [expected.clone()]);
+    assert_eq!(
+        findings(&ambit, DoctorMode::Report).await,
+        [expected.clone()]
+    );
     expected.is_mended = true;
-    assert_eq!(findings(&ambit, true).await, [expected]);
-    assert_eq!(findings(&ambit, false).await, []);
+    assert_eq!(findings(&ambit, DoctorMode::Repair).await, [expected]);
+    assert_eq!(findings(&ambit, DoctorMode::Report).await, []);
 }
 
 #[tokio::test]
@@ -120,7 +134,7 @@ async fn a_copy_that_lost_something_is_found_and_brought_level() {
         };
         place.driver("b").commit(Batch::of([lost])).await.unwrap();
     }
-    let found = findings(&ambit, false).await;
+    let found = findings(&ambit, DoctorMode::Report).await;
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(
         found
@@ -128,14 +142,14 @@ async fn a_copy_that_lost_something_is_found_and_brought_level() {
             .all(|finding| finding.what.starts_with("the copy in b: ")),
         "{found:?}"
     );
-    let mended = findings(&ambit, true).await;
+    let mended = findings(&ambit, DoctorMode::Repair).await;
     assert_eq!(
         mended.iter().filter(|finding| finding.is_mended).count(),
         2,
         "{mended:?}"
     );
     assert_eq!(held(place.driver("b").as_ref(), &spaces).await, before);
-    assert_eq!(findings(&ambit, false).await, []);
+    assert_eq!(findings(&ambit, DoctorMode::Report).await, []);
 }
 
 #[tokio::test]
@@ -151,10 +165,13 @@ async fn an_index_row_that_a_secondary_lost_is_found_and_copied() {
         what: "its index row in b is not the one in a".to_owned(),
         is_mended: false,
     };
-    assert_eq!(findings(&ambit, false).await, [expected.clone()]);
+    assert_eq!(
+        findings(&ambit, DoctorMode::Report).await,
+        [expected.clone()]
+    );
     expected.is_mended = true;
-    assert_eq!(findings(&ambit, true).await, [expected]);
-    assert_eq!(findings(&ambit, false).await, []);
+    assert_eq!(findings(&ambit, DoctorMode::Repair).await, [expected]);
+    assert_eq!(findings(&ambit, DoctorMode::Report).await, []);
 }
 
 #[tokio::test]
@@ -175,8 +192,8 @@ async fn a_row_whose_drivers_are_not_set_up_is_a_finding_and_stays() {
             .to_owned(),
         is_mended: false,
     };
-    for repairs in [true, false] {
-        let found = findings(&ambit, repairs).await;
+    for mode in [DoctorMode::Repair, DoctorMode::Report] {
+        let found = findings(&ambit, mode).await;
         assert_eq!(found, std::slice::from_ref(&expected));
     }
 }

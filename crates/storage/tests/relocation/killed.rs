@@ -1,7 +1,7 @@
 //! Moves that are killed at a point, and what repairs them. The killed one's lease lives on, as a dead process's does.
 
 use crate::place::{Place, converse, held, notes, placements, row, spaces};
-use ambit_storage::doctor::{DoctorReport, examine};
+use ambit_storage::doctor::{DoctorMode, DoctorReport, examine};
 use ambit_storage::lease::LEASE_LIFE;
 use ambit_storage::relocation::relocate;
 use ambit_storage::{Ambit, Context};
@@ -124,12 +124,16 @@ async fn the_doctor_finds_an_interrupted_move_and_mends_it() {
     for (index, point) in every_case() {
         let (place, ambit, before) = after_a_kill(index, "chatHistory", point).await;
         // Rows that were frozen are findings of their own until the move is settled.
-        let found = examine(&ambit, false, &mut |_| {}).await.unwrap();
+        let found = examine(&ambit, DoctorMode::Report, &mut |_| {})
+            .await
+            .unwrap();
         assert!(
             found.unmended >= 1 && found.mended == 0,
             "{found:?} {index} {point}"
         );
-        let mended = examine(&ambit, true, &mut |_| {}).await.unwrap();
+        let mended = examine(&ambit, DoctorMode::Repair, &mut |_| {})
+            .await
+            .unwrap();
         let expected = DoctorReport {
             rows: 3,
             mended: 1,
@@ -137,7 +141,9 @@ async fn the_doctor_finds_an_interrupted_move_and_mends_it() {
             swept: mended.swept,
         };
         assert_eq!(mended, expected, "{index} {point}");
-        let again = examine(&ambit, false, &mut |_| {}).await.unwrap();
+        let again = examine(&ambit, DoctorMode::Report, &mut |_| {})
+            .await
+            .unwrap();
         assert_eq!((again.unmended, again.mended), (0, 0), "{index} {point}");
         let mut held_now = Vec::new();
         for name in ["a", "b"] {
