@@ -231,7 +231,7 @@ impl RulesReader<'_> {
             let mut absent = Vec::new();
             for (at, name) in names.iter().enumerate() {
                 let place = [alias.as_str(), &at.to_string()];
-                match self.check(name, named, true) {
+                match self.check_granted(name, named) {
                     Err(_) if self.may_be_absent(name, named) => absent.push(name.as_str()),
                     known => known.map_err(|why| read.wrong(&place, why))?,
                 }
@@ -266,9 +266,10 @@ impl RulesReader<'_> {
             for (list, scopes) in lists {
                 for (at, scope) in scopes.iter().enumerate() {
                     let place = [name, list, &at.to_string()];
-                    let is_granted = list == "scopes";
-                    let known = self.check(scope, &self.rules.aliases, is_granted);
-                    let known = known.and_then(|()| self.check_is_whole(scope, is_granted));
+                    let known = match list {
+                        "scopes" => self.check_granted(scope, &self.rules.aliases),
+                        _ => self.check_restricted(scope),
+                    };
                     known.map_err(|why| read.wrong(&place, why))?;
                 }
             }
@@ -295,11 +296,21 @@ impl RulesReader<'_> {
         scope::check(name, false).is_ok() && suggestion::nearest(name, known).is_none()
     }
 
-    /// Why an alias takes away less than it says. One that grants less is no mistake.
-    fn check_is_whole(&self, alias: &str, is_granted: bool) -> Result<(), String> {
-        if is_granted {
-            return Ok(());
+    /// Why a name cannot be granted. Granting all scopes of so many parts is no mistake where there are none.
+    fn check_granted(
+        &self,
+        name: &str,
+        aliases: &BTreeMap<String, Vec<String>>,
+    ) -> Result<(), String> {
+        match scope::is_everything(name) {
+            true => Ok(()),
+            false => self.check(name, aliases),
         }
+    }
+
+    /// Why a name cannot be taken away: an alias may take away less than it says. One that grants less is no mistake.
+    fn check_restricted(&self, alias: &str) -> Result<(), String> {
+        self.check(alias, &self.rules.aliases)?;
         let names = self.rules.aliases.get(alias).into_iter().flatten();
         let mut absent = names.filter(|name| self.absent.contains(*name));
         match absent.next() {
@@ -310,17 +321,11 @@ impl RulesReader<'_> {
         }
     }
 
-    /// Why a name means no scope of the app. Granting all scopes of so many parts is no mistake where there are none.
-    fn check(
-        &self,
-        name: &str,
-        aliases: &BTreeMap<String, Vec<String>>,
-        is_granted: bool,
-    ) -> Result<(), String> {
+    /// Why a name means no scope of the app.
+    fn check(&self, name: &str, aliases: &BTreeMap<String, Vec<String>>) -> Result<(), String> {
         let scopes = self.rules.scopes.keys();
-        let is_known = aliases.contains_key(name)
-            || (is_granted && scope::is_everything(name))
-            || scopes.clone().any(|scope| scope::matches(name, scope));
+        let is_known =
+            aliases.contains_key(name) || scopes.clone().any(|scope| scope::matches(name, scope));
         if is_known {
             return Ok(());
         }
