@@ -148,12 +148,21 @@ impl Default for HttpSettings {
     }
 }
 
+/// Where a path stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutePlace {
+    /// Below the base path.
+    BelowBase,
+    /// Beside the base path.
+    BesideBase,
+}
+
 /// The routes of one file.
 pub struct RouteGroup {
     /// Who may call them.
     pub right: RouteAccess,
-    /// Whether their paths stand below the base path.
-    pub is_based: bool,
+    /// Where their paths stand.
+    pub place: RoutePlace,
     /// The routes.
     pub routes: fn() -> OpenApiRouter<SharedState>,
 }
@@ -163,7 +172,7 @@ impl RouteGroup {
     const fn of(right: RouteAccess, routes: fn() -> OpenApiRouter<SharedState>) -> Self {
         Self {
             right,
-            is_based: true,
+            place: RoutePlace::BelowBase,
             routes,
         }
     }
@@ -172,7 +181,7 @@ impl RouteGroup {
     const fn beside(right: RouteAccess, routes: fn() -> OpenApiRouter<SharedState>) -> Self {
         Self {
             right,
-            is_based: false,
+            place: RoutePlace::BesideBase,
             routes,
         }
     }
@@ -259,9 +268,9 @@ fn join(
     let mut routes = OpenApiRouter::with_openapi(openapi::head());
     for row in rows {
         let guarded = guard(row, (row.routes)());
-        routes = match row.is_based {
-            true => routes.nest(base, guarded),
-            false => routes.merge(guarded),
+        routes = match row.place {
+            RoutePlace::BelowBase => routes.nest(base, guarded),
+            RoutePlace::BesideBase => routes.merge(guarded),
         };
     }
     let (router, document) = routes.split_for_parts();

@@ -1,6 +1,6 @@
 //! Every operation that there is, and whom each is granted.
 
-use super::{RouteAccess, RouteGroup, SharedState};
+use super::{RouteAccess, RouteGroup, RoutePlace, SharedState};
 use crate::auth::CallerAccess;
 use crate::auth::access::{EndpointPattern, RequestTarget};
 use std::sync::Arc;
@@ -13,15 +13,14 @@ pub struct Operation {
     pub path: String,
     pattern: Option<EndpointPattern>,
     right: RouteAccess,
-    is_based: bool,
+    place: RoutePlace,
 }
 
 impl Operation {
-    fn has_path(&self, path: &str, is_based: bool) -> bool {
+    fn has_path(&self, path: &str, place: RoutePlace) -> bool {
         let target = RequestTarget::of(&self.method, path);
         let pattern = self.pattern.as_ref().zip(target);
-        self.is_based == is_based
-            && pattern.is_some_and(|(pattern, target)| pattern.matches(&target))
+        self.place == place && pattern.is_some_and(|(pattern, target)| pattern.matches(&target))
     }
 }
 
@@ -40,17 +39,16 @@ impl Operations {
         self.0.iter()
     }
 
-    /// Whether one of them has this path: below the base path, or beside it.
-    pub fn have_path(&self, path: &str, is_based: bool) -> bool {
-        self.iter()
-            .any(|operation| operation.has_path(path, is_based))
+    /// Whether one of them has this path there.
+    pub fn have_path(&self, path: &str, place: RoutePlace) -> bool {
+        self.iter().any(|operation| operation.has_path(path, place))
     }
 
-    /// The methods of the route that has this path; none where several have it, or none has.
-    pub fn methods(&self, path: &str, is_based: bool) -> Vec<&str> {
+    /// The methods of the route that has this path there; none where several have it, or none has.
+    pub fn methods(&self, path: &str, place: RoutePlace) -> Vec<&str> {
         let found = self
             .iter()
-            .filter(|operation| operation.has_path(path, is_based));
+            .filter(|operation| operation.has_path(path, place));
         let found: Vec<&Operation> = found.collect();
         if found.windows(2).any(|pair| pair[0].path != pair[1].path) {
             return Vec::new();
@@ -105,7 +103,7 @@ fn operations(row: &RouteGroup) -> Vec<Operation> {
             // One that cannot be read is granted as a whole or not at all.
             pattern: EndpointPattern::of(method, &path).ok(),
             right: row.right,
-            is_based: row.is_based,
+            place: row.place,
         }));
     }
     found

@@ -1,7 +1,7 @@
 //! What is answered where no route is: where it would be, or which method the path does not have.
 
 use super::operations::Operations;
-use super::{HttpError, SharedState};
+use super::{HttpError, RoutePlace, SharedState};
 use crate::auth::access::{EndpointPattern, RequestTarget};
 use ambit_runtime::{Error, ErrorCode};
 use axum::Extension;
@@ -41,8 +41,8 @@ pub async fn no_method(
         return Error::not_found("route", uri.path()).into();
     }
     let methods = match below {
-        Some(below) => operations.methods(below, true),
-        None => operations.methods(uri.path(), false),
+        Some(below) => operations.methods(below, RoutePlace::BelowBase),
+        None => operations.methods(uri.path(), RoutePlace::BesideBase),
     };
     let advice = match methods.is_empty() {
         true => String::new(),
@@ -63,18 +63,20 @@ fn is_not_offered(target: &RequestTarget) -> bool {
 fn hint(operations: &Operations, base: &str, path: &str) -> String {
     let below = path.strip_prefix(base);
     match below.filter(|below| below.is_empty() || below.starts_with('/')) {
-        None if operations.have_path(path, true) => format!("; it is at {base}{path}"),
+        None if operations.have_path(path, RoutePlace::BelowBase) => {
+            format!("; it is at {base}{path}")
+        }
         None => format!("; routes begin with {base}, and GET /openapi.json lists them"),
         Some("" | "/") => {
             format!("; routes are below {base}, and GET /openapi.json lists them")
         }
-        Some(below) if operations.have_path(below, false) => {
+        Some(below) if operations.have_path(below, RoutePlace::BesideBase) => {
             format!("; it is at {below}, without {base}")
         }
         Some(below)
             if below
                 .strip_prefix(base)
-                .is_some_and(|rest| operations.have_path(rest, true)) =>
+                .is_some_and(|rest| operations.have_path(rest, RoutePlace::BelowBase)) =>
         {
             format!("; it is at {below}: {base} stands there twice")
         }
