@@ -301,10 +301,10 @@ pub fn has_route(target: &RequestTarget) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::connection::{self, ClientListener};
     use super::open_connections::OpenConnections;
     use super::{
-        HttpSettings, RouteAccess, RouteGroup, ServerState, SharedState, assemble, connection,
-        router,
+        HttpSettings, RouteAccess, RouteGroup, ServerState, SharedState, assemble, router,
     };
     use crate::auth::rate_limits::RateLimiter;
     use crate::auth::{AuthConfig, Authenticator};
@@ -351,8 +351,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let never = std::future::pending();
-        let serving = connection::run(listener, router, OpenConnections::new(8), None, never);
-        tokio::spawn(serving);
+        let listener = ClientListener::new(listener, OpenConnections::new(8), None).unwrap();
+        tokio::spawn(connection::run(listener, router, never));
         address
     }
 

@@ -27,26 +27,18 @@ pub async fn serve(
 ) -> Result<()> {
     let connections = OpenConnections::new(server.settings.connection_limit);
     let tls = server.settings.tls.clone();
-    run(listener, router(server), connections, tls, stop).await
+    let listener = ClientListener::new(listener, connections, tls)?;
+    run(listener, router(server), stop).await
 }
 
 /// Puts a service on a listener.
 pub(super) async fn run(
-    listener: TcpListener,
+    listener: ClientListener,
     router: Router,
-    connections: OpenConnections,
-    tls: Option<Arc<ServerTls>>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
     let router = router.layer(from_fn(count_request));
     let service = router.into_make_service_with_connect_info::<ClientConnection>();
-    let is_local_only = listener.local_addr()?.ip().is_loopback();
-    let listener = ClientListener {
-        listener,
-        connections,
-        tls,
-        is_local_only,
-    };
     axum::serve(listener, service)
         .with_graceful_shutdown(stop)
         .await
@@ -81,11 +73,28 @@ impl ClientConnection {
     }
 }
 
-struct ClientListener {
+/// A listener whose connections are counted, and encrypted if they are to be.
+pub(super) struct ClientListener {
     listener: TcpListener,
     connections: OpenConnections,
     tls: Option<Arc<ServerTls>>,
     is_local_only: bool,
+}
+
+impl ClientListener {
+    pub fn new(
+        listener: TcpListener,
+        connections: OpenConnections,
+        tls: Option<Arc<ServerTls>>,
+    ) -> Result<Self> {
+        let is_local_only = listener.local_addr()?.ip().is_loopback();
+        Ok(Self {
+            listener,
+            connections,
+            tls,
+            is_local_only,
+        })
+    }
 }
 
 impl Listener for ClientListener {
@@ -131,7 +140,7 @@ impl Connected<IncomingStream<'_, ClientListener>> for ClientConnection {
     }
 }
 
-struct ClientStream {
+pub(super) struct ClientStream {
     transport: ClientTransport,
     state: Arc<ConnectionState>,
 }
