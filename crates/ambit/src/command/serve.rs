@@ -2,12 +2,13 @@
 
 use crate::command::greeting::Greeting;
 use crate::command::service_manager::ServiceManager;
+use crate::command::serving::{self, ServerShutdown};
 use crate::command::welcome_app::WelcomeApp;
-use crate::command::{CommandOutcome, console_address, open_files, serving};
+use crate::command::{CommandOutcome, console_address, open_files};
 use crate::command_error::{CommandError, Result};
 use crate::output::one_line;
 use crate::settings::serve::{
-    ConsoleChoice, LogFormat, ServeArguments, ServeSettings, ServerAddress,
+    ConsoleChoice, LogFormat, ServeArguments, ServeSettings, ServerAddress, StopTimes,
 };
 use crate::settings::{OTHER_APP, StoreOptions, check_app, data_folder};
 use ambit::auth::{AuthConfig, Authenticator};
@@ -48,7 +49,7 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
     // The welcome app is gone when the server ends; its data is not.
     let data = data_folder(arguments.app.clone());
     let models = stores.models(&data)?;
-    let stop = stop()?;
+    let shutdown = shutdown(serving.stopping)?;
     let (listener, address) = listen(serving.listen).await?;
     // What is set wrong is known by now: no store is made for it.
     let opened = Arc::new(stores.open_for(&data).await?);
@@ -88,7 +89,7 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
         store,
         settings,
     };
-    serving::serve(listener, server, stop, serving.stopping, &manager).await?;
+    serving::serve(listener, server, shutdown, &manager).await?;
     Ok(CommandOutcome::Done)
 }
 
@@ -138,18 +139,19 @@ fn settings(
     })
 }
 
-/// Ends when the process is asked to stop.
-fn stop() -> Result<impl Future<Output = ()>> {
+/// The server ends when the process is asked to stop.
+fn shutdown(times: StopTimes) -> Result<ServerShutdown<impl Future<Output = ()>>> {
     let (mut terminate, mut interrupt) = (
         signal(SignalKind::terminate())?,
         signal(SignalKind::interrupt())?,
     );
-    Ok(async move {
+    let request = async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-    })
+    };
+    Ok(ServerShutdown { request, times })
 }
 
 /// Who may call, as the app says.

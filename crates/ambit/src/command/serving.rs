@@ -19,29 +19,36 @@ const CLOSING: Duration = Duration::from_secs(4);
 /// How often it is looked whether the files of the certificate have changed.
 const TLS_LOOKS: Duration = Duration::from_secs(30);
 
-/// Serves until `stop`. Then `/readyz` says so at once, requests are taken for the drain time, running turns go on, and everything
-/// has ended when the grace is over.
-pub async fn serve(
+/// The end of a server.
+pub struct ServerShutdown<F> {
+    /// Is ready when the process is asked to stop.
+    pub request: F,
+    pub times: StopTimes,
+}
+
+/// Serves until a shutdown is requested. Then `/readyz` says so at once, requests are taken for the drain time, running turns go
+/// on, and everything has ended when the grace is over.
+pub async fn serve<F: Future<Output = ()>>(
     listener: TcpListener,
     server: ServerState,
-    stop: impl Future<Output = ()>,
-    times: StopTimes,
+    shutdown: ServerShutdown<F>,
     manager: &ServiceManager,
 ) -> Result<()> {
+    let times = shutdown.times;
     let runtime = server.runtime.clone();
     let is_stopping = server.settings.is_stopping.clone();
     let tls = server.settings.tls.clone();
     let hangup = signal(SignalKind::hangup())?;
-    let (told, hears) = oneshot::channel::<()>();
+    let (stop_sender, stop_receiver) = oneshot::channel::<()>();
     let serving = http::serve(listener, Arc::new(server), async move {
-        // An end that is dropped says the same as one that is told.
-        let _ = hears.await;
+        // A sender that is dropped says the same as one that sends.
+        let _ = stop_receiver.await;
     });
     tokio::pin!(serving);
     manager.tell("READY=1");
     tokio::select! {
         served = &mut serving => return Ok(served?),
-        () = stop => {}
+        () = shutdown.request => {}
         () = reloads(&runtime, tls.as_deref(), hangup) => {}
     }
     let end = Instant::now() + times.grace.max(times.drain + CLOSING);
@@ -53,7 +60,7 @@ pub async fn serve(
         served = &mut serving => return Ok(served?),
         () = sleep(times.drain) => {}
     }
-    drop(told);
+    drop(stop_sender);
     let left = end.saturating_duration_since(Instant::now());
     let closing = timeout_at(end, runtime.close(left.saturating_sub(CLOSING)));
     // What is still being sent then is cut; it is stored and can be read again.
