@@ -37,7 +37,7 @@ pub(crate) trait SummaryObserver: Send + Sync {
     fn begin(&self, connector: &Connector, encoded: &EncodedCall<'_>);
 
     /// What came of it.
-    fn end(&self, asked: &SummaryAnswer);
+    fn end(&self, summary: &SummaryAnswer);
 }
 
 /// What came of a call that makes a summary.
@@ -151,13 +151,13 @@ impl ModelSummariser {
         if let Some(observer) = &self.observer {
             observer.begin(connector, &encoded);
         }
-        let asked = self.answer(&*provider, connector, &encoded).await;
+        let summary = self.answer(&*provider, connector, &encoded).await;
         if let Some(observer) = &self.observer {
-            observer.end(&asked);
+            observer.end(&summary);
         }
         let SummaryAnswer {
             answer, failure, ..
-        } = asked;
+        } = summary;
         if let Some(record) = answer.record(&connector.kind) {
             count_tokens(&self.metrics, &connector.id, &answer.usage);
             usage.push(record);

@@ -108,14 +108,14 @@ impl SummaryObserver for SummaryCalls {
         });
     }
 
-    fn end(&self, asked: &SummaryAnswer) {
+    fn end(&self, summary: &SummaryAnswer) {
         let Some(call) = lock(&self.running).take() else {
             return;
         };
-        let answer = &asked.answer;
-        let failure = asked.failure.as_ref().map(ToString::to_string);
+        let answer = &summary.answer;
+        let failure = summary.failure.as_ref().map(ToString::to_string);
         let cost = self.usage.cost(answer, &call.facts.provider);
-        let attempts = manifest::attempts(call.began, &asked.retries, failure.clone());
+        let attempts = manifest::attempts(call.began, &summary.retries, failure.clone());
         let end = ModelCallEnd {
             duration_ms: Some(self.clock.now() - call.began),
             ..ModelCallEnd::of(answer, cost, attempts)
