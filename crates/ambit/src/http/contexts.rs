@@ -11,7 +11,7 @@ use crate::auth::rate_limits::PageBuild;
 use ambit_runtime::Authorized;
 use ambit_runtime::inspect::contexts::{
     self, ContextAction, ContextField, ContextItemFilter, ContextItemPage, ContextLabel,
-    ContextRow, ContextRowFilter, ContextValueList,
+    ContextRow, ContextRowFilter, ContextValueFilter, ContextValueList,
 };
 use ambit_storage::Page;
 use ambit_storage::directory::{RowOrder, RowState};
@@ -129,8 +129,12 @@ async fn list_context_values(
     let prefix = query.prefix.map(|prefix| prefix.0).unwrap_or_default();
     let limit = paging::limit(query.limit);
     let ambit = server.runtime.contexts(&who);
-    let values = contexts::values(&ambit, &who, query.field, &prefix, limit);
-    Ok(Json(values.await?))
+    let filter = ContextValueFilter {
+        field: query.field,
+        prefix: &prefix,
+    };
+    let values = contexts::values(&ambit, &who, filter, limit).await?;
+    Ok(Json(values))
 }
 
 /// One row.

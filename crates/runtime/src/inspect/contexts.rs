@@ -6,7 +6,7 @@ mod values;
 
 pub use report::{ContextActionReport, ContextActionRow, ContextActionRows, SkippedContext};
 pub use row_filter::{ContextBulk, ContextLabel, ContextRowFilter};
-pub use values::{ContextField, ContextValue, ContextValueList, values};
+pub use values::{ContextField, ContextValue, ContextValueFilter, ContextValueList, values};
 
 use crate::access::{Authorized, DataAccess};
 use crate::error::{Error, ErrorCode, Result};

@@ -5,7 +5,7 @@ use crate::contexts::id;
 use ambit_runtime::Authorized;
 use ambit_runtime::inspect::contexts::{
     self, ContextAction, ContextActionRow, ContextBulk, ContextField, ContextLabel, ContextRow,
-    ContextRowFilter,
+    ContextRowFilter, ContextValueFilter,
 };
 use ambit_storage::SessionIdentity;
 use ambit_storage::batch::BatchWrite;
@@ -243,7 +243,8 @@ async fn values(bed: Bed) {
         (ann(), ContextField::Group, "", 9, vec![]),
         (ann(), ContextField::Team, "", 9, vec![]),
     ] {
-        let found = contexts::values(&bed.ambit, &who, field, prefix, limit).await;
+        let filter = ContextValueFilter { field, prefix };
+        let found = contexts::values(&bed.ambit, &who, filter, limit).await;
         let found = found.unwrap().items.into_iter();
         let found: Vec<_> = found.map(|item| (item.value, item.count)).collect();
         let expected = expected.into_iter();
@@ -252,7 +253,11 @@ async fn values(bed: Bed) {
             .collect();
         assert_eq!(found, expected, "{who:?} {field:?}");
     }
-    let teams = contexts::values(&bed.ambit, &chief("t1"), ContextField::Team, "", 9).await;
+    let filter = ContextValueFilter {
+        field: ContextField::Team,
+        prefix: "",
+    };
+    let teams = contexts::values(&bed.ambit, &chief("t1"), filter, 9).await;
     let teams = teams.unwrap().items.into_iter();
     assert_eq!(teams.map(|item| item.value).collect::<Vec<_>>(), ["red"]);
 }

@@ -25,6 +25,15 @@ pub enum ContextField {
     Team,
 }
 
+/// Which values are meant.
+#[derive(Clone, Copy, Debug)]
+pub struct ContextValueFilter<'a> {
+    /// Those of this field.
+    pub field: ContextField,
+    /// Those that begin so.
+    pub prefix: &'a str,
+}
+
 /// A value of a field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ContextValue {
@@ -58,21 +67,20 @@ impl ContextField {
     }
 }
 
-/// The values that a field has in the rows that the caller may see and that begin so, at most so many.
+/// The values in the rows that the caller may see, at most so many.
 pub async fn values(
     ambit: &Ambit,
     who: &Authorized,
-    field: ContextField,
-    prefix: &str,
+    filter: ContextValueFilter<'_>,
     limit: usize,
 ) -> Result<ContextValueList> {
     let access = DataAccess::of(who);
-    if field == ContextField::Team && !access.is_whole() {
+    if filter.field == ContextField::Team && !access.is_whole() {
         // No row tells them its team either.
         return Ok(ContextValueList::default());
     }
     let query = SessionQuery::every(access.ambit(ambit));
-    let counts = counts(&query, field, prefix);
+    let counts = counts(&query, filter);
     let help = "there are too many contexts to choose from: name the value";
     let counts = in_time("counting values of contexts", help, counts).await?;
     let counts = counts.into_iter();
@@ -87,18 +95,17 @@ pub async fn values(
     Ok(ContextValueList { items })
 }
 
-/// The values that begin so, and how many rows have each.
+/// The values, and how many rows have each.
 async fn counts(
     query: &SessionQuery,
-    field: ContextField,
-    prefix: &str,
+    filter: ContextValueFilter<'_>,
 ) -> Result<HashMap<String, u64>> {
     let mut counts: HashMap<String, u64> = HashMap::new();
     let mut rows = query.rows();
     while let Some(page) = rows.next().await? {
         for row in &page {
-            let found = field.of(row).into_iter();
-            for value in found.filter(|value| value.starts_with(prefix)) {
+            let found = filter.field.of(row).into_iter();
+            for value in found.filter(|value| value.starts_with(filter.prefix)) {
                 *counts.entry(value.to_owned()).or_default() += 1;
             }
         }
