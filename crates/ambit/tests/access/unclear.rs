@@ -47,196 +47,199 @@ fn an_alias_may_name_scopes_that_are_not_there() {
     );
 }
 
+/// A file of rules, what it says, and what is said of that.
+const UNCLEAR: &[(&str, &str, &str)] = &[
+    (
+        ROLES,
+        "boss:\n  scopes: [\"chat:raed:own\"]",
+        "openapi/roles.yml:2:12: unknown scope \"chat:raed:own\"; did you mean \"chat:read:own\"?",
+    ),
+    (
+        ROLES,
+        "boss: {scopes: [], restricted: [\"chat:reding\"]}",
+        "unknown scope \"chat:reding\"; did you mean \"chat:reading\"?",
+    ),
+    (
+        ROLES,
+        "boss: {scopes: [], restricted: [\"*:*\"]}",
+        "\"*:*\" means none of the app's scopes",
+    ),
+    (
+        ROLES,
+        "boss: {scopes: [\"chats:*:own\"]}",
+        "\"chats:*:own\" means none of the app's scopes",
+    ),
+    (
+        ROLES,
+        "boss: {scopes: [\"*\"]}",
+        "\"*\" is no scope and no alias: a scope has two parts or more, as in \"chat:read:own\"",
+    ),
+    (
+        ROLES,
+        "boss: {scope: []}",
+        "unknown key \"boss.scope\"; did you mean \"scopes\"?",
+    ),
+    (ROLES, "boss: {name: x}", "\"boss.scopes\" is missing"),
+    (
+        ROLES,
+        "a: {scopes: [], default: true}\nb: {scopes: [], default: true}",
+        "\"b\" and \"a\" cannot both be the default role",
+    ),
+    (
+        ROLES,
+        "a: {scopes: []}\na: {scopes: []}",
+        "\"a\" is given twice, first on line 1",
+    ),
+    (
+        SCOPES,
+        "defualt: deny",
+        "unknown key \"defualt\"; did you mean \"default\"?",
+    ),
+    (
+        SCOPES,
+        "default: maybe",
+        "\"default\" must be \"deny\" or \"allow\"",
+    ),
+    (
+        SCOPES,
+        "public: [\"/models\"]",
+        "\"/models\" is no endpoint; write a method and a path, as in \"GET /chat/sessions\"",
+    ),
+    (
+        SCOPES,
+        "endpoints: [\"GET /agent/*\"]",
+        "\"GET /agent/*\" must end with allow or deny, as in \"GET /kb/* allow\"",
+    ),
+    (
+        SCOPES,
+        "endpoints: [\"FETCH /agent/* allow\"]",
+        "\"FETCH\" is none of the methods GET, POST, PUT, DELETE, PATCH",
+    ),
+    (
+        ALIASES,
+        "\"chat:reading\": [\"chat:all\"]\n\"chat:all\": [\"chat:reading\"]",
+        "an alias stands for itself: chat:all → chat:reading → chat:all",
+    ),
+    (
+        ALIASES,
+        "\"chat:read:own\": []",
+        "\"chat:read:own\" must not be the name of a scope, of OpenID's too, nor have a \"*\"",
+    ),
+    (
+        ALIASES,
+        "\"chat:reading\": [\"chat:reed:own\"]",
+        "unknown scope \"chat:reed:own\"; did you mean \"chat:read:own\"?",
+    ),
+    (
+        ALIASES,
+        "\"chat:reading\": [\"rooms:*:all\"]",
+        "\"rooms:*:all\" means none of the app's scopes",
+    ),
+    (
+        ALIASES,
+        "\"chat:reading\": [\"rooms\"]",
+        "\"rooms\" is no scope and no alias: a scope has two parts or more, as in \"chat:read:own\"",
+    ),
+    (
+        CHAT,
+        "chat: {endpoints: []}",
+        "\"chat\": a scope has two parts or more, as in \"chat:read:own\"",
+    ),
+    (
+        CHAT,
+        "\"chat:*:own\": {endpoints: []}",
+        "\"chat:*:own\": a scope that is defined has no \"*\"",
+    ),
+    (
+        CHAT,
+        "chat:read:own: {endpoints: [\"GET chat\"]}",
+        "the path \"chat\" must begin with \"/\"",
+    ),
+    (
+        CHAT,
+        "chat:read:own: {endpoint: [], endpoints: []}",
+        "unknown key \"chat:read:own.endpoint\"; did you mean \"endpoints\"?",
+    ),
+    (
+        CHAT,
+        "chat:read:own: {endpoints: [], owner: yes please}",
+        "\"chat:read:own.owner\" must be a boolean, not a string",
+    ),
+    (
+        CHAT,
+        "chat:read:own: {endpoints: [], extra: {region: {}}}",
+        "\"chat:read:own.extra.region\" must be a string, a number, a boolean or a list of them",
+    ),
+    (
+        MORE,
+        "chat:read:own: {endpoints: []}",
+        "the scope \"chat:read:own\" is also in openapi/scopes/chat/sessions.yml",
+    ),
+    (
+        "openapi/scopes/more.yaml",
+        "a:b:own: {endpoints: []}",
+        "rules of scopes are read from files that end with .yml",
+    ),
+    (
+        "openapi/roles.yaml",
+        "a: {scopes: []}",
+        "nothing of this name has a meaning in openapi/; did you mean \"roles.yml\"?",
+    ),
+    (
+        "openapi/scopes/more.YML",
+        "a:b:own: {endpoints: []}",
+        "rules of scopes are read from files of openapi/scopes/ that end with .yml",
+    ),
+    (
+        "openapi/roles.json",
+        "{}",
+        "nothing of this name has a meaning in openapi/; did you mean \"roles.yml\"?",
+    ),
+    (
+        "openapi/openapi.json",
+        "{}",
+        "nothing of this name has a meaning in openapi/; did you mean \"openapi.yao\"?",
+    ),
+    (
+        "openapi/scopes.yml",
+        "default: deny",
+        "nothing of this name has a meaning in openapi/; did you mean \"scopes\"?",
+    ),
+    (
+        "openapi/openapi.yao",
+        "{\"auth\": {\"api_keys\": true, \"default_role\": \"bos\"}}",
+        "\"auth.default_role\" names the role \"bos\", which is not in openapi/roles.yml; did you mean \"boss\"?",
+    ),
+    (
+        "openapi/openapi.yao",
+        "{\"auth\": {\"dev_identity\": {\"constraints\": {\"owner\": true}}}}",
+        "unknown key \"auth.dev_identity.constraints.owner\"",
+    ),
+    (
+        "openapi/openapi.yao",
+        "{\"api_keys\": true}",
+        "unknown key \"api_keys\"; there are baseurl, auth, cors, limits",
+    ),
+    (
+        "openapi/openapi.yao",
+        "{\"auth\": {\"dev_identity\": {\"constraints\": {\"owner_only\": \"$ENV.NOT_SET\"}}}}",
+        "\"auth.dev_identity.constraints\" names a variable that is not set or empty",
+    ),
+    (
+        MORE,
+        "a:b:all: {endpoints: [], extra: {region: [eu, $ENV.NOT_SET]}}",
+        "\"a:b:all.extra\" names a variable that is not set or empty",
+    ),
+    (
+        "openapi/openapi.yao",
+        "{\"auth\": {\"issuers\": [{\"issuer\": \"i\", \"audience\": \"a\", \"jwks\": \"http://id.test/keys\"}]}}",
+        "\"auth.issuers[0].jwks\" must begin with https://",
+    ),
+];
+
 #[test]
 fn g146_rules_that_are_not_clear_are_named_with_what_was_meant() {
-    for (file, text, expected) in [
-        (
-            ROLES,
-            "boss:\n  scopes: [\"chat:raed:own\"]",
-            "openapi/roles.yml:2:12: unknown scope \"chat:raed:own\"; did you mean \"chat:read:own\"?",
-        ),
-        (
-            ROLES,
-            "boss: {scopes: [], restricted: [\"chat:reding\"]}",
-            "unknown scope \"chat:reding\"; did you mean \"chat:reading\"?",
-        ),
-        (
-            ROLES,
-            "boss: {scopes: [], restricted: [\"*:*\"]}",
-            "\"*:*\" means none of the app's scopes",
-        ),
-        (
-            ROLES,
-            "boss: {scopes: [\"chats:*:own\"]}",
-            "\"chats:*:own\" means none of the app's scopes",
-        ),
-        (
-            ROLES,
-            "boss: {scopes: [\"*\"]}",
-            "\"*\" is no scope and no alias: a scope has two parts or more, as in \"chat:read:own\"",
-        ),
-        (
-            ROLES,
-            "boss: {scope: []}",
-            "unknown key \"boss.scope\"; did you mean \"scopes\"?",
-        ),
-        (ROLES, "boss: {name: x}", "\"boss.scopes\" is missing"),
-        (
-            ROLES,
-            "a: {scopes: [], default: true}\nb: {scopes: [], default: true}",
-            "\"b\" and \"a\" cannot both be the default role",
-        ),
-        (
-            ROLES,
-            "a: {scopes: []}\na: {scopes: []}",
-            "\"a\" is given twice, first on line 1",
-        ),
-        (
-            SCOPES,
-            "defualt: deny",
-            "unknown key \"defualt\"; did you mean \"default\"?",
-        ),
-        (
-            SCOPES,
-            "default: maybe",
-            "\"default\" must be \"deny\" or \"allow\"",
-        ),
-        (
-            SCOPES,
-            "public: [\"/models\"]",
-            "\"/models\" is no endpoint; write a method and a path, as in \"GET /chat/sessions\"",
-        ),
-        (
-            SCOPES,
-            "endpoints: [\"GET /agent/*\"]",
-            "\"GET /agent/*\" must end with allow or deny, as in \"GET /kb/* allow\"",
-        ),
-        (
-            SCOPES,
-            "endpoints: [\"FETCH /agent/* allow\"]",
-            "\"FETCH\" is none of the methods GET, POST, PUT, DELETE, PATCH",
-        ),
-        (
-            ALIASES,
-            "\"chat:reading\": [\"chat:all\"]\n\"chat:all\": [\"chat:reading\"]",
-            "an alias stands for itself: chat:all → chat:reading → chat:all",
-        ),
-        (
-            ALIASES,
-            "\"chat:read:own\": []",
-            "\"chat:read:own\" must not be the name of a scope, of OpenID's too, nor have a \"*\"",
-        ),
-        (
-            ALIASES,
-            "\"chat:reading\": [\"chat:reed:own\"]",
-            "unknown scope \"chat:reed:own\"; did you mean \"chat:read:own\"?",
-        ),
-        (
-            ALIASES,
-            "\"chat:reading\": [\"rooms:*:all\"]",
-            "\"rooms:*:all\" means none of the app's scopes",
-        ),
-        (
-            ALIASES,
-            "\"chat:reading\": [\"rooms\"]",
-            "\"rooms\" is no scope and no alias: a scope has two parts or more, as in \"chat:read:own\"",
-        ),
-        (
-            CHAT,
-            "chat: {endpoints: []}",
-            "\"chat\": a scope has two parts or more, as in \"chat:read:own\"",
-        ),
-        (
-            CHAT,
-            "\"chat:*:own\": {endpoints: []}",
-            "\"chat:*:own\": a scope that is defined has no \"*\"",
-        ),
-        (
-            CHAT,
-            "chat:read:own: {endpoints: [\"GET chat\"]}",
-            "the path \"chat\" must begin with \"/\"",
-        ),
-        (
-            CHAT,
-            "chat:read:own: {endpoint: [], endpoints: []}",
-            "unknown key \"chat:read:own.endpoint\"; did you mean \"endpoints\"?",
-        ),
-        (
-            CHAT,
-            "chat:read:own: {endpoints: [], owner: yes please}",
-            "\"chat:read:own.owner\" must be a boolean, not a string",
-        ),
-        (
-            CHAT,
-            "chat:read:own: {endpoints: [], extra: {region: {}}}",
-            "\"chat:read:own.extra.region\" must be a string, a number, a boolean or a list of them",
-        ),
-        (
-            MORE,
-            "chat:read:own: {endpoints: []}",
-            "the scope \"chat:read:own\" is also in openapi/scopes/chat/sessions.yml",
-        ),
-        (
-            "openapi/scopes/more.yaml",
-            "a:b:own: {endpoints: []}",
-            "rules of scopes are read from files that end with .yml",
-        ),
-        (
-            "openapi/roles.yaml",
-            "a: {scopes: []}",
-            "nothing of this name has a meaning in openapi/; did you mean \"roles.yml\"?",
-        ),
-        (
-            "openapi/scopes/more.YML",
-            "a:b:own: {endpoints: []}",
-            "rules of scopes are read from files of openapi/scopes/ that end with .yml",
-        ),
-        (
-            "openapi/roles.json",
-            "{}",
-            "nothing of this name has a meaning in openapi/; did you mean \"roles.yml\"?",
-        ),
-        (
-            "openapi/openapi.json",
-            "{}",
-            "nothing of this name has a meaning in openapi/; did you mean \"openapi.yao\"?",
-        ),
-        (
-            "openapi/scopes.yml",
-            "default: deny",
-            "nothing of this name has a meaning in openapi/; did you mean \"scopes\"?",
-        ),
-        (
-            "openapi/openapi.yao",
-            "{\"auth\": {\"api_keys\": true, \"default_role\": \"bos\"}}",
-            "\"auth.default_role\" names the role \"bos\", which is not in openapi/roles.yml; did you mean \"boss\"?",
-        ),
-        (
-            "openapi/openapi.yao",
-            "{\"auth\": {\"dev_identity\": {\"constraints\": {\"owner\": true}}}}",
-            "unknown key \"auth.dev_identity.constraints.owner\"",
-        ),
-        (
-            "openapi/openapi.yao",
-            "{\"api_keys\": true}",
-            "unknown key \"api_keys\"; there are baseurl, auth, cors, limits",
-        ),
-        (
-            "openapi/openapi.yao",
-            "{\"auth\": {\"dev_identity\": {\"constraints\": {\"owner_only\": \"$ENV.NOT_SET\"}}}}",
-            "\"auth.dev_identity.constraints\" names a variable that is not set or empty",
-        ),
-        (
-            MORE,
-            "a:b:all: {endpoints: [], extra: {region: [eu, $ENV.NOT_SET]}}",
-            "\"a:b:all.extra\" names a variable that is not set or empty",
-        ),
-        (
-            "openapi/openapi.yao",
-            "{\"auth\": {\"issuers\": [{\"issuer\": \"i\", \"audience\": \"a\", \"jwks\": \"http://id.test/keys\"}]}}",
-            "\"auth.issuers[0].jwks\" must begin with https://",
-        ),
-    ] {
+    for &(file, text, expected) in UNCLEAR {
         let Err(problem) = judged(file, text) else {
             panic!("{file} is taken: {text}");
         };
