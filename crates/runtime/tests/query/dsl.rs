@@ -6,132 +6,104 @@ use ambit_runtime::model::database::SqlDialect;
 use ambit_runtime::model::query::ReadContext;
 use serde_json::{Value, json};
 
+/// Conditions, and the ids of the customers for which they hold.
+const WHERES: &[(&str, &[i64])] = &[
+    (r#"[{"field": "level", "op": ">", "value": 3}]"#, &[2, 4]),
+    (r#"[{"field": "level", ">": 3}]"#, &[2, 4]),
+    (r#"[{":level": "the level", "=": 7}]"#, &[2, 4]),
+    (r#"[{"field": "level", "!=": 7}]"#, &[1]),
+    (
+        r#"[{"field": "level", "in": [3]}, {"or :city": "", "=": "Ulm"}]"#,
+        &[1, 4],
+    ),
+    (r#"[{"field": "city", "is": "null"}]"#, &[3]),
+    (r#"[{"field": "city", "is": "not null"}]"#, &[1, 2, 4]),
+    (r#"[{"field": "name", "match": "%"}]"#, &[4]),
+    (r#"[{"field": "name", "like": "%N%"}]"#, &[1]),
+    (
+        r#"[{"field": "city", "=": "Ulm"},
+            {"or": true, "wheres": [{"field": "level", "=": 7}, {"field": "city", "=": "bern"}]}]"#,
+        &[2, 4],
+    ),
+    // Values within JSON are compared with values of the same type.
+    (r#"[{"field": "meta$.color", "=": "red"}]"#, &[1]),
+    (r#"[{"field": "meta$.n", "=": 5}]"#, &[1]),
+    (r#"[{"field": "meta$.n", "=": "5"}]"#, &[2]),
+    (r#"[{"field": "meta$.n", ">": 4}]"#, &[1, 3]),
+    (r#"[{"field": "meta$.ok", "=": true}]"#, &[1]),
+    (r#"[{"field": "meta$.ok", "<>": true}]"#, &[2]),
+    (
+        r#"[{"field": "meta$.color", "in": ["red", "blue", 5]}]"#,
+        &[1, 2],
+    ),
+    (r#"[{"field": "meta$.color", "match": "L"}]"#, &[2]),
+    (r#"[{"field": "meta$.color", "is": "null"}]"#, &[3, 4]),
+    (r#"[{"field": "meta$.deep.list[0].x", "=": "a"}]"#, &[1]),
+    (
+        r#"[{"field": "id", "op": "in", "query":
+            {"select": ["customer_id"], "from": "order", "wheres": [{"field": "title", "=": "lost"}]}}]"#,
+        &[],
+    ),
+    (
+        r#"[{"field": "id", "op": "in", "query":
+            {"select": ["customer_id"], "from": "order", "wheres": [{"field": "state", "=": "paid"}]}}]"#,
+        &[1],
+    ),
+    (
+        r#"[{"field": "level", "op": "=", "query": {"select": [":MAX(level) as m"], "from": "customer"}}]"#,
+        &[2, 4],
+    ),
+];
+
+/// Other parts of queries, and the rows that these give.
+const QUERIES: &[(&str, &str)] = &[
+    (
+        r#"{"select": ["id"], "from": "$customer", "orders": "level desc, id desc"}"#,
+        r#"[{"id": 4}, {"id": 2}, {"id": 1}, {"id": 3}]"#,
+    ),
+    (
+        r#"{"select": ["id"], "from": "customer", "orders": [{"field": "meta$.n", "sort": "desc"}]}"#,
+        r#"[{"id": 3}, {"id": 1}, {"id": 2}, {"id": 4}]"#,
+    ),
+    (
+        r#"{"select": "id", "from": "customer", "limit": 2, "offset": 1}"#,
+        r#"[{"id": 2}, {"id": 3}]"#,
+    ),
+    (
+        r#"{"select": ["id"], "from": "customer", "offset": 3}"#,
+        r#"[{"id": 4}]"#,
+    ),
+    (
+        r#"{"select": ["id"], "from": "customer", "first": true}"#,
+        r#"{"id": 1}"#,
+    ),
+    (
+        r#"{"select": ["id"], "from": "customer", "pagesize": 3, "page": 2}"#,
+        r#"{"data": [{"id": 4}], "page": 2, "pagesize": 3, "pagecnt": 2, "next": -1, "prev": 1, "total": 4}"#,
+    ),
+    (
+        r#"{"select": ["name", "meta$.color", "meta$.deep.list as list", "meta$.n"], "from": "customer", "limit": 2}"#,
+        r#"[
+            {"name": "Ann", "color": "red", "list": [{"x": "a"}], "n": 5},
+            {"name": "bob", "color": "blue", "list": null, "n": "5"}
+        ]"#,
+    ),
+];
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
 #[tokio::test]
 async fn every_part_of_a_query_gives_the_same_rows_in_both_databases() {
-    let customers = |wheres: Value| json!({"select": ["id"], "from": "customer", "wheres": wheres});
-    let ids = |ids: &[i64]| Value::Array(ids.iter().map(|id| json!({"id": id})).collect());
-    let cases = [
-        (
-            customers(json!([{"field": "level", "op": ">", "value": 3}])),
-            ids(&[2, 4]),
-        ),
-        (customers(json!([{"field": "level", ">": 3}])), ids(&[2, 4])),
-        (
-            customers(json!([{":level": "the level", "=": 7}])),
-            ids(&[2, 4]),
-        ),
-        (customers(json!([{"field": "level", "!=": 7}])), ids(&[1])),
-        (
-            customers(json!([{"field": "level", "in": [3]}, {"or :city": "", "=": "Ulm"}])),
-            ids(&[1, 4]),
-        ),
-        (
-            customers(json!([{"field": "city", "is": "null"}])),
-            ids(&[3]),
-        ),
-        (
-            customers(json!([{"field": "city", "is": "not null"}])),
-            ids(&[1, 2, 4]),
-        ),
-        (
-            customers(json!([{"field": "name", "match": "%"}])),
-            ids(&[4]),
-        ),
-        (
-            customers(json!([{"field": "name", "like": "%N%"}])),
-            ids(&[1]),
-        ),
-        (
-            customers(json!([{"field": "city", "=": "Ulm"},
-                {"or": true, "wheres": [{"field": "level", "=": 7}, {"field": "city", "=": "bern"}]}])),
-            ids(&[2, 4]),
-        ),
-        // Values within JSON are compared with values of the same type.
-        (
-            customers(json!([{"field": "meta$.color", "=": "red"}])),
-            ids(&[1]),
-        ),
-        (customers(json!([{"field": "meta$.n", "=": 5}])), ids(&[1])),
-        (
-            customers(json!([{"field": "meta$.n", "=": "5"}])),
-            ids(&[2]),
-        ),
-        (
-            customers(json!([{"field": "meta$.n", ">": 4}])),
-            ids(&[1, 3]),
-        ),
-        (
-            customers(json!([{"field": "meta$.ok", "=": true}])),
-            ids(&[1]),
-        ),
-        (
-            customers(json!([{"field": "meta$.ok", "<>": true}])),
-            ids(&[2]),
-        ),
-        (
-            customers(json!([{"field": "meta$.color", "in": ["red", "blue", 5]}])),
-            ids(&[1, 2]),
-        ),
-        (
-            customers(json!([{"field": "meta$.color", "match": "L"}])),
-            ids(&[2]),
-        ),
-        (
-            customers(json!([{"field": "meta$.color", "is": "null"}])),
-            ids(&[3, 4]),
-        ),
-        (
-            customers(json!([{"field": "meta$.deep.list[0].x", "=": "a"}])),
-            ids(&[1]),
-        ),
-        (
-            customers(json!([{"field": "id", "op": "in", "query":
-                {"select": ["customer_id"], "from": "order", "wheres": [{"field": "title", "=": "lost"}]}}])),
-            ids(&[]),
-        ),
-        (
-            customers(json!([{"field": "id", "op": "in", "query":
-                {"select": ["customer_id"], "from": "order", "wheres": [{"field": "state", "=": "paid"}]}}])),
-            ids(&[1]),
-        ),
-        (
-            customers(
-                json!([{"field": "level", "op": "=", "query": {"select": [":MAX(level) as m"], "from": "customer"}}]),
-            ),
-            ids(&[2, 4]),
-        ),
-        (
-            json!({"select": ["id"], "from": "$customer", "orders": "level desc, id desc"}),
-            ids(&[4, 2, 1, 3]),
-        ),
-        (
-            json!({"select": ["id"], "from": "customer", "orders": [{"field": "meta$.n", "sort": "desc"}]}),
-            ids(&[3, 1, 2, 4]),
-        ),
-        (
-            json!({"select": "id", "from": "customer", "limit": 2, "offset": 1}),
-            ids(&[2, 3]),
-        ),
-        (
-            json!({"select": ["id"], "from": "customer", "offset": 3}),
-            ids(&[4]),
-        ),
-        (
-            json!({"select": ["id"], "from": "customer", "first": true}),
-            json!({"id": 1}),
-        ),
-        (
-            json!({"select": ["id"], "from": "customer", "pagesize": 3, "page": 2}),
-            json!({"data": [{"id": 4}], "page": 2, "pagesize": 3, "pagecnt": 2, "next": -1, "prev": 1, "total": 4}),
-        ),
-        (
-            json!({"select": ["name", "meta$.color", "meta$.deep.list as list", "meta$.n"], "from": "customer", "limit": 2}),
-            json!([
-                {"name": "Ann", "color": "red", "list": [{"x": "a"}], "n": 5},
-                {"name": "bob", "color": "blue", "list": null, "n": "5"},
-            ]),
-        ),
-    ];
+    let wheres = WHERES.iter().map(|&(wheres, ids)| {
+        let query = json!({"select": ["id"], "from": "customer", "wheres": parsed(wheres)});
+        let rows: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+        (query, Value::Array(rows))
+    });
+    let queries = QUERIES.iter();
+    let queries = queries.map(|&(query, rows)| (parsed(query), parsed(rows)));
+    let cases: Vec<(Value, Value)> = wheres.chain(queries).collect();
     for place in shop("dsl").await {
         for (dsl, expected) in &cases {
             assert_eq!(
