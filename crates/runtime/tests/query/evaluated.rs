@@ -1,23 +1,8 @@
 //! Queries made at random against the same question asked of plain rows in memory.
 
+use crate::dice::Dice;
 use crate::place::{Place, caller, places};
 use serde_json::{Map, Value, json};
-
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 11).unwrap() % sides
-    }
-
-    fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.roll(all.len())]
-    }
-}
 
 const WORDS: &[&str] = &[
     "", "a", "A", "ab", "b%", "_b", "Ab c", "ä", "Ä", "\\", "a\\b", "zz", "'",
@@ -129,14 +114,14 @@ fn entry(dice: &mut Dice, depth: usize, rel: &str) -> Value {
         let wheres = entries(dice, depth - 1, rel, 1);
         json!({"wheres": wheres})
     } else {
-        let column = *dice.pick(&["n", "x", "t", "b", "__yao_created_by", "__yao_team_id"]);
+        let column = dice.pick(&["n", "x", "t", "b", "__yao_created_by", "__yao_team_id"]);
         let is_text = column == "t";
         let column_of = if column.starts_with("__") {
             "t"
         } else {
             column
         };
-        let op = *dice.pick(&[
+        let op = dice.pick(&[
             "eq", "ne", "gt", "ge", "<", "<=", "in", "notin", "between", "null", "notnull", "like",
             "match",
         ]);

@@ -9,6 +9,7 @@
     reason = "tables of cases, which are one idea each, are as long as they are"
 )]
 
+mod dice;
 mod dsl;
 mod evaluated;
 mod hostile;

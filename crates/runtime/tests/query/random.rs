@@ -1,5 +1,6 @@
 //! Queries made at random: what a database would refuse is refused before, by name.
 
+use crate::dice::Dice;
 use crate::place::{Place, anyone, places};
 use ambit_runtime::model::query::ReadContext;
 use ambit_runtime::{Error, ErrorCode};
@@ -41,38 +42,6 @@ const PARAM_OPERATORS: &[&str] = &[
     "eq", "ne", "gt", "le", "like", "match", "in", "notin", "between", "null", "notnull",
 ];
 const RELATIONS: &[&str] = &["many", "one", "by_text"];
-
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn of(seed: u64) -> Self {
-        let mut dice = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        dice.roll(2);
-        dice.roll(2);
-        dice
-    }
-
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 11).unwrap() % sides
-    }
-
-    fn one_in(&mut self, sides: usize) -> bool {
-        self.roll(sides) == 0
-    }
-
-    fn pick<'a>(&mut self, all: &[&'a str]) -> &'a str {
-        all[self.roll(all.len())]
-    }
-
-    fn some<T>(&mut self, most: usize, mut make: impl FnMut(&mut Self) -> T) -> Vec<T> {
-        let count = self.roll(most + 1);
-        (0..count).map(|_| make(self)).collect()
-    }
-}
 
 /// What a query calls a table, and its columns.
 type NamedTable = (String, Vec<String>);
