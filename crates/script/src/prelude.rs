@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 const PARTS: &[(&str, &str)] = &[
     ("core", include_str!("prelude/core.js")),
     ("guards", include_str!("prelude/guards.js")),
+    ("texts", include_str!("prelude/texts.js")),
     ("sets", include_str!("prelude/sets.js")),
     ("web", include_str!("prelude/web.js")),
     ("url", include_str!("prelude/url.js")),

@@ -185,8 +185,9 @@ fn make(world: &Rc<RunContext>) -> std::result::Result<PreludeRuntime, String> {
 
 fn install(world: &Rc<RunContext>, ctx: &Ctx<'_>) -> rquickjs::Result<()> {
     let native = natives::make(ctx, world)?;
-    world.prelude.install(ctx, "guards", &native)?;
-    world.prelude.install(ctx, "sets", &native)?;
+    for part in ["guards", "texts", "sets"] {
+        world.prelude.install(ctx, part, &native)?;
+    }
     let core = world.prelude.install(ctx, "core", &native)?;
     world.keep(ctx, core);
     Ok(())

@@ -1,0 +1,123 @@
+// What the engine does with texts in one piece, without asking whether the run must end: here it is done step by step, or refused
+// beyond a bound.
+
+export function install(native) {
+  const { count, guard, isRegExp, patterned, tick } = native;
+  const { Number, Object, Symbol } = globalThis, { apply } = Reflect;
+  // Work that the engine may do in one piece: comparisons of characters.
+  const WORK = 2 ** 26;
+  const CHARACTERS = 1 << 20;
+
+  // Searching costs the product of both lengths at worst. Beyond a bound it is done by Knuth, Morris and Pratt.
+  const text = String.prototype;
+  const { charCodeAt, slice, indexOf, includes, lastIndexOf, split, replace, replaceAll, normalize, localeCompare } = text;
+  const { toLowerCase, toUpperCase, toLocaleLowerCase, toLocaleUpperCase, repeat, padStart, padEnd } = text;
+  const code = (string, index) => apply(charCodeAt, string, [index]);
+  const heavy = (string, part) => string.length * part.length > WORK;
+  function* places(string, part) {
+    const length = part.length, back = new Int32Array(length + 1);
+    back[0] = -1;
+    for (let i = 0, k = -1; i < length;) {
+      while (k >= 0 && code(part, i) !== code(part, k)) k = back[k];
+      back[++i] = ++k;
+    }
+    for (let i = 0, k = 0; i < string.length;) {
+      while (k >= 0 && code(string, i) !== code(part, k)) k = back[k];
+      i++;
+      if (++k === length) { yield i - length; k = back[k]; }
+    }
+  }
+  const first = (string, part, from) => { for (const at of places(string, part)) if (at >= from) return at; return -1; };
+  const last = (string, part, to) => { let found = -1; for (const at of places(string, part)) { if (at > to) break; found = at; } return found; };
+  const position = (value, otherwise) => { const at = Number(value); return at !== at ? otherwise : Math.trunc(at); };
+  const searching = (original, find, self, args) => {
+    const wanted = args[0];
+    if (typeof self === "string" && typeof wanted === "string") {
+      if (heavy(self, wanted)) return find(self, wanted, args[1]);
+      tick(self.length);
+    }
+    return apply(original, self, args);
+  };
+  const pieces = function* (string, part) {
+    let end = 0;
+    for (const at of places(string, part)) {
+      if (at < end) continue;
+      yield [apply(slice, string, [end, at]), at];
+      end = at + part.length;
+    }
+    yield [apply(slice, string, [end]), -1];
+  };
+  const splitting = (string, wanted, limit) => {
+    const found = [], most = limit === undefined ? 2 ** 32 - 1 : limit >>> 0;
+    for (const [piece] of pieces(string, wanted)) { if (found.length >= most) break; found.push(piece); }
+    return found;
+  };
+  const replacing = (name, string, wanted, by) => {
+    if (typeof by !== "function" && `${by}`.includes("$")) throw new RangeError(`${name} with $ in strings this long is not available`);
+    const made = [];
+    let end = 0;
+    for (const at of places(string, wanted)) {
+      if (at < end) continue;
+      made.push(apply(slice, string, [end, at]), typeof by === "function" ? `${by(wanted, at, string)}` : `${by}`);
+      end = at + wanted.length;
+      if (name === "replace") break;
+    }
+    made.push(apply(slice, string, [end]));
+    return made.join("");
+  };
+  // Putting marks of one character in order costs the square of their number.
+  let marks;
+  const normal = (string, name) => {
+    if (typeof string !== "string") return;
+    if (string.length > CHARACTERS) throw new RangeError(`${name} of more than ${CHARACTERS} characters is not available`);
+    if (string.length < 200) return;
+    marks ??= /\p{M}{200}/u;
+    if (marks.test(string)) throw new RangeError(`${name} of a character with 200 marks is not available`);
+    tick(string.length << 2);
+  };
+  const made = (original, self, args) => {
+    const text = apply(original, self, args);
+    tick(text.length);
+    return text;
+  };
+  // A text that is searched for as a regular expression becomes one.
+  const matching = (original, symbol, self, pattern) => {
+    if (isRegExp(pattern)) return apply(original, self, [pattern]);
+    const own = Object(pattern) === pattern ? pattern[symbol] : undefined;
+    return own == null ? apply(original, self, patterned([pattern])) : apply(own, pattern, [self]);
+  };
+  const { match, matchAll, search } = text;
+  guard(String, {
+    raw(strings) {
+      const { raw: parts } = strings, length = count(parts, "raw");
+      let made = "";
+      for (let i = 0; i < length; i++) made += `${parts[i]}${i + 1 < length && i + 1 < arguments.length ? arguments[i + 1] : ""}`;
+      return made;
+    },
+  });
+  guard(text, {
+    match(pattern) { return matching(match, Symbol.match, this, pattern); },
+    matchAll(pattern) { return matching(matchAll, Symbol.matchAll, this, pattern); },
+    search(pattern) { return matching(search, Symbol.search, this, pattern); },
+    indexOf(part) { return searching(indexOf, (string, part, at) => first(string, part, position(at, 0)), this, arguments); },
+    includes(part) { return searching(includes, (string, part, at) => first(string, part, position(at, 0)) >= 0, this, arguments); },
+    lastIndexOf(part) { return searching(lastIndexOf, (string, part, at) => last(string, part, position(at, Infinity)), this, arguments); },
+    split(part, limit) { return searching(split, (string, part) => splitting(string, part, limit), this, arguments); },
+    replace(part, by) { return searching(replace, (string, part) => replacing("replace", string, part, by), this, arguments); },
+    replaceAll(part, by) { return searching(replaceAll, (string, part) => replacing("replaceAll", string, part, by), this, arguments); },
+    normalize() { normal(this, "normalize"); return apply(normalize, this, arguments); },
+    localeCompare(other) {
+      normal(this, "localeCompare");
+      normal(other, "localeCompare");
+      return apply(localeCompare, this, arguments);
+    },
+    toLowerCase() { return made(toLowerCase, this, arguments); },
+    toUpperCase() { return made(toUpperCase, this, arguments); },
+    toLocaleLowerCase() { return made(toLocaleLowerCase, this, arguments); },
+    toLocaleUpperCase() { return made(toLocaleUpperCase, this, arguments); },
+    repeat(count) { return made(repeat, this, arguments); },
+    padStart(length) { return made(padStart, this, arguments); },
+    padEnd(length) { return made(padEnd, this, arguments); },
+  });
+  return {};
+}
