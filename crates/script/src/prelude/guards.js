@@ -45,7 +45,7 @@ export function install(native) {
   const honest = object => {
     if (!any && isArray(object)) return true;
     if (any && isProxy(object)) return false;
-    if (isArray(object) || typeof object !== "object" || object === null) return true;
+    if (isArray(object) || Object(object) !== object) return true;
     for (let owner = object; owner !== null; owner = getPrototypeOf(owner)) {
       if (any && isProxy(owner)) return false;
       const found = describe(owner, "length");
@@ -88,9 +88,21 @@ export function install(native) {
     }
     return into;
   };
+  const spreadable = Symbol.isConcatSpreadable;
+  // Whether the engine is told the same when it asks once more whether an object is spread.
+  const steady = object => {
+    for (let owner = object; owner !== null; owner = getPrototypeOf(owner)) {
+      if (any && isProxy(owner)) return false;
+      const found = describe(owner, spreadable);
+      if (found) return "value" in found;
+    }
+    return true;
+  };
   const spread = item => {
-    if (item === null || typeof item !== "object") return item;
-    if (!(item[Symbol.isConcatSpreadable] ?? isArray(item))) return item;
+    if (Object(item) !== item) return item;
+    const wanted = item[spreadable], isSpread = wanted === undefined ? isArray(item) : Boolean(wanted);
+    if (!steady(item)) return Object.defineProperty(isSpread ? copied(item, "concat") : [item], spreadable, { value: true });
+    if (!isSpread) return item;
     if (!honest(item)) return copied(item, "concat");
     count(item, "concat");
     return item;
@@ -137,20 +149,22 @@ export function install(native) {
     return Number(a !== a) - Number(b !== b);
   };
   const { sort: sortTyped, toSorted: toSortedTyped } = typed;
-  const sortingTyped = (original, self, compare) => apply(original, self, [compare === undefined && self.length > SORTED ? byNumber : compare]);
+  // Not what a script has put in the place of the length.
+  const sizeOf = array => apply(lengthOf, array, []);
+  const sortingTyped = (original, self, compare) => apply(original, self, [compare === undefined && sizeOf(self) > SORTED ? byNumber : compare]);
   const { join: joinTyped, toLocaleString: localTyped, subarray, set } = typed, { from } = getPrototypeOf(Uint8Array);
   // So many items of numbers become text in one piece.
   const PIECE = 1 << 16;
   const joining = (original, self, between) => {
-    if (!(self.length > PIECE)) return apply(original, self, [between]);
-    const parts = [], length = self.length;
+    const parts = [], length = sizeOf(self);
+    if (length <= PIECE) return apply(original, self, [between]);
     for (let i = 0; i < length; i += PIECE) parts.push(apply(original, apply(subarray, self, [i, i + PIECE]), [between]));
     return apply(join, parts, [between]);
   };
   const { prototype: buffers } = ArrayBuffer, { get: bytesOf } = describe(buffers, "byteLength");
   // Something whose items are taken one by one: none that is longer than a heap, or whose length is computed.
   const bounded = (source, name) => {
-    if (source === null || typeof source !== "object") return source;
+    if (Object(source) !== source) return source;
     // What only looks like a buffer throws.
     if (getPrototypeOf(source) === buffers) { apply(bytesOf, source, []); return source; }
     if (!honest(source)) return name !== "set" && source[Symbol.iterator] != null ? [...source] : copied(source, name);
@@ -186,7 +200,7 @@ export function install(native) {
   };
   const { drop, join: joinItems, includes: includesItem } = Iterator.prototype, { sumPrecise } = Math;
   guard(Iterator.prototype, {
-    drop(count) { return apply(drop, Number(count) > PIECE ? stepped(this) : this, [count]); },
+    drop(count) { const most = +count; return apply(drop, most > PIECE ? stepped(this) : this, [most]); },
     join(separator) { return apply(joinItems, stepped(this), [separator]); },
     includes(item) { return apply(includesItem, stepped(this), arguments); },
   });

@@ -2,7 +2,7 @@
 // it is done item by item, so that the engine asks whether the run must end.
 
 export function install(native) {
-  const { stepped } = native, { Number } = globalThis;
+  const { stepped } = native, { Math } = globalThis;
   const { apply, getOwnPropertyDescriptor: describe } = Reflect;
   const SetOf = Set, sets = Set.prototype, { add, has: holds, delete: remove, values } = sets, { get: size } = describe(sets, "size");
   const sizeOf = set => apply(size, set, []), own = (set, item) => apply(holds, set, [item]);
@@ -14,9 +14,12 @@ export function install(native) {
   };
   // What is like a set; each of its methods is read once.
   const others = other => {
-    const { size, has, keys } = other;
-    if (Number.isNaN(Number(size)) || typeof has !== "function" || typeof keys !== "function") throw new TypeError("not like a set");
-    return { size: Number(size), has: item => apply(has, other, [item]), items: () => stepped(apply(keys, other, [])) };
+    const most = +other.size;
+    if (most !== most) throw new TypeError("the size of the other set is no number");
+    if (most <= -1) throw new RangeError("the size of the other set is below zero");
+    const { has, keys } = other;
+    if (typeof has !== "function" || typeof keys !== "function") throw new TypeError("the other set needs the methods has and keys");
+    return { size: Math.trunc(most), has: item => apply(has, other, [item]), items: () => stepped(apply(keys, other, [])) };
   };
   const common = function* (self, other) {
     if (sizeOf(self) <= other.size) { for (const item of each(self)) if (other.has(item)) yield item; }
@@ -36,7 +39,7 @@ export function install(native) {
     intersection(self, other) { return collected(common(self, other)); },
     difference(self, other) {
       const made = collected(each(self));
-      for (const item of common(self, other)) apply(remove, made, [item]);
+      for (const item of common(made, other)) apply(remove, made, [item]);
       return made;
     },
     isSubsetOf(self, other) {

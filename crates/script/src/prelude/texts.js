@@ -30,13 +30,29 @@ export function install(native) {
   const first = (string, part, from) => { for (const at of places(string, part)) if (at >= from) return at; return -1; };
   const last = (string, part, to) => { let found = -1; for (const at of places(string, part)) { if (at > to) break; found = at; } return found; };
   const position = (value, otherwise) => { const at = Number(value); return at !== at ? otherwise : Math.trunc(at); };
-  const searching = (original, find, self, args) => {
+  // The text of what a method is called on.
+  const textOf = self => {
+    if (self === undefined || self === null) throw new TypeError("null or undefined are forbidden");
+    return `${self}`;
+  };
+  // What is searched in and for becomes a text once: an object may give a longer one later. `symbol` names the method by which
+  // what is searched for searches by itself.
+  const searching = (original, find, self, args, symbol) => {
     const wanted = args[0];
     if (typeof self === "string" && typeof wanted === "string") {
       if (heavy(self, wanted)) return find(self, wanted, args[1]);
       tick(self.length);
+      return apply(original, self, args);
     }
-    return apply(original, self, args);
+    const string = textOf(self), own = symbol !== undefined && Object(wanted) === wanted ? wanted[symbol] : undefined;
+    if (own !== undefined && own !== null) {
+      const isWhole = original !== replaceAll || !isRegExp(wanted) || apply(includes, `${wanted.flags}`, ["g"]);
+      if (!isWhole) throw new TypeError("regexp must have the 'g' flag");
+      return apply(own, wanted, [self, args[1]]);
+    }
+    if (original === split && wanted === undefined) return apply(split, string, args);
+    args[0] = `${wanted}`;
+    return searching(original, find, string, args);
   };
   const pieces = function* (string, part) {
     let end = 0;
@@ -68,7 +84,6 @@ export function install(native) {
   // Putting marks of one character in order costs the square of their number.
   let marks;
   const normal = (string, name) => {
-    if (typeof string !== "string") return;
     if (string.length > CHARACTERS) throw new RangeError(`${name} of more than ${CHARACTERS} characters is not available`);
     if (string.length < 200) return;
     marks ??= /\p{M}{200}/u;
@@ -82,7 +97,7 @@ export function install(native) {
   };
   // A text that is searched for as a regular expression becomes one.
   const matching = (original, symbol, self, pattern) => {
-    if (isRegExp(pattern)) return apply(original, self, [pattern]);
+    if (self === undefined || self === null || isRegExp(pattern)) return apply(original, self, [pattern]);
     const own = Object(pattern) === pattern ? pattern[symbol] : undefined;
     return own == null ? apply(original, self, patterned([pattern])) : apply(own, pattern, [self]);
   };
@@ -100,16 +115,28 @@ export function install(native) {
     matchAll(pattern) { return matching(matchAll, Symbol.matchAll, this, pattern); },
     search(pattern) { return matching(search, Symbol.search, this, pattern); },
     indexOf(part) { return searching(indexOf, (string, part, at) => first(string, part, position(at, 0)), this, arguments); },
-    includes(part) { return searching(includes, (string, part, at) => first(string, part, position(at, 0)) >= 0, this, arguments); },
+    includes(part) {
+      const own = Object(part) === part ? part[Symbol.match] : false;
+      if (own === undefined ? isRegExp(part) : own) throw new TypeError("regexp not supported");
+      return searching(includes, (string, part, at) => first(string, part, position(at, 0)) >= 0, this, arguments);
+    },
     lastIndexOf(part) { return searching(lastIndexOf, (string, part, at) => last(string, part, position(at, Infinity)), this, arguments); },
-    split(part, limit) { return searching(split, (string, part) => splitting(string, part, limit), this, arguments); },
-    replace(part, by) { return searching(replace, (string, part) => replacing("replace", string, part, by), this, arguments); },
-    replaceAll(part, by) { return searching(replaceAll, (string, part) => replacing("replaceAll", string, part, by), this, arguments); },
-    normalize() { normal(this, "normalize"); return apply(normalize, this, arguments); },
+    split(part, limit) { return searching(split, (string, part) => splitting(string, part, limit), this, arguments, Symbol.split); },
+    replace(part, by) {
+      return searching(replace, (string, part) => replacing("replace", string, part, by), this, arguments, Symbol.replace);
+    },
+    replaceAll(part, by) {
+      return searching(replaceAll, (string, part) => replacing("replaceAll", string, part, by), this, arguments, Symbol.replace);
+    },
+    normalize() {
+      const string = textOf(this);
+      normal(string, "normalize");
+      return apply(normalize, string, arguments);
+    },
     localeCompare(other) {
-      normal(this, "localeCompare");
-      normal(other, "localeCompare");
-      return apply(localeCompare, this, arguments);
+      const texts = [textOf(this), `${other}`];
+      for (const each of texts) normal(each, "localeCompare");
+      return apply(localeCompare, texts[0], [texts[1]]);
     },
     toLowerCase() { return made(toLowerCase, this, arguments); },
     toUpperCase() { return made(toUpperCase, this, arguments); },

@@ -54,6 +54,14 @@ const LOOPS: &[(&str, &str, &str)] = &[
     ("another Object", ANOTHER_OBJECT, "try { (Math as any).sumPrecise(items); } catch {}"),
     ("another length of a view", LENGTH_OF_A_VIEW, REVERSE),
     ("another length of a function", LENGTH_OF_A_FUNCTION, REVERSE),
+    ("a function's own length", OWN_LENGTH, REVERSE),
+    ("concat of a function", SPREAD_FUNCTION, CONCAT),
+    ("concat of what is spread at times", SPREAD_AT_TIMES, CONCAT),
+    ("bytes from a function", "const f: any = () => 0; Object.defineProperty(f, 'length', { value: 2 ** 25 });", FROM_FUNCTION),
+    ("search in an object", "const s: any = new String('a'.repeat(4e6)), t = 'a'.repeat(2e6) + 'b';", "s.indexOf(t);"),
+    ("search for an object", "const s = 'a'.repeat(4e6), t: any = ['a'.repeat(2e6) + 'b'];", "s.includes(t); s.split(t);"),
+    ("marks of an object", "const s: any = new String('\\u0301\\u0316'.repeat(4e5));", "try { s.normalize('NFD'); } catch {}"),
+    ("marks to compare with", "const s: any = ['\\u0301\\u0316'.repeat(4e5)];", "try { 'a'.localeCompare(s); } catch {}"),
     ("union of one hash", ONE_HASH, "(new Set() as any).union({ size: 1, has: Boolean, keys: () => a.values() });"),
 ];
 
@@ -71,6 +79,16 @@ const LENGTH_OF_A_VIEW: &str = "const o = new DataView(new ArrayBuffer(1)); let 
     Object.defineProperty(o, 'length', { get: () => reads++ % 2 * 2 ** 32 });";
 const LENGTH_OF_A_FUNCTION: &str = "let reads = 0; const length: any = () => 0, o: any = { length }; \
     length.valueOf = () => reads++ % 2 * 2 ** 32;";
+
+const OWN_LENGTH: &str = "const o: any = () => 0; let reads = 0; \
+    Object.defineProperty(o, 'length', { get: () => reads++ % 2 * 2 ** 32 });";
+
+const CONCAT: &str = "try { [].concat(o); } catch {}";
+const SPREAD_FUNCTION: &str = "const o: any = () => 0; o[Symbol.isConcatSpreadable] = true; \
+    Object.defineProperty(o, 'length', { value: 2 ** 32 });";
+const SPREAD_AT_TIMES: &str = "let asked = 0; const o: any = { length: 2 ** 32 }; \
+    Object.defineProperty(o, Symbol.isConcatSpreadable, { get: () => asked++ % 2 > 0 });";
+const FROM_FUNCTION: &str = "try { Uint8Array.from(f); } catch {}";
 
 /// Numbers that a set has in one chain.
 const ONE_HASH: &str = "const a = new Float64Array(6e4), u = new Uint32Array(a.buffer); \

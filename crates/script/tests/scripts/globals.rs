@@ -38,6 +38,26 @@ async fn text_is_coded_by_the_standard() {
 }
 
 #[tokio::test]
+async fn built_ins_that_are_guarded_keep_to_the_language() {
+    let checks = r#"
+        ['search', [new String('abc').indexOf('c'), 'a1b'.includes([1] as any), String.prototype.lastIndexOf.call(121, 1 as any), 'undefined'.indexOf(undefined as any)], [2, true, 2, 0]],
+        ['split', [new String('a,b').split(','), 'a1b'.split([1] as any), 'a'.split(undefined as any), 'a-b_c'.split(/[-_]/, 2), 'abc'.split('')], [['a', 'b'], ['a', 'b'], ['a'], ['a', 'b'], ['a', 'b', 'c']]],
+        ['replace', [new String('aa').replace('a', 'b'), 'a1'.replace([1] as any, (m: string, i: number) => m + i), 'aa'.replaceAll(/a/g, 'b'), 'aa'.replaceAll('a', (_, i) => i)], ['ba', 'a11', 'bb', '01']],
+        ['own', 'ab'.split({ [Symbol.split]: (...all: unknown[]) => all } as any, 3), ['ab', 3]],
+        ['refused', ['replaceAll', 'includes', 'startsWith'].map(key => name(() => ('a' as any)[key](/a/))), Array(3).fill('TypeError')],
+        ['nothing', ['indexOf', 'split', 'match', 'search', 'normalize', 'repeat'].map(key => name(() => (String.prototype as any)[key].call(null, /a/))), Array(6).fill('TypeError')],
+        ['normal', [new String('e\u0301').normalize(), new String('a').localeCompare(['a'] as any)], ['\u00e9', 0]],
+        ['concat', [[1].concat([2], 3 as any, { length: 1, 0: 4, [Symbol.isConcatSpreadable]: true } as any), [1].concat(Object.assign([2], { [Symbol.isConcatSpreadable]: null })).length], [[1, 2, 3, 4], 2]],
+        ['spread', (() => { const o: any = { length: 1, 0: 1, get [Symbol.isConcatSpreadable]() { return true; } }; return [].concat(o); })(), [1]],
+        ['drop', [1, -1, NaN, { valueOf: () => 2 }].map(n => name(() => ([1, 2, 3].values() as any).drop(n).toArray())), ['2,3', 'RangeError', 'RangeError', '3']],
+        ['bytes', [new Uint8Array([3, 1]).join('-'), [...Uint8Array.from('12')], [...Uint8Array.from(new Set([2]), n => n + 1)], name(() => Uint8Array.prototype.join.call([1] as any))], ['3-1', [1, 2], [3], 'TypeError']],
+        ['size', [-1, NaN, '2', 1n].map(size => name(() => [...(new Set([1]) as any).union({ size, has: () => true, keys: () => [2].values() })])), ['RangeError', 'TypeError', '1,2', 'TypeError']],
+        ['difference', (() => { const s: any = new Set([1, 2, 3]); return [...s.difference({ size: 3, keys() {}, has: (n: number) => n > 1 || s.delete(2) })]; })(), []],
+    "#;
+    assert_eq!(differing(checks).await, json!([]));
+}
+
+#[tokio::test]
 async fn urls_are_read_and_changed_by_the_standard() {
     let checks = r#"
         ['parts', (() => { const u: any = new URL('https://me:pw@example.com:8080/a/../b?x=1&x=2#h'); return ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'].map(k => u[k]); })(),
