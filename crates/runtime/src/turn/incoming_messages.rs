@@ -133,12 +133,6 @@ impl Turn {
             }
         };
         self.conversation.inbox_position = last;
-        let interrupts = received.iter().map(|it| &it.interrupt);
-        let mut stops = interrupts.filter_map(TurnInterrupt::stops);
-        if stops.any(|reason| reason == TurnStopReason::Cancelled) {
-            // Whoever waits for a reason to end from here on does not find it in the inbox any more.
-            self.context.live.stop(TurnStopReason::Cancelled);
-        }
         Ok(received)
     }
 
@@ -149,6 +143,8 @@ impl Turn {
         before: RoundPosition,
         said: Vec<ChatMessage>,
     ) -> Result<()> {
+        let mut stops = added.iter().filter_map(|it| it.interrupt.stops());
+        let is_cancelled = stops.any(|reason| reason == TurnStopReason::Cancelled);
         let mut messages = said;
         for received in added {
             self.take_in(&received).await?;
@@ -167,7 +163,13 @@ impl Turn {
             ids: Vec::new(),
             inbox: self.conversation.inbox_position,
         })
-        .await
+        .await?;
+        if is_cancelled {
+            // Whoever waits for a reason to end from here on does not find it in the inbox any more. Before, what came with it
+            // would be dropped half taken in.
+            self.context.live.stop(TurnStopReason::Cancelled);
+        }
+        Ok(())
     }
 
     /// Tells clients of an interrupt, and stages its messages.
