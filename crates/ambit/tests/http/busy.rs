@@ -1,17 +1,13 @@
 //! A second request to a conversation whose turn is running.
 
 use crate::site::{Answer, Site};
-use crate::turns::{said, shown, status, streamed};
+use crate::turns::{is_text, said, shown, status, streamed};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 fn with(mut body: Value, on_busy: &str) -> Value {
     body["on_busy"] = json!(on_busy);
     body
-}
-
-fn is_text(data: &Value) -> bool {
-    data["type"] == "text"
 }
 
 #[tokio::test]

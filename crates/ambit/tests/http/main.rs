@@ -28,6 +28,7 @@ mod keys;
 mod knowledge;
 mod knowledge_example;
 mod knowledge_routes;
+mod leaving;
 mod limits;
 mod mcp;
 #[path = "../support/mcp.rs"]
