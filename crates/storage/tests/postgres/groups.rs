@@ -6,11 +6,12 @@ use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
 use ambit_storage::driver::{Driver, LogRange, ValuePart};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Error, Json, Result};
-use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream::FuturesUnordered;
+use futures::{StreamExt, poll};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::task::Poll;
 use tracing::instrument::WithSubscriber;
 
 fn append(log: &str, id: &str) -> BatchWrite {
@@ -132,8 +133,13 @@ pub async fn left(url: String) {
             Some(driver.commit(Batch::of([append])))
         };
         let mut commits: Vec<_> = (0..32).map(commit).collect();
-        for commit in commits.iter_mut().flatten() {
-            let _ = futures::poll!(commit);
+        for waiting in &mut commits {
+            if let Some(commit) = waiting
+                && let Poll::Ready(outcomes) = poll!(commit)
+            {
+                outcomes.unwrap();
+                waiting.take();
+            }
         }
         for commit in commits.iter_mut().skip(round % 2).step_by(2) {
             commit.take();
