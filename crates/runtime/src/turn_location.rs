@@ -45,9 +45,10 @@ enum RequestNote {
     Fresh { fresh: Space },
 }
 
-/// The write that makes a request (or any other id of a turn) findable for so long, in the conversation's own store. It can
-/// be repeated, and is repeated when the conversation's row is known: before that it names the conversation itself.
-pub fn note(context: &Context, request_id: &str, life: Duration) -> Result<BatchWrite> {
+/// The write that makes a request (or any other id of a turn) findable for so long, or until it is written again, in the
+/// conversation's own store. It can be repeated, and is repeated when the conversation's row is known: before that it names the
+/// conversation itself.
+pub fn note(context: &Context, request_id: &str, life: Option<Duration>) -> Result<BatchWrite> {
     let note = match context.row_id() {
         Some(row) => RequestNote::Row { row },
         None if context.is_temporary() => RequestNote::Temporary {
@@ -69,19 +70,19 @@ pub(crate) fn note_of(
     life: Duration,
 ) -> Result<BatchWrite> {
     let row = row.to_owned();
-    noting(&RequestNote::Row { row }, tenant, request_id, life)
+    noting(&RequestNote::Row { row }, tenant, request_id, Some(life))
 }
 
 fn noting(
     note: &RequestNote,
     tenant: &str,
     request_id: &str,
-    life: Duration,
+    life: Option<Duration>,
 ) -> Result<BatchWrite> {
     Ok(BatchWrite::Apply {
         key: Space::requests(tenant).key(request_id),
         op: Operation::Set(Json::of(note)?.into()),
-        life: Some(to_millis(life)),
+        life: life.map(to_millis),
     })
 }
 

@@ -1,7 +1,7 @@
 //! What the erasure of a stored identity takes along.
 
 use crate::Result;
-use crate::address::{ITEMS, Space};
+use crate::address::{ITEMS, Space, ValueKey};
 use crate::batch::BatchWrite;
 use crate::driver::{Driver, LogPages, ValuePart, ValueScan};
 use crate::identity::SessionIdentity;
@@ -52,7 +52,9 @@ impl Erasure<'_> {
         match self.identity.scope() {
             Some(CHAT_HISTORY) => {
                 let memory = self.identity.with_scope(SCOPE)?;
-                let mut writes = open_turns(driver, &space).await?;
+                let open = open_turns(driver, &space).await?.into_iter();
+                let forget = |key| BatchWrite::apply(key, Operation::Del, None);
+                let mut writes: Vec<BatchWrite> = open.map(forget).collect();
                 let memory = Space::of(self.tenant, &memory);
                 writes.extend(forget_index(&memory, self.drivers));
                 writes.push(self.action.on(memory));
@@ -80,8 +82,8 @@ pub(crate) fn forget_words(
     [BatchWrite::Remove { space }, note]
 }
 
-/// The writes that forget the open turns of a history, and the requests that they are known by.
-async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<BatchWrite>> {
+/// The notes of the open turns of a history, and of the requests that they are known by.
+pub(crate) async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<ValueKey>> {
     let scan = ValueScan::first(
         Pattern::parse(&format!("{}/*", space.digest())),
         CHUNK,
@@ -93,8 +95,7 @@ async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<BatchWrite
         let known = Space::requests(&space.tenant).key(request);
         [known, Space::turns().key(name)]
     });
-    let forget = |key| BatchWrite::apply(key, Operation::Del, None);
-    Ok(keys.map(forget).collect())
+    Ok(keys.collect())
 }
 
 /// Takes the records' amounts out of the rows of sums that name user and chat, and keeps them in rows that do not.

@@ -109,7 +109,8 @@ impl Bed {
         context.usage().record(record).unwrap();
         context.stage_with_history(written(context, &request_id, text));
         context.save().await.unwrap();
-        let note = turn_location::note(context, &request_id, Duration::from_secs(60)).unwrap();
+        let life = Some(Duration::from_secs(60));
+        let note = turn_location::note(context, &request_id, life).unwrap();
         context.stage_with_history([note]);
         context.save().await.unwrap();
         let memory = context.memory().unwrap();

@@ -230,7 +230,7 @@ impl TurnFilter {
     }
 }
 
-/// Nothing that was active before this has a turn that is known: what is known of turns goes after a month, conversations stay.
+/// Nothing that was active before this has a turn that is known: what is known of one goes a month after its end, conversations stay.
 /// There is no bound where an id says no time, or a store is away that may know older ones.
 async fn oldest(ambit: &Ambit, tenant: &str) -> Option<Millis> {
     let space = Space::requests(tenant);

@@ -301,12 +301,13 @@ impl Turn {
             writes.push(BatchWrite::Drop { log });
         }
         writes.extend(self.unsent_note(ended_at).await?);
+        let periods = context.retention();
         let Some(row) = self.conversation.row_id().await? else {
-            writes.push(context.request_note(&self.conversation)?);
+            let note = context.request_note(&self.conversation, Some(periods.known()))?;
+            writes.push(note);
             return Ok(writes);
         };
         let (tenant, id) = (context.request.authorized.tenant(), context.id());
-        let periods = context.retention();
         writes.push(turn_location::note_of(&row, tenant, id, periods.known())?);
         let ended = EndedTurn {
             tenant,

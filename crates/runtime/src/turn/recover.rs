@@ -157,7 +157,7 @@ async fn resume(
     };
     let is_hopeless = orphan.is_hopeless();
     let mut turn = orphan.turn(core, session).await?;
-    let note = turn.context.request_note(&turn.conversation)?;
+    let note = turn.context.request_note(&turn.conversation, None)?;
     let open = turn.context.open_note(&turn.conversation);
     turn.conversation.stage([note, open.write()?]);
     turn.record(JournalStep::Attempt).await?;

@@ -26,6 +26,7 @@ use ambit_storage::event::{
 use ambit_telemetry::table;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::Instant;
 use tracing::Span;
 
@@ -212,12 +213,17 @@ impl RequestContext {
         }
     }
 
-    /// The note by which the turn is found by its id alone.
-    pub fn request_note(&self, conversation: &Conversation) -> Result<BatchWrite> {
+    /// The note by which the turn is found by its id alone. Where the conversation lasts, it has this life: while the turn is
+    /// open none, as the last commit gives it one. What has no end is not in a store's index of ends.
+    pub fn request_note(
+        &self,
+        conversation: &Conversation,
+        life: Option<Duration>,
+    ) -> Result<BatchWrite> {
         let context = conversation.session.context();
         let life = match context.is_temporary() {
-            true => context.ambit().settings().temporary_life,
-            false => self.retention().known(),
+            true => Some(context.ambit().settings().temporary_life),
+            false => life,
         };
         turn_location::note(context, self.id(), life)
     }

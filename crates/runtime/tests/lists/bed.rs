@@ -109,7 +109,8 @@ impl Bed {
             context.stage_with_history([first_title(&space, text).unwrap()]);
         }
         context.save().await.unwrap();
-        let note = turn_location::note(context, request_id, Duration::from_secs(3_600));
+        let life = Some(Duration::from_secs(3_600));
+        let note = turn_location::note(context, request_id, life);
         context.stage_with_history([note.unwrap()]);
         context.save().await.unwrap();
         let memory = context.memory().unwrap();

@@ -101,7 +101,7 @@ async fn a_turn_with_both_hooks_stays_within_its_budget() {
         commits: 3,
         synced_commits: 2,
         statements: 50,
-        pages: 24,
+        pages: 23,
     };
     check(HOOKS, budget).await;
 }
@@ -112,7 +112,7 @@ async fn each_durable_write_to_memory_is_one_more_commit() {
         commits: 5,
         synced_commits: 4,
         statements: 58,
-        pages: 25,
+        pages: 24,
     };
     check(REMEMBERING, budget).await;
 }

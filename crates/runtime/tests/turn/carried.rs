@@ -1,14 +1,18 @@
 //! Conversations that are carried elsewhere, with what their turns have left.
 
-use crate::place::{Place, ann, files, frames, request, settings};
-use crate::retention::{DAY, HELLO, id, kept, logs, numbers, pass, pass_in, row, space, turn};
-use ambit_runtime::ErrorCode;
-use ambit_runtime::Runtime;
+use crate::place::{Place, ann, ask, files, frames, place, request, settings};
+use crate::retention::{
+    DAY, HELLO, SLOW, id, kept, left_turn, logs, next_node, notes, numbers, pass, pass_in, row,
+    space, turn,
+};
+use ambit_runtime::{ErrorCode, Runtime, TurnStatus};
 use ambit_storage::Stores;
 use ambit_storage::backup::backup;
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::doctor::{DoctorMode, Finding, examine};
 use ambit_storage::driver::memory::MemoryDriver;
 use ambit_storage::driver::{Driver, DriverOptions, LogRange, open};
+use ambit_storage::lease::OnBusy;
 use ambit_storage::relocation::relocate;
 use std::sync::Arc;
 
@@ -20,7 +24,7 @@ async fn two_drivers(used: &[&str]) -> Place {
         builder = builder.driver(name, Arc::new(MemoryDriver::new(options.clone())));
     }
     let stores = builder.default_drivers(used).build().unwrap();
-    let app = files(&[HELLO]);
+    let app = files(&[HELLO, SLOW]);
     let runtime = Runtime::open(settings(app.path(), stores)).await.unwrap();
     Place { runtime, app }
 }
@@ -45,6 +49,38 @@ async fn a_moved_conversation_takes_its_turns_along_and_they_end_there() {
     let gone = Err(ErrorCode::StreamExpired);
     assert_eq!(numbers(&place.runtime, &id).await, gone);
     assert_eq!(logs(&place.runtime).await, [format!("turn/{id}/trace")]);
+}
+
+#[tokio::test]
+async fn a_turn_that_its_node_has_left_moves_along_and_ends() {
+    let place = two_drivers(&["a"]).await;
+    let left = left_turn(&place).await;
+    let ambit = place.runtime.contexts(&ann());
+    let history = row(&place.runtime).await;
+    relocate(&ambit, &history.id, &["b"]).await.unwrap();
+    let next = next_node(place).await;
+    let mut quick = request("hello", "quick");
+    quick.on_busy = OnBusy::Interrupt;
+    ask(&next, quick).await;
+    let info = next.runtime.turn(&ann(), &left).await.unwrap();
+    assert_ne!(info.status, TurnStatus::Running);
+    let old = next.runtime.stores().drivers()["a"].clone();
+    assert_eq!(notes(&*old).await, []);
+}
+
+#[tokio::test]
+async fn nothing_leads_to_a_turn_that_has_no_journal_any_more() {
+    let place = place(&[HELLO, SLOW]).await;
+    let lost = left_turn(&place).await;
+    let (driver, space) = kept(&place.runtime).await;
+    let log = space.log(format!("turn/{lost}/journal"));
+    let dropped = Batch::of([BatchWrite::Drop { log }]);
+    driver.commit(dropped).await.unwrap();
+    let next = next_node(place).await;
+    ask(&next, request("hello", "quick")).await;
+    let mut noted = notes(&*driver).await;
+    noted.retain(|(name, _)| name.contains(&lost));
+    assert_eq!(noted, []);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! How long what turns leave is kept, and what keeps it from staying for ever.
 
-use crate::place::{ECHO, Place, ann, ask, end, place, request, settings};
+use crate::place::{ECHO, Place, ann, ask, end, frames, place, request, settings};
 use ambit_runtime::chats::PageWindow;
 use ambit_runtime::inspect::traces::{self, TraceFilter};
 use ambit_runtime::{ErrorCode, ExpiredTurnLogs, Frame};
@@ -22,6 +22,13 @@ const SECOND: Duration = Duration::from_secs(1);
 pub const HELLO: (&str, &str) = (
     "assistants/hello/package.yao",
     r#"{"name": "Hello", "connector": "echo"}"#,
+);
+
+/// The connector of tests that says nothing for a minute where that is wanted.
+pub const SLOW: (&str, &str) = (
+    ECHO.0,
+    r#"{"type": "scripted", "label": "Echo", "options": {"rules": [
+        {"match": {"last_user": "^slow"}, "reply": "a b c", "delay": "60s"}]}}"#,
 );
 
 /// A turn's id and its frames.
@@ -90,7 +97,7 @@ async fn values(driver: &dyn Driver, space: &Space) -> Vec<(String, String)> {
 }
 
 /// What is noted of turns outside of their conversations.
-async fn notes(driver: &dyn Driver) -> Vec<(String, String)> {
+pub async fn notes(driver: &dyn Driver) -> Vec<(String, String)> {
     let tenant = ann().tenant().to_owned();
     let mut found = values(driver, &Space::ended_turns()).await;
     found.extend(values(driver, &Space::turns()).await);
@@ -186,6 +193,21 @@ async fn g086_nothing_but_the_messages_is_left_of_a_turn_after_a_month() {
 }
 
 #[tokio::test]
+async fn the_way_to_a_turn_has_an_end_only_once_the_turn_has_ended() {
+    let place = place(&[HELLO, SLOW]).await;
+    let started = place.runtime.start(request("hello", "slow")).await.unwrap();
+    let id = started.request_id.clone();
+    let (driver, _) = kept(&place.runtime).await;
+    let key = Space::requests(ann().tenant()).key(id.as_str());
+    let open = driver.get(&key, ValuePart::Whole).await.unwrap().unwrap();
+    assert_eq!(open.expires_at, None);
+    place.runtime.cancel(&ann(), &id).await.unwrap();
+    frames(started).await;
+    let ended = driver.get(&key, ValuePart::Whole).await.unwrap().unwrap();
+    assert!(ended.expires_at.is_some());
+}
+
+#[tokio::test]
 async fn nodes_that_drop_the_same_streams_do_not_hinder_each_other() {
     let place = place(&[HELLO]).await;
     let mut turns = Vec::new();
@@ -216,21 +238,29 @@ fn over(place: &Place, stores: Arc<Stores>) -> ambit_runtime::RuntimeSettings {
     }
 }
 
-#[tokio::test]
-async fn a_turn_that_was_left_and_is_closed_by_the_next_one_goes_with_its_time() {
-    let slow = r#"{"type": "scripted", "label": "Echo", "options": {"rules": [
-        {"match": {"last_user": "^slow"}, "reply": "a b c", "delay": "60s"}]}}"#;
-    let place = place(&[HELLO, (ECHO.0, slow)]).await;
+/// A turn that its node has left, and whose lease has ended.
+pub async fn left_turn(place: &Place) -> String {
     let started = place.runtime.start(request("hello", "slow")).await.unwrap();
-    let left = started.request_id.clone();
     place.runtime.close(Duration::ZERO).await.unwrap();
-    // Its lease ends, and the next turn of the conversation begins before anybody takes the old one up.
-    pass(&place, Duration::from_secs(60));
+    pass(place, Duration::from_secs(60));
+    started.request_id
+}
+
+/// Another node over the same stores.
+pub async fn next_node(place: Place) -> Place {
     let stores = place.runtime.stores().clone();
-    let next = Place {
+    Place {
         runtime: Runtime::open(over(&place, stores)).await.unwrap(),
         app: place.app,
-    };
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_was_left_and_is_closed_by_the_next_one_goes_with_its_time() {
+    let place = place(&[HELLO, SLOW]).await;
+    let left = left_turn(&place).await;
+    // The next turn of the conversation begins before anybody takes the old one up.
+    let next = next_node(place).await;
     let mut quick = request("hello", "quick");
     quick.on_busy = ambit_storage::lease::OnBusy::Interrupt;
     let quick = id(&ask(&next, quick).await);

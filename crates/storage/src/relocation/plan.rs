@@ -1,4 +1,4 @@
-//! What a move carries: the spaces of a storage, and the sums of usage that belong to it.
+//! What a move carries: the spaces of a storage, and what belongs to it elsewhere: the sums of usage, the notes of open turns.
 
 use super::record::RelocationRecord;
 use crate::address::{ITEMS, LogKey, Space, ValueKey};
@@ -6,7 +6,7 @@ use crate::batch::{Batch, BatchCheck, BatchWrite, Head, LogEntry, NewEntry};
 use crate::directory::IndexRow;
 use crate::driver::chain::{compare, copy};
 use crate::driver::{Driver, LogPages, LogRange, ValuePages, ValuePart};
-use crate::erasure::forget_words;
+use crate::erasure::{forget_words, open_turns};
 use crate::items::CHUNK;
 use crate::kind::StorageKind;
 use crate::lease::Lease;
@@ -149,7 +149,7 @@ impl RelocationPlan {
     /// One round, and what differs after it.
     async fn catch_up_copy(&self, to: &dyn Driver) -> Result<Option<String>> {
         let from = self.source.as_ref();
-        for key in self.sums().await? {
+        for key in self.values_beside().await? {
             copy::value(from, to, &key).await?;
         }
         for space in &self.spaces {
@@ -220,9 +220,9 @@ impl RelocationPlan {
     }
 
     pub(super) async fn erase_new(&self) -> Result<()> {
-        let sums = self.sums().await?;
+        let beside = self.values_beside().await?;
         for driver in &self.added {
-            driver.commit(self.erasure(&sums)).await?;
+            driver.commit(self.erasure(&beside)).await?;
         }
         Ok(())
     }
@@ -239,10 +239,10 @@ impl RelocationPlan {
     }
 
     async fn try_erase_old(&self, note: &RelocationRecord, lease: &Lease) -> Result<()> {
-        let sums = self.sums().await?;
-        // The primary last: as long as it has the records, the names of the sums are known.
+        let beside = self.values_beside().await?;
+        // The primary last: as long as it has records and notes, what belongs to them is known.
         for (name, driver) in self.dropped.iter().rev() {
-            let mut batch = self.erasure(&sums);
+            let mut batch = self.erasure(&beside);
             if *name == self.old.names()[0] {
                 batch.checks = self.bring_late_entries(note).await?;
                 batch.checks.push(lease.check());
@@ -256,12 +256,16 @@ impl RelocationPlan {
         Ok(())
     }
 
-    fn erasure(&self, sums: &[ValueKey]) -> Batch {
+    fn erasure(&self, beside: &[ValueKey]) -> Batch {
         let spaces = self.spaces.iter().cloned();
-        let sums = sums
+        let beside = beside
             .iter()
             .map(|key| BatchWrite::apply(key.clone(), Operation::Del, None));
-        Batch::of(spaces.map(|space| BatchWrite::Remove { space }).chain(sums))
+        Batch::of(
+            spaces
+                .map(|space| BatchWrite::Remove { space })
+                .chain(beside),
+        )
     }
 
     /// Appends to the new copy what the old one was given after it was copied, and says at which heads that was.
@@ -293,10 +297,11 @@ impl RelocationPlan {
         }
     }
 
-    /// The rows of sums that the records of a usage storage have made.
-    async fn sums(&self) -> Result<Vec<ValueKey>> {
+    /// What belongs to it outside of its spaces: the rows of sums that the records of a usage storage have made, and the notes by
+    /// which the open turns of a history are found.
+    async fn values_beside(&self) -> Result<Vec<ValueKey>> {
         if !self.is_usage {
-            return Ok(Vec::new());
+            return open_turns(self.source.as_ref(), &self.spaces[0]).await;
         }
         let mut names = BTreeSet::new();
         let mut pages = LogPages::of(&*self.source, self.spaces[0].log(ITEMS));

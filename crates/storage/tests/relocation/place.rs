@@ -1,15 +1,17 @@
 //! An installation over drivers in memory that a test can look into, and a session with everything in it.
 
 use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::Clock;
 use ambit_storage::directory::{IndexRow, PageRequest, RowFilter, RowOrder};
 use ambit_storage::driver::memory::MemoryDriver;
 use ambit_storage::driver::{Driver, DriverOptions, FaultPoints, LogRange, ValuePart, ValueScan};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::{
     ChatHistoryStorage, INLINE, Message, StorageKind, UsageRecord, UsageStorage,
 };
-use ambit_storage::{Agent, Ambit, Context, SessionIdentity, Stores};
+use ambit_storage::{Agent, Ambit, Context, Json, SessionIdentity, Stores};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -92,7 +94,7 @@ impl Place {
     }
 }
 
-/// A session with messages short and long, a changed view, memory and usage.
+/// A session with messages short and long, a changed view, memory, usage and a turn that its node has left open.
 pub async fn converse(ambit: &Ambit) {
     let agent = ambit
         .agent("Support")
@@ -124,6 +126,13 @@ pub async fn converse(ambit: &Ambit) {
         let name = format!("k{number}");
         memory.set(&name, &number, None).await.unwrap();
     }
+    let (space, driver) = context.place();
+    let keys = [
+        Space::turns().key(format!("{}/r1", space.digest())),
+        Space::requests("default").key("r1"),
+    ];
+    let note = |key| BatchWrite::apply(key, Operation::Set(Json::of(&true).unwrap().into()), None);
+    driver.commit(Batch::of(keys.map(note))).await.unwrap();
 }
 
 /// The row of this scope.
@@ -158,11 +167,16 @@ pub async fn held(driver: &dyn Driver, spaces: &[Space]) -> Vec<String> {
     held
 }
 
-/// The spaces of the session's data, and of the lease that guards it.
+/// The spaces of the session's data, and those in which there is nothing else than what belongs to it.
 pub fn spaces(scope: &str) -> Vec<Space> {
     let space = |scope| Space::of("default", &identity(scope));
     match scope {
-        "chatHistory" => vec![space("chatHistory"), space("memory")],
+        "chatHistory" => vec![
+            space("chatHistory"),
+            space("memory"),
+            Space::turns(),
+            Space::requests("default"),
+        ],
         _ => vec![space(scope), Space::usage_sums("default")],
     }
 }

@@ -60,7 +60,7 @@ impl Turn {
         pending.stored();
         if is_new {
             // What the conversation's first save made is known only now: the note goes again with the next step.
-            let note = self.context.request_note(&self.conversation)?;
+            let note = self.context.request_note(&self.conversation, None)?;
             session.stage_with_history([note]);
         }
         self.journal.replay.add(begin);
@@ -92,7 +92,7 @@ impl Turn {
             context.open_note(conversation).write()?,
             BatchWrite::apply(context.keys.info(), info, None),
             journal::write(&context.keys.journal(), 0, begin)?,
-            context.request_note(conversation)?,
+            context.request_note(conversation, None)?,
         ];
         let request = &context.request;
         if let Some(record) = &request.protocol_record {

@@ -22,8 +22,9 @@ use crate::turn::usage::TurnUsage;
 use crate::turn::{Turn, TurnEnd};
 use crate::{chats, trace};
 use ambit_storage::LiveAgent;
+use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite};
-use ambit_storage::driver::Driver;
+use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::operation::Operation;
 use ambit_storage::storage::Message;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub(super) struct OrphanedTurn {
 }
 
 impl OrphanedTurn {
-    /// Reads its journal; `None` where it was never begun, whose note is removed.
+    /// Reads its journal; `None` where there is none, and nobody can go on: what leads to the turn is removed.
     pub async fn read(driver: &Arc<dyn Driver>, open: &OpenTurn) -> Result<Option<Self>> {
         let keys = journal::TurnKeys::new(open.space.clone(), &open.request_id);
         let entries: Vec<JournalEntry> = journal::read(driver.as_ref(), &keys.journal()).await?;
@@ -51,12 +52,13 @@ impl OrphanedTurn {
             instructions,
         }) = entries.first().map(|entry| entry.step.clone())
         else {
-            let forget = BatchWrite::Apply {
-                key: open.key(),
-                op: Operation::Del,
-                life: None,
-            };
-            driver.commit(Batch::of([forget])).await?;
+            let request = Space::requests(&open.tenant).key(open.request_id.as_str());
+            let noted = driver.get(&request, ValuePart::Nothing).await?;
+            // The note of a turn that has ended goes by itself.
+            let is_open = noted.is_some_and(|noted| noted.expires_at.is_none());
+            let notes = [open.key()].into_iter().chain(is_open.then_some(request));
+            let forget = notes.map(|key| BatchWrite::apply(key, Operation::Del, None));
+            driver.commit(Batch::of(forget)).await?;
             return Ok(None);
         };
         Ok(Some(Self {
