@@ -22,8 +22,10 @@ mod reclaim;
 mod rows;
 pub(crate) mod schema;
 mod scrub;
+mod sweep;
 mod sync_mode;
 mod value;
+mod value_body;
 mod write_connection;
 mod writer;
 

@@ -151,6 +151,8 @@ impl DatabaseFile {
             // Else a statement is planned again whenever other values are bound to it.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             connection.pragma_update(None, "temp_store", "MEMORY")?;
+            // Removed bytes are overwritten with zeros.
+            connection.pragma_update(None, "secure_delete", "ON")?;
             let count = move |_: TraceEvent<'_>| work.add_statement();
             connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(count))
         };

@@ -75,8 +75,8 @@ pub fn page(connection: &Connection, log: &LogKey, range: LogRange) -> rusqlite:
     Ok(page)
 }
 
-/// A column of bodies of entries.
-fn body(row: &Row<'_>, column: usize) -> rusqlite::Result<Json> {
+/// A column of bodies of entries, or of values.
+pub fn body(row: &Row<'_>, column: usize) -> rusqlite::Result<Json> {
     let ValueRef::Blob(packed) = row.get_ref(column)? else {
         return text(row, column);
     };
@@ -280,6 +280,8 @@ impl WriteConnection {
             let sql = "DELETE FROM entry WHERE log IN (SELECT id FROM log WHERE space = ?1)";
             self.run(sql, [id])?
         };
+        let sql = "DELETE FROM body WHERE id IN (SELECT body_id FROM value WHERE space = ?1)";
+        self.run(sql, [id])?;
         count += self.run("DELETE FROM value WHERE space = ?1", [id])?;
         self.run("DELETE FROM item WHERE space = ?1", [id])?;
         let sql = "DELETE FROM log WHERE space = ?1 AND name IS NOT ?2";

@@ -1,5 +1,5 @@
-//! Long bodies of entries as the file has them: packed with LZ4, where that makes them much shorter. What turns leave behind
-//! repeats the names of its members, and each page less is one write less.
+//! Long bodies of entries and values as the file has them: packed with LZ4, where that makes them much shorter. What turns leave
+//! behind repeats the names of its members, and each page less is one write less.
 
 use crate::address::{BLOBS, ITEMS, OVERLAYS};
 use lz4_flex::block::{compress_prepend_size, decompress, uncompressed_size};
@@ -22,7 +22,15 @@ pub enum StoredBody<'a> {
 impl<'a> StoredBody<'a> {
     /// Of an entry of the log of this name.
     pub fn of(log: &str, text: &'a str) -> Self {
-        if text.len() < SHORTEST || PLAIN.contains(&log) {
+        if PLAIN.contains(&log) {
+            return Self::Text(text);
+        }
+        Self::of_value(text)
+    }
+
+    /// Of a value whose body stands beside it.
+    pub fn of_value(text: &'a str) -> Self {
+        if text.len() < SHORTEST {
             return Self::Text(text);
         }
         let packed = compress_prepend_size(text.as_bytes());

@@ -4,6 +4,7 @@
 use super::database_file::{DatabaseFile, DatabaseFileIds, SqliteResult};
 use super::schema;
 use super::value::ValueRow;
+use super::value_body::whole_body;
 use crate::Result;
 use crate::address::{Space, ValueKey};
 use crate::batch::ValueEntry;
@@ -89,10 +90,13 @@ pub fn get(
     part: ValuePart,
     now: Millis,
 ) -> SqliteResult<Option<ValueEntry>> {
-    let sql =
-        "SELECT v.space, iif(?5 IS NULL, v.body, substr(v.body, 1, ?5)), v.length, v.version, v.expires_at
+    let sql = concat!(
+        "SELECT v.space, iif(?5 IS NULL, ",
+        whole_body!(),
+        ", substr(v.head, 1, ?5)), v.body_id, v.length, v.version, v.expires_at
         FROM space s JOIN value v ON v.space = s.id AND v.name = ?3
-        WHERE s.tenant = ?1 AND s.path = ?2 AND (v.expires_at IS NULL OR v.expires_at > ?4)";
+        WHERE s.tenant = ?1 AND s.path = ?2 AND (v.expires_at IS NULL OR v.expires_at > ?4)"
+    );
     let space = &key.space;
     let which = (&space.tenant, &space.path, &key.name, now, part.prefix());
     let mut statement = connection.prepare_cached(sql)?;
@@ -109,7 +113,9 @@ pub fn get(
 macro_rules! scan_sql {
     ($from:literal $order:literal) => {
         concat!(
-            "SELECT v.space, iif(?6 IS NULL, v.body, substr(v.body, 1, ?6)), v.length, v.version, v.expires_at, v.name \
+            "SELECT v.space, iif(?6 IS NULL, ",
+            whole_body!(),
+            ", substr(v.head, 1, ?6)), v.body_id, v.length, v.version, v.expires_at, v.name \
              FROM space s JOIN value v ON v.space = s.id WHERE s.tenant = ?1 AND s.path = ?2 AND ",
             $from,
             " AND (v.expires_at IS NULL OR v.expires_at > ?5) ORDER BY v.name ",
@@ -156,7 +162,7 @@ pub fn scan(
     while !page.is_full()
         && let Some(row) = rows.next()?
     {
-        let name: String = row.get(5)?;
+        let name: String = row.get(6)?;
         if !name.starts_with(prefix) {
             break;
         }
@@ -179,7 +185,7 @@ pub fn check(connection: &Connection) -> SqliteResult<Vec<String>> {
          GROUP BY l.id HAVING count(e.seq) <> max(e.seq) OR min(e.seq) <> 1",
         "SELECT 'the list ' || s.tenant || '/' || s.path || '#' || v.name || ' has length ' || v.length || ' and '
            || (SELECT count(*) FROM item i WHERE i.space = v.space AND i.name = v.name) || ' items'
-         FROM value v JOIN space s ON s.id = v.space WHERE v.body IS NULL
+         FROM value v JOIN space s ON s.id = v.space WHERE v.head IS NULL
          AND v.length <> (SELECT count(*) FROM item i WHERE i.space = v.space AND i.name = v.name AND i.pos < v.length)",
         "SELECT 'the entry ' || e.id || ' belongs to no log' FROM entry e WHERE e.log NOT IN (SELECT id FROM log)",
         "SELECT 'the log ' || l.id || ' belongs to no space' FROM log l WHERE l.space <> 0 AND l.space NOT IN (SELECT id FROM space)",
@@ -190,6 +196,12 @@ pub fn check(connection: &Connection) -> SqliteResult<Vec<String>> {
              WHERE scope IS NOT NULL AND user_id IS NOT NULL GROUP BY tenant, user_id, scope)
          GROUP BY tenant, person, scope HAVING sum(rows) <> 0",
         "SELECT 'the value ' || v.name || ' belongs to no space' FROM value v WHERE v.space NOT IN (SELECT id FROM space)",
+        "SELECT 'the value ' || v.name || ' has lost its body' FROM value v
+         WHERE v.body_id IS NOT NULL AND v.body_id NOT IN (SELECT id FROM body)",
+        "SELECT 'the body ' || b.id || ' belongs to no value' FROM body b
+         WHERE b.id NOT IN (SELECT body_id FROM value WHERE body_id IS NOT NULL)",
+        "SELECT 'the body ' || v.body_id || ' belongs to ' || count(*) || ' values' FROM value v
+         WHERE v.body_id IS NOT NULL GROUP BY v.body_id HAVING count(*) > 1",
     ] {
         let mut statement = connection.prepare(sql)?;
         let more = statement.query_map([], |row| row.get::<_, String>(0))?;

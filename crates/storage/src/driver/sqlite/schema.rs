@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema.sql"),
     include_str!("tally.sql"),
     include_str!("log.sql"),
+    include_str!("body.sql"),
 ];
 
 /// The version that a file has which this program wrote.
@@ -53,8 +54,6 @@ pub fn prepare_writer(
     };
     let settings = || {
         connection.pragma_update(None, "synchronous", synchronous)?;
-        // Removed bytes are overwritten with zeros.
-        connection.pragma_update(None, "secure_delete", "ON")?;
         connection.pragma_update(None, "cache_size", -16_000)?;
         if let Some(pages) = place.max_pages {
             connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
@@ -244,6 +243,7 @@ fn read_ends(connection: &Connection) -> rusqlite::Result<()> {
         "SELECT max(log) FROM entry",
         "SELECT max(entry_id) FROM entry",
         "SELECT max(space) FROM value",
+        "SELECT max(id) FROM body",
         "SELECT max(space) FROM item",
         "SELECT max(ordinal) FROM identity",
         "SELECT max(tenant) FROM identity",

@@ -1,8 +1,9 @@
-//! Values: one row each; a list has a row per item, so that its ends cost the same at any length.
+//! Values: one row each, and one for a long body; a list has a row per item, so that its ends cost the same at any length.
 
 use super::database_file::{SqliteResult, signed, unsigned};
-use super::log::text;
-use super::write_connection::{WriteConnection, erased};
+use super::log::{body, text};
+use super::value_body::{head, whole_body};
+use super::write_connection::{SMALL, WriteConnection, erased};
 use crate::Error;
 use crate::address::{Space, ValueKey};
 use crate::batch::{ValueEntry, WriteOutcome};
@@ -17,6 +18,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 pub struct ValueRow {
     /// The text of anything but a list.
     pub body: Option<Json>,
+    /// The row of a long body, of which no more than the beginning may have been read.
+    pub body_id: Option<i64>,
     /// The number of items, 1 for anything but a list.
     pub length: u64,
     /// Given by the store at each change.
@@ -25,24 +28,28 @@ pub struct ValueRow {
 }
 
 impl ValueRow {
-    /// From the columns body, length, version and expires_at, which begin at `first`.
+    /// From the columns body, body_id, length, version and expires_at, which begin at `first`.
     pub fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
-        let is_list = row.get_ref(first)?.data_type() == Type::Null;
+        let body_id: Option<i64> = row.get(first + 1)?;
+        let is_list = body_id.is_none() && row.get_ref(first)?.data_type() == Type::Null;
         Ok(Self {
             body: if is_list {
                 None
             } else {
-                Some(text(row, first)?)
+                Some(body(row, first)?)
             },
-            length: unsigned(row.get(first + 1)?),
-            version: unsigned(row.get(first + 2)?),
-            expires_at: row.get(first + 3)?,
+            body_id,
+            length: unsigned(row.get(first + 2)?),
+            version: unsigned(row.get(first + 3)?),
+            expires_at: row.get(first + 4)?,
         })
     }
 
+    /// One whose body is not long.
     fn plain(json: &Json, stamp: ValueStamp) -> Self {
         Self {
             body: Some(json.clone()),
+            body_id: None,
             length: 1,
             version: stamp.version,
             expires_at: stamp.expires_at,
@@ -165,8 +172,11 @@ impl WriteConnection {
             return Ok(remembered.clone());
         }
         let id = known.id;
-        let sql =
-            "SELECT body, length, version, expires_at FROM value WHERE space = ?1 AND name = ?2";
+        let sql = concat!(
+            "SELECT ",
+            whole_body!(),
+            ", v.body_id, v.length, v.version, v.expires_at FROM value v WHERE v.space = ?1 AND v.name = ?2"
+        );
         let stored = self
             .connection
             .prepare_cached(sql)?
@@ -176,7 +186,7 @@ impl WriteConnection {
         Ok(stored)
     }
 
-    /// Stores a value where nothing is stored under its name yet; false where something is. This saves the look for new names.
+    /// Stores a small value where nothing is stored under its name yet; false where something is. New names need no look so.
     pub(super) fn put_new(
         &mut self,
         key: &ValueKey,
@@ -186,11 +196,11 @@ impl WriteConnection {
         let StoredValue::Plain(json) = value else {
             return Ok(false);
         };
-        if self.is_value_remembered(key) {
+        if json.as_str().len() > SMALL || self.is_value_remembered(key) {
             return Ok(false);
         }
         let space = self.space_or_new(&key.space)?;
-        let sql = "INSERT INTO value (space, name, body, length, version, expires_at) VALUES (?1, ?2, ?3, 1, ?4, ?5)
+        let sql = "INSERT INTO value (space, name, head, length, version, expires_at) VALUES (?1, ?2, ?3, 1, ?4, ?5)
             ON CONFLICT DO NOTHING";
         let version = signed(stamp.version);
         let values = (space, &key.name, json.as_str(), version, stamp.expires_at);
@@ -248,15 +258,22 @@ impl WriteConnection {
             StoredValue::Plain(json) => (Some(json.as_str()), 1),
             StoredValue::List(items) => (None, items.len()),
         };
-        let sql = "INSERT INTO value (space, name, body, length, version, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            ON CONFLICT (space, name) DO UPDATE SET body = ?3, length = ?4, version = ?5, expires_at = ?6";
+        let before = place.before.as_ref().and_then(|stored| stored.body_id);
+        let body_id = self.put_body(before, body)?;
+        let sql = "INSERT INTO value (space, name, head, length, version, expires_at, body_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (space, name) DO UPDATE SET head = ?3, length = ?4, version = ?5, expires_at = ?6, body_id = ?7";
         let values = (
             place.space,
             place.name,
-            body,
+            if body_id.is_some() {
+                body.map(head)
+            } else {
+                body
+            },
             signed(length as u64),
             signed(stamp.version),
             stamp.expires_at,
+            body_id,
         );
         self.run(sql, values)?;
         if let StoredValue::List(items) = value {
@@ -269,6 +286,9 @@ impl WriteConnection {
 
     fn erase_value(&self, place: &ValueSlot<'_>) -> rusqlite::Result<()> {
         self.erase_items(place, 0)?;
+        if let Some(id) = place.before.as_ref().and_then(|stored| stored.body_id) {
+            self.erase_body(id)?;
+        }
         let sql = "DELETE FROM value WHERE space = ?1 AND name = ?2";
         self.run(sql, (place.space, place.name))?;
         Ok(())
@@ -330,7 +350,7 @@ impl WriteConnection {
     }
 
     fn matching(&self, space: i64, pattern: &Pattern) -> rusqlite::Result<Vec<(String, ValueRow)>> {
-        let sql = "SELECT name, substr(body, 1, 1), length, version, expires_at FROM value
+        let sql = "SELECT name, substr(head, 1, 1), body_id, length, version, expires_at FROM value
             WHERE space = ?1 AND name >= ?2 ORDER BY name";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query((space, pattern.prefix()))?;
@@ -345,32 +365,6 @@ impl WriteConnection {
             }
         }
         Ok(found)
-    }
-
-    /// Erases expired values, and says how many.
-    pub(super) fn sweep(&mut self, limit: usize) -> SqliteResult<WriteOutcome> {
-        let now = self.clock.now();
-        let sql = "SELECT v.space, v.name, substr(v.body, 1, 1), v.length, v.version, v.expires_at, s.tenant, s.path
-            FROM value v JOIN space s ON s.id = v.space WHERE v.expires_at <= ?1 LIMIT ?2";
-        let mut dead = Vec::new();
-        {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let mut rows = statement.query((now, signed(limit as u64)))?;
-            while let Some(row) = rows.next()? {
-                let space = Space::new(row.get::<_, String>(6)?, row.get::<_, String>(7)?);
-                let name: String = row.get(1)?;
-                dead.push((space.key(name), ValueRow::from_row(row, 2)?));
-            }
-        }
-        let count = dead.len();
-        let stamp = ValueStamp {
-            version: 0,
-            expires_at: None,
-        };
-        for (key, stored) in dead {
-            self.put(&key, Some(stored), None, stamp)?;
-        }
-        Ok(erased(count))
     }
 
     pub(super) fn mirror_value(

@@ -13,8 +13,8 @@ use std::collections::HashMap;
 
 /// More spaces or values than this are not remembered; all are forgotten at once and read again when needed.
 const REMEMBERED: usize = 16_384;
-/// Values whose text is longer are not remembered.
-const SMALL: usize = 512;
+/// Values whose text is longer are not remembered, and their body stands beside them.
+pub const SMALL: usize = 512;
 
 #[derive(Debug)]
 pub struct CachedSpace {
@@ -88,7 +88,14 @@ impl WriteConnection {
         if let Some(known) = self.spaces.get(space) {
             return Ok(known.id);
         }
-        let sql = "INSERT INTO space (tenant, path) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        // Those of leases have numbers below 0: `body.sql` says why. There is no space 0.
+        let sql = if space.guarded().is_some() {
+            "INSERT INTO space (id, tenant, path) SELECT coalesce(min(id), 0) - 1, ?1, ?2 FROM space WHERE id < 0
+             ON CONFLICT DO NOTHING"
+        } else {
+            "INSERT INTO space (id, tenant, path) SELECT coalesce(max(id), 0) + 1, ?1, ?2 FROM space WHERE id > 0
+             ON CONFLICT DO NOTHING"
+        };
         let id = match self.run(sql, (&space.tenant, &space.path))? {
             0 => self.one(
                 "SELECT id FROM space WHERE tenant = ?1 AND path = ?2",
