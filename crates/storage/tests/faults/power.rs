@@ -37,7 +37,12 @@ fn number(writer: u64) -> ValueKey {
     space(writer).key("number")
 }
 
-/// The process's part: each writer appends to a log of its own and counts in the same batch.
+/// What a writer has appended last.
+fn text(writer: u64) -> ValueKey {
+    space(writer).key("text")
+}
+
+/// The process's part: each writer appends to a log of its own, and counts and repeats it in the same batch.
 pub async fn write(store: Arc<dyn Driver>, writing: &Writing) -> Result<()> {
     let notes = std::fs::File::create(&writing.acknowledged).unwrap();
     let notes = Arc::new(Mutex::new(notes));
@@ -71,9 +76,10 @@ fn batch(writer: u64, step: u64, length: usize) -> Batch {
     Batch::of([
         BatchWrite::append(
             space(writer).log("items"),
-            vec![NewEntry::new(step.to_string(), body)],
+            vec![NewEntry::new(step.to_string(), body.clone())],
         ),
         BatchWrite::apply(number(writer), Operation::Incr(1.into()), None),
+        BatchWrite::apply(text(writer), Operation::Set(body.into()), None),
     ])
 }
 
@@ -227,7 +233,7 @@ fn url(store: &Store, folder: &Path) -> String {
     format!("{}:{}{file}", store.name, folder.display())
 }
 
-/// What is not as it was acknowledged: each writer's log and number stand at its last step, or one further.
+/// What is not as it was acknowledged: each writer's log, number and text stand at its last step, or one further.
 async fn damage(driver: &dyn Driver, acknowledged: &[u64]) -> Vec<String> {
     let mut found = driver
         .check()
@@ -238,9 +244,12 @@ async fn damage(driver: &dyn Driver, acknowledged: &[u64]) -> Vec<String> {
         let log = driver
             .read(&space(writer).log("items"), LogRange::from(1, 10_000))
             .await;
-        let ids: Vec<String> = match log {
-            Ok(page) => page.entries.into_iter().map(|entry| entry.id).collect(),
-            Err(error) => vec![error.to_string()],
+        let (ids, bodies): (Vec<String>, Vec<Json>) = match log {
+            Ok(page) => {
+                let entries = page.entries.into_iter();
+                entries.map(|entry| (entry.id, entry.body)).unzip()
+            }
+            Err(error) => (vec![error.to_string()], Vec::new()),
         };
         let expected: Vec<String> = (1..=ids.len()).map(|step| step.to_string()).collect();
         let stands = ids.len() as u64;
@@ -255,6 +264,13 @@ async fn damage(driver: &dyn Driver, acknowledged: &[u64]) -> Vec<String> {
         if !matches!(&counted, Ok(counted) if *counted == expected) {
             found.push(format!(
                 "writer {writer}: {stands} entries, counted {counted:?}"
+            ));
+        }
+        let repeated = driver.get(&text(writer), ValuePart::Whole).await;
+        let repeated = repeated.map(|entry| entry.map(|entry| entry.value));
+        if !matches!(&repeated, Ok(text) if text.as_ref() == bodies.last()) {
+            found.push(format!(
+                "writer {writer}: its text is not that of its last entry"
             ));
         }
     }

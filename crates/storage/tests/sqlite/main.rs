@@ -5,6 +5,7 @@
 mod bytes;
 mod damage;
 mod files;
+mod long_values;
 mod model;
 mod packed;
 mod processes;

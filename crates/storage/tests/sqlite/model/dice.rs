@@ -54,6 +54,8 @@ pub fn any_entry(dice: &mut Dice) -> NewEntry {
 }
 
 pub fn any_json(dice: &mut Dice) -> Json {
+    let long = format!("\"{}\"", "long ".repeat(150));
+    let longer = format!("{{\"a\":{long},\"b\":{long}}}");
     let texts = [
         "1",
         "2.5",
@@ -64,6 +66,8 @@ pub fn any_json(dice: &mut Dice) -> Json {
         "null",
         "true",
         "\"\\u0000\u{1f600}\"",
+        long.as_str(),
+        longer.as_str(),
     ];
     Json::parse(dice.pick(&texts)).unwrap()
 }
