@@ -112,7 +112,7 @@ async fn each_durable_write_to_memory_is_one_more_commit() {
         commits: 5,
         synced_commits: 4,
         statements: 59,
-        pages: 21,
+        pages: 22,
     };
     check(REMEMBERING, budget).await;
 }
