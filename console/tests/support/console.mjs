@@ -15,8 +15,9 @@ export function useConsole(app, prepare = async () => {}, files = {}, store = nu
     used.browser = await startBrowser();
     used.open = (hash, options) => openPage(used.browser, used.origin, hash, options);
   });
-  // A page that is left open goes on reading, beside the next case.
-  afterEach(() => Promise.all((used.browser?.contexts() ?? []).map(closeContext)));
+  // A page that is left open goes on reading, beside the next one.
+  used.closePages = () => Promise.all((used.browser?.contexts() ?? []).map(closeContext));
+  afterEach(() => used.closePages());
   after(async () => {
     await used.browser?.close();
     await used.server?.stop();
