@@ -196,8 +196,8 @@ pub fn check(connection: &Connection) -> SqliteResult<Vec<String>> {
              WHERE scope IS NOT NULL AND user_id IS NOT NULL GROUP BY tenant, user_id, scope)
          GROUP BY tenant, person, scope HAVING sum(rows) <> 0",
         "SELECT 'the value ' || v.name || ' belongs to no space' FROM value v WHERE v.space NOT IN (SELECT id FROM space)",
-        "SELECT 'the value ' || v.name || ' has lost its body' FROM value v
-         WHERE v.body_id IS NOT NULL AND v.body_id NOT IN (SELECT id FROM body)",
+        "SELECT 'the value ' || s.tenant || '/' || s.path || '#' || v.name || ' has lost its body'
+         FROM value v JOIN space s ON s.id = v.space WHERE v.body_id IS NOT NULL AND v.body_id NOT IN (SELECT id FROM body)",
         "SELECT 'the body ' || b.id || ' belongs to no value' FROM body b
          WHERE b.id NOT IN (SELECT body_id FROM value WHERE body_id IS NOT NULL)",
         "SELECT 'the body ' || v.body_id || ' belongs to ' || count(*) || ' values' FROM value v
