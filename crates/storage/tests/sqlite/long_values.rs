@@ -1,6 +1,6 @@
 //! Long bodies of values stand beside them and go with them; leases stand apart and are swept without an index.
 
-use crate::{log, sqlite};
+use crate::{append, log, sqlite};
 use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchWrite, WriteOutcome};
 use ambit_storage::clock::Clock;
@@ -83,6 +83,50 @@ async fn a_value_that_is_long_again_keeps_the_row_of_its_body() {
     let kept = number(&file, "SELECT max(length(head)) FROM value");
     assert_eq!(kept, 1);
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_value_that_grows_and_shrinks_has_a_body_while_it_is_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("border.db");
+    let store = sqlite(&file, "").await.unwrap();
+    let key = log().space.key("k");
+    for length in [511, 512, 513, 512, 513, 9_000, 513, 511] {
+        let json = Json::stored(format!("\"{}\"", "x".repeat(length - 2)));
+        apply(&store, &key, set(&json)).await;
+        assert_eq!(whole(&store, &key).await.unwrap(), Some(json));
+        assert_eq!(bodies(&file), i64::from(length > 512), "{length}");
+    }
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn two_handles_that_take_turns_with_a_value_leave_no_body() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("two.db");
+    let handles = [
+        sqlite(&file, "").await.unwrap(),
+        sqlite(&file, "").await.unwrap(),
+    ];
+    let key = log().space.key("k");
+    let texts = [
+        long("one"),
+        long("two"),
+        Json::stored("3"),
+        long("four"),
+        long("five"),
+        Json::stored("6"),
+    ];
+    for (at, json) in texts.into_iter().enumerate() {
+        apply(&handles[at % 2], &key, set(&json)).await;
+        for store in &handles {
+            let found = whole(store, &key).await.unwrap();
+            assert_eq!(found.as_ref(), Some(&json), "{at}");
+        }
+        assert!(bodies(&file) <= 1, "{at}");
+    }
+    assert_eq!(bodies(&file), 0);
+    assert_eq!(handles[0].check().await.unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -183,29 +227,57 @@ async fn g084_an_expired_lease_is_swept_though_no_index_has_it() {
     let clock = Clock::default();
     let store = timed(&file, &clock).await;
     let (dead, held) = (Space::turns().lease(), log().space.lease());
-    let short = BatchWrite::apply(dead, acquire(), Some(1_000));
-    write(&store, short).await;
-    let longer = BatchWrite::apply(held, acquire(), Some(60_000));
-    write(&store, longer).await;
+    // What somebody calls so is no lease.
+    let own = Space::user_memory("t", "ann").key("lease");
+    for (key, op, life) in [
+        (dead, acquire(), 1_000),
+        (held, acquire(), 60_000),
+        (own, set(&long("mine")), 1_000),
+    ] {
+        write(&store, BatchWrite::apply(key, op, Some(life))).await;
+    }
     let indexed = "SELECT count(*) FROM value INDEXED BY value_expiry WHERE expires_at IS NOT NULL AND space > 0";
-    assert_eq!((number(&file, indexed), leases(&file)), (0, 2));
+    assert_eq!((number(&file, indexed), leases(&file)), (1, 3));
     clock.advance(Duration::from_secs(2));
-    assert_eq!(store.sweep(10).await.unwrap(), 1);
-    assert_eq!(leases(&file), 1);
+    assert_eq!(store.sweep(10).await.unwrap(), 2);
+    assert_eq!((leases(&file), bodies(&file)), (1, 0));
 }
 
-/// A file of the third form: a long value, a lease that is held, and the row of one that is not.
-fn write_third_form(file: &Path, text: &Json, end: i64) {
+#[tokio::test]
+async fn g069_a_lease_that_nobody_gives_back_leaves_no_row_of_a_removed_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("left.db");
+    let clock = Clock::default();
+    let store = timed(&file, &clock).await;
+    let space = log().space;
+    store.commit(append(&log(), "one", "x")).await.unwrap();
+    let taken = BatchWrite::apply(space.lease(), acquire(), Some(1_000));
+    write(&store, taken).await;
+    write(&store, BatchWrite::Remove { space }).await;
+    let rows = || number(&file, "SELECT count(*) FROM space");
+    assert_eq!(rows(), 1);
+    clock.advance(Duration::from_secs(2));
+    assert_eq!(store.sweep(10).await.unwrap(), 1);
+    assert_eq!(rows(), 0);
+}
+
+/// What each older form added to the one before.
+const OLDER_FORMS: [&str; 3] = [
+    include_str!("../../src/driver/sqlite/schema.sql"),
+    include_str!("../../src/driver/sqlite/tally.sql"),
+    include_str!("../../src/driver/sqlite/log.sql"),
+];
+
+/// A file of an older form: a long value, a lease that is held, and the row of one that is not.
+fn write_older_form(file: &Path, form: usize, text: &Json, end: i64) {
     let connection = Connection::open(file).unwrap();
-    let forms = [
-        include_str!("../../src/driver/sqlite/schema.sql"),
-        include_str!("../../src/driver/sqlite/tally.sql"),
-        include_str!("../../src/driver/sqlite/log.sql"),
-        "PRAGMA application_id = 0x416D6274; PRAGMA user_version = 3; UPDATE counter SET value = 9;",
-    ];
-    for form in forms {
-        connection.execute_batch(form).unwrap();
+    for part in &OLDER_FORMS[..form] {
+        connection.execute_batch(part).unwrap();
     }
+    let marks = format!(
+        "PRAGMA application_id = 0x416D6274; PRAGMA user_version = {form}; UPDATE counter SET value = 9;"
+    );
+    connection.execute_batch(&marks).unwrap();
     let (space, held) = (log().space, log().space.lease().space);
     let free = Space::turns().lease().space;
     let sql = "INSERT INTO space (id, tenant, path) VALUES (?1, ?2, ?3)";
@@ -222,32 +294,35 @@ fn write_third_form(file: &Path, text: &Json, end: i64) {
 }
 
 #[tokio::test]
-async fn values_and_leases_of_the_third_form_are_found_and_go() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("third.db");
-    let clock = Clock::default();
-    write_third_form(&file, &long("old"), clock.now() + 60_000);
-    let store = timed(&file, &clock).await;
-    let key = log().space.key("k");
-    assert_eq!(whole(&store, &key).await.unwrap(), Some(long("old")));
-    assert_eq!(number(&file, "SELECT count(*) FROM space"), 2);
-    assert_eq!(store.sweep(10).await.unwrap(), 0);
-    clock.advance(Duration::from_secs(61));
-    assert_eq!(store.sweep(10).await.unwrap(), 1);
-    assert_eq!((leases(&file), bodies(&file)), (0, 0));
-    apply(&store, &Space::turns().lease(), acquire()).await;
-    assert_eq!(number(&file, "SELECT min(id) FROM space"), -1);
-    apply(&store, &key, set(&long("new"))).await;
-    assert_eq!(bodies(&file), 1);
-    assert_eq!(whole(&store, &key).await.unwrap(), Some(long("new")));
-    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+async fn values_and_leases_of_older_forms_are_found_and_go() {
+    for form in 1..=OLDER_FORMS.len() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("older.db");
+        let clock = Clock::default();
+        write_older_form(&file, form, &long("old"), clock.now() + 60_000);
+        let store = timed(&file, &clock).await;
+        let key = log().space.key("k");
+        let found = whole(&store, &key).await.unwrap();
+        assert_eq!(found, Some(long("old")), "form {form}");
+        assert_eq!(number(&file, "SELECT count(*) FROM space"), 2);
+        assert_eq!(store.sweep(10).await.unwrap(), 0);
+        clock.advance(Duration::from_secs(61));
+        assert_eq!(store.sweep(10).await.unwrap(), 1, "form {form}");
+        assert_eq!((leases(&file), bodies(&file)), (0, 0));
+        apply(&store, &Space::turns().lease(), acquire()).await;
+        assert_eq!(number(&file, "SELECT min(id) FROM space"), -1);
+        apply(&store, &key, set(&long("new"))).await;
+        assert_eq!(bodies(&file), 1);
+        assert_eq!(whole(&store, &key).await.unwrap(), Some(long("new")));
+        assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    }
 }
 
 #[tokio::test]
 async fn a_program_of_the_third_form_that_runs_on_takes_no_head_for_a_body() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("older.db");
-    write_third_form(&file, &long("old"), i64::MAX);
+    write_older_form(&file, 3, &long("old"), i64::MAX);
     let older = Connection::open(&file).unwrap();
     let sql = "SELECT body FROM value WHERE space = 1";
     let mut read = older.prepare(sql).unwrap();
