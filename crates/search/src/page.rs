@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A page is ended behind so many bytes. In base64, with its name, it then fills three overflow pages of SQLite's; the 500 bytes
-/// that are left share a page with others.
+/// A page is ended behind so many bytes. In base64 it then fills three overflow pages of SQLite's; the 500 bytes that are left
+/// share a page with those of others.
 const PAGE: usize = 9_500;
 
 /// A chunk in which a term stands.
