@@ -2,6 +2,7 @@
 //! and what reads a query go through the same steps, on every store.
 
 pub(crate) mod characters;
+mod chunk_terms;
 mod counter;
 mod fold;
 mod language;
@@ -10,6 +11,7 @@ mod snippet;
 mod stop_words;
 mod token;
 
+pub use chunk_terms::ChunkTerms;
 pub use counter::TermCounter;
 pub use language::{Language, UnknownLanguage};
 pub use snippet::{Snippet, snippet};

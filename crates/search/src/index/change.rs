@@ -5,14 +5,13 @@ use super::vector_directory::CodePageKey;
 use super::{IndexSnapshot, SearchIndex, is_restless};
 use crate::manifest::{ChunkRange, ChunkTotals, IndexPart, Manifest};
 use crate::page::{PageWriter, Posting, PostingPosition, WrittenPage};
-use crate::terms::{TERMS_VERSION, TermCounts};
+use crate::terms::{ChunkTerms, TERMS_VERSION, TermCounts};
 use crate::vectors::CodePage;
 use ambit_storage::address::INDEX_MANIFEST;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::operation::Operation;
 use ambit_storage::{Error, Json, Result};
-use foldhash::fast::RandomState;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Changes on the way to a commit. It fails with `Conflict` if somebody has changed the index meanwhile; then all is to be
@@ -52,8 +51,13 @@ impl SearchIndex {
 }
 
 impl IndexChange {
-    /// Adds chunks, given by their terms, as one part.
+    /// Adds chunks, given by the counts of their terms, as one part.
     pub fn add(&mut self, chunks: &[TermCounts]) -> Result<ChunkRange> {
+        self.add_chunks(&ChunkTerms::of(chunks))
+    }
+
+    /// Adds chunks as one part.
+    pub fn add_chunks(&mut self, chunks: &ChunkTerms) -> Result<ChunkRange> {
         let version = self.manifest.terms_version;
         if version != TERMS_VERSION {
             let reason =
@@ -64,11 +68,12 @@ impl IndexChange {
             ));
         }
         let first = self.manifest.next_chunk;
-        if chunks.is_empty() {
+        let lengths = chunks.lengths();
+        if lengths.is_empty() {
             let totals = ChunkTotals::default();
             return Ok(ChunkRange { first, totals });
         }
-        let count = u32::try_from(chunks.len()).ok();
+        let count = u32::try_from(lengths.len()).ok();
         let end = count.and_then(|count| first.checked_add(count));
         let (Some(count), Some(end)) = (count, end) else {
             return Err(Error::limited(
@@ -77,7 +82,6 @@ impl IndexChange {
                 u64::from(u32::MAX),
             ));
         };
-        let lengths: Vec<u32> = chunks.iter().map(length_of).collect();
         let range = ChunkRange {
             first,
             totals: ChunkTotals {
@@ -88,7 +92,7 @@ impl IndexChange {
         self.manifest.next_chunk = end;
         self.manifest.totals = self.manifest.totals.plus(range.totals);
         let id = self.manifest.take_part();
-        let pages = pages(chunks, first, &lengths);
+        let pages = pages(chunks, first);
         self.manifest.parts.push(IndexPart {
             id,
             first,
@@ -177,28 +181,17 @@ impl IndexChange {
     }
 }
 
-/// The length of a chunk with these terms.
-fn length_of(counts: &TermCounts) -> u32 {
-    counts.values().sum()
-}
-
 /// The pages of some chunks, of which the first has this number.
-fn pages(chunks: &[TermCounts], first: u32, lengths: &[u32]) -> Vec<WrittenPage> {
-    let mut found: HashMap<&str, Vec<Posting>, RandomState> = HashMap::default();
-    for ((chunk, counts), length) in (first..).zip(chunks).zip(lengths) {
-        for (term, count) in counts {
-            found.entry(term).or_default().push(Posting {
-                chunk,
-                count: *count,
-                length: *length,
-            });
-        }
-    }
-    let mut terms: Vec<(&str, Vec<Posting>)> = found.into_iter().collect();
-    terms.sort_unstable_by_key(|(term, _)| *term);
+fn pages(chunks: &ChunkTerms, first: u32) -> Vec<WrittenPage> {
+    let lengths = chunks.lengths();
     let mut writer = PageWriter::default();
-    for (term, postings) in terms {
+    chunks.each_term(&mut |term, counts| {
+        let postings = counts.iter().map(|it| Posting {
+            chunk: first + it.chunk,
+            count: it.count,
+            length: lengths[it.chunk as usize],
+        });
         writer.add(term, postings);
-    }
+    });
     writer.finish()
 }
