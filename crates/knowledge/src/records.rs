@@ -13,7 +13,7 @@ use crate::sources::CollectionOwner;
 use crate::sums::{Sum, Sums};
 use ambit_search::chunker::Chunk;
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
-use ambit_search::terms::{TermCounter, TermCounts};
+use ambit_search::terms::TermCounter;
 use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -375,15 +375,14 @@ impl ContentRecord {
 }
 
 impl ChunkRecord {
-    /// What the index knows of it.
-    pub fn terms(&self, counter: &mut TermCounter) -> TermCounts {
-        let mut counts = TermCounts::new();
-        counter.count(&self.chunk.text, 1, &mut counts);
-        counter.count(&self.title, 2, &mut counts);
+    /// Reads what the index knows of it.
+    pub fn read_terms(&self, counter: &mut TermCounter) {
+        counter.read(&self.chunk.text, 1);
+        counter.read(&self.title, 2);
         for heading in &self.chunk.heading {
-            counter.count(heading, 2, &mut counts);
+            counter.read(heading, 2);
         }
-        counts
+        counter.end_chunk();
     }
 }
 

@@ -13,7 +13,7 @@ use crate::records::{
 use crate::stored::{self, StoredRecord, checked, delete};
 use ambit_search::index::ChunkErasure;
 use ambit_search::manifest::ChunkRange;
-use ambit_search::terms::TermCounter;
+use ambit_search::terms::{ChunkTerms, TermCounter};
 use ambit_storage::Json;
 use ambit_storage::address::{Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchWrite};
@@ -21,7 +21,7 @@ use ambit_storage::driver::{ValuePages, ValuePart, ValueScan};
 use ambit_storage::lease::Lease;
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 /// So many values are deleted by one commit.
 const STEP: usize = 500;
@@ -83,21 +83,23 @@ impl WorkPlace<'_> {
         self.base.driver().commit(hiding).await?;
         let made_with = self.made_with(version);
         let mut counter = made_with.map(|record| TermCounter::new(record.analyzer()));
-        let mut terms = BTreeSet::new();
         let mut beside = checked([task.check(), self.lease.check()], [task.put()?]);
         for number in ranges.iter().flat_map(ChunkRange::numbers) {
             let key = place.chunk(version, number);
             if let Some(chunk) = stored::get::<ChunkRecord>(self.base.driver(), key).await? {
-                let counts = counter.as_mut().map(|it| chunk.value.terms(it));
-                terms.extend(counts.unwrap_or_default().into_keys());
+                if let Some(counter) = &mut counter {
+                    chunk.value.read_terms(counter);
+                }
                 let hash = &chunk.value.chunk.hash;
                 let vector = delete(place.vector_place(version, hash, number));
                 beside.writes.extend([delete(chunk.key), vector]);
             }
         }
+        let read = counter.map(|mut it| it.take_chunks());
+        let terms = read.iter().flat_map(ChunkTerms::terms);
         let erasure = ChunkErasure {
             ranges,
-            terms: Some(terms),
+            terms: Some(terms.map(str::to_owned).collect()),
         };
         index.erase(&erasure, &beside).await?;
         Ok(())

@@ -9,7 +9,7 @@ use crate::records::{ChunkRecord, ContentRecord, ErasureRecord, SectionMetadata,
 use crate::stored::{self, StoredRecord, checked, put};
 use ambit_search::index::{IndexChange, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
-use ambit_search::terms::{TermCounter, TermCounts};
+use ambit_search::terms::{ChunkTerms, TermCounter};
 use ambit_storage::Error;
 use ambit_storage::batch::BatchWrite;
 
@@ -17,12 +17,6 @@ use ambit_storage::batch::BatchWrite;
 const BLOCK: usize = 1 << 20;
 /// A document whose owner changes what is said of it more often while it is indexed is read again.
 const RENEWALS: u32 = 16;
-
-/// Terms of chunks, and how long the chunks are.
-pub(super) struct AnalyzedChunks {
-    pub terms: Vec<TermCounts>,
-    pub lengths: Vec<u32>,
-}
 
 impl WorkPlace<'_> {
     /// The index that is made.
@@ -59,10 +53,10 @@ impl WorkPlace<'_> {
             return Ok(());
         }
         let chunks = group.iter().flat_map(|it| it.chunks.iter().cloned());
-        let analyzed = self.analyzed(chunks.collect()).await?;
+        let terms = self.terms_of(chunks.collect()).await?;
         let mut change = self.index().change().await?;
-        let mut first = change.add(&analyzed.terms)?.first;
-        let mut lengths = analyzed.lengths.as_slice();
+        let mut first = change.add_chunks(&terms)?.first;
+        let mut lengths = terms.lengths();
         let (mut contents, mut writes) = (Vec::with_capacity(group.len()), Vec::new());
         for prepared in group {
             let (own, rest) = lengths.split_at(prepared.chunks.len());
@@ -116,7 +110,7 @@ impl WorkPlace<'_> {
         let (mut lengths, mut staged_chunks) = (Vec::new(), 0);
         let job_id = &prepared.pending.job_id;
         for step in prepared.chunks.chunks(SHARED_CHUNKS) {
-            let analyzed = self.analyzed(step.to_vec()).await?;
+            let terms = self.terms_of(step.to_vec()).await?;
             let found = stored::get::<ErasureRecord>(self.base.driver(), place.staged(job_id));
             let Some(mut staged) = found.await? else {
                 return Err(unwanted(job_id));
@@ -125,12 +119,12 @@ impl WorkPlace<'_> {
             let there: u32 = ranges.iter().map(|range| range.totals.chunks).sum();
             let first = staged_chunks;
             staged_chunks += step.len() as u32;
-            lengths.extend(&analyzed.lengths);
+            lengths.extend(terms.lengths());
             if there >= staged_chunks {
                 continue;
             }
             let mut change = self.index().change().await?;
-            let added = change.add(&analyzed.terms)?;
+            let added = change.add_chunks(&terms)?;
             ranges.push(added);
             let content = content(&[], ranges.clone(), lengths.clone());
             let number = added.first;
@@ -229,14 +223,14 @@ impl WorkPlace<'_> {
         Ok(text)
     }
 
-    pub(super) async fn analyzed(&self, chunks: Vec<ChunkRecord>) -> Result<AnalyzedChunks> {
+    pub(super) async fn terms_of(&self, chunks: Vec<ChunkRecord>) -> Result<ChunkTerms> {
         let analyzer = self.index_record.analyzer();
         let analysis = tokio::task::spawn_blocking(move || {
             let mut counter = TermCounter::new(analyzer);
-            let terms = chunks.iter().map(|it| it.terms(&mut counter));
-            let terms: Vec<TermCounts> = terms.collect();
-            let lengths = terms.iter().map(|counts| counts.values().sum()).collect();
-            AnalyzedChunks { terms, lengths }
+            for chunk in &chunks {
+                chunk.read_terms(&mut counter);
+            }
+            counter.take_chunks()
         });
         let ended = |error| Error::internal(format!("the terms of chunks ended early: {error}"));
         Ok(analysis.await.map_err(ended)?)

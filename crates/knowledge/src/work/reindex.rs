@@ -223,10 +223,10 @@ impl ReindexPlace<'_> {
         let steps: Vec<std::ops::Range<usize>> = group.iter().map(ReindexDocument::next).collect();
         let chunks = group.iter().zip(&steps);
         let chunks = chunks.flat_map(|(document, step)| &document.chunks[step.clone()]);
-        let analyzed = self.work.analyzed(chunks.cloned().collect()).await?;
+        let terms = self.work.terms_of(chunks.cloned().collect()).await?;
         let mut change = self.work.index().change().await?;
-        let mut first = change.add(&analyzed.terms)?.first;
-        let mut lengths = analyzed.lengths.as_slice();
+        let mut first = change.add_chunks(&terms)?.first;
+        let mut lengths = terms.lengths();
         let mut batch = change.batch()?;
         let mut whole = 0;
         for (document, step) in group.iter_mut().zip(steps) {

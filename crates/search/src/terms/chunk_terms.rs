@@ -69,16 +69,42 @@ impl ChunkTerms {
         (0..self.ends.len()).map(move |term| self.term(term))
     }
 
+    /// Whether nothing was counted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lengths.is_empty() && self.occurrences.is_empty()
+    }
+
+    /// Whether something was counted for a chunk that has not ended.
+    pub(super) fn has_open_chunk(&self) -> bool {
+        let last = self.occurrences.last();
+        last.is_some_and(|last| last.chunk.chunk as usize == self.lengths.len())
+    }
+
     /// The number of a term that has none yet.
-    fn add_term(&mut self, term: &str) -> u32 {
+    pub(super) fn add_term(&mut self, term: &str) -> u32 {
         let number = self.ends.len() as u32;
         self.text.push_str(term);
         self.ends.push(self.text.len());
         number
     }
 
+    /// Counts a term for the chunk under way. `last` is where that was done last, and is told where it is done now.
+    pub(super) fn count(&mut self, term: u32, weight: u32, last: &mut u32) {
+        let chunk = self.lengths.len() as u32;
+        match self.occurrences.get_mut(*last as usize) {
+            Some(known) if known.term == term && known.chunk.chunk == chunk => {
+                known.chunk.count = known.chunk.count.saturating_add(weight);
+                self.length = self.length.saturating_add(weight);
+            }
+            _ => {
+                *last = self.occurrences.len() as u32;
+                self.add(term, weight);
+            }
+        }
+    }
+
     /// The next term is one of the next chunk.
-    fn end_chunk(&mut self) {
+    pub(super) fn end_chunk(&mut self) {
         self.lengths.push(std::mem::take(&mut self.length));
     }
 

@@ -7,7 +7,7 @@ use ambit_search::fusion::{RankRequest, rank};
 use ambit_search::index::{IndexSnapshot, PageCache, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
 use ambit_search::ranking::{SearchScope, rank_words};
-use ambit_search::terms::{Analyzer, TermCounter, TermCounts};
+use ambit_search::terms::{Analyzer, TermCounter};
 use ambit_search::vectors::{ChunkVector, EmbeddingSpace, QueryVector};
 use ambit_storage::address::Space;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
@@ -59,19 +59,17 @@ impl Collection {
     /// Adds texts in one commit and merges what is to be merged; the seconds that it took.
     pub async fn add(&mut self, texts: &[String]) -> Result<f64> {
         let start = Instant::now();
-        let mut chunks = Vec::with_capacity(texts.len());
         for text in texts {
-            let mut counts = TermCounts::new();
-            self.counter.count(text, 1, &mut counts);
-            chunks.push(counts);
+            self.counter.read(text, 1);
+            self.counter.end_chunk();
         }
+        let chunks = self.counter.take_chunks();
         let mut change = self.index.change().await?;
-        change.add(&chunks)?;
+        change.add_chunks(&chunks)?;
         change.commit().await?;
         while self.index.keep_up().await? {}
         let seconds = start.elapsed().as_secs_f64();
-        let lengths = chunks.iter().map(|counts| counts.values().sum::<u32>());
-        self.lengths.extend(lengths);
+        self.lengths.extend(chunks.lengths());
         self.bytes += texts.iter().map(String::len).sum::<usize>();
         Ok(seconds)
     }
