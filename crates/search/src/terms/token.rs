@@ -101,20 +101,69 @@ fn end_of_stretch(text: &str, start: usize) -> usize {
 }
 
 fn each_word_of_stretch(text: &str, at: usize, found: &mut impl FnMut(Token<'_>)) {
+    if text.is_ascii() {
+        return each_ascii_word(text, at, found);
+    }
     for (place, word) in text.unicode_word_indices() {
-        let at = at + place;
-        found(Token {
-            text: word,
-            at,
-            kind: TokenKind::Word,
-        });
-        for part in parts(word) {
-            found(Token {
-                text: &word[part.clone()],
-                at: at + part.start,
-                kind: TokenKind::Part,
-            });
+        each_token_of_word(word, at + place, found);
+    }
+}
+
+/// Letters and digits of ASCII are a word, up to a sign that may go on with it: then the library says what the words are, up to
+/// white space.
+fn each_ascii_word(text: &str, at: usize, found: &mut impl FnMut(Token<'_>)) {
+    let bytes = text.as_bytes();
+    let mut start = length(bytes, is_between);
+    while start < bytes.len() {
+        let mut end = start + length(&bytes[start..], u8::is_ascii_alphanumeric);
+        if may_go_on(&bytes[end..]) {
+            end += length(&bytes[end..], is_no_space);
+            for (place, word) in text[start..end].unicode_word_indices() {
+                each_token_of_word(word, at + start + place, found);
+            }
+        } else {
+            each_token_of_word(&text[start..end], at + start, found);
         }
+        start = end + length(&bytes[end..], is_between);
+    }
+}
+
+/// How many bytes at the beginning are so.
+fn length(bytes: &[u8], is_so: impl Fn(&u8) -> bool) -> usize {
+    let end = bytes.iter().position(|byte| !is_so(byte));
+    end.unwrap_or(bytes.len())
+}
+
+/// Whether a word that begins or stands before these bytes may have the first of them.
+fn may_go_on(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'_', ..] => true,
+        [b'\'' | b'.' | b',' | b':' | b';', next, ..] => next.is_ascii_alphanumeric(),
+        _ => false,
+    }
+}
+
+fn is_between(byte: &u8) -> bool {
+    !byte.is_ascii_alphanumeric() && *byte != b'_'
+}
+
+fn is_no_space(byte: &u8) -> bool {
+    !byte.is_ascii_whitespace()
+}
+
+/// The word, and its parts.
+fn each_token_of_word(word: &str, at: usize, found: &mut impl FnMut(Token<'_>)) {
+    found(Token {
+        text: word,
+        at,
+        kind: TokenKind::Word,
+    });
+    for part in parts(word) {
+        found(Token {
+            text: &word[part.clone()],
+            at: at + part.start,
+            kind: TokenKind::Part,
+        });
     }
 }
 
