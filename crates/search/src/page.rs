@@ -4,6 +4,10 @@
 //! length, so that a reader who wants another term passes over it. A posting is the distance to the chunk before, and the
 //! chunk's length with one bit that says whether the term stands there more than once; then how often follows.
 
+mod page_writer;
+
+pub use page_writer::{PageWriter, WrittenPage};
+
 use crate::varint;
 use ambit_storage::{Error, Json, Result};
 use base64::Engine;
@@ -266,127 +270,6 @@ impl PageCursor {
         let block = TermBlock::of(&self.page, block?);
         Some((std::str::from_utf8(&self.term).ok()?, block))
     }
-}
-
-/// Makes pages of terms that come in order.
-#[derive(Default)]
-pub struct PageWriter {
-    pages: Vec<WrittenPage>,
-    start: PostingPosition,
-    bytes: Vec<u8>,
-    /// The term that the page before ends with.
-    before: Option<String>,
-    /// The last term whose block is in `bytes`.
-    last: String,
-    /// The term under way, and its block.
-    term: String,
-    block: Vec<u8>,
-    count: u32,
-    chunk: u32,
-}
-
-/// A page that is full, and where it begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenPage {
-    /// Its place among the pages.
-    pub start: PostingPosition,
-    /// Its bytes.
-    pub page: PostingPage,
-}
-
-impl PageWriter {
-    /// Goes on behind a page that ended with this term.
-    pub fn behind(term: String) -> Self {
-        Self {
-            before: Some(term),
-            ..Self::default()
-        }
-    }
-
-    /// Adds postings of a term: the terms in byte order, the chunks of each ascending.
-    pub fn add(&mut self, term: &str, postings: impl IntoIterator<Item = Posting>) {
-        let mut is_begun = self.count > 0 && self.term == term;
-        for posting in postings {
-            if !is_begun {
-                self.end_term();
-                self.begin_term(term, posting.chunk);
-                is_begun = true;
-            }
-            self.put(posting);
-            if self.bytes.len() + self.block.len() >= PAGE {
-                self.end_page();
-                is_begun = false;
-            }
-        }
-    }
-
-    fn begin_term(&mut self, term: &str, chunk: u32) {
-        term.clone_into(&mut self.term);
-        if self.bytes.is_empty() {
-            let is_continued = self.before.as_deref() == Some(term);
-            self.start = PostingPosition {
-                term: term.to_owned(),
-                chunk: if is_continued { chunk } else { 0 },
-            };
-        }
-    }
-
-    fn put(&mut self, posting: Posting) {
-        varint::put(&mut self.block, posting.chunk.wrapping_sub(self.chunk));
-        let is_more = posting.count != 1;
-        varint::put(&mut self.block, posting.length << 1 | u32::from(is_more));
-        if is_more {
-            varint::put(&mut self.block, posting.count);
-        }
-        self.chunk = posting.chunk;
-        self.count += 1;
-    }
-
-    fn end_term(&mut self) {
-        if self.count == 0 {
-            return;
-        }
-        let shared = match self.bytes.is_empty() {
-            true => 0,
-            false => shared_length(&self.last, &self.term),
-        };
-        let rest = &self.term.as_bytes()[shared..];
-        varint::put(&mut self.bytes, shared as u32);
-        varint::put(&mut self.bytes, rest.len() as u32);
-        self.bytes.extend_from_slice(rest);
-        varint::put(&mut self.bytes, self.count);
-        varint::put(&mut self.bytes, self.block.len() as u32);
-        self.bytes.append(&mut self.block);
-        self.last.clone_from(&self.term);
-        (self.count, self.chunk) = (0, 0);
-    }
-
-    fn end_page(&mut self) {
-        self.end_term();
-        if !self.bytes.is_empty() {
-            self.before = Some(self.last.clone());
-            self.pages.push(WrittenPage {
-                start: std::mem::take(&mut self.start),
-                page: PostingPage(std::mem::take(&mut self.bytes)),
-            });
-        }
-    }
-
-    /// How many pages are full.
-    pub fn full_pages(&self) -> usize {
-        self.pages.len()
-    }
-
-    /// The pages.
-    pub fn finish(mut self) -> Vec<WrittenPage> {
-        self.end_page();
-        self.pages
-    }
-}
-
-fn shared_length(one: &str, other: &str) -> usize {
-    let pairs = one.bytes().zip(other.bytes());
-    pairs.take_while(|(one, other)| one == other).count()
 }
 
 #[cfg(test)]
