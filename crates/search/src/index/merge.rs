@@ -5,7 +5,7 @@ use super::directory::PartDirectory;
 use super::removal::STEP;
 use super::{IndexChange, SearchIndex, is_damaged, is_restless};
 use crate::manifest::Manifest;
-use crate::page::{PageCursor, PageWriter, Posting, PostingPage, PostingPosition, TermBlock};
+use crate::page::{PageCursor, PageWriter, PostingPage, PostingPosition, TermBlock};
 use ambit_storage::batch::Batch;
 use ambit_storage::{Error, Result};
 use std::sync::Arc;
@@ -194,13 +194,19 @@ impl SearchIndex {
         let mut term = String::new();
         while writer.full_pages() < STEP {
             for source in &mut *sources {
-                source.fill(self).await?;
+                // A term stands in few of the sources: the others have theirs already.
+                if source.block.is_none() {
+                    source.fill(self).await?;
+                }
             }
             let Some(next) = sources.iter().filter_map(MergeSource::next).min() else {
                 return Ok(true);
             };
             next.clone_into(&mut term);
             for source in &mut *sources {
+                if source.next() != Some(term.as_str()) {
+                    continue;
+                }
                 self.merge_term(&term, source, writer).await?;
                 if writer.full_pages() >= STEP {
                     return Ok(false);
@@ -253,11 +259,16 @@ impl MergeSource {
 
     /// Adds the term that comes next, without the postings that are in the new part already.
     fn take(&mut self, writer: &mut PageWriter) {
-        let after = self.after.as_ref().filter(|it| it.term == self.term);
-        let is_new = |posting: &Posting| after.is_none_or(|after| posting.chunk > after.chunk);
-        let block = self.block.take();
-        let postings = block.iter().flat_map(TermBlock::postings);
-        writer.add(&self.term, postings.filter(is_new));
+        let Some(block) = self.block.take() else {
+            return;
+        };
+        match self.after.as_ref().filter(|it| it.term == self.term) {
+            None => writer.add_block(&self.term, &block),
+            Some(after) => {
+                let new = block.postings().filter(|it| it.chunk > after.chunk);
+                writer.add(&self.term, new);
+            }
+        }
     }
 
     /// Reads on to the next term, and the next page, where nothing is left of the one before.

@@ -1,6 +1,6 @@
 //! Pages are made of terms that come in order, each full one behind the other.
 
-use super::{PAGE, Posting, PostingPage, PostingPosition};
+use super::{PAGE, Posting, PostingPage, PostingPosition, TermBlock};
 use crate::varint;
 
 /// Makes pages of terms that come in order.
@@ -52,6 +52,29 @@ impl PageWriter {
                 self.end_page();
                 is_begun = false;
             }
+        }
+    }
+
+    /// Adds the postings of a block of this term, as `add` does. Where they fit on the page, the bytes behind the first posting are
+    /// taken as they are: they say how far it is from one chunk to the next.
+    pub fn add_block(&mut self, term: &str, block: &TermBlock) {
+        let mut rest = block.postings();
+        let Some(first) = rest.next() else {
+            return;
+        };
+        if self.count == 0 || self.term != term {
+            self.end_term();
+            self.begin_term(term, first.chunk);
+        }
+        if self.bytes.len() + self.block.len() + block.size() >= PAGE {
+            return self.add(term, block.postings());
+        }
+        let bytes = rest.bytes;
+        self.put(first);
+        self.block.extend_from_slice(bytes);
+        for posting in rest {
+            self.chunk = posting.chunk;
+            self.count += 1;
         }
     }
 
@@ -122,4 +145,44 @@ impl PageWriter {
 fn shared_length(one: &str, other: &str) -> usize {
     let pairs = one.bytes().zip(other.bytes());
     pairs.take_while(|(one, other)| one == other).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PageWriter;
+    use crate::page::{Posting, PostingPage, TermBlock};
+    use std::sync::Arc;
+
+    const TERMS: [&str; 5] = ["a", "ab", "b", "c", "d"];
+
+    /// Pages of chunks from this one on: some terms take pages, others a few bytes.
+    fn pages(first: u32) -> Vec<Arc<PostingPage>> {
+        let mut writer = PageWriter::default();
+        for (term, every) in TERMS.into_iter().zip([1, 700, 3, 1, 2_000]) {
+            let chunks = (first..first + 4_000).step_by(every);
+            let postings = chunks.map(|chunk| Posting {
+                chunk,
+                count: 1 + chunk % 3,
+                length: chunk % 300,
+            });
+            writer.add(term, postings);
+        }
+        let written = writer.finish().into_iter();
+        written.map(|written| Arc::new(written.page)).collect()
+    }
+
+    #[test]
+    fn blocks_give_the_pages_that_their_postings_give() {
+        let pages: Vec<Arc<PostingPage>> = [0, 4_000, 8_000].into_iter().flat_map(pages).collect();
+        let (mut by_block, mut by_posting) = (PageWriter::default(), PageWriter::default());
+        for term in TERMS {
+            for block in pages.iter().filter_map(|page| TermBlock::find(page, term)) {
+                by_block.add_block(term, &block);
+                by_posting.add(term, block.postings());
+            }
+        }
+        let written = by_block.finish();
+        assert!(written.len() > 3);
+        assert_eq!(written, by_posting.finish());
+    }
 }
