@@ -1,6 +1,7 @@
 //! Search over any store: texts become terms, terms postings, and one ranking finds the same on every driver.
 
 pub mod allowed;
+mod base64_json;
 mod best_chunks;
 pub mod chunker;
 #[cfg(feature = "conformance")]

@@ -8,10 +8,9 @@ mod page_writer;
 
 pub use page_writer::{PageWriter, WrittenPage};
 
+use crate::base64_json;
 use crate::varint;
 use ambit_storage::{Error, Json, Result};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -107,16 +106,13 @@ impl PostingPage {
     }
 
     /// As a value.
-    pub fn to_json(&self) -> Result<Json> {
-        Json::of(&STANDARD_NO_PAD.encode(&self.0))
+    pub fn to_json(&self) -> Json {
+        base64_json::to_json(&self.0)
     }
 
     /// What `to_json` made.
     pub fn of(json: &Json) -> Result<Self> {
-        let text = json.as_str().trim_matches('"');
-        let bytes = STANDARD_NO_PAD.decode(text);
-        let bytes = bytes.map_err(|error| Error::corrupt("a page of an index", error))?;
-        let page = Self(bytes);
+        let page = Self(base64_json::bytes_of(json, "a page of an index")?);
         match page.is_sound() {
             true => Ok(page),
             false => Err(Error::corrupt("a page of an index", "its bytes end early")),
@@ -293,7 +289,7 @@ mod tests {
         }
         let pages = writer.finish();
         assert_eq!(pages.len(), 1);
-        let page = PostingPage::of(&pages[0].page.to_json().unwrap()).unwrap();
+        let page = PostingPage::of(&pages[0].page.to_json()).unwrap();
         assert_eq!(page, pages[0].page);
         for (at, term) in (1..).zip(terms) {
             let block = page.find(term).unwrap();
@@ -335,7 +331,7 @@ mod tests {
         let page = writer.finish().remove(0).page;
         for length in 1..page.len() {
             let cut = PostingPage(page.0[..length].to_vec());
-            let read = PostingPage::of(&cut.to_json().unwrap());
+            let read = PostingPage::of(&cut.to_json());
             assert!(matches!(read, Err(Error::Corrupt { .. })), "{length}");
         }
         let read = PostingPage::of(&Json::of("no base64 !").unwrap());

@@ -4,9 +4,8 @@ mod code_page;
 
 pub use code_page::{CodePage, PAGE};
 
+use crate::base64_json;
 use ambit_storage::{Error, Json, Result};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 /// Whose vectors mean something beside each other: those of one connector, model and dimension. Others never meet.
@@ -102,15 +101,14 @@ fn length_of(vector: &[f32]) -> f64 {
 }
 
 /// A vector as a value: its numbers little-endian.
-pub fn vector_to_json(vector: &[f32]) -> Result<Json> {
+pub fn vector_to_json(vector: &[f32]) -> Json {
     let bytes: Vec<u8> = vector.iter().flat_map(|it| it.to_le_bytes()).collect();
-    Json::of(&STANDARD_NO_PAD.encode(bytes))
+    base64_json::to_json(&bytes)
 }
 
 /// What `vector_to_json` made.
 pub fn vector_of(json: &Json, dimension: u32) -> Result<Vec<f32>> {
-    let bytes = STANDARD_NO_PAD.decode(json.as_str().trim_matches('"'));
-    let bytes = bytes.map_err(|error| Error::corrupt("a vector of an index", error))?;
+    let bytes = base64_json::bytes_of(json, "a vector of an index")?;
     let (numbers, rest) = bytes.as_chunks();
     if !rest.is_empty() || numbers.len() != dimension as usize {
         return Err(Error::corrupt(
@@ -166,7 +164,7 @@ mod tests {
     #[test]
     fn a_vector_comes_back_bit_by_bit_and_a_cut_one_is_corrupt() {
         let vector = [1.5, -0.0, f32::MIN_POSITIVE, 3e38];
-        let json = vector_to_json(&vector).unwrap();
+        let json = vector_to_json(&vector);
         let back = vector_of(&json, 4).unwrap();
         assert!(
             back.iter()

@@ -102,7 +102,7 @@ impl IndexChange {
             revision: 0,
         });
         for page in &pages {
-            self.put_page(id, page)?;
+            self.put_page(id, page);
         }
         Ok(range)
     }
@@ -118,11 +118,10 @@ impl IndexChange {
         self.manifest.hidden.push(*range);
     }
 
-    pub(super) fn put_page(&mut self, part: u32, page: &WrittenPage) -> Result<()> {
+    pub(super) fn put_page(&mut self, part: u32, page: &WrittenPage) {
         let key = self.index.page_key(part, &page.start);
-        let set = Operation::Set(page.page.to_json()?.into());
+        let set = Operation::Set(page.page.to_json().into());
         self.writes.push(BatchWrite::apply(key, set, None));
-        Ok(())
     }
 
     pub(super) fn delete_page(&mut self, part: u32, start: &PostingPosition) {
@@ -133,7 +132,7 @@ impl IndexChange {
 
     /// All of it, the manifest first; whoever adds to the batch puts it behind.
     pub fn batch(mut self) -> Result<Batch> {
-        self.put_code_pages()?;
+        self.put_code_pages();
         let key = self.index.space.key(INDEX_MANIFEST);
         let manifest = Operation::Set(Json::of(&self.manifest)?.into());
         let manifest = BatchWrite::apply(key.clone(), manifest, None);

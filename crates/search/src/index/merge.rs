@@ -125,7 +125,7 @@ impl IndexChange {
         let is_over = self.index.merge(&mut sources, &mut writer).await?;
         let written = writer.finish();
         for page in &written {
-            self.put_page(merge.into, page)?;
+            self.put_page(merge.into, page);
         }
         Ok(MergeStep {
             change: self,

@@ -201,7 +201,7 @@ impl IndexChange {
             }
             let page = self.index.page(directory, at).await?;
             let page = page.ok_or_else(|| is_restless(&self.index.space))?;
-            self.erase_from_page(directory, at, &page, erasure)?;
+            self.erase_from_page(directory, at, &page, erasure);
         }
         Ok(true)
     }
@@ -212,7 +212,7 @@ impl IndexChange {
         at: usize,
         page: &PostingPage,
         erasure: &ChunkErasure,
-    ) -> Result<()> {
+    ) {
         let start = &directory.pages[at].start;
         let mut writer = match start.chunk {
             0 => PageWriter::default(),
@@ -227,14 +227,14 @@ impl IndexChange {
             writer.add(term, others);
         }
         if !is_changed {
-            return Ok(());
+            return;
         }
         let written = writer.finish();
         if written.first().map(|page| &page.start) != Some(start) {
             self.delete_page(directory.part, start);
         }
         for page in &written {
-            self.put_page(directory.part, page)?;
+            self.put_page(directory.part, page);
         }
         let pages = |before: u32| before - 1 + written.len() as u32;
         let is_it = |part: &&mut IndexPart| part.id == directory.part;
@@ -246,7 +246,6 @@ impl IndexChange {
             merge.revision += 1;
             merge.after = None;
         }
-        Ok(())
     }
 
     /// The chunks are erased: what they counted for goes. `None` where that is more than there is.

@@ -87,7 +87,7 @@ impl IndexChange {
             let mut page = self.code_page(key, space).await?;
             if page.add((vector.chunk % PAGE) as u8, &VectorCode::of(&vector.vector)) {
                 let name = vector_name(set, vector.chunk);
-                let put = Operation::Set(vector_to_json(&vector.vector)?.into());
+                let put = Operation::Set(vector_to_json(&vector.vector).into());
                 self.write_value(name, put);
                 self.code_pages.insert(key, page);
             }
@@ -132,7 +132,7 @@ impl IndexChange {
     }
 
     /// Writes the pages that were changed, and says so in the manifest.
-    pub(super) fn put_code_pages(&mut self) -> Result<()> {
+    pub(super) fn put_code_pages(&mut self) {
         let changed = std::mem::take(&mut self.code_pages);
         for set in &mut self.manifest.vectors {
             let id = set.id;
@@ -148,11 +148,10 @@ impl IndexChange {
         for (key, page) in changed {
             let put = match page.is_empty() {
                 true => Operation::Del,
-                false => Operation::Set(page.to_json()?.into()),
+                false => Operation::Set(page.to_json().into()),
             };
             self.write_value(key.name(), put);
         }
-        Ok(())
     }
 
     fn write_value(&mut self, name: String, operation: Operation) {

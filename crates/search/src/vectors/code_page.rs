@@ -3,9 +3,8 @@
 //! As bytes: how many there are, their places among the 128, their scales (f32 little-endian), their codes.
 
 use super::VectorCode;
+use crate::base64_json;
 use ambit_storage::{Error, Json, Result};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use std::ops::Range;
 
 /// So many chunk numbers share a page.
@@ -88,19 +87,18 @@ impl CodePage {
     }
 
     /// As a value.
-    pub fn to_json(&self) -> Result<Json> {
+    pub fn to_json(&self) -> Json {
         let mut bytes = Vec::with_capacity(self.len());
         bytes.push(self.places.len() as u8);
         bytes.extend(&self.places);
         bytes.extend(self.scales.iter().flat_map(|scale| scale.to_le_bytes()));
         bytes.extend(self.codes.iter().map(|code| code.cast_unsigned()));
-        Json::of(&STANDARD_NO_PAD.encode(&bytes))
+        base64_json::to_json(&bytes)
     }
 
     /// What `to_json` made.
     pub fn of(json: &Json, dimension: u32) -> Result<Self> {
-        let bytes = STANDARD_NO_PAD.decode(json.as_str().trim_matches('"'));
-        let bytes = bytes.map_err(|error| Error::corrupt("a page of vectors", error))?;
+        let bytes = base64_json::bytes_of(json, "a page of vectors")?;
         Self::parse(&bytes, dimension as usize)
             .ok_or_else(|| Error::corrupt("a page of vectors", "its bytes are no such page"))
     }
@@ -139,7 +137,7 @@ mod tests {
             assert!(page.add(place, &code(place.cast_signed())));
         }
         assert!(!page.add(3, &code(9)));
-        let json = page.to_json().unwrap();
+        let json = page.to_json();
         let page = CodePage::of(&json, 3).unwrap();
         let places: Vec<u8> = page.vectors().map(|(place, ..)| place).collect();
         assert_eq!(places, [3, 40, 90, 127]);
@@ -169,7 +167,7 @@ mod tests {
         let mut page = CodePage::default();
         page.add(1, &code(1));
         page.add(2, &code(2));
-        let json = page.to_json().unwrap();
+        let json = page.to_json();
         for dimension in [0, 2, 4] {
             let read = CodePage::of(&json, dimension);
             assert!(matches!(read, Err(Error::Corrupt { .. })), "{dimension}");
