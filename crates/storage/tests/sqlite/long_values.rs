@@ -2,7 +2,7 @@
 
 use crate::{append, log, sqlite};
 use ambit_storage::address::{Space, ValueKey};
-use ambit_storage::batch::{Batch, BatchWrite, WriteOutcome};
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
 use ambit_storage::clock::Clock;
 use ambit_storage::driver::sqlite::SqliteDriver;
 use ambit_storage::driver::{Driver, DriverOptions, ValuePart, ValueScan};
@@ -197,6 +197,30 @@ async fn who_reads_names_or_dates_reads_no_body() {
         let expected = [("dated", "object", texts[0]), ("plain", "string", texts[1])];
         assert_eq!(found, expected);
     }
+}
+
+#[tokio::test]
+async fn who_replaces_or_removes_a_value_reads_no_body() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("replaced.db");
+    let store = sqlite(&file, "").await.unwrap();
+    let space = log().space;
+    let (kept, gone) = (space.key("kept"), space.key("gone"));
+    for key in [&kept, &gone] {
+        apply(&store, key, set(&long("old"))).await;
+    }
+    let other = Connection::open(&file).unwrap();
+    other.execute("DELETE FROM body", []).unwrap();
+    assert!(whole(&store, &kept).await.is_err());
+    let entry = store.get(&kept, ValuePart::Nothing).await.unwrap().unwrap();
+    let new = BatchWrite::apply(kept.clone(), set(&long("new")), None);
+    let del = BatchWrite::apply(gone.clone(), Operation::Del, None);
+    let check = BatchCheck::version(kept.clone(), Some(entry.version));
+    let batch = Batch::of([new, del]).checking(check);
+    store.commit(batch).await.unwrap();
+    assert_eq!(whole(&store, &kept).await.unwrap(), Some(long("new")));
+    assert_eq!(whole(&store, &gone).await.unwrap(), None);
+    assert_eq!(bodies(&file), 1);
 }
 
 #[tokio::test]

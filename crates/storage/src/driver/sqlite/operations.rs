@@ -32,7 +32,9 @@ impl WriteConnection {
             }
         }
         let space = self.space(&key.space)?.map(|known| known.id);
+        let is_blind = matches!(op, Operation::Set(_) | Operation::Del);
         let before = match space {
+            Some(_) if is_blind => self.stored_head(key)?,
             Some(_) => self.stored(key)?,
             None => None,
         };
@@ -59,7 +61,7 @@ impl WriteConnection {
             return self.operate_on_list(&place, list, op, stamp);
         }
         let current = match (&live, space) {
-            (Some(stored), Some(space)) if !matches!(op, Operation::Set(_) | Operation::Del) => {
+            (Some(stored), Some(space)) if !is_blind => {
                 Some(stored.whole(&self.connection, space, &key.name)?)
             }
             _ => None,

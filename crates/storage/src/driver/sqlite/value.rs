@@ -165,6 +165,21 @@ impl WriteConnection {
 
     /// What is stored under this name, expired or not.
     pub(super) fn stored(&mut self, key: &ValueKey) -> rusqlite::Result<Option<ValueRow>> {
+        let sql = concat!(
+            "SELECT ",
+            whole_body!(),
+            ", v.body_id, v.length, v.version, v.expires_at FROM value v WHERE v.space = ?1 AND v.name = ?2"
+        );
+        self.find(key, sql)
+    }
+
+    /// The same for who does not look inside: of a long body no more than its beginning.
+    pub(super) fn stored_head(&mut self, key: &ValueKey) -> rusqlite::Result<Option<ValueRow>> {
+        let sql = "SELECT head, body_id, length, version, expires_at FROM value WHERE space = ?1 AND name = ?2";
+        self.find(key, sql)
+    }
+
+    fn find(&mut self, key: &ValueKey, sql: &'static str) -> rusqlite::Result<Option<ValueRow>> {
         let Some(known) = self.space(&key.space)? else {
             return Ok(None);
         };
@@ -172,11 +187,6 @@ impl WriteConnection {
             return Ok(remembered.clone());
         }
         let id = known.id;
-        let sql = concat!(
-            "SELECT ",
-            whole_body!(),
-            ", v.body_id, v.length, v.version, v.expires_at FROM value v WHERE v.space = ?1 AND v.name = ?2"
-        );
         let stored = self
             .connection
             .prepare_cached(sql)?
@@ -374,7 +384,7 @@ impl WriteConnection {
     ) -> SqliteResult<WriteOutcome> {
         let version = entry.map_or(0, |entry| entry.version);
         self.skip_numbers_to(version);
-        let before = self.stored(key)?;
+        let before = self.stored_head(key)?;
         let value = entry.map(|entry| StoredValue::from(entry.value.clone()));
         let stamp = ValueStamp {
             version,

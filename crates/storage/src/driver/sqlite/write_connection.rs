@@ -190,7 +190,8 @@ impl WriteConnection {
                 state::expect(log, *head, found)?;
             }
             BatchCheck::Version { key, version } => {
-                let found = self.live(key, now)?.map(|(_, row)| row.version);
+                let found = self.stored_head(key)?.filter(|row| row.is_live(now));
+                let found = found.map(|row| row.version);
                 state::expect(key, *version, found)?;
             }
             BatchCheck::Lease { key, epoch } => {

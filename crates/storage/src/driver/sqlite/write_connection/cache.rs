@@ -236,7 +236,8 @@ impl WriteConnection {
     /// Remembers what is stored under this name now.
     pub fn remember_value(&mut self, key: &ValueKey, row: Option<&ValueRow>) {
         let is_small = |row: &ValueRow| {
-            let body = row.body.as_ref();
+            // Of a body that stands beside the value there may be no more than the beginning.
+            let body = row.body.as_ref().filter(|_| row.body_id.is_none());
             body.is_some_and(|body| body.as_str().len() <= SMALL)
         };
         if self.remembered_values >= REMEMBERED {
