@@ -237,14 +237,14 @@ async fn a_sweep_erases_expired_values_up_to_its_limit() {
     };
     let spaces = ["u", "v"].map(|user| Space::user_memory("default", user));
     for space in &spaces {
-        let short = ["1", "2", "3"].map(|name| set(space, name, Some(10)));
+        let short = ["1", "2", "3"].map(|name| set(space, name, Some(3_600_000)));
         driver.commit(Batch::of(short)).await.unwrap();
     }
     driver
         .commit(Batch::of([set(&spaces[0], "stays", None)]))
         .await
         .unwrap();
-    options.clock.advance(Duration::from_secs(1));
+    options.clock.advance(Duration::from_secs(3_600));
     assert_eq!(driver.sweep(4).await.unwrap(), 4);
     assert_eq!(driver.sweep(4).await.unwrap(), 2);
     assert_eq!(driver.sweep(4).await.unwrap(), 0);

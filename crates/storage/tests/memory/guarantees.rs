@@ -42,17 +42,17 @@ async fn g012_a_value_is_stored_as_it_was_at_the_call() {
 async fn g095_only_set_replaces_the_life() {
     let clock = Clock::default();
     let memory = user(&store(&clock), "ann");
-    let two_seconds = Some(Ttl::seconds(2.0).unwrap());
-    memory.set("n", &1, two_seconds).await.unwrap();
-    memory.set("l", &json!([1]), two_seconds).await.unwrap();
-    memory.set("kept", &json!([1]), two_seconds).await.unwrap();
-    clock.advance(Duration::from_secs(1));
+    let two_hours = Some(Ttl::seconds(7_200.0).unwrap());
+    memory.set("n", &1, two_hours).await.unwrap();
+    memory.set("l", &json!([1]), two_hours).await.unwrap();
+    memory.set("kept", &json!([1]), two_hours).await.unwrap();
+    clock.advance(Duration::from_secs(3_600));
     memory.incr("n", 1.0).await.unwrap();
     memory.push("l", &2).await.unwrap();
     memory.add_to_set("l", &3).await.unwrap();
     memory.array_set("l", 0, &0).await.unwrap();
     memory.set("kept", &1, None).await.unwrap();
-    clock.advance(Duration::from_secs(1));
+    clock.advance(Duration::from_secs(3_600));
     assert_eq!(memory.keys(None).await.unwrap(), ["kept"]);
 }
 

@@ -66,7 +66,7 @@ pub async fn removal(store: &Store) -> Outcomes {
             BatchWrite::apply(
                 space.key("k"),
                 Operation::AddToSet(vec![number(1)]),
-                Some(9),
+                Some(3_600_000),
             ),
         ]))
         .await?;

@@ -77,9 +77,10 @@ pub(super) enum ScriptFilter {
     ActiveSince(i64),
 }
 
+const HOUR: Millis = 3_600_000;
 /// How far one step of the clock goes. Lives end between two steps, so that the time a driver takes does not matter.
-pub(super) const STEP: Millis = 20 * 60_000;
-const LIVES: &[Option<Millis>] = &[None, None, Some(50 * 60_000), Some(110 * 60_000)];
+pub(super) const STEP: Millis = 20 * HOUR;
+const LIVES: &[Option<Millis>] = &[None, None, Some(50 * HOUR), Some(110 * HOUR)];
 
 const CHATS: &[&str] = &["one", "t_o", "t%o", "three"];
 const AGENTS: &[&str] = &["Agent", "Second"];
@@ -237,7 +238,7 @@ impl Xorshift {
             69..=71 => self.tally(),
             72..=75 => {
                 let holder = self.pick(&["one", "two"]);
-                BatchWrite::apply(self.lease(), acquire(holder), Some(50 * 60_000))
+                BatchWrite::apply(self.lease(), acquire(holder), Some(50 * HOUR))
             }
             78..=79 => wipe(&self.space(), self.pick(PATTERNS)),
             80 => clear(&self.space()),

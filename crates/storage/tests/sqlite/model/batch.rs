@@ -1,9 +1,10 @@
 //! Random batches, in the numbers of the store that they are for.
 
-use super::Store;
 use super::dice::{AGENTS, Dice, LOGS, NAMES, any_entry, any_json, any_track, spaces};
+use super::{HOUR, Store};
 use ambit_storage::address::{LogKey, ValueKey};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, Head, MirrorWrite};
+use ambit_storage::clock::to_millis;
 use ambit_storage::driver::{LogRange, ValuePart};
 use ambit_storage::operation::{Operation, epoch_of};
 use ambit_storage::pattern::Pattern;
@@ -70,7 +71,7 @@ impl Store {
             8..=16 => {
                 let key = space.key(dice.pick(&NAMES));
                 let op = self.any_op(&key, dice).await;
-                BatchWrite::apply(key, op, (dice.roll(3) == 0).then_some(4_000))
+                BatchWrite::apply(key, op, (dice.roll(3) == 0).then_some(to_millis(4 * HOUR)))
             }
             17 => BatchWrite::Wipe {
                 space,
