@@ -155,11 +155,14 @@ async fn random_batches(store: &Store) -> Outcomes {
             clock: store.clock.clone(),
             ..DriverOptions::default()
         };
+        let begun = store.clock.now();
         let left = Side {
             driver: driver::open("memory:", options).await?,
+            begun,
         };
         let right = Side {
             driver: store.open().await?,
+            begun,
         };
         compare(&left, &right, &store.clock, seed * 7919, 1000).await?;
         right.driver.close().await?;

@@ -6,15 +6,20 @@ use crate::view::blur;
 use ambit_storage::StoredValue;
 use ambit_storage::address::ValueKey;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, Head, WriteOutcome};
-use ambit_storage::clock::Clock;
+use ambit_storage::clock::{Clock, Millis};
 use ambit_storage::driver::{Driver, LogRange, ValuePart};
 use ambit_storage::operation::{Operation, epoch_of};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How far the clock is moved at a time.
+pub const STEP: Duration = Duration::from_secs(40 * 60);
+
 /// One store and the numbers it gave.
 pub struct Side {
     pub driver: Arc<dyn Driver>,
+    /// When the run began, by the clock that is moved.
+    pub begun: Millis,
 }
 
 impl Side {
@@ -95,7 +100,7 @@ pub async fn compare(
             return Err(format!("seed {seed}, batch {number}: {what}\n  {a}\n  {b}").into());
         }
         if dice.below(12) == 0 {
-            clock.advance(Duration::from_secs(40 * 60));
+            clock.advance(STEP);
         }
         if dice.below(40) == 0 {
             let (a, b) = (

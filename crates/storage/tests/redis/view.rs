@@ -2,7 +2,8 @@
 
 use crate::Failure;
 use crate::draft::{identities, spaces};
-use crate::random::Side;
+use crate::random::{STEP, Side};
+use ambit_storage::clock::to_millis;
 use ambit_storage::directory::{IndexRow, PageRequest, RowFilter, RowOrder, Viewer};
 use ambit_storage::driver::{LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
@@ -68,11 +69,25 @@ impl Side {
                 if order == RowOrder::Recent {
                     rows.sort_by_key(|row| row.ordinal);
                 }
-                let rows = rows.into_iter().map(spell_row);
+                let rows = rows.into_iter().map(|row| self.spell_row(row));
                 view.extend(rows.map(|row| format!("{place} {order:?} {row}")));
             }
         }
         Ok(view)
+    }
+
+    fn spell_row(&self, mut row: IndexRow) -> String {
+        // Exact to the steps by which the clock is moved, whatever time the stores take in between.
+        let step = to_millis(STEP);
+        let coarse = |time: i64| (time - self.begun + step / 2).div_euclid(step);
+        row.ordinal = 0;
+        row.generation = row.generation.min(1);
+        (row.created_at, row.last_activity_at) =
+            (coarse(row.created_at), coarse(row.last_activity_at));
+        for touch in &mut row.touches {
+            (touch.first_at, touch.last_at) = (coarse(touch.first_at), coarse(touch.last_at));
+        }
+        format!("{row:?}")
     }
 
     /// All rows, by small pages.
@@ -138,18 +153,6 @@ fn filters() -> Vec<RowFilter> {
             ..RowFilter::tenant("t1")
         },
     ]
-}
-
-fn spell_row(mut row: IndexRow) -> String {
-    // Exact to the hours by which the clock is moved.
-    let coarse = |time: i64| (time + 30_000) / 60_000;
-    row.ordinal = 0;
-    row.generation = row.generation.min(1);
-    (row.created_at, row.last_activity_at) = (coarse(row.created_at), coarse(row.last_activity_at));
-    for touch in &mut row.touches {
-        (touch.first_at, touch.last_at) = (coarse(touch.first_at), coarse(touch.last_at));
-    }
-    format!("{row:?}")
 }
 
 /// The text without the numbers that each store gives for itself.
