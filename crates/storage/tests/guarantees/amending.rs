@@ -1,7 +1,7 @@
 //! Messages that are amended while their turn goes on.
 
 use crate::bed::{Bed, Case, chat, heard};
-use crate::dump::keeps;
+use crate::dump::forgets;
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::{INLINE, Message};
 
@@ -48,7 +48,7 @@ async fn an_amended_message_keeps_its_place_and_leaves_nothing_of_what_it_was(be
             *after
         );
         let word = &before[..6];
-        assert!(!keeps(&bed, word).await, "{word}");
+        assert!(forgets(&bed, word).await, "{word}");
         agent.context().remove().await.unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! Bodies above the inline limit: G88.
 
 use crate::bed::{Bed, Case, Notes, chat, heard};
-use crate::dump::keeps;
+use crate::dump::forgets;
 use ambit_storage::address::{DEFAULT_TENANT, ERASURES, ITEMS, Space};
 use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
@@ -71,7 +71,7 @@ async fn g088_a_large_message_goes_with_its_history(bed: Bed) {
         sizes(bed.driver.as_ref(), agent.history().identity()).await,
         (0, 0)
     );
-    assert!(!keeps(&bed, "secretive").await);
+    assert!(forgets(&bed, "secretive").await);
 }
 
 async fn g088_a_large_message_goes_when_it_is_erased(bed: Bed) {
@@ -84,7 +84,7 @@ async fn g088_a_large_message_goes_when_it_is_erased(bed: Bed) {
             .0,
         0
     );
-    assert!(!keeps(&bed, "secretive").await);
+    assert!(forgets(&bed, "secretive").await);
 }
 
 async fn g088_a_large_usage_record_is_summed_and_goes_with_its_owner(bed: Bed) {

@@ -3,6 +3,7 @@
 use crate::bed::{Bed, snapshot};
 use futures::future::join_all;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// True where the store keeps this text anywhere.
 pub async fn keeps(bed: &Bed, text: &str) -> bool {
@@ -10,6 +11,20 @@ pub async fn keeps(bed: &Bed, text: &str) -> bool {
     let dump = bytes(bed).await;
     let has = |wanted: &[u8]| dump.windows(wanted.len()).any(|part| part == wanted);
     has(text.as_bytes()) || has(hex.as_bytes())
+}
+
+/// True where the store keeps this text nowhere: at once, or where a file is rewritten for that, as soon as that is its turn. One
+/// whose last rewriting was slow, as on a busy machine, is not rewritten again right behind it.
+pub async fn forgets(bed: &Bed, text: &str) -> bool {
+    let begun = Instant::now();
+    while keeps(bed, text).await {
+        let is_rewritten = bed.fresh.place.url.starts_with("sqlite:");
+        if !is_rewritten || begun.elapsed() > Duration::from_secs(60) {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    true
 }
 
 async fn bytes(bed: &Bed) -> Vec<u8> {

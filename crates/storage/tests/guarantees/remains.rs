@@ -1,7 +1,7 @@
 //! What a removal leaves: nothing of its own, and everything of others: G65, G69.
 
 use crate::bed::{Bed, Case, Notes, say, spend};
-use crate::dump::keeps;
+use crate::dump::{forgets, keeps};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::{INLINE, Message};
@@ -140,7 +140,7 @@ async fn is_gone(bed: &Bed) {
         "secretive",
     ];
     for word in words {
-        assert!(!keeps(bed, word).await, "{word} is kept");
+        assert!(forgets(bed, word).await, "{word} is kept");
     }
     let all = Usage::all(bed.ambit()).aggregate().await.unwrap().unwrap();
     assert_eq!((all.records, all.prompt_tokens), (1, 5));
@@ -166,7 +166,7 @@ async fn g069_no_text_of_a_cleared_context_is_left(bed: Bed) {
     let agent = secretive(&bed.ambit()).await;
     agent.context().clear().await.unwrap();
     agent.context().save().await.unwrap();
-    assert!(!keeps(&bed, "secretive-text").await);
+    assert!(forgets(&bed, "secretive-text").await);
     assert_eq!(
         Context::named(bed.ambit(), "Support")
             .count()

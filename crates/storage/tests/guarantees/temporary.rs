@@ -2,7 +2,7 @@
 
 use crate::agents::{Durable, Plain};
 use crate::bed::{Bed, Case, Notes, contents, heard, rows, say, spend};
-use crate::dump::keeps;
+use crate::dump::{forgets, keeps};
 use crate::order::listen;
 use ambit_storage::address::Space;
 use ambit_storage::driver::{Driver, ValuePart, ValueScan};
@@ -145,8 +145,8 @@ async fn g071_a_temporary_session_in_a_durable_driver_is_untracked_and_expires(b
     bed.clock().advance(Duration::from_secs(3_601));
     assert_ne!(ambit.sweep_temporary().await.unwrap(), 0);
     while bed.driver.sweep(1_000).await.unwrap() > 0 {}
-    assert!(!keeps(&bed, "secretive").await);
-    assert!(!keeps(&bed, "_temp").await && !keeps(&bed, "~5ftemp").await);
+    assert!(forgets(&bed, "secretive").await);
+    assert!(forgets(&bed, "_temp").await && forgets(&bed, "~5ftemp").await);
 }
 
 async fn g071_a_removed_temporary_session_is_gone_at_once(bed: Bed) {
@@ -161,10 +161,10 @@ async fn g071_a_removed_temporary_session_is_gone_at_once(bed: Bed) {
     fill(&agent).await;
     agent.context().clear().await.unwrap();
     agent.context().save().await.unwrap();
-    assert!(!keeps(&bed, "secretive").await);
+    assert!(forgets(&bed, "secretive").await);
     fill(&agent).await;
     agent.context().remove().await.unwrap();
-    assert!(!keeps(&bed, "secretive").await);
+    assert!(forgets(&bed, "secretive").await);
     assert_eq!(
         held(bed.driver.as_ref(), agent.context().identity()).await,
         BTreeMap::new()
