@@ -5,6 +5,8 @@
 
 #[path = "support/child.rs"]
 mod child;
+#[path = "support/patience.rs"]
+mod patience;
 #[path = "support/stores.rs"]
 mod stores;
 #[path = "../examples/own_driver/snapshot.rs"]

@@ -17,6 +17,8 @@ mod leaks;
 mod leavers;
 mod orders;
 mod outage;
+#[path = "../support/patience.rs"]
+mod patience;
 mod power;
 mod proxy;
 mod reads;

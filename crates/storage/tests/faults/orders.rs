@@ -1,8 +1,8 @@
 //! What further processes of these tests do: a node of its own, or a writer above a disk that fails.
 
 use crate::app::{AGENT, Notes, Plain, open, say, spend};
-use crate::child;
 use crate::stores::wait_for;
+use crate::{child, patience};
 use ambit_storage::driver::{self, Driver, DriverOptions, Durability, FaultPoints};
 use ambit_storage::lease::{LeaseEnd, OnBusy};
 use ambit_storage::{Ambit, Caller, Context, Error, Result, Stores};
@@ -100,7 +100,7 @@ pub fn obey() -> bool {
 async fn work(order: &Order) -> Result<()> {
     // One counts the points of all stores.
     let options = order.options();
-    let store = driver::open(&order.url, options.clone()).await?;
+    let store = driver::open(&patience::patient(&order.url), options.clone()).await?;
     match &order.job {
         Job::Write(writing) => crate::power::write(store, writing).await,
         Job::Serve => crate::disk::serve(&*store).await,
@@ -116,7 +116,7 @@ async fn work(order: &Order) -> Result<()> {
 async fn node(order: &Order, options: DriverOptions, store: Arc<dyn Driver>) -> Result<Ambit> {
     let mut stores = Stores::builder(options.clone()).driver("main", store);
     if let Some(url) = &order.data {
-        let data = driver::open(url, options).await?;
+        let data = driver::open(&patience::patient(url), options).await?;
         stores = stores.driver("data", data);
         for scope in ["chatHistory", "usage", "notes"] {
             stores = stores.scope_drivers(scope, &["data"]);

@@ -97,7 +97,7 @@ pub fn obey() -> bool {
                 .map_or_else(FaultPoints::default, |(point, times)| dies_at(point, times)),
             ..DriverOptions::default()
         };
-        let driver = driver::open(&order.url, options).await?;
+        let driver = driver::open(&super::patience::patient(&order.url), options).await?;
         work(&*driver, order.job).await?;
         driver.close().await
     };
