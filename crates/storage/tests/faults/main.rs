@@ -88,6 +88,7 @@ fn main() {
     if orders::obey() {
         return;
     }
+    leaks::listen_to_all();
     let shared = |store: &&Store| store.is_shared;
     let files = |store: &&Store| ["file", "sqlite"].contains(&store.name);
     let mut trials = of(EVERYWHERE, |store| store.name != "toy");
