@@ -204,8 +204,8 @@ mod tests {
         });
         let [one, other] = sources.each_ref().map(|source| {
             let made = Connection::open(&source.path).unwrap();
-            made.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (n)")
-                .unwrap();
+            let form = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE t (n)";
+            made.execute_batch(form).unwrap();
             made
         });
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -216,7 +216,8 @@ mod tests {
             };
             copy_together(&sources, &stamp).map(|copied| copied.len())
         });
-        one.busy_timeout(Duration::from_secs(2)).unwrap();
+        // Longer than the backup has patience: held up until then, it fails.
+        one.busy_timeout(PATIENCE * 2).unwrap();
         for n in 0..300 {
             one.execute("INSERT INTO t VALUES (?)", [n]).unwrap();
         }
