@@ -1,11 +1,12 @@
 //! A driver that fails on demand, around any other.
 
 use crate::address::{LogKey, Space, ValueKey};
-use crate::batch::{Batch, ValueEntry, WriteOutcome};
+use crate::batch::{Batch, BatchWrite, ValueEntry, WriteOutcome};
 use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::driver::{
     DataKind, DataSize, Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
 };
+use crate::operation::Operation;
 use crate::{Error, Result};
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -123,11 +124,33 @@ impl FlakyDriver {
         if take_one(&calls.passing) || !take_one(&calls.failing) {
             return Ok(());
         }
-        Err(Error::Unavailable {
-            what: format!("the store (told to fail: {fault:?})"),
-            source: None,
-        })
+        Err(told_to_fail(fault))
     }
+
+    /// A lease is renewed in the background, whenever its holder comes to it: that is not counted, and fails where all writes do.
+    fn meet_renewal(&self) -> Result<()> {
+        let left = |left: &AtomicU64| left.load(Ordering::SeqCst);
+        if left(&self.writes.passing) == 0 && left(&self.writes.failing) > u64::MAX / 2 {
+            return Err(told_to_fail(FaultKind::Write));
+        }
+        Ok(())
+    }
+}
+
+fn told_to_fail(fault: FaultKind) -> Error {
+    Error::Unavailable {
+        what: format!("the store (told to fail: {fault:?})"),
+        source: None,
+    }
+}
+
+/// Whether a batch does nothing else than to renew a lease.
+fn is_renewal(batch: &Batch) -> bool {
+    let renews = |write: &BatchWrite| match write {
+        BatchWrite::Apply { op, .. } => matches!(op, Operation::Renew { .. }),
+        _ => false,
+    };
+    !batch.writes.is_empty() && batch.writes.iter().all(renews)
 }
 
 /// Takes one of what is left; false where nothing is.
@@ -140,6 +163,10 @@ fn take_one(left: &AtomicU64) -> bool {
 #[async_trait]
 impl Driver for FlakyDriver {
     async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
+        if is_renewal(&batch) {
+            self.meet_renewal()?;
+            return self.inner.commit(batch).await;
+        }
         self.meet(FaultKind::Write)?;
         let is_lost = self.race.lock().take_if(|is_meant| is_meant(&batch));
         if is_lost.is_some() {
@@ -223,9 +250,10 @@ impl Driver for FlakyDriver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::steps::{append, entry, must, refusal, space, told};
+    use crate::conformance::steps::{acquire, append, apply, entry, must, refusal, space, told};
     use crate::driver::DriverOptions;
     use crate::driver::memory::MemoryDriver;
+    use crate::operation::OperationOutput;
 
     fn flaky() -> FlakyDriver {
         FlakyDriver::new(Arc::new(MemoryDriver::new(DriverOptions::default())))
@@ -277,6 +305,31 @@ mod tests {
             (driver.seen(FaultKind::Read), driver.seen(FaultKind::Write)),
             (4, 0)
         );
+    }
+
+    #[tokio::test]
+    async fn renewals_are_not_counted_and_fail_while_the_store_is_down() {
+        let driver = flaky();
+        let (log, lease) = (space("s").log("items"), space("s").lease());
+        let taken = driver.commit(Batch::of([apply(&lease, acquire("me"))]));
+        let [
+            WriteOutcome::Applied {
+                output: OperationOutput::Epoch(epoch),
+                ..
+            },
+        ] = must(taken.await)[..]
+        else {
+            panic!("no lease is granted");
+        };
+        let renew = || driver.commit(Batch::of([apply(&lease, Operation::Renew { epoch })]));
+        driver.fail(FaultKind::Write, 1);
+        must(renew().await);
+        refusal(add(&driver, &log).await);
+        assert_eq!(driver.seen(FaultKind::Write), 2);
+        driver.go_down();
+        refusal(renew().await);
+        driver.heal();
+        must(renew().await);
     }
 
     #[tokio::test]
