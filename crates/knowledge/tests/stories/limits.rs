@@ -90,17 +90,20 @@ pub async fn g212_sizes_and_sums_are_refused_by_name(world: World) {
         }
     ));
     let query = KnowledgeQuery::new("heron", &["c"]);
-    for _ in 0..2 {
-        base.search(&world.ann, &query).await.unwrap();
-    }
-    let refused = base.search(&world.ann, &query).await.unwrap_err();
-    assert!(matches!(
-        refused,
-        KnowledgeError::LimitExceeded {
-            setting: "queries",
-            ..
-        }
-    ));
+    // Two and those of the seconds that a busy machine takes, but not all.
+    let asked = join_all((0..40).map(|_| base.search(&world.ann, &query))).await;
+    assert!(asked.iter().filter(|asked| asked.is_ok()).count() >= 2);
+    let refused: Vec<_> = asked.into_iter().filter_map(Result::err).collect();
+    let is_limit = |error: &KnowledgeError| {
+        matches!(
+            error,
+            KnowledgeError::LimitExceeded {
+                setting: "queries",
+                ..
+            }
+        )
+    };
+    assert!(!refused.is_empty() && refused.iter().all(is_limit));
 }
 
 pub async fn g212_no_more_jobs_wait_than_a_tenant_may_have(world: World) {

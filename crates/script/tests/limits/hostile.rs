@@ -151,8 +151,8 @@ fn limits(expected: End) -> RunLimits {
     }
 }
 
-/// What is wrong with an end.
-fn wrong(expected: End, limits: &RunLimits, ended: &Ended) -> Option<&'static str> {
+/// What is wrong with an end, and whether the machine may have done that, which keeps threads from their processors.
+fn wrong(expected: End, limits: &RunLimits, ended: &Ended) -> Option<(&'static str, bool)> {
     let fits = match expected {
         Cpu => ended.code() == Code::Cpu,
         Wall => ended.code() == Code::Wall,
@@ -162,15 +162,18 @@ fn wrong(expected: End, limits: &RunLimits, ended: &Ended) -> Option<&'static st
     };
     let is_early = ended.code() == Code::Cpu && ended.used < limits.cpu;
     let findings = [
-        (!fits, "another end"),
-        (is_early, "too early"),
-        (ended.used > limits.cpu + AFTER, "too much processor time"),
-        (ended.took > limits.wall + AFTER, "too late"),
-        (ended.is_alone(), "nothing else ran"),
+        (!fits, "another end", false),
+        (is_early, "too early", false),
+        (
+            ended.used > limits.cpu + AFTER,
+            "too much processor time",
+            true,
+        ),
+        (ended.took > limits.wall + AFTER, "too late", true),
+        (ended.is_alone(), "nothing else ran", true),
     ];
-    findings
-        .iter()
-        .find_map(|(is_so, what)| is_so.then_some(*what))
+    let mut findings = findings.into_iter();
+    findings.find_map(|(is_so, what, may_pass)| is_so.then_some((what, may_pass)))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -180,9 +183,16 @@ async fn g116_every_hostile_script_ends_in_time_while_others_go_on() {
     let mut all = Vec::new();
     for (name, expected, body) in HOSTILE {
         let limits = limits(*expected);
-        let ended = stage.run(body, limits).await;
-        if let Some(what) = wrong(*expected, &limits, &ended) {
-            all.push(format!("{name}: {what}: {ended:?}"));
+        for is_last in [false, false, true] {
+            let ended = stage.run(body, limits).await;
+            let Some((what, may_pass)) = wrong(*expected, &limits, &ended) else {
+                break;
+            };
+            // A script that is late is so each time.
+            if is_last || !may_pass {
+                all.push(format!("{name}: {what}: {ended:?}"));
+                break;
+            }
         }
     }
     assert_eq!(all, Vec::<String>::new());

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 /// Answers like a small server.
 #[derive(Default)]
 struct Server {
+    begun: Notify,
     dropped: Arc<Notify>,
 }
 
@@ -24,9 +25,16 @@ impl Drop for Dropped {
 #[async_trait]
 impl Host for Server {
     async fn call(&self, mut call: HostCall) -> Result<HostValue, HostError> {
-        if call.method == "wasDropped" {
-            self.dropped.notified().await;
-            return Ok(Json::Bool(true).into());
+        match call.method.as_str() {
+            "hasBegun" => {
+                self.begun.notified().await;
+                return Ok(Json::Bool(true).into());
+            }
+            "wasDropped" => {
+                self.dropped.notified().await;
+                return Ok(Json::Bool(true).into());
+            }
+            _ => {}
         }
         let request = call.arguments.remove(0);
         let reply = match request["url"].as_str().unwrap_or_default() {
@@ -39,6 +47,7 @@ impl Host for Server {
             }
             "http://a/never" => {
                 let _dropped = Dropped(Arc::clone(&self.dropped));
+                self.begun.notify_one();
                 std::future::pending::<()>().await;
                 Json::Null
             }
@@ -59,7 +68,11 @@ impl Host for Server {
 
 async fn fetched(body: &str) -> Json {
     let surface = HostApi {
-        globals: vec![HostMethod::promise("fetch"), HostMethod::new("wasDropped")],
+        globals: vec![
+            HostMethod::promise("fetch"),
+            HostMethod::promise("hasBegun"),
+            HostMethod::new("wasDropped"),
+        ],
         ..HostApi::default()
     };
     let text = format!("export async function Create(): Promise<any> {{ {body} }}");
@@ -133,7 +146,7 @@ async fn failures_reject_and_wrong_requests_are_type_errors() {
 
 #[tokio::test]
 async fn aborting_rejects_and_cancels_the_host_call() {
-    let body = "const c = new AbortController(); setTimeout(() => c.abort(), 200);
+    let body = "const c = new AbortController(); hasBegun().then(() => c.abort());
         const seen: unknown[] = []; c.signal.addEventListener('abort', () => seen.push('heard'));
         try { await fetch('http://a/never', { signal: c.signal }); } catch (e: any) { seen.push(e.name); }
         seen.push(wasDropped());
