@@ -21,7 +21,7 @@ const UNTIL: &str = "const until = (n: number) => { while ((Store('marks').Get('
 async fn a_process_runs_later_in_the_same_run_whatever_the_run_does() {
     // The script may still be busy with its second call when the third one comes, which then has an instance of its own.
     let expression = format!(
-        "(() => {{ {UNTIL} const set = [time.After(1000, 'scripts.mark.Add', 'b'), time.After(1, 'scripts.mark.Add', 'a')];
+        "(() => {{ {UNTIL} const set = [time.After(5_000, 'scripts.mark.Add', 'b'), time.After(1, 'scripts.mark.Add', 'a')];
         until(2); Process('scripts.mark.Add', 'c'); const [a, b, c] = Store('marks').Get('all'); return [set, a, b, c[0]]; }})()"
     );
     let expected = json!([[null, null], ["a", 1], ["b", 2], "c"]);
@@ -39,12 +39,12 @@ async fn one_timer_after_another_is_not_one_process_within_another() {
 #[tokio::test]
 async fn it_is_dropped_when_the_run_ends_and_a_failure_of_it_is_not_the_runs() {
     let expression = format!(
-        "(() => {{ {UNTIL} time.After(0, 'scripts.mark.Fail'); time.After(1, 'scripts.mark.Add', 'a'); time.After(3000, 'scripts.mark.Add', 'dropped');
+        "(() => {{ {UNTIL} time.After(0, 'scripts.mark.Fail'); time.After(1, 'scripts.mark.Add', 'a'); time.After(8_000, 'scripts.mark.Add', 'dropped');
         until(1); const all = Store('marks').Get('all'); Store('marks').Clear(); return all; }})()"
     );
     let place = place(&FILES, &expression).await;
     assert_eq!(place.answer(&person("ann")).await, json!([["a", 1]]));
-    let expression = "(() => { time.Sleep(3500); return Store('marks').Get('all'); })()";
+    let expression = "(() => { time.Sleep(8_500); return Store('marks').Get('all'); })()";
     let hooks = place.app.path().join("assistants/hello/src/index.ts");
     let text =
         format!("export function Next() {{ return {{ data: {{ value: {expression} }} }}; }}");

@@ -8,10 +8,14 @@ const WORK: (&str, &str) = (
     "export const Say = (what: any) => what;
     export const Fail = (text: string) => { throw new Exception(text, 'own'); };
     export const Wait = (ms: number, what: any) => { time.Sleep(ms); return what; };
+    export const After = (what: any) => { while (!Store('marks').Has('ticks')) time.Sleep(1); return what; };
     export const Never = () => { for (;;) { Store('marks').Incr('ticks'); time.Sleep(1); } };
     export const Ticks = () => { const before = Store('marks').Get('ticks'); time.Sleep(50); return [before > 0, Store('marks').Get('ticks') - before]; };
     let calls = 0;
-    export const Count = (ms: number) => { time.Sleep(ms); return ++calls; };
+    export const Count = (others: number) => {
+        Store('marks').Push('counting', 1);
+        while (Store('marks').ArrayLen('counting') < others) time.Sleep(1);
+        return ++calls; };
     export const Meet = (others: number) => {
         const store = Store('marks'); store.Push('seen', store.Incr('now'));
         while (store.ArrayLen('seen') < others) time.Sleep(1);
@@ -46,7 +50,7 @@ fn cancelled() -> Value {
 
 #[tokio::test]
 async fn g133_any_returns_at_the_first_success_and_cancels_the_others() {
-    let expression = "[Any([{process: 'scripts.work.Never'}, {process: 'scripts.work.Fail', args: ['no']}, {process: 'scripts.work.Wait', args: [500, 'me']}]),
+    let expression = "[Any([{process: 'scripts.work.Never'}, {process: 'scripts.work.Fail', args: ['no']}, {process: 'scripts.work.After', args: ['me']}]),
         Any([{process: 'scripts.work.Fail', args: ['a']}, {process: 'scripts.work.Fail', args: ['b']}]), Process('scripts.work.Ticks')]";
     let expected = json!([
         [null, {"data": null, "error": "no", "index": 1}, {"data": "me", "error": null, "index": 2}],
@@ -58,7 +62,7 @@ async fn g133_any_returns_at_the_first_success_and_cancels_the_others() {
 
 #[tokio::test]
 async fn g133_race_returns_at_the_first_end_and_cancels_the_others() {
-    let expression = "[Race([{process: 'scripts.work.Never'}, {process: 'scripts.work.Wait', args: [500, 1]}, {process: 'scripts.work.Never'}]),
+    let expression = "[Race([{process: 'scripts.work.Never'}, {process: 'scripts.work.After', args: [1]}, {process: 'scripts.work.Never'}]),
         Process('scripts.work.Ticks'), Race([{process: 'scripts.work.Never'}, {process: 'scripts.nope.F'}])]";
     let expected = json!([
         [null, {"data": 1, "error": null, "index": 1}, null],
@@ -94,7 +98,7 @@ async fn sixteen_run_at_once_and_more_than_64_are_refused() {
 
 #[tokio::test]
 async fn what_runs_at_once_has_its_own_instance_and_the_first_is_kept() {
-    let expression = "[All([0, 1, 2].map(() => ({process: 'scripts.work.Count', args: [500]}))).map((one: any) => one.data), Process('scripts.work.Count', 0)]";
+    let expression = "[All([0, 1, 2].map(() => ({process: 'scripts.work.Count', args: [3]}))).map((one: any) => one.data), Process('scripts.work.Count', 3)]";
     assert_eq!(found(expression).await, json!([[1, 1, 1], 2]));
 }
 

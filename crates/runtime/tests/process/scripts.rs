@@ -273,7 +273,7 @@ async fn g116_g117_a_process_counts_to_its_callers_run_and_its_end_cannot_be_cau
         assert_eq!(ended["code"], code, "{ended:?}");
         let message = ended["error"].as_str().unwrap();
         assert_eq!(message, format!("assistants/hello/src/index.ts {part}"));
-        assert!(begun.elapsed() < Duration::from_secs(20), "{name}");
+        assert!(begun.elapsed() < Duration::from_secs(55), "{name}");
     }
 }
 

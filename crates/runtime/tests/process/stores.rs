@@ -82,18 +82,20 @@ async fn a_store_is_the_apps_and_not_the_users() {
 
 #[tokio::test]
 async fn a_store_in_memory_holds_so_many_values_and_its_life_is_theirs() {
-    let files = [(
-        "stores/s.lru.yao",
-        r#"{"option": {"size": 2, "ttl": "50ms"}}"#,
-    )];
-    let expression = "(() => { const s = Store('s'); s.Set('a', 1); s.Set('b', 1); s.Set('c', 1); const keys = s.Keys();
-        s.Set('d', 1, 60); s.Set('e', 1, 0); time.Sleep(60); s.Set('f', 1); return [keys, s.Keys()]; })()";
-    assert_eq!(
-        value(&files, expression).await,
-        json!([["b", "c"], ["e", "f"]])
-    );
-    let expression = "(() => { const s = Store('s'); s.Set('kept', 1, 0); s.Set('gone', 1); time.Sleep(60); return s.Keys(); })()";
-    assert_eq!(value(&files, expression).await, json!(["kept"]));
+    let long = r#"{"option": {"size": 2, "ttl": "1h"}}"#;
+    let short = r#"{"option": {"size": 2, "ttl": "50ms"}}"#;
+    let held = "(() => { const s = Store('s'); s.Set('a', 1); s.Set('b', 1); s.Set('c', 1); const keys = s.Keys();
+        s.Set('d', 1, 3600); s.Set('e', 1, 0); s.Set('f', 1); return [keys, s.Keys()]; })()";
+    let ended = "(() => { const s = Store('s'); s.Set('kept', 1, 0); s.Set('gone', 1); time.Sleep(60); return s.Keys(); })()";
+    let own = "(() => { const s = Store('s'); s.Set('d', 1, 3600); s.Set('e', 1, 0); time.Sleep(60); return s.Keys(); })()";
+    for (option, expression, expected) in [
+        (long, held, json!([["b", "c"], ["e", "f"]])),
+        (short, ended, json!(["kept"])),
+        (short, own, json!(["d", "e"])),
+    ] {
+        let files = [("stores/s.lru.yao", option)];
+        assert_eq!(value(&files, expression).await, expected, "{expression}");
+    }
 }
 
 #[tokio::test]

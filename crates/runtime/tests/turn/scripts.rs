@@ -132,7 +132,7 @@ async fn g116_g117_a_hook_over_its_limits_fails_its_turn_by_name_and_next_is_not
             "{message}"
         );
         assert!(
-            begun.elapsed() < Duration::from_secs(20),
+            begun.elapsed() < Duration::from_secs(55),
             "{:?}",
             begun.elapsed()
         );
