@@ -34,7 +34,7 @@ async fn play(url: &str) {
     file("app.yao", json!({"name": "Conformance"}));
     file(
         "mcps/s.mcp.yao",
-        json!({"transport": "http", "url": url, "timeout": "20s"}),
+        json!({"transport": "http", "url": url, "timeout": "2m"}),
     );
     let app = Arc::new(App::load(folder.path(), &BTreeMap::new()).unwrap());
     let pool = McpServerPool::new().unwrap();
@@ -44,7 +44,7 @@ async fn play(url: &str) {
         agent: "hello".to_owned(),
         servers: Arc::default(),
         request_id: "r1".to_owned(),
-        timeout: Duration::from_secs(20),
+        timeout: Duration::from_secs(120),
         trace: None,
         processes: Arc::new(NoProcesses),
         progress: None,

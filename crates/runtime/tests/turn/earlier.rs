@@ -70,6 +70,6 @@ async fn what_only_an_earlier_version_knows_of_a_call_is_passed_over() {
     let next = node(&store, &tools).await;
     let mut stream = next.runtime.stream(&ann(), id, 0).await.unwrap();
     let ended = async { while stream.next().await.unwrap().is_some() {} };
-    timeout(Duration::from_secs(30), ended).await.unwrap();
+    timeout(Duration::from_secs(120), ended).await.unwrap();
     assert_eq!(tools.names(), ["wait"]);
 }

@@ -239,6 +239,7 @@ async fn stores_count_their_commits_and_streams_that_are_gone_on_with() {
     let place = place(&borrowed(&agent(&json!({}), ""))).await;
     let frames = ask(&place, request("hello", "hi")).await;
     let id = end(&frames)["request_id"].as_str().unwrap().to_owned();
+    all_are_over(&place.runtime).await;
     let commits = |name: &str| counted(&place.runtime, name, r#"store="memory""#);
     assert!(commits("ambit_store_commits_total") >= 2);
     assert_eq!(

@@ -161,6 +161,7 @@ async fn what_a_collector_refuses_takes_nothing_else_along() {
         .await;
     // Four turns go into one request, which is refused, as is the first of them.
     ask_many(&place, 4).await;
+    all_are_over(&place.runtime).await;
     held.notify_one();
     assert_eq!(sent(&collector.turns(4).await).len(), 4);
     counted(&place, "refused").await;

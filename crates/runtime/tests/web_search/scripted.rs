@@ -5,8 +5,12 @@ use ambit_runtime::web_search::{WebItem, WebItemMetadata, WebQuery};
 use serde_json::{Value, json};
 
 async fn titles(results: Value, query: &str) -> Result<Vec<String>, String> {
+    titles_within("2m", results, query).await
+}
+
+async fn titles_within(timeout: &str, results: Value, query: &str) -> Result<Vec<String>, String> {
     let settings =
-        settings(json!({"provider": "scripted", "timeout": "200ms", "results": results}));
+        settings(json!({"provider": "scripted", "timeout": timeout, "results": results}));
     let answer = search(&settings, &asking(query)).await?;
     Ok(answer.items.into_iter().map(|item| item.title).collect())
 }
@@ -35,19 +39,21 @@ async fn without_a_match_nothing_is_found() {
 #[tokio::test]
 async fn a_result_can_fail_be_late_or_be_wrong() {
     let cases = [
-        (json!({"error": "no luck today"}), "no luck today"),
+        ("2m", json!({"error": "no luck today"}), "no luck today"),
         (
+            "200ms",
             json!({"items": [{"title": "A"}], "delay": "1h"}),
             "timed out",
         ),
-        (json!({"items": ["A"]}), "unreadable answer"),
+        ("2m", json!({"items": ["A"]}), "unreadable answer"),
         (
+            "2m",
             json!({"match": "("}),
             "\"web.results[0].match\" is no regular expression",
         ),
     ];
-    for (result, what) in cases {
-        let answer = titles(json!([result]), "x").await;
+    for (timeout, result, what) in cases {
+        let answer = titles_within(timeout, json!([result]), "x").await;
         assert_eq!(answer, Err(format!("scripted: {what}")));
     }
 }
