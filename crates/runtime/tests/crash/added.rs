@@ -59,8 +59,8 @@ async fn messages_of_the_other_node_are_answered_next(fresh: Fresh) {
 
 async fn forced_messages_of_the_other_node_begin_the_step_anew(fresh: Fresh) {
     let (here, there) = nodes(&fresh).await;
-    let mut started = speaking(&here, "speak").await;
-    for (node, text) in [(&there, "speak again"), (&here, "recall")] {
+    let mut started = speaking(&here, "recite").await;
+    for (node, text) in [(&there, "recite again"), (&here, "recall")] {
         let applied = node
             .runtime
             .interrupt(&ann(), &started.request_id, adding(text, true))
@@ -76,11 +76,11 @@ async fn forced_messages_of_the_other_node_begin_the_step_anew(fresh: Fresh) {
     let text = said(&entries);
     assert_eq!(text.matches("on it").count(), 1, "Create runs once");
     assert!(
-        text.starts_with("on it|one ") && text.contains("speak again"),
+        text.starts_with("on it|verse ") && text.contains("recite again"),
         "{text}"
     );
     let stored = history(&there.runtime, "chat").await;
-    assert_eq!(asked(&stored), ["speak", "speak again", "recall"]);
+    assert_eq!(asked(&stored), ["recite", "recite again", "recall"]);
 }
 
 async fn forced_messages_cancel_the_tools_under_way(fresh: Fresh) {

@@ -1,6 +1,6 @@
 //! What a killed turn keeps of its models' answers and tools' results.
 
-use crate::app::{ann, peer, request};
+use crate::app::{ann, peer, request, write_files};
 use crate::points::{entry, later, said};
 use crate::store::Fresh;
 use crate::tools::marks;
@@ -108,11 +108,13 @@ async fn g040_failing_models_and_a_crash_store_the_question_once(fresh: Fresh) {
 }
 
 async fn g110_a_turn_killed_while_it_speaks_ends_once(fresh: Fresh) {
-    let order = Order::new(&fresh, Job::ask("speak"));
+    let order = Order::new(&fresh, Job::ask("recite"));
     let (mut worker, said) = worker::until(order, |line| line.contains("\"delta\":true")).await;
     worker.send(Signal::KILL);
     let more = worker.rest();
     assert!(!worker.ended_well());
+    // Whoever goes on has less to say.
+    write_files(fresh.folder.path(), 5);
     let node = later(&fresh).await;
     let entries = stream(&node, &said[0], 0).await;
     let got: Vec<_> = said[1..]
@@ -131,7 +133,7 @@ async fn g110_a_turn_killed_while_it_speaks_ends_once(fresh: Fresh) {
         .collect();
     // What Create said, the words that were cut off, and the whole answer.
     assert_eq!(statuses, ["completed", "partial", "completed"]);
-    assert_eq!(asked(&history(&node, "chat").await), ["speak"]);
+    assert_eq!(asked(&history(&node, "chat").await), ["recite"]);
 }
 
 async fn the_tokens_of_a_turn_are_those_of_all_its_attempts(fresh: Fresh) {

@@ -240,17 +240,22 @@ pub const VERSES: usize = 5_000;
 /// A folder with the app.
 pub fn folder() -> TempDir {
     let folder = TempDir::new().unwrap();
+    write_files(folder.path(), VERSES);
+    folder
+}
+
+/// Writes the app, whose agent recites so many words.
+pub fn write_files(folder: &Path, verses: usize) {
     for (file, text) in FILES {
-        let path = folder.path().join(file);
+        let path = folder.join(file);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let many: Vec<_> = (0..30)
             .map(|at| json!({"name": "shuffled", "arguments": {"at": at}}))
             .collect();
         let text = text.replace("@MANY@", &json!(many).to_string());
-        let text = text.replace("@VERSES@", &"verse ".repeat(VERSES));
+        let text = text.replace("@VERSES@", &"verse ".repeat(verses));
         std::fs::write(path, text).unwrap();
     }
-    folder
 }
 
 /// A node; without tools of the test its agents use the servers of the app.

@@ -152,12 +152,11 @@ async fn g026_a_reader_that_leaves_stops_nothing(fresh: Fresh) {
         let mut started = here.runtime.start(request(&chat, "count")).await.unwrap();
         let mut got = 0;
         while got < leaves_after {
-            got += started
-                .stream
-                .next()
-                .await
-                .unwrap()
-                .map_or(0, |entries| entries.len());
+            // How many pieces a text has is a matter of time.
+            let Some(entries) = started.stream.next().await.unwrap() else {
+                break;
+            };
+            got += entries.len();
         }
         let request_id = started.request_id.clone();
         drop(started);
