@@ -49,6 +49,8 @@ pub fn run(name: &str, version: &str) {
     let client = std::env::current_exe().unwrap();
     let mut command = conformance();
     command.args(["client", "--scenario", name, "--spec-version", version]);
+    // Else it gives a client half a minute, which a busy machine may need.
+    command.args(["--timeout", "300000"]);
     command.arg("--command").arg(client);
     let ran = command.arg("--output-dir").arg(results.path()).output();
     let ran = ran.unwrap();

@@ -226,7 +226,7 @@ async fn a_provider_says_how_long_to_wait_within_the_turns_time() {
 async fn g132_a_slow_start_is_tried_again() {
     let silent = Reply::stream("").ending(End::NoHead);
     let server = Server::start(vec![silent, Reply::stream(FAKES[0].text.0)]).await;
-    let model = FAKES[0].open(&server, json!({"timeout": "2s"}));
+    let model = FAKES[0].open(&server, json!({"timeout": "30s"}));
     let clock = Clock::default();
     let stop = async {
         server.was_asked().await;

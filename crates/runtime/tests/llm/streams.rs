@@ -172,9 +172,9 @@ async fn a_provider_that_says_nothing_is_not_waited_for_longer_than_its_time() {
             (shown, 2, ModelFailureKind::Broken),
         ] {
             let server = Server::start(vec![reply]).await;
-            let model = fake.open(&server, json!({"timeout": "3s"}));
+            let model = fake.open(&server, json!({"timeout": "30s"}));
             let failed = silence(&server, &*model, pieces).await;
-            let message = "connector \"test.model\": the provider said nothing for 3s";
+            let message = "connector \"test.model\": the provider said nothing for 30s";
             assert_eq!((failed.kind, failed.message.as_str()), (kind, message));
         }
     }

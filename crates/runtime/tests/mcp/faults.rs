@@ -190,7 +190,7 @@ async fn g126_a_hung_call_ends_at_its_deadline_and_the_server_is_told() {
         .await
         .unwrap_err();
     assert_eq!(failed.code, ErrorCode::Timeout);
-    bed.caller.timeout = Duration::from_secs(30);
+    bed.caller.timeout = PATIENCE;
     assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
 }
 
@@ -243,7 +243,7 @@ async fn a_server_that_answers_nothing_any_more_is_replaced() {
             ErrorCode::Timeout
         );
     }
-    bed.caller.timeout = Duration::from_secs(30);
+    bed.caller.timeout = PATIENCE;
     assert_eq!(bed.text("add", json!({"a": 1})).await, "{\"total\": 11}");
     let told = witness.until("call add").await;
     assert_eq!(told.iter().filter(|line| *line == "initialize").count(), 2);
@@ -341,7 +341,7 @@ async fn a_server_that_stops_reading_is_killed_and_replaced() {
         assert_eq!(failed.code, ErrorCode::Timeout);
     }
     reaped(&pid).await;
-    bed.caller.timeout = Duration::from_secs(30);
+    bed.caller.timeout = PATIENCE;
     assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
 }
 

@@ -19,6 +19,15 @@ async fn g085_a_server_of_one_user_ends_when_nobody_has_used_it_for_a_while() {
     let frames = ask(&place, request("hello", "hi")).await;
     assert_eq!(end(&frames)["status"], "completed");
     witness.hear("call echo").await;
+    // The turn lets go of the server behind the end of its stream.
+    let is_running = || {
+        let text = place.runtime.metrics_text();
+        let mut lines = text.lines();
+        lines.any(|line| line.starts_with("ambit_turns_running") && !line.ends_with(" 0"))
+    };
+    while is_running() {
+        tokio::task::yield_now().await;
+    }
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(301)).await;
     // Those who tidy up look once a minute, a second at a time.
