@@ -15,7 +15,7 @@ const FILES: [(&str, &str); 2] = [
 ];
 
 /// Waits, without letting timers of the script itself run, until so many marks are there.
-const UNTIL: &str = "const until = (n: number) => { while ((Store('marks').Get('all') ?? []).length < n) time.Sleep(1); };";
+const UNTIL: &str = "const until = (n: number) => { while ((Store('marks').Get('all') ?? []).length < n) time.Sleep(5); };";
 
 #[tokio::test]
 async fn a_process_runs_later_in_the_same_run_whatever_the_run_does() {
