@@ -15,8 +15,8 @@ fn busy() -> RunLimits {
     }
 }
 
-/// Runs a script, up to three times as long as it is late: one that is late by itself is so each time, but the machine may also keep
-/// a thread from its processor.
+/// Runs a script, up to three times as long as it is late: one that is late by itself is so each time, but the machine may also
+/// keep a thread from its processor.
 async fn ended(body: &str, limits: RunLimits, is_late: fn(&Ended) -> bool) -> Ended {
     let _alone = alone().await;
     for _ in 0..2 {
