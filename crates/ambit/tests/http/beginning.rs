@@ -2,8 +2,13 @@
 
 use crate::site::{Event, Site};
 use crate::turns::said;
+use axum::Router;
+use axum::http::StatusCode;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 const RULES: &str = r#"{
     "label": "Script",
@@ -12,7 +17,7 @@ const RULES: &str = r#"{
         "model": "script",
         "rules": [
             {"match": {"last_user": "^silent"}, "reply": "never said", "delay": "1h"},
-            {"match": {"last_user": "^late"}, "error": {"status": 400, "message": "no such model"}, "delay": "500ms"},
+            {"match": {"last_user": "^late"}, "error": {"status": 400, "message": "no such model"}, "delay": "20ms"},
             {"match": {"last_user": "^break"}, "reply": "one two three four", "cut_after": 2}
         ]
     }
@@ -21,6 +26,29 @@ const RULES: &str = r#"{
 async fn site(wait: Duration) -> Site {
     let rules = ("connectors/script.conn.yao", RULES);
     Site::set(&[rules], |settings| settings.status_wait = wait).await
+}
+
+/// A site that waits for its model for a moment, and what the model needs before it fails.
+async fn failing() -> (Site, Arc<Semaphore>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = format!("http://{}", listener.local_addr().unwrap());
+    let may_fail = Arc::new(Semaphore::new(0));
+    let asked = may_fail.clone();
+    let answer = move || {
+        let asked = asked.clone();
+        async move {
+            drop(asked.acquire().await);
+            StatusCode::BAD_REQUEST
+        }
+    };
+    let service = Router::new().fallback(answer);
+    tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+    let options = json!({"model": "late", "key": "k", "host": host});
+    let connector = json!({"type": "openai", "label": "Late", "options": options}).to_string();
+    let files = [("connectors/script.conn.yao", connector.as_str())];
+    let wait = Duration::from_millis(10);
+    let site = Site::set(&files, |settings| settings.status_wait = wait).await;
+    (site, may_fail)
 }
 
 fn streamed(text: &str) -> Value {
@@ -58,8 +86,10 @@ async fn the_headers_of_a_silent_model_name_the_turn_so_that_it_can_be_stopped()
 
 #[tokio::test]
 async fn g114_a_failure_behind_the_headers_is_an_event_of_the_stream() {
-    let site = site(Duration::from_millis(10)).await;
-    let events = site.stream(&streamed("late")).await.rest().await;
+    let (site, may_fail) = failing().await;
+    let mut stream = site.stream(&streamed("late")).await;
+    may_fail.add_permits(1);
+    let events = stream.rest().await;
     assert_eq!(told(&events), ["assistant", "llm_error", "stop", "[DONE]"]);
 }
 

@@ -154,7 +154,7 @@ async fn counted() -> (Site, Arc<FlakyDriver>) {
 /// How often a request reads the store. The least of some, as other work goes on meanwhile.
 async fn reads(site: &Site, store: &FlakyDriver, path: &str) -> u64 {
     let mut least = u64::MAX;
-    for _ in 0..3 {
+    for _ in 0..20 {
         let before = store.seen(FaultKind::Read);
         let answer = site.get(path).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);

@@ -234,11 +234,14 @@ async fn g162_what_other_nodes_cannot_see_is_not_taken_over() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn g162_a_claim_is_renewed_again_when_its_store_has_recovered() {
     let stalled = Nodes::new().await.stall(&said(None)).await;
-    let (store, claimed) = (&stalled.store, stalled.claimed_until().await);
+    let store = &stalled.store;
     store.fail(FaultKind::Write, u64::MAX);
-    // The claim misses a renewal.
+    // None is under way any more that did not fail.
     let tried = store.seen(FaultKind::Write);
     store.wait_seen(FaultKind::Write, tried + 1).await;
+    let claimed = stalled.claimed_until().await;
+    // The claim misses a renewal.
+    store.wait_seen(FaultKind::Write, tried + 2).await;
     assert_eq!(stalled.claimed_until().await, claimed);
     let mut written = store.seen(FaultKind::Answer);
     store.heal();
@@ -255,8 +258,8 @@ async fn g162_a_claim_is_renewed_again_when_its_store_has_recovered() {
 async fn g162_a_key_is_free_again_although_the_answer_to_a_renewal_was_lost() {
     let stalled = Nodes::new().await.stall(&said(Some("c1"))).await;
     let store = &stalled.store;
-    let answered = store.seen(FaultKind::Answer);
     store.fail(FaultKind::Answer, 1);
+    let answered = store.seen(FaultKind::Answer);
     store.wait_seen(FaultKind::Answer, answered + 1).await;
     let mut running = stalled.other.stream(&streamed("never ends")).await;
     running.until(|data| data["type"] == "text").await;

@@ -231,7 +231,7 @@ async fn a_failure_before_the_first_word_is_an_error_of_http() {
 #[tokio::test]
 async fn a_silent_stream_shows_that_it_lives() {
     let site = Site::set(&[], |settings| settings.ping = Duration::from_millis(20)).await;
-    let mut stream = site.stream(&streamed("go on")).await;
+    let mut stream = site.stream(&streamed("go on slowly")).await;
     let events = stream.rest().await;
     assert_eq!(status(&events), json!("completed"));
     assert!(stream.comments.len() > 1);
