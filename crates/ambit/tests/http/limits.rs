@@ -3,6 +3,7 @@
 use crate::site::Site;
 use futures::stream;
 use serde_json::{Value, json};
+use std::process::Command;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -27,8 +28,28 @@ pub fn peak() -> usize {
     kilobytes << 10
 }
 
+/// Whether nothing but the test of this name runs in this process, so that its memory can be judged; else it has run in one of its own.
+pub fn is_alone(test: &str) -> bool {
+    const ALONE: &str = "ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let mut own = Command::new(std::env::current_exe().unwrap());
+    let ran = own
+        .args(["--exact", test])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let out = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && out.contains("1 passed"), "{out}");
+    false
+}
+
 #[tokio::test]
 async fn g149_a_body_of_100_mb_is_refused_in_constant_memory() {
+    if !is_alone("limits::g149_a_body_of_100_mb_is_refused_in_constant_memory") {
+        return;
+    }
     let site = Site::development().await;
     let before = peak();
     let answer = site.chat(body(100 << 20)).await;
@@ -54,6 +75,9 @@ async fn g149_a_body_that_says_that_it_is_too_large_is_refused() {
 
 #[tokio::test]
 async fn g149_a_million_messages_are_refused() {
+    if !is_alone("limits::g149_a_million_messages_are_refused") {
+        return;
+    }
     let site = Site::development().await;
     let before = peak();
     let body = format!(

@@ -1,6 +1,6 @@
 //! A reader that does not read.
 
-use crate::limits::peak;
+use crate::limits::{is_alone, peak};
 use crate::site::Site;
 use crate::turns::{status, streamed};
 use serde_json::json;
@@ -68,6 +68,9 @@ async fn g112_a_reader_that_falls_too_far_behind_is_cut_off_and_loses_nothing() 
 
 #[tokio::test]
 async fn g112_readers_that_do_not_read_an_ended_stream_hold_little_of_it() {
+    if !is_alone("slow::g112_readers_that_do_not_read_an_ended_stream_hold_little_of_it") {
+        return;
+    }
     let hooks = "export function Create(ctx) { for (let i = 0; i < 120; i++) ctx.Send('x'.repeat(100000)); }";
     let files = [("assistants/hello/src/index.ts", hooks)];
     let site = Site::set(&files, |_| {}).await;
