@@ -1,7 +1,7 @@
 //! The example `expenses`, as its callers meet it: two teams, another tenant, and roles that reach one's own vouchers, the
 //! team's or all.
 
-use crate::site::{self, Answer, Site};
+use crate::site::{Answer, Site};
 use ambit::auth::api_keys::{ApiKeyRecord, ApiKeys};
 use ambit_storage::Stores;
 use ambit_storage::driver::{self, DriverOptions};
@@ -27,7 +27,7 @@ const TWIN: Who = ("other", "ann", "red", "auditor");
 
 impl Office {
     async fn open() -> Self {
-        let app = site::example("expenses");
+        let app = crate::examples::example("expenses");
         let data = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}/ambit.db", data.path().display());
         let store = driver::open(&url, DriverOptions::default()).await.unwrap();

@@ -8,6 +8,8 @@ mod bed;
 mod canaries;
 mod cases;
 mod erased;
+#[path = "../support/examples.rs"]
+mod examples;
 mod expenses;
 mod explained;
 #[path = "../support/feed.rs"]

@@ -1,6 +1,6 @@
 //! The example `knowledge`: its agent answers from the documents of the app, and cites them.
 
-use crate::site::{self, Site};
+use crate::site::Site;
 use ambit_storage::Stores;
 use ambit_storage::driver::DriverOptions;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ const CITATION: &str =
 /// The example, with its documents read.
 async fn example() -> Site {
     let stores = Stores::builder(DriverOptions::default()).build().unwrap();
-    let app = site::example("knowledge");
+    let app = crate::examples::example("knowledge");
     let site = Site::over(Arc::new(stores), Arc::new(app), |_| {}).await;
     site.runtime.settle_collections().await.unwrap();
     site

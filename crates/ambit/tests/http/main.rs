@@ -18,6 +18,8 @@ mod console;
 mod data;
 mod document;
 mod erased;
+#[path = "../support/examples.rs"]
+mod examples;
 mod first_steps;
 mod formats;
 mod fuzz;

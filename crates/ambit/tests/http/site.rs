@@ -133,7 +133,7 @@ impl Site {
             base: config.base.clone(),
             is_development,
             // A busy machine must not turn a status into an event.
-            status_wait: Duration::from_secs(10),
+            status_wait: Duration::from_secs(120),
             ..HttpSettings::default()
         };
         set(&mut settings);
@@ -277,30 +277,13 @@ pub fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// A copy of an example.
-pub fn example(name: &str) -> TempDir {
-    let app = tempfile::tempdir().unwrap();
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    copy(&examples.join(name), app.path());
-    app
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let to = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy(&entry.path(), &to),
-            false => drop(std::fs::copy(entry.path(), to).unwrap()),
-        }
-    }
-}
-
 /// Server-sent events, as they come.
 pub struct Stream {
     pub response: Response,
     method: Method,
     text: String,
+    /// The beginning of a letter.
+    letter: Vec<u8>,
     /// Comments that came so far.
     pub comments: Vec<String>,
 }
@@ -325,6 +308,7 @@ impl Stream {
             response,
             method,
             text: String::new(),
+            letter: Vec::new(),
             comments: Vec::new(),
         }
     }
@@ -346,13 +330,22 @@ impl Stream {
                 continue;
             }
             match self.response.chunk().await? {
-                Some(bytes) => self.text += std::str::from_utf8(&bytes).unwrap(),
+                Some(bytes) => self.take(&bytes),
                 None => {
                     assert_eq!(self.text, "");
                     return Ok(None);
                 }
             }
         }
+    }
+
+    /// Takes what came, which may end within a letter.
+    fn take(&mut self, bytes: &[u8]) {
+        self.letter.extend_from_slice(bytes);
+        let whole = self.letter.utf8_chunks().next();
+        let whole = whole.map_or(0, |chunk| chunk.valid().len());
+        let letters = self.letter.drain(..whole).collect();
+        self.text += &String::from_utf8(letters).unwrap();
     }
 
     fn read(&mut self, frame: &str) -> Option<Event> {
