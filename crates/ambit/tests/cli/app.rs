@@ -17,7 +17,8 @@ pub fn talk(mut chat: Command, lines: &str) -> Ran {
     let chat = chat.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut chat = chat.stderr(Stdio::piped()).spawn().unwrap();
     let mut input = chat.stdin.take().unwrap();
-    input.write_all(lines.as_bytes()).unwrap();
+    // One that has ended reads no more.
+    let _ = input.write_all(lines.as_bytes());
     drop(input);
     told(chat.wait_with_output().unwrap())
 }

@@ -36,7 +36,8 @@ fn answer(app_name: &str, agent: &str, text: &str) -> String {
     chat.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut chat = chat.stderr(Stdio::piped()).spawn().unwrap();
     let mut said = chat.stdin.take().unwrap();
-    writeln!(said, "{text}").unwrap();
+    // One that has ended reads no more.
+    let _ = writeln!(said, "{text}");
     drop(said);
     let ended = chat.wait_with_output().unwrap();
     let out = String::from_utf8(ended.stdout).unwrap();

@@ -58,7 +58,8 @@ fn a_chat_with_a_server_that_takes_keys_says_where_the_key_goes() {
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
-        chat.stdin.take().unwrap().write_all(b"hi\n").unwrap();
+        // One that has ended reads no more.
+        let _ = chat.stdin.take().unwrap().write_all(b"hi\n");
         String::from_utf8(chat.wait_with_output().unwrap().stderr).unwrap()
     };
     let without = "the server answers nobody whom it does not know; set AMBIT_TOKEN to a token or an API key for it\n";

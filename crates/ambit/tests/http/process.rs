@@ -315,13 +315,15 @@ fn the_console_is_named_unless_it_is_left_out() {
 #[test]
 fn the_console_is_opened_with_what_opens_addresses_here() {
     let folder = tempfile::tempdir().unwrap();
-    let opener = folder.path().join("xdg-open");
+    let written = folder.path().join("written");
     write(
-        &opener,
+        &written,
         "#!/bin/sh\nprintf %s \"$1\" > opened.part && mv opened.part opened\n",
     );
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&opener, mode).unwrap();
+    // What this process has written, another thread's child may hold open for a moment, and then it cannot be run.
+    let mut install = Command::new("install");
+    let install = install.arg(&written).arg(folder.path().join("xdg-open"));
+    assert!(install.status().unwrap().success());
     let path = format!("{}:/usr/bin:/bin", folder.path().display());
     let mut command = command(&folder, &["serve", "--listen", "127.0.0.1:0", "--open"]);
     let mut server = Serving(command.env("PATH", path).spawn().unwrap());

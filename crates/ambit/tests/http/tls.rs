@@ -173,7 +173,8 @@ fn chat(folder: &TempDir, base: &str, authority: Option<&Path>) -> String {
         chat.env("SSL_CERT_FILE", authority);
     }
     let mut chat = chat.stdin(Stdio::piped()).spawn().unwrap();
-    chat.stdin.take().unwrap().write_all(b"hi\n").unwrap();
+    // One that has ended reads no more.
+    let _ = chat.stdin.take().unwrap().write_all(b"hi\n");
     let ended = chat.wait_with_output().unwrap();
     assert!(!ended.status.success(), "{ended:?}");
     String::from_utf8(ended.stderr).unwrap()
