@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The manifest of a backup.
 pub fn manifest(folder: &Path) -> Value {
@@ -15,6 +16,7 @@ pub fn manifest(folder: &Path) -> Value {
 /// A database beside the store, as models have one, with one number in it.
 pub fn models(place: &Place, file: &str) -> rusqlite::Connection {
     let models = rusqlite::Connection::open(place.path(file)).unwrap();
+    models.busy_timeout(Duration::from_secs(120)).unwrap();
     models
         .execute_batch(
             "PRAGMA journal_mode = WAL; CREATE TABLE tally (n INTEGER); INSERT INTO tally VALUES (0)",

@@ -283,7 +283,8 @@ fn g207_the_largest_file_is_never_whole_in_the_memory_of_the_command_line() {
     let text = b"some text with words \n".repeat(LARGEST / 22);
     fs::write(place.path("largest.txt"), text).unwrap();
     let add = |file| peak_of(&place, &["kb", "add", "docs", file, "--app", "shop"]);
-    let small = add("shop/docs/tea.md");
+    // It may end before it was looked at.
+    let small = (0..5).map(|_| add("shop/docs/tea.md")).max().unwrap();
     let grown = add("largest.txt").saturating_sub(small);
     assert!(small > 0 && grown < GROWTH, "{grown} bytes");
 }

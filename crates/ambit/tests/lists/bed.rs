@@ -109,7 +109,7 @@ impl Bed {
         context.usage().record(record).unwrap();
         context.stage_with_history(written(context, &request_id, text));
         context.save().await.unwrap();
-        let life = Some(Duration::from_secs(60));
+        let life = Some(Duration::from_secs(24 * 3_600));
         let note = turn_location::note(context, &request_id, life).unwrap();
         context.stage_with_history([note]);
         context.save().await.unwrap();

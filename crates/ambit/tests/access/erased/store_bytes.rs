@@ -53,7 +53,8 @@ fn split(address: &str) -> (&str, &str) {
 
 fn bytes_of_files(folder: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
+    // A folder may have gone since it was listed.
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
         bytes.extend(path.as_os_str().as_encoded_bytes());
         bytes.extend(match path.is_dir() {
