@@ -20,6 +20,7 @@ use screen::ChatScreen;
 use serde_json::Value;
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(Args, Debug)]
 pub struct ChatArguments {
@@ -156,11 +157,12 @@ async fn talk(
 /// Shows an answer as it comes. Ctrl-C cancels its turn, and its end is shown still.
 async fn show(peer: &ChatPeer, mut answer: ChatAnswer, screen: &mut ChatScreen) -> Result<()> {
     let mut failed = None;
+    // One for all of the answer: what comes while a part of it is written counts too.
+    let mut interrupt = signal(SignalKind::interrupt())?;
     loop {
         let chunk = tokio::select! {
             chunk = answer.chunks.next() => chunk,
-            stop = tokio::signal::ctrl_c() => {
-                stop?;
+            _ = interrupt.recv() => {
                 peer.cancel(&answer.request_id).await?;
                 continue;
             }

@@ -151,7 +151,11 @@ fn shutdown(times: StopTimes) -> Result<ServerShutdown<impl Future<Output = ()>>
             _ = interrupt.recv() => {}
         }
     };
-    Ok(ServerShutdown { request, times })
+    Ok(ServerShutdown {
+        request,
+        hangup: signal(SignalKind::hangup())?,
+        times,
+    })
 }
 
 /// Who may call, as the app says.

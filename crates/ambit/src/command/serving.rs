@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::Signal;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, interval, sleep, timeout_at};
 
@@ -23,6 +23,9 @@ const TLS_LOOKS: Duration = Duration::from_secs(30);
 pub struct ServerShutdown<F> {
     /// Is ready when the process is asked to stop.
     pub request: F,
+    /// Asks for the app's files to be loaded again. It is there before anybody is told of the server: without it a request ends the
+    /// process.
+    pub hangup: Signal,
     pub times: StopTimes,
 }
 
@@ -38,7 +41,6 @@ pub async fn serve<F: Future<Output = ()>>(
     let runtime = server.runtime.clone();
     let is_stopping = server.settings.is_stopping.clone();
     let tls = server.settings.tls.clone();
-    let hangup = signal(SignalKind::hangup())?;
     let (stop_sender, stop_receiver) = oneshot::channel::<()>();
     let serving = http::serve(listener, Arc::new(server), async move {
         // A sender that is dropped says the same as one that sends.
@@ -49,7 +51,7 @@ pub async fn serve<F: Future<Output = ()>>(
     tokio::select! {
         served = &mut serving => return Ok(served?),
         () = shutdown.request => {}
-        () = reloads(&runtime, tls.as_deref(), hangup) => {}
+        () = reloads(&runtime, tls.as_deref(), shutdown.hangup) => {}
     }
     let end = Instant::now() + times.grace.max(times.drain + CLOSING);
     is_stopping.store(true, Ordering::Relaxed);
