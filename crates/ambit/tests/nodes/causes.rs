@@ -85,7 +85,7 @@ async fn once(place: Place) {
     }
     let wrong = json!({"model": "hello", "messages": CANARY});
     assert_eq!(node.chat(&wrong).await.status, 400);
-    drop(node);
+    node.end();
 
     let lines = lines(log);
     for ((text, expected), id) in ENDINGS.iter().zip(&ids) {
@@ -209,7 +209,7 @@ async fn inside(place: Place) {
             );
         }
     }
-    drop(node);
+    node.end();
 
     place.write("openapi/openapi.yao", r#"{"auth": {"api_keys": true}}"#);
     let log = NamedTempFile::new().unwrap();
@@ -226,7 +226,7 @@ async fn inside(place: Place) {
     }
     let (quoting, _) = answers(&node, Some(&key), "memory").await;
     let (telling, _) = answers(&node, Some(&key), "unquoted").await;
-    drop(node);
+    node.end();
     let lines = lines(log);
     for ((text, inside), id) in INSIDE.iter().zip(&ids) {
         let mut own = lines.iter().filter(|line| request_of(line) == Some(id));

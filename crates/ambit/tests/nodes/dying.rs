@@ -1,7 +1,7 @@
 //! A node that ends in the middle of a turn.
 
 use crate::Run;
-use crate::place::{Node, Place, is_text, last_words, said, whole};
+use crate::place::{Node, Place, SLOWLY, is_text, last_words, said, whole};
 use crate::site::Answer;
 use ambit_storage::address::{DEFAULT_TENANT, Space};
 use ambit_storage::driver::{ValuePart, ValueScan};
@@ -52,12 +52,10 @@ pub const CASES: &[(&str, Run)] = &[
     ),
 ];
 
-/// What is answered so slowly that a node ends in the middle of it, on a busy machine too.
-pub const SLOWLY: &str = "go on slowly";
 const ALL: &str = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20";
 
 async fn killed(place: Place) {
-    let (first, second) = (place.node(), place.node());
+    let (first, second) = (place.slow_node(&[]), place.node());
     let mut stream = first.stream(SLOWLY).await;
     let id = stream.request_id();
     let mut events = stream.until(is_text).await;
@@ -159,7 +157,7 @@ async fn managed(place: Place) {
 }
 
 async fn out_of_grace(place: Place) {
-    let (first, second) = (place.node_with(&["--grace", "0"]), place.node());
+    let (first, second) = (place.slow_node(&["--grace", "0"]), place.node());
     let mut stream = first.stream(SLOWLY).await;
     let id = stream.request_id();
     let mut events = stream.until(is_text).await;
@@ -173,7 +171,7 @@ async fn out_of_grace(place: Place) {
 }
 
 async fn restarted(place: Place) {
-    let first = place.node();
+    let first = place.slow_node(&[]);
     let mut stream = first.stream(SLOWLY).await;
     let id = stream.request_id();
     let mut events = stream.until(is_text).await;
@@ -187,7 +185,7 @@ async fn restarted(place: Place) {
 }
 
 async fn repeated(place: Place) {
-    let (first, second) = (place.node(), place.node());
+    let (first, second) = (place.slow_node(&[]), place.node());
     let ask = |node: &Node| {
         let request = node.asked(&said(SLOWLY));
         request.header("idempotency-key", "k1")

@@ -67,7 +67,7 @@ async fn silent(place: Place) {
     }
     let search = node.request(Method::GET, &format!("/chat/sessions?q={CANARY}"));
     assert!(Answer::of(search).await.text.contains(CANARY));
-    drop(node);
+    node.end();
     let mut text = String::new();
     log.read_to_string(&mut text).unwrap();
     assert!(text.contains("answered"), "nothing was logged: {text}");
@@ -83,7 +83,7 @@ async fn forged(place: Place) {
     let mut log = tempfile::NamedTempFile::new().unwrap();
     let node = place.logging_node(log.reopen().unwrap());
     node.chat(&said("hi")).await;
-    drop(node);
+    node.end();
     let mut text = String::new();
     log.read_to_string(&mut text).unwrap();
     let told: Vec<&str> = text.lines().filter(|it| it.contains("stolen")).collect();
@@ -137,7 +137,7 @@ async fn stopped(place: Place) {
     assert!(vetoed.text.contains(CANARY), "{}", vetoed.text);
     let failed = node.chat(&said(&format!("throw {CANARY}"))).await;
     assert_eq!(failed.status, 500);
-    drop(node);
+    node.end();
     let text = std::fs::read_to_string(log.path()).unwrap();
     for told in ["a listener vetoed", "BeforeSend: cannot take "] {
         assert!(text.contains(told), "{told}: {text}");

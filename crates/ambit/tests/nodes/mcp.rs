@@ -37,7 +37,7 @@ const APP: &[(&str, &str)] = &[
     (
         "connectors/slow.conn.yao",
         r#"{"label": "Slow", "type": "scripted", "options": {"rules": [
-            {"match": {"has_tool_result": true}, "reply": "1 2 3 4 5 6 7 8 9 10", "delay": "100ms"},
+            {"match": {"has_tool_result": true}, "reply": "1 2 3 4 5 6 7 8 9 10", "delay": "$ENV.PACE"},
             {"match": {"last_user": "^work"}, "tool_calls": [{"name": "notes__add", "arguments": {}}]}
         ]}}"#,
     ),
@@ -85,7 +85,7 @@ async fn stopped(place: Place) {
 
 async fn killed(place: Place) {
     served(&place);
-    let (first, second) = (place.node(), place.node());
+    let (first, second) = (place.slow_node(&[]), place.node());
     let id = begin(&first, "agent_slow", "work").await;
     // Its tool has run and is settled when the answer begins.
     first.resume(&id, 0).await.until(is_text).await;
@@ -97,7 +97,7 @@ async fn killed(place: Place) {
 
 async fn restarted(place: Place) {
     served(&place);
-    let first = place.node();
+    let first = place.slow_node(&[]);
     let id = begin(&first, "agent_slow", "work").await;
     first.resume(&id, 0).await.until(is_text).await;
     first.kill();

@@ -1,8 +1,7 @@
 //! What a node counts, by every row of the table of metrics.
 
 use crate::Run;
-use crate::dying::SLOWLY;
-use crate::place::{NOTES, Place, is_text, said};
+use crate::place::{NOTES, Place, SLOWLY, is_text, said};
 use ambit_telemetry::table::METRICS;
 use ambit_telemetry::{MetricKind, MetricSpec};
 use serde_json::json;
@@ -137,7 +136,10 @@ async fn counted(place: Place) {
     for (name, text) in APP.iter().chain(&NOTES) {
         place.write(name, text);
     }
-    let (first, second) = (place.node(), place.node_with_environment(&[COLLECTOR]));
+    let (first, second) = (
+        place.slow_node(&[]),
+        place.node_with_environment(&[COLLECTOR]),
+    );
     let mut cut = first.stream(SLOWLY).await;
     let id = cut.request_id();
     let last = cut.until(is_text).await.last().unwrap().id.unwrap();

@@ -29,6 +29,9 @@ pub const NOTES: [(&str, &str); 2] = [
     ),
 ];
 
+/// What is answered slowly by slow nodes, and at once by others.
+pub const SLOWLY: &str = "go on slowly";
+
 /// An app and a store.
 pub struct Place {
     store: String,
@@ -41,7 +44,7 @@ impl Place {
         let (store, data) = (store.place)().unwrap();
         let app = tempfile::tempdir().unwrap();
         for (name, text) in HELLO {
-            site::write(&app.path().join(name), text);
+            site::write(&app.path().join(name), &text.replace("150ms", "$ENV.PACE"));
         }
         Self {
             store,
@@ -62,18 +65,23 @@ impl Place {
 
     /// Another node, started with these options too.
     pub fn node_with(&self, options: &[&str]) -> Node {
-        let all = [&["--store", &self.store], options].concat();
-        Node {
-            server: Server::over(self.app.path(), &all),
-            client: site::client(),
-        }
+        self.node_of(options, &[])
+    }
+
+    /// Another node, started with these options too, which ends in the middle of what it says slowly, on a busy machine too.
+    pub fn slow_node(&self, options: &[&str]) -> Node {
+        self.node_of(options, &[("PACE", "2s")])
     }
 
     /// Another node, started with these variables.
     pub fn node_with_environment(&self, variables: &[(&str, &str)]) -> Node {
-        let options = ["--store", self.store.as_str()];
+        self.node_of(&[], variables)
+    }
+
+    fn node_of(&self, options: &[&str], variables: &[(&str, &str)]) -> Node {
+        let all = [&["--store", &self.store], options].concat();
         Node {
-            server: Server::with_environment(self.app.path(), &options, variables),
+            server: Server::with_environment(self.app.path(), &all, variables),
             client: site::client(),
         }
     }
@@ -229,6 +237,12 @@ impl Node {
     pub fn terminate(&self) {
         let id = self.id().to_string();
         assert!(Command::new("kill").arg(id).status().unwrap().success());
+    }
+
+    /// Ends the process when it has said all that it has to say.
+    pub fn end(self) {
+        self.terminate();
+        assert!(self.wait().success());
     }
 
     /// How the process has ended.

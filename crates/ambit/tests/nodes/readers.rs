@@ -1,8 +1,8 @@
 //! Readers of every format that follow one turn while its node dies.
 
 use crate::Run;
-use crate::dying::{SLOWLY, check_story};
-use crate::place::{Node, Place};
+use crate::dying::check_story;
+use crate::place::{Node, Place, SLOWLY};
 use ambit::format::{FORMATS, FormatDefinition};
 use futures::future::join_all;
 use reqwest::{Method, RequestBuilder, Response};
@@ -94,7 +94,7 @@ async fn readers(node: &Node, id: &str) -> Vec<Reader> {
 }
 
 async fn killed(place: Place) {
-    let (first, second) = (place.node(), place.node());
+    let (first, second) = (place.slow_node(&[]), place.node());
     let id = first.stream(SLOWLY).await.request_id();
     let (cut, whole) = tokio::join!(readers(&first, &id), readers(&second, &id));
     first.kill();
