@@ -13,7 +13,7 @@ const CLIENTS: usize = 4;
 /// How long a server may take to let go of everything.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long nothing may change for it to be at rest.
-const REST: Duration = Duration::from_secs(2);
+const REST: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The server and those who call it.
