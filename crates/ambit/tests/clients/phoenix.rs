@@ -22,7 +22,7 @@ struct Phoenix {
 impl Phoenix {
     fn start() -> Self {
         let data = tempfile::tempdir().unwrap();
-        let [http, grpc] = [free_port(), free_port()];
+        let [http, grpc] = free_ports();
         let mut serve = Command::new(installed(PHOENIX));
         serve.args(["-u", "-m", "phoenix.server.main", "serve"]);
         serve.env("PHOENIX_WORKING_DIR", data.path());
@@ -56,12 +56,17 @@ impl Drop for Phoenix {
     }
 }
 
-/// A port that nobody listens on, of those that systems give to nobody who has not asked for it.
-fn free_port() -> String {
+/// Two ports that nobody listens on, of those that systems give to nobody who has not asked for them.
+fn free_ports() -> [String; 2] {
+    let held = [held_port(), held_port()];
+    held.map(|held| held.local_addr().unwrap().port().to_string())
+}
+
+fn held_port() -> TcpListener {
     loop {
         let port = 20_000 + rand::random::<u16>() % 12_000;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port.to_string();
+        if let Ok(held) = TcpListener::bind(("127.0.0.1", port)) {
+            return held;
         }
     }
 }

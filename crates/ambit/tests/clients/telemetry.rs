@@ -100,7 +100,7 @@ web.urlopen(request).read()";
     );
     assert!(!traces.to_string().contains("secret"));
     let metrics = collector.request("/v1/metrics", |text| {
-        text.contains("gen_ai.client.token.usage")
+        text.contains("gen_ai.client.token.usage") && text.contains("ambit_turns_total")
     });
     let metrics = metrics["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
         .as_array()

@@ -21,7 +21,7 @@ class Visit {
     const visit = new Visit();
     visit.context = await browser.newContext();
     visit.page = await visit.context.newPage();
-    visit.page.setDefaultTimeout(30_000);
+    visit.page.setDefaultTimeout(120_000);
     visit.page.on("console", (line) => {
       if (["error", "warning"].includes(line.type())) visit.faults.push(line.text());
     });
@@ -258,7 +258,7 @@ async function run(browser, site, cases) {
 }
 
 copy(page, packages, folder);
-const browser = await chromium.launch({ executablePath });
+const browser = await chromium.launch({ executablePath, timeout: 120_000 });
 for (const [serves, all] of [[serveBuilt, BUILT], [develop, DEVELOPED]]) {
   const cases = Object.entries(all).filter(([name]) => wanted.length === 0 || wanted.includes(name));
   if (cases.length === 0) continue;

@@ -182,7 +182,7 @@ async def a_task():
 
 
 async def no_credentials():
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=60) as client:
         body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         refused = await client.post(url, json=body)
         assert refused.status_code == 401

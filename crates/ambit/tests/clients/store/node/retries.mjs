@@ -9,7 +9,7 @@ import { StoreClient, StoreError } from "@ambit/store";
 const WRITE = [{ op: "put", key: "k", value: 1 }];
 const HANGS_UP = null;
 
-/** A server that gives these answers one after the other, and knows the idempotency keys of what it was asked. */
+/** A server that gives these answers one after the other, and the idempotency keys of what it was asked. */
 async function stub(...answers) {
   const keys = [];
   const server = createServer((request, response) => {
@@ -25,7 +25,7 @@ async function stub(...answers) {
   });
   server.unref();
   await once(server.listen(0, "127.0.0.1"), "listening");
-  return { server, keys, url: `http://127.0.0.1:${server.address().port}` };
+  return { keys, url: `http://127.0.0.1:${server.address().port}` };
 }
 
 const cases = {
@@ -49,11 +49,9 @@ const cases = {
   },
 
   async "what has reached nobody is sent again"() {
-    const gone = await stub();
-    gone.server.close();
-    await once(gone.server, "close");
     const there = await stub(200);
-    const urls = [gone.url, there.url];
+    // Nobody else can be given this port as long as the server is there.
+    const urls = [there.url.replace("127.0.0.1", "127.0.0.2"), there.url];
     const client = Object.defineProperty(new StoreClient(), "url", { get: () => urls.shift() });
     assert.deepEqual(await client.batch(WRITE), [{ version: 1 }]);
     assert.equal(there.keys.length, 1);

@@ -93,12 +93,15 @@ def what_may_have_been_done_is_not_sent_again():
 
 def what_has_reached_nobody_is_sent_again():
     for way in WAYS:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        servers = []
-        in_each_pause(lambda: servers or servers.append(Stub(200, port=port)))
-        assert way(StoreClient(f"http://127.0.0.1:{port}")) == [{"version": 1}]
-        assert len(servers[0].keys) == 1
+        # Held without listening, so that nobody else is given the port before the server comes.
+        with socket.socket() as held:
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            held.bind(("127.0.0.1", 0))
+            port = held.getsockname()[1]
+            servers = []
+            in_each_pause(lambda: servers or servers.append(Stub(200, port=port)))
+            assert way(StoreClient(f"http://127.0.0.1:{port}")) == [{"version": 1}]
+            assert len(servers[0].keys) == 1
 
 
 run(
