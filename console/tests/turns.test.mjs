@@ -308,8 +308,11 @@ function watchRows() {
   const timeline = document.querySelector('[data-part="timeline"]');
   const watched = { made: 0, shown: 0, tasks: [] };
   let made = 0;
+  // A message comes as the next task; a timer may be late, behind further tasks.
+  const next = new MessageChannel();
+  next.port1.onmessage = () => (made = 0);
   new MutationObserver((changes) => {
-    if (made === 0) setTimeout(() => (made = 0));
+    if (made === 0) next.port2.postMessage(null);
     for (const { addedNodes } of changes) made += [...addedNodes].filter((node) => node.nodeName === "TR").length;
     watched.made = Math.max(watched.made, made);
     watched.shown = Math.max(watched.shown, timeline.querySelectorAll("tr[data-id]").length);

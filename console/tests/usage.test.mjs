@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { useConsole } from "./support/console.mjs";
 import { assertLooks } from "./support/looks.mjs";
 import { say, UNCONSTRAINED } from "./support/server.mjs";
@@ -17,13 +18,19 @@ const FILES = {
   "assistants/thinker/prompts.yml": "- role: system\n  content: Think.\n",
 };
 
+const DAY = 86_400_000;
+/** More than all cases take. */
+const LONG = 300_000;
+
 const ambit = useConsole("welcome", async (server) => {
+  // No day begins in the middle of a case.
+  const left = DAY - (Date.now() % DAY);
+  if (left < LONG) await pause(left);
   await say(server, "one", "Hello");
   await say(server, "one", "Hello again");
   await say(server, "two", "Hello", "thinker");
 }, FILES);
 
-const DAY = 86_400_000;
 const date = (daysAgo) => new Date(Date.now() - daysAgo * DAY).toISOString().slice(0, 10);
 const UTC = "time_zone=UTC";
 const read = async (query) => (await fetch(`${ambit.server.api}/usage?${query}`)).json();
