@@ -119,12 +119,13 @@ mod tests {
 
     #[test]
     fn the_newest_version_comes_first() {
-        let root = std::env::temp_dir().join(format!("ambit-versions-{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
         for version in ["9", "15", "17"] {
             std::fs::create_dir_all(root.join(version).join("bin")).unwrap();
         }
         std::fs::write(root.join("15/bin/postgres"), "").unwrap();
-        let found = versions(&root, "bin");
+        let found = versions(root, "bin");
         let expected = ["17", "15", "9"].map(|version| root.join(version).join("bin"));
         assert_eq!(found, expected);
         assert_eq!(
@@ -132,7 +133,6 @@ mod tests {
             Some(root.join("15/bin/postgres"))
         );
         assert_eq!(search("initdb", &found), None);
-        std::fs::remove_dir_all(&root).unwrap();
         assert_eq!(versions(Path::new("/nowhere"), "bin").len(), 0);
     }
 
