@@ -86,7 +86,7 @@ async fn tell(story: &Story) -> Vec<Told> {
         let started = runtime.start(request.clone()).await.unwrap();
         turns.push(told(&mut ids, &request, started).await);
     }
-    runtime.close(Duration::from_secs(10)).await.unwrap();
+    runtime.close(Duration::from_secs(120)).await.unwrap();
     turns
 }
 
