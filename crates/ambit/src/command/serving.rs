@@ -23,8 +23,8 @@ const TLS_LOOKS: Duration = Duration::from_secs(30);
 pub struct ServerShutdown<F> {
     /// Is ready when the process is asked to stop.
     pub request: F,
-    /// Asks for the app's files to be loaded again. It is there before anybody is told of the server: without it a request ends the
-    /// process.
+    /// Asks for the app's files to be loaded again. It is there before anybody is told of the server, as a request without it
+    /// ends the process.
     pub hangup: Signal,
     pub times: StopTimes,
 }

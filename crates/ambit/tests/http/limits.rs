@@ -28,7 +28,8 @@ pub fn peak() -> usize {
     kilobytes << 10
 }
 
-/// Whether nothing but the test of this name runs in this process, so that its memory can be judged; else it has run in one of its own.
+/// Whether nothing but the test of this name runs in this process, so that its memory can be judged. Where it does not, the
+/// test has run in one of its own.
 pub fn is_alone(test: &str) -> bool {
     const ALONE: &str = "ALONE";
     if std::env::var_os(ALONE).is_some() {
