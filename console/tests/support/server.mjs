@@ -1,9 +1,7 @@
 // The real binary on a folder of its own, with an app. `AMBIT_BINARY` names the binary.
 
 import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import net from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,12 +27,20 @@ export async function startServer(app, files = {}, store = null) {
     const options = ["serve", join(folder, "app"), "--listen", listen, ...place, "--grace", "1"];
     return spawn(binary, options, { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, AMBIT_LOG: "warn" } });
   };
-  let child = serve(`127.0.0.1:${await freePort()}`);
+  let child;
   const end = async (signal) => {
     child.kill(signal);
     if (child.exitCode === null && child.signalCode === null) await new Promise((resolve) => child.once("exit", resolve));
   };
-  const api = await printedAddress(child);
+  let api = null;
+  for (let tries = 1; api === null; tries += 1) {
+    child = serve(anyAddress());
+    // Somebody else may have the port.
+    api = await printedAddress(child).catch((error) => {
+      if (tries === TRIES) throw error;
+      return null;
+    });
+  }
   const { host, port } = new URL(api);
   return {
     port: Number(port),
@@ -53,18 +59,11 @@ export async function startServer(app, files = {}, store = null) {
   };
 }
 
-/** A port of those that systems give to nobody who has not asked for it, so that it is still there for a server that starts again. */
-async function freePort() {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const server = net.createServer();
-    const isFree = await once(server.listen(port, "127.0.0.1"), "listening").then(() => true, () => false);
-    if (!isFree) continue;
-    server.close();
-    await once(server, "close");
-    return port;
-  }
-}
+/** How often a server is started that does not serve. */
+const TRIES = 5;
+
+/** An address with a port of those that systems give to nobody who has not asked for it: it is still there for a server that starts again. */
+const anyAddress = () => `127.0.0.1:${20_000 + Math.floor(Math.random() * 12_000)}`;
 
 /** The address of the first line, `Ambit serves "Welcome" on http://…`. */
 function printedAddress(child) {
