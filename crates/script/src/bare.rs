@@ -5,7 +5,7 @@
 
 mod step_counter;
 
-pub use step_counter::{StepCounter, StepCounterSlot};
+pub use step_counter::{StepCounter, StepCounterOffset, StepCounterSlot};
 
 use ambit_quickjs_heap::{HeapTemplate, MemoryMeter, SnapshotHeap};
 use corosensei::stack::DefaultStack;

@@ -1,6 +1,6 @@
 //! What every script finds in its runtime, compiled once for an engine.
 
-use crate::bare::Bytecode;
+use crate::bare::{Bytecode, StepCounterOffset};
 use crate::error::{Error, Result};
 use crate::host::{HostApi, ReturnKind};
 use ambit_quickjs_heap::HeapTemplate;
@@ -66,8 +66,8 @@ pub struct Prelude {
     pub targets: Vec<CallTarget>,
     /// The memory of the first runtime that was made with it.
     pub template: OnceLock<Arc<HeapTemplate>>,
-    /// How far into its context the engine counts its steps; `None` inside if it cannot be told.
-    pub step_counter: OnceLock<Option<usize>>,
+    /// Where the engine counts its steps; `None` inside if it cannot be told.
+    pub step_counter: OnceLock<Option<StepCounterOffset>>,
     /// Places for runs that wait and keep their memory.
     pub waiting: Semaphore,
 }

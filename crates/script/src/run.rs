@@ -156,8 +156,6 @@ impl Drop for ForgetOnDrop {
 fn make(world: &Rc<RunContext>) -> std::result::Result<PreludeRuntime, String> {
     let memory = RuntimeMemory::new().ok_or("there is no memory for it")?;
     let runtime = Runtime::new_with_alloc(memory.allocator()).map_err(|error| error.to_string())?;
-    // The prelude itself needs little; the script's own limit is set before the script.
-    runtime.set_max_stack_size(512 << 10);
     runtime.set_gc_threshold(4 << 20);
     runtime.set_loader(
         ProgramLoader(Rc::clone(world)),
@@ -169,6 +167,8 @@ fn make(world: &Rc<RunContext>) -> std::result::Result<PreludeRuntime, String> {
     let offset = offset.ok_or("the engine does not count its steps as it did")?;
     // A runtime has one context.
     let _ = world.steps.set(StepCounter::new(&context, offset));
+    // The prelude itself needs little; the script's own limit is set before the script.
+    runtime.set_max_stack_size(512 << 10);
     let polled = Rc::clone(world);
     runtime.set_interrupt_handler(Some(Box::new(move || polled.poll())));
     context.with(|ctx| {

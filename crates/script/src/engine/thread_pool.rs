@@ -239,8 +239,10 @@ impl ThreadPool {
             }
             self.watch.wait_for(&mut queue, LOOK);
             for slice in queue.running.clone() {
-                slice.task.steps.ask_soon();
-                if slice.task.budget.stop_overdue(&slice.clock) {
+                let budget = &slice.task.budget;
+                let is_overdue = budget.stop_overdue(&slice.clock);
+                slice.task.steps.ask_soon(budget.stopped().is_some());
+                if is_overdue {
                     // Whoever waited may be gone already.
                     let _ = slice.task.requests.send(TaskRequest::Stuck);
                 }

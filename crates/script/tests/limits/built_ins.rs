@@ -9,7 +9,7 @@ use crate::watch::alone;
 use ambit_script::{
     Engine, EngineSettings, Error, HostApi, HostValue, NoHost, ProgramSource, RunLimits, RunOutcome,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,6 +90,15 @@ const SPREAD_AT_TIMES: &str = "let asked = 0; const o: any = { length: 2 ** 32 }
     Object.defineProperty(o, Symbol.isConcatSpreadable, { get: () => asked++ % 2 > 0 });";
 const FROM_FUNCTION: &str = "try { Uint8Array.from(f); } catch {}";
 
+/// What takes long with names of one hash: with many, or with few that are looked for again and again.
+#[rustfmt::skip]
+const NAMES: &[(&str, &str)] = &[
+    ("many in a text", "JSON.parse(many);"),
+    ("few in a long text", "const kept = JSON.parse(few); JSON.parse('[' + (few + ',').repeat(29) + few + ']');"),
+    ("few that are written", "const kept = JSON.parse(few), copied = Object.keys(kept).map(name => `${name}!`.slice(0, -1)); \
+        JSON.stringify(new Array(30).fill(kept), copied);"),
+];
+
 /// Numbers that a set has in one chain.
 const ONE_HASH: &str = "const a = new Float64Array(6e4), u = new Uint32Array(a.buffer); \
     for (let i = 0; i < 6e4; i++) { u[2 * i] = i ^ 0x12345; u[2 * i + 1] = i ^ 0x40000000; }";
@@ -169,13 +178,37 @@ fn name_of_one_hash(number: u32) -> String {
     (0..16).map(pair).collect()
 }
 
+fn object_of_one_hash(count: u32) -> Value {
+    let names = (0..count).map(name_of_one_hash);
+    Value::Object(names.map(|name| (name, Value::Null)).collect())
+}
+
 #[tokio::test]
 async fn g116_names_of_one_hash_that_a_run_is_given_end_it_at_its_limit() {
     let _alone = alone().await;
-    let names = (0..60_000).map(name_of_one_hash);
-    let members: Map<_, _> = names.map(|name| (name, Value::Null)).collect();
-    let arguments = vec![Value::Object(members).into()];
+    let arguments = vec![object_of_one_hash(60_000).into()];
     let text = "export function Create(): any {}";
     let run = finish(&engine(), text, arguments).await;
     assert!(run.is_in_time(), "{:?}: {:?}", run.used, run.result);
+}
+
+#[tokio::test]
+async fn g116_names_of_one_hash_in_json_leave_the_thread_soon_after_the_limit() {
+    let _alone = alone().await;
+    let engine = engine();
+    let texts = [40_000, 4_000].map(|count: u32| object_of_one_hash(count).to_string());
+    let mut late = Vec::new();
+    for (name, step) in NAMES {
+        let text = format!(
+            "export function Create(many: string, few: string): any {{ for (;;) {{ {step} }} }}"
+        );
+        let given = texts
+            .iter()
+            .map(|text| HostValue::from(Value::from(text.as_str())));
+        let run = finish(&engine, &text, given.collect()).await;
+        if !run.is_in_time() {
+            late.push(format!("{name}: {:?}: {:?}", run.used, run.result));
+        }
+    }
+    assert_eq!(late, Vec::<String>::new());
 }
