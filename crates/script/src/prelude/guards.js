@@ -18,9 +18,28 @@ export function install(native) {
   // Proxies may lie about their length, so it must be known which objects are proxies.
   const RealProxy = Proxy, proxies = new WeakSet(), isProxy = proxies.has.bind(proxies), remember = proxies.add.bind(proxies);
   let any = false;
+  // The engine compares each name with those before it.
+  const NAMES = 1 << 13;
+  // No setter of a prototype gets hold of them before the engine does.
+  const few = names => {
+    if (Object(names) !== names) return names;
+    const length = +names.length, kept = { __proto__: null, length: 0 };
+    if (length > NAMES) throw new RangeError(`ownKeys of a proxy returns ${length} names: at most ${NAMES} are available`);
+    for (; kept.length + 1 <= length; kept.length++) kept[kept.length] = names[kept.length];
+    return kept;
+  };
+  // What the engine asks for traps: those of the script's handler, which are called on that one.
+  const trapsOf = handler => Object(handler) !== handler ? handler : new RealProxy({}, {
+    get(_, name) {
+      const trap = handler[name];
+      if (trap == null) return trap;
+      if (name !== "ownKeys") return (...args) => apply(trap, handler, args);
+      return target => few(apply(trap, handler, [target]));
+    },
+  });
   const TrackedProxy = function Proxy(target, handler) {
     if (!new.target) throw new TypeError("Constructor Proxy requires 'new'");
-    const made = new RealProxy(target, handler);
+    const made = new RealProxy(target, trapsOf(handler));
     any = true;
     remember(made);
     return made;
@@ -30,7 +49,7 @@ export function install(native) {
     writable: true,
     configurable: true,
     value(target, handler) {
-      const made = RealProxy.revocable(target, handler);
+      const made = RealProxy.revocable(target, trapsOf(handler));
       any = true;
       remember(made.proxy);
       return made;
@@ -261,7 +280,7 @@ export function install(native) {
   guardConstructor(RegExp, patterned);
   guard(RegExp.prototype, { compile(pattern, flags) { return apply(compile, this, patterned([pattern, flags])); } });
 
-  const { stringify, parse } = JSON, NAMES = 1 << 13;
+  const { stringify, parse } = JSON;
   guard(JSON, {
     stringify(value, replacer, space) {
       // Each name that is allowed is compared with those before it.

@@ -49,6 +49,7 @@ const LOOPS: &[(&str, &str, &str)] = &[
     ("sum", "const a = new Uint8Array(56 << 20);", "(Math as any).sumPrecise(a);"),
     ("raw of a text", "const s = 'a'.repeat(24 << 20);", "try { String.raw({ raw: s } as any); } catch {}"),
     ("names of JSON", "const a = Object.keys(new Array(65536).fill(1));", "try { JSON.stringify(a, a); } catch {}"),
+    ("names of a proxy", NAMES_OF_A_PROXY, "try { Reflect.ownKeys(p); } catch {}"),
     ("pattern of the prototype", PATTERN, "try { new RegExp(RegExp.prototype); } catch {}"),
     ("another Number", "const o: any = { length: 2 ** 32 }; (globalThis as any).Number = () => 0;", REVERSE),
     ("another Object", ANOTHER_OBJECT, "try { (Math as any).sumPrecise(items); } catch {}"),
@@ -66,6 +67,8 @@ const LOOPS: &[(&str, &str, &str)] = &[
 ];
 
 const REVERSE: &str = "try { Array.prototype.reverse.call(o); } catch {}";
+
+const NAMES_OF_A_PROXY: &str = "const names = Object.keys(new Array(2e5).fill(1)), p: any = new Proxy({}, { ownKeys: () => names });";
 
 const PATTERN: &str =
     "Object.defineProperty(RegExp.prototype, 'source', { value: 'a|'.repeat(1 << 17) });";

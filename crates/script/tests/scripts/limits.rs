@@ -214,6 +214,8 @@ async fn guarded_functions_do_what_they_did() {
     let text = r#"export function Create() {
         const big = Array.from({ length: 6000 }, (_, i) => (i * 7919) % 6007), n = 'ab'.repeat(40000), m = 'ab'.repeat(2000) + 'c';
         const like: any = { length: 3, 0: 'c', 1: 'a', 2: 'b' }, proxied = new Proxy([3, 1, 2], {});
+        const handler: any = {}, guided = new Proxy({ a: 1, b: 2 }, handler), names: any = { 0: 'b', length: 1 };
+        const failure = (run: () => unknown) => { try { run(); } catch (e: any) { return e.message; } };
         const check: [string, unknown, unknown][] = [
             ['sort', [10, 9, 1, undefined, 'b'].sort(), [1, 10, 9, 'b', undefined]],
             ['sort by', [3, 1, 2].sort((a, b) => b - a), [3, 2, 1]],
@@ -251,6 +253,7 @@ async fn guarded_functions_do_what_they_did() {
             ['pad', ['x'.padStart(3, 'ab'), 'x'.padEnd(2), 'ab'.repeat(2)], ['abx', 'x ', 'abab']],
             ['json', JSON.stringify({ a: [1, undefined], b: undefined }, null, 1), '{\n "a": [\n  1,\n  null\n ]\n}'],
             ['proxy', [Proxy.length, typeof Proxy.revocable({}, {}).revoke, (() => { try { (Proxy as any)({}, {}); } catch (e: any) { return e.name; } })()], [2, 'function', 'TypeError']],
+            ['names of a proxy', [Object.keys(guided), (handler.ownKeys = function () { return this === handler ? names : []; }, { ...guided }), (names.length = 9000, failure(() => Object.keys(guided)))], [['a', 'b'], { b: 2 }, 'ownKeys of a proxy returns 9000 names: at most 8192 are available']],
         ];
         return check.filter(([, got, wanted]) => JSON.stringify(got) !== JSON.stringify(wanted)).map(([name, got]) => [name, got]);
     }"#;
