@@ -5,8 +5,8 @@
 export function install(native) {
   // A script may put others in their place later.
   const { Number, Object, Symbol } = globalThis;
-  const { apply, construct, getOwnPropertyDescriptor: describe } = Reflect;
-  const { getPrototypeOf } = Object;
+  const { apply, construct, getOwnPropertyDescriptor: describe, ownKeys } = Reflect;
+  const { getPrototypeOf, fromEntries, getOwnPropertyDescriptors: describeAll } = Object;
   const { isArray } = Array;
   // A run's heap holds no more items than this; longer arrays consist of holes.
   const ITEMS = 1 << 22;
@@ -217,6 +217,7 @@ export function install(native) {
       [Symbol.iterator]() { return this; },
     };
   };
+  const steps = items => (typeof items?.[Symbol.iterator] === "function" ? stepped(items[Symbol.iterator]()) : items);
   const { drop, join: joinItems, includes: includesItem } = Iterator.prototype, { sumPrecise } = Math;
   guard(Iterator.prototype, {
     drop(count) { const most = +count; return apply(drop, most > PIECE ? stepped(this) : this, [most]); },
@@ -224,7 +225,20 @@ export function install(native) {
     includes(item) { return apply(includesItem, stepped(this), arguments); },
   });
   guard(Math, {
-    sumPrecise(items) { return sumPrecise(typeof items?.[Symbol.iterator] === "function" ? stepped(items[Symbol.iterator]()) : items); },
+    sumPrecise(items) { return sumPrecise(steps(items)); },
+  });
+  // Each name is looked for among those of its hash.
+  const described = function* (object) {
+    for (const name of ownKeys(object)) {
+      const found = describe(object, name);
+      if (found) yield [name, found];
+    }
+  };
+  guard(Object, {
+    fromEntries(items) { return fromEntries(steps(items)); },
+    getOwnPropertyDescriptors(object) {
+      return object == null ? describeAll(object) : fromEntries(stepped(described(Object(object))));
+    },
   });
 
   // A constructor whose arguments are looked at first. What extends it is made as without this.

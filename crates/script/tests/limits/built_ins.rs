@@ -100,6 +100,8 @@ const NAMES: &[(&str, &str)] = &[
     ("few in a long text", "const kept = JSON.parse(few); JSON.parse('[' + (few + ',').repeat(29) + few + ']');"),
     ("few that are written", "const kept = JSON.parse(few), copied = Object.keys(kept).map(name => `${name}!`.slice(0, -1)); \
         JSON.stringify(new Array(30).fill(kept), copied);"),
+    ("one in entries", "const kept = JSON.parse(few), pair = [Object.keys(kept)[0], 1]; \
+        for (const pairs = new Array(3e5).fill(pair);;) Object.fromEntries(pairs);"),
 ];
 
 /// Numbers that a set has in one chain.

@@ -253,6 +253,8 @@ async fn guarded_functions_do_what_they_did() {
             ['pad', ['x'.padStart(3, 'ab'), 'x'.padEnd(2), 'ab'.repeat(2)], ['abx', 'x ', 'abab']],
             ['json', JSON.stringify({ a: [1, undefined], b: undefined }, null, 1), '{\n "a": [\n  1,\n  null\n ]\n}'],
             ['proxy', [Proxy.length, typeof Proxy.revocable({}, {}).revoke, (() => { try { (Proxy as any)({}, {}); } catch (e: any) { return e.name; } })()], [2, 'function', 'TypeError']],
+            ['entries', [Object.fromEntries(new Map([['a', 1]])), failure(() => Object.fromEntries(undefined as any)) !== undefined], [{ a: 1 }, true]],
+            ['descriptors', Object.getOwnPropertyDescriptors('a'), { 0: { value: 'a', writable: false, enumerable: true, configurable: false }, length: { value: 1, writable: false, enumerable: false, configurable: false } }],
             ['names of a proxy', [Object.keys(guided), (handler.ownKeys = function () { return this === handler ? names : []; }, { ...guided }), (names.length = 9000, failure(() => Object.keys(guided)))], [['a', 'b'], { b: 2 }, 'ownKeys of a proxy returns 9000 names: at most 8192 are available']],
         ];
         return check.filter(([, got, wanted]) => JSON.stringify(got) !== JSON.stringify(wanted)).map(([name, got]) => [name, got]);
