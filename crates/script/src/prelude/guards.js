@@ -6,7 +6,7 @@ export function install(native) {
   // A script may put others in their place later.
   const { Number, Object, Symbol } = globalThis;
   const { apply, construct, getOwnPropertyDescriptor: describe, ownKeys } = Reflect;
-  const { getPrototypeOf, fromEntries, getOwnPropertyDescriptors: describeAll } = Object;
+  const { getPrototypeOf, setPrototypeOf, fromEntries, getOwnPropertyDescriptors: describeAll } = Object;
   const { isArray } = Array;
   // A run's heap holds no more items than this; longer arrays consist of holes.
   const ITEMS = 1 << 22;
@@ -72,6 +72,8 @@ export function install(native) {
     }
     return true;
   };
+  // What is kept from a script: a setter of a prototype would get hold of it, and make it longer.
+  const hidden = () => setPrototypeOf([], null);
   const count = (object, name) => {
     const length = Number(object?.length) || 0;
     if (length > ITEMS) throw tooLong(name, length);
@@ -80,7 +82,7 @@ export function install(native) {
   };
   // A plain array with the items of something whose length cannot be trusted.
   const copied = (object, name) => {
-    const length = count(object, name), items = [];
+    const length = count(object, name), items = hidden();
     items.length = length;
     for (let i = 0; i < length; i++) if (i in object) items[i] = object[i];
     return items;
@@ -96,7 +98,7 @@ export function install(native) {
     return apply(original, self, args);
   };
   const list = Array.prototype;
-  const { join, toLocaleString, slice: part, toReversed, toSpliced, with: changed, reverse, fill, copyWithin, unshift, shift, splice, concat, sort, toSorted } = list;
+  const { join, map, push, toLocaleString, slice: part, toReversed, toSpliced, with: changed, reverse, fill, copyWithin, unshift, shift, splice, concat, sort, toSorted } = list;
   // Nested arrays that share their parts have more ways through them than items.
   const flatten = (into, items, depth) => {
     const length = count(items, "flat");
@@ -156,7 +158,7 @@ export function install(native) {
     flatMap(callback) {
       if (typeof callback !== "function") throw new TypeError("not a function");
       const self = arguments[1];
-      return flatten([], copied(this, "flatMap").map((item, index) => apply(callback, self, [item, index, this])), 1);
+      return flatten([], apply(map, copied(this, "flatMap"), [(item, index) => apply(callback, self, [item, index, this])]), 1);
     },
     sort(compare) { return sorting(sort, "sort", this, compare); },
     toSorted(compare) { return sorting(toSorted, "toSorted", this, compare); },
@@ -175,9 +177,9 @@ export function install(native) {
   // So many items of numbers become text in one piece.
   const PIECE = 1 << 16;
   const joining = (original, self, between) => {
-    const parts = [], length = sizeOf(self);
+    const parts = hidden(), length = sizeOf(self);
     if (length <= PIECE) return apply(original, self, [between]);
-    for (let i = 0; i < length; i += PIECE) parts.push(apply(original, apply(subarray, self, [i, i + PIECE]), [between]));
+    for (let i = 0; i < length; i += PIECE) apply(push, parts, [apply(original, apply(subarray, self, [i, i + PIECE]), [between])]);
     return apply(join, parts, [between]);
   };
   const { prototype: buffers } = ArrayBuffer, { get: bytesOf } = describe(buffers, "byteLength");
@@ -270,7 +272,7 @@ export function install(native) {
     // The others extend the first one.
     if (getPrototypeOf(real) !== Function.prototype) Object.setPrototypeOf(real, Function);
     guardConstructor(real, args => {
-      const texts = [];
+      const texts = hidden();
       let length = 0;
       for (let i = 0; i < args.length; i++) length += (texts[i] = `${args[i]}`).length;
       short({ length }, CODE, "a function's text");

@@ -58,6 +58,7 @@ const LOOPS: &[(&str, &str, &str)] = &[
     ("a function's own length", OWN_LENGTH, REVERSE),
     ("concat of a function", SPREAD_FUNCTION, CONCAT),
     ("concat of what is spread at times", SPREAD_AT_TIMES, CONCAT),
+    ("concat of what a setter lengthens", SETTER, CONCAT),
     ("bytes from a function", "const f: any = () => 0; Object.defineProperty(f, 'length', { value: 2 ** 25 });", FROM_FUNCTION),
     ("search in an object", "const s: any = new String('a'.repeat(4e6)), t = 'a'.repeat(2e6) + 'b';", "s.indexOf(t);"),
     ("search for an object", "const s = 'a'.repeat(4e6), t: any = ['a'.repeat(2e6) + 'b'];", "s.includes(t); s.split(t);"),
@@ -91,6 +92,8 @@ const SPREAD_FUNCTION: &str = "const o: any = () => 0; o[Symbol.isConcatSpreadab
     Object.defineProperty(o, 'length', { value: 2 ** 32 });";
 const SPREAD_AT_TIMES: &str = "let asked = 0; const o: any = { length: 2 ** 32 }; \
     Object.defineProperty(o, Symbol.isConcatSpreadable, { get: () => asked++ % 2 > 0 });";
+const SETTER: &str = "const o: any = new Proxy([1], {}); \
+    Object.defineProperty(Array.prototype, 0, { set() { this.length = 2 ** 32 - 1; } });";
 const FROM_FUNCTION: &str = "try { Uint8Array.from(f); } catch {}";
 
 /// What takes long with names of one hash: with many, or with few that are looked for again and again.
