@@ -1,11 +1,11 @@
 //! The only module of this crate with `unsafe`: switching stacks, loading what was compiled here, the memory of a runtime and
-//! the count of its steps.
+//! the words of its engine.
 
 #![expect(unsafe_code, reason = "each block says why it is sound")]
 
-mod step_counter;
+mod engine_words;
 
-pub use step_counter::{StepCounter, StepCounterOffset, StepCounterSlot};
+pub use engine_words::{EngineWordOffsets, EngineWordSlot, EngineWords};
 
 use ambit_quickjs_heap::{HeapTemplate, MemoryMeter, SnapshotHeap};
 use corosensei::stack::DefaultStack;

@@ -1,6 +1,6 @@
 //! What every script finds in its runtime, compiled once for an engine.
 
-use crate::bare::{Bytecode, StepCounterOffset};
+use crate::bare::{Bytecode, EngineWordOffsets};
 use crate::error::{Error, Result};
 use crate::host::{HostApi, ReturnKind};
 use ambit_quickjs_heap::HeapTemplate;
@@ -66,8 +66,8 @@ pub struct Prelude {
     pub targets: Vec<CallTarget>,
     /// The memory of the first runtime that was made with it.
     pub template: OnceLock<Arc<HeapTemplate>>,
-    /// Where the engine counts its steps; `None` inside if it cannot be told.
-    pub step_counter: OnceLock<Option<StepCounterOffset>>,
+    /// Where the engine has the words by which it is reached; `None` inside if it cannot be told.
+    pub engine_words: OnceLock<Option<EngineWordOffsets>>,
     /// Places for runs that wait and keep their memory.
     pub waiting: Semaphore,
 }
@@ -101,7 +101,7 @@ impl Prelude {
             surface,
             targets,
             template: OnceLock::new(),
-            step_counter: OnceLock::new(),
+            engine_words: OnceLock::new(),
             waiting: Semaphore::new(MAX_WAITING),
         })
     }

@@ -8,7 +8,7 @@ mod run_context;
 mod timers;
 mod web;
 
-use crate::bare::{FiberPauser, RuntimeMemory, StepCounter};
+use crate::bare::{EngineWords, FiberPauser, RuntimeMemory};
 use crate::error::{Error, Result};
 use crate::prelude::Prelude;
 use crate::program::{FunctionExport, Program};
@@ -162,11 +162,11 @@ fn make(world: &Rc<RunContext>) -> std::result::Result<PreludeRuntime, String> {
         ProgramLoader(Rc::clone(world)),
     );
     let context = Context::full(&runtime).map_err(|error| error.to_string())?;
-    let find = || StepCounter::find_offset(&runtime, &context);
-    let offset = *world.prelude.step_counter.get_or_init(find);
-    let offset = offset.ok_or("the engine does not count its steps as it did")?;
+    let find = || EngineWords::find_offsets(&runtime, &context);
+    let offsets = *world.prelude.engine_words.get_or_init(find);
+    let offsets = offsets.ok_or("the engine does not count its steps as it did")?;
     // A runtime has one context.
-    let _ = world.steps.set(StepCounter::new(&context, offset));
+    let _ = world.words.set(EngineWords::new(&context, offsets));
     // The prelude itself needs little; the script's own limit is set before the script.
     runtime.set_max_stack_size(512 << 10);
     let polled = Rc::clone(world);

@@ -1,6 +1,6 @@
 //! One run as the engine's threads see it: its fiber, and the messages that wait for it.
 
-use crate::bare::{Fiber, StepCounterSlot};
+use crate::bare::{EngineWordSlot, Fiber};
 use crate::error::{Error, HostError};
 use crate::host::{CallbackCall, CallbackReceiver, Host, HostValue};
 use crate::limits::RunBudget;
@@ -116,8 +116,8 @@ pub struct RunTask {
     /// To whoever waits for it.
     pub requests: mpsc::UnboundedSender<TaskRequest>,
     pub scheduler: Weak<dyn Scheduler>,
-    /// Where its engine counts, for the watch thread.
-    pub steps: StepCounterSlot,
+    /// Where the watch thread reaches its engine.
+    pub words: EngineWordSlot,
     messages: Mutex<VecDeque<TaskMessage>>,
     state: Mutex<TaskState>,
     result: Mutex<Option<oneshot::Sender<Result<RunOutcome, Error>>>>,
@@ -173,7 +173,7 @@ impl RunTask {
             runtime: Handle::current(),
             requests,
             scheduler,
-            steps: StepCounterSlot::default(),
+            words: EngineWordSlot::default(),
             messages: Mutex::new(VecDeque::new()),
             state: Mutex::new(TaskState::New),
             result: Mutex::new(None),

@@ -241,7 +241,11 @@ impl ThreadPool {
             for slice in queue.running.clone() {
                 let budget = &slice.task.budget;
                 let is_overdue = budget.stop_overdue(&slice.clock);
-                slice.task.steps.ask_soon(budget.stopped().is_some());
+                let words = &slice.task.words;
+                if budget.stopped().is_some() {
+                    words.end_stack();
+                }
+                words.ask_soon();
                 if is_overdue {
                     // Whoever waited may be gone already.
                     let _ = slice.task.requests.send(TaskRequest::Stuck);

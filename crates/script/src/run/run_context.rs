@@ -1,7 +1,7 @@
 //! What the host side of one run knows while it runs.
 
 use super::PreludeObject;
-use crate::bare::{FiberPauser, RuntimeMemory, StepCounter};
+use crate::bare::{EngineWords, FiberPauser, RuntimeMemory};
 use crate::clock::thread_time;
 use crate::error::Error;
 use crate::host::Host;
@@ -40,8 +40,8 @@ pub struct RunContext {
     /// The thread's processor time up to which this run's use is counted.
     counted: Cell<Duration>,
     resumed: Cell<Instant>,
-    /// Where the engine counts its steps.
-    pub steps: OnceCell<StepCounter>,
+    /// By which the watch thread reaches the engine.
+    pub words: OnceCell<EngineWords>,
     /// What is put aside while the run waits; nothing of a runtime that is kept for others.
     memory: OnceCell<(RuntimeMemory, Arc<HeapTemplate>)>,
 }
@@ -75,7 +75,7 @@ impl RunContext {
             numbers: Cell::new(0),
             counted: Cell::new(Duration::ZERO),
             resumed: Cell::new(Instant::now()),
-            steps: OnceCell::new(),
+            words: OnceCell::new(),
             memory: OnceCell::new(),
         }
     }
@@ -88,7 +88,7 @@ impl RunContext {
             host: Arc::clone(&job.host),
         });
         self.timers.borrow_mut().limit = job.task.budget.limits.timers;
-        job.task.steps.set(self.steps.get().copied());
+        job.task.words.set(self.words.get().copied());
         self.resume(&job.task);
     }
 
@@ -96,7 +96,7 @@ impl RunContext {
     pub fn end(&self) {
         if let Some(task) = self.task() {
             task.budget.put_aside();
-            task.steps.set(None);
+            task.words.set(None);
         }
         self.leave();
         self.timers.borrow_mut().asked = None;
@@ -227,12 +227,12 @@ impl RunContext {
         }
         // The run does not pay for what is done with its memory.
         self.count(task);
-        task.steps.set(None);
+        task.words.set(None);
         let must_end = memory.put_aside(template, || {
             self.counted.set(thread_time());
             wait()
         });
-        task.steps.set(self.steps.get().copied());
+        task.words.set(self.words.get().copied());
         self.counted.set(thread_time());
         must_end
     }

@@ -1,6 +1,7 @@
-//! The engine's count of the steps until it asks whether the run must end. A call of a built-in function is one step, however
-//! long it takes, so the watch thread has the engine ask at its next step. Where the engine looks within a step whether its stack
-//! is full, as `JSON` does at each value, it is told so once the run must end.
+//! Two words of the engine's memory by which the watch thread reaches a run. One counts the steps until the engine asks whether
+//! the run must end: a call of a built-in function is one step, however long it takes, so the engine is made to ask at its next.
+//! The other says where the stack ends: where the engine looks within a step whether its stack is full, as `JSON` does at each
+//! value, it is told so once the run must end.
 
 use super::RuntimeAllocator;
 use parking_lot::Mutex;
@@ -19,41 +20,41 @@ const LARGER: usize = 64 << 10;
 
 /// Where a runtime counts, and where it says how far its stack may reach.
 #[derive(Clone, Copy)]
-pub struct StepCounter {
+pub struct EngineWords {
     count: NonNull<i32>,
     stack_end: NonNull<usize>,
 }
 
-// SAFETY: they are addresses; who uses them is said at `StepCounterSlot`.
-unsafe impl Send for StepCounter {}
+// SAFETY: they are addresses; who uses them is said at `EngineWordSlot`.
+unsafe impl Send for EngineWords {}
 
 /// How far into its context an engine counts, and how far into its runtime it says how far the stack may reach.
 #[derive(Clone, Copy)]
-pub struct StepCounterOffset {
+pub struct EngineWordOffsets {
     count: usize,
     stack_end: usize,
 }
 
-impl StepCounter {
-    /// Where an engine counts; `None` if it cannot be told. Its runtime has a `RuntimeAllocator`. It takes the place of the
-    /// runtime's interrupt handler, and leaves a stack of another size.
-    pub fn find_offset(runtime: &Runtime, context: &Context) -> Option<StepCounterOffset> {
-        Some(StepCounterOffset {
+impl EngineWords {
+    /// Where an engine has the words; `None` if it cannot be told. Its runtime has a `RuntimeAllocator`. It takes the place of
+    /// the runtime's interrupt handler, and leaves a stack of another size.
+    pub fn find_offsets(runtime: &Runtime, context: &Context) -> Option<EngineWordOffsets> {
+        Some(EngineWordOffsets {
             count: find_count(runtime, context)?,
             stack_end: find_stack_end(runtime, context)?,
         })
     }
 
-    /// Where a runtime counts whose engine counts there.
-    pub fn new(context: &Context, offset: StepCounterOffset) -> Self {
+    /// The words of a runtime whose engine has them there.
+    pub fn new(context: &Context, offsets: EngineWordOffsets) -> Self {
         let context = context.with(|ctx| ctx.as_raw());
         // SAFETY: the context lives, and so does its runtime, which is never null. The offsets were found within a context and a
         // runtime, and those of an engine are all as large.
         unsafe {
             let runtime = NonNull::new_unchecked(qjs::JS_GetRuntime(context.as_ptr()));
             Self {
-                count: context.cast::<i32>().add(offset.count),
-                stack_end: runtime.cast::<usize>().add(offset.stack_end),
+                count: context.cast::<i32>().add(offsets.count),
+                stack_end: runtime.cast::<usize>().add(offsets.stack_end),
             }
         }
     }
@@ -72,8 +73,7 @@ fn find_count(runtime: &Runtime, context: &Context) -> Option<usize> {
         // SAFETY: the words lie in the block, which the engine has filled with zeros at first; it is not at work on them
         // while it asks.
         let is_full = |at: &usize| unsafe { words.add(*at).read_volatile() } == STEPS;
-        let mut full = (0..size / size_of::<i32>()).filter(is_full);
-        told.set(full.next().filter(|_| full.next().is_none()));
+        told.set(only((0..size / size_of::<i32>()).filter(is_full)));
         false
     };
     runtime.set_interrupt_handler(Some(Box::new(look)));
@@ -99,37 +99,47 @@ fn find_stack_end(runtime: &Runtime, context: &Context) -> Option<usize> {
         words.clone().map(word).collect()
     };
     let (small, large) = (read(LARGER), read(2 * LARGER));
-    let mut fallen = words.filter(|&at| small[at].wrapping_sub(large[at]) == LARGER);
-    fallen.next().filter(|_| fallen.next().is_none())
+    only(words.filter(|&at| small[at].wrapping_sub(large[at]) == LARGER))
 }
 
-/// Where the run counts that has a runtime just now.
-///
-/// Only `RunContext` sets it: it takes the counter out before the runtime's memory is put back, given away or freed.
-#[derive(Default)]
-pub struct StepCounterSlot(Mutex<Option<StepCounter>>);
+/// What is found where nothing else is.
+fn only(mut found: impl Iterator<Item = usize>) -> Option<usize> {
+    found.next().filter(|_| found.next().is_none())
+}
 
-impl StepCounterSlot {
-    /// Sets where the run counts.
-    pub fn set(&self, counter: Option<StepCounter>) {
-        *self.0.lock() = counter;
+/// The words of the run that has a runtime just now.
+///
+/// Only `RunContext` sets it: it takes the words out before the runtime's memory is put back, given away or freed.
+#[derive(Default)]
+pub struct EngineWordSlot(Mutex<Option<EngineWords>>);
+
+impl EngineWordSlot {
+    /// Sets the words of the run.
+    pub fn set(&self, words: Option<EngineWords>) {
+        *self.0.lock() = words;
     }
 
-    /// Has the engine ask at its next step. If the run must end, each further look at the stack fails too, until the next run
-    /// sets how large its stack is.
-    pub fn ask_soon(&self, must_end: bool) {
+    /// Has the engine ask at its next step.
+    pub fn ask_soon(&self) {
         let slot = self.0.lock();
-        let Some(counter) = *slot else {
+        let Some(words) = *slot else {
             return;
         };
-        if must_end {
-            // SAFETY: as below. The engine only reads this word while a run is at work; it may have any value.
-            unsafe { AtomicUsize::from_ptr(counter.stack_end.as_ptr()) }
-                .store(usize::MAX, Ordering::Relaxed);
-        }
-        // SAFETY: the runtime lives and keeps its memory as long as the counter is here, and here it is while the lock is
+        // SAFETY: the runtime lives and keeps its memory as long as the words are here, and here they are while the lock is
         // held. The engine counts down with plain instructions on another thread: one of them may undo this store, which
         // the watch thread repeats; nothing but this word, which may have any value, depends on the order of both.
-        unsafe { AtomicI32::from_ptr(counter.count.as_ptr()) }.store(0, Ordering::Relaxed);
+        unsafe { AtomicI32::from_ptr(words.count.as_ptr()) }.store(0, Ordering::Relaxed);
+    }
+
+    /// Has each further look at the stack fail, until the next run sets how large its stack is.
+    pub fn end_stack(&self) {
+        let slot = self.0.lock();
+        let Some(words) = *slot else {
+            return;
+        };
+        // SAFETY: the words are here while the lock is held, as in `ask_soon`. The engine only reads this one while a run is at
+        // work; it may have any value.
+        unsafe { AtomicUsize::from_ptr(words.stack_end.as_ptr()) }
+            .store(usize::MAX, Ordering::Relaxed);
     }
 }
