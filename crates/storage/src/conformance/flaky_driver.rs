@@ -25,6 +25,9 @@ pub enum FaultKind {
     Answer,
 }
 
+/// As many calls as never come: the store is down.
+const FOR_EVER: u64 = u64::MAX;
+
 /// Which batch loses its race.
 type LostRace = fn(&Batch) -> bool;
 
@@ -73,7 +76,7 @@ impl FlakyDriver {
         self.fail_after(0, fault, times);
     }
 
-    /// After so many more calls of this kind, so many fail.
+    /// After so many more calls of this kind, so many fail; with `u64::MAX` the store is down for them from then on.
     pub fn fail_after(&self, passing: u64, fault: FaultKind, failing: u64) {
         let calls = self.calls(fault);
         calls.passing.store(passing, Ordering::SeqCst);
@@ -85,7 +88,7 @@ impl FlakyDriver {
         *self.race.lock() = Some(is_meant);
     }
 
-    /// How many calls of this kind there were, failed ones included.
+    /// How many calls of this kind there were, failed ones included, renewals of leases apart.
     pub fn seen(&self, fault: FaultKind) -> u64 {
         *self.calls(fault).seen.borrow()
     }
@@ -99,8 +102,8 @@ impl FlakyDriver {
 
     /// Everything fails until [`FlakyDriver::heal`].
     pub fn go_down(&self) {
-        self.fail(FaultKind::Read, u64::MAX);
-        self.fail(FaultKind::Write, u64::MAX);
+        self.fail(FaultKind::Read, FOR_EVER);
+        self.fail(FaultKind::Write, FOR_EVER);
     }
 
     /// Nothing fails any more.
@@ -129,8 +132,8 @@ impl FlakyDriver {
 
     /// A lease is renewed in the background, whenever its holder comes to it: that is not counted, and fails where all writes do.
     fn meet_renewal(&self) -> Result<()> {
-        let left = |left: &AtomicU64| left.load(Ordering::SeqCst);
-        if left(&self.writes.passing) == 0 && left(&self.writes.failing) > u64::MAX / 2 {
+        let is_reached = self.writes.passing.load(Ordering::SeqCst) == 0;
+        if is_reached && self.writes.failing.load(Ordering::SeqCst) == FOR_EVER {
             return Err(told_to_fail(FaultKind::Write));
         }
         Ok(())
@@ -153,9 +156,12 @@ fn is_renewal(batch: &Batch) -> bool {
     !batch.writes.is_empty() && batch.writes.iter().all(renews)
 }
 
-/// Takes one of what is left; false where nothing is.
+/// Takes one of what is left; false where nothing is. What never comes to its end stays as it is.
 fn take_one(left: &AtomicU64) -> bool {
-    let less = |left: u64| left.checked_sub(1);
+    let less = |left: u64| match left {
+        FOR_EVER => Some(FOR_EVER),
+        left => left.checked_sub(1),
+    };
     left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
         .is_ok()
 }
