@@ -6,13 +6,23 @@ use super::write_connection::{WriteConnection, erased};
 use crate::address::Space;
 use crate::batch::WriteOutcome;
 
+/// What is read of a value and its space.
+macro_rules! columns {
+    () => {
+        "v.name, substr(v.head, 1, 1), v.body_id, v.length, v.version, v.expires_at, s.tenant, s.path"
+    };
+}
+
 /// Expired values: leases are looked through, as no more of them are there than are held; the others are found by their end.
-const EXPIRED: &str = "SELECT v.name, substr(v.head, 1, 1), v.body_id, v.length, v.version, v.expires_at, s.tenant, s.path
-        FROM value v INDEXED BY value_expiry CROSS JOIN space s ON s.id = v.space WHERE v.expires_at <= ?1 AND v.space > 0
-    UNION ALL
-    SELECT v.name, substr(v.head, 1, 1), v.body_id, v.length, v.version, v.expires_at, s.tenant, s.path
-        FROM value v CROSS JOIN space s ON s.id = v.space WHERE v.expires_at <= ?1 AND v.space < 0
-    LIMIT ?2";
+const EXPIRED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM value v INDEXED BY value_expiry CROSS JOIN space s ON s.id = v.space WHERE v.expires_at <= ?1 AND v.space > 0
+    UNION ALL SELECT ",
+    columns!(),
+    " FROM value v CROSS JOIN space s ON s.id = v.space WHERE v.expires_at <= ?1 AND v.space < 0
+    LIMIT ?2"
+);
 
 impl WriteConnection {
     /// Erases expired values, and says how many.

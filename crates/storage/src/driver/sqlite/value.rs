@@ -2,8 +2,8 @@
 
 use super::database_file::{SqliteResult, signed, unsigned};
 use super::log::{body, text};
-use super::value_body::{head, whole_body};
-use super::write_connection::{SMALL, WriteConnection, erased};
+use super::value_body::{INLINE, head, whole_body};
+use super::write_connection::{WriteConnection, erased};
 use crate::Error;
 use crate::address::{Space, ValueKey};
 use crate::batch::{ValueEntry, WriteOutcome};
@@ -206,7 +206,7 @@ impl WriteConnection {
         let StoredValue::Plain(json) = value else {
             return Ok(false);
         };
-        if json.as_str().len() > SMALL || self.is_value_remembered(key) {
+        if json.as_str().len() > INLINE || self.is_value_remembered(key) {
             return Ok(false);
         }
         let space = self.space_or_new(&key.space)?;

@@ -1,8 +1,11 @@
 //! Long bodies of values: each has a row in `body`, which goes with its value.
 
 use super::packed_body::StoredBody;
-use super::write_connection::{SMALL, WriteConnection};
+use super::write_connection::WriteConnection;
 use crate::operation::DatedContent;
+
+/// Longer bodies stand beside their values.
+pub(super) const INLINE: usize = 512;
 
 /// The whole body of the value `v`, as an expression of SQL. NULL for a list, and where the body is lost.
 macro_rules! whole_body {
@@ -26,7 +29,7 @@ impl WriteConnection {
         before: Option<i64>,
         text: Option<&str>,
     ) -> rusqlite::Result<Option<i64>> {
-        let Some(text) = text.filter(|text| text.len() > SMALL) else {
+        let Some(text) = text.filter(|text| text.len() > INLINE) else {
             if let Some(id) = before {
                 self.erase_body(id)?;
             }

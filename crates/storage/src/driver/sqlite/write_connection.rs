@@ -3,7 +3,7 @@
 
 mod cache;
 
-pub use cache::{CachedLog, CachedSpace, CachedTouch, SMALL};
+pub use cache::{CachedLog, CachedSpace, CachedTouch};
 
 use super::database_file::{SqliteError, SqliteResult, signed, unsigned};
 use crate::Error;

@@ -13,8 +13,8 @@ use std::collections::HashMap;
 
 /// More spaces or values than this are not remembered; all are forgotten at once and read again when needed.
 const REMEMBERED: usize = 16_384;
-/// Values whose text is longer are not remembered, and their body stands beside them.
-pub const SMALL: usize = 512;
+/// Values whose text is longer are not remembered.
+const SMALL: usize = 512;
 
 #[derive(Debug)]
 pub struct CachedSpace {
