@@ -25,6 +25,7 @@ export function install(native) {
     if (Object(names) !== names) return names;
     const length = +names.length, kept = { __proto__: null, length: 0 };
     if (length > NAMES) throw new RangeError(`ownKeys of a proxy returns ${length} names: at most ${NAMES} are available`);
+    // A length of 2.5 is 2.
     for (; kept.length + 1 <= length; kept.length++) kept[kept.length] = names[kept.length];
     return kept;
   };
