@@ -35,7 +35,7 @@ export async function startServer(app, files = {}, store = null) {
   let api = null;
   for (let tries = 1; api === null; tries += 1) {
     child = serve(anyAddress());
-    // Somebody else may have the port.
+    // Somebody else may have the port. Why a server has ended is printed and not known here: it is started again whatever the reason.
     api = await printedAddress(child).catch((error) => {
       if (tries === TRIES) throw error;
       return null;
