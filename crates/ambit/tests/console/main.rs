@@ -22,7 +22,7 @@ fn main() {
     let mut trials = Vec::new();
     for name in file_names() {
         let mut cases = case_names(&name);
-        cases.retain(|case| is_wanted(&format!("{name}::{case}")));
+        cases.retain(|case| is_wanted(&test_name(&name, case)));
         let file = CaseFile {
             name,
             cases,
@@ -90,6 +90,11 @@ fn path(file: &str) -> String {
     format!("tests/{file}{ENDING}")
 }
 
+/// The name of a case as a test.
+fn test_name(file: &str, case: &str) -> String {
+    format!("{file}::{case}")
+}
+
 /// A file of cases. One process runs them, with one server and one browser.
 struct CaseFile {
     name: String,
@@ -102,10 +107,8 @@ struct CaseFile {
 impl CaseFile {
     fn into_trials(self) -> Vec<Trial> {
         let cases = self.cases.clone();
-        let tests: Vec<String> = cases
-            .iter()
-            .map(|case| format!("{}::{case}", self.name))
-            .collect();
+        let tests = cases.iter().map(|case| test_name(&self.name, case));
+        let tests: Vec<String> = tests.collect();
         let file = Arc::new(Mutex::new(self));
         let trials = tests.into_iter().zip(cases).map(|(test, case)| {
             let file = Arc::clone(&file);

@@ -29,6 +29,9 @@ pub const NOTES: [(&str, &str); 2] = [
     ),
 ];
 
+/// How long the model of `HELLO` waits between words that it says slowly.
+const PACE: &str = "150ms";
+
 /// What is answered slowly by slow nodes, and at once by others.
 pub const SLOWLY: &str = "go on slowly";
 
@@ -43,8 +46,10 @@ impl Place {
     pub fn over(store: &Store) -> Self {
         let (store, data) = (store.place)().unwrap();
         let app = tempfile::tempdir().unwrap();
+        let paced = HELLO.iter().filter(|(_, text)| text.contains(PACE));
+        assert_eq!(paced.count(), 1, "`HELLO` has another pace than {PACE}");
         for (name, text) in HELLO {
-            site::write(&app.path().join(name), &text.replace("150ms", "$ENV.PACE"));
+            site::write(&app.path().join(name), &text.replace(PACE, "$ENV.PACE"));
         }
         Self {
             store,
