@@ -67,13 +67,13 @@ pub fn g025_a_dropped_dirty_context_writes_nothing_and_logs_its_key(store: &'sta
         let (before, writes) = (app.holds("t").await, app.flaky.seen(FaultKind::Write));
         say(&agent, "only staged").await.unwrap();
         spend(&agent).unwrap();
-        let log = Log::default();
+        let log = Log::new();
         tracing::subscriber::with_default(log.clone(), || drop(agent));
         let clean = open(&app.tenant("t"), "b").await.unwrap();
         tracing::subscriber::with_default(log.clone(), || drop(clean));
         let warning = "WARN message=a context with staged changes was dropped; they are lost \
                        session.key=\"Agent_a\"";
-        assert_eq!(*log.0.lock().unwrap(), [warning]);
+        assert_eq!(log.lines(), [warning]);
         assert_eq!(app.flaky.seen(FaultKind::Write), writes);
         assert_eq!(app.holds("t").await, before);
     });
@@ -85,9 +85,9 @@ pub fn a_chat_s_name_makes_no_line_and_no_field_of_the_log(store: &'static Store
         let name = "a\nERROR request.id=\"r1\"";
         let agent = open(&app.tenant("t"), name).await.unwrap();
         say(&agent, "only staged").await.unwrap();
-        let log = Log::default();
+        let log = Log::new();
         tracing::subscriber::with_default(log.clone(), || drop(agent));
-        let line = log.0.lock().unwrap().concat();
+        let line = log.lines().concat();
         let key = format!("Agent_{name}");
         let is_quoted = line.ends_with(&format!(" session.key={key:?}"));
         assert!(is_quoted && !line.contains('\n'), "{line}");
@@ -97,35 +97,24 @@ pub fn a_chat_s_name_makes_no_line_and_no_field_of_the_log(store: &'static Store
 /// Listens to all that no case listens to. Events that nobody listened to when they first came, in whatever case that was, would
 /// be left out later too.
 pub fn listen_to_all() {
-    tracing::subscriber::set_global_default(Silence).unwrap();
+    tracing::subscriber::set_global_default(Log(None)).unwrap();
 }
 
-/// Wants to be told of everything, and keeps nothing.
-struct Silence;
+/// Wants to be told of every event, and keeps each as a line where it has lines.
+#[derive(Clone)]
+struct Log(Option<Arc<Mutex<Vec<String>>>>);
 
-impl tracing::Subscriber for Silence {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
+impl Log {
+    /// One with lines.
+    fn new() -> Self {
+        Self(Some(Arc::default()))
     }
 
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
+    fn lines(&self) -> Vec<String> {
+        let lines = self.0.as_ref().unwrap();
+        lines.lock().unwrap().clone()
     }
-
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-
-    fn event(&self, _: &tracing::Event<'_>) {}
-
-    fn enter(&self, _: &span::Id) {}
-
-    fn exit(&self, _: &span::Id) {}
 }
-
-/// Keeps the events it is told, one a line.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<String>>>);
 
 impl tracing::Subscriber for Log {
     fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
@@ -141,9 +130,12 @@ impl tracing::Subscriber for Log {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 
     fn event(&self, event: &tracing::Event<'_>) {
+        let Some(lines) = &self.0 else {
+            return;
+        };
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
-        self.0.lock().unwrap().push(line.0);
+        lines.lock().unwrap().push(line.0);
     }
 
     fn enter(&self, _: &span::Id) {}
