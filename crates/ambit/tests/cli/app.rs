@@ -1,5 +1,6 @@
 //! Apps from the command line: made, checked, and talked to.
 
+use crate::conversation::converse;
 use crate::place::{Place, Ran, told};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -14,13 +15,7 @@ pub fn repository(path: &str) -> PathBuf {
 
 /// What is said to a conversation, and what came of it.
 pub fn talk(mut chat: Command, lines: &str) -> Ran {
-    let chat = chat.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut chat = chat.stderr(Stdio::piped()).spawn().unwrap();
-    let mut input = chat.stdin.take().unwrap();
-    // One that has ended reads no more.
-    let _ = input.write_all(lines.as_bytes());
-    drop(input);
-    told(chat.wait_with_output().unwrap())
+    told(converse(&mut chat, lines))
 }
 
 #[test]

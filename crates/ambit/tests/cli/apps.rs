@@ -1,10 +1,9 @@
 //! Apps of the shapes that the reference's own apps have: they start as they are, and each agent answers or says what is not here.
 
+use crate::conversation::converse;
 use crate::place::{Place, Ran, Serving};
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 /// The app that people of the reference start from.
 const STARTER: &str = "starter";
@@ -33,13 +32,7 @@ fn answer(app_name: &str, agent: &str, text: &str) -> String {
         "--app",
         folder.to_str().unwrap(),
     ]);
-    chat.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut chat = chat.stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = chat.stdin.take().unwrap();
-    // One that has ended reads no more.
-    let _ = writeln!(said, "{text}");
-    drop(said);
-    let ended = chat.wait_with_output().unwrap();
+    let ended = converse(&mut chat, &format!("{text}\n"));
     let out = String::from_utf8(ended.stdout).unwrap();
     let err = String::from_utf8_lossy(&ended.stderr);
     format!("{}{err}", out.replace("\n\n", "\n"))

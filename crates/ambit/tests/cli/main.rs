@@ -8,6 +8,8 @@ mod backup;
 mod blocks;
 mod chat;
 mod chats;
+#[path = "../support/conversation.rs"]
+mod conversation;
 mod data;
 mod doctor;
 mod erase;

@@ -6,6 +6,8 @@ mod ag_ui;
 mod ai_sdk;
 mod anthropic;
 mod app_types;
+#[path = "../support/conversation.rs"]
+mod conversation;
 mod copilotkit;
 mod generated;
 mod mcp;
@@ -20,10 +22,10 @@ mod store;
 mod telemetry;
 mod web;
 
+use conversation::converse;
 use server::Server;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Names the Python that has the `openai` package.
 const PYTHON: &str = "TEST_CLIENTS_PYTHON";
@@ -99,19 +101,8 @@ fn ambit_chat_talks_to_a_server() {
     let server = Server::with_key(&beside("app"));
     let mut chat = Command::new(env!("CARGO_BIN_EXE_ambit"));
     chat.args(["chat", "plain", "--url", &server.url]);
-    let mut chat = chat
-        .env("AMBIT_TOKEN", &server.key)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    chat.stdin
-        .take()
-        .unwrap()
-        .write_all(b"hello\ncount\n")
-        .unwrap();
-    let out = chat.wait_with_output().unwrap();
-    assert!(out.status.success());
+    let out = converse(chat.env("AMBIT_TOKEN", &server.key), "hello\ncount\n");
+    assert!(out.status.success(), "{out:?}");
     assert_eq!(String::from_utf8(out.stdout).unwrap(), "echo: hello\n4\n");
 }
 
@@ -120,11 +111,7 @@ fn ambit_chat_says_why_a_server_refuses() {
     let server = Server::with_key(&beside("app"));
     let mut chat = Command::new(env!("CARGO_BIN_EXE_ambit"));
     chat.args(["chat", "plain", "--url", &server.url]);
-    let chat = chat.env_remove("AMBIT_TOKEN").stdin(Stdio::piped());
-    let mut chat = chat.stderr(Stdio::piped()).spawn().unwrap();
-    // One that has ended reads no more.
-    let _ = chat.stdin.take().unwrap().write_all(b"hello\n");
-    let out = chat.wait_with_output().unwrap();
+    let out = converse(chat.env_remove("AMBIT_TOKEN"), "hello\n");
     assert_eq!(out.status.code(), Some(2));
     let err = String::from_utf8(out.stderr).unwrap();
     assert!(err.starts_with("ambit: ") && !err.contains("401"), "{err}");

@@ -1,10 +1,9 @@
 //! What a server tells those who begin with it: what to try, where a key goes, and why an agent is not seen.
 
+use crate::conversation::converse;
 use crate::process::{Serving, address, command, log, new_key};
 use crate::site::{Answer, HELLO, TOKENS, write};
 use serde_json::json;
-use std::io::Write;
-use std::process::Stdio;
 
 #[tokio::test]
 async fn an_agent_that_a_caller_may_not_see_is_told_to_the_operator_alone() {
@@ -53,14 +52,8 @@ fn a_chat_with_a_server_that_takes_keys_says_where_the_key_goes() {
     let (base, _) = address(&mut server.0);
     let chat = |token: &str| {
         let mut chat = command(&folder, &["chat", "hello", "--url", &base]);
-        let mut chat = chat
-            .env("AMBIT_TOKEN", token)
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // One that has ended reads no more.
-        let _ = chat.stdin.take().unwrap().write_all(b"hi\n");
-        String::from_utf8(chat.wait_with_output().unwrap().stderr).unwrap()
+        let ended = converse(chat.env("AMBIT_TOKEN", token), "hi\n");
+        String::from_utf8(ended.stderr).unwrap()
     };
     let without = "the server answers nobody whom it does not know; set AMBIT_TOKEN to a token or an API key for it\n";
     assert!(chat("").ends_with(without), "{}", chat(""));

@@ -15,6 +15,8 @@ mod auth;
 mod beginning;
 mod busy;
 mod console;
+#[path = "../support/conversation.rs"]
+mod conversation;
 mod data;
 mod document;
 mod erased;

@@ -1,5 +1,6 @@
 //! A server that speaks HTTPS by itself.
 
+use crate::conversation::converse;
 use crate::process::{Serving, address, command, run};
 use crate::site::{HELLO, Stream, TOKENS, client, write};
 use crate::turns::{status, streamed};
@@ -8,9 +9,9 @@ use reqwest::{Client, Url};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::json;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
 use tempfile::TempDir;
 
@@ -172,10 +173,7 @@ fn chat(folder: &TempDir, base: &str, authority: Option<&Path>) -> String {
     if let Some(authority) = authority {
         chat.env("SSL_CERT_FILE", authority);
     }
-    let mut chat = chat.stdin(Stdio::piped()).spawn().unwrap();
-    // One that has ended reads no more.
-    let _ = chat.stdin.take().unwrap().write_all(b"hi\n");
-    let ended = chat.wait_with_output().unwrap();
+    let ended = converse(&mut chat, "hi\n");
     assert!(!ended.status.success(), "{ended:?}");
     String::from_utf8(ended.stderr).unwrap()
 }
