@@ -8,6 +8,7 @@ use ambit_knowledge::{
 };
 use futures::future::join_all;
 use serde_json::json;
+use std::time::Instant;
 
 fn limited(world: &World, limits: KnowledgeLimits) -> KnowledgeBase {
     KnowledgeBase::open(KnowledgeSettings {
@@ -89,10 +90,17 @@ pub async fn g212_sizes_and_sums_are_refused_by_name(world: World) {
             ..
         }
     ));
+    queries_are_bounded(&world, &base).await;
+}
+
+async fn queries_are_bounded(world: &World, base: &KnowledgeBase) {
     let query = KnowledgeQuery::new("heron", &["c"]);
-    // Two and those of the seconds that a busy machine takes, but not all.
+    let begun = Instant::now();
     let asked = join_all((0..40).map(|_| base.search(&world.ann, &query))).await;
-    assert!(asked.iter().filter(|asked| asked.is_ok()).count() >= 2);
+    // Two at once, and one for each half of a second that a busy machine takes.
+    let most = 2 + begun.elapsed().as_millis() / 500;
+    let found = asked.iter().filter(|asked| asked.is_ok()).count() as u128;
+    assert!((2..=most).contains(&found), "{found} of {most}");
     let refused: Vec<_> = asked.into_iter().filter_map(Result::err).collect();
     let is_limit = |error: &KnowledgeError| {
         matches!(
