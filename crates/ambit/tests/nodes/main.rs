@@ -25,6 +25,8 @@ mod place;
 mod production;
 mod readers;
 mod responses;
+#[path = "../../../storage/tests/support/run_tally.rs"]
+mod run_tally;
 #[path = "../clients/server.rs"]
 #[expect(dead_code, reason = "what the tests with clients use of it too")]
 mod server;

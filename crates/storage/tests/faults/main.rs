@@ -22,6 +22,8 @@ mod patience;
 mod power;
 mod proxy;
 mod reads;
+#[path = "../support/run_tally.rs"]
+mod run_tally;
 #[path = "../support/shim.rs"]
 mod shim;
 #[path = "../support/stores.rs"]

@@ -6,6 +6,8 @@ mod draft;
 mod random;
 mod removal;
 mod rows;
+#[path = "../support/run_tally.rs"]
+mod run_tally;
 mod server;
 mod values;
 mod view;

@@ -9,6 +9,8 @@ mod long_values;
 mod model;
 mod packed;
 mod processes;
+#[path = "../support/run_tally.rs"]
+mod run_tally;
 
 use ambit_storage::address::{LogKey, Space};
 use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
