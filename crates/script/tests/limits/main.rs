@@ -3,5 +3,7 @@
 mod built_ins;
 mod ends;
 mod hostile;
+#[path = "../../../storage/tests/support/run_tally.rs"]
+mod run_tally;
 mod table;
 mod watch;
