@@ -49,6 +49,8 @@ mod plain;
 mod reloads;
 mod removed;
 mod retention;
+#[path = "../../../storage/tests/support/run_tally.rs"]
+mod run_tally;
 mod scripts;
 mod search_assistants;
 mod search_holdups;
