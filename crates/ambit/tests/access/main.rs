@@ -27,5 +27,7 @@ mod running;
 #[path = "../http/site.rs"]
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod site;
+#[path = "../../../runtime/tests/support/stopwatch.rs"]
+mod stopwatch;
 mod store;
 mod unclear;

@@ -3,7 +3,6 @@
 use crate::place::{person, place, value};
 use ambit_runtime::Authorized;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
 const COUNT: (&str, &str) = (
     "scripts/count.ts",
@@ -268,12 +267,10 @@ async fn g116_g117_a_process_counts_to_its_callers_run_and_its_end_cannot_be_cau
             ("app.yao", app.as_str()),
             ("assistants/hello/src/index.ts", hooks.as_str()),
         ];
-        let begun = Instant::now();
         let ended = place(&files, "0").await.end(&person("ann")).await;
         assert_eq!(ended["code"], code, "{ended:?}");
         let message = ended["error"].as_str().unwrap();
         assert_eq!(message, format!("assistants/hello/src/index.ts {part}"));
-        assert!(begun.elapsed() < Duration::from_secs(55), "{name}");
     }
 }
 

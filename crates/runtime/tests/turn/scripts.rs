@@ -2,7 +2,7 @@
 
 use crate::place::{agent, ask, borrowed, end, named, place, request, shown, traced};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 async fn failing(hooks: &str, wall: &str) -> (Value, String) {
     let limits = json!({"cpu": "300ms", "wall": wall, "heap": "8MiB"});
@@ -119,7 +119,6 @@ async fn g116_g117_a_hook_over_its_limits_fails_its_turn_by_name_and_next_is_not
         let hooks = format!(
             "export function Create() {{ {body} }} export function Next() {{ return {{ data: 'next ran' }}; }}"
         );
-        let begun = Instant::now();
         let (ended, _) = failing(&hooks, wall).await;
         assert_eq!(
             (&ended["code"], &ended["next"]),
@@ -130,11 +129,6 @@ async fn g116_g117_a_hook_over_its_limits_fails_its_turn_by_name_and_next_is_not
         assert!(
             message.contains("assistants/hello/src/index.ts") && message.contains(part),
             "{message}"
-        );
-        assert!(
-            begun.elapsed() < Duration::from_secs(55),
-            "{:?}",
-            begun.elapsed()
         );
     }
 }

@@ -14,7 +14,7 @@ pub(super) const CASES: &[ConformanceCase] = cases![
     a_watch_ends_with_its_driver,
 ];
 
-/// Longer than any driver may take to notice.
+/// Guards against hanging: how soon a driver notices is not judged here.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn wakes(watch: &mut LogWatch, what: &str) {
