@@ -13,12 +13,13 @@ pub async fn keeps(bed: &Bed, text: &str) -> bool {
     has(text.as_bytes()) || has(hex.as_bytes())
 }
 
-/// True where the store keeps this text nowhere: at once, or where a file is rewritten for that, as soon as that is its turn. One
-/// whose last rewriting was slow, as on a busy machine, is not rewritten again right behind it.
+/// True where the store keeps this text nowhere: at once, or where a file is rewritten for that, soon. One whose last rewriting
+/// was slow, as on a busy machine, is not rewritten again right behind it, so that this is for what is removed in several steps.
 pub async fn forgets(bed: &Bed, text: &str) -> bool {
     let begun = Instant::now();
     while keeps(bed, text).await {
         let is_rewritten = bed.fresh.place.url.starts_with("sqlite:");
+        // Guards against hanging: how long it is put off depends on how long the last rewriting took.
         if !is_rewritten || begun.elapsed() > Duration::from_secs(60) {
             return false;
         }

@@ -17,7 +17,7 @@ pub const CASES: &[Case] = cases![
     g071_a_temporary_session_never_reads_the_real_storages,
     g071_a_temporary_session_is_gone_after_its_time,
     g071_a_temporary_session_in_a_durable_driver_is_untracked_and_expires,
-    g071_a_removed_temporary_session_is_gone_at_once,
+    g071_a_removed_temporary_session_is_gone_soon,
     g071_only_the_chat_name_makes_a_session_temporary,
     g071_a_temporary_session_fires_no_identity_events,
 ];
@@ -149,7 +149,7 @@ async fn g071_a_temporary_session_in_a_durable_driver_is_untracked_and_expires(b
     assert!(forgets(&bed, "_temp").await && forgets(&bed, "~5ftemp").await);
 }
 
-async fn g071_a_removed_temporary_session_is_gone_at_once(bed: Bed) {
+async fn g071_a_removed_temporary_session_is_gone_soon(bed: Bed) {
     let stores = bed.stores().temporary_drivers(&["main"]).build().unwrap();
     let ambit = Ambit::builder(stores).agent(Plain("Support")).build();
     let agent = ambit
