@@ -191,47 +191,24 @@ impl MergeStep {
 impl SearchIndex {
     /// Takes terms from the sources until a step is full; true where nothing is left.
     async fn merge(&self, sources: &mut [MergeSource], writer: &mut PageWriter) -> Result<bool> {
+        for source in &mut *sources {
+            source.fill(self).await?;
+        }
         let mut term = String::new();
         while writer.full_pages() < STEP {
-            for source in &mut *sources {
-                // A term stands in few of the sources: the others have theirs already.
-                if source.block.is_none() {
-                    source.fill(self).await?;
-                }
-            }
             let Some(next) = sources.iter().filter_map(MergeSource::next).min() else {
                 return Ok(true);
             };
             next.clone_into(&mut term);
             for source in &mut *sources {
-                if source.next() != Some(term.as_str()) {
-                    continue;
-                }
-                self.merge_term(&term, source, writer).await?;
-                if writer.full_pages() >= STEP {
-                    return Ok(false);
+                // The term may go on on the source's next page.
+                while source.next() == Some(term.as_str()) && writer.full_pages() < STEP {
+                    source.take(writer);
+                    source.fill(self).await?;
                 }
             }
         }
         Ok(false)
-    }
-
-    /// Takes what a source has of a term, until a step is full.
-    async fn merge_term(
-        &self,
-        term: &str,
-        source: &mut MergeSource,
-        writer: &mut PageWriter,
-    ) -> Result<()> {
-        while source.next() == Some(term) {
-            source.take(writer);
-            if writer.full_pages() >= STEP {
-                break;
-            }
-            // The term may go on on the next page.
-            source.fill(self).await?;
-        }
-        Ok(())
     }
 }
 
