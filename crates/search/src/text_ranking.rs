@@ -3,7 +3,7 @@
 use crate::allowed::AllowedChunks;
 use crate::index::{PageCache, SearchIndex};
 use crate::ranking::{SearchScope, rank_words};
-use crate::terms::{QueryTerm, TermCounts};
+use crate::terms::{ChunkTerms, QueryTerm, TermCounts};
 use ambit_storage::Result;
 use ambit_storage::address::{DEFAULT_TENANT, Space};
 use ambit_storage::driver::DriverOptions;
@@ -25,7 +25,7 @@ pub async fn texts_scope(texts: &[TermCounts], query: Vec<QueryTerm>) -> Result<
     let space = Space::request_memory(DEFAULT_TENANT, "texts");
     let index = SearchIndex::new(driver, space, PageCache::new(1 << 20));
     let mut change = index.change().await?;
-    change.add(texts)?;
+    change.add(&ChunkTerms::of(texts))?;
     change.commit().await?;
     let snapshot = index.snapshot().await?;
     let allowed = AllowedChunks::all(&snapshot.manifest);

@@ -55,7 +55,7 @@ impl WorkPlace<'_> {
         let chunks = group.iter().flat_map(|it| it.chunks.iter().cloned());
         let terms = self.terms_of(chunks.collect()).await?;
         let mut change = self.index().change().await?;
-        let mut first = change.add_chunks(&terms)?.first;
+        let mut first = change.add(&terms)?.first;
         let mut lengths = terms.lengths();
         let (mut contents, mut writes) = (Vec::with_capacity(group.len()), Vec::new());
         for prepared in group {
@@ -124,7 +124,7 @@ impl WorkPlace<'_> {
                 continue;
             }
             let mut change = self.index().change().await?;
-            let added = change.add_chunks(&terms)?;
+            let added = change.add(&terms)?;
             ranges.push(added);
             let content = content(&[], ranges.clone(), lengths.clone());
             let number = added.first;

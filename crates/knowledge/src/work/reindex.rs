@@ -225,7 +225,7 @@ impl ReindexPlace<'_> {
         let chunks = chunks.flat_map(|(document, step)| &document.chunks[step.clone()]);
         let terms = self.work.terms_of(chunks.cloned().collect()).await?;
         let mut change = self.work.index().change().await?;
-        let mut first = change.add_chunks(&terms)?.first;
+        let mut first = change.add(&terms)?.first;
         let mut lengths = terms.lengths();
         let mut batch = change.batch()?;
         let mut whole = 0;

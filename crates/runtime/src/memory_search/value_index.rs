@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorCode, Result, StorageError};
 use crate::index_vectors::IndexVectors;
 use ambit_search::index::{ChunkErasure, IndexSnapshot, PageCache, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
-use ambit_search::terms::{TERMS_VERSION, TermCounts};
+use ambit_search::terms::{ChunkTerms, TERMS_VERSION, TermCounts};
 use ambit_storage::Json;
 use ambit_storage::address::ValueKey;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
@@ -253,7 +253,7 @@ impl ValueIndex {
         let values: Vec<IndexedValue> =
             pending.values.iter().map(UnindexedValue::indexed).collect();
         let terms: Vec<TermCounts> = pending.values.into_iter().map(|it| it.terms).collect();
-        let first = change.add(&terms)?.first;
+        let first = change.add(&ChunkTerms::of(&terms))?.first;
         let ranges = (first..).zip(&values);
         let ranges = ranges.map(|(chunk, value)| value.range(chunk)).collect();
         let record = ValueRecord {

@@ -8,7 +8,7 @@ use crate::error::{Result, StorageError};
 use crate::index_vectors::IndexVectors;
 use ambit_search::index::{PageCache, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
-use ambit_search::terms::{TERMS_VERSION, TermCounts};
+use ambit_search::terms::{ChunkTerms, TERMS_VERSION, TermCounts};
 use ambit_storage::Json;
 use ambit_storage::address::{ITEMS, Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, Head, WriteOutcome};
@@ -239,7 +239,7 @@ impl OwnerIndex {
         }
         let terms = pending.messages.iter().map(|message| message.terms.clone());
         let terms: Vec<TermCounts> = terms.collect();
-        let mut first = change.add(&terms)?.first;
+        let mut first = change.add(&ChunkTerms::of(&terms))?.first;
         let mut batch = change.batch()?;
         let mut moved = Vec::new();
         for (row, head) in &pending.seen {

@@ -4,7 +4,7 @@ use crate::allowed::AllowedChunks;
 use crate::index::{ChunkErasure, SearchIndex};
 use crate::manifest::ChunkRange;
 use crate::ranking::{ScoredChunk, SearchScope, rank_words};
-use crate::terms::{QueryTerm, TermCounts};
+use crate::terms::{ChunkTerms, QueryTerm, TermCounts};
 use ambit_storage::batch::Batch;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ impl IndexModel {
 
     pub async fn add(&mut self, label: usize, chunks: Vec<TermCounts>) {
         let mut change = self.index.change().await.unwrap();
-        let range = change.add(&chunks).unwrap();
+        let range = change.add(&ChunkTerms::of(&chunks)).unwrap();
         change.commit().await.unwrap();
         let document = ModelDocument {
             range,

@@ -4,7 +4,7 @@ use super::index_of;
 use super::model::{IndexModel, Random, counts, exact};
 use crate::allowed::AllowedChunks;
 use crate::ranking::{SearchScope, rank_words};
-use crate::terms::{QueryTerm, TermCounts};
+use crate::terms::{ChunkTerms, QueryTerm, TermCounts};
 use ambit_storage::Error;
 use ambit_storage::address::Space;
 use ambit_storage::driver::Driver;
@@ -99,7 +99,8 @@ pub(super) async fn a_term_that_is_only_begun_finds_the_first_64(driver: Arc<dyn
     for at in 0..100 {
         let mut change = index.change().await.unwrap();
         let term = format!("pre{at:02}");
-        let added = change.add(&[counts(&[term.as_str()])]).unwrap();
+        let chunk = ChunkTerms::of(&[counts(&[term.as_str()])]);
+        let added = change.add(&chunk).unwrap();
         if at == 0 {
             change.hide(&added);
         }
@@ -124,7 +125,7 @@ pub(super) async fn a_term_that_is_only_begun_reads_few_pages(driver: Arc<dyn Dr
         let term = |at: usize| (format!("p{at:05}-{part}"), 1);
         let mut change = index.change().await.unwrap();
         let terms = (0..20_000).map(term).collect();
-        change.add(&[terms]).unwrap();
+        change.add(&ChunkTerms::of(&[terms])).unwrap();
         change.commit().await.unwrap();
     }
     let snapshot = index.snapshot().await.unwrap();
@@ -145,9 +146,11 @@ pub(super) async fn a_word_that_another_begins_counts_as_itself(driver: Arc<dyn 
     for at in 0..79 {
         let term = format!("p{at:02}");
         let chunk = counts(&[term.as_str()]);
-        change.add(&[chunk.clone(), chunk]).unwrap();
+        let chunks = ChunkTerms::of(&[chunk.clone(), chunk]);
+        change.add(&chunks).unwrap();
     }
-    let last = change.add(&[counts(&["p79"])]).unwrap();
+    let last = ChunkTerms::of(&[counts(&["p79"])]);
+    let last = change.add(&last).unwrap();
     change.commit().await.unwrap();
     let snapshot = index.snapshot().await.unwrap();
     let allowed = AllowedChunks::all(&snapshot.manifest);
@@ -163,8 +166,9 @@ pub(super) async fn a_change_that_meets_another_is_refused(driver: Arc<dyn Drive
     let index = index_of(&driver);
     let mut one = index.change().await.unwrap();
     let mut other = index.change().await.unwrap();
-    one.add(&[counts(&["one"])]).unwrap();
-    other.add(&[counts(&["other"])]).unwrap();
+    for (change, term) in [(&mut one, "one"), (&mut other, "other")] {
+        change.add(&ChunkTerms::of(&[counts(&[term])])).unwrap();
+    }
     one.commit().await.unwrap();
     let refused = other.commit().await.unwrap_err();
     assert!(matches!(refused, Error::Conflict { .. }), "{refused}");

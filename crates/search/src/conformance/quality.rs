@@ -10,7 +10,7 @@ use crate::quality::{
     JudgedQuestion, QualityReport, QualityScores, QuestionFile, beir_questions, questions,
 };
 use crate::ranking::{SearchScope, rank_words};
-use crate::terms::{Analyzer, TermCounter, TermCounts};
+use crate::terms::{Analyzer, ChunkTerms, TermCounter, TermCounts};
 use crate::vectors::ChunkVector;
 use ambit_storage::address::Space;
 use ambit_storage::driver::Driver;
@@ -142,7 +142,7 @@ impl TwoNodes {
             let node = &index.nodes[number % 2];
             let terms: Vec<TermCounts> = some.iter().map(|(_, counts)| counts.clone()).collect();
             let mut change = node.change().await.unwrap();
-            let range = change.add(&terms).unwrap();
+            let range = change.add(&ChunkTerms::of(&terms)).unwrap();
             change.commit().await.unwrap();
             assert_eq!(range.first as usize, index.documents.len());
             let ids = some.iter().map(|(id, _)| (*id).to_owned());

@@ -5,7 +5,7 @@ use super::vector_directory::CodePageKey;
 use super::{IndexSnapshot, SearchIndex, is_restless};
 use crate::manifest::{ChunkRange, ChunkTotals, IndexPart, Manifest};
 use crate::page::{PageWriter, Posting, PostingPosition, WrittenPage};
-use crate::terms::{ChunkTerms, TERMS_VERSION, TermCounts};
+use crate::terms::{ChunkTerms, TERMS_VERSION};
 use crate::vectors::CodePage;
 use ambit_storage::address::INDEX_MANIFEST;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
@@ -51,13 +51,8 @@ impl SearchIndex {
 }
 
 impl IndexChange {
-    /// Adds chunks, given by the counts of their terms, as one part.
-    pub fn add(&mut self, chunks: &[TermCounts]) -> Result<ChunkRange> {
-        self.add_chunks(&ChunkTerms::of(chunks))
-    }
-
     /// Adds chunks as one part.
-    pub fn add_chunks(&mut self, chunks: &ChunkTerms) -> Result<ChunkRange> {
+    pub fn add(&mut self, chunks: &ChunkTerms) -> Result<ChunkRange> {
         let version = self.manifest.terms_version;
         if version != TERMS_VERSION {
             let reason =

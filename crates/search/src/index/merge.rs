@@ -296,7 +296,7 @@ fn last_of(page: &PostingPage) -> Option<PostingPosition> {
 mod tests {
     use super::STEP;
     use crate::index::{PageCache, SearchIndex};
-    use crate::terms::TermCounts;
+    use crate::terms::{ChunkTerms, TermCounts};
     use ambit_storage::address::Space;
     use ambit_storage::driver::DriverOptions;
     use ambit_storage::driver::memory::MemoryDriver;
@@ -309,10 +309,10 @@ mod tests {
         let index = SearchIndex::new(driver, Space::settings("t"), cache);
         // Counts that take many bytes, so that few chunks fill a page.
         let chunk = TermCounts::from([("the".to_owned(), 1 << 30)]);
-        let parts = vec![chunk; 36_000];
+        let chunks = ChunkTerms::of(&vec![chunk; 36_000]);
         for _ in 0..8 {
             let mut change = index.change().await.unwrap();
-            change.add(&parts).unwrap();
+            change.add(&chunks).unwrap();
             change.commit().await.unwrap();
         }
         assert!(index.keep_up().await.unwrap());

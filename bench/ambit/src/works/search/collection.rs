@@ -65,7 +65,7 @@ impl Collection {
         }
         let chunks = self.counter.take_chunks();
         let mut change = self.index.change().await?;
-        change.add_chunks(&chunks)?;
+        change.add(&chunks)?;
         change.commit().await?;
         while self.index.keep_up().await? {}
         let seconds = start.elapsed().as_secs_f64();
