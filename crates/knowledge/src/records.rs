@@ -13,7 +13,7 @@ use crate::sources::CollectionOwner;
 use crate::sums::{Sum, Sums};
 use ambit_search::chunker::Chunk;
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
-use ambit_search::terms::TermCounter;
+use ambit_search::terms::{TermCounter, WeightedText};
 use ambit_storage::clock::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -377,12 +377,10 @@ impl ContentRecord {
 impl ChunkRecord {
     /// Reads what the index knows of it.
     pub fn read_terms(&self, counter: &mut TermCounter) {
-        counter.read(&self.chunk.text, 1);
-        counter.read(&self.title, 2);
-        for heading in &self.chunk.heading {
-            counter.read(heading, 2);
-        }
-        counter.end_chunk();
+        let names = [&self.title].into_iter().chain(&self.chunk.heading);
+        let names = names.map(|name| (name, 2));
+        let texts = [(&self.chunk.text, 1)].into_iter().chain(names);
+        counter.read_chunk(texts.map(|(text, weight)| WeightedText { text, weight }));
     }
 }
 

@@ -12,7 +12,7 @@ mod stop_words;
 mod token;
 
 pub use chunk_terms::ChunkTerms;
-pub use counter::TermCounter;
+pub use counter::{TermCounter, WeightedText};
 pub use language::{Language, UnknownLanguage};
 pub use snippet::{Snippet, snippet};
 
@@ -54,7 +54,14 @@ impl Analyzer {
 
     /// Adds the terms of a text, each occurrence as `weight`. Who counts many texts is quicker with one `TermCounter`.
     pub fn count(&self, text: &str, weight: u32, counts: &mut TermCounts) {
-        TermCounter::new(*self).count(text, weight, counts);
+        let mut counter = TermCounter::new(*self);
+        counter.read_chunk([WeightedText { text, weight }]);
+        counter.take_chunks().each_term(&mut |term, found| {
+            let sum = counts.entry(term.to_owned()).or_default();
+            for chunk in found {
+                *sum = sum.saturating_add(chunk.count);
+            }
+        });
     }
 
     /// The terms that a query asks for, each once, in the order of the query. Stop words are among them only where there is

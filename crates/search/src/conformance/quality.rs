@@ -10,7 +10,7 @@ use crate::quality::{
     JudgedQuestion, QualityReport, QualityScores, QuestionFile, beir_questions, questions,
 };
 use crate::ranking::{SearchScope, rank_words};
-use crate::terms::{Analyzer, ChunkTerms, TermCounter, TermCounts};
+use crate::terms::{Analyzer, TermCounter, WeightedText};
 use crate::vectors::ChunkVector;
 use ambit_storage::address::Space;
 use ambit_storage::driver::Driver;
@@ -129,23 +129,21 @@ impl TwoNodes {
             vectors: None,
         };
         let mut counter = TermCounter::new(Analyzer::default());
-        let mut counted: Vec<(&str, TermCounts)> = Vec::new();
-        for document in documents {
-            for chunk in chunks_of(document) {
-                let mut counts = TermCounts::new();
-                counter.count(&chunk.text, 1, &mut counts);
-                counter.count(&document.title, 2, &mut counts);
-                counted.push((&document.id, counts));
+        let chunks = documents.iter().flat_map(|document| {
+            let chunks = chunks_of(document).into_iter();
+            chunks.map(move |chunk| (document, chunk))
+        });
+        let chunks: Vec<(&QualityDocument, Chunk)> = chunks.collect();
+        for (number, some) in chunks.chunks(COMMIT).enumerate() {
+            for (document, chunk) in some {
+                let texts = [(&chunk.text, 1), (&document.title, 2)];
+                counter.read_chunk(texts.map(|(text, weight)| WeightedText { text, weight }));
             }
-        }
-        for (number, some) in counted.chunks(COMMIT).enumerate() {
-            let node = &index.nodes[number % 2];
-            let terms: Vec<TermCounts> = some.iter().map(|(_, counts)| counts.clone()).collect();
-            let mut change = node.change().await.unwrap();
-            let range = change.add(&ChunkTerms::of(&terms)).unwrap();
+            let mut change = index.nodes[number % 2].change().await.unwrap();
+            let range = change.add(&counter.take_chunks()).unwrap();
             change.commit().await.unwrap();
             assert_eq!(range.first as usize, index.documents.len());
-            let ids = some.iter().map(|(id, _)| (*id).to_owned());
+            let ids = some.iter().map(|(document, _)| document.id.clone());
             index.documents.extend(ids);
         }
         while index.nodes[1].keep_up().await.unwrap() {}

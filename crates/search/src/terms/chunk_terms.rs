@@ -4,6 +4,7 @@
 use super::TermCounts;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The terms of some chunks.
 #[derive(Clone, Debug, Default)]
@@ -12,19 +13,17 @@ pub struct ChunkTerms {
     text: String,
     /// Where each of them ends.
     ends: Vec<usize>,
-    /// By chunk; the last ones may be of a chunk under way.
+    /// By chunk.
     occurrences: Vec<TermOccurrence>,
     /// The sum of the counts of each chunk.
     lengths: Vec<u32>,
-    /// That of the chunk under way.
-    length: u32,
 }
 
 /// A chunk that has a term.
 #[derive(Clone, Copy, Debug)]
-struct TermOccurrence {
-    term: u32,
-    chunk: ChunkCount,
+pub(super) struct TermOccurrence {
+    pub term: u32,
+    pub within: ChunkCount,
 }
 
 /// How often a term stands in a chunk.
@@ -47,16 +46,38 @@ impl ChunkTerms {
     pub fn of(chunks: &[TermCounts]) -> Self {
         let mut numbers: HashMap<&str, u32, RandomState> = HashMap::default();
         let mut all = Self::default();
-        for counts in chunks {
-            for (term, count) in counts {
-                let number = numbers
-                    .entry(term.as_str())
-                    .or_insert_with(|| all.add_term(term));
-                all.add(*number, *count);
+        for (chunk, counts) in (0..).zip(chunks) {
+            let mut length = 0_u32;
+            for (term, &count) in counts {
+                let number = numbers.entry(term.as_str());
+                let term = *number.or_insert_with(|| all.add_term(term));
+                let within = ChunkCount { chunk, count };
+                all.occurrences.push(TermOccurrence { term, within });
+                length = length.saturating_add(count);
             }
-            all.end_chunk();
+            all.lengths.push(length);
         }
         all
+    }
+
+    /// Of occurrences by chunk, whose terms are places in a list, and the lengths of the chunks.
+    pub(super) fn numbered(
+        mut occurrences: Vec<TermOccurrence>,
+        lengths: Vec<u32>,
+        terms: &[Arc<str>],
+    ) -> Self {
+        let mut all = Self::default();
+        let mut numbers = vec![None; terms.len()];
+        for occurrence in &mut occurrences {
+            let place = occurrence.term as usize;
+            let number = numbers[place].get_or_insert_with(|| all.add_term(&terms[place]));
+            occurrence.term = *number;
+        }
+        Self {
+            occurrences,
+            lengths,
+            ..all
+        }
     }
 
     /// The length of each chunk: the sum of its counts.
@@ -69,45 +90,6 @@ impl ChunkTerms {
         (0..self.ends.len()).map(move |term| self.term(term))
     }
 
-    /// Whether nothing was counted.
-    pub(super) fn is_empty(&self) -> bool {
-        self.lengths.is_empty() && self.occurrences.is_empty()
-    }
-
-    /// Whether something was counted for a chunk that has not ended.
-    pub(super) fn has_open_chunk(&self) -> bool {
-        let last = self.occurrences.last();
-        last.is_some_and(|last| last.chunk.chunk as usize == self.lengths.len())
-    }
-
-    /// The number of a term that has none yet.
-    pub(super) fn add_term(&mut self, term: &str) -> u32 {
-        let number = self.ends.len() as u32;
-        self.text.push_str(term);
-        self.ends.push(self.text.len());
-        number
-    }
-
-    /// Counts a term for the chunk under way. `last` is where that was done last, and is told where it is done now.
-    pub(super) fn count(&mut self, term: u32, weight: u32, last: &mut u32) {
-        let chunk = self.lengths.len() as u32;
-        match self.occurrences.get_mut(*last as usize) {
-            Some(known) if known.term == term && known.chunk.chunk == chunk => {
-                known.chunk.count = known.chunk.count.saturating_add(weight);
-                self.length = self.length.saturating_add(weight);
-            }
-            _ => {
-                *last = self.occurrences.len() as u32;
-                self.add(term, weight);
-            }
-        }
-    }
-
-    /// The next term is one of the next chunk.
-    pub(super) fn end_chunk(&mut self) {
-        self.lengths.push(std::mem::take(&mut self.length));
-    }
-
     /// Calls `found` for each term, in byte order, with the chunks that have it, in theirs.
     pub(crate) fn each_term(&self, found: &mut impl FnMut(&str, &[ChunkCount])) {
         let (chunks, ends) = self.chunks_by_term();
@@ -117,12 +99,12 @@ impl ChunkTerms {
         }
     }
 
-    /// A term that the chunk under way does not have yet.
-    fn add(&mut self, term: u32, count: u32) {
-        let chunk = self.lengths.len() as u32;
-        let chunk = ChunkCount { chunk, count };
-        self.occurrences.push(TermOccurrence { term, chunk });
-        self.length = self.length.saturating_add(count);
+    /// The number of a term that has none yet.
+    fn add_term(&mut self, term: &str) -> u32 {
+        let number = self.ends.len() as u32;
+        self.text.push_str(term);
+        self.ends.push(self.text.len());
+        number
     }
 
     fn term(&self, number: usize) -> &str {
@@ -144,7 +126,7 @@ impl ChunkTerms {
         let mut chunks = vec![ChunkCount::default(); self.occurrences.len()];
         for occurrence in &self.occurrences {
             let place = &mut places[occurrence.term as usize];
-            chunks[*place] = occurrence.chunk;
+            chunks[*place] = occurrence.within;
             *place += 1;
         }
         (chunks, places)

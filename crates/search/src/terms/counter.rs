@@ -1,8 +1,8 @@
 //! Counting the terms of many texts: the stem of a word is most of the work, and texts of one kind share most of their words.
 
-use super::chunk_terms::ChunkTerms;
+use super::chunk_terms::{ChunkCount, ChunkTerms, TermOccurrence};
 use super::token::{Token, each_token};
-use super::{Analyzer, TermCounts, normalized};
+use super::{Analyzer, normalized};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +13,15 @@ const KNOWN_WORDS: usize = 1 << 16;
 /// Longer words are not worth it, in bytes.
 const LONGEST_KNOWN: usize = 64;
 
+/// A text of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeightedText<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// What each occurrence of a term counts.
+    pub weight: u32,
+}
+
 /// Counts the terms of many texts. The term of a word is worked out once, as long as not too many words are known.
 pub struct TermCounter {
     analyzer: Analyzer,
@@ -21,23 +30,12 @@ pub struct TermCounter {
     /// Each term once: those of known words, and of others.
     terms: Vec<Arc<str>>,
     places: HashMap<Arc<str>, u32, RandomState>,
-    /// Where each term was counted last.
-    marks: Vec<TermMark>,
-    /// What was found in the text under way, where it is counted alone.
-    found: Vec<u32>,
-    /// The chunks that were read.
-    chunks: ChunkTerms,
-    /// The places of their terms.
-    chunk_terms: Vec<u32>,
-}
-
-/// What is known of a term in the chunks that were read. It may be of earlier ones, and is then about another term or none.
-#[derive(Clone, Copy, Default)]
-struct TermMark {
-    /// Its number there.
-    term: u32,
-    /// Where it was counted last.
-    last: u32,
+    /// The occurrence that each term had last. What stands there now may be of another term or chunk.
+    last: Vec<u32>,
+    /// By chunk that was read, with the places of their terms.
+    occurrences: Vec<TermOccurrence>,
+    /// The lengths of these chunks.
+    lengths: Vec<u32>,
 }
 
 impl TermCounter {
@@ -48,63 +46,41 @@ impl TermCounter {
             known: HashMap::default(),
             terms: Vec::new(),
             places: HashMap::default(),
-            marks: Vec::new(),
-            found: Vec::new(),
-            chunks: ChunkTerms::default(),
-            chunk_terms: Vec::new(),
+            last: Vec::new(),
+            occurrences: Vec::new(),
+            lengths: Vec::new(),
         }
     }
 
-    /// Adds the terms of a text, each occurrence as `weight`.
-    pub fn count(&mut self, text: &str, weight: u32, counts: &mut TermCounts) {
+    /// Reads the next chunk, which consists of these texts.
+    pub fn read_chunk<'a>(&mut self, texts: impl IntoIterator<Item = WeightedText<'a>>) {
         self.forget_many();
-        self.found.clear();
-        each_token(&normalized(text), &mut |token| {
-            let place = self.place_of(token);
-            self.found.push(place);
-        });
-        let counted = self.counted(weight);
-        if counts.is_empty() {
-            *counts = counted;
-            return;
+        let mut length = 0_u32;
+        for WeightedText { text, weight } in texts {
+            each_token(&normalized(text), &mut |token| {
+                let place = self.place_of(token);
+                self.count(place, weight);
+                length = length.saturating_add(weight);
+            });
         }
-        for (term, count) in counted {
-            let sum = counts.entry(term).or_default();
-            *sum = sum.saturating_add(count);
-        }
+        self.lengths.push(length);
     }
 
-    /// Reads a text of the next chunk, of which each occurrence of a term counts as `weight`.
-    pub fn read(&mut self, text: &str, weight: u32) {
-        self.forget_many();
-        each_token(&normalized(text), &mut |token| {
-            let place = self.place_of(token);
-            self.count_for_chunk(place, weight);
-        });
-    }
-
-    /// What is read from now on is of the chunk behind it.
-    pub fn end_chunk(&mut self) {
-        self.chunks.end_chunk();
-    }
-
-    /// The chunks that were read since the last call. One that has not ended ends now.
+    /// The chunks that were read since the last call.
     #[must_use]
     pub fn take_chunks(&mut self) -> ChunkTerms {
-        if self.chunks.has_open_chunk() {
-            self.end_chunk();
-        }
-        self.chunk_terms.clear();
-        std::mem::take(&mut self.chunks)
+        let occurrences = std::mem::take(&mut self.occurrences);
+        let lengths = std::mem::take(&mut self.lengths);
+        ChunkTerms::numbered(occurrences, lengths, &self.terms)
     }
 
     /// Forgets the words where too many are known. Chunks that were read name places of terms.
     fn forget_many(&mut self) {
-        if self.terms.len() > KNOWN_WORDS && self.chunks.is_empty() {
+        if self.terms.len() > KNOWN_WORDS && self.lengths.is_empty() {
             self.known.clear();
             self.places.clear();
             self.terms.clear();
-            self.marks.clear();
+            self.last.clear();
         }
     }
 
@@ -129,36 +105,33 @@ impl TermCounter {
         let term: Arc<str> = term.into();
         self.places.insert(Arc::clone(&term), place);
         self.terms.push(term);
-        self.marks.push(TermMark::default());
+        self.last.push(0);
         place
     }
 
-    fn count_for_chunk(&mut self, place: u32, weight: u32) {
-        let mark = &mut self.marks[place as usize];
-        if self.chunk_terms.get(mark.term as usize) != Some(&place) {
-            mark.term = self.chunks.add_term(&self.terms[place as usize]);
-            self.chunk_terms.push(place);
+    /// Counts a term for the chunk that is read.
+    fn count(&mut self, place: u32, weight: u32) {
+        let chunk = self.lengths.len() as u32;
+        let last = &mut self.last[place as usize];
+        match self.occurrences.get_mut(*last as usize) {
+            Some(known) if known.term == place && known.within.chunk == chunk => {
+                known.within.count = known.within.count.saturating_add(weight);
+            }
+            _ => {
+                *last = self.occurrences.len() as u32;
+                let count = weight;
+                self.occurrences.push(TermOccurrence {
+                    term: place,
+                    within: ChunkCount { chunk, count },
+                });
+            }
         }
-        self.chunks.count(mark.term, weight, &mut mark.last);
-    }
-
-    /// What was found, by terms.
-    fn counted(&mut self, weight: u32) -> TermCounts {
-        let Self { terms, found, .. } = self;
-        found.sort_unstable();
-        let same = found.chunk_by(|one, other| one == other);
-        let counted = same.map(|same| {
-            let count = u32::try_from(same.len()).unwrap_or(u32::MAX);
-            let term = str::to_owned(&terms[same[0] as usize]);
-            (term, count.saturating_mul(weight))
-        });
-        counted.collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KNOWN_WORDS, LONGEST_KNOWN, TermCounter};
+    use super::{KNOWN_WORDS, LONGEST_KNOWN, TermCounter, WeightedText};
     use crate::terms::{Analyzer, ChunkTerms, Language, TermCounts};
 
     fn texts() -> Vec<String> {
@@ -183,15 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_counts_as_one_would_plainly() {
-        let texts = texts();
+    fn a_text_is_counted_as_one_would_plainly() {
         for language in [Language::Auto, Language::None, Language::German] {
             let analyzer = Analyzer::new(language);
-            let mut counter = TermCounter::new(analyzer);
-            for text in texts.iter().chain(&texts) {
+            for text in &texts() {
+                let text = text.as_str();
                 let (mut counts, mut expected) = (TermCounts::new(), TermCounts::new());
-                for (part, weight) in [(text.as_str(), 1), ("A lease", 2), (text, u32::MAX)] {
-                    counter.count(part, weight, &mut counts);
+                for (part, weight) in [(text, 1), ("A lease", 2), (text, u32::MAX)] {
+                    analyzer.count(part, weight, &mut counts);
                     plainly(analyzer, part, weight, &mut expected);
                 }
                 assert_eq!(counts, expected, "{text} in {language}");
@@ -206,16 +178,22 @@ mod tests {
         (terms, chunks.lengths().to_vec())
     }
 
+    fn plain(text: &str) -> WeightedText<'_> {
+        WeightedText { text, weight: 1 }
+    }
+
     /// Reads a text as a chunk with a title; what it would be if it were counted plainly.
     fn read(counter: &mut TermCounter, text: &str) -> TermCounts {
+        let title = WeightedText {
+            text: "A lease",
+            weight: 2,
+        };
+        let texts = [plain(text), title];
+        counter.read_chunk(texts);
         let mut expected = TermCounts::new();
-        for (part, weight) in [(text, 1), ("A lease", 2)] {
-            counter.read(part, weight);
-            plainly(counter.analyzer, part, weight, &mut expected);
+        for WeightedText { text, weight } in texts {
+            plainly(counter.analyzer, text, weight, &mut expected);
         }
-        counter.end_chunk();
-        // What is counted meanwhile is none of theirs.
-        counter.count("a lease meanwhile", 1, &mut TermCounts::new());
         expected
     }
 
@@ -239,15 +217,11 @@ mod tests {
         let words: Vec<String> = (0..=KNOWN_WORDS).map(|word| word.to_string()).collect();
         let mut counter = TermCounter::new(Analyzer::default());
         for text in [words.join(" "), "1 one".to_owned()] {
-            counter.read(&text, 1);
-            counter.end_chunk();
+            counter.read_chunk([plain(&text)]);
         }
         let chunks = counter.take_chunks();
         assert_eq!(chunks.terms().count(), KNOWN_WORDS + 2);
         assert_eq!(chunks.lengths(), [KNOWN_WORDS as u32 + 1, 2]);
-        counter.read("2", 1);
-        assert_eq!((counter.known.len(), counter.terms.len()), (1, 1));
-        assert_eq!(counter.take_chunks().lengths(), [1]);
     }
 
     #[test]
@@ -255,12 +229,12 @@ mod tests {
         let words: Vec<String> = (0..=KNOWN_WORDS).map(|word| word.to_string()).collect();
         let mut counter = TermCounter::new(Analyzer::default());
         for text in [words.join(" "), "1 one".to_owned()] {
-            let mut counts = TermCounts::new();
-            counter.count(&text, 1, &mut counts);
-            assert_eq!(counts["1"], 1);
+            let expected = ChunkTerms::of(&[read(&mut counter, &text)]);
+            assert_eq!(listed(&counter.take_chunks()), listed(&expected));
         }
-        assert_eq!((counter.known.len(), counter.terms.len()), (2, 2));
-        counter.count(&"é".repeat(100), 1, &mut TermCounts::new());
-        assert_eq!((counter.known.len(), counter.terms.len()), (2, 3));
+        // Those of the title too.
+        assert_eq!((counter.known.len(), counter.terms.len()), (4, 4));
+        counter.read_chunk([plain(&"é".repeat(100))]);
+        assert_eq!((counter.known.len(), counter.terms.len()), (4, 5));
     }
 }

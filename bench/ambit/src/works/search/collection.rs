@@ -7,7 +7,7 @@ use ambit_search::fusion::{RankRequest, rank};
 use ambit_search::index::{IndexSnapshot, PageCache, SearchIndex};
 use ambit_search::manifest::{ChunkRange, ChunkTotals};
 use ambit_search::ranking::{SearchScope, rank_words};
-use ambit_search::terms::{Analyzer, TermCounter};
+use ambit_search::terms::{Analyzer, TermCounter, WeightedText};
 use ambit_search::vectors::{ChunkVector, EmbeddingSpace, QueryVector};
 use ambit_storage::address::Space;
 use ambit_storage::driver::{Driver, ValuePages, ValuePart};
@@ -60,8 +60,8 @@ impl Collection {
     pub async fn add(&mut self, texts: &[String]) -> Result<f64> {
         let start = Instant::now();
         for text in texts {
-            self.counter.read(text, 1);
-            self.counter.end_chunk();
+            let text = WeightedText { text, weight: 1 };
+            self.counter.read_chunk([text]);
         }
         let chunks = self.counter.take_chunks();
         let mut change = self.index.change().await?;
