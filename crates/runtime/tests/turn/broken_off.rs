@@ -87,7 +87,8 @@ impl Held {
         let package = json!({"connector": "calling", "mcp": {"servers": ["s"]}});
         let mut list = agent(&package, "");
         list.push(model("calling", &rules));
-        let app = json!({"name": "Test", "version": "1.0.0", "ambit": {"limits": {"turn": "2m"}}});
+        // Shorter than a tool may take.
+        let app = json!({"name": "Test", "version": "1.0.0", "ambit": {"limits": {"turn": "50s"}}});
         list.push(("app.yao".to_owned(), app.to_string()));
         node_with(&borrowed(&list), store, |settings| {
             settings.tools = Some(Arc::new(self.tools.clone()));
