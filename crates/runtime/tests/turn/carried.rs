@@ -2,8 +2,8 @@
 
 use crate::place::{Place, ann, ask, files, frames, place, request, settings};
 use crate::retention::{
-    DAY, HELLO, SLOW, id, kept, left_turn, logs, next_node, notes, numbers, pass, pass_in, row,
-    space, turn,
+    DAY, HELLO, PROMPTS, SLOW, id, kept, left_turn, logs, next_node, notes, numbers, pass, pass_in,
+    row, space, turn,
 };
 use ambit_runtime::{ErrorCode, Runtime, TurnStatus};
 use ambit_storage::Stores;
@@ -24,7 +24,7 @@ async fn two_drivers(used: &[&str]) -> Place {
         builder = builder.driver(name, Arc::new(MemoryDriver::new(options.clone())));
     }
     let stores = builder.default_drivers(used).build().unwrap();
-    let app = files(&[HELLO, SLOW]);
+    let app = files(&[HELLO, PROMPTS, SLOW]);
     let runtime = Runtime::open(settings(app.path(), stores)).await.unwrap();
     Place { runtime, app }
 }
@@ -58,7 +58,17 @@ async fn a_turn_that_its_node_has_left_moves_along_and_ends() {
     let ambit = place.runtime.contexts(&ann());
     let history = row(&place.runtime).await;
     relocate(&ambit, &history.id, &["b"]).await.unwrap();
-    let next = next_node(place).await;
+    let stores = place.runtime.stores();
+    let mut builder = Stores::builder(stores.options().clone());
+    for (name, driver) in stores.drivers() {
+        builder = builder.driver(name, driver.clone());
+    }
+    let stores = builder.default_drivers(&["b"]).build().unwrap();
+    let next = Runtime::open(settings(place.app.path(), stores)).await;
+    let next = Place {
+        runtime: next.unwrap(),
+        app: place.app,
+    };
     let mut quick = request("hello", "quick");
     quick.on_busy = OnBusy::Interrupt;
     ask(&next, quick).await;
@@ -70,7 +80,7 @@ async fn a_turn_that_its_node_has_left_moves_along_and_ends() {
 
 #[tokio::test]
 async fn nothing_leads_to_a_turn_that_has_no_journal_any_more() {
-    let place = place(&[HELLO, SLOW]).await;
+    let place = place(&[HELLO, PROMPTS, SLOW]).await;
     let lost = left_turn(&place).await;
     let (driver, space) = kept(&place.runtime).await;
     let log = space.log(format!("turn/{lost}/journal"));

@@ -24,11 +24,18 @@ pub const HELLO: (&str, &str) = (
     r#"{"name": "Hello", "connector": "echo"}"#,
 );
 
+/// What the agent is told; without it no model is called.
+pub const PROMPTS: (&str, &str) = (
+    "assistants/hello/prompts.yml",
+    "- role: system\n  content: Be kind.\n",
+);
+
 /// The connector of tests that says nothing for a minute where that is wanted.
 pub const SLOW: (&str, &str) = (
     ECHO.0,
-    r#"{"type": "scripted", "label": "Echo", "options": {"rules": [
-        {"match": {"last_user": "^slow"}, "reply": "a b c", "delay": "60s"}]}}"#,
+    r#"{"type": "scripted", "label": "Echo", "options": {"model": "echo", "rules": [
+        {"match": {"last_user": "^slow"}, "reply": "a b c", "delay": "60s"},
+        {"reply": "at once"}]}}"#,
 );
 
 /// A turn's id and its frames.
@@ -194,7 +201,7 @@ async fn g086_nothing_but_the_messages_is_left_of_a_turn_after_a_month() {
 
 #[tokio::test]
 async fn the_way_to_a_turn_has_an_end_only_once_the_turn_has_ended() {
-    let place = place(&[HELLO, SLOW]).await;
+    let place = place(&[HELLO, PROMPTS, SLOW]).await;
     let started = place.runtime.start(request("hello", "slow")).await.unwrap();
     let id = started.request_id.clone();
     let (driver, _) = kept(&place.runtime).await;
@@ -257,7 +264,7 @@ pub async fn next_node(place: Place) -> Place {
 
 #[tokio::test]
 async fn a_turn_that_was_left_and_is_closed_by_the_next_one_goes_with_its_time() {
-    let place = place(&[HELLO, SLOW]).await;
+    let place = place(&[HELLO, PROMPTS, SLOW]).await;
     let left = left_turn(&place).await;
     // The next turn of the conversation begins before anybody takes the old one up.
     let next = next_node(place).await;
