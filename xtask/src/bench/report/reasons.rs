@@ -268,11 +268,6 @@ const REASONS: &[Reason] = &[
     )
     .at("tmpfs"),
     reason(
-        "W13 index by words",
-        &["sqlite"],
-        "two fifths of it is making the terms (decision 0031); FTS5 makes no stems, and keeps of a chunk only that a word is in it",
-    ),
-    reason(
         "W13 index with vectors",
         &["sqlite"],
         "an index of words is made too, which alone goes at {W13 index by words}; the peers make none",
