@@ -1,9 +1,9 @@
 //! Conversations that are carried elsewhere, with what their turns have left.
 
+use crate::left_behind::{PROMPTS, SLOW, left_turn, next_node};
 use crate::place::{Place, ann, ask, files, frames, place, request, settings};
 use crate::retention::{
-    DAY, HELLO, PROMPTS, SLOW, id, kept, left_turn, logs, next_node, notes, numbers, pass, pass_in,
-    row, space, turn,
+    DAY, HELLO, id, kept, logs, notes, numbers, pass, pass_in, row, space, turn,
 };
 use ambit_runtime::{ErrorCode, Runtime, TurnStatus};
 use ambit_storage::Stores;

@@ -32,6 +32,7 @@ mod fitting;
 mod grown;
 mod large;
 mod late;
+mod left_behind;
 mod listeners;
 mod manifest_cuts;
 mod manifest_dropped;

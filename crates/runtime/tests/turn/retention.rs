@@ -1,6 +1,7 @@
 //! How long what turns leave is kept, and what keeps it from staying for ever.
 
-use crate::place::{ECHO, Place, ann, ask, end, frames, place, request, settings};
+use crate::left_behind::{PROMPTS, SLOW};
+use crate::place::{Place, ann, ask, end, frames, place, request, settings};
 use ambit_runtime::chats::PageWindow;
 use ambit_runtime::inspect::traces::{self, TraceFilter};
 use ambit_runtime::{ErrorCode, ExpiredTurnLogs, Frame};
@@ -22,20 +23,6 @@ const SECOND: Duration = Duration::from_secs(1);
 pub const HELLO: (&str, &str) = (
     "assistants/hello/package.yao",
     r#"{"name": "Hello", "connector": "echo"}"#,
-);
-
-/// What the agent is told; without it no model is called.
-pub const PROMPTS: (&str, &str) = (
-    "assistants/hello/prompts.yml",
-    "- role: system\n  content: Be kind.\n",
-);
-
-/// The connector of tests that says nothing for a minute where that is wanted.
-pub const SLOW: (&str, &str) = (
-    ECHO.0,
-    r#"{"type": "scripted", "label": "Echo", "options": {"model": "echo", "rules": [
-        {"match": {"last_user": "^slow"}, "reply": "a b c", "delay": "60s"},
-        {"reply": "at once"}]}}"#,
 );
 
 /// A turn's id and its frames.
@@ -237,50 +224,12 @@ async fn nodes_that_drop_the_same_streams_do_not_hinder_each_other() {
 }
 
 /// Settings of another runtime of the same app over these stores.
-fn over(place: &Place, stores: Arc<Stores>) -> ambit_runtime::RuntimeSettings {
+pub fn over(place: &Place, stores: Arc<Stores>) -> ambit_runtime::RuntimeSettings {
     let none = Stores::builder(DriverOptions::default()).build().unwrap();
     ambit_runtime::RuntimeSettings {
         stores,
         ..settings(place.app.path(), none)
     }
-}
-
-/// A turn that its node has left, and whose lease has ended.
-pub async fn left_turn(place: &Place) -> String {
-    let started = place.runtime.start(request("hello", "slow")).await.unwrap();
-    place.runtime.close(Duration::ZERO).await.unwrap();
-    pass(place, Duration::from_secs(60));
-    started.request_id
-}
-
-/// Another node over the same stores.
-pub async fn next_node(place: Place) -> Place {
-    let stores = place.runtime.stores().clone();
-    Place {
-        runtime: Runtime::open(over(&place, stores)).await.unwrap(),
-        app: place.app,
-    }
-}
-
-#[tokio::test]
-async fn a_turn_that_was_left_and_is_closed_by_the_next_one_goes_with_its_time() {
-    let place = place(&[HELLO, PROMPTS, SLOW]).await;
-    let left = left_turn(&place).await;
-    // The next turn of the conversation begins before anybody takes the old one up.
-    let next = next_node(place).await;
-    let mut quick = request("hello", "quick");
-    quick.on_busy = ambit_storage::lease::OnBusy::Interrupt;
-    let quick = id(&ask(&next, quick).await);
-    for id in [&left, &quick] {
-        assert_ne!(
-            next.runtime.turn(&ann(), id).await.unwrap().status,
-            TurnStatus::Running
-        );
-    }
-    pass(&next, DAY);
-    assert_eq!(next.runtime.drop_expired().await, 2);
-    let expected = [left, quick].map(|id| format!("turn/{id}/trace"));
-    assert_eq!(logs(&next.runtime).await, expected);
 }
 
 #[tokio::test]
