@@ -29,11 +29,12 @@ impl AgentRun {
                 let limits = &self.hooks.limits().run;
                 let given = recent_messages::for_hook(&self.messages, limits, &turn.output);
                 let created = self.hooks.create(&script, &given, options).await?;
+                // Before the note, which what is shown meanwhile may take along.
+                turn.context.reach_fault_point("turn.created");
                 turn.journal.note(JournalStep::Created {
                     run: self.index,
                     created: created.clone().map(Box::new),
                 })?;
-                turn.context.reach_fault_point("turn.created");
                 created.unwrap_or_default()
             }
         };
