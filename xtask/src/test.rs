@@ -1,13 +1,17 @@
 //! `cargo xtask test`: the one test command.
 
+mod failures;
+mod tally;
+
 use crate::browser::Browser;
 use crate::clients::Clients;
 use crate::process::{Result, cargo, each_line, succeeds};
 use crate::servers::Servers;
 use crate::{console, docs, tidy, types};
-use std::fmt;
+use failures::Failures;
 use std::process::Command;
 use std::time::Instant;
+use tally::Tally;
 
 /// Runs every check, or with arguments only `cargo test ARGUMENTS`. The last line says how many tests ran.
 pub fn run(arguments: &[String]) -> Result<bool> {
@@ -82,40 +86,88 @@ fn documentation() -> Result<bool> {
     succeeds(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-fn tests(arguments: &[String], tally: &mut Tally, failures: &mut Failures) -> Result<bool> {
-    let servers = Servers::for_tests()?;
-    let mut command = cargo(&["test", "--no-fail-fast"]);
-    if arguments.is_empty() {
-        command.arg("--workspace");
-    }
-    command.args(arguments);
-    // Tests that ask for them fail where they are not there; the others have no need of them.
-    match Clients::install() {
-        Ok(clients) => {
-            clients.tell(&mut command);
-        }
-        Err(message) => println!("no official clients: {message}"),
-    }
-    match Browser::find() {
-        Ok(browser) => {
-            browser.tell(&mut command);
-        }
-        Err(message) => println!("no browser: {message}"),
-    }
-    count(servers.tell(&mut command), tally, failures)
+/// What tests need beside themselves.
+struct Surroundings {
+    servers: Servers,
+    /// Tests that ask for them fail where they are not there; the others have no need of them.
+    clients: Option<Clients>,
+    /// The same.
+    browser: Option<Browser>,
 }
 
-/// Runs the tests, showing their output, counting their results and keeping what the failed ones printed.
-fn count(command: &mut Command, tally: &mut Tally, failures: &mut Failures) -> Result<bool> {
-    each_line(command, |line| {
+impl Surroundings {
+    fn start() -> Result<Self> {
+        let missing = |what: &str, why: String| println!("no {what}: {why}");
+        let clients = Clients::install().map_err(|why| missing("official clients", why));
+        let browser = Browser::find().map_err(|why| missing("browser", why));
+        Ok(Self {
+            servers: Servers::for_tests()?,
+            clients: clients.ok(),
+            browser: browser.ok(),
+        })
+    }
+
+    /// `cargo test` in these surroundings.
+    fn cargo_test(&self, arguments: &[&str]) -> Command {
+        let mut command = cargo(&["test", "--no-fail-fast"]);
+        command.args(arguments);
+        self.servers.tell(&mut command);
+        if let Some(clients) = &self.clients {
+            clients.tell(&mut command);
+        }
+        if let Some(browser) = &self.browser {
+            browser.tell(&mut command);
+        }
+        command
+    }
+}
+
+fn tests(arguments: &[String], tally: &mut Tally, failures: &mut Failures) -> Result<bool> {
+    let surroundings = Surroundings::start()?;
+    let mut given: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if arguments.is_empty() {
+        given.push("--workspace");
+    }
+    // Their output is shown, their results are counted, and what the failed ones printed is kept.
+    let have_passed = each_line(&mut surroundings.cargo_test(&given), |line| {
         println!("{line}");
         failures.read(line);
-        if let Some(result) = Tally::of(line) {
-            tally.passed += result.passed;
-            tally.failed += result.failed;
-            tally.skipped += result.skipped;
+        tally.read(line);
+    })?;
+    if have_passed || !arguments.is_empty() {
+        return Ok(have_passed);
+    }
+    let are_named = failures.names.len() == tally.failed;
+    if !are_named || tally.failed > MOST_UNSTEADY || !pass_alone(&surroundings, &failures.names)? {
+        return Ok(false);
+    }
+    tally.deem_unsteady();
+    Ok(true)
+}
+
+/// A test that fails beside the others and passes so many times in a row by itself is unsteady. What holds only with luck hardly
+/// passes that often.
+const TRIES: usize = 3;
+/// More failed tests than these are no matter of luck.
+const MOST_UNSTEADY: usize = 3;
+
+/// Whether each of these tests passes each time by itself.
+fn pass_alone(surroundings: &Surroundings, names: &[String]) -> Result<bool> {
+    for name in names {
+        for number in 1..=TRIES {
+            let mut alone = Tally::default();
+            let arguments = ["--workspace", "--tests", "--", "--exact", name];
+            let has_passed = each_line(&mut surroundings.cargo_test(&arguments), |line| {
+                alone.read(line);
+            })? && alone.passed > 0;
+            let outcome = if has_passed { "passed" } else { "failed" };
+            println!("── {name} {outcome} by itself ({number} of {TRIES})");
+            if !has_passed {
+                return Ok(false);
+            }
         }
-    })
+    }
+    Ok(true)
 }
 
 /// What is said of a check that did not pass.
@@ -124,148 +176,5 @@ fn failure(name: &str, outcome: Result<bool>) -> Option<String> {
         Ok(true) => None,
         Ok(false) => Some(name.to_owned()),
         Err(message) => Some(format!("{name} ({message})")),
-    }
-}
-
-/// How many tests did what.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Tally {
-    passed: usize,
-    failed: usize,
-    skipped: usize,
-}
-
-impl Tally {
-    /// The numbers of one `test result:` line.
-    fn of(line: &str) -> Option<Self> {
-        let mut tally = Self::default();
-        let words: Vec<&str> = line.strip_prefix("test result:")?.split(' ').collect();
-        for pair in words.windows(2) {
-            let number = pair[0].parse().unwrap_or(0);
-            match pair[1] {
-                "passed;" => tally.passed = number,
-                "failed;" => tally.failed = number,
-                "ignored;" => tally.skipped = number,
-                _ => {}
-            }
-        }
-        Some(tally)
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
-        if self.skipped > 0 {
-            write!(f, ", {} skipped", self.skipped)?;
-        }
-        Ok(())
-    }
-}
-
-/// How many lines of a failed test's output are shown again.
-const SHOWN: usize = 60;
-
-/// What the failed tests printed, from where they panicked, for the end of the run: a log that is cut keeps its end.
-#[derive(Debug, Default)]
-struct Failures {
-    lines: Vec<String>,
-    /// Where the present test begins in the lines; `None` outside a section of failures.
-    section: Option<usize>,
-    has_panicked: bool,
-    /// Whether what comes are the frames of a panic, which tell little and fill much.
-    is_backtrace: bool,
-}
-
-impl Failures {
-    fn read(&mut self, line: &str) {
-        if line.starts_with("---- ") {
-            self.section = Some(self.lines.len());
-            self.has_panicked = false;
-            self.is_backtrace = false;
-        } else if line == "failures:" || line.starts_with("test result:") {
-            self.section = None;
-        }
-        let Some(begin) = self.section else { return };
-        if line.contains("panicked at ") {
-            // The first is the cause: what waited for its thread panics too.
-            if !self.has_panicked {
-                self.lines.truncate(begin + 1);
-            }
-            self.has_panicked = true;
-            self.is_backtrace = false;
-        }
-        self.is_backtrace |= line == "stack backtrace:";
-        if self.lines.len() < begin + SHOWN && !self.is_backtrace {
-            self.lines.push(line.to_owned());
-        }
-    }
-}
-
-impl fmt::Display for Failures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.lines.is_empty() {
-            return Ok(());
-        }
-        writeln!(f, "── failed tests, once more")?;
-        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Failures, SHOWN, Tally};
-
-    #[test]
-    fn what_failed_tests_printed_is_shown_once_more_up_to_a_bound() {
-        let mut failures = Failures::default();
-        assert_eq!(failures.to_string(), "");
-        let begin = ["test a ... FAILED", "failures:", "---- a stdout ----"];
-        let section = ["said", "thread 'a' panicked at a.rs:1:1:"];
-        let backtrace = ["stack backtrace:", "   0: a::frame"];
-        begin.iter().for_each(|line| failures.read(line));
-        section.iter().for_each(|line| failures.read(line));
-        (0..SHOWN).for_each(|_| failures.read("more"));
-        backtrace.iter().for_each(|line| failures.read(line));
-        ["failures:", "    a", "test result: FAILED."]
-            .iter()
-            .for_each(|line| failures.read(line));
-        let shown = failures.to_string();
-        assert_eq!(shown.lines().nth(1), Some("---- a stdout ----"));
-        assert!(!shown.contains("said"));
-        assert_eq!(shown.lines().count(), 1 + SHOWN);
-        assert!(!shown.contains("    a"));
-        failures.read("---- b stdout ----");
-        backtrace.iter().for_each(|line| failures.read(line));
-        assert!(failures.to_string().ends_with("---- b stdout ----\n"));
-    }
-
-    #[test]
-    fn a_result_line_is_counted() {
-        let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s";
-        let tally = Tally::of(line);
-        let expected = Tally {
-            passed: 12,
-            failed: 3,
-            skipped: 1,
-        };
-        assert_eq!(tally, Some(expected));
-    }
-
-    #[test]
-    fn other_lines_are_not_counted() {
-        assert_eq!(Tally::of("test tidy::tests::a ... ok"), None);
-    }
-
-    #[test]
-    fn the_last_line_names_skipped_tests_only_where_there_are_some() {
-        let mut tally = Tally {
-            passed: 5,
-            failed: 0,
-            skipped: 0,
-        };
-        assert_eq!(tally.to_string(), "5 passed, 0 failed");
-        tally.skipped = 2;
-        assert_eq!(tally.to_string(), "5 passed, 0 failed, 2 skipped");
     }
 }

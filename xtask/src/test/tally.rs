@@ -1,0 +1,98 @@
+//! How many tests a run passed and failed.
+
+use std::fmt;
+
+/// How many tests did what.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub passed: usize,
+    pub failed: usize,
+    skipped: usize,
+    /// Those that failed beside the others, and passed by themselves.
+    unsteady: usize,
+}
+
+impl Tally {
+    /// Adds the numbers of a line of output, if it has any.
+    pub fn read(&mut self, line: &str) {
+        if let Some(result) = Self::of(line) {
+            self.passed += result.passed;
+            self.failed += result.failed;
+            self.skipped += result.skipped;
+        }
+    }
+
+    /// What has failed turns out to be unsteady.
+    pub fn deem_unsteady(&mut self) {
+        self.unsteady += std::mem::take(&mut self.failed);
+    }
+
+    /// The numbers of one `test result:` line.
+    fn of(line: &str) -> Option<Self> {
+        let mut tally = Self::default();
+        let words: Vec<&str> = line.strip_prefix("test result:")?.split(' ').collect();
+        for pair in words.windows(2) {
+            let number = pair[0].parse().unwrap_or(0);
+            match pair[1] {
+                "passed;" => tally.passed = number,
+                "failed;" => tally.failed = number,
+                "ignored;" => tally.skipped = number,
+                _ => {}
+            }
+        }
+        Some(tally)
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
+        for (count, what) in [(self.skipped, "skipped"), (self.unsteady, "unsteady")] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tally;
+
+    #[test]
+    fn a_result_line_is_counted() {
+        let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s";
+        let tally = Tally::of(line);
+        let expected = Tally {
+            passed: 12,
+            failed: 3,
+            skipped: 1,
+            unsteady: 0,
+        };
+        assert_eq!(tally, Some(expected));
+    }
+
+    #[test]
+    fn other_lines_are_not_counted() {
+        assert_eq!(Tally::of("test tidy::tests::a ... ok"), None);
+    }
+
+    #[test]
+    fn the_last_line_names_skipped_and_unsteady_tests_only_where_there_are_some() {
+        let mut tally = Tally {
+            passed: 5,
+            ..Tally::default()
+        };
+        assert_eq!(tally.to_string(), "5 passed, 0 failed");
+        tally.skipped = 2;
+        assert_eq!(tally.to_string(), "5 passed, 0 failed, 2 skipped");
+        tally.failed = 1;
+        assert_eq!(tally.to_string(), "5 passed, 1 failed, 2 skipped");
+        tally.deem_unsteady();
+        assert_eq!(
+            tally.to_string(),
+            "5 passed, 0 failed, 2 skipped, 1 unsteady"
+        );
+    }
+}
