@@ -2,7 +2,7 @@
 
 use super::rounds::Pass;
 use super::{Options, Results};
-use crate::process::{Result, cargo, environment};
+use crate::process::{Result, environment, root, target_folder};
 use crate::servers::{POSTGRES, REDIS, Servers};
 use std::path::Path;
 use std::process::Command;
@@ -143,7 +143,7 @@ impl Options {
                 (None, None) => continue,
             };
             make(&folder)?;
-            let mut command = program(self.profile());
+            let mut command = program(self.profile())?;
             command.args(["run", "--url", &url, "--backend", backend.name]);
             command.args(backend.arguments);
             if self.quick && !backend.arguments.contains(&"--quick") {
@@ -217,16 +217,11 @@ fn peers_works(pass: &Pass) -> String {
     works.join(",")
 }
 
-fn program(profile: &str) -> Command {
-    cargo(&[
-        "run",
-        "--quiet",
-        "--profile",
-        profile,
-        "--package",
-        "ambit-bench",
-        "--",
-    ])
+/// The benchmark program as it was built beside the server: `cargo run` of it alone would build both anew with other features.
+fn program(profile: &str) -> Result<Command> {
+    let mut command = Command::new(target_folder()?.join(profile).join("ambit-bench"));
+    command.current_dir(root());
+    Ok(command)
 }
 
 fn make(folder: &Path) -> Result<()> {
@@ -241,8 +236,7 @@ fn erase(folder: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::PEERS_WORKS;
-    use crate::process::root;
+    use super::{PEERS_WORKS, root};
     use std::collections::BTreeSet;
 
     #[test]
