@@ -102,8 +102,8 @@ fn length_of(vector: &[f32]) -> f64 {
 
 /// A vector as a value: its numbers little-endian.
 pub fn vector_to_json(vector: &[f32]) -> Json {
-    let bytes: Vec<u8> = vector.iter().flat_map(|it| it.to_le_bytes()).collect();
-    base64_json::to_json(&bytes)
+    let numbers: Vec<[u8; 4]> = vector.iter().map(|it| it.to_le_bytes()).collect();
+    base64_json::to_json(numbers.as_flattened())
 }
 
 /// What `vector_to_json` made.

@@ -34,7 +34,7 @@ fn query_of(random: &mut Random) -> HybridQuery {
     }
 }
 
-fn nearest_to(vector: &[f32]) -> HybridQuery {
+pub(super) fn nearest_to(vector: &[f32]) -> HybridQuery {
     HybridQuery {
         words: Vec::new(),
         vector: Some(vector.to_vec()),
@@ -42,7 +42,7 @@ fn nearest_to(vector: &[f32]) -> HybridQuery {
     }
 }
 
-fn vector(chunk: u32, vector: &[f32]) -> ChunkVector {
+pub(super) fn vector(chunk: u32, vector: &[f32]) -> ChunkVector {
     let vector = vector.to_vec();
     ChunkVector { chunk, vector }
 }

@@ -24,7 +24,7 @@ pub struct IndexChange {
     pub manifest: Manifest,
     pub(super) writes: Vec<BatchWrite>,
     /// The pages of codes as they will be.
-    pub(super) code_pages: BTreeMap<CodePageKey, CodePage>,
+    pub(super) code_pages: BTreeMap<CodePageKey, Arc<CodePage>>,
 }
 
 impl SearchIndex {

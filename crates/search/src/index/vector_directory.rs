@@ -8,7 +8,6 @@ use ambit_storage::address::Space;
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Error, Result};
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -103,10 +102,7 @@ impl IndexSnapshot {
             if later.vectors.iter().any(|now| Arc::ptr_eq(now, directory)) {
                 continue;
             }
-            let now = later.vectors.iter().filter(|now| now.set == directory.set);
-            let now = now.flat_map(|now| now.pages.iter().map(|page| (page.key, page.version)));
-            let now: HashMap<CodePageKey, u64> = now.collect();
-            let is_gone = |page: &&CodePagePlace| now.get(&page.key) != Some(&page.version);
+            let is_gone = |page: &&CodePagePlace| later.code_page(page.key) != Some(**page);
             for page in directory.pages.iter().filter(is_gone) {
                 let id = |name: String, version: u64| PageId {
                     space: space.clone(),

@@ -25,8 +25,10 @@ impl SearchIndex {
             if page.is_none() || chunk.is_multiple_of(PAGE) {
                 page = Some(self.code_page_with(snapshot, space, chunk).await?);
             }
-            let place = (chunk % PAGE) as u8;
-            if page.as_ref().is_some_and(|page| !page.has(place)) {
+            if page
+                .as_ref()
+                .is_some_and(|page| !page.has(place_on_page(chunk)))
+            {
                 without.push(chunk);
             }
         }
@@ -44,7 +46,7 @@ impl SearchIndex {
             return Ok(None);
         };
         let page = self.code_page_with(snapshot, space, chunk).await?;
-        match page.has((chunk % PAGE) as u8) {
+        match page.has(place_on_page(chunk)) {
             true => self.vector(snapshot, set, chunk).await.map(Some),
             false => Ok(None),
         }
@@ -64,6 +66,10 @@ impl SearchIndex {
             None => Ok(Arc::default()),
         }
     }
+
+    fn value_write(&self, name: String, operation: Operation) -> BatchWrite {
+        BatchWrite::apply(self.space.key(name), operation, None)
+    }
 }
 
 impl IndexChange {
@@ -82,14 +88,23 @@ impl IndexChange {
             }
         }
         let set = self.manifest.vectors_of(space).id;
-        for vector in vectors {
-            let key = CodePageKey::of(set, vector.chunk);
-            let mut page = self.code_page(key, space).await?;
-            if page.add((vector.chunk % PAGE) as u8, &VectorCode::of(&vector.vector)) {
-                let name = vector_name(set, vector.chunk);
-                let put = Operation::Set(vector_to_json(&vector.vector).into());
-                self.write_value(name, put);
-                self.code_pages.insert(key, page);
+        for some in vectors.chunk_by(are_on_one_page) {
+            let key = CodePageKey::of(set, some[0].chunk);
+            let page = self.code_page(key, space).await?;
+            let is_new = |it: &&ChunkVector| !page.has(place_on_page(it.chunk));
+            let new: Vec<&ChunkVector> = some.iter().filter(is_new).collect();
+            if new.is_empty() {
+                continue;
+            }
+            // Copied by the first vectors that it gets from this change, and by no later ones.
+            let page = Arc::make_mut(self.code_pages.entry(key).or_insert(page));
+            page.reserve(new.len(), space.dimension);
+            for ChunkVector { chunk, vector } in new {
+                if page.add(place_on_page(*chunk), &VectorCode::of(vector)) {
+                    let put = Operation::Set(vector_to_json(vector).into());
+                    let write = self.index.value_write(vector_name(set, *chunk), put);
+                    self.writes.push(write);
+                }
             }
         }
         Ok(())
@@ -105,14 +120,15 @@ impl IndexChange {
                 }
                 let key = CodePageKey { set: set.id, page };
                 let mut page = self.code_page(key, &set.space).await?;
-                let removed = page.remove(&key.places_of(numbers));
+                let removed = Arc::make_mut(&mut page).remove(&key.places_of(numbers));
                 if removed.is_empty() {
                     continue;
                 }
                 self.code_pages.insert(key, page);
                 for place in removed {
                     let name = vector_name(key.set, key.first() + u32::from(place));
-                    self.write_value(name, Operation::Del);
+                    let write = self.index.value_write(name, Operation::Del);
+                    self.writes.push(write);
                 }
             }
         }
@@ -120,15 +136,14 @@ impl IndexChange {
     }
 
     /// A page as it will be so far.
-    async fn code_page(&self, key: CodePageKey, space: &EmbeddingSpace) -> Result<CodePage> {
+    async fn code_page(&self, key: CodePageKey, space: &EmbeddingSpace) -> Result<Arc<CodePage>> {
         if let Some(page) = self.code_pages.get(&key) {
             return Ok(page.clone());
         }
-        let Some(place) = self.before.code_page(key) else {
-            return Ok(CodePage::default());
-        };
-        let page = self.index.code_page(place, space.dimension).await?;
-        Ok(CodePage::clone(&page))
+        match self.before.code_page(key) {
+            Some(place) => self.index.code_page(place, space.dimension).await,
+            None => Ok(Arc::default()),
+        }
     }
 
     /// Writes the pages that were changed, and says so in the manifest.
@@ -150,12 +165,16 @@ impl IndexChange {
                 true => Operation::Del,
                 false => Operation::Set(page.to_json().into()),
             };
-            self.write_value(key.name(), put);
+            let write = self.index.value_write(key.name(), put);
+            self.writes.push(write);
         }
     }
+}
 
-    fn write_value(&mut self, name: String, operation: Operation) {
-        let key = self.index.space.key(name);
-        self.writes.push(BatchWrite::apply(key, operation, None));
-    }
+fn are_on_one_page(one: &ChunkVector, other: &ChunkVector) -> bool {
+    one.chunk / PAGE == other.chunk / PAGE
+}
+
+fn place_on_page(chunk: u32) -> u8 {
+    (chunk % PAGE) as u8
 }

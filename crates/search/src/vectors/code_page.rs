@@ -59,6 +59,13 @@ impl CodePage {
         self.codes.len() / self.places.len().max(1)
     }
 
+    /// Makes room for so many vectors more.
+    pub fn reserve(&mut self, vectors: usize, dimension: u32) {
+        self.places.reserve(vectors);
+        self.scales.reserve(vectors);
+        self.codes.reserve(vectors * dimension as usize);
+    }
+
     /// Adds a vector; false where the place has one.
     pub fn add(&mut self, place: u8, code: &VectorCode) -> bool {
         let Err(at) = self.places.binary_search(&place) else {
