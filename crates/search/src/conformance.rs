@@ -86,7 +86,8 @@ pub const CASES: &[IndexCase] = cases![
     vectors::too_many_vectors_are_compared_where_words_are_found,
     vectors::g202_vectors_that_are_not_allowed_are_not_too_many,
     vectors::vectors_of_chunks_far_apart_are_found,
-    changes::vectors_of_a_change_are_seen_with_its_commit;
+    changes::vectors_of_a_change_are_seen_with_its_commit,
+    changes::what_a_commit_leaves_is_known_without_a_look;
     random
     random::g200_random_changes_rank_as_the_plain_model_does,
     vectors::g200_words_and_vectors_rank_as_the_plain_model_does,

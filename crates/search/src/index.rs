@@ -4,6 +4,7 @@ mod change;
 mod directory;
 mod merge;
 mod page_cache;
+mod prepared_commit;
 mod removal;
 mod vector_directory;
 mod vectors;
@@ -14,6 +15,7 @@ pub use directory::{IndexSnapshot, PagePosition};
 pub(crate) use merge::MergeStep;
 pub(crate) use page_cache::CachedPage;
 pub use page_cache::{PageCache, cache_of_large};
+pub use prepared_commit::PreparedCommit;
 pub use removal::ChunkErasure;
 pub(crate) use vector_directory::CodePagePlace;
 
@@ -81,6 +83,12 @@ impl SearchIndex {
         self.driver.get(&key, ValuePart::Whole).await
     }
 
+    async fn manifest_version(&self) -> Result<Option<u64>> {
+        let key = self.space.key(INDEX_MANIFEST);
+        let entry = self.driver.get(&key, ValuePart::Nothing).await?;
+        Ok(entry.map(|entry| entry.version))
+    }
+
     fn page_key(&self, part: u32, start: &PostingPosition) -> ValueKey {
         self.space.key(page_name(part, start))
     }
@@ -116,6 +124,12 @@ fn page_prefix(part: u32) -> String {
 
 fn page_name(part: u32, start: &PostingPosition) -> String {
     format!("{}{}", page_prefix(part), start.name())
+}
+
+/// The part and the start that `page_name` was given.
+fn parse_page_name(name: &str) -> Option<(u32, PostingPosition)> {
+    let (part, start) = name.strip_prefix("page/")?.split_once('/')?;
+    Some((part.parse().ok()?, PostingPosition::parse(start)?))
 }
 
 /// What the manifest names is not there, though nobody has changed the index.

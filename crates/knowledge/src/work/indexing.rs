@@ -67,7 +67,8 @@ impl WorkPlace<'_> {
             first += own.len() as u32;
             contents.push(content(&prepared.chunks, ranges, own.to_vec()));
         }
-        let mut batch = change.batch()?;
+        let mut addition = change.prepare()?;
+        let batch = &mut addition.batch;
         batch.checks.push(self.lease.check());
         batch.writes.extend(writes);
         for (prepared, content) in group.iter().zip(contents) {
@@ -83,10 +84,9 @@ impl WorkPlace<'_> {
             if prepared.job.attempts > 1 {
                 batch.writes.extend(self.abandoned(prepared).await?);
             }
-            self.add_publication(prepared, content, text, &mut batch)
-                .await?;
+            self.add_publication(prepared, content, text, batch).await?;
         }
-        self.base.driver().commit(batch).await?;
+        addition.commit().await?;
         Ok(())
     }
 
@@ -129,7 +129,8 @@ impl WorkPlace<'_> {
             let content = content(&[], ranges.clone(), lengths.clone());
             let number = added.first;
             let reused = self.reuse_vectors(&mut change, step, number).await?;
-            let mut batch = change.batch()?;
+            let mut addition = change.prepare()?;
+            let batch = &mut addition.batch;
             batch.writes.extend(reused);
             let checks = [
                 staged.check(),
@@ -144,7 +145,7 @@ impl WorkPlace<'_> {
             batch
                 .writes
                 .extend([staged.put()?, put(place.job(job_id), &job)?]);
-            self.base.driver().commit(batch).await?;
+            addition.commit().await?;
         }
         let found = stored::get::<ErasureRecord>(self.base.driver(), place.staged(job_id)).await?;
         let Some(mut staged) = found else {

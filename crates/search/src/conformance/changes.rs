@@ -2,9 +2,11 @@
 
 use super::hybrid::HybridModel;
 use super::index_of;
-use super::model::counts;
+use super::model::{Random, counts};
 use super::vectors::{nearest_to, vector};
+use crate::index::{CachedPage, PageCache, SearchIndex};
 use crate::vectors::ChunkVector;
+use ambit_storage::address::Space;
 use ambit_storage::driver::Driver;
 use std::sync::Arc;
 
@@ -33,4 +35,39 @@ pub(super) async fn vectors_of_a_change_are_seen_with_its_commit(driver: Arc<dyn
     let found = model.found(&query, None).await;
     assert_ne!(found, before);
     assert_eq!(found, model.expected(&query, None));
+}
+
+pub(super) async fn what_a_commit_leaves_is_known_without_a_look(driver: Arc<dyn Driver>) {
+    let (cache, space) = (PageCache::new(16 << 20), Space::settings("t"));
+    let index = SearchIndex::new(driver.clone(), space.clone(), cache.clone());
+    let mut model = HybridModel::new(index, 2);
+    let mut random = Random(31);
+    model.model.add(0, vec![counts(&["w"])]).await;
+    model.embed(vec![vector(0, &[1.0, 2.0])]).await;
+    let is_code = |page: CachedPage| matches!(page, CachedPage::Codes(_));
+    assert!(cache.pages().into_iter().any(is_code));
+    for step in 1..80 {
+        match step % 8 {
+            3 | 6 => {
+                let chunks = model.chunks().into_iter().rev().take(step);
+                let vectors = chunks.map(|chunk| vector(chunk, &random.vector(2)));
+                let vectors = vectors.collect();
+                model.embed(vectors).await;
+            }
+            4 => {
+                let first = *model.model.documents.keys().next().unwrap();
+                model.remove(first).await;
+            }
+            5 => {
+                model.model.index.keep_up().await.unwrap();
+            }
+            _ => {
+                let chunks = vec![random.chunk(), random.chunk()];
+                model.model.add(step, chunks).await;
+            }
+        }
+        let known = cache.snapshot(&space).unwrap();
+        let read = index_of(&driver).snapshot().await.unwrap();
+        assert_eq!(known, read, "step {step}");
+    }
 }

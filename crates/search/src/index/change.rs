@@ -2,7 +2,7 @@
 
 use super::directory::TRIES;
 use super::vector_directory::CodePageKey;
-use super::{IndexSnapshot, SearchIndex, is_restless};
+use super::{IndexSnapshot, PreparedCommit, SearchIndex, is_restless};
 use crate::manifest::{ChunkRange, ChunkTotals, IndexPart, Manifest};
 use crate::page::{PageWriter, Posting, PostingPosition, WrittenPage};
 use crate::terms::{ChunkTerms, TERMS_VERSION};
@@ -125,20 +125,31 @@ impl IndexChange {
             .push(BatchWrite::apply(key, Operation::Del, None));
     }
 
-    /// All of it, the manifest first; whoever adds to the batch puts it behind.
-    pub fn batch(mut self) -> Result<Batch> {
-        self.put_code_pages();
+    /// All of it, the manifest first; whoever adds to the batch puts it behind. The next reader of this node then reads which
+    /// pages there are, which `prepare` spares.
+    pub fn batch(self) -> Result<Batch> {
+        self.prepare().map(|prepared| prepared.batch)
+    }
+
+    /// All of it, to be committed with what its caller adds.
+    pub fn prepare(mut self) -> Result<PreparedCommit> {
+        let code_pages = self.put_code_pages();
         let key = self.index.space.key(INDEX_MANIFEST);
         let manifest = Operation::Set(Json::of(&self.manifest)?.into());
         let manifest = BatchWrite::apply(key.clone(), manifest, None);
         let batch = Batch::of([manifest].into_iter().chain(self.writes));
-        Ok(batch.checking(BatchCheck::version(key, self.before.version)))
+        Ok(PreparedCommit {
+            batch: batch.checking(BatchCheck::version(key, self.before.version)),
+            index: self.index,
+            before: self.before,
+            manifest: self.manifest,
+            code_pages,
+        })
     }
 
     /// Commits what is in it alone.
     pub async fn commit(self) -> Result<()> {
-        let driver = self.index.driver.clone();
-        driver.commit(self.batch()?).await.map(drop)
+        self.prepare()?.commit().await
     }
 }
 
@@ -156,12 +167,13 @@ impl IndexChange {
                 break;
             }
             let version = next.before.version;
-            let mut batch = next.batch()?;
+            let mut prepared = next.prepare()?;
+            let batch = &mut prepared.batch;
             batch.checks.extend(beside.checks.iter().cloned());
             batch.writes.extend(beside.writes.iter().cloned());
-            let conflict = match self.index.driver.commit(batch).await {
+            let conflict = match prepared.commit().await {
                 Err(error @ Error::Conflict { .. }) => error,
-                done => return done.map(drop),
+                done => return done,
             };
             next = self.index.change().await?;
             // Where the index is as it was, what stands beside has met another change.

@@ -2,14 +2,15 @@
 
 use super::page_cache::PageId;
 use super::vector_directory::VectorDirectory;
-use super::{SearchIndex, StoredManifest, is_damaged, is_restless, page_name, page_prefix};
+use super::{
+    SearchIndex, StoredManifest, is_damaged, is_restless, page_name, page_prefix, parse_page_name,
+};
 use crate::manifest::Manifest;
 use crate::page::{PostingPage, PostingPosition};
 use ambit_storage::address::Space;
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Error, Result};
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub(super) const TRIES: usize = 16;
 
 /// An index as it was at one moment.
+#[derive(Debug, PartialEq)]
 pub struct IndexSnapshot {
     /// What it consists of.
     pub manifest: Manifest,
@@ -31,7 +33,7 @@ pub struct IndexSnapshot {
 }
 
 /// The pages of a part, in order.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct PartDirectory {
     pub part: u32,
     pub revision: u32,
@@ -39,7 +41,7 @@ pub(super) struct PartDirectory {
 }
 
 /// A page of a part.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) struct PagePlace {
     pub start: PostingPosition,
     /// Of its value.
@@ -74,7 +76,7 @@ impl IndexSnapshot {
     }
 
     /// Whether each part has the pages that the manifest says.
-    fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         let mut parts = self.manifest.parts.iter().zip(&self.directories);
         let groups = self.manifest.vectors.iter().flat_map(|set| &set.groups);
         let mut groups = groups.zip(&self.vectors);
@@ -106,11 +108,7 @@ impl IndexSnapshot {
             if now.is_some_and(|now| Arc::ptr_eq(now, directory)) {
                 continue;
             }
-            let there: HashMap<&PostingPosition, u64> = now
-                .iter()
-                .flat_map(|now| now.pages.iter().map(|page| (&page.start, page.version)))
-                .collect();
-            let is_gone = |page: &&PagePlace| there.get(&page.start) != Some(&page.version);
+            let is_gone = |page: &&PagePlace| !later.has_page(directory.part, page);
             gone.extend(directory.pages.iter().filter(is_gone).map(|page| PageId {
                 space: space.clone(),
                 name: page_name(directory.part, &page.start),
@@ -185,19 +183,17 @@ impl SearchIndex {
         let mut known = kept;
         for _ in 0..TRIES {
             let read = self.read_directories(&stored, known.as_deref()).await?;
-            // What was read belongs to the manifest if that is still the same, or lost nothing since.
-            let now = self.stored_manifest().await?;
             let is_whole = read.is_whole();
             let snapshot = Arc::new(read);
-            let is_same = now.version == stored.version;
-            if is_whole && (is_same || now.manifest.has_all_of(&stored.manifest)) {
-                // An index that is not there yet is another one each time that somebody begins it.
-                if !snapshot.is_stale && snapshot.is_stored() {
-                    self.cache.keep_snapshot(&self.space, &snapshot);
-                }
-                return Ok(snapshot);
+            // What was read belongs to the manifest if that is still the same, or lost nothing since.
+            if is_whole && self.manifest_version().await? == stored.version {
+                return Ok(self.keep_read(snapshot));
             }
-            if !is_whole && !snapshot.is_stale && is_same {
+            let now = self.stored_manifest().await?;
+            if is_whole && now.manifest.has_all_of(&stored.manifest) {
+                return Ok(self.keep_read(snapshot));
+            }
+            if !is_whole && !snapshot.is_stale && now.version == stored.version {
                 return Err(is_damaged(&self.space));
             }
             // Parts that are the same in the next manifest need not be read again.
@@ -207,6 +203,14 @@ impl SearchIndex {
             stored = now;
         }
         Err(is_restless(&self.space))
+    }
+
+    fn keep_read(&self, snapshot: Arc<IndexSnapshot>) -> Arc<IndexSnapshot> {
+        // An index that is not there yet is another one each time that somebody begins it.
+        if !snapshot.is_stale && snapshot.is_stored() {
+            self.cache.keep_snapshot(&self.space, &snapshot);
+        }
+        snapshot
     }
 
     async fn read_directories(
@@ -256,8 +260,7 @@ impl SearchIndex {
     }
 
     pub(super) async fn pages_of_part(&self, part: u32) -> Result<Vec<PagePlace>> {
-        let prefix = page_prefix(part);
-        let pattern = Pattern::parse(&format!("{prefix}*"));
+        let pattern = Pattern::parse(&format!("{}*", page_prefix(part)));
         let mut values = ValuePages::of(
             self.driver.as_ref(),
             &self.space,
@@ -267,8 +270,7 @@ impl SearchIndex {
         let mut pages = Vec::new();
         while let Some(found) = values.next().await? {
             for (name, entry) in found {
-                let start = PostingPosition::parse(&name[prefix.len()..]);
-                let start = start.ok_or_else(|| {
+                let (_, start) = parse_page_name(&name).ok_or_else(|| {
                     Error::corrupt(format!("{}#{name}", self.space), "it names no page")
                 })?;
                 let version = entry.version;

@@ -44,7 +44,7 @@ impl SearchIndex {
         let version = change.before.version;
         match change.upkeep_step().await {
             // Where nobody has changed it, the next call would end alike.
-            Err(Error::Conflict { .. }) => match self.stored_manifest().await?.version == version {
+            Err(Error::Conflict { .. }) => match self.manifest_version().await? == version {
                 true => Err(is_damaged(&self.space)),
                 false => Ok(true),
             },

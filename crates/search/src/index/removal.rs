@@ -68,7 +68,7 @@ impl SearchIndex {
                 Ok(()) => conflicts = 0,
                 Err(error @ Error::Conflict { .. }) => {
                     conflicts += 1;
-                    let now = self.stored_manifest().await?.version;
+                    let now = self.manifest_version().await?;
                     // Where the index is as it was, what stands beside has met another change.
                     if now == version || conflicts == TRIES {
                         return Err(error);

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The pages of a group of vectors, in order.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) struct VectorDirectory {
     pub set: u32,
     pub group: u32,
@@ -25,7 +25,7 @@ pub(super) struct VectorDirectory {
 pub(crate) struct CodePagePlace {
     pub key: CodePageKey,
     /// Of its value.
-    version: u64,
+    pub(super) version: u64,
 }
 
 /// Which page of codes: the one with the chunks from `PAGE` times its number on.
@@ -55,6 +55,15 @@ impl CodePageKey {
 
     pub(super) fn name(self) -> String {
         format!("{}codes/{:08x}", vectors_prefix(self.set), self.page)
+    }
+
+    /// What `name` made.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        let (set, page) = name.strip_prefix("vectors/")?.split_once("/codes/")?;
+        Some(Self {
+            set: set.parse().ok()?,
+            page: u32::from_str_radix(page, 16).ok()?,
+        })
     }
 }
 
@@ -153,15 +162,11 @@ impl SearchIndex {
         let mut pages = Vec::new();
         while let Some(found) = values.next().await? {
             for (name, entry) in found {
-                let page = name.rsplit('/').next();
-                let page = page.and_then(|page| u32::from_str_radix(page, 16).ok());
-                let page = page.ok_or_else(|| {
+                let key = CodePageKey::parse(&name).ok_or_else(|| {
                     Error::corrupt(format!("{}#{name}", self.space), "it names no page")
                 })?;
-                pages.push(CodePagePlace {
-                    key: CodePageKey { set, page },
-                    version: entry.version,
-                });
+                let version = entry.version;
+                pages.push(CodePagePlace { key, version });
             }
         }
         Ok(pages)
@@ -173,11 +178,7 @@ impl SearchIndex {
         place: CodePagePlace,
         dimension: u32,
     ) -> Result<Arc<CodePage>> {
-        let id = PageId {
-            space: self.space.clone(),
-            name: place.key.name(),
-            version: place.version,
-        };
+        let id = self.code_page_id(place);
         if let Some(CachedPage::Codes(page)) = self.cache.page(&id) {
             return Ok(page);
         }
@@ -186,13 +187,23 @@ impl SearchIndex {
         let stored = stored.filter(|entry| entry.version == place.version);
         let entry = stored.ok_or_else(|| is_restless(&self.space))?;
         let page = Arc::new(CodePage::of(&entry.value, dimension)?);
-        let has_it = |kept: &IndexSnapshot| {
-            let kept = kept.code_page(place.key);
-            kept.is_some_and(|kept| kept.version == place.version)
-        };
-        let cached = CachedPage::Codes(page.clone());
-        self.cache.keep_page(&id, cached, has_it);
+        self.keep_code_page(place, &page);
         Ok(page)
+    }
+
+    pub(super) fn keep_code_page(&self, place: CodePagePlace, page: &Arc<CodePage>) {
+        let has_it = |kept: &IndexSnapshot| kept.code_page(place.key) == Some(place);
+        let cached = CachedPage::Codes(page.clone());
+        self.cache
+            .keep_page(&self.code_page_id(place), cached, has_it);
+    }
+
+    fn code_page_id(&self, place: CodePagePlace) -> PageId {
+        PageId {
+            space: self.space.clone(),
+            name: place.key.name(),
+            version: place.version,
+        }
     }
 
     /// The vector of a chunk that has one; `Conflict` where it is gone by now.

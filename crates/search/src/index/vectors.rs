@@ -8,6 +8,7 @@ use crate::vectors::{ChunkVector, CodePage, EmbeddingSpace, PAGE, VectorCode, ve
 use ambit_storage::batch::BatchWrite;
 use ambit_storage::operation::Operation;
 use ambit_storage::{Error, Result};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -146,8 +147,8 @@ impl IndexChange {
         }
     }
 
-    /// Writes the pages that were changed, and says so in the manifest.
-    pub(super) fn put_code_pages(&mut self) {
+    /// Writes the pages that were changed, and says so in the manifest. The answer is these pages.
+    pub(super) fn put_code_pages(&mut self) -> BTreeMap<CodePageKey, Arc<CodePage>> {
         let changed = std::mem::take(&mut self.code_pages);
         for set in &mut self.manifest.vectors {
             let id = set.id;
@@ -160,7 +161,7 @@ impl IndexChange {
                 set.change_page(key.page, was_there, !page.is_empty());
             }
         }
-        for (key, page) in changed {
+        for (key, page) in &changed {
             let put = match page.is_empty() {
                 true => Operation::Del,
                 false => Operation::Set(page.to_json().into()),
@@ -168,6 +169,7 @@ impl IndexChange {
             let write = self.index.value_write(key.name(), put);
             self.writes.push(write);
         }
+        changed
     }
 }
 

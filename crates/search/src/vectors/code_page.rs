@@ -66,6 +66,13 @@ impl CodePage {
         self.codes.reserve(vectors * dimension as usize);
     }
 
+    /// Gives back what room is left.
+    pub fn shrink(&mut self) {
+        self.places.shrink_to_fit();
+        self.scales.shrink_to_fit();
+        self.codes.shrink_to_fit();
+    }
+
     /// Adds a vector; false where the place has one.
     pub fn add(&mut self, place: u8, code: &VectorCode) -> bool {
         let Err(at) = self.places.binary_search(&place) else {
