@@ -179,7 +179,8 @@ impl WorkPlace<'_> {
     ) -> Result<()> {
         let mut collection = self.collection.clone();
         let record = &mut collection.value.index;
-        let mut batch = self.add_vectors(record, chunks, &new).await?;
+        let mut addition = self.add_vectors(record, chunks, &new).await?;
+        let batch = &mut addition.batch;
         if collection.value != self.collection.value {
             batch.writes.push(collection.put()?);
         }
@@ -191,7 +192,9 @@ impl WorkPlace<'_> {
         }
         found.task.value.attempts = 0;
         batch.writes.push(found.task.put()?);
-        self.commit_with(&found, batch).await
+        self.add_progress(&found, batch).await?;
+        addition.commit().await?;
+        Ok(())
     }
 
     /// The batch, as long as the document is as it was.
@@ -200,6 +203,13 @@ impl WorkPlace<'_> {
         found: &VectorlessDocument,
         mut batch: Batch,
     ) -> Result<()> {
+        self.add_progress(found, &mut batch).await?;
+        self.base.driver().commit(batch).await?;
+        Ok(())
+    }
+
+    /// How far the document and its job are, as long as the document is as it was.
+    async fn add_progress(&self, found: &VectorlessDocument, batch: &mut Batch) -> Result<()> {
         let place = self.place();
         let checks = [
             found.document.check(),
@@ -223,7 +233,6 @@ impl WorkPlace<'_> {
             }
             batch.writes.push(job.put()?);
         }
-        self.base.driver().commit(batch).await?;
         Ok(())
     }
 

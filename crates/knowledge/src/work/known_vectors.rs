@@ -6,9 +6,10 @@ use crate::index_record::IndexRecord;
 use crate::names::vector_places;
 use crate::records::ChunkRecord;
 use crate::stored::put;
+use ambit_search::index::PreparedCommit;
 use ambit_search::vectors::ChunkVector;
 use ambit_storage::Error;
-use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::batch::BatchWrite;
 use ambit_storage::driver::{ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 
@@ -86,7 +87,7 @@ impl WorkPlace<'_> {
         record: &mut IndexRecord,
         chunks: &[HashedChunk],
         new: &NewVectors,
-    ) -> Result<Batch> {
+    ) -> Result<PreparedCommit> {
         if let (Some(model), Some(first)) = (&new.model, new.vectors.first()) {
             record.model = Some(model.clone());
             record.dimension = Some(first.vector.len() as u32);
@@ -99,10 +100,10 @@ impl WorkPlace<'_> {
         if let Some(space) = record.space() {
             change.add_vectors(&space, &new.vectors).await?;
         }
-        let mut batch = change.batch()?;
+        let mut addition = change.prepare()?;
         let places = self.vector_places(record.version, chunks, &new.vectors);
-        batch.writes.extend(places?);
-        Ok(batch)
+        addition.batch.writes.extend(places?);
+        Ok(addition)
     }
 
     /// What says that these of the chunks have vectors.

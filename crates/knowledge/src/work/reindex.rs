@@ -11,6 +11,7 @@ use crate::records::{ChunkRecord, ContentRecord, DocumentRecord, ErasureRecord, 
 use crate::reindex_records::ReindexTask;
 use crate::stored::{self, StoredRecord, count_one, delete, put};
 use crate::sums::{Sum, Sums, add_to_sums};
+use ambit_search::index::PreparedCommit;
 use ambit_search::manifest::ChunkRange;
 use ambit_storage::Error;
 use ambit_storage::batch::{Batch, BatchCheck};
@@ -95,6 +96,13 @@ impl ReindexPlace<'_> {
     pub(super) async fn commit(&self, mut batch: Batch) -> Result<()> {
         batch.checks.extend(self.checks());
         self.work.base.driver().commit(batch).await?;
+        Ok(())
+    }
+
+    /// The same for what is added to the index.
+    pub(super) async fn commit_addition(&self, mut addition: PreparedCommit) -> Result<()> {
+        addition.batch.checks.extend(self.checks());
+        addition.commit().await?;
         Ok(())
     }
 
@@ -227,17 +235,18 @@ impl ReindexPlace<'_> {
         let mut change = self.work.index().change().await?;
         let mut first = change.add(&terms)?.first;
         let mut lengths = terms.lengths();
-        let mut batch = change.batch()?;
+        let mut addition = change.prepare()?;
         let mut whole = 0;
         for (document, step) in group.iter_mut().zip(steps) {
             let (own, rest) = lengths.split_at(step.len());
             lengths = rest;
             document.grow(first, own);
             first += own.len() as u32;
-            whole += u64::from(self.write(document, step, &mut batch)?);
+            whole += u64::from(self.write(document, step, &mut addition.batch)?);
         }
-        self.write_progress(whole, "chunking", &mut batch).await?;
-        self.commit(batch).await
+        self.write_progress(whole, "chunking", &mut addition.batch)
+            .await?;
+        self.commit_addition(addition).await
     }
 
     /// Writes the newest chunks of a document. True where all is done for it.

@@ -92,7 +92,8 @@ impl ReindexPlace<'_> {
     ) -> Result<()> {
         let mut reindex = self.reindex.clone();
         let added = self.work.add_vectors(&mut reindex.index, chunks, &new);
-        let mut batch = added.await?;
+        let mut addition = added.await?;
+        let batch = &mut addition.batch;
         if reindex != *self.reindex {
             let mut collection = self.work.collection.clone();
             collection.value.reindex = Some(reindex);
@@ -110,8 +111,8 @@ impl ReindexPlace<'_> {
         }
         found.task.attempts = 0;
         batch.writes.push(self.put_task(&found)?);
-        self.write_progress(0, "embedding", &mut batch).await?;
-        self.commit(batch).await
+        self.write_progress(0, "embedding", batch).await?;
+        self.commit_addition(addition).await
     }
 
     fn put_task(&self, found: &IndexedDocument) -> Result<BatchWrite> {
