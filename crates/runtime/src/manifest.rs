@@ -15,6 +15,7 @@ use crate::chat::{
     LayeredValue, LayeredValues, OptionLayer, ToolDefinition,
 };
 use crate::error::Result;
+use crate::json_length::json_length;
 use crate::llm::TokenUsage;
 use ambit_storage::json::Json;
 use base64::Engine;
@@ -224,11 +225,6 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     ambit_storage::address::hex(&Sha256::digest(bytes))
 }
 
-/// Bytes as JSON.
-fn size(value: &impl Serialize) -> usize {
-    serde_json::to_string(value).map_or(0, |text| text.len())
-}
-
 impl ManifestBlock {
     fn is_of_conversation(&self) -> bool {
         !matches!(
@@ -328,8 +324,11 @@ impl ModelCallManifest {
     /// Makes the oldest messages one, each run of neighbours, where the whole is too long. The newest message stays, and so does what
     /// comes from files. Where all else is too long in itself, which tools may be, the messages have as much room again.
     pub(crate) fn fit(&mut self) {
-        let mut length = size(self);
-        let beside = length - size(&self.blocks);
+        let mut length = json_length(self);
+        if length <= MOST {
+            return;
+        }
+        let beside = length - json_length(&self.blocks);
         let most = if beside < MOST { MOST } else { beside + MOST };
         let last = self.blocks.len().saturating_sub(1);
         let mut fitting: Vec<ManifestBlock> = Vec::with_capacity(self.blocks.len());
@@ -337,9 +336,9 @@ impl ModelCallManifest {
             match fitting.last_mut() {
                 Some(before) if length > most && at < last && before.may_join(&block) => {
                     // And a comma.
-                    let apart = size(before) + size(&block) + 1;
+                    let apart = json_length(before) + json_length(&block) + 1;
                     before.join(&block);
-                    length = length + size(before) - apart;
+                    length = length + json_length(before) - apart;
                 }
                 _ => fitting.push(block),
             }

@@ -1,7 +1,8 @@
 //! The options of a call in its manifest: what was sent, who has said it, and what that has overruled.
 
-use super::{BlockContent, HASH, size};
+use super::{BlockContent, HASH};
 use crate::chat::{DroppedParts, GenerationOptions, LayeredValue, LayeredValues, OptionLayer};
+use crate::json_length::json_length;
 use crate::llm::connector::ThinkingOptions;
 use crate::llm::{self, Connector, EncodedCall};
 use serde_json::{Map, Value, json};
@@ -111,7 +112,7 @@ pub(super) fn take_long<'a>(
     let mut taken = Vec::new();
     for LayeredValue { value, over, .. } in values {
         for value in over.values_mut().chain([value]) {
-            if size(value) > LONG || reference(value).is_some() {
+            if json_length(value) > LONG || reference(value).is_some() {
                 let content = BlockContent::of(value.take());
                 *value = named(&content);
                 taken.push(content);
@@ -125,7 +126,7 @@ pub(super) fn take_long<'a>(
 pub(super) fn take_rest(options: &mut LayeredValues) -> Option<BlockContent> {
     let mut room = ALL;
     let first = options.iter().take_while(|(name, option)| {
-        let bytes = size(name) + size(option);
+        let bytes = json_length(name) + json_length(option);
         let fits = name.as_str() != REST && bytes <= room;
         room = room.saturating_sub(bytes);
         fits
@@ -243,7 +244,7 @@ mod tests {
         };
         let taken = manifest.take_long_values();
         assert_eq!(taken.len(), 2);
-        assert!(size(&manifest) < 2 << 10);
+        assert!(json_length(&manifest) < 2 << 10);
         let (_, missing) = manifest.restored_options(&HashMap::new());
         assert_eq!(missing, ["response_format"]);
         let contents = taken.into_iter().map(|it| (it.hash, it.content));
@@ -267,7 +268,11 @@ mod tests {
             ..ModelCallManifest::default()
         };
         let taken = manifest.take_long_values();
-        assert!(size(&manifest) < MOST / 2, "{}", size(&manifest));
+        assert!(
+            json_length(&manifest) < MOST / 2,
+            "{}",
+            json_length(&manifest)
+        );
         assert_eq!(taken.len(), 1);
         assert!(manifest.options.contains_key("option_0000"));
         let (_, missing) = manifest.restored_options(&HashMap::new());

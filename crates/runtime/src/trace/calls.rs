@@ -2,6 +2,7 @@
 //! staged with whatever the turn stores next (decision 0050).
 
 use crate::error::Result;
+use crate::json_length::json_length;
 use crate::manifest::{BlockContent, ModelCallEnd, ModelCallManifest};
 use crate::stream;
 use ambit_storage::address::LogKey;
@@ -66,7 +67,7 @@ pub(crate) fn call_entries(
         at: call.at,
         manifest: call.pack()?,
     };
-    let length = Json::of(&manifest)?.as_str().len();
+    let length = json_length(&manifest);
     let sized = contents.into_iter().map(|content| {
         let (hash, length) = (content.hash, content.bytes);
         let content = content.content;

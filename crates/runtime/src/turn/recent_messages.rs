@@ -3,9 +3,9 @@
 
 use super::output::TurnOutput;
 use crate::chat::{ChatMessage, Role};
+use crate::json_length::json_length;
 use ambit_script::RunLimits;
 use std::borrow::Cow;
-use std::io;
 
 /// Why messages are missing in a call that a hook was not given.
 pub(super) const SCRIPT_LIMITS: &str = "script_limits";
@@ -60,26 +60,7 @@ fn is_instruction(message: &ChatMessage) -> bool {
 /// Which of the messages a hook with these limits is given: it must have room to work with them, and to return them.
 pub(super) fn staying_for_hook(messages: &[ChatMessage], limits: &RunLimits) -> Vec<bool> {
     let room = (limits.heap / HEAP_SHARE).min(limits.returned / 4 * 3);
-    staying(messages, room as u64, |message| {
-        let mut size = WrittenSize(0);
-        // Only a map with keys that are no text could fail.
-        let _ = serde_json::to_writer(&mut size, message);
-        size.0
-    })
-}
-
-/// Counts what is written.
-struct WrittenSize(u64);
-
-impl io::Write for WrittenSize {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    staying(messages, room as u64, |message| json_length(message) as u64)
 }
 
 /// The messages that a hook is given. What it is not given, the trace says.
