@@ -99,16 +99,22 @@ impl ManifestTarget<'_> {
         let mut manifest = self.addressed(manifest, encoded);
         let (mut contents, mut own) = (Vec::new(), Vec::new());
         for (n, message) in encoded.call.messages.iter().enumerate() {
-            let (measure, content) = measured(message);
-            let block = self.block(message, measure);
+            // An earlier call has handed in the content of a message that was measured.
+            let is_new = message.origin.measure().is_none();
+            let block = self.block(message, measured(message));
             manifest.tokens.estimated += block.tokens;
             // Where references come from can be deleted.
-            if block.kind != BlockKind::Reference && !is_stored(message, &block) {
+            if is_new && block.kind != BlockKind::Reference && !is_stored(message, &block) {
+                let content = BlockContent {
+                    hash: block.hash.clone(),
+                    content: message.to_json(),
+                    bytes: block.bytes,
+                };
                 match block.kind {
                     BlockKind::Request | BlockKind::Answer | BlockKind::ToolResult => {
-                        own.extend(content);
+                        own.push(content);
                     }
-                    _ => contents.extend(content),
+                    _ => contents.push(content),
                 }
             }
             manifest.blocks.push(ManifestBlock { n, ..block });
@@ -225,19 +231,20 @@ fn manifest(turn: &Turn, step: &ModelCallStep, sent: &SentCall<'_>) -> ModelCall
     }
 }
 
-/// A message in numbers, and its content where they were not known: an earlier call has handed in that of a message that was measured.
-fn measured(message: &ChatMessage) -> (MessageMeasure, Option<BlockContent>) {
+/// A message in numbers. Its text is that of its content, which most messages are not asked for: the conversation has them.
+fn measured(message: &ChatMessage) -> MessageMeasure {
     if let Some(known) = message.origin.measure() {
-        return (known.clone(), None);
+        return known.clone();
     }
-    let content = BlockContent::of_message(message);
+    // Only a map with keys that are no text could fail.
+    let text = serde_json::to_vec(message).unwrap_or_default();
     let measure = MessageMeasure {
-        hash: content.hash.clone(),
-        bytes: content.bytes,
+        hash: manifest::short_hash(&text),
+        bytes: text.len(),
         tokens: of_message(message),
     };
     message.origin.keep_measure(measure.clone());
-    (measure, Some(content))
+    measure
 }
 
 /// What a message is in this turn. Those of which nothing is noted came up while it ran.
