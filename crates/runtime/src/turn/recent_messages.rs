@@ -60,7 +60,10 @@ fn is_instruction(message: &ChatMessage) -> bool {
 /// Which of the messages a hook with these limits is given: it must have room to work with them, and to return them.
 pub(super) fn staying_for_hook(messages: &[ChatMessage], limits: &RunLimits) -> Vec<bool> {
     let room = (limits.heap / HEAP_SHARE).min(limits.returned / 4 * 3);
-    staying(messages, room as u64, |message| json_length(message) as u64)
+    staying(messages, room as u64, |message| {
+        let known = message.origin.measure().map(|known| known.bytes);
+        known.unwrap_or_else(|| json_length(message)) as u64
+    })
 }
 
 /// The messages that a hook is given. What it is not given, the trace says.
