@@ -178,7 +178,7 @@ impl Turn {
             tries += 1;
             // While the rest is saved, more may be staged behind this.
             let staged = self.output.stream.last_staged();
-            let (_, last_note) = self.journal.usage.notes();
+            let last_note = self.journal.usage.last_note();
             let saved = match is_end {
                 true => context.save_and_end_turn().await,
                 false => context.save().await,

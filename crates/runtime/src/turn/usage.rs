@@ -287,6 +287,11 @@ impl TurnUsage {
         (notes.collect(), counted.last)
     }
 
+    /// The number of the last note.
+    pub fn last_note(&self) -> u64 {
+        self.lock().last
+    }
+
     /// The notes up to this one are durable.
     pub fn clear_notes(&self, last: u64) {
         self.lock().notes.retain(|(number, _)| *number > last);
