@@ -134,7 +134,7 @@ pub mod event {
 pub mod storage {
     pub use crate::items::INLINE;
     pub use crate::kind::StorageKind;
-    pub use crate::message::{Message, Role, ToolCall, ToolResult, for_model};
+    pub use crate::message::{Message, Role, ToolCall, ToolResult, for_model, view_for_model};
     pub use crate::session::{
         ChatHistoryStorage, HistoryEnd, HistoryOptions, HistoryPosition, ListStorage,
         MessageErasure, OmittedMessages, SequencedMessage, StorageSnapshot, StorageState,

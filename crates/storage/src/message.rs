@@ -2,7 +2,7 @@
 
 mod model_view;
 
-pub use model_view::for_model;
+pub use model_view::{for_model, view_for_model};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -17,6 +17,7 @@ use crate::request::{CallOptions, SkipOptions, TurnTrigger};
 use crate::trace::{NodeOptions, StepFacts, TraceNode};
 use ambit_storage::storage::Message;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What an agent hands on.
@@ -65,11 +66,13 @@ impl AgentRun {
             new.push(chat_message::from_chat(&format!("messages[{at}]"), chat)?);
         }
         if request.has_items {
-            new = joined_answers(&new, |_| true);
+            let joined = joined_answers(&new, |_| true).into_iter();
+            new = joined.map(Cow::into_owned).collect();
         }
         // Together: the request may answer calls that the history has left open.
         let stored = readable_history(&history[old..], &agent);
-        let all: Vec<&Message> = stored.iter().chain(&new).collect();
+        let stored = stored.iter().map(Cow::as_ref);
+        let all: Vec<&Message> = stored.chain(&new).collect();
         let callers = context.callers.iter().cloned();
         let chain: Vec<String> = callers.chain([agent.id.clone()]).collect();
         check_chain(&turn.output, &chain, hooks.limits().delegate_depth)?;

@@ -13,7 +13,9 @@ use ambit_storage::batch::BatchWrite;
 use ambit_storage::directory::RowFilter;
 use ambit_storage::driver::Driver;
 use ambit_storage::memory::Memory;
-use ambit_storage::storage::{HistoryEnd, Message, OmittedMessages, SupersededHistory, for_model};
+use ambit_storage::storage::{
+    HistoryEnd, Message, OmittedMessages, SupersededHistory, view_for_model,
+};
 use futures::FutureExt;
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -151,6 +153,7 @@ pub(super) fn history_size(loaded: &LoadedApp, agent: &AppAgent) -> Result<usize
 
 /// Stored messages as a model may see them: calls and results in pairs, and without what is only for show.
 pub(super) fn chat_view(messages: &[impl Borrow<Message>]) -> Vec<ChatMessage> {
-    let paired = for_model(messages);
-    paired.iter().filter_map(chat_message::to_chat).collect()
+    let paired = view_for_model(messages).into_iter();
+    let chats = paired.filter_map(|message| chat_message::to_chat(&message));
+    chats.collect()
 }

@@ -1,6 +1,7 @@
 //! What comes in while a turn runs: messages for its next step, those that others append to the conversation, and reasons to
 //! begin the step once more or to end the turn.
 
+use super::conversation::chat_view;
 use super::{Turn, TurnEnd};
 use crate::chat::ChatMessage;
 use crate::chat_message;
@@ -12,7 +13,7 @@ use crate::journal::{JournalStep, RoundPosition};
 use crate::llm::ModelAnswer;
 use crate::turn_info::{TurnInterrupt, TurnStopReason};
 use ambit_storage::batch::BatchWrite;
-use ambit_storage::storage::{Message, for_model};
+use ambit_storage::storage::Message;
 use serde_json::json;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -231,8 +232,7 @@ impl Turn {
             return Ok(Vec::new());
         }
         let ids = appended.iter().map(|message| message.id.clone()).collect();
-        let paired = for_model(&appended);
-        let messages: Vec<ChatMessage> = paired.iter().filter_map(chat_message::to_chat).collect();
+        let messages = chat_view(&appended);
         let position = self.journal.position;
         self.record(JournalStep::Added {
             run: position.run,

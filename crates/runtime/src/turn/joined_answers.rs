@@ -6,9 +6,13 @@ use crate::chat::role_name;
 use crate::chats::is_sent_by_client;
 use ambit_storage::storage::{Message, Role};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Stored messages as an agent may know them.
-pub(super) fn readable_history(messages: &[Message], agent: &AppAgent) -> Vec<Message> {
+pub(super) fn readable_history<'a>(
+    messages: &'a [Message],
+    agent: &AppAgent,
+) -> Vec<Cow<'a, Message>> {
     let readable = messages
         .iter()
         .filter(|message| is_readable(message, agent));
@@ -48,20 +52,21 @@ pub(super) fn is_stored_item(message: &Message) -> bool {
     client.is_some_and(|client| client.get("item").is_some())
 }
 
-/// The messages, with consecutive items of an assistant as one. An item in which there is nothing for a model is left out.
+/// The messages, with consecutive items of an assistant as one. An item in which there is nothing for a model is left out. What is
+/// not joined is not copied.
 pub(super) fn joined_answers<'a>(
     messages: impl IntoIterator<Item = &'a Message>,
     is_item: impl Fn(&Message) -> bool,
-) -> Vec<Message> {
-    let mut joined: Vec<Message> = Vec::new();
+) -> Vec<Cow<'a, Message>> {
+    let mut joined: Vec<Cow<'a, Message>> = Vec::new();
     let mut is_open = false;
     for message in messages {
         let is_part = message.role == Role::Assistant && is_item(message);
         match joined.last_mut() {
-            Some(answer) if is_part && is_open => join(answer, message),
+            Some(answer) if is_part && is_open => join(answer.to_mut(), message),
             _ => {
                 leave_out_empty(&mut joined, is_open);
-                joined.push(message.clone());
+                joined.push(Cow::Borrowed(message));
             }
         }
         is_open = is_part;
@@ -70,8 +75,8 @@ pub(super) fn joined_answers<'a>(
     joined
 }
 
-fn leave_out_empty(joined: &mut Vec<Message>, is_item: bool) {
-    let is_empty = |last: &Message| {
+fn leave_out_empty(joined: &mut Vec<Cow<'_, Message>>, is_item: bool) {
+    let is_empty = |last: &Cow<'_, Message>| {
         let is_said = |name: &str| last.extras.contains_key(name);
         last.parts.is_empty() && last.tool_calls.is_empty() && !is_said("refusal")
     };
@@ -132,6 +137,10 @@ mod tests {
     use super::*;
     use ambit_storage::storage::ToolCall;
 
+    fn owned(messages: Vec<Cow<'_, Message>>) -> Vec<Message> {
+        messages.into_iter().map(Cow::into_owned).collect()
+    }
+
     #[test]
     fn items_of_an_answer_are_one_message() {
         let mut reasoning = Message::assistant("");
@@ -149,7 +158,7 @@ mod tests {
             Message::assistant("done"),
             reasoning,
         ];
-        let joined = joined_answers(&items, |_| true);
+        let joined = owned(joined_answers(&items, |_| true));
         let mut answer = Message::calling([call("a"), call("b")]);
         let parts = json!([{"type": "thinking"}]);
         answer.extras.insert("reasoning_parts".to_owned(), parts);
@@ -181,7 +190,7 @@ mod tests {
             call,
             thought,
         ];
-        let joined = joined_answers(&items, |_| true);
+        let joined = owned(joined_answers(&items, |_| true));
         let mut behind = part.clone();
         behind["behind"] = json!({"text": 5, "calls": 1});
         assert_eq!(joined.len(), 1);
@@ -191,6 +200,6 @@ mod tests {
     #[test]
     fn what_is_no_item_stays_as_it_is() {
         let said = [Message::assistant("a"), Message::assistant("b")];
-        assert_eq!(joined_answers(&said, is_stored_item), said);
+        assert_eq!(owned(joined_answers(&said, is_stored_item)), said);
     }
 }

@@ -1,13 +1,19 @@
-//! What goes to a model: a checked copy in which each result stands behind its call and no call is left open.
+//! What goes to a model: a checked view in which each result stands behind its call and no call is left open.
 
 use super::{Message, Role};
 use serde_json::json;
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::collections::{HashMap, VecDeque};
 
 /// The messages in an order that every provider accepts. Results follow their calls in the order of the calls, orphan
 /// results are left out, and open calls get a marked synthetic result. The stored history is not changed.
 pub fn for_model(messages: &[impl Borrow<Message>]) -> Vec<Message> {
+    let view = view_for_model(messages).into_iter();
+    view.map(Cow::into_owned).collect()
+}
+
+/// The same without a copy of the messages: only synthetic results are new.
+pub fn view_for_model(messages: &[impl Borrow<Message>]) -> Vec<Cow<'_, Message>> {
     let messages: Vec<&Message> = messages.iter().map(Borrow::borrow).collect();
     let mut calls: HashMap<&str, VecDeque<usize>> = HashMap::new();
     let mut results: HashMap<&str, VecDeque<(usize, &Message)>> = HashMap::new();
@@ -27,7 +33,7 @@ pub fn for_model(messages: &[impl Borrow<Message>]) -> Vec<Message> {
         if message.role == Role::Tool || message.tool_result.is_some() {
             continue;
         }
-        view.push(message.clone());
+        view.push(Cow::Borrowed(message));
         for call in &message.tool_calls {
             // A model may use an id again: a result belongs to the last call of its id before it.
             let rivals = calls.entry(&call.id).or_default();
@@ -43,8 +49,8 @@ pub fn for_model(messages: &[impl Borrow<Message>]) -> Vec<Message> {
             }
             let answer = waiting.pop_front_if(|(place, _)| *place < end);
             view.push(answer.map_or_else(
-                || unanswered(message, &call.id),
-                |(_, result)| result.clone(),
+                || Cow::Owned(unanswered(message, &call.id)),
+                |(_, result)| Cow::Borrowed(result),
             ));
         }
     }

@@ -1,7 +1,7 @@
 //! Units: what stays or goes as a whole. A call is one with all of its results, wherever they stand.
 
 use super::estimate;
-use crate::message::{Message, Role, for_model};
+use crate::message::{Message, Role, view_for_model};
 use std::collections::HashMap;
 
 /// Messages that stay or go together.
@@ -84,7 +84,8 @@ pub(crate) fn grouped(messages: &[Message], stand_ins: &[usize]) -> Vec<MessageU
         callers.extend(message.tool_calls.iter().map(|call| (call.id.as_str(), at)));
     }
     for unit in &mut units {
-        unit.tokens = for_model(&unit.messages).iter().map(estimate).sum();
+        let view = view_for_model(&unit.messages);
+        unit.tokens = view.iter().map(|message| estimate(message)).sum();
     }
     pin(&mut units);
     units

@@ -3,11 +3,11 @@
 use super::ModelCallDraft;
 use crate::app::AppAgent;
 use crate::chat::{ChatMessage, DroppedMessages, DroppedParts};
-use crate::chat_message;
 use crate::error::Result;
 use crate::token_estimate::{of_tools, tokens};
 use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
+use crate::turn::conversation::chat_view;
 use crate::turn::joined_answers::readable_history;
 use crate::turn::model_call::observed_truncation;
 use crate::turn::omissions::{
@@ -54,9 +54,7 @@ pub(super) async fn shortened(
     let truncated = truncated(said, &prepared.messages, strategy.as_deref());
     let (shown, mut view) = shown(prepared.messages, turn.context.id(), &run.agent);
     note_unreadable(&mut view, &shown, &run.agent);
-    let messages = readable_history(&shown, &run.agent);
-    let paired = ambit_storage::storage::for_model(&messages);
-    let messages = paired.iter().filter_map(chat_message::to_chat);
+    let messages = chat_view(&readable_history(&shown, &run.agent));
     Ok(FittingMessages {
         messages: instructions.iter().cloned().chain(messages).collect(),
         view: Some(view.into_parts()),
