@@ -62,8 +62,11 @@ impl Turn {
         transcript: &mut Transcript,
     ) {
         let (run, plan) = (input.run, input.plan);
-        let effective = self.effective_search(run);
         let known = self.journal.replay.searched(run.index).cloned();
+        if known.is_none() && !is_spoken_of(run, plan) {
+            return;
+        }
+        let effective = self.effective_search(run);
         let found = match known {
             Some(known) => Some(known),
             None => {
@@ -259,6 +262,12 @@ impl Turn {
         }
         AutomaticSearch::of(findings.query, results, &all.items)
     }
+}
+
+/// Whether anybody says anything of searching for the agent. Else there is nothing to decide, and nothing to warn of.
+fn is_spoken_of(run: &AgentRun, plan: &ModelCallPlan) -> bool {
+    let call = &plan.call;
+    run.agent.package.search.is_some() || call.search.is_some() || call.uses("search").is_some()
 }
 
 fn stage_of(found: &AutomaticSearch) -> SearchStage {
