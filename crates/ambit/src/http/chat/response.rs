@@ -29,7 +29,7 @@ pub struct ChatRequest {
     pub view: AnswerView,
     /// What names the request if it is sent again.
     pub key: Option<IdempotencyKey>,
-    /// Equal for equal requests.
+    /// Equal for equal requests; empty without a key, by which alone it is compared.
     pub fingerprint: String,
 }
 
@@ -53,12 +53,12 @@ impl ChatRequest {
         key: Option<IdempotencyKey>,
         body: &[u8],
     ) -> Self {
-        let fingerprint = fingerprint(&request, body);
+        let fingerprint = key.as_ref().map(|_| fingerprint(&request, body));
         Self {
             request,
             view,
             key,
-            fingerprint,
+            fingerprint: fingerprint.unwrap_or_default(),
         }
     }
 }
