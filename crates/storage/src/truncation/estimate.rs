@@ -38,6 +38,11 @@ pub fn estimate(message: &Message) -> u64 {
     FRAME + parts.chain(calls).chain(result).chain(extras).sum::<u64>()
 }
 
+/// Tokens of a message that says this text and nothing else, about: what `estimate` tells of it.
+pub fn estimate_said(said: &str) -> u64 {
+    FRAME + estimate_text(said)
+}
+
 /// Tokens of a plain text, about.
 pub fn estimate_text(said: &str) -> u64 {
     text(said, 4)
