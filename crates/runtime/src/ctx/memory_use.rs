@@ -1,6 +1,7 @@
 //! When the scripts of a run used memory, and which values, as traces tell it.
 
 use super::{ScriptCall, memory};
+use crate::json_length::json_length;
 use crate::lock::lock;
 use crate::trace::MemoryUse;
 use ambit_script::HostValue;
@@ -173,7 +174,7 @@ impl MemoryNames {
             space: space.to_owned(),
             key: key.clone(),
             kind: value.map(kind),
-            bytes: value.map(|value| value.to_string().len()),
+            bytes: value.map(json_length),
         });
     }
 }
