@@ -40,7 +40,9 @@ impl NextResult {
         node: &TraceNode,
         disclosure: Disclosure,
     ) -> Result<Option<Self>> {
-        let whole = value.clone();
+        let has = |name: &str| value.get(name).is_some_and(|field| !field.is_null());
+        let is_whole = !has("delegate") && !has("data");
+        let whole = is_whole.then(|| value.clone());
         let Some(mut fields) = HookFields::of("Next", value)? else {
             return Ok(None);
         };
@@ -51,7 +53,7 @@ impl NextResult {
         let outcome = match (delegate, data) {
             (Some(delegate), _) => NextOutcome::Delegate(Box::new(delegate)),
             (None, Some(data)) => NextOutcome::Data(data),
-            (None, None) => NextOutcome::Object(whole),
+            (None, None) => NextOutcome::Object(whole.unwrap_or_default()),
         };
         Ok(Some(Self { outcome, metadata }))
     }
