@@ -3,7 +3,7 @@
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::io::{BufRead, BufReader, Lines, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -24,7 +24,7 @@ pub fn die() {
 pub struct Worker {
     child: Child,
     input: ChildStdin,
-    lines: Lines<BufReader<ChildStdout>>,
+    output: BufReader<ChildStdout>,
 }
 
 impl Worker {
@@ -49,13 +49,17 @@ impl Worker {
         Self {
             child,
             input,
-            lines: BufReader::new(output).lines(),
+            output: BufReader::new(output),
         }
     }
 
-    /// The next line it says; waits for it.
+    /// The next line it says; waits for it. A line that its death has cut off is none.
     pub fn next(&mut self) -> Option<String> {
-        self.lines.next().map(|line| line.expect("a line of text"))
+        let mut line = Vec::new();
+        let read = self.output.read_until(b'\n', &mut line);
+        read.expect("its output can be read");
+        line.pop_if(|last| *last == b'\n')?;
+        Some(String::from_utf8(line).expect("a line of text"))
     }
 
     /// All it still says until its end.
