@@ -1,6 +1,6 @@
 //! What models have used in a turn whose process is killed: booked once, and told at the turn's end.
 
-use crate::app::{ann, request};
+use crate::app::{ann, request, write_files};
 use crate::points::later;
 use crate::store::Fresh;
 use crate::turns::{end, stream};
@@ -40,12 +40,14 @@ async fn counted(node: &Runtime, agent: &str, request_id: &str) -> usize {
 async fn what_create_has_asked_of_a_model_counts_where_the_process_dies_behind_it(fresh: Fresh) {
     let asked = Job::Ask(Box::new(TurnRequest {
         agent: "asker".to_owned(),
-        ..request("chat", "speak")
+        ..request("chat", "recite")
     }));
     let order = Order::new(&fresh, asked);
     let (mut worker, lines) = worker::until(order, |line| line.contains("\"text\"")).await;
     worker.send(Signal::KILL);
     assert!(!worker.ended_well());
+    // Whoever goes on has less to say.
+    write_files(fresh.folder.path(), 5);
     let node = later(&fresh).await;
     assert_eq!(counted(&node, "asker", &lines[0]).await, 2);
 }
