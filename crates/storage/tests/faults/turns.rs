@@ -14,6 +14,7 @@ use ambit_storage::storage::ChatHistoryStorage;
 use ambit_storage::{Context, Error, LiveAgent};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 fn order(app: &App, job: Job) -> Order {
     Order::new(&app.fresh.place.url, job)
@@ -168,6 +169,8 @@ pub fn g004_waiting_turns_run_in_order_of_arrival_on_two_nodes(store: &'static S
 pub fn g004_the_queue_is_bounded_on_two_nodes(store: &'static Store) {
     wait_for(async {
         let app = App::over(store).await;
+        // The other node sees those who wait here although they are late to say that they are still there.
+        app.fresh.clock().advance(Duration::from_secs(60));
         let agent = session(&app).await;
         agent.context().begin_turn(OnBusy::Reject).await.unwrap();
         let mut waiting = tokio::task::JoinSet::new();
