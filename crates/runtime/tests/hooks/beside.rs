@@ -274,7 +274,6 @@ async fn g124_a_veto_stops_with_its_reason_and_errors_fail_or_are_logged() {
 
 #[tokio::test]
 async fn the_line_of_a_failed_listener_has_nothing_that_it_was_told() {
-    logging::collect();
     let saved = |name: &str| {
         let events = format!(
             "export function {name}(event) {{ throw new Error('cannot count ' + JSON.stringify(event.message)); }}"

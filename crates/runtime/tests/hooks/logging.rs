@@ -54,7 +54,7 @@ impl Subscriber for Collector {
     fn exit(&self, _: &Id) {}
 }
 
-/// Begins to collect.
+/// Begins to collect, at the first stage of all.
 pub fn collect() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| tracing::subscriber::set_global_default(Collector).unwrap());
@@ -69,7 +69,6 @@ pub fn with_message(message: &str) -> Vec<BTreeMap<&'static str, String>> {
 
 /// Runs these statements in the turn of a request.
 async fn run(stage: &Stage, request: &str, statements: &str) -> Result<(), Error> {
-    collect();
     let text = format!("export function Create(ctx) {{ {statements} }}");
     let mut scope = (*stage.scope()).clone();
     scope.properties.request_id = request.to_owned();

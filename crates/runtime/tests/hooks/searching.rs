@@ -90,7 +90,6 @@ fn processes_without_database(stage: &Stage) -> Arc<ProcessRegistry> {
 
 #[tokio::test]
 async fn why_a_database_fails_a_search_is_in_the_log_alone() {
-    logging::collect();
     let stage = Stage::new();
     let mut scope = (*stage.scope()).clone();
     scope.processes = processes_without_database(&stage);

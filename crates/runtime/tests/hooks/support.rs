@@ -74,6 +74,8 @@ impl Stage {
 
     /// The same over another driver.
     pub fn over(driver: Arc<dyn Driver>, clock: Clock) -> Self {
+        // Before anything is logged: what comes first while the collector is set may be left out for good.
+        crate::logging::collect();
         let place = StreamTarget {
             driver: Arc::clone(&driver),
             log: Space::settings("t").log("turn/r1/events"),
