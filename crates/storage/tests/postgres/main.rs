@@ -118,9 +118,9 @@ type Done = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The address of a schema for this test alone, and the schema's name.
 fn own_schema(server: &str, test: &str) -> (String, String) {
-    let number = std::process::id();
+    let number = rand::random::<u64>();
     let test: String = test.chars().take(24).collect();
-    let schema = format!("t_{test}_{number}");
+    let schema = format!("t_{test}_{number:016x}");
     (format!("{server}?ambit_schema={schema}"), schema)
 }
 

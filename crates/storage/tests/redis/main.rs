@@ -122,7 +122,7 @@ fn setting<T: FromStr>(name: &str) -> Option<T> {
 fn run(name: &str, case: Case, url: String) -> Result<(), Failed> {
     let store = Store {
         url,
-        prefix: format!("test-{}-{name}", std::process::id()),
+        prefix: format!("test-{:016x}-{name}", rand::random::<u64>()),
         clock: Clock::default(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
