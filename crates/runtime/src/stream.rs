@@ -16,7 +16,7 @@ mod writer;
 pub use reader::StreamReader;
 pub use row::{StoredStream, last_number, read_all};
 pub(crate) use row::{beside_id, beside_name, time_of};
-pub use shared::PendingWrites;
+pub use shared::{PendingWrites, StoreHold};
 pub use writer::{ResumedStream, StreamWriter};
 
 use ambit_storage::address::LogKey;

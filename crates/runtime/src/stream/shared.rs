@@ -38,6 +38,21 @@ pub struct PendingWrites {
     _pen: OwnedMutexGuard<()>,
 }
 
+/// Keeps others from storing anything of a log, and of the log beside it.
+pub struct StoreHold {
+    shared: Arc<SharedStream>,
+    pen: OwnedMutexGuard<()>,
+}
+
+impl StoreHold {
+    /// What is waiting by now, for a batch of the holder.
+    pub fn take(self) -> PendingWrites {
+        let Self { shared, pen } = self;
+        let step = shared.change(|state| state.take(StepKind::All));
+        shared.pending(step, pen)
+    }
+}
+
 impl PendingWrites {
     /// The batch is committed: readers may see the entries.
     pub fn stored(self) {
@@ -115,9 +130,11 @@ impl SharedStream {
         });
     }
 
-    /// What is waiting here, for a batch of whoever takes it.
-    pub async fn take(self: &Arc<Self>) -> PendingWrites {
-        self.take_by(StepKind::All).await
+    /// Nobody else stores anything here or beside until what is waiting is taken, or this is dropped.
+    pub async fn hold(self: &Arc<Self>) -> StoreHold {
+        let pen = self.store_lock.clone().lock_owned().await;
+        let shared = self.clone();
+        StoreHold { shared, pen }
     }
 
     async fn take_by(self: &Arc<Self>, kind: StepKind) -> PendingWrites {

@@ -1,7 +1,7 @@
 //! The writing end of a log.
 
 use super::row;
-use super::shared::{PendingWrites, SharedStream};
+use super::shared::{PendingWrites, SharedStream, StoreHold};
 use super::state::StreamPhase;
 use super::{StreamEntry, StreamOptions, StreamReader, StreamTarget};
 use crate::error::{Error, ErrorCode, Result};
@@ -107,7 +107,13 @@ impl StreamWriter {
     /// What is waiting, for the turn's own batch: a short turn then costs two commits instead of four. Must not be held while
     /// `flush` is called.
     pub async fn take_waiting(&self) -> PendingWrites {
-        self.0.shared.take().await
+        self.hold().await.take()
+    }
+
+    /// Keeps everybody else from storing anything here, or in the log beside, until what is waiting is taken. Once the last entry
+    /// is there, what is staged waits with it, and the log beside would be stored without what belongs to it.
+    pub async fn hold(&self) -> StoreHold {
+        self.0.shared.hold().await
     }
 
     /// Has this written with the next step that is stored here, all or nothing.

@@ -100,7 +100,6 @@ impl Turn {
                 "what a turn has used is not booked"
             );
         }
-        self.emit_end(&ending);
         if let Err(error) = self.last_commit(&ending).await {
             tracing::error!(request.id = self.context.id(), %error, "a turn could not be closed; it will be taken up again");
             self.abandon().await;
@@ -214,6 +213,9 @@ impl Turn {
 impl Turn {
     /// Commits history, usage, what is known of the turn, the end of its stream and the release of the conversation.
     async fn last_commit(&mut self, ending: &TurnEnding) -> Result<()> {
+        // Behind the last entry the trace is stored with what was used, or not at all.
+        let hold = self.output.stream.hold().await;
+        self.emit_end(ending);
         let ended_at = self.context.now();
         let mut info = self.final_info(ending, ended_at);
         let known = fitting(&mut info, self.context.core.stores.options().limits.value)?;
@@ -232,7 +234,7 @@ impl Turn {
         ];
         writes.extend(self.references_write()?);
         writes.extend(self.retention_writes(ended_at).await?);
-        let mut stream = self.output.stream.take_waiting().await;
+        let mut stream = hold.take();
         let mut trace = self.output.trace_log.take_waiting().await;
         writes.append(&mut stream.writes);
         writes.append(&mut trace.writes);

@@ -9,6 +9,8 @@ use ambit_storage::conformance::{FaultKind, FlakyDriver};
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::operation::Operation;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::advance;
 
 fn texts(entries: &[StreamEntry]) -> Vec<&str> {
     entries.iter().map(|entry| entry.text.as_ref()).collect()
@@ -107,6 +109,29 @@ async fn the_end_is_stored_on_purpose_and_not_with_a_step_of_the_log_beside() {
     log.flush().await.unwrap();
     assert_eq!((log.last(), trace.last()), (2, 1));
     assert!(is_stored().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_end_is_held_nothing_is_stored_beside_it() {
+    let driver = memory().await;
+    let log = StreamWriter::open(place(&driver), StreamOptions::default());
+    let other = StreamTarget {
+        log: key().space.log("turn/r1/trace"),
+        ..place(&driver)
+    };
+    let trace = log.open_companion(other, StreamOptions::companion());
+    log.append("1");
+    let hold = log.hold().await;
+    log.append_last("2");
+    trace.append("3");
+    advance(Duration::from_secs(1)).await;
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!((log.last(), trace.last()), (0, 0));
+    drop(hold.take());
+    log.flush().await.unwrap();
+    assert_eq!((log.last(), trace.last()), (2, 1));
 }
 
 #[tokio::test]
