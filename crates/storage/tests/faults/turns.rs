@@ -153,6 +153,13 @@ pub fn g004_waiting_turns_run_in_order_of_arrival_on_two_nodes(store: &'static S
             )));
             queue_of(&app, &agent, before + 1).await;
         }
+        // It has the conversation when the others are done, however long who comes late takes.
+        let last = session(&app).await;
+        let held = tokio::spawn(async move {
+            last.context().begin_turn(OnBusy::Queue).await?;
+            Ok::<_, Error>(last)
+        });
+        queue_of(&app, &agent, names.len() + 1).await;
         agent.context().end_turn().await.unwrap();
         // Who comes now does not overtake those who wait.
         let late = session(&app).await;
@@ -162,6 +169,8 @@ pub fn g004_waiting_turns_run_in_order_of_arrival_on_two_nodes(store: &'static S
             assert_eq!(worker.rest(), [format!("done {name}")]);
             assert!(worker.ended_well());
         }
+        let last = held.await.unwrap().unwrap();
+        last.context().end_turn().await.unwrap();
         assert_eq!(turns(&app, "a").await, names);
     });
 }
