@@ -221,9 +221,11 @@ export function install(native) {
     };
   };
   const steps = items => (typeof items?.[Symbol.iterator] === "function" ? stepped(items[Symbol.iterator]()) : items);
+  // So many items are dropped in one piece: a match with 100 groups takes 16 µs.
+  const DROPPED = 1 << 12;
   const { drop, join: joinItems, includes: includesItem } = Iterator.prototype, { sumPrecise } = Math;
   guard(Iterator.prototype, {
-    drop(count) { const most = +count; return apply(drop, most > PIECE ? stepped(this) : this, [most]); },
+    drop(count) { const most = +count; return apply(drop, most > DROPPED ? stepped(this) : this, [most]); },
     join(separator) { return apply(joinItems, stepped(this), [separator]); },
     includes(item) { return apply(includesItem, stepped(this), arguments); },
   });
@@ -316,6 +318,6 @@ export function install(native) {
     },
   });
   // What the other parts need; no script reaches it.
-  Object.assign(native, { RealProxy, count, guard, isRegExp, patterned, stepped, tick });
+  Object.assign(native, { RealProxy, compile, count, guard, isRegExp, patterned, stepped, tick });
   return {};
 }

@@ -2,8 +2,8 @@
 // beyond a bound.
 
 export function install(native) {
-  const { count, guard, isRegExp, patterned, tick } = native;
-  const { Number, Object, Symbol } = globalThis, { apply } = Reflect;
+  const { compile, count, guard, isRegExp, patterned, tick } = native;
+  const { Number, Object, RegExp, Symbol } = globalThis, { apply, defineProperty } = Reflect;
   // Work that the engine may do in one piece: comparisons of characters.
   const WORK = 2 ** 26;
   const CHARACTERS = 1 << 20;
@@ -146,5 +146,55 @@ export function install(native) {
     padStart(length) { return made(padStart, this, arguments); },
     padEnd(length) { return made(padEnd, this, arguments); },
   });
+
+  // Where `exec` of a pattern is no function, the engine does not ask between two matches, and a script that it calls may make it
+  // none: the engine gets a pattern whose `exec` no script reaches.
+  const patterns = RegExp.prototype, { exec, [Symbol.match]: matchEach, [Symbol.split]: splitEach } = patterns, { hasOwn } = Object;
+  // The engine's own `exec` calls no script.
+  const isPlain = pattern => isRegExp(pattern) && !hasOwn(pattern, "exec") && pattern.exec === exec;
+  const fixed = { __proto__: null, value: exec };
+  // What a plain pattern was compiled to.
+  const copy = Object.defineProperties(/(?:)/, { exec: fixed, flags: { value: "", writable: true } });
+  const asking = (pattern, flags) => ({
+    flags,
+    get lastIndex() { return pattern.lastIndex; },
+    set lastIndex(index) { pattern.lastIndex = index; },
+    exec(string) {
+      const { exec: own } = pattern;
+      return apply(typeof own === "function" ? own : exec, pattern, [string]);
+    },
+  });
+  const needObject = self => { if (Object(self) !== self) throw new TypeError("not an object"); };
+  const speciesOf = pattern => {
+    const { constructor: own } = pattern;
+    if (own === undefined) return RegExp;
+    needObject(own);
+    return own[Symbol.species] ?? RegExp;
+  };
+  // Of what `split` is called on, the engine reads how the pattern for its loop is made.
+  let splitter;
+  const looping = { flags: "", constructor: { [Symbol.species]: function () { return splitter; } } };
+  const looped = {
+    [Symbol.match](text) {
+      needObject(this);
+      const string = `${text}`, flags = `${this.flags}`;
+      if (!isPlain(this)) return apply(matchEach, asking(this, flags), [string]);
+      if (!apply(includes, flags, ["g"])) return apply(exec, this, [string]);
+      this.lastIndex = 0;
+      apply(compile, copy, [this]);
+      copy.flags = flags;
+      return apply(matchEach, copy, [string]);
+    },
+    [Symbol.split](text, limit) {
+      needObject(this);
+      const string = `${text}`, Species = speciesOf(this), flags = `${this.flags}`;
+      const own = new Species(this, apply(includes, flags, ["y"]) ? flags : `${flags}y`);
+      const most = limit === undefined ? limit : limit >>> 0, isOurs = Species === RegExp && isPlain(own);
+      splitter = isOurs ? defineProperty(own, "exec", fixed) && own : asking(own, flags);
+      looping.flags = flags;
+      return apply(splitEach, looping, [string, most]);
+    },
+  };
+  for (const symbol of [Symbol.match, Symbol.split]) patterns[symbol] = looped[symbol];
   return {};
 }

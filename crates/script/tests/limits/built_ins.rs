@@ -65,7 +65,16 @@ const LOOPS: &[(&str, &str, &str)] = &[
     ("marks of an object", "const s: any = new String('\\u0301\\u0316'.repeat(4e5));", "try { s.normalize('NFD'); } catch {}"),
     ("marks to compare with", "const s: any = ['\\u0301\\u0316'.repeat(4e5)];", "try { 'a'.localeCompare(s); } catch {}"),
     ("union of one hash", ONE_HASH, "(new Set() as any).union({ size: 1, has: Boolean, keys: () => a.values() });"),
+    ("match where exec is no function", GROUPS, "p.exec = 1; s.match(p);"),
+    ("match whose exec makes it none", GROUPS, "p.exec = () => { p.exec = 1; return exec.call(p, s); }; s.match(p);"),
+    ("match whose flags make exec none", GROUPS, FLAGS),
+    ("split where exec is no function", "(RegExp.prototype as any).exec = 1; const s = 'a'.repeat(40 << 20);", "s.split(/b/);"),
 ];
+
+const GROUPS: &str = "const groups = Array.from({ length: 100 }, (_, i) => `(?<g${i}>)`).join(''), s = 'a'.repeat(1 << 20); \
+    const p: any = new RegExp(`${groups}a`, 'g'), { exec } = p;";
+const FLAGS: &str = "const get = () => { p.exec = 1; return 'g'; }; delete p.exec; \
+    Object.defineProperty(p, 'flags', { get, configurable: true }); s.match(p);";
 
 const REVERSE: &str = "try { Array.prototype.reverse.call(o); } catch {}";
 

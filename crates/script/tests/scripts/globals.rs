@@ -43,6 +43,8 @@ async fn built_ins_that_are_guarded_keep_to_the_language() {
         ['search', [new String('abc').indexOf('c'), 'a1b'.includes([1] as any), String.prototype.lastIndexOf.call(121, 1 as any), 'undefined'.indexOf(undefined as any)], [2, true, 2, 0]],
         ['split', [new String('a,b').split(','), 'a1b'.split([1] as any), 'a'.split(undefined as any), 'a-b_c'.split(/[-_]/, 2), 'abc'.split('')], [['a', 'b'], ['a', 'b'], ['a'], ['a', 'b'], ['a', 'b', 'c']]],
         ['replace', [new String('aa').replace('a', 'b'), 'a1'.replace([1] as any, (m: string, i: number) => m + i), 'aa'.replaceAll(/a/g, 'b'), 'aa'.replaceAll('a', (_, i) => i)], ['ba', 'a11', 'bb', '01']],
+        ['matches', (() => { const p: any = /(?<x>a)b?/g, q: any = /-/; p.exec = 1; q.exec = 1; return ['abca'.match(p), p.lastIndex, 'a-b'.split(q), 'a'.match(/A/i)?.index, 'ab'.match(/b/y), 'aXb'.split(/(x)/i)]; })(), [['ab', 'a'], 0, ['a', 'b'], 0, null, ['a', 'X', 'b']]],
+        ['own exec', (() => { let n = 0; class A extends RegExp { exec(s: string) { n++; return super.exec(s); } } return ['a1b2'.match(new A('.\\d', 'g')), 'a1b'.split(new A('1')), n, name(() => Object.assign(/a/, { exec: () => 1 as any })[Symbol.match]('a'))]; })(), [['a1', 'b2'], ['a', 'b'], 6, 'TypeError']],
         ['own', 'ab'.split({ [Symbol.split]: (...all: unknown[]) => all } as any, 3), ['ab', 3]],
         ['refused', ['replaceAll', 'includes', 'startsWith'].map(key => name(() => ('a' as any)[key](/a/))), Array(3).fill('TypeError')],
         ['nothing', ['indexOf', 'split', 'match', 'search', 'normalize', 'repeat'].map(key => name(() => (String.prototype as any)[key].call(null, /a/))), Array(6).fill('TypeError')],
