@@ -35,11 +35,65 @@ export function install(native) {
     if (self === undefined || self === null) throw new TypeError("null or undefined are forbidden");
     return `${self}`;
   };
+  // How many steps for the `$` of a text the engine may take in one piece. It goes through names, and behind a `$<` without `>`
+  // to the end.
+  const STEPS = 1 << 22;
+  const isLong = (by, matches) => {
+    let steps = 0, close = 0;
+    for (let at = -1; steps <= STEPS && (at = apply(indexOf, by, ["$", at + 1])) >= 0;) {
+      steps += matches;
+      if (by[at + 1] !== "<") continue;
+      if (close >= 0 && close <= at) close = apply(indexOf, by, [">", at]);
+      steps += matches * ((close < 0 ? by.length : close) - at >>> 4);
+    }
+    return steps > STEPS;
+  };
+  // The function that replaces a match as a text does.
+  const substituting = by => (...given) => {
+    const hasGroups = typeof given[given.length - 2] !== "number", count = given.length - (hasGroups ? 3 : 2);
+    const matched = given[0], index = given[count], string = given[count + 1], groups = given[count + 2];
+    if (hasGroups && groups === null) throw new TypeError("cannot convert to object");
+    const digit = at => (at < by.length ? code(by, at) - 48 : -1), isDigit = value => value >= 0 && value <= 9;
+    let made = "", end = 0, close = 0;
+    for (;;) {
+      const at = apply(indexOf, by, ["$", end]);
+      if (at < 0 || at + 1 === by.length) return made + apply(slice, by, [end]);
+      const sign = by[at + 1];
+      let piece = `$${sign}`, group = digit(at + 1);
+      made += apply(slice, by, [end, at]);
+      end = at + 2;
+      if (sign === "$") piece = sign;
+      else if (sign === "&") piece = matched;
+      else if (sign === "`") piece = apply(slice, string, [0, index]);
+      else if (sign === "'") piece = apply(slice, string, [index + matched.length]);
+      else if (isDigit(group)) {
+        const next = digit(end), both = group * 10 + next;
+        if (isDigit(next) && both > 0 && both < count) { group = both; end++; }
+        if (group > 0 && group < count) piece = given[group] ?? "";
+      } else if (sign === "<" && hasGroups) {
+        if (close >= 0 && close < end) close = apply(indexOf, by, [">", end]);
+        if (close >= 0) {
+          const value = groups[apply(slice, by, [end, close])];
+          piece = value === undefined ? "" : `${value}`;
+          end = close + 1;
+        }
+      }
+      made += piece;
+    }
+  };
+  // What replaces so many matches at most: the engine asks at each call of a function.
+  const replacement = (by, matches) => {
+    if (typeof by === "function") return by;
+    const text = `${by}`;
+    return isLong(text, matches) ? substituting(text) : text;
+  };
   // What is searched in and for becomes a text once: an object may give a longer one later. `symbol` names the method by which
   // what is searched for searches by itself.
   const searching = (original, find, self, args, symbol) => {
     const wanted = args[0];
     if (typeof self === "string" && typeof wanted === "string") {
+      const most = original === replace ? 1 : self.length / (wanted.length || 1) + 1;
+      if (symbol === Symbol.replace) args[1] = replacement(args[1], most);
       if (heavy(self, wanted)) return find(self, wanted, args[1]);
       tick(self.length);
       return apply(original, self, args);
@@ -52,7 +106,7 @@ export function install(native) {
     }
     if (original === split && wanted === undefined) return apply(split, string, args);
     args[0] = `${wanted}`;
-    return searching(original, find, string, args);
+    return searching(original, find, string, args, symbol);
   };
   const pieces = function* (string, part) {
     let end = 0;
@@ -68,13 +122,12 @@ export function install(native) {
     for (const [piece] of pieces(string, wanted)) { if (found.length >= most) break; found.push(piece); }
     return found;
   };
-  const replacing = (name, string, wanted, by) => {
-    if (typeof by !== "function" && `${by}`.includes("$")) throw new RangeError(`${name} with $ in strings this long is not available`);
-    const made = [];
+  const replacing = name => (string, wanted, by) => {
+    const made = [], replacer = typeof by === "function" ? by : substituting(by);
     let end = 0;
     for (const at of places(string, wanted)) {
       if (at < end) continue;
-      made.push(apply(slice, string, [end, at]), typeof by === "function" ? `${by(wanted, at, string)}` : `${by}`);
+      made.push(apply(slice, string, [end, at]), `${replacer(wanted, at, string)}`);
       end = at + wanted.length;
       if (name === "replace") break;
     }
@@ -123,10 +176,10 @@ export function install(native) {
     lastIndexOf(part) { return searching(lastIndexOf, (string, part, at) => last(string, part, position(at, Infinity)), this, arguments); },
     split(part, limit) { return searching(split, (string, part) => splitting(string, part, limit), this, arguments, Symbol.split); },
     replace(part, by) {
-      return searching(replace, (string, part) => replacing("replace", string, part, by), this, arguments, Symbol.replace);
+      return searching(replace, replacing("replace"), this, arguments, Symbol.replace);
     },
     replaceAll(part, by) {
-      return searching(replaceAll, (string, part) => replacing("replaceAll", string, part, by), this, arguments, Symbol.replace);
+      return searching(replaceAll, replacing("replaceAll"), this, arguments, Symbol.replace);
     },
     normalize() {
       const string = textOf(this);
@@ -149,12 +202,19 @@ export function install(native) {
 
   // Where `exec` of a pattern is no function, the engine does not ask between two matches, and a script that it calls may make it
   // none: the engine gets a pattern whose `exec` no script reaches.
-  const patterns = RegExp.prototype, { exec, [Symbol.match]: matchEach, [Symbol.split]: splitEach } = patterns, { hasOwn } = Object;
+  const patterns = RegExp.prototype, { hasOwn } = Object;
+  const { exec, [Symbol.match]: matchEach, [Symbol.replace]: replaceEach, [Symbol.split]: splitEach } = patterns;
   // The engine's own `exec` calls no script.
   const isPlain = pattern => isRegExp(pattern) && !hasOwn(pattern, "exec") && pattern.exec === exec;
   const fixed = { __proto__: null, value: exec };
   // What a plain pattern was compiled to.
-  const copy = Object.defineProperties(/(?:)/, { exec: fixed, flags: { value: "", writable: true } });
+  const copy = Object.defineProperties(/(?:)/, { constructor: {}, exec: fixed, flags: { value: "", writable: true } });
+  const copying = (pattern, flags) => {
+    pattern.lastIndex = 0;
+    apply(compile, copy, [pattern]);
+    copy.flags = flags;
+    return copy;
+  };
   const asking = (pattern, flags) => ({
     flags,
     get lastIndex() { return pattern.lastIndex; },
@@ -180,10 +240,17 @@ export function install(native) {
       const string = `${text}`, flags = `${this.flags}`;
       if (!isPlain(this)) return apply(matchEach, asking(this, flags), [string]);
       if (!apply(includes, flags, ["g"])) return apply(exec, this, [string]);
-      this.lastIndex = 0;
-      apply(compile, copy, [this]);
-      copy.flags = flags;
-      return apply(matchEach, copy, [string]);
+      return apply(matchEach, copying(this, flags), [string]);
+    },
+    // The engine substitutes for all matches at the end, also for those of a script, which are of any length and may be dropped.
+    [Symbol.replace](text, by) {
+      needObject(this);
+      const string = `${text}`;
+      if (typeof by === "function") return apply(replaceEach, this, [string, by]);
+      const wanted = `${by}`, flags = `${this.flags}`;
+      if (!apply(includes, flags, ["g"])) return apply(replaceEach, asking(this, flags), [string, replacement(wanted, 1)]);
+      if (!isPlain(this)) return apply(replaceEach, asking(this, flags), [string, substituting(wanted)]);
+      return apply(replaceEach, copying(this, flags), [string, replacement(wanted, string.length + 1)]);
     },
     [Symbol.split](text, limit) {
       needObject(this);
@@ -195,6 +262,6 @@ export function install(native) {
       return apply(splitEach, looping, [string, most]);
     },
   };
-  for (const symbol of [Symbol.match, Symbol.split]) patterns[symbol] = looped[symbol];
+  for (const symbol of [Symbol.match, Symbol.replace, Symbol.split]) patterns[symbol] = looped[symbol];
   return {};
 }

@@ -69,12 +69,24 @@ const LOOPS: &[(&str, &str, &str)] = &[
     ("match whose exec makes it none", GROUPS, "p.exec = () => { p.exec = 1; return exec.call(p, s); }; s.match(p);"),
     ("match whose flags make exec none", GROUPS, FLAGS),
     ("split where exec is no function", "(RegExp.prototype as any).exec = 1; const s = 'a'.repeat(40 << 20);", "s.split(/b/);"),
+    ("replace with $1", "const s = 'a'.repeat(2e4), t = '$1'.repeat(1e5);", "s.replace(/()a/g, t);"),
+    ("replaceAll with $&", "const s = 'a'.repeat(2e4), t = '$&'.repeat(1e5);", "s.replaceAll('', t);"),
+    ("replace with names that do not end", "const t = '$<'.repeat(1e6);", "'a'.replace(/(?<x>a)/, t);"),
+    ("replace with a long name", "const s = 'a'.repeat(1e4), t = `$<${'y'.repeat(1e6)}>`;", "s.replace(/(?<x>a)/g, t);"),
+    ("replace with texts that are dropped", FOUND, "p.exec = exec; p[Symbol.replace]('a', t);"),
+    ("replace with many groups", FOUND, "found.length = 3e5; p.exec = exec; try { p[Symbol.replace]('a', 'b'); } catch {}"),
+    ("replace whose flags give it an exec", FOUND, "Object.defineProperty(p, 'flags', flags); p[Symbol.replace]('a', t);"),
 ];
 
 const GROUPS: &str = "const groups = Array.from({ length: 100 }, (_, i) => `(?<g${i}>)`).join(''), s = 'a'.repeat(1 << 20); \
     const p: any = new RegExp(`${groups}a`, 'g'), { exec } = p;";
 const FLAGS: &str = "const get = () => { p.exec = 1; return 'g'; }; delete p.exec; \
     Object.defineProperty(p, 'flags', { get, configurable: true }); s.match(p);";
+
+/// A pattern with many results, of which the first alone counts.
+const FOUND: &str = "const p: any = /a/g, t = 'b'.repeat(8e6), found = { length: 1, 0: 'a', index: 0 }; let asked = 0; \
+    const exec = () => ++asked % 1e4 ? found : null; \
+    const flags = { get: () => { p.exec = exec; return 'g'; }, configurable: true };";
 
 const REVERSE: &str = "try { Array.prototype.reverse.call(o); } catch {}";
 

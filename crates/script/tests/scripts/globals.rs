@@ -45,6 +45,13 @@ async fn built_ins_that_are_guarded_keep_to_the_language() {
         ['replace', [new String('aa').replace('a', 'b'), 'a1'.replace([1] as any, (m: string, i: number) => m + i), 'aa'.replaceAll(/a/g, 'b'), 'aa'.replaceAll('a', (_, i) => i)], ['ba', 'a11', 'bb', '01']],
         ['matches', (() => { const p: any = /(?<x>a)b?/g, q: any = /-/; p.exec = 1; q.exec = 1; return ['abca'.match(p), p.lastIndex, 'a-b'.split(q), 'a'.match(/A/i)?.index, 'ab'.match(/b/y), 'aXb'.split(/(x)/i)]; })(), [['ab', 'a'], 0, ['a', 'b'], 0, null, ['a', 'X', 'b']]],
         ['own exec', (() => { let n = 0; class A extends RegExp { exec(s: string) { n++; return super.exec(s); } } return ['a1b2'.match(new A('.\\d', 'g')), 'a1b'.split(new A('1')), n, name(() => Object.assign(/a/, { exec: () => 1 as any })[Symbol.match]('a'))]; })(), [['a1', 'b2'], ['a', 'b'], 6, 'TypeError']],
+        ['substitution', (() => {
+            const put = (pattern: any, by: string) => [1, 5e5].map(n => { const s = '-'.repeat(n); return `${s}ab${s}`.replaceAll(pattern, by).split(/-+/).join('~'); });
+            return [put(/a(b)(c)?/g, '[$$|$&|$`|$\'|$1|$2|$3|$0|$00|$01|$10|$21|$<x>|$'), put(/(?<x>a)(?<y>c)?/g, '[$$|$<x>|$<y>|$<z>|$<>|$1|$2|$3|$20|$02|$<x|$'),
+                put('ab', '[$$|$&|$`|$\'|$1|$01|$<x>|$0|$$$$|$&|$'), put(/(a)(b)()()()()()()()()(c)?/g, '[$1|$2|$10|$11|$12|$020|$99|$100|$1')];
+        })(), ['~[$|ab|~|~|b||$3|$0|$00|b|b0|1|$<x>|$~', '~[$|a||||a||$3|0||$<x|$b~', '~[$|ab|~|~|$1|$01|$<x>|$0|$$|ab|$~', '~[a|b|||a2|b0|9|0|a~'].map(text => [text, text])],
+        ['results', (() => { const p: any = /a/g; let n = 3; p.exec = () => n-- ? { length: 2, 0: 'bc', 1: n, index: n, groups: 'xyz' } : null; return p[Symbol.replace]('abcd', '[$1$<length>$`$\'$&$2]'); })(), 'ab[23abbc$2]'],
+        ['replace', [(() => { const p = /a/y; p.lastIndex = 1; return ['aab'.replace(p, '$&!'), p.lastIndex]; })(), (() => { const p = /a/g; p.lastIndex = 1; return ['aab'.replace(p, '$&!'), p.lastIndex]; })(), name(() => Object.freeze(/a/g)[Symbol.replace]('a', 'b'))], [['aa!b', 2], ['a!a!b', 0], 'TypeError']],
         ['own', 'ab'.split({ [Symbol.split]: (...all: unknown[]) => all } as any, 3), ['ab', 3]],
         ['refused', ['replaceAll', 'includes', 'startsWith'].map(key => name(() => ('a' as any)[key](/a/))), Array(3).fill('TypeError')],
         ['nothing', ['indexOf', 'split', 'match', 'search', 'normalize', 'repeat'].map(key => name(() => (String.prototype as any)[key].call(null, /a/))), Array(6).fill('TypeError')],
