@@ -158,7 +158,7 @@ fn a_program_that_is_too_large_is_refused() {
     program.set_len(SIZE_LIMIT + 1).unwrap();
     let refused = release.check_size().unwrap_err();
     assert!(
-        refused.ends_with("has 40000001 bytes and may have 40000000; is it stripped?"),
+        refused.ends_with("has 56000001 bytes and may have 56000000; is it stripped?"),
         "{refused}"
     );
 }
