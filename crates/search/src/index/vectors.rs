@@ -26,10 +26,8 @@ impl SearchIndex {
             if page.is_none() || chunk.is_multiple_of(PAGE) {
                 page = Some(self.code_page_with(snapshot, space, chunk).await?);
             }
-            if page
-                .as_ref()
-                .is_some_and(|page| !page.has(place_on_page(chunk)))
-            {
+            let place = place_on_page(chunk);
+            if page.as_ref().is_some_and(|page| !page.has(place)) {
                 without.push(chunk);
             }
         }
