@@ -33,37 +33,47 @@ pub(super) struct SharedStream {
 pub struct PendingWrites {
     /// The writes for the batch; none where nothing is waiting or nothing is kept.
     pub writes: Vec<BatchWrite>,
-    shared: Arc<SharedStream>,
     step: StreamStep,
-    _pen: OwnedMutexGuard<()>,
+    hold: StoreHold,
 }
 
 /// Keeps others from storing anything of a log, and of the log beside it.
 pub struct StoreHold {
     shared: Arc<SharedStream>,
-    pen: OwnedMutexGuard<()>,
+    _guard: OwnedMutexGuard<()>,
 }
 
 impl StoreHold {
     /// What is waiting by now, for a batch of the holder.
     pub fn take(self) -> PendingWrites {
-        let Self { shared, pen } = self;
-        let step = shared.change(|state| state.take(StepKind::All));
-        shared.pending(step, pen)
+        self.take_by(StepKind::All)
+    }
+
+    fn take_by(self, kind: StepKind) -> PendingWrites {
+        let step = self.shared.change(|state| state.take(kind));
+        self.pending(step)
+    }
+
+    fn pending(self, step: StreamStep) -> PendingWrites {
+        PendingWrites {
+            writes: self.shared.writes(&step),
+            step,
+            hold: self,
+        }
     }
 }
 
 impl PendingWrites {
     /// The batch is committed: readers may see the entries.
     pub fn stored(self) {
-        self.shared.change(|state| state.stored(&self.step));
+        self.hold.shared.change(|state| state.stored(&self.step));
     }
 
     /// The batch was refused, and what the log is of with it: nothing is stored here any more.
     pub fn refused(self) {
         let what = "what the stream tells of was refused";
-        self.shared
-            .abandon(Error::new(ErrorCode::Unavailable, what));
+        let error = Error::new(ErrorCode::Unavailable, what);
+        self.hold.shared.abandon(error);
     }
 }
 
@@ -132,23 +142,10 @@ impl SharedStream {
 
     /// Nobody else stores anything here or beside until what is waiting is taken, or this is dropped.
     pub async fn hold(self: &Arc<Self>) -> StoreHold {
-        let pen = self.store_lock.clone().lock_owned().await;
-        let shared = self.clone();
-        StoreHold { shared, pen }
-    }
-
-    async fn take_by(self: &Arc<Self>, kind: StepKind) -> PendingWrites {
-        let pen = self.store_lock.clone().lock_owned().await;
-        let step = self.change(|state| state.take(kind));
-        self.pending(step, pen)
-    }
-
-    fn pending(self: &Arc<Self>, step: StreamStep, pen: OwnedMutexGuard<()>) -> PendingWrites {
-        PendingWrites {
-            writes: self.writes(&step),
-            step,
+        let guard = self.store_lock.clone().lock_owned().await;
+        StoreHold {
             shared: self.clone(),
-            _pen: pen,
+            _guard: guard,
         }
     }
 
@@ -189,13 +186,13 @@ impl SharedStream {
     }
 
     async fn store_by(self: &Arc<Self>, kind: StepKind, is_beside: bool) -> Result<()> {
-        let pen = self.store_lock.clone().lock_owned().await;
+        let hold = self.hold().await;
         let (staged, step) = self.change(|state| {
             // Together: what is staged goes along with the entries that came before it, or behind them.
             let staged = state.take_staged(kind);
             (staged, state.take(kind))
         });
-        let mut taken = vec![self.pending(step, pen)];
+        let mut taken = vec![hold.pending(step)];
         if let StreamPhase::Abandoned(error) = &self.state().phase {
             return Err(error.clone());
         }
@@ -205,7 +202,7 @@ impl SharedStream {
                 StepKind::All => StepKind::All,
                 StepKind::Row | StepKind::Tail => StepKind::Row,
             };
-            taken.push(other.take_by(kind).await);
+            taken.push(other.hold().await.take_by(kind));
         }
         let mut writes = Vec::new();
         for taken in &mut taken {
