@@ -3,7 +3,7 @@
 use crate::chat::{ChatContent, ChatMessage, Role, ToolDefinition};
 use crate::chat_message;
 use ambit_storage::storage::Message;
-use ambit_storage::truncation::{estimate, estimate_said};
+use ambit_storage::truncation::{estimate, estimate_text_message};
 use serde_json::{Value, json};
 
 /// Tokens of messages as models know them, about.
@@ -16,8 +16,8 @@ pub(crate) fn of_message(chat: &ChatMessage) -> u64 {
     if let Some(known) = chat.origin.measure() {
         return known.tokens;
     }
-    if let Some(said) = only_text(chat) {
-        return estimate_said(said);
+    if let Some(text) = only_text(chat) {
+        return estimate_text_message(text);
     }
     match chat_message::from_chat("messages", chat) {
         Ok(message) => estimate(&message),
@@ -25,7 +25,7 @@ pub(crate) fn of_message(chat: &ChatMessage) -> u64 {
     }
 }
 
-/// The text of a message that is stored as a text and nothing else, as most are: it need not be made a stored one to be counted.
+/// The text of a message that is a text and nothing else, as most are: it is counted without making a stored message of it.
 fn only_text(chat: &ChatMessage) -> Option<&str> {
     let ChatMessage {
         content: ChatContent::Text(text),

@@ -11,7 +11,7 @@ mod symbols;
 mod unit;
 
 pub use cut::cut;
-pub use estimate::{MEDIA, estimate, estimate_said, estimate_text};
+pub use estimate::{MEDIA, estimate, estimate_text, estimate_text_message};
 pub use request::{ContextWindow, FittingRequest, ReportedUsage, TruncationRequest};
 pub use settings::{DEFAULT_BUFFER, TruncationRules, TruncationSettings};
 pub use simple::SimpleTruncation;

@@ -38,9 +38,9 @@ pub fn estimate(message: &Message) -> u64 {
     FRAME + parts.chain(calls).chain(result).chain(extras).sum::<u64>()
 }
 
-/// Tokens of a message that says this text and nothing else, about: what `estimate` tells of it.
-pub fn estimate_said(said: &str) -> u64 {
-    FRAME + estimate_text(said)
+/// Tokens of a message that is this text and nothing else, about: what `estimate` tells of it.
+pub fn estimate_text_message(text: &str) -> u64 {
+    FRAME + estimate_text(text)
 }
 
 /// Tokens of a plain text, about.
