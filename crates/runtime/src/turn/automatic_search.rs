@@ -63,7 +63,7 @@ impl Turn {
     ) {
         let (run, plan) = (input.run, input.plan);
         let known = self.journal.replay.searched(run.index).cloned();
-        if known.is_none() && !is_spoken_of(run, plan) {
+        if known.is_none() && !has_search_settings(run, plan) {
             return;
         }
         let effective = self.effective_search(run);
@@ -264,8 +264,8 @@ impl Turn {
     }
 }
 
-/// Whether anybody says anything of searching for the agent. Else there is nothing to decide, and nothing to warn of.
-fn is_spoken_of(run: &AgentRun, plan: &ModelCallPlan) -> bool {
+/// Whether the agent or the call says anything about search. Else there is nothing to decide, and nothing to warn of.
+fn has_search_settings(run: &AgentRun, plan: &ModelCallPlan) -> bool {
     let call = &plan.call;
     run.agent.package.search.is_some() || call.search.is_some() || call.uses("search").is_some()
 }
