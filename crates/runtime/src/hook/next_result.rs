@@ -40,9 +40,9 @@ impl NextResult {
         node: &TraceNode,
         disclosure: Disclosure,
     ) -> Result<Option<Self>> {
-        let has = |name: &str| value.get(name).is_some_and(|field| !field.is_null());
-        let is_whole = !has("delegate") && !has("data");
-        let whole = is_whole.then(|| value.clone());
+        // Copied only where it is the response: it may be large.
+        let lacks = |name: &str| value.get(name).is_none_or(Value::is_null);
+        let whole = (lacks("delegate") && lacks("data")).then(|| value.clone());
         let Some(mut fields) = HookFields::of("Next", value)? else {
             return Ok(None);
         };
