@@ -348,7 +348,7 @@ mod tests {
             let read = ChatMessage::read("messages[0]", message.clone()).unwrap();
             read.check("messages[0]").unwrap();
             assert_eq!(read.to_json().to_string(), message.to_string());
-            // Hashes are made of this text, or of that.
+            // Hashes are made of either text.
             assert_eq!(serde_json::to_string(&read).unwrap(), message.to_string());
             assert_eq!(ChatMessage::deserialize(message).unwrap(), read);
         }

@@ -231,7 +231,7 @@ fn manifest(turn: &Turn, step: &ModelCallStep, sent: &SentCall<'_>) -> ModelCall
     }
 }
 
-/// A message in numbers. Its text is that of its content, which most messages are not asked for: the conversation has them.
+/// A message in numbers, told from its text: the JSON of its content is made only for what the trace keeps.
 fn measured(message: &ChatMessage) -> MessageMeasure {
     if let Some(known) = message.origin.measure() {
         return known.clone();
