@@ -86,20 +86,17 @@ fn documentation() -> Result<bool> {
     succeeds(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// What tests need beside themselves.
-struct Surroundings {
+/// What tests need beside themselves. Without clients or a browser those that ask for them fail; the others have no need of them.
+struct TestEnvironment {
     servers: Servers,
-    /// Tests that ask for them fail where they are not there; the others have no need of them.
     clients: Option<Clients>,
-    /// The same.
     browser: Option<Browser>,
 }
 
-impl Surroundings {
+impl TestEnvironment {
     fn start() -> Result<Self> {
-        let missing = |what: &str, why: String| println!("no {what}: {why}");
-        let clients = Clients::install().map_err(|why| missing("official clients", why));
-        let browser = Browser::find().map_err(|why| missing("browser", why));
+        let clients = Clients::install().inspect_err(|why| println!("no official clients: {why}"));
+        let browser = Browser::find().inspect_err(|why| println!("no browser: {why}"));
         Ok(Self {
             servers: Servers::for_tests()?,
             clients: clients.ok(),
@@ -107,7 +104,7 @@ impl Surroundings {
         })
     }
 
-    /// `cargo test` in these surroundings.
+    /// `cargo test` in this environment.
     fn cargo_test(&self, arguments: &[&str]) -> Command {
         let mut command = cargo(&["test", "--no-fail-fast"]);
         command.args(arguments);
@@ -123,13 +120,13 @@ impl Surroundings {
 }
 
 fn tests(arguments: &[String], tally: &mut Tally, failures: &mut Failures) -> Result<bool> {
-    let surroundings = Surroundings::start()?;
+    let environment = TestEnvironment::start()?;
     let mut given: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if arguments.is_empty() {
         given.push("--workspace");
     }
     // Their output is shown, their results are counted, and what the failed ones printed is kept.
-    let have_passed = each_line(&mut surroundings.cargo_test(&given), |line| {
+    let have_passed = each_line(&mut environment.cargo_test(&given), |line| {
         println!("{line}");
         failures.read(line);
         tally.read(line);
@@ -137,11 +134,12 @@ fn tests(arguments: &[String], tally: &mut Tally, failures: &mut Failures) -> Re
     if have_passed || !arguments.is_empty() {
         return Ok(have_passed);
     }
+    // A check, an example of the documentation and a program that ends early have no name here: they fail for good.
     let are_named = failures.names.len() == tally.failed;
-    if !are_named || tally.failed > MOST_UNSTEADY || !pass_alone(&surroundings, &failures.names)? {
+    if !are_named || tally.failed > MOST_UNSTEADY || !pass_alone(&environment, &failures.names)? {
         return Ok(false);
     }
-    tally.deem_unsteady();
+    tally.count_failed_as_unsteady();
     Ok(true)
 }
 
@@ -152,14 +150,15 @@ const TRIES: usize = 3;
 const MOST_UNSTEADY: usize = 3;
 
 /// Whether each of these tests passes each time by itself.
-fn pass_alone(surroundings: &Surroundings, names: &[String]) -> Result<bool> {
+fn pass_alone(environment: &TestEnvironment, names: &[String]) -> Result<bool> {
     for name in names {
         for number in 1..=TRIES {
             let mut alone = Tally::default();
             let arguments = ["--workspace", "--tests", "--", "--exact", name];
-            let has_passed = each_line(&mut surroundings.cargo_test(&arguments), |line| {
-                alone.read(line);
-            })? && alone.passed > 0;
+            let mut command = environment.cargo_test(&arguments);
+            let has_succeeded = each_line(&mut command, |line| alone.read(line))?;
+            // Where the name finds no test, none fails.
+            let has_passed = has_succeeded && alone.passed > 0;
             let outcome = if has_passed { "passed" } else { "failed" };
             println!("── {name} {outcome} by itself ({number} of {TRIES})");
             if !has_passed {

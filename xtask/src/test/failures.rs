@@ -8,7 +8,6 @@ const SHOWN: usize = 60;
 /// What the failed tests printed, from where they panicked, for the end of the run: a log that is cut keeps its end.
 #[derive(Debug, Default)]
 pub struct Failures {
-    /// What the failed tests are called.
     pub names: Vec<String>,
     lines: Vec<String>,
     /// Where the present test begins in the lines; `None` outside a section of failures.
@@ -21,7 +20,7 @@ pub struct Failures {
 impl Failures {
     /// Takes in a line of a run's output.
     pub fn read(&mut self, line: &str) {
-        if let Some(name) = title(line) {
+        if let Some(name) = test_name(line) {
             self.names.push(name.to_owned());
             self.section = Some(self.lines.len());
             self.has_panicked = false;
@@ -46,7 +45,7 @@ impl Failures {
 }
 
 /// The test whose output begins with this line. Names of examples in the documentation have spaces, and are not among these.
-fn title(line: &str) -> Option<&str> {
+fn test_name(line: &str) -> Option<&str> {
     let words: Vec<&str> = line.split(' ').collect();
     match words[..] {
         ["----", name, "----"] | ["----", name, "stdout", "----"] => Some(name),

@@ -1,8 +1,7 @@
-//! How many tests a run passed and failed.
+//! How many tests of a run passed and failed.
 
 use std::fmt;
 
-/// How many tests did what.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub passed: usize,
@@ -22,8 +21,7 @@ impl Tally {
         }
     }
 
-    /// What has failed turns out to be unsteady.
-    pub fn deem_unsteady(&mut self) {
+    pub fn count_failed_as_unsteady(&mut self) {
         self.unsteady += std::mem::take(&mut self.failed);
     }
 
@@ -89,7 +87,7 @@ mod tests {
         assert_eq!(tally.to_string(), "5 passed, 0 failed, 2 skipped");
         tally.failed = 1;
         assert_eq!(tally.to_string(), "5 passed, 1 failed, 2 skipped");
-        tally.deem_unsteady();
+        tally.count_failed_as_unsteady();
         assert_eq!(
             tally.to_string(),
             "5 passed, 0 failed, 2 skipped, 1 unsteady"
