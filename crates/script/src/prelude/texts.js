@@ -234,7 +234,7 @@ export function install(native) {
   // Of what `split` is called on, the engine reads how the pattern for its loop is made.
   let splitter;
   const looping = { flags: "", constructor: { [Symbol.species]: function () { return splitter; } } };
-  const looped = {
+  Object.assign(patterns, {
     [Symbol.match](text) {
       needObject(this);
       const string = `${text}`, flags = `${this.flags}`;
@@ -247,10 +247,10 @@ export function install(native) {
       needObject(this);
       const string = `${text}`;
       if (typeof by === "function") return apply(replaceEach, this, [string, by]);
-      const wanted = `${by}`, flags = `${this.flags}`;
-      if (!apply(includes, flags, ["g"])) return apply(replaceEach, asking(this, flags), [string, replacement(wanted, 1)]);
-      if (!isPlain(this)) return apply(replaceEach, asking(this, flags), [string, substituting(wanted)]);
-      return apply(replaceEach, copying(this, flags), [string, replacement(wanted, string.length + 1)]);
+      const substitute = `${by}`, flags = `${this.flags}`;
+      if (!apply(includes, flags, ["g"])) return apply(replaceEach, asking(this, flags), [string, replacement(substitute, 1)]);
+      if (!isPlain(this)) return apply(replaceEach, asking(this, flags), [string, substituting(substitute)]);
+      return apply(replaceEach, copying(this, flags), [string, replacement(substitute, string.length + 1)]);
     },
     [Symbol.split](text, limit) {
       needObject(this);
@@ -261,7 +261,6 @@ export function install(native) {
       looping.flags = flags;
       return apply(splitEach, looping, [string, most]);
     },
-  };
-  for (const symbol of [Symbol.match, Symbol.replace, Symbol.split]) patterns[symbol] = looped[symbol];
+  });
   return {};
 }
