@@ -134,7 +134,7 @@ async fn a_redirect_is_not_followed_with_the_key() {
 
 #[tokio::test]
 async fn a_provider_that_is_not_there_may_be_tried_again() {
-    // A port that no system gives to whoever wants any.
+    // Nothing listens there: no system gives port 1 to whoever asks for any port.
     let address = "http://127.0.0.1:1";
     for fake in FAKES {
         let model = open(

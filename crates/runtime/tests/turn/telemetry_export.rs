@@ -110,7 +110,7 @@ async fn g174_a_collector_that_is_not_there_changes_no_turn() {
     let collector = TestCollector::start().await;
     let place = sending_with(&plain(&json!({})), &collector, |settings| {
         let traces = settings.telemetry.traces.as_mut().unwrap();
-        // A port that no system gives to whoever wants any.
+        // Nothing listens there: no system gives port 1 to whoever asks for any port.
         traces.url = "http://127.0.0.1:1/v1/traces".to_owned();
     })
     .await;

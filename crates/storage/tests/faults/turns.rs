@@ -153,7 +153,7 @@ pub fn g004_waiting_turns_run_in_order_of_arrival_on_two_nodes(store: &'static S
             )));
             queue_of(&app, &agent, before + 1).await;
         }
-        // It has the conversation when the others are done, however long who comes late takes.
+        // Waits behind the others, so that the conversation is not free when they are done, however slow who comes late is.
         let last = session(&app).await;
         let held = tokio::spawn(async move {
             last.context().begin_turn(OnBusy::Queue).await?;
