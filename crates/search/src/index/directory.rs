@@ -103,9 +103,8 @@ impl IndexSnapshot {
     pub(super) fn pages_gone_in(&self, later: &Self, space: &Space) -> Vec<PageId> {
         let mut gone = Vec::new();
         for directory in &self.directories {
-            let is_it = |other: &&Arc<PartDirectory>| other.part == directory.part;
-            let now = later.directories.iter().find(is_it);
-            if now.is_some_and(|now| Arc::ptr_eq(now, directory)) {
+            let mut now = later.directories.iter();
+            if now.any(|now| Arc::ptr_eq(now, directory)) {
                 continue;
             }
             let is_gone = |page: &&PagePlace| !later.has_page(directory.part, page);
