@@ -96,11 +96,9 @@ async fn steps(node: &Runtime, space: &Space, request_id: &str) -> BTreeMap<Stri
     count
 }
 
-/// The id of a turn that another process has begun and is killed in.
-///
-/// A node whose clock is ahead takes the lease of that process for expired, and the turn for nobody's: at a later point it may
-/// hear of that, leave the turn and live on.
-async fn begun(fresh: &Fresh, node: &Runtime, text: &str) -> String {
+/// The id of a turn that another process begins, and is killed in at once: a node whose clock is ahead takes that process's lease
+/// for expired, and a process that hears of it leaves the turn and lives on.
+async fn killed_turn(fresh: &Fresh, node: &Runtime, text: &str) -> String {
     killed(Order::new(fresh, Job::ask(text)).dying_at("turn.begun", 1)).await;
     let stored = history(node, "chat").await;
     let question = stored.iter().rfind(|message| message.role == Role::User);
@@ -109,7 +107,7 @@ async fn begun(fresh: &Fresh, node: &Runtime, text: &str) -> String {
 
 /// A turn of another process that is killed in its beginning, as this node takes it up and finishes it.
 async fn orphan(fresh: &Fresh, node: &Runtime) {
-    let request_id = begun(fresh, node, "count").await;
+    let request_id = killed_turn(fresh, node, "count").await;
     let entries = stream(node, &request_id, 0).await;
     assert_eq!(end(&entries)["status"], "completed");
 }
@@ -149,7 +147,7 @@ async fn g019_an_orphan_is_taken_up_once(fresh: Fresh) {
     let (mut here, mut there) = (peer(&fresh, LATER).await, peer(&fresh, LATER).await);
     let mut over = Vec::new();
     for _ in 0..3 {
-        let request_id = begun(&fresh, &here.runtime, "wait").await;
+        let request_id = killed_turn(&fresh, &here.runtime, "wait").await;
         let taker = tokio::select! {
             _ = here.came.recv() => &here,
             _ = there.came.recv() => &there,

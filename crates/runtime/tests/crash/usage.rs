@@ -46,7 +46,7 @@ async fn what_create_has_asked_of_a_model_counts_where_the_process_dies_behind_i
     let (mut worker, lines) = worker::until(order, |line| line.contains("\"text\"")).await;
     worker.send(Signal::KILL);
     assert!(!worker.ended_well());
-    // Whoever goes on has less to say.
+    // The node that goes on has fewer words to recite.
     write_files(fresh.folder.path(), 5);
     let node = later(&fresh).await;
     assert_eq!(counted(&node, "asker", &lines[0]).await, 2);
