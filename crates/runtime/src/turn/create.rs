@@ -29,7 +29,7 @@ impl AgentRun {
                 let limits = &self.hooks.limits().run;
                 let given = recent_messages::for_hook(&self.messages, limits, &turn.output);
                 let created = self.hooks.create(&script, &given, options).await?;
-                // Before the note, which what is shown meanwhile may take along.
+                // Before the note: from then on any step of the stream may store it.
                 turn.context.reach_fault_point("turn.created");
                 turn.journal.note(JournalStep::Created {
                     run: self.index,

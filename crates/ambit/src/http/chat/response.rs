@@ -29,7 +29,7 @@ pub struct ChatRequest {
     pub view: AnswerView,
     /// What names the request if it is sent again.
     pub key: Option<IdempotencyKey>,
-    /// Equal for equal requests; empty without a key, by which alone it is compared.
+    /// Equal for equal requests. Empty without a key: nothing is compared then.
     pub fingerprint: String,
 }
 
