@@ -136,18 +136,18 @@ fn tests(arguments: &[String], tally: &mut Tally, failures: &mut Failures) -> Re
     }
     // A check, an example of the documentation and a program that ends early have no name here: they fail for good.
     let are_named = failures.names.len() == tally.failed;
-    if !are_named || tally.failed > MOST_UNSTEADY || !pass_alone(&environment, &failures.names)? {
+    if !are_named || tally.failed > MOST_FLAKY || !pass_alone(&environment, &failures.names)? {
         return Ok(false);
     }
-    tally.count_failed_as_unsteady();
+    tally.count_failed_as_flaky();
     Ok(true)
 }
 
-/// A test that fails beside the others and passes so many times in a row by itself is unsteady. What holds only with luck hardly
+/// A test that fails beside the others and passes so many times in a row by itself is flaky. What holds only with luck hardly
 /// passes that often.
 const TRIES: usize = 3;
 /// More failed tests than these are no matter of luck.
-const MOST_UNSTEADY: usize = 3;
+const MOST_FLAKY: usize = 3;
 
 /// Whether each of these tests passes each time by itself.
 fn pass_alone(environment: &TestEnvironment, names: &[String]) -> Result<bool> {

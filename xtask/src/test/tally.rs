@@ -8,7 +8,7 @@ pub struct Tally {
     pub failed: usize,
     skipped: usize,
     /// Those that failed beside the others, and passed by themselves.
-    unsteady: usize,
+    flaky: usize,
 }
 
 impl Tally {
@@ -21,8 +21,8 @@ impl Tally {
         }
     }
 
-    pub fn count_failed_as_unsteady(&mut self) {
-        self.unsteady += std::mem::take(&mut self.failed);
+    pub fn count_failed_as_flaky(&mut self) {
+        self.flaky += std::mem::take(&mut self.failed);
     }
 
     /// The numbers of one `test result:` line.
@@ -45,7 +45,7 @@ impl Tally {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} passed, {} failed", self.passed, self.failed)?;
-        for (count, what) in [(self.skipped, "skipped"), (self.unsteady, "unsteady")] {
+        for (count, what) in [(self.skipped, "skipped"), (self.flaky, "flaky")] {
             if count > 0 {
                 write!(f, ", {count} {what}")?;
             }
@@ -66,7 +66,7 @@ mod tests {
             passed: 12,
             failed: 3,
             skipped: 1,
-            unsteady: 0,
+            flaky: 0,
         };
         assert_eq!(tally, Some(expected));
     }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_names_skipped_and_unsteady_tests_only_where_there_are_some() {
+    fn the_last_line_names_skipped_and_flaky_tests_only_where_there_are_some() {
         let mut tally = Tally {
             passed: 5,
             ..Tally::default()
@@ -87,10 +87,7 @@ mod tests {
         assert_eq!(tally.to_string(), "5 passed, 0 failed, 2 skipped");
         tally.failed = 1;
         assert_eq!(tally.to_string(), "5 passed, 1 failed, 2 skipped");
-        tally.count_failed_as_unsteady();
-        assert_eq!(
-            tally.to_string(),
-            "5 passed, 0 failed, 2 skipped, 1 unsteady"
-        );
+        tally.count_failed_as_flaky();
+        assert_eq!(tally.to_string(), "5 passed, 0 failed, 2 skipped, 1 flaky");
     }
 }
