@@ -234,7 +234,7 @@ export function install(native) {
   // Of what `split` is called on, the engine reads how the pattern for its loop is made.
   let splitter;
   const looping = { flags: "", constructor: { [Symbol.species]: function () { return splitter; } } };
-  Object.assign(patterns, {
+  const looped = {
     [Symbol.match](text) {
       needObject(this);
       const string = `${text}`, flags = `${this.flags}`;
@@ -245,12 +245,11 @@ export function install(native) {
     // The engine substitutes for all matches at the end, also for those of a script, which are of any length and may be dropped.
     [Symbol.replace](text, by) {
       needObject(this);
-      const string = `${text}`;
-      if (typeof by === "function") return apply(replaceEach, this, [string, by]);
-      const substitute = `${by}`, flags = `${this.flags}`;
-      if (!apply(includes, flags, ["g"])) return apply(replaceEach, asking(this, flags), [string, replacement(substitute, 1)]);
-      if (!isPlain(this)) return apply(replaceEach, asking(this, flags), [string, substituting(substitute)]);
-      return apply(replaceEach, copying(this, flags), [string, replacement(substitute, string.length + 1)]);
+      // It calls a function behind the last match, so that this one may use the copy again.
+      const string = `${text}`, isCalled = typeof by === "function", wanted = isCalled ? by : `${by}`, flags = `${this.flags}`;
+      if (!apply(includes, flags, ["g"])) return apply(replaceEach, asking(this, flags), [string, replacement(wanted, 1)]);
+      if (!isPlain(this)) return apply(replaceEach, asking(this, flags), [string, isCalled ? wanted : substituting(wanted)]);
+      return apply(replaceEach, copying(this, flags), [string, replacement(wanted, string.length + 1)]);
     },
     [Symbol.split](text, limit) {
       needObject(this);
@@ -261,6 +260,7 @@ export function install(native) {
       looping.flags = flags;
       return apply(splitEach, looping, [string, most]);
     },
-  });
+  };
+  for (const symbol of [Symbol.match, Symbol.replace, Symbol.split]) patterns[symbol] = looped[symbol];
   return {};
 }

@@ -69,6 +69,7 @@ const LOOPS: &[(&str, &str, &str)] = &[
     ("match whose exec makes it none", GROUPS, "p.exec = () => { p.exec = 1; return exec.call(p, s); }; s.match(p);"),
     ("match whose flags make exec none", GROUPS, FLAGS),
     ("split where exec is no function", "(RegExp.prototype as any).exec = 1; const s = 'a'.repeat(40 << 20);", "s.split(/b/);"),
+    ("replace by a function where exec is none", SLOW, "s.replace(p, () => '');"),
     ("replace with $1", "const s = 'a'.repeat(2e4), t = '$1'.repeat(1e5);", "s.replace(/()a/g, t);"),
     ("replaceAll with $&", "const s = 'a'.repeat(2e4), t = '$&'.repeat(1e5);", "s.replaceAll('', t);"),
     ("replace with names that do not end", "const t = '$<'.repeat(1e6);", "'a'.replace(/(?<x>a)/, t);"),
@@ -82,6 +83,9 @@ const GROUPS: &str = "const groups = Array.from({ length: 100 }, (_, i) => `(?<g
     const p: any = new RegExp(`${groups}a`, 'g'), { exec } = p;";
 const FLAGS: &str = "const get = () => { p.exec = 1; return 'g'; }; delete p.exec; \
     Object.defineProperty(p, 'flags', { get, configurable: true }); s.match(p);";
+
+/// A pattern that looks at a thousand letters for each of its matches.
+const SLOW: &str = "const s = 'a'.repeat(1e6), p: any = /(?=(?:a|b){1000})a/g; p.exec = 1;";
 
 /// A pattern with many results, of which the first alone counts.
 const FOUND: &str = "const p: any = /a/g, t = 'b'.repeat(8e6), found = { length: 1, 0: 'a', index: 0 }; let asked = 0; \
