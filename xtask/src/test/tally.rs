@@ -1,7 +1,8 @@
-//! How many tests of a run passed and failed.
+//! How many tests a run passed and failed.
 
 use std::fmt;
 
+/// How many tests did what.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub passed: usize,
@@ -9,16 +10,25 @@ pub struct Tally {
     skipped: usize,
     /// Those that failed beside the others, and passed by themselves.
     flaky: usize,
+    /// Programs that have begun to run their tests, and have told no result.
+    unfinished: usize,
 }
 
 impl Tally {
     /// Adds the numbers of a line of output, if it has any.
     pub fn read(&mut self, line: &str) {
+        self.unfinished += usize::from(is_beginning(line));
         if let Some(result) = Self::of(line) {
             self.passed += result.passed;
             self.failed += result.failed;
             self.skipped += result.skipped;
+            self.unfinished = self.unfinished.saturating_sub(1);
         }
+    }
+
+    /// Whether so many tests, and nothing else, are why a run has failed: each program of it has come to its end.
+    pub fn fails_by(&self, tests: usize) -> bool {
+        tests > 0 && tests == self.failed && self.unfinished == 0
     }
 
     pub fn count_failed_as_flaky(&mut self) {
@@ -40,6 +50,12 @@ impl Tally {
         }
         Some(tally)
     }
+}
+
+/// Whether a program says with this line that it runs its tests now.
+fn is_beginning(line: &str) -> bool {
+    let words: Vec<&str> = line.split(' ').collect();
+    matches!(words[..], ["running", _, "test" | "tests"])
 }
 
 impl fmt::Display for Tally {
@@ -66,7 +82,7 @@ mod tests {
             passed: 12,
             failed: 3,
             skipped: 1,
-            flaky: 0,
+            ..Tally::default()
         };
         assert_eq!(tally, Some(expected));
     }
@@ -74,6 +90,18 @@ mod tests {
     #[test]
     fn other_lines_are_not_counted() {
         assert_eq!(Tally::of("test tidy::tests::a ... ok"), None);
+    }
+
+    #[test]
+    fn a_run_fails_by_its_tests_where_each_program_has_come_to_its_end() {
+        let mut tally = Tally::default();
+        assert!(!tally.fails_by(0));
+        tally.read("running 2 tests");
+        tally.read("test result: FAILED. 1 passed; 1 failed; 0 ignored");
+        assert!(tally.fails_by(1));
+        assert!(!tally.fails_by(0));
+        tally.read("running 1 test");
+        assert!(!tally.fails_by(1));
     }
 
     #[test]
