@@ -207,13 +207,18 @@ export function install(native) {
   // The engine's own `exec` calls no script.
   const isPlain = pattern => isRegExp(pattern) && !hasOwn(pattern, "exec") && pattern.exec === exec;
   const fixed = { __proto__: null, value: exec };
-  // What a plain pattern was compiled to.
-  const copy = Object.defineProperties(/(?:)/, { constructor: {}, exec: fixed, flags: { value: "", writable: true } });
-  const copying = (pattern, flags) => {
+  // What a plain pattern is compiled to while nobody else has it: a setter of an array gets matches, and may match too.
+  const blank = () => Object.defineProperties(/(?:)/, { constructor: {}, exec: fixed, flags: { value: "", writable: true } });
+  let free = blank();
+  const copying = (each, pattern, flags, args) => {
     pattern.lastIndex = 0;
+    const copy = free ?? blank();
+    free = undefined;
     apply(compile, copy, [pattern]);
     copy.flags = flags;
-    return copy;
+    const made = apply(each, copy, args);
+    free = copy;
+    return made;
   };
   const asking = (pattern, flags) => ({
     flags,
@@ -240,16 +245,15 @@ export function install(native) {
       const string = `${text}`, flags = `${this.flags}`;
       if (!isPlain(this)) return apply(matchEach, asking(this, flags), [string]);
       if (!apply(includes, flags, ["g"])) return apply(exec, this, [string]);
-      return apply(matchEach, copying(this, flags), [string]);
+      return copying(matchEach, this, flags, [string]);
     },
     // The engine substitutes for all matches at the end, also for those of a script, which are of any length and may be dropped.
     [Symbol.replace](text, by) {
       needObject(this);
-      // It calls a function behind the last match, so that this one may use the copy again.
       const string = `${text}`, isCalled = typeof by === "function", wanted = isCalled ? by : `${by}`, flags = `${this.flags}`;
       if (!apply(includes, flags, ["g"])) return apply(replaceEach, asking(this, flags), [string, replacement(wanted, 1)]);
       if (!isPlain(this)) return apply(replaceEach, asking(this, flags), [string, isCalled ? wanted : substituting(wanted)]);
-      return apply(replaceEach, copying(this, flags), [string, replacement(wanted, string.length + 1)]);
+      return copying(replaceEach, this, flags, [string, replacement(wanted, string.length + 1)]);
     },
     [Symbol.split](text, limit) {
       needObject(this);

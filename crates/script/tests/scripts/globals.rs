@@ -53,6 +53,7 @@ async fn built_ins_that_are_guarded_keep_to_the_language() {
         ['results', (() => { const p: any = /a/g; let n = 3; p.exec = () => n-- ? { length: 2, 0: 'bc', 1: n, index: n, groups: 'xyz' } : null; return p[Symbol.replace]('abcd', '[$1$<length>$`$\'$&$2]'); })(), 'ab[23abbc$2]'],
         ['replace', [(() => { const p = /a/y; p.lastIndex = 1; return ['aab'.replace(p, '$&!'), p.lastIndex]; })(), (() => { const p = /a/g; p.lastIndex = 1; return ['aab'.replace(p, '$&!'), p.lastIndex]; })(), name(() => Object.freeze(/a/g)[Symbol.replace]('a', 'b'))], [['aa!b', 2], ['a!a!b', 0], 'TypeError']],
         ['functions', [(() => { const p: any = /./g; p.exec = 1; return 'ab'.replace(p, (m: string) => m + 'xy'.replace(/y/g, () => 'z' + 'q'.match(/q/g))); })(), name(() => Object.freeze(/a/g)[Symbol.replace]('a', () => 'b'))], ['axzqbxzq', 'TypeError']],
+        ['setters', (() => { let n = 0; Object.defineProperty(Array.prototype, 1, { configurable: true, set() { if (n++ < 1) 'x'.match(/x/g); } }); try { const found: any = 'abc'.match(/./g); return `${found.length} ${found[2]}`; } finally { delete (Array.prototype as any)[1]; } })(), '3 c'],
         ['own', 'ab'.split({ [Symbol.split]: (...all: unknown[]) => all } as any, 3), ['ab', 3]],
         ['refused', ['replaceAll', 'includes', 'startsWith'].map(key => name(() => ('a' as any)[key](/a/))), Array(3).fill('TypeError')],
         ['nothing', ['indexOf', 'split', 'match', 'search', 'normalize', 'repeat'].map(key => name(() => (String.prototype as any)[key].call(null, /a/))), Array(6).fill('TypeError')],
