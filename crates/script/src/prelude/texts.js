@@ -203,7 +203,8 @@ export function install(native) {
   // Where `exec` of a pattern is no function, the engine does not ask between two matches, and a script that it calls may make it
   // none: the engine gets a pattern whose `exec` no script reaches.
   const patterns = RegExp.prototype, { hasOwn } = Object;
-  const { exec, [Symbol.match]: matchEach, [Symbol.replace]: replaceEach, [Symbol.split]: splitEach } = patterns;
+  const { exec, [Symbol.match]: matchEach, [Symbol.matchAll]: matchAllEach } = patterns;
+  const { [Symbol.replace]: replaceEach, [Symbol.split]: splitEach } = patterns;
   // The engine's own `exec` calls no script.
   const isPlain = pattern => isRegExp(pattern) && !hasOwn(pattern, "exec") && pattern.exec === exec;
   const fixed = { __proto__: null, value: exec };
@@ -236,9 +237,16 @@ export function install(native) {
     needObject(own);
     return own[Symbol.species] ?? RegExp;
   };
-  // Of what `split` is called on, the engine reads how the pattern for its loop is made.
-  let splitter;
-  const looping = { flags: "", constructor: { [Symbol.species]: function () { return splitter; } } };
+  // What `split` and `matchAll` loop by. The engine reads from `looping` how that is made.
+  const looper = (own, flags, isOurs) => {
+    if (!isOurs || !isPlain(own)) return asking(own, flags);
+    defineProperty(own, "exec", fixed);
+    return own;
+  };
+  const looping = (made, flags, lastIndex) => {
+    const species = function () { return made; };
+    return { flags, lastIndex, constructor: { [Symbol.species]: species } };
+  };
   const looped = {
     [Symbol.match](text) {
       needObject(this);
@@ -259,12 +267,15 @@ export function install(native) {
       needObject(this);
       const string = `${text}`, Species = speciesOf(this), flags = `${this.flags}`;
       const own = new Species(this, apply(includes, flags, ["y"]) ? flags : `${flags}y`);
-      const most = limit === undefined ? limit : limit >>> 0, isOurs = Species === RegExp && isPlain(own);
-      splitter = isOurs ? defineProperty(own, "exec", fixed) && own : asking(own, flags);
-      looping.flags = flags;
-      return apply(splitEach, looping, [string, most]);
+      const most = limit === undefined ? limit : limit >>> 0;
+      return apply(splitEach, looping(looper(own, flags, Species === RegExp), flags), [string, most]);
+    },
+    [Symbol.matchAll](text) {
+      needObject(this);
+      const string = `${text}`, Species = speciesOf(this), flags = `${this.flags}`, own = new Species(this, flags);
+      return apply(matchAllEach, looping(looper(own, flags, Species === RegExp), flags, this.lastIndex), [string]);
     },
   };
-  for (const symbol of [Symbol.match, Symbol.replace, Symbol.split]) patterns[symbol] = looped[symbol];
+  for (const symbol of [Symbol.match, Symbol.matchAll, Symbol.replace, Symbol.split]) patterns[symbol] = looped[symbol];
   return {};
 }

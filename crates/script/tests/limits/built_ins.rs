@@ -70,6 +70,7 @@ const LOOPS: &[(&str, &str, &str)] = &[
     ("match whose flags make exec none", GROUPS, FLAGS),
     ("split where exec is no function", "(RegExp.prototype as any).exec = 1; const s = 'a'.repeat(40 << 20);", "s.split(/b/);"),
     ("replace by a function where exec is none", SLOW, "s.replace(p, () => '');"),
+    ("matches where exec is no function", SLOW, "(RegExp.prototype as any).exec = 1; [...s.matchAll(p)];"),
     ("replace with $1", "const s = 'a'.repeat(2e4), t = '$1'.repeat(1e5);", "s.replace(/()a/g, t);"),
     ("replaceAll with $&", "const s = 'a'.repeat(2e4), t = '$&'.repeat(1e5);", "s.replaceAll('', t);"),
     ("replace with names that do not end", "const t = '$<'.repeat(1e6);", "'a'.replace(/(?<x>a)/, t);"),
