@@ -100,11 +100,21 @@ impl Bench {
 
 /// A conversation with so many messages.
 async fn seed(level: &dyn Level, chat: &str, messages: usize) -> Result<Session> {
+    seed_with(level, chat, messages, pair).await
+}
+
+/// The same with the messages that each turn has here.
+async fn seed_with(
+    level: &dyn Level,
+    chat: &str,
+    messages: usize,
+    of_turn: fn(usize) -> Vec<String>,
+) -> Result<Session> {
     let session = Session::new("user", chat);
     level.start(&session).await?;
     let turns: Vec<usize> = (0..messages / 2).collect();
     for some in turns.chunks(500) {
-        let texts = some.iter().flat_map(|turn| pair(*turn)).collect();
+        let texts = some.iter().flat_map(|turn| of_turn(*turn)).collect();
         level.append(&session, texts).await?;
     }
     Ok(session)

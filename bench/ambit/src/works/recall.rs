@@ -1,13 +1,14 @@
 //! W1 with recall in use: turns of a person who searches their conversations, and of others while an index of them is written.
 
-use super::{Bench, seed};
+use super::{Bench, seed_with};
 use crate::Result;
 use crate::level::{self, Level, Session};
-use crate::measure::{Row, median, pair};
+use crate::measure::{Row, median, text};
 use ambit_runtime::chats::{ChatFilter, PageWindow};
 use ambit_runtime::recall::{RecallSettings, SessionSearch, search_sessions};
 use ambit_runtime::{Authorized, DataConstraints};
 use ambit_storage::Ambit;
+use serde_json::json;
 use std::time::Instant;
 
 /// Messages of the conversation whose turns are timed, as W1 without recall has them too.
@@ -61,14 +62,21 @@ impl RecallSearch {
     }
 }
 
+/// The two messages of a turn, as the index of what was said reads them.
+fn said(turn: usize) -> Vec<String> {
+    let said = |role: &&str| json!({"role": role, "parts": [{"type": "text", "text": text(turn)}]});
+    let messages = ["user", "assistant"];
+    messages.iter().map(|role| said(role).to_string()).collect()
+}
+
 /// Turns, with a search before each that takes in what the last ones have said.
 async fn own_turns(bench: &Bench, level: &dyn Level, search: &RecallSearch) -> Result<()> {
-    let session = seed(level, "short", LENGTH).await?;
+    let session = seed_with(level, "short", LENGTH, said).await?;
     let mut spent = Vec::with_capacity(bench.sizes.turns);
     for number in 0..bench.sizes.turns {
         search.find().await?;
         let start = Instant::now();
-        level.append(&session, pair(number)).await?;
+        level.append(&session, said(number)).await?;
         spent.push(start.elapsed().as_secs_f64() * 1e3);
     }
     let row = Row {
@@ -84,16 +92,16 @@ async fn own_turns(bench: &Bench, level: &dyn Level, search: &RecallSearch) -> R
 /// Turns of somebody else while the words of a long conversation come into its person's index.
 async fn turns_of_others(bench: &Bench, level: &dyn Level, search: RecallSearch) -> Result<()> {
     let length = 10 * bench.sizes.operations;
-    seed(level, "long", length).await?;
+    seed_with(level, "long", length, said).await?;
     let other = Session::new("other", "other");
     level.start(&other).await?;
-    level.append(&other, pair(0)).await?;
+    level.append(&other, said(0)).await?;
     let searching = tokio::spawn(async move { search.find().await });
     let (mut longest, mut number) = (0.0_f64, 0);
     while !searching.is_finished() {
         number += 1;
         let start = Instant::now();
-        level.append(&other, pair(number)).await?;
+        level.append(&other, said(number)).await?;
         longest = longest.max(start.elapsed().as_secs_f64() * 1e3);
     }
     searching.await??;

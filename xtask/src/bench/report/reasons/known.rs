@@ -61,6 +61,11 @@ pub const REASONS: &[Reason] = &[
         "all messages are made of their JSON; the bare driver hands over its text, in {redis|W1 turn (load all + append)}",
     ),
     reason(
+        "W1 turn (load all",
+        &["sqlite", "sqlite NORMAL", "postgres", "redis"],
+        "each of the messages is read; a turn that loads the last 10 takes {W1 turn (load last 10 + append)}",
+    ),
+    reason(
         "W1 written",
         SQLITE,
         "four pages of 4 KiB with the headers of their frames in the write-ahead log are 16.1 KiB",
@@ -179,6 +184,22 @@ pub const REASONS: &[Reason] = &[
         "profile of 29 November: 17 % values handed to the script, 9 % those taken from it, 9 % its runtime's memory put back, 3 % its module loaded, 24 % the threads that ask for it",
     ),
     reason(
+        "W8 WAL pages (no",
+        &["sqlite"],
+        "a store of many chats: nearly each row that a turn writes is on another page (decisions 0069 and 0071 count them)",
+    ),
+    reason(
+        "W8 tool round",
+        &["sqlite"],
+        "the calls are on the disk before their tools run, so that they run once, and the results behind them",
+    ),
+    reason(
+        "W8 turn, p",
+        &["postgres"],
+        "LangGraph's graph runs in process, without HTTP, hooks, stream or trace",
+    )
+    .about(About::Peer("LangGraph")),
+    reason(
         "W8 syncs",
         &["sqlite"],
         "the hook's two writes to memory are each on the disk before it goes on: {W8 synced commits}, and {W8 synced commits (no writes to memory)} of hooks without them",
@@ -235,6 +256,16 @@ pub const REASONS: &[Reason] = &[
         "a turn takes {W8 server's CPU} of the server's processor time, on cores that the clients use too",
     ),
     reason(
+        "W10 program",
+        &[],
+        "decision 0073 says what the program consists of",
+    ),
+    reason(
+        "W10 resident",
+        &["sqlite"],
+        "those pages of the program that were used count, which has {W10 program}",
+    ),
+    reason(
         "W10 start",
         &[],
         "profile of 29 November: a third is the kernel, which maps and copies pages; 10 % the system's certificates, read for each kind of client, 6 % the routes with their documentation, 5 % the script engine",
@@ -245,20 +276,38 @@ pub const REASONS: &[Reason] = &[
         "some 200 kB a turn in the allocator; of 266 MB on 29 November 31 were the program's and 18 the scripts' stacks and heaps",
     ),
     reason(
+        "W12 query from a hook",
+        &["sqlite"],
+        "a call goes from the script's thread to the host and back, and its values are turned twice. Where the query itself takes longer it is less: {postgres|W12 query from a hook} against {postgres|W12 query by the bare driver} on PostgreSQL",
+    ),
+    reason(
+        "W13 index by words",
+        &["sqlite"],
+        "FTS5 is a part of SQLite; this index is made of values that each store can keep, which are filtered before they are ranked and erased to the last byte",
+    )
+    .about(About::Peer("SQLite")),
+    reason(
         "W13 index with vectors",
         &["sqlite"],
         "an index of words is made too, which alone goes at {W13 index by words}; the peers make none. Each vector of 384 numbers is a value of 2 kB besides, of which a page holds one",
     ),
     reason(
         "W13 query p99, while indexing",
-        &["sqlite"],
-        "each commit makes a new state of the index, whose list of parts the next query reads again",
+        &["redis"],
+        "Redis runs a commit of 250 chunks as one script, and no query meanwhile",
     ),
     reason(
         "W13 written",
         &["sqlite"],
         "merges: of 1,000 chunks, which are merged less often, it is {W13 written#1000}; pages that merges move are half of what is written (decision 0031)",
     ),
+    reason(
+        "W14 query by vector, p50",
+        &["sqlite"],
+        "a hundred times as many vectors are compared as by the peer, which took too long to take in more",
+    )
+    .up_to(20.0)
+    .about(About::Cost),
     reason(
         "W15 token",
         &["memory"],
@@ -284,7 +333,17 @@ pub const REASONS: &[Reason] = &[
     reason(
         "W17 start",
         &["sqlite"],
-        "most of it is the start of the program, as in W10: {memory|W10 start#1} over memory",
+        "most of it is the start of the program, as in W10: {memory|W10 start until it listens#1} over memory",
+    ),
+    reason(
+        "W17 turn, WAL pages",
+        &["sqlite"],
+        "the hook's two writes to memory are commits of their own, and in a store of many chats nearly each row is on another page",
+    ),
+    reason(
+        "W17 turn in a store, WAL pages",
+        &["sqlite"],
+        "the hook's two writes to memory are commits of their own, and in a store of many chats nearly each row is on another page",
     ),
     reason(
         "W17 turn, statements",
@@ -295,5 +354,10 @@ pub const REASONS: &[Reason] = &[
         "W17 turn in a store, statements",
         &["sqlite"],
         "the hook writes to memory twice, each a commit: without that it is {W8 statements (no writes to memory)}",
+    ),
+    reason(
+        "W18 gain",
+        &["memory"],
+        "hardly anybody waits for a lock, but a turn takes more processor time with the second core (docs/scale.md)",
     ),
 ];
