@@ -261,11 +261,6 @@ pub const REASONS: &[Reason] = &[
         "decision 0073 says what the program consists of",
     ),
     reason(
-        "W10 resident",
-        &["sqlite"],
-        "those pages of the program that were used count, which has {W10 program}",
-    ),
-    reason(
         "W10 start",
         &[],
         "profile of 29 November: a third is the kernel, which maps and copies pages; 10 % the system's certificates, read for each kind of client, 6 % the routes with their documentation, 5 % the script engine",
@@ -274,11 +269,6 @@ pub const REASONS: &[Reason] = &[
         "W11 resident",
         &["memory"],
         "some 200 kB a turn in the allocator; of 266 MB on 29 November 31 were the program's and 18 the scripts' stacks and heaps",
-    ),
-    reason(
-        "W12 query from a hook",
-        &["sqlite"],
-        "a call goes from the script's thread to the host and back, and its values are turned twice. Where the query itself takes longer it is less: {postgres|W12 query from a hook} against {postgres|W12 query by the bare driver} on PostgreSQL",
     ),
     reason(
         "W13 index by words",
