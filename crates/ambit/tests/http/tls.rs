@@ -183,8 +183,11 @@ fn a_conversation_says_what_is_wrong_with_the_certificate_of_its_server() {
     let folder = app(&[], FIRST);
     let authority = folder.path().join("authority.pem");
     write(&authority, AUTHORITY);
+    let nobody = folder.path().join("nobody.pem");
+    write(&nobody, "");
     for (listen, authority, why) in [
         ("127.0.0.1:0", None, "UnknownIssuer"),
+        ("127.0.0.1:0", Some(nobody.as_path()), "UnknownIssuer"),
         (
             "127.0.0.2:0",
             Some(authority.as_path()),
