@@ -49,6 +49,7 @@ mod rate_limits;
 mod response_headers;
 mod response_items;
 mod responses;
+mod routes;
 mod session;
 mod sse;
 mod sse_source;
@@ -67,6 +68,7 @@ pub use authorization::{ApiCaller, RouteAccess};
 pub use connection::{ClientConnection, serve};
 pub use console::{ConsoleFiles, PATH as CONSOLE_PATH};
 pub use error::{ErrorBody, HttpError};
+pub use routes::Routes;
 pub use tls::{ServerTls, TlsFiles};
 
 use crate::auth::Authenticator;
@@ -80,7 +82,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use utoipa::openapi::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
 
 /// What all handlers share.
 pub struct ServerState {
@@ -164,12 +165,12 @@ pub struct RouteGroup {
     /// Where their paths stand.
     pub place: RoutePlace,
     /// The routes.
-    pub routes: fn() -> OpenApiRouter<SharedState>,
+    pub routes: fn() -> Routes,
 }
 
 impl RouteGroup {
     /// Routes below the base path.
-    const fn of(right: RouteAccess, routes: fn() -> OpenApiRouter<SharedState>) -> Self {
+    const fn of(right: RouteAccess, routes: fn() -> Routes) -> Self {
         Self {
             right,
             place: RoutePlace::BelowBase,
@@ -178,7 +179,7 @@ impl RouteGroup {
     }
 
     /// Routes of operation, beside the base path.
-    const fn beside(right: RouteAccess, routes: fn() -> OpenApiRouter<SharedState>) -> Self {
+    const fn beside(right: RouteAccess, routes: fn() -> Routes) -> Self {
         Self {
             right,
             place: RoutePlace::BesideBase,
@@ -235,18 +236,22 @@ pub fn router(server: SharedState) -> Router {
 }
 
 fn assemble(server: SharedState, rows: &[RouteGroup]) -> Router {
-    let guard = |row: &RouteGroup, routes: OpenApiRouter<SharedState>| {
+    let base = &server.settings.base;
+    let mut router = Router::new();
+    for row in rows {
         let check = from_fn_with_state((server.clone(), row.right), authorization::check);
-        routes.route_layer(check)
-    };
-    let (mut router, document) = join(rows, &server.settings.base, guard);
+        let guarded = (row.routes)().into_router().route_layer(check);
+        router = match row.place {
+            RoutePlace::BelowBase => router.nest(base, guarded),
+            RoutePlace::BesideBase => router.merge(guarded),
+        };
+    }
     if !server.settings.is_embedded {
         router = router.fallback(unknown_route::answer);
     }
     router = router.merge(console::router(&server));
     router
         .method_not_allowed_fallback(unknown_route::no_method)
-        .layer(openapi::layer(&document))
         .layer(Extension(Operations::of(rows)))
         .layer(from_fn(unread_body::read))
         .layer(from_fn_with_state(server.clone(), middleware::finish))
@@ -256,29 +261,21 @@ fn assemble(server: SharedState, rows: &[RouteGroup]) -> Router {
 
 /// Returns the OpenAPI document of a server with this base path.
 pub fn document(base: &str) -> OpenApi {
-    join(ROUTES, base, |_, routes| routes).1
-}
-
-/// Joins the routes of the rows, each as `guard` gives it, and describes them.
-fn join(
-    rows: &[RouteGroup],
-    base: &str,
-    guard: impl Fn(&RouteGroup, OpenApiRouter<SharedState>) -> OpenApiRouter<SharedState>,
-) -> (Router<SharedState>, OpenApi) {
-    let mut routes = OpenApiRouter::with_openapi(openapi::head());
-    for row in rows {
-        let guarded = guard(row, (row.routes)());
-        routes = match row.place {
-            RoutePlace::BelowBase => routes.nest(base, guarded),
-            RoutePlace::BesideBase => routes.merge(guarded),
+    let mut document = openapi::head();
+    for row in ROUTES {
+        let prefix = match row.place {
+            RoutePlace::BelowBase => base,
+            RoutePlace::BesideBase => "",
         };
+        for route in (row.routes)().into_operations() {
+            route.add_to(&mut document, prefix);
+        }
     }
-    let (router, document) = routes.split_for_parts();
     let document = openapi::with_plain_parts(document);
     let document = openapi::with_named_kinds(openapi::with_open_unions(document));
     let document = openapi::with_free_objects(document);
     let document = openapi::with_headers(openapi::with_failures(document));
-    (router, openapi::with_bodies(document))
+    openapi::with_bodies(document)
 }
 
 /// Every route: its method, and its path with `:name` for what varies and `*` for a last part that may have slashes, below the base path
@@ -303,8 +300,9 @@ pub fn has_route(target: &RequestTarget) -> bool {
 mod tests {
     use super::connection::{self, ClientListener};
     use super::open_connections::OpenConnections;
+    use super::routes::routes;
     use super::{
-        HttpSettings, RouteAccess, RouteGroup, ServerState, SharedState, assemble, router,
+        HttpSettings, RouteAccess, RouteGroup, Routes, ServerState, SharedState, assemble, router,
     };
     use crate::auth::rate_limits::RateLimiter;
     use crate::auth::{AuthConfig, Authenticator};
@@ -319,16 +317,14 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
     use tokio::task::yield_now;
-    use utoipa_axum::router::OpenApiRouter;
-    use utoipa_axum::routes;
 
     #[utoipa::path(get, path = "/panic", responses((status = 200)))]
     async fn panics() {
         panic!("details that are nobody's business");
     }
 
-    fn routes() -> OpenApiRouter<SharedState> {
-        OpenApiRouter::new().routes(routes!(panics))
+    fn routes() -> Routes {
+        routes![panics]
     }
 
     async fn server(folder: &tempfile::TempDir) -> SharedState {

@@ -1,6 +1,7 @@
 //! The access rules of the app, and why something is granted.
 
 use super::input::{BodyFields, JsonBody, NoQuery, Text};
+use super::routes::{Routes, routes};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState, has_route};
 use crate::auth::RequestCaller;
 use crate::auth::access::{
@@ -10,14 +11,10 @@ use ambit_runtime::{Authorized, Result};
 use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(show_rules))
-        .routes(routes!(explain_request))
+pub fn routes() -> Routes {
+    routes![show_rules, explain_request]
 }
 
 /// The rules that are in force.

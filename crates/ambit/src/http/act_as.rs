@@ -2,6 +2,7 @@
 
 use super::input::{BodyFields, Id, JsonBody, NoQuery};
 use super::operations::Operations;
+use super::routes::{Routes, routes};
 use super::{ErrorBody, HttpError, SharedState};
 use crate::auth::{CallerAccess, WantedCaller};
 use ambit_runtime::DataConstraints;
@@ -11,12 +12,10 @@ use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(act_as))
+pub fn routes() -> Routes {
+    routes![act_as]
 }
 
 /// Whom the caller acts as.

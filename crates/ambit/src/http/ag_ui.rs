@@ -6,18 +6,15 @@ mod request;
 
 use super::chat::{RequestParameters, answer};
 use super::input::{Id, JsonBody, PathId};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError};
 use crate::format::ag_ui::AgUiEvent;
 use axum::response::Response;
 use body::RunAgentBody;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(run))
-        .routes(routes!(run_by))
+pub fn routes() -> Routes {
+    routes![run, run_by]
 }
 
 /// Runs the app's default agent for a client of AG-UI.

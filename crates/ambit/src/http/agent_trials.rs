@@ -2,20 +2,17 @@
 
 use super::chat::RequestParameters;
 use super::input::{BodyFields, Id, JsonBody, NoQuery, Path};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError};
 use ambit_runtime::{HookTrial, HookTrialRequest, ToolTrial, ToolTrialRequest};
 use axum::Json;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(try_agent_tool))
-        .routes(routes!(try_agent_hook))
+pub fn routes() -> Routes {
+    routes![try_agent_tool, try_agent_hook]
 }
 
 /// Which tool of which agent.

@@ -14,6 +14,7 @@ use super::chat::{
 };
 use super::chats;
 use super::input::{Id, JsonBody, Path, Query, Text, Whole};
+use super::routes::{Routes, routes};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use crate::format::ai_sdk::{NAME, UiMessage, UiMessageChunk};
 use ambit_runtime::chats::{ChatName, NAMELESS};
@@ -28,8 +29,6 @@ use serde::Deserialize;
 use stored_chat::StoredChat;
 use ui_messages::{UiMessageList, UiMessageWindow};
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// Messages of a list, where nobody says.
 const LIMIT: u64 = 50;
@@ -37,14 +36,17 @@ const LIMIT: u64 = 50;
 const NEXT: &str = "x-ambit-next";
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(send))
-        .routes(routes!(send_to))
-        .routes(routes!(resume_stream, stop_stream))
-        .routes(routes!(resume_stream_of, stop_stream_of))
-        .routes(routes!(list_messages))
-        .routes(routes!(list_messages_of))
+pub fn routes() -> Routes {
+    routes![
+        send,
+        send_to,
+        resume_stream,
+        stop_stream,
+        resume_stream_of,
+        stop_stream_of,
+        list_messages,
+        list_messages_of
+    ]
 }
 
 /// The agent that the path names.

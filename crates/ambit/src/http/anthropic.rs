@@ -13,15 +13,14 @@ pub use failure::write as write_failure;
 
 use super::chat::{RequestParameters, answer, leave_out_chat};
 use super::input::JsonBody;
-use super::{ApiCaller, HttpError, SharedState};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, HttpError};
 use crate::format::anthropic::{AnthropicEvent, AnthropicFailure, AnthropicMessage};
 use axum::Json;
 use axum::response::Response;
 use body::AnthropicBody;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// Where these routes are, below the base path.
 const PATH: &str = "/messages";
@@ -29,10 +28,8 @@ const PATH: &str = "/messages";
 const REQUEST_ID: &str = "request-id";
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(create_message))
-        .routes(routes!(count_tokens))
+pub fn routes() -> Routes {
+    routes![create_message, count_tokens]
 }
 
 /// Whether a path below the base path is one of these routes, or would be.

@@ -1,18 +1,17 @@
 //! The app as it is loaded, for those who look after the installation.
 
 use super::input::NoQuery;
-use super::{ApiCaller, HttpError, SharedState};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, HttpError};
 use ambit_runtime::RefusedReload;
 use ambit_runtime::app::FileProblem;
 use axum::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(list_problems))
+pub fn routes() -> Routes {
+    routes![list_problems]
 }
 
 /// What is wrong with the app's files.

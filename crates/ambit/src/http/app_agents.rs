@@ -2,7 +2,8 @@
 
 use super::chat::RequestParameters;
 use super::input::{BodyFields, Id, JsonBody, NoQuery, Path, PathId, Text};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError};
 use ambit_runtime::inspect::agents::{
     AgentDetails, AgentDetailsList, AgentToolList, PromptOccasion, RenderedPrompts,
 };
@@ -10,17 +11,16 @@ use axum::Json;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_app_agents))
-        .routes(routes!(show_app_agent))
-        .routes(routes!(show_agent_file))
-        .routes(routes!(render_agent_prompts))
-        .routes(routes!(list_agent_tools))
+pub fn routes() -> Routes {
+    routes![
+        list_app_agents,
+        show_app_agent,
+        show_agent_file,
+        render_agent_prompts,
+        list_agent_tools
+    ]
 }
 
 /// The agents of the app, workers and those that cannot be used included.

@@ -4,7 +4,8 @@
 use super::chat::RequestParameters;
 use super::input::{Id, PagedQuery, PathId, Query, Text};
 use super::paging::{PageParameters, PageResponse};
-use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, visible_agents};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError, ServerState, visible_agents};
 use ambit_runtime::app::locales::Translations;
 use ambit_runtime::app::{App, AppAgent, ConnectorChoice, Visibility};
 use ambit_runtime::chats::ListPart;
@@ -15,16 +16,15 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_assistants))
-        .routes(routes!(list_assistant_tags))
-        .routes(routes!(show_assistant))
-        .routes(routes!(show_assistant_info))
+pub fn routes() -> Routes {
+    routes![
+        list_assistants,
+        list_assistant_tags,
+        show_assistant,
+        show_assistant_info
+    ]
 }
 
 /// An agent.

@@ -2,7 +2,8 @@
 //! whole for each answer, which is built as a large page is.
 
 use super::input::{Id, NoQuery, Path, PathId, Whole};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError, rate_limits};
 use crate::auth::CallerAccess;
 use ambit_runtime::inspect::calls::{self, CallList, ContentView};
 use ambit_runtime::manifest::ModelCallManifest;
@@ -10,17 +11,16 @@ use ambit_runtime::{RenderedRequest, Result};
 use axum::Json;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_calls))
-        .routes(routes!(show_manifest))
-        .routes(routes!(show_block))
-        .routes(routes!(show_tool))
-        .routes(routes!(show_request))
+pub fn routes() -> Routes {
+    routes![
+        list_calls,
+        show_manifest,
+        show_block,
+        show_tool,
+        show_request
+    ]
 }
 
 /// A call.

@@ -22,17 +22,14 @@ pub use response::{
 };
 
 use super::input::{Id, JsonBody, PathId};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError};
 use crate::format::{FormatBody, StreamPayload};
 use axum::response::Response;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(complete))
-        .routes(routes!(complete_by))
+pub fn routes() -> Routes {
+    routes![complete, complete_by]
 }
 
 /// Asks an agent. The body is OpenAI's, with further fields.

@@ -5,7 +5,8 @@ use super::input::{
     BodyFields, Id, JsonBody, NoQuery, PagedQuery, Path, PathId, Query, Text, Time, filter,
 };
 use super::paging::{self, PageParameters, PageSize};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError, rate_limits};
 use crate::auth::rate_limits::PageBuild;
 use ambit_runtime::chats::{
     self, ChatFilter, ChatInfo, ChatName, ChatOrder, ChatShare, ChatSource, ChatStatus,
@@ -20,17 +21,18 @@ use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_chats))
-        .routes(routes!(show_chat, change_chat, remove_chat))
-        .routes(routes!(list_chat_messages))
-        .routes(routes!(list_references))
-        .routes(routes!(show_reference))
+pub fn routes() -> Routes {
+    routes![
+        list_chats,
+        show_chat,
+        change_chat,
+        remove_chat,
+        list_chat_messages,
+        list_references,
+        show_reference
+    ]
 }
 
 /// Which chats.

@@ -6,7 +6,8 @@ pub(super) use bulk::ContextActionAnswer;
 
 use super::input::{Id, NoQuery, PathId, Query, Text, Time, filter};
 use super::paging::{ItemPosition, PageSize};
-use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, paging, rate_limits};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError, ServerState, paging, rate_limits};
 use crate::auth::rate_limits::PageBuild;
 use ambit_runtime::Authorized;
 use ambit_runtime::inspect::contexts::{
@@ -20,18 +21,18 @@ use axum::{Extension, Json};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_contexts))
-        .routes(routes!(list_context_values))
-        .merge(bulk::routes())
-        .routes(routes!(show_context, remove_context))
-        .routes(routes!(list_context_items))
-        .routes(routes!(clear_context))
+pub fn routes() -> Routes {
+    routes![
+        list_contexts,
+        list_context_values,
+        show_context,
+        remove_context,
+        list_context_items,
+        clear_context
+    ]
+    .merge(bulk::routes())
 }
 
 /// Which rows.

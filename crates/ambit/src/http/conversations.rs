@@ -5,7 +5,8 @@ mod repeat;
 
 use super::input::{BodyFields, Id, JsonBody, OpenQuery, Path, PathId};
 use super::response_items::{ItemList, ItemListQuery, ItemReader, ListedItem};
-use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, rate_limits};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError, ServerState, rate_limits};
 use crate::auth::rate_limits::PageBuild;
 use crate::http::chat::{RequestParameters, check_metadata};
 use crate::http::idempotency::RepeatableRequest;
@@ -20,20 +21,19 @@ use repeat::{RepeatableConversation, create_once};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(create_conversation))
-        .routes(routes!(
-            show_conversation,
-            change_conversation,
-            delete_conversation
-        ))
-        .routes(routes!(list_items, create_items))
-        .routes(routes!(show_item, delete_item))
+pub fn routes() -> Routes {
+    routes![
+        create_conversation,
+        show_conversation,
+        change_conversation,
+        delete_conversation,
+        list_items,
+        create_items,
+        show_item,
+        delete_item
+    ]
 }
 
 /// A conversation.

@@ -1,6 +1,7 @@
 //! The models of the app and their rows, to read alone.
 
 use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId};
+use super::routes::{Routes, routes};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use crate::auth::CallerAccess;
 use ambit_runtime::Authorized;
@@ -12,15 +13,10 @@ use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_data_models))
-        .routes(routes!(show_data_model))
-        .routes(routes!(query_data_model))
+pub fn routes() -> Routes {
+    routes![list_data_models, show_data_model, query_data_model]
 }
 
 /// What the caller sees. Operators may also look at the app's agents or at the system. In development mode the developer looks after

@@ -1,9 +1,10 @@
 //! Looking for what is wrong in the stores, and mending what can be mended: what `ambit doctor` does.
 
 use super::input::NoQuery;
+use super::routes::{Routes, routes};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
+use super::{ApiCaller, ErrorBody, HttpError, rate_limits};
 use crate::auth::rate_limits::StreamPlace;
 use ambit_runtime::{Error, ErrorCode, Result};
 use ambit_storage::address::DEFAULT_TENANT;
@@ -21,19 +22,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// So many findings wait for a client that does not read; further ones are counted alone.
 const WAITING: usize = 10_000;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
+pub fn routes() -> Routes {
     let one_at_a_time = Extension(DoctorPermits(Arc::new(Semaphore::new(1))));
-    OpenApiRouter::new()
-        .routes(routes!(examine_stores))
-        .routes(routes!(repair_stores))
-        .layer(one_at_a_time)
+    routes![examine_stores, repair_stores].map_router(|router| router.layer(one_at_a_time))
 }
 
 /// Who may look now.

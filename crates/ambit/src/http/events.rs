@@ -1,9 +1,10 @@
 //! The feed of events: what has happened in the tenant, as far as the caller may see what it is about.
 
 use super::input::{Id, Query, Text, filter};
+use super::routes::{Routes, routes};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
+use super::{ApiCaller, ErrorBody, HttpError, rate_limits};
 use crate::auth::rate_limits::StreamPlace;
 use ambit_runtime::{EventFilter, FeedItem, FeedReader, Result, feed_types};
 use axum::body::Bytes;
@@ -15,15 +16,13 @@ use std::fmt::Write as _;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// A feed ends after this time and its client comes back: what it may see is judged again then.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(stream_events))
+pub fn routes() -> Routes {
+    routes![stream_events]
 }
 
 /// Which events.

@@ -1,5 +1,6 @@
 //! Whether the server is up, and whether it can work.
 
+use super::routes::{Routes, routes};
 use super::{HttpError, SharedState};
 use ambit_runtime::{Error, ErrorCode};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
@@ -8,14 +9,10 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(live))
-        .routes(routes!(ready))
+pub fn routes() -> Routes {
+    routes![live, ready]
 }
 
 /// How the server is.

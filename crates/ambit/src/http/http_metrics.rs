@@ -1,15 +1,14 @@
 //! What is counted, for Prometheus.
 
 use super::SharedState;
+use super::routes::{Routes, routes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(show_metrics))
+pub fn routes() -> Routes {
+    routes![show_metrics]
 }
 
 /// What has been counted; `docs/telemetry.md` lists it.

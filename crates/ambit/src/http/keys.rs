@@ -2,6 +2,7 @@
 
 use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Text, Time};
 use super::operations::Operations;
+use super::routes::{Routes, routes};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use crate::auth::CallerAccess;
 use crate::auth::api_keys::{ApiKeyRecord, ApiKeyUse};
@@ -11,14 +12,10 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_keys, make_key))
-        .routes(routes!(remove_key))
+pub fn routes() -> Routes {
+    routes![list_keys, make_key, remove_key]
 }
 
 /// Keys.

@@ -12,7 +12,7 @@ mod search;
 
 pub(super) use search::{SearchBody, search};
 
-use super::{ApiCaller, HttpError, SharedState};
+use super::{ApiCaller, HttpError, Routes, SharedState};
 use ambit_runtime::Result;
 use ambit_runtime::chats::{ListPart, PageWindow};
 use ambit_runtime::knowledge_client::KnowledgeClient;
@@ -22,11 +22,10 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use std::ops::Deref;
-use utoipa_axum::router::OpenApiRouter;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
+pub fn routes() -> Routes {
+    Routes::default()
         .merge(collections::routes())
         .merge(reindex::routes())
         .merge(documents::routes())

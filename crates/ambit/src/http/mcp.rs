@@ -25,7 +25,8 @@ mod tools;
 pub use source::check_source;
 
 use super::chat::RequestParameters;
-use super::{ApiCaller, ErrorBody, SharedState, body, rate_limits};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, body, rate_limits};
 use crate::auth::CallerAccess;
 use crate::status::status;
 use ambit_runtime::{Authorized, Error};
@@ -50,17 +51,13 @@ use std::future::Future;
 use std::sync::Arc;
 use tool_answer::{ToolAnswer, ToolFailure};
 use tools::OfferedTool;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// Tools of one part of the list.
 const PAGE: usize = 100;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(serve_tools))
-        .layer(Extension(CallLimit::default()))
+pub fn routes() -> Routes {
+    routes![serve_tools].map_router(|router| router.layer(Extension(CallLimit::default())))
 }
 
 /// Takes a message of the Model Context Protocol, of version 2026-07-28, 2025-11-25 or 2025-06-18.

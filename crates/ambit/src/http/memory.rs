@@ -3,7 +3,8 @@
 use super::chats::{AgentQuery, text};
 use super::input::{BodyFields, Id, JsonBody, NumberOrText, PagedQuery, Path, Query, Text, Whole};
 use super::paging::{PageParameters, PageResponse};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError};
 use ambit_runtime::inspect::memory::{MemoryKeyInfo, MemorySelector, OpenMemory};
 use ambit_runtime::{Error, ErrorCode};
 use ambit_storage::memory::{ExpectedVersion, MemoryWrite, Ttl, ValueLife};
@@ -13,8 +14,6 @@ use axum::http::{HeaderName, StatusCode};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// What stands for the life that a value has already.
 const KEEP: &str = "keep";
@@ -23,16 +22,17 @@ const KEEP: &str = "keep";
 type VersionAnswer = (StatusCode, [(HeaderName, String); 1]);
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_own_values))
-        .routes(routes!(list_owned_values))
-        .routes(routes!(get_own_value, put_own_value, delete_own_value))
-        .routes(routes!(
-            get_owned_value,
-            put_owned_value,
-            delete_owned_value
-        ))
+pub fn routes() -> Routes {
+    routes![
+        list_own_values,
+        list_owned_values,
+        get_own_value,
+        put_own_value,
+        delete_own_value,
+        get_owned_value,
+        put_owned_value,
+        delete_owned_value
+    ]
 }
 
 /// A value.

@@ -4,7 +4,8 @@ use super::chats::text;
 use super::input::{Id, Path, Query, Text};
 use super::memory::{OwnSpace, OwnedSpace};
 use super::paging::PageSize;
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError};
 use ambit_runtime::Error;
 use ambit_runtime::inspect::memory::MemorySelector;
 use ambit_runtime::memory_search::{MemoryMatch, MemorySearch};
@@ -12,14 +13,10 @@ use axum::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(search_own_values))
-        .routes(routes!(search_owned_values))
+pub fn routes() -> Routes {
+    routes![search_own_values, search_owned_values]
 }
 
 /// Which values.

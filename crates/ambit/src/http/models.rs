@@ -1,17 +1,14 @@
 //! Agents as OpenAI's clients list them: as models.
 
 use super::input::{Id, NoQuery, PathId};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState, visible_agents};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError, visible_agents};
 use axum::Json;
 use serde::Serialize;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_models))
-        .routes(routes!(show_model))
+pub fn routes() -> Routes {
+    routes![list_models, show_model]
 }
 
 /// An agent.

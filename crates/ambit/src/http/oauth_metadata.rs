@@ -1,6 +1,7 @@
 //! The server as a resource that OAuth protects (RFC 9728): where tokens for its tool server are had.
 
 use super::input::{Id, NoQuery, PathId};
+use super::routes::{Routes, routes};
 use super::{ErrorBody, HttpError, ServerState, SharedState};
 use crate::auth::{ResourceAuthority, is_local};
 use ambit_runtime::{Error, ErrorCode};
@@ -12,8 +13,6 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// Where the document is.
 const PATH: &str = "/.well-known/oauth-protected-resource";
@@ -23,10 +22,8 @@ const SCOPE: &str = "mcp:use:own";
 const ROUTE: (&str, &str) = ("POST", "/mcp");
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(show_resource))
-        .routes(routes!(show_resource_of_route))
+pub fn routes() -> Routes {
+    routes![show_resource, show_resource_of_route]
 }
 
 /// A resource that OAuth protects.

@@ -14,13 +14,16 @@ use super::contexts::ContextActionAnswer;
 use super::input::{Id, Text, Time};
 use super::paging::{ItemPosition, PageNumber, PageSize};
 use super::response_items::ListedItem;
+use super::routes::{Routes, routes};
 use super::{ErrorBody, SharedState};
 use crate::format::ai_sdk::UiPart;
 use crate::format::responses::ResponseEventContent;
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::{Extension, body::Bytes};
+use std::sync::{Arc, OnceLock};
 use utoipa::ToSchema as _;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{AnyOfBuilder, Schema};
@@ -29,16 +32,15 @@ use utoipa::openapi::{
     ComponentsBuilder, Content, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Response,
     ResponseBuilder, SecurityRequirement,
 };
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-/// The document as it is sent.
-#[derive(Clone)]
-pub struct OpenApiDocument(Bytes);
+/// The document as it is sent, once somebody has asked for it.
+#[derive(Clone, Default)]
+struct OpenApiDocument(Arc<OnceLock<Bytes>>);
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(document))
+pub fn routes() -> Routes {
+    let document_once = Extension(OpenApiDocument::default());
+    routes![document].map_router(|router| router.layer(document_once))
 }
 
 /// The document without its paths.
@@ -143,17 +145,17 @@ fn describe(status: &str, response: &mut RefOr<Response>) {
     }
 }
 
-/// Gives the finished document to its route.
-pub fn layer(document: &OpenApi) -> Extension<OpenApiDocument> {
-    // A document of plain values is always JSON; an empty answer would be seen by the test that reads it.
-    let text = document.to_json().unwrap_or_default();
-    Extension(OpenApiDocument(text.into()))
-}
-
 /// This document.
 #[utoipa::path(get, path = "/openapi.json", tag = "operation", responses((status = 200, description = "The document", body = Object)))]
 async fn document(
+    State(server): State<SharedState>,
     Extension(OpenApiDocument(text)): Extension<OpenApiDocument>,
 ) -> impl IntoResponse {
+    let make = || {
+        // A document of plain values is always JSON; an empty answer would be seen by the test that reads it.
+        let text = super::document(&server.settings.base).to_json();
+        text.unwrap_or_default().into()
+    };
+    let text = text.get_or_init(make).clone();
     ([(CONTENT_TYPE, "application/json")], text)
 }

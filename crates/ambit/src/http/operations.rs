@@ -80,24 +80,16 @@ impl Operations {
     }
 }
 
-/// The operations of a row, as its part of the document has them.
+/// The operations of a row.
 fn operations(row: &RouteGroup) -> Vec<Operation> {
     let mut found = Vec::new();
-    for (path, item) in (row.routes)().into_openapi().paths.paths {
-        let path = match path.split_once("{*") {
+    for route in (row.routes)().into_operations() {
+        let path = match route.path.split_once("{*") {
             Some((before, _)) => format!("{before}*"),
-            None => path,
+            None => route.path.clone(),
         };
         let path = path.replace('{', ":").replace('}', "");
-        let methods = [
-            ("GET", item.get.is_some()),
-            ("PUT", item.put.is_some()),
-            ("POST", item.post.is_some()),
-            ("DELETE", item.delete.is_some()),
-            ("PATCH", item.patch.is_some()),
-        ];
-        let given = methods.into_iter().filter(|(_, is_given)| *is_given);
-        found.extend(given.map(|(method, _)| Operation {
+        found.extend(route.methods().map(|method| Operation {
             method: method.to_owned(),
             path: path.clone(),
             // One that cannot be read is granted as a whole or not at all.

@@ -8,7 +8,8 @@ mod tools;
 use super::chat::{RequestParameters, answer, leave_out_chat};
 use super::input::{Id, JsonBody, OpenQuery, PathId};
 use super::response_items::{ItemList, ItemListQuery, ItemReader};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError, rate_limits};
 use crate::auth::rate_limits::PageBuild;
 use crate::format::responses::{ResponseEvent, ResponseObject};
 use ambit_runtime::chats::EntryRange;
@@ -20,18 +21,18 @@ use body::ResponseBody;
 use serde::{Deserialize, Serialize};
 use show::StoredResponse;
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(create_response))
-        .routes(routes!(count_input))
-        .routes(routes!(compact_response))
-        .routes(routes!(show_response, delete_response))
-        .routes(routes!(cancel_response))
-        .routes(routes!(list_input_items))
+pub fn routes() -> Routes {
+    routes![
+        create_response,
+        count_input,
+        compact_response,
+        show_response,
+        delete_response,
+        cancel_response,
+        list_input_items
+    ]
 }
 
 /// Asks an agent.

@@ -2,6 +2,7 @@
 
 use super::input::NoQuery;
 use super::operations::Operations;
+use super::routes::{Routes, routes};
 use super::{ErrorBody, HttpError, SharedState, authorization};
 use crate::auth::{CallerAccess, CallerSource};
 use ambit_runtime::{ActingCaller, Authorized, DataConstraints};
@@ -13,12 +14,10 @@ use axum::{Extension, Json};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(show_session, log_in, log_out))
+pub fn routes() -> Routes {
+    routes![show_session, log_in, log_out]
 }
 
 /// Who is calling.

@@ -12,24 +12,21 @@ mod write;
 
 use super::idempotency::{IdempotencyKey, RepeatableRequest};
 use super::input::{JsonBody, NoQuery};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError};
 use ambit_storage::address;
 use axum::Json;
 use axum::http::HeaderMap;
 use body::{StoreBatch, StoreBatchBody, StoreSearchBody};
 use item::{StoreBatchAnswer, StoreResult, StoreSearchAnswer, WriteResult};
 use space::StoreSpace;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// Bytes of a body, and of the values that an answer holds.
 const BYTES: usize = 32 << 20;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(run_batch))
-        .routes(routes!(search_items))
+pub fn routes() -> Routes {
+    routes![run_batch, search_items]
 }
 
 /// Reads keys, or writes them: all of them or none.

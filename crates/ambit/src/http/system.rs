@@ -2,6 +2,7 @@
 
 use super::input::{NoQuery, Query, Text};
 use super::paging::{self, PageSize};
+use super::routes::{Routes, routes};
 use super::{ApiCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::inspect::leases::{self, TurnLease};
 use ambit_runtime::{NodeInfo, Result};
@@ -13,17 +14,13 @@ use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// A store that does not answer within this time counts as away.
 const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(show_system))
-        .routes(routes!(list_leases))
+pub fn routes() -> Routes {
+    routes![show_system, list_leases]
 }
 
 /// The installation.

@@ -5,9 +5,10 @@ mod withheld;
 
 use super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text};
 use super::paging::{PageParameters, PageResponse};
+use super::routes::{Routes, routes};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
-use super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState, rate_limits};
+use super::{ApiCaller, ErrorBody, HttpError, ServerState, rate_limits};
 use crate::auth::rate_limits::StreamPlace;
 use ambit_runtime::chats::ListPart;
 use ambit_runtime::inspect::traces::{self, StoredTrace, TraceFilter, TraceSummary};
@@ -24,24 +25,23 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::time::Duration;
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// Entries read in one go.
 const BATCH_SIZE: usize = 200;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_traces))
-        .routes(routes!(show_trace))
-        .routes(routes!(list_nodes))
-        .routes(routes!(show_node))
-        .routes(routes!(list_log_lines))
-        .routes(routes!(list_log_lines_of_node))
-        .routes(routes!(list_spaces))
-        .routes(routes!(show_space))
-        .routes(routes!(stream_trace))
+pub fn routes() -> Routes {
+    routes![
+        list_traces,
+        show_trace,
+        list_nodes,
+        show_node,
+        list_log_lines,
+        list_log_lines_of_node,
+        list_spaces,
+        show_space,
+        stream_trace
+    ]
 }
 
 /// Which traces.

@@ -3,8 +3,9 @@
 use super::chat::{RequestParameters, UserMessages, client_metadata};
 use super::input::{BodyFields, Id, JsonBody, NoQuery, PathId, Query, Text, Time, filter};
 use super::paging::{self, PageSize};
+use super::routes::{Routes, routes};
 use super::sse::{self, StreamView};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
+use super::{ApiCaller, ErrorBody, HttpError, rate_limits};
 use crate::format::{self, StreamPayload};
 use ambit_runtime::inspect::turns::{TurnFilter, TurnSummary};
 use ambit_runtime::{Error, Result};
@@ -16,17 +17,17 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_turns))
-        .routes(routes!(show_turn, delete_turn))
-        .routes(routes!(stream_turn))
-        .routes(routes!(cancel_turn))
-        .routes(routes!(append_messages))
+pub fn routes() -> Routes {
+    routes![
+        list_turns,
+        show_turn,
+        delete_turn,
+        stream_turn,
+        cancel_turn,
+        append_messages
+    ]
 }
 
 /// How much of a turn's stream, and in which format.

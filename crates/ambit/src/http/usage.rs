@@ -3,7 +3,8 @@
 mod csv;
 
 use super::input::{Id, Query, Text, Time};
-use super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::routes::{Routes, routes};
+use super::{ApiCaller, ErrorBody, HttpError};
 use ambit_runtime::Error;
 use ambit_runtime::inspect::usage;
 use ambit_storage::{Usage, UsageField, UsageTotals};
@@ -13,15 +14,13 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// Sums by two fields that one answer has.
 const MOST: usize = 10_000;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(sum_usage))
+pub fn routes() -> Routes {
+    routes![sum_usage]
 }
 
 /// Sums, as they are sent.

@@ -1,7 +1,8 @@
 //! Clearing and removing many contexts.
 
 use super::super::input::{BodyFields, Id, JsonBody, NoQuery, Time, filter};
-use super::super::{ApiCaller, ErrorBody, HttpError, ServerState, SharedState};
+use super::super::routes::{Routes, routes};
+use super::super::{ApiCaller, ErrorBody, HttpError, ServerState};
 use super::LabelText;
 use ambit_runtime::inspect::contexts::{
     ContextAction, ContextActionReport, ContextActionRows, ContextBulk, ContextRowFilter,
@@ -11,17 +12,13 @@ use ambit_storage::directory::{RowOrder, RowState};
 use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// Ids of one request at most.
 const MAX_IDS: usize = 1_000;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(clear_contexts))
-        .routes(routes!(remove_contexts))
+pub fn routes() -> Routes {
+    routes![clear_contexts, remove_contexts]
 }
 
 /// Which contexts. A condition is needed, or `all`; but not for a dry run.

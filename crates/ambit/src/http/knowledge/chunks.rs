@@ -2,7 +2,8 @@
 
 use super::super::input::{Id, NoQuery, PathId, Query, Text, Whole};
 use super::super::paging::PageSize;
-use super::super::{ErrorBody, HttpError, SharedState};
+use super::super::routes::{Routes, routes};
+use super::super::{ErrorBody, HttpError};
 use super::KnowledgeCaller;
 use ambit_knowledge::{DocumentChunk, DocumentFile, KnowledgeError};
 use ambit_runtime::Error;
@@ -16,18 +17,13 @@ use axum::response::{IntoResponse, Response};
 use futures::stream;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// Chunks that come at once, where nobody says.
 const CHUNKS: u64 = 20;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(show_file))
-        .routes(routes!(show_text))
-        .routes(routes!(list_chunks))
+pub fn routes() -> Routes {
+    routes![show_file, show_text, list_chunks]
 }
 
 /// Which characters.

@@ -2,7 +2,8 @@
 
 use super::super::input::{BodyFields, Id, JsonBody, NoQuery, PagedQuery, PathId, Text};
 use super::super::paging::{PageParameters, PageResponse};
-use super::super::{ErrorBody, HttpError, SharedState};
+use super::super::routes::{Routes, routes};
+use super::super::{ErrorBody, HttpError};
 use super::{KnowledgeCaller, window};
 use ambit_knowledge::{
     Collection, CollectionFilter, CollectionStatus, CollectionUpdate, NewCollection,
@@ -16,20 +17,18 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_collections, create_collection))
-        .routes(routes!(
-            show_collection,
-            change_collection,
-            remove_collection
-        ))
-        .routes(routes!(has_collection))
-        .routes(routes!(change_metadata))
+pub fn routes() -> Routes {
+    routes![
+        list_collections,
+        create_collection,
+        show_collection,
+        change_collection,
+        remove_collection,
+        has_collection,
+        change_metadata
+    ]
 }
 
 /// Which collections.

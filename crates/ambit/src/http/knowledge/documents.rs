@@ -2,7 +2,8 @@
 
 use super::super::input::{Id, NoQuery, PagedQuery, Path, PathId, Query, Text, filter};
 use super::super::paging::{PageParameters, PageResponse};
-use super::super::{ErrorBody, HttpError, SharedState};
+use super::super::routes::{Routes, routes};
+use super::super::{ErrorBody, HttpError};
 use super::document_body::{DocumentFields, DocumentForm, SentDocuments, UnreadDocuments};
 use super::{KnowledgeCaller, window};
 use ambit_knowledge::{AcceptedDocument, Document, DocumentFilter, DocumentStatus};
@@ -13,24 +14,27 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_documents, add_documents))
-        .routes(routes!(list_all_documents, remove_documents))
-        .routes(routes!(add_file))
-        .routes(routes!(add_text))
-        .routes(routes!(add_url))
-        .routes(routes!(begin_file))
-        .routes(routes!(begin_text))
-        .routes(routes!(begin_url))
-        .routes(routes!(show_document, change_document, remove_document))
-        .routes(routes!(remove_document_of_collection))
-        // Bodies are read piece by piece, each file within the limit of files.
-        .layer(DefaultBodyLimit::disable())
+pub fn routes() -> Routes {
+    routes![
+        list_documents,
+        add_documents,
+        list_all_documents,
+        remove_documents,
+        add_file,
+        add_text,
+        add_url,
+        begin_file,
+        begin_text,
+        begin_url,
+        show_document,
+        change_document,
+        remove_document,
+        remove_document_of_collection
+    ]
+    // Bodies are read piece by piece, each file within the limit of files.
+    .map_router(|router| router.layer(DefaultBodyLimit::disable()))
 }
 
 /// Which documents.

@@ -1,7 +1,8 @@
 //! Uses of chunks, as apps tell of them and as turns have counted them.
 
 use super::super::input::{BodyFields, JsonBody, NoQuery, Path, Query, Text};
-use super::super::{ErrorBody, HttpError, SharedState};
+use super::super::routes::{Routes, routes};
+use super::super::{ErrorBody, HttpError};
 use super::KnowledgeCaller;
 use super::ratings::{
     ChunkPath, CursorPage, CursorQuery, UpdatedCount, check_number, separate_ids,
@@ -11,12 +12,10 @@ use ambit_runtime::Result;
 use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(list_hits, add_hits, remove_hits))
+pub fn routes() -> Routes {
+    routes![list_hits, add_hits, remove_hits]
 }
 
 /// Uses of a chunk.

@@ -2,9 +2,10 @@
 
 use super::super::input::{Id, NoQuery, PathId, Query, Text};
 use super::super::paging::{self, PageSize};
+use super::super::routes::{Routes, routes};
 use super::super::sse::PING;
 use super::super::sse_source::{self, SseSource};
-use super::super::{ApiCaller, ErrorBody, HttpError, SharedState, rate_limits};
+use super::super::{ApiCaller, ErrorBody, HttpError, rate_limits};
 use super::KnowledgeCaller;
 use crate::auth::rate_limits::StreamPlace;
 use ambit_knowledge::{Job, JobFilter, JobStatus};
@@ -20,16 +21,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_jobs))
-        .routes(routes!(show_job, cancel_job))
-        .routes(routes!(stream_job))
-        .routes(routes!(stream_collection))
+pub fn routes() -> Routes {
+    routes![
+        list_jobs,
+        show_job,
+        cancel_job,
+        stream_job,
+        stream_collection
+    ]
 }
 
 /// Which jobs.

@@ -2,26 +2,28 @@
 
 use super::super::input::{BodyFields, Id, JsonBody, NoQuery, Path, PathId, Query, Text};
 use super::super::paging::{self, PageSize};
-use super::super::{ErrorBody, HttpError, SharedState};
+use super::super::routes::{Routes, routes};
+use super::super::{ErrorBody, HttpError};
 use super::KnowledgeCaller;
 use ambit_knowledge::{ChunkVote, DocumentChunk, ScoreChange, WeightChange};
 use ambit_runtime::{Error, Result};
 use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// At most so many votes, or uses, are told at once.
 const MOST: usize = 100;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new()
-        .routes(routes!(set_weights))
-        .routes(routes!(set_scores))
-        .routes(routes!(show_chunk))
-        .routes(routes!(list_votes, vote, remove_votes))
+pub fn routes() -> Routes {
+    routes![
+        set_weights,
+        set_scores,
+        show_chunk,
+        list_votes,
+        vote,
+        remove_votes
+    ]
 }
 
 /// A chunk of a document.

@@ -1,17 +1,16 @@
 //! Collections are indexed anew.
 
 use super::super::input::{BodyFields, Id, JsonBody, NoQuery, PathId};
-use super::super::{ErrorBody, HttpError, SharedState};
+use super::super::routes::{Routes, routes};
+use super::super::{ErrorBody, HttpError};
 use super::KnowledgeCaller;
 use ambit_knowledge::{Job, ReindexRequest};
 use axum::Json;
 use axum::http::StatusCode;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(reindex_collection))
+pub fn routes() -> Routes {
+    routes![reindex_collection]
 }
 
 impl BodyFields for ReindexRequest {

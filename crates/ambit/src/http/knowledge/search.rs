@@ -1,7 +1,8 @@
 //! Searching collections.
 
 use super::super::input::{BodyFields, Id, JsonBody, NoQuery, Whole};
-use super::super::{ApiCaller, ErrorBody, HttpError, SharedState};
+use super::super::routes::{Routes, routes};
+use super::super::{ApiCaller, ErrorBody, HttpError};
 use super::KnowledgeCaller;
 use ambit_knowledge::{
     CollectionFilter, InvalidFilter, KnowledgeItem, KnowledgeQuery, MetadataFilter,
@@ -12,15 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Instant;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// At most so many collections are named at once.
 const COLLECTIONS: usize = 100;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<SharedState> {
-    OpenApiRouter::new().routes(routes!(search_collections))
+pub fn routes() -> Routes {
+    routes![search_collections]
 }
 
 /// What is looked for, and where.
