@@ -1,6 +1,6 @@
 //! Filling in the variables of prompts. One pass: what is put in is text and is not looked at again.
 
-use super::read::ASSET;
+use super::read::{ASSET, ASSET_PREFIX};
 use crate::access::Authorized;
 use crate::app::locales::Translations;
 use crate::app::{App, AppAgent, Prompt};
@@ -19,6 +19,9 @@ static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let key = r"\{\{\s*(?<key>[^{}]*?)\s*\}\}";
     Regex::new(&[braced, plain, key, ASSET].join("|")).ok()
 });
+
+/// How marks begin. It is looked for first: most prompts have none.
+const MARK_PREFIXES: [&str; 3] = ["$", "{{", ASSET_PREFIX];
 
 /// What variables stand for.
 #[derive(Clone, Debug, Default)]
@@ -135,7 +138,8 @@ impl PromptVariables {
         variables: &mut Vec<String>,
         warnings: &mut Vec<String>,
     ) -> String {
-        let Some(marks) = MARKS.as_ref() else {
+        let has_marks = MARK_PREFIXES.iter().any(|it| prompt.content.contains(it));
+        let Some(marks) = has_marks.then(|| MARKS.as_ref()).flatten() else {
             return prompt.content.clone();
         };
         let filled = marks.replace_all(&prompt.content, |found: &Captures<'_>| {

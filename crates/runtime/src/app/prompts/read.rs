@@ -53,6 +53,9 @@ impl Setting for PromptList {
 /// A file of `assets/` named in a prompt.
 pub const ASSET: &str = r"@assets/(?<asset>[\w./-]+\.(?:md|yml|yaml|json|txt))\b";
 
+/// How a file of `assets/` begins in a prompt. It is looked for first: most prompts name none, and compiling the patterns takes time.
+pub const ASSET_PREFIX: &str = "@assets/";
+
 /// Endings of files whose texts can be put into prompts.
 const ENDINGS: &str = "md, yml, yaml, json or txt";
 
@@ -153,6 +156,9 @@ pub fn with_assets(
 }
 
 fn asset_names(content: &str) -> Vec<String> {
+    if !content.contains(ASSET_PREFIX) {
+        return Vec::new();
+    }
     let pattern = NAMED.as_ref();
     let found = pattern
         .into_iter()
@@ -162,6 +168,9 @@ fn asset_names(content: &str) -> Vec<String> {
 
 /// Files of `assets/` that no text can be of.
 fn unusable_names(content: &str) -> Vec<String> {
+    if !content.contains(ASSET_PREFIX) {
+        return Vec::new();
+    }
     let (Some(like), Some(known)) = (LIKE.as_ref(), NAMED.as_ref()) else {
         return Vec::new();
     };
