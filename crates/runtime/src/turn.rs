@@ -105,8 +105,9 @@ impl Turn {
                     break TurnEnd::Failed(error);
                 }
             };
-            // A turn that could not be closed has been logged, and is taken up again.
-            let _ = self.close(end).await;
+            // A turn that could not be closed has been logged, and is taken up again. Boxed: the future of a turn that waits is
+            // smaller so.
+            let _ = Box::pin(self.close(end)).await;
         };
         Box::pin(run.instrument(span))
     }

@@ -186,9 +186,13 @@ pub(super) async fn settle_orphans(
     let mut settled = Vec::new();
     for open in open_turns(&driver, &space.digest()).await? {
         if let Some(orphan) = OrphanedTurn::read(&driver, &open).await? {
-            let mut turn = orphan.turn(core, session.clone()).await?;
-            turn.conversation.is_held_by_next = true;
-            turn.settle().await?;
+            // Boxed: most turns find none, and their futures are smaller so.
+            let settle = Box::pin(async {
+                let mut turn = orphan.turn(core, session.clone()).await?;
+                turn.conversation.is_held_by_next = true;
+                turn.settle().await
+            });
+            settle.await?;
             settled.push(open.request_id);
             count(core, "closed");
         }

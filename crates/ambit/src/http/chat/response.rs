@@ -150,7 +150,8 @@ async fn begin(
     repeatable: Option<RepeatableRequest>,
 ) -> Result<AnsweringTurn> {
     let begun = match repeatable {
-        Some(repeatable) => idempotency::start(server, request, repeatable).await?,
+        // Boxed: most requests have no key, and their futures are smaller so.
+        Some(repeatable) => Box::pin(idempotency::start(server, request, repeatable)).await?,
         None => {
             rate_limits::count_turn(server, &request.authorized).await?;
             AnsweringTurn {
