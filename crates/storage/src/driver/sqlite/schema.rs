@@ -54,7 +54,8 @@ pub fn prepare_writer(
     };
     let settings = || {
         connection.pragma_update(None, "synchronous", synchronous)?;
-        connection.pragma_update(None, "cache_size", -16_000)?;
+        // In KiB. Pages that were used are kept up to this; others come from the system's page cache.
+        connection.pragma_update(None, "cache_size", -4_000)?;
         if let Some(pages) = place.max_pages {
             connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
         }
