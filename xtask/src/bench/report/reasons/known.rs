@@ -263,7 +263,7 @@ pub const REASONS: &[Reason] = &[
     reason(
         "W10 start",
         &[],
-        "profile of 29 November: a third is the kernel, which maps and copies pages; 10 % the system's certificates, read for each kind of client, 6 % the routes with their documentation, 5 % the script engine",
+        "profile of 29 November, of what is left there: a sixth is the script engine's prelude, which is compiled, an eighth the tables of the store",
     ),
     reason(
         "W11 resident",
