@@ -114,6 +114,8 @@ impl SourceClone {
         command.env("CARGO_TARGET_DIR", self.target());
         // What a cache of compilers has kept says nothing of a build.
         command.env("RUSTC_WRAPPER", "");
+        // What the profile says of it counts.
+        command.env_remove("CARGO_INCREMENTAL");
         match each_line(&mut command, |line| eprintln!("{line}"))? {
             true => Ok(()),
             false => Err("the clone could not be built; the terminal says why".to_owned()),
