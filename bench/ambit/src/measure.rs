@@ -34,6 +34,8 @@ pub struct Sizes {
     pub chunks: &'static [usize],
 }
 
+/// Calls before those that are timed.
+pub const UNCOUNTED: usize = 3;
 /// Writers at once.
 pub const WRITERS: usize = 16;
 /// What each writer adds to one counter.
@@ -136,23 +138,38 @@ impl Output {
         println!("{{\"failed\": {}, \"why\": {}}}", json!(failed), json!(why));
     }
 
-    /// The median time of `times` calls in milliseconds, after three calls that are not counted.
+    /// The median time of `times` calls in milliseconds, after some that are not counted.
     pub async fn median(
         &self,
         row: Row<'_>,
         times: usize,
         mut call: impl AsyncFnMut(usize) -> Result<()>,
     ) -> Result<()> {
-        for number in 0..3 {
-            call(number).await?;
+        let call = async move |_, number| call(number).await;
+        self.medians(row, &[row.p], times, call).await
+    }
+
+    /// The same for several sizes, whose calls take turns: what the machine does meanwhile befalls each of them. A call is told which
+    /// of the sizes it is for, and its number.
+    pub async fn medians(
+        &self,
+        row: Row<'_>,
+        sizes: &[usize],
+        times: usize,
+        mut call: impl AsyncFnMut(usize, usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut spent = vec![Vec::with_capacity(times); sizes.len()];
+        for number in 0..UNCOUNTED + times {
+            for (which, spent) in spent.iter_mut().enumerate() {
+                let start = Instant::now();
+                call(which, number).await?;
+                let took = start.elapsed().as_secs_f64() * 1e3;
+                spent.extend((number >= UNCOUNTED).then_some(took));
+            }
         }
-        let mut spent = Vec::with_capacity(times);
-        for number in 0..times {
-            let start = Instant::now();
-            call(number + 3).await?;
-            spent.push(start.elapsed().as_secs_f64() * 1e3);
+        for (p, spent) in sizes.iter().zip(spent) {
+            self.row(Row { p: *p, ..row }, median(spent));
         }
-        self.row(row, median(spent));
         Ok(())
     }
 

@@ -110,7 +110,16 @@ async fn seed_with(
     messages: usize,
     of_turn: fn(usize) -> Vec<String>,
 ) -> Result<Session> {
-    let session = Session::new("user", chat);
+    seed_of(level, Session::new("user", chat), messages, of_turn).await
+}
+
+/// The same of any person.
+async fn seed_of(
+    level: &dyn Level,
+    session: Session,
+    messages: usize,
+    of_turn: fn(usize) -> Vec<String>,
+) -> Result<Session> {
     level.start(&session).await?;
     let turns: Vec<usize> = (0..messages / 2).collect();
     for some in turns.chunks(500) {

@@ -4,12 +4,14 @@ use super::{Bench, seed};
 use crate::Result;
 use crate::level::{Level, Session};
 use crate::measure::Row;
+use std::sync::Arc;
 
 /// Loads of the end of a conversation, which take microseconds.
 const TAILS: usize = 100;
 
 pub async fn run(bench: &Bench) -> Result<()> {
     let level = bench.level("w2")?;
+    let mut ends = Vec::new();
     for &length in bench.sizes.loads {
         let session = seed(level.as_ref(), &format!("c{length}"), length).await?;
         let row = Row {
@@ -20,9 +22,8 @@ pub async fn run(bench: &Bench) -> Result<()> {
         };
         let load = async |_| expect(level.load(&session, None).await?, length);
         bench.output.median(row, 30, load).await?;
-        if Some(&length) == bench.sizes.loads.last() {
-            ends(bench, level.as_ref(), &session, length).await?;
-        }
+        // Of the longest of them.
+        ends = vec![(length, Arc::clone(&level), session)];
     }
     let length = bench.sizes.long;
     // W1 has made one, where it has run.
@@ -31,20 +32,25 @@ pub async fn run(bench: &Bench) -> Result<()> {
     if level.load(&session, Some(1)).await? == 0 {
         session = seed(level.as_ref(), &format!("c{length}"), length).await?;
     }
-    ends(bench, level.as_ref(), &session, length).await
+    ends.push((length, level, session));
+    load_ends(bench, &ends).await
 }
 
-/// Loads of the last messages of a conversation of this length.
-async fn ends(bench: &Bench, level: &dyn Level, session: &Session, length: usize) -> Result<()> {
+/// Loads of the last messages of conversations, each of this length.
+async fn load_ends(bench: &Bench, all: &[(usize, Arc<dyn Level>, Session)]) -> Result<()> {
+    let lengths: Vec<usize> = all.iter().map(|(length, ..)| *length).collect();
     for last in [10, 50] {
         let row = Row {
             work: &format!("W2 load last {last}"),
-            p: length,
+            p: 0,
             unit: "ms",
             note: "as JSON text",
         };
-        let load = async |_| expect(level.load(session, Some(last)).await?, last);
-        bench.output.median(row, TAILS, load).await?;
+        let load = async |which: usize, _| {
+            let (_, level, session) = &all[which];
+            expect(level.load(session, Some(last)).await?, last)
+        };
+        bench.output.medians(row, &lengths, TAILS, load).await?;
     }
     Ok(())
 }

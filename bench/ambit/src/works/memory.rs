@@ -3,7 +3,7 @@
 use super::Bench;
 use crate::Result;
 use crate::level::Level;
-use crate::measure::{ADDS, Row, WRITERS, median, together};
+use crate::measure::{ADDS, Row, UNCOUNTED, WRITERS, median, together};
 use ambit_storage::operation::MAX_LIST;
 use std::process::Command;
 use std::sync::Arc;
@@ -92,27 +92,31 @@ async fn many_callers(bench: &Bench, level: &Arc<dyn Level>) -> Result<()> {
 }
 
 async fn lists(bench: &Bench, level: &dyn Level) -> Result<()> {
-    for &length in bench.sizes.lists {
-        let key = format!("list{length}");
+    let lengths = bench.sizes.lists;
+    let key = |length: usize| format!("list{length}");
+    for &length in lengths {
         // A list that is full takes no more: the longest one is filled by what is measured.
         let filled = length.min(MAX_LIST as usize - PUSHES);
-        fill(level, &key, filled).await?;
-        let row = Row {
-            work: "W4 push onto a list",
-            p: length,
-            unit: "ms",
-            note: "",
-        };
-        let push = async |_| level.push(&key, vec![TEXT.to_owned()]).await;
-        bench.output.median(row, PUSHES - 3, push).await?;
-        let row = Row {
-            work: "W4 pop from a list",
-            ..row
-        };
-        let pop = async |_| level.pop(&key).await.map(drop);
-        bench.output.median(row, 30, pop).await?;
+        fill(level, &key(length), filled).await?;
     }
-    Ok(())
+    let row = |work| Row {
+        work,
+        p: 0,
+        unit: "ms",
+        note: "",
+    };
+    let output = &bench.output;
+    let push = async |which: usize, _| {
+        let item = vec![TEXT.to_owned()];
+        level.push(&key(lengths[which]), item).await
+    };
+    let work = row("W4 push onto a list");
+    output
+        .medians(work, lengths, PUSHES - UNCOUNTED, push)
+        .await?;
+    let pop = async |which: usize, _| level.pop(&key(lengths[which])).await.map(drop);
+    let work = row("W4 pop from a list");
+    output.medians(work, lengths, 30, pop).await
 }
 
 /// Lists of the longest length, each taken whole.

@@ -1,6 +1,6 @@
 //! W1 with recall in use: turns of a person who searches their conversations, and of others while an index of them is written.
 
-use super::{Bench, seed_with};
+use super::{Bench, seed_of, seed_with};
 use crate::Result;
 use crate::level::{self, Level, Session};
 use crate::measure::{Row, median, text};
@@ -69,24 +69,39 @@ fn said(turn: usize) -> Vec<String> {
     messages.iter().map(|role| said(role).to_string()).collect()
 }
 
-/// Turns, with a search before each that takes in what the last ones have said.
+/// Turns, with a search before each that takes in what the last ones have said. Between them are turns of somebody who does not
+/// search, behind a pause as long: whoever comes behind another turn at once finds everything awake.
 async fn own_turns(bench: &Bench, level: &dyn Level, search: &RecallSearch) -> Result<()> {
     let session = seed_with(level, "short", LENGTH, said).await?;
-    let mut spent = Vec::with_capacity(bench.sizes.turns);
+    let other = seed_of(level, Session::new("quiet", "quiet"), LENGTH, said).await?;
+    let [mut searched, mut paused] = [const { Vec::new() }; 2];
     for number in 0..bench.sizes.turns {
-        search.find().await?;
         let start = Instant::now();
-        level.append(&session, said(number)).await?;
-        spent.push(start.elapsed().as_secs_f64() * 1e3);
+        search.find().await?;
+        let found = start.elapsed();
+        searched.push(append(level, &session, number).await?);
+        tokio::time::sleep(found).await;
+        paused.push(append(level, &other, number).await?);
     }
-    let row = Row {
-        work: "W1 with recall: append only",
+    let row = |work, note| Row {
+        work,
         p: LENGTH,
         unit: "ms/turn",
-        note: "behind a search of the person's conversations, each time",
+        note,
     };
-    bench.output.row(row, median(spent));
+    let note = "behind a search of the person's conversations, each time";
+    let output = &bench.output;
+    output.row(row("W1 with recall: append only", note), median(searched));
+    let note = "in the same run, each behind a pause as long as the search";
+    output.row(row("W1 behind a pause: append only", note), median(paused));
     Ok(())
+}
+
+/// Appends what a turn says; the milliseconds that it took.
+async fn append(level: &dyn Level, session: &Session, number: usize) -> Result<f64> {
+    let start = Instant::now();
+    level.append(session, said(number)).await?;
+    Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 
 /// Turns of somebody else while the words of a long conversation come into its person's index.

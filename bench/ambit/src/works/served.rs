@@ -77,6 +77,8 @@ pub async fn run(bench: &Bench) -> Result<()> {
         output.row(row("W8 turn, p99", "ms"), percentile(spent, 99));
         output.row(row("W8 server's CPU", "ms/turn"), cpu);
     }
+    let served = Arc::into_inner(served).ok_or("the server is still in use")?;
+    served.stop().await?;
     if bench.scheme() == "sqlite" {
         count_syncs(bench, &store).await;
         counts::run(bench, &format!("{store}-counts")).await?;

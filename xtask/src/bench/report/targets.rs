@@ -169,7 +169,7 @@ const LONG: &str = "W14 query of 25 words, p50";
 const RELATIONS: &[Relation] = &[
     relation(
         "W1 with recall: append only",
-        "W1 append only",
+        "W1 behind a pause: append only",
         "without it",
         1.2,
     ),
@@ -498,7 +498,10 @@ mod tests {
 
     #[test]
     fn recall_is_judged_by_turns_without_it_and_by_how_long_it_holds_up_others() {
-        let (with, without) = ("W1 with recall: append only", "W1 append only");
+        let (with, without) = (
+            "W1 with recall: append only",
+            "W1 behind a pause: append only",
+        );
         let others = "W1 with recall: longest turn of others";
         let rows = |turn, longest| {
             [
