@@ -9,7 +9,8 @@ mod report;
 mod results;
 mod rounds;
 
-use crate::process::{Result, cargo, succeeds};
+use crate::pgo;
+use crate::process::{Result, cargo, host, succeeds};
 use crate::servers::Servers;
 use options::{HELP, Options};
 use report::Outcome;
@@ -105,17 +106,13 @@ fn with_servers(options: &Options, results: &mut Results) -> Result<bool> {
     measure(options, servers.as_ref(), results)
 }
 
+/// Builds the benchmark program, and beside it the server that some works start.
 fn build(profile: &str) -> Result<bool> {
-    succeeds(&mut cargo(&[
-        "build",
-        "--profile",
-        profile,
-        "--package",
-        "ambit-bench",
-        // The server, which some works start.
-        "--package",
-        "ambit",
-    ]))
+    let mut build = match profile {
+        pgo::PROFILE => pgo::guided(&host()?)?,
+        _ => cargo(&["build", "--profile", profile]),
+    };
+    succeeds(build.args(["--package", "ambit-bench", "--package", "ambit"]))
 }
 
 /// All rounds, or as many as there is time for.

@@ -7,7 +7,8 @@ mod image;
 mod options;
 mod own_pages;
 
-use crate::process::{Result, cargo, each_line, root, target_folder};
+use crate::pgo;
+use crate::process::{Result, host, root, target_folder};
 use files::{complete, read};
 use options::DistOptions;
 use std::path::PathBuf;
@@ -80,15 +81,12 @@ impl Release {
 
 /// Builds the program.
 fn build(options: &DistOptions) -> Result<PathBuf> {
-    let mut folder = target_folder()?;
-    let mut build = cargo(&["build", "--profile", "dist", "--package", "ambit"]);
-    build.arg("--locked").arg("--target-dir").arg(&folder);
-    if let Some(target) = &options.target {
-        build.args(["--target", target]);
-        folder.push(target);
-    }
-    complete(&mut build)?;
-    Ok(folder.join("dist/ambit"))
+    let target = options.target.clone().map_or_else(host, Ok)?;
+    let folder = target_folder()?;
+    let mut build = pgo::guided(&target)?;
+    build.args(["--package", "ambit", "--locked", "--target-dir"]);
+    complete(build.arg(&folder))?;
+    Ok(folder.join(target).join("dist/ambit"))
 }
 
 /// The version of all crates.
@@ -99,17 +97,6 @@ fn version() -> Result<String> {
     version
         .map(str::to_owned)
         .ok_or_else(|| "Cargo.toml says no version".to_owned())
-}
-
-/// The platform that cargo builds for where nobody names another.
-fn host() -> Result<String> {
-    let mut host = None;
-    each_line(&mut cargo(&["-vV"]), |line| {
-        if let Some(name) = line.strip_prefix("host: ") {
-            host = Some(name.to_owned());
-        }
-    })?;
-    host.ok_or_else(|| "cargo does not say what it builds for; name it with --target".to_owned())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod docs;
 mod generate;
 mod map;
 mod packages;
+mod pgo;
 mod process;
 mod servers;
 mod test;
@@ -28,6 +29,7 @@ cargo xtask docs               checks the links of all pages, and writes them as
 cargo xtask types              type-checks the declarations and the hooks of the examples
 cargo xtask console            builds the console's files, which are committed
 cargo xtask screenshots        takes the console's pictures, which are committed: the same as `console --images`
+cargo xtask pgo                the profile that guides the compiler in what the next two build; it takes a build of its own
 cargo xtask bench [OPTIONS]    the benchmarks; `cargo xtask bench --help` lists the options
 cargo xtask dist [OPTIONS]     what a release consists of; `cargo xtask dist --help` lists the options";
 
@@ -43,6 +45,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("types", types::run),
     ("console", console::run),
     ("screenshots", console::screenshots),
+    ("pgo", pgo::run),
     ("bench", bench::run),
     ("dist", dist::run),
 ];

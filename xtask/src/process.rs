@@ -64,6 +64,17 @@ pub fn target_folder() -> Result<PathBuf> {
     std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
+/// The platform that cargo builds for where nobody names another, as rustc calls it.
+pub fn host() -> Result<String> {
+    let mut host = None;
+    each_line(&mut cargo(&["-vV"]), |line| {
+        if let Some(name) = line.strip_prefix("host: ") {
+            host = Some(name.to_owned());
+        }
+    })?;
+    host.ok_or_else(|| "cargo does not say what it builds for; name it with --target".to_owned())
+}
+
 /// Runs a command to its end with its output shown; true where it succeeded.
 pub fn succeeds(command: &mut Command) -> Result<bool> {
     let status = command

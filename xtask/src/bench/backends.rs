@@ -2,7 +2,8 @@
 
 use super::rounds::Pass;
 use super::{Options, Results};
-use crate::process::{Result, environment, root, target_folder};
+use crate::pgo;
+use crate::process::{Result, environment, host, root, target_folder};
 use crate::servers::{POSTGRES, REDIS, Servers};
 use std::path::Path;
 use std::process::Command;
@@ -219,7 +220,11 @@ fn peers_works(pass: &Pass) -> String {
 
 /// The benchmark program as it was built beside the server: `cargo run` of it alone would build both anew with other features.
 fn program(profile: &str) -> Result<Command> {
-    let mut command = Command::new(target_folder()?.join(profile).join("ambit-bench"));
+    let folder = match profile {
+        pgo::PROFILE => target_folder()?.join(host()?),
+        _ => target_folder()?,
+    };
+    let mut command = Command::new(folder.join(profile).join("ambit-bench"));
     command.current_dir(root());
     Ok(command)
 }

@@ -1,6 +1,7 @@
 //! What is known of the machine and of the versions that a run measures.
 
 use super::{Options, Results};
+use crate::pgo;
 use crate::process::{Result, root};
 use crate::servers;
 use std::path::Path;
@@ -55,8 +56,14 @@ fn commit(profile: &str) -> Option<String> {
     let commit = said("git", &["rev-parse", "--short=12", "HEAD"])?;
     let is_changed = said("git", &["status", "--porcelain", "--untracked-files=no"]).is_some();
     let changed = if is_changed { ", with changes" } else { "" };
+    let is_guided = profile == pgo::PROFILE && pgo::is_there().ok()?;
+    let guided = if is_guided {
+        ", guided by that of `cargo xtask pgo`"
+    } else {
+        ""
+    };
     Some(format!(
-        "commit {commit}{changed}, built with the profile {profile}"
+        "commit {commit}{changed}, built with the profile {profile}{guided}"
     ))
 }
 
