@@ -110,9 +110,17 @@ fn with_servers(options: &Options, results: &mut Results) -> Result<bool> {
 fn build(profile: &str) -> Result<bool> {
     let mut build = match profile {
         pgo::PROFILE => pgo::guided(&host()?)?,
-        _ => cargo(&["build", "--profile", profile]),
+        _ => cargo(&[
+            "build",
+            "--profile",
+            profile,
+            "--package",
+            "ambit-bench",
+            "--package",
+            "ambit",
+        ]),
     };
-    succeeds(build.args(["--package", "ambit-bench", "--package", "ambit"]))
+    succeeds(&mut build)
 }
 
 /// All rounds, or as many as there is time for.

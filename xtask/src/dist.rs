@@ -2,7 +2,7 @@
 
 mod archive;
 mod debian;
-mod files;
+pub mod files;
 mod image;
 mod options;
 mod own_pages;
@@ -31,10 +31,11 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         println!("{}", options::HELP);
         return Ok(true);
     };
+    let target = options.target.map_or_else(host, Ok)?;
     let release = Release {
         version: version()?,
-        target: options.target.clone().map_or_else(host, Ok)?,
-        program: options.binary.clone().map_or_else(|| build(&options), Ok)?,
+        program: options.binary.map_or_else(|| build(&target), Ok)?,
+        target,
         folder: target_folder()?.join("dist-packages"),
     };
     release.check_size()?;
@@ -80,13 +81,9 @@ impl Release {
 }
 
 /// Builds the program.
-fn build(options: &DistOptions) -> Result<PathBuf> {
-    let target = options.target.clone().map_or_else(host, Ok)?;
-    let folder = target_folder()?;
-    let mut build = pgo::guided(&target)?;
-    build.args(["--package", "ambit", "--locked", "--target-dir"]);
-    complete(build.arg(&folder))?;
-    Ok(folder.join(target).join("dist/ambit"))
+fn build(target: &str) -> Result<PathBuf> {
+    complete(&mut pgo::guided(target)?)?;
+    Ok(pgo::programs(target)?.join("ambit"))
 }
 
 /// The version of all crates.

@@ -1,15 +1,19 @@
 //! `cargo xtask pgo`: the profile that guides the compiler where `dist` and `bench` build: which parts of the program run how often
 //! under loads of the benchmarks.
 
-use crate::process::{Result, cannot_start, cargo, host, root, succeeds, target_folder};
+use crate::dist::files;
+use crate::process::{
+    Result, cannot_start, cargo, commit, environment, host, root, succeeds, target_folder,
+};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The profile of cargo by which it builds.
+/// The profile of cargo by which all of them build.
 pub const PROFILE: &str = "dist";
 
-/// The loads, as options of the benchmark program: turns, their tools, streams and the start; then all other works in small.
+/// The loads, as options of the benchmark program: turns over both stores, waiting tools, streams, the start and a model's queries;
+/// then the other works over SQLite in small, but those that compare cores and nodes.
 const LOADS: &[&[&str]] = &[
     &["--url", "memory:", "--work", "W8,W11,W15"],
     &["--url", "sqlite:turns.db", "--work", "W8,W10,W12,W15"],
@@ -27,22 +31,10 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     if !arguments.is_empty() {
         return Err("it takes no arguments".to_owned());
     }
-    let (host, folder) = (host()?, folder()?);
-    let merger = merger(&host)?;
+    let (merger, host, folder) = (merger()?, host()?, folder()?);
     let counts = folder.join("counts");
-    if counts.exists() {
-        std::fs::remove_dir_all(&counts)
-            .map_err(|error| format!("cannot remove {}: {error}", counts.display()))?;
-    }
-    let mut build = dist(&host);
-    build.args([
-        "--package",
-        "ambit-bench",
-        "--package",
-        "ambit",
-        "--target-dir",
-    ]);
-    build.arg(&folder);
+    files::empty_folder(&counts)?;
+    let mut build = build(&host, &folder);
     compile_with(&mut build, "-Cprofile-generate=", &counts);
     if !succeeds(&mut build)? || !run_loads(&folder.join(&host).join(PROFILE).join("ambit-bench"))?
     {
@@ -53,20 +45,23 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         .args(["merge", "--output"])
         .arg(profile()?)
         .arg(&counts);
-    let is_made = succeeds(&mut merge)?;
-    if is_made {
-        println!(
-            "what is built next with the profile dist is guided by {}",
-            profile()?.display()
-        );
+    if !succeeds(&mut merge)? {
+        return Ok(false);
     }
-    Ok(is_made)
+    files::write(&source()?, &commit().unwrap_or_default())?;
+    // Cargo does not see that packages which are not edited were built by another profile.
+    files::empty_folder(&programs(&host)?)?;
+    println!(
+        "the next `bench` and `dist` are guided by {}",
+        profile()?.display()
+    );
+    Ok(true)
 }
 
-/// A build with the profile `dist` for a platform, guided where there is a profile of it.
+/// A build of what is published, and of the benchmark program; guided where there is a profile of this platform.
 pub fn guided(target: &str) -> Result<Command> {
-    let mut build = dist(target);
-    if is_there()? && target == host()? {
+    let mut build = build(target, &target_folder()?);
+    if profile()?.is_file() && target == host()? {
         compile_with(&mut build, "-Cprofile-use=", &profile()?);
     } else {
         println!("no profile guides the compiler: `cargo xtask pgo` on {target} makes one");
@@ -74,24 +69,42 @@ pub fn guided(target: &str) -> Result<Command> {
     Ok(build)
 }
 
-/// Whether there is a profile of this platform.
-pub fn is_there() -> Result<bool> {
-    Ok(profile()?.is_file())
+/// Where such a build puts its programs.
+pub fn programs(target: &str) -> Result<PathBuf> {
+    Ok(target_folder()?.join(target).join(PROFILE))
 }
 
-fn dist(target: &str) -> Command {
+/// The commit that the profile is of, where there is one.
+pub fn profiled() -> Result<Option<String>> {
+    match profile()?.is_file() {
+        true => files::read(&source()?).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// The same packages each time: what is built together decides which features they have, and so what their functions are called.
+fn build(target: &str, folder: &Path) -> Command {
+    let mut build = cargo(&["build", "--locked", "--profile", PROFILE]);
+    build.args(["--package", "ambit", "--package", "ambit-bench"]);
     // With a platform named what runs at the build itself, as macros do, is built apart and counts nothing.
-    cargo(&["build", "--profile", PROFILE, "--target", target])
+    build.args(["--target", target, "--target-dir"]).arg(folder);
+    build
 }
 
+/// Adds an option to those of the environment, which cargo takes no others beside.
 fn compile_with(build: &mut Command, option: &str, path: &Path) {
-    let mut flags = OsString::from(option);
+    let given = environment("RUSTFLAGS").unwrap_or_default();
+    let mut flags = OsString::new();
+    for flag in given.split_whitespace() {
+        flags.push(flag);
+        flags.push("\x1f");
+    }
+    flags.push(option);
     flags.push(path);
-    // One argument, whatever is in the path.
     build.env("CARGO_ENCODED_RUSTFLAGS", flags);
 }
 
-/// Has each load run; true where all came to their end.
+/// Puts each load on the program; true where all came to their end.
 fn run_loads(bench: &Path) -> Result<bool> {
     let place = tempfile::tempdir().map_err(|error| format!("cannot make a folder: {error}"))?;
     for load in LOADS {
@@ -112,14 +125,19 @@ fn profile() -> Result<PathBuf> {
     Ok(folder()?.join("ambit.profdata"))
 }
 
+fn source() -> Result<PathBuf> {
+    Ok(folder()?.join("commit"))
+}
+
 /// The program of the toolchain that adds counts up.
-fn merger(host: &str) -> Result<PathBuf> {
+fn merger() -> Result<PathBuf> {
     let mut ask = Command::new("rustc");
-    ask.args(["--print", "sysroot"]).current_dir(root());
+    ask.args(["--print", "target-libdir"]).current_dir(root());
     let said = ask.output().map_err(|error| cannot_start(&ask, &error))?;
-    let sysroot = String::from_utf8_lossy(&said.stdout);
-    let tools = Path::new(sysroot.trim_end()).join("lib/rustlib").join(host);
-    let merger = tools.join("bin/llvm-profdata");
+    let libraries = String::from_utf8_lossy(&said.stdout);
+    let merger = Path::new(libraries.trim_end())
+        .with_file_name("bin")
+        .join("llvm-profdata");
     match merger.is_file() {
         true => Ok(merger),
         false => Err(format!(

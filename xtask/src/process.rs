@@ -75,6 +75,25 @@ pub fn host() -> Result<String> {
     host.ok_or_else(|| "cargo does not say what it builds for; name it with --target".to_owned())
 }
 
+/// The first line that a program prints, where it succeeds.
+pub fn said(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(root())
+        .output();
+    let output = output.ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some(text.lines().next()?.trim().to_owned())
+}
+
+/// The commit that is checked out, and whether something was changed since.
+pub fn commit() -> Option<String> {
+    let commit = said("git", &["rev-parse", "--short=12", "HEAD"])?;
+    let is_changed = said("git", &["status", "--porcelain", "--untracked-files=no"]).is_some();
+    let changed = if is_changed { ", with changes" } else { "" };
+    Some(format!("commit {commit}{changed}"))
+}
+
 /// Runs a command to its end with its output shown; true where it succeeded.
 pub fn succeeds(command: &mut Command) -> Result<bool> {
     let status = command

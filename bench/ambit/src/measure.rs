@@ -149,8 +149,8 @@ impl Output {
         self.medians(row, &[row.p], times, call).await
     }
 
-    /// The same for several sizes, whose calls take turns: what the machine does meanwhile befalls each of them. A call is told which
-    /// of the sizes it is for, and its number.
+    /// The same for several sizes, each with a row of its own, whose calls take turns: what the machine does meanwhile befalls each of
+    /// them. A call is told which of the sizes it is for, and its number.
     pub async fn medians(
         &self,
         row: Row<'_>,

@@ -100,21 +100,11 @@ impl Bench {
 
 /// A conversation with so many messages.
 async fn seed(level: &dyn Level, chat: &str, messages: usize) -> Result<Session> {
-    seed_with(level, chat, messages, pair).await
+    seed_with(level, Session::new("user", chat), messages, pair).await
 }
 
-/// The same with the messages that each turn has here.
+/// The same for this session, with the messages that each turn has here.
 async fn seed_with(
-    level: &dyn Level,
-    chat: &str,
-    messages: usize,
-    of_turn: fn(usize) -> Vec<String>,
-) -> Result<Session> {
-    seed_of(level, Session::new("user", chat), messages, of_turn).await
-}
-
-/// The same of any person.
-async fn seed_of(
     level: &dyn Level,
     session: Session,
     messages: usize,

@@ -221,10 +221,10 @@ fn peers_works(pass: &Pass) -> String {
 /// The benchmark program as it was built beside the server: `cargo run` of it alone would build both anew with other features.
 fn program(profile: &str) -> Result<Command> {
     let folder = match profile {
-        pgo::PROFILE => target_folder()?.join(host()?),
-        _ => target_folder()?,
+        pgo::PROFILE => pgo::programs(&host()?)?,
+        _ => target_folder()?.join(profile),
     };
-    let mut command = Command::new(folder.join(profile).join("ambit-bench"));
+    let mut command = Command::new(folder.join("ambit-bench"));
     command.current_dir(root());
     Ok(command)
 }

@@ -2,10 +2,9 @@
 
 use super::{Options, Results};
 use crate::pgo;
-use crate::process::{Result, root};
+use crate::process::{Result, commit, said};
 use crate::servers;
 use std::path::Path;
-use std::process::Command;
 
 /// Keeps it. What the system does not say is left out.
 pub fn describe(arguments: &[String], options: &Options, results: &mut Results) -> Result<()> {
@@ -14,7 +13,7 @@ pub fn describe(arguments: &[String], options: &Options, results: &mut Results) 
     results.fact("command", &command.join(" "))?;
     let facts = [
         ("date", said("date", &["-u", "+%Y-%m-%d %H:%M UTC"])),
-        ("Ambit", commit(options.profile())),
+        ("Ambit", version(options.profile())),
         ("Rust", said("rustc", &["--version"])),
         ("processor", processor()),
         ("memory", memory()),
@@ -41,29 +40,16 @@ pub fn describe_servers(results: &mut Results) -> Result<()> {
     Ok(())
 }
 
-/// The first line that a program prints.
-fn said(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(root())
-        .output();
-    let output = output.ok().filter(|output| output.status.success())?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Some(text.lines().next()?.trim().to_owned())
-}
-
-fn commit(profile: &str) -> Option<String> {
-    let commit = said("git", &["rev-parse", "--short=12", "HEAD"])?;
-    let is_changed = said("git", &["status", "--porcelain", "--untracked-files=no"]).is_some();
-    let changed = if is_changed { ", with changes" } else { "" };
-    let is_guided = profile == pgo::PROFILE && pgo::is_there().ok()?;
-    let guided = if is_guided {
-        ", guided by that of `cargo xtask pgo`"
-    } else {
-        ""
+fn version(profile: &str) -> Option<String> {
+    let guided = match pgo::profiled() {
+        Ok(Some(commit)) if profile == pgo::PROFILE => {
+            format!(", guided by a profile of {commit}, which is of some of these works")
+        }
+        _ => String::new(),
     };
     Some(format!(
-        "commit {commit}{changed}, built with the profile {profile}{guided}"
+        "{}, built with the profile {profile}{guided}",
+        commit()?
     ))
 }
 

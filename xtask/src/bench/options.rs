@@ -18,8 +18,8 @@ cargo xtask bench [OPTIONS]
   --tmpfs           the embedded stores in /dev/shm too, at every work and in every round; with --peers W1 and W8 are measured
                     there once without it
   --page DIR        where the page is written (docs, where everything was measured and no work of Ambit's failed, else the folder of --dir)
-  --profile NAME    what is measured is built so (dist: what is published, which takes 20 minutes to build, and is guided where
-                    `cargo xtask pgo` was run before; release with --quick)
+  --profile NAME    what is measured is built so (dist, which is guided where `cargo xtask pgo` was run before, as what is
+                    published; release with --quick)
   --from FILE       measures nothing and makes the page of the lines in this file, beside it
 
 W3, W9, W10, W11, W13, W14, W17, W18 and W19 take long and vary little: they are measured in the first round alone, but where

@@ -170,7 +170,7 @@ const RELATIONS: &[Relation] = &[
     relation(
         "W1 with recall: append only",
         "W1 behind a pause: append only",
-        "without it",
+        "one behind a pause",
         1.2,
     ),
     relation(
