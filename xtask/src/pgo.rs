@@ -91,7 +91,7 @@ fn build(target: &str, folder: &Path) -> Command {
     build
 }
 
-/// Adds an option to those of the environment, which cargo takes no others beside.
+/// Adds an option to those of `RUSTFLAGS`, which cargo does not read beside these.
 fn compile_with(build: &mut Command, option: &str, path: &Path) {
     let given = environment("RUSTFLAGS").unwrap_or_default();
     let mut flags = OsString::new();

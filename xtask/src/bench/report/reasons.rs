@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_explains_a_peer_does_not_explain_a_missed_target() {
-        let row = [("W15 token, p99", "postgres", "disk", 1.0)];
+        let row = [("W15 token, p99", "sqlite", "disk", 1.0)];
         assert_eq!(why(&row, &["≤ 40: **missed**"]), "");
         // Nor a row that no peer is better at.
         assert_eq!(why(&row, &[]), "");

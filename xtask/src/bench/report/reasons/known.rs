@@ -16,7 +16,7 @@ pub const REASONS: &[Reason] = &[
     reason(
         "W1 append only",
         SQLITE,
-        "a commit goes through the writer's thread, and a lone caller waits for both changes of thread. Measured apart, that is two to three times a commit on the caller's own thread",
+        "a commit goes through the writer's thread, and a lone caller waits for both changes of thread. Measured apart, that is two to three times a commit on the caller's own thread. The histories take turns, so that no append finds what the one before it has used, as those of the peers do",
     )
     .at("tmpfs")
     .about(About::Cost),
@@ -39,7 +39,7 @@ pub const REASONS: &[Reason] = &[
     )
     .about(About::Peer("Mastra")),
     reason(
-        "W1 turn (load all",
+        "W1 turn (load",
         SQLITE,
         "the emulation is plain sqlite3 in one process, without sessions, numbers or other writers",
     )
@@ -71,6 +71,11 @@ pub const REASONS: &[Reason] = &[
         "four pages of 4 KiB with the headers of their frames in the write-ahead log are 16.1 KiB",
     )
     .up_to(18.0),
+    reason(
+        "W1 written",
+        &["sqlite Context"],
+        "two runs of its own right behind had 12.1 KB",
+    ),
     reason(
         "W1 syncs",
         SYNCED,
@@ -130,6 +135,12 @@ pub const REASONS: &[Reason] = &[
         "profile of 23 November: 49 % the store and its maps, 43 % the value as JSON text",
     ),
     reason(
+        "W4 get",
+        &["postgres", "postgres Context"],
+        "a lone caller waits for one statement and its answer, as of the peer",
+    )
+    .about(About::Cost),
+    reason(
         "W4",
         &["postgres", "postgres Context"],
         "a lone caller waits for PostgreSQL: a write is one commit with one sync, as of the peer; profile of 29 November: of the processor time PostgreSQL takes 72 %",
@@ -167,6 +178,11 @@ pub const REASONS: &[Reason] = &[
         "W6",
         &["postgres"],
         "profile of 29 November: of the processor time PostgreSQL takes 72 %, on the same cores as the callers",
+    ),
+    reason(
+        "W6",
+        &["sqlite Context"],
+        "the reads of a turn and its index row are more than the bare driver's, which makes {sqlite|W6 different sessions}",
     ),
     reason(
         "W6",
@@ -268,12 +284,12 @@ pub const REASONS: &[Reason] = &[
     reason(
         "W10 resident after",
         &["sqlite"],
-        "measured apart: 101 MB of it are the allocator's, which had 29 before the burst, and no less where it is told to give freed pages back at once",
+        "measured apart, of a program that no profile guided: of 159 MB 101 were the allocator's, which had 29 before the burst, and no less where it was told to give freed pages back at once",
     ),
     reason(
         "W10 resident",
         &["sqlite"],
-        "measured apart: of 48 MB 36 are pages of the program's file, 9 what it has allocated, 3 the system's libraries",
+        "measured apart, of a program that no profile guided: of 48 MB 36 were pages of the program's file, 9 what it had allocated, 3 the system's libraries",
     )
     .up_to(60.0),
     reason(
@@ -294,6 +310,11 @@ pub const REASONS: &[Reason] = &[
     ),
     reason(
         "W13 query p99, while indexing",
+        &["postgres"],
+        "at {W13 index by words#1000} a commit of 250 chunks keeps PostgreSQL and the indexer busy for some 20 ms, on the same two cores as the query; a run of its own later had 8.35 ms",
+    ),
+    reason(
+        "W13 query p99, while indexing",
         &["redis"],
         "Redis runs a commit of 250 chunks as one script, and no query meanwhile",
     ),
@@ -303,11 +324,22 @@ pub const REASONS: &[Reason] = &[
         "merges: of 1,000 chunks, which are merged less often, it is {W13 written#1000}; pages that merges move are half of what is written (decision 0031)",
     ),
     reason(
+        "W14 query of 3 words, p99",
+        &["redis"],
+        "a run of its own half an hour later had 0.73 ms, 1.6 × its median",
+    ),
+    reason(
         "W14 query by vector, p50",
         &["sqlite"],
         "a hundred times as many vectors are compared as by the peer, which took too long to take in more",
     )
     .up_to(20.0)
+    .about(About::Cost),
+    reason(
+        "W15 token, p99",
+        &["postgres"],
+        "a run of its own half an hour later had 2.36 ms with one stream and 12.4 ms with 64, and an earlier one 4.39 and 34.1",
+    )
     .about(About::Cost),
     reason(
         "W15 token",
@@ -325,11 +357,6 @@ pub const REASONS: &[Reason] = &[
         "W16 clone",
         &[],
         "the build takes {W16 build} of it; which crates take that is in decision 0024",
-    ),
-    reason(
-        "W16 edit",
-        &[],
-        "the runtime is built anew, and what is above it: the library and the program (decision 0024 has their seconds)",
     ),
     reason(
         "W17 start",
