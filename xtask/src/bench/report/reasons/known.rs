@@ -336,12 +336,6 @@ pub const REASONS: &[Reason] = &[
     .up_to(20.0)
     .about(About::Cost),
     reason(
-        "W15 token, p99",
-        &["postgres"],
-        "a run of its own half an hour later had 2.36 ms with one stream and 12.4 ms with 64, and an earlier one 4.39 and 34.1",
-    )
-    .about(About::Cost),
-    reason(
         "W15 token",
         &["memory"],
         "the pass-through takes no turn, has no messages and keeps nothing",
@@ -353,6 +347,11 @@ pub const REASONS: &[Reason] = &[
         "a token is stored before it is sent, so that its number is never another's, and the next step waits 8 ms (decision 0026); the pass-through stores nothing",
     )
     .about(About::Peer("pass-through")),
+    reason(
+        "W15 token, p99",
+        &["postgres"],
+        "a run of its own half an hour later had 2.36 ms with one stream and 12.4 ms with 64, and an earlier one 4.39 and 34.1",
+    ),
     reason(
         "W16 clone",
         &[],
