@@ -19,6 +19,7 @@ pub(super) const CASES: &[ConformanceCase] = cases![
     versions_grow_with_each_change,
     a_missing_value_has_no_version,
     sums_are_kept_by_name,
+    sums_have_any_names_and_labels,
     a_sum_beyond_its_range_is_refused,
     g152_an_operation_on_the_wrong_type_is_refused,
     set_and_replace_take_the_place_of_any_type,
@@ -239,6 +240,31 @@ async fn sums_are_kept_by_name(store: TestStore) {
         store.text(&key).await.as_deref(),
         Some("{\"labels\":{\"day\":\"a\"},\"sums\":{\"cost\":7,\"tokens\":2}}")
     );
+}
+
+async fn sums_have_any_names_and_labels(store: TestStore) {
+    let names = ["", "é", "\u{1}", "\u{7f}", "a\"b", "a\\b", "a\0b", "Z"];
+    for (at, labels) in [
+        r#"{"text":"a\u0000 \ud800 \",\"sums\":{","sums":{"a":1}}"#,
+        r#"[{"sums":{"a":1}},"}}"]"#,
+        "null",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let key = space("s").key(format!("k{at}"));
+        for name in names {
+            store
+                .act(&key, tally(labels, &[(name, 1), ("a", -1)]))
+                .await;
+            store.act(&key, tally("1", &[("a", -1)])).await;
+        }
+        let mut sums: BTreeMap<&str, i64> = names.map(|name| (name, 1)).into();
+        sums.insert("a", -16);
+        let sums = serde_json::to_string(&sums).unwrap_or_default();
+        let wanted = format!("{{\"labels\":{labels},\"sums\":{sums}}}");
+        assert_eq!(store.text(&key).await, Some(wanted));
+    }
 }
 
 async fn a_sum_beyond_its_range_is_refused(store: TestStore) {
