@@ -59,7 +59,7 @@ pub enum BatchCheck {
 }
 
 /// A change.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum BatchWrite {
     /// Adds entries in order. An entry whose id the log has already is not stored again.
     Append {
@@ -123,7 +123,7 @@ pub enum BatchWrite {
 pub(crate) const MAX_COPIED: u64 = 1 << 52;
 
 /// What one store has, for another one to have too.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum MirrorWrite {
     /// A log's entries. If the log here is absent or of another generation, it is begun anew with `head.generation`;
     /// entries that it has already are left alone. Entries must join on to what is there.

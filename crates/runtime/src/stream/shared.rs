@@ -218,6 +218,7 @@ impl SharedStream {
                 self.state().staged.put_back(staged);
                 return Err(error.into());
             }
+            self.state().staged.note_stored(staged);
         }
         taken.into_iter().for_each(PendingWrites::stored);
         Ok(())

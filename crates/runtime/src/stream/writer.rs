@@ -126,6 +126,11 @@ impl StreamWriter {
         self.0.shared.state().staged.last()
     }
 
+    /// What was staged beside the entries and was stored with them since this was last asked.
+    pub fn take_stored(&self) -> Vec<BatchWrite> {
+        self.0.shared.state().staged.take_stored()
+    }
+
     /// What was staged beside the entries, up to this number, has been written elsewhere.
     pub fn clear_staged(&self, last: u64) {
         self.0.shared.state().staged.clear(last);

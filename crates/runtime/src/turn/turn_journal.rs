@@ -176,6 +176,12 @@ impl Turn {
         let mut tries = 0;
         loop {
             tries += 1;
+            // The stream may have stored already what was staged with it and with the history. Before the end that is written all
+            // the same: a save of nothing would not notice that the conversation is gone.
+            let stored = self.output.stream.take_stored();
+            if is_end {
+                context.unstage_with_history(&stored);
+            }
             // While the rest is saved, more may be staged behind this.
             let staged = self.output.stream.last_staged();
             let last_note = self.journal.usage.last_note();

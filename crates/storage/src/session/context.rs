@@ -1,6 +1,7 @@
 //! `Context`: the open storages of one session, and operations over all of them.
 
 mod open;
+mod with_history;
 
 pub(crate) use open::SessionStorages;
 
@@ -14,7 +15,6 @@ use super::list::ListStorage;
 use super::state::Session;
 use super::usage::UsageStorage;
 use crate::address::Space;
-use crate::batch::{BatchCheck, BatchWrite};
 use crate::bus::EventMetadata;
 use crate::debug::opaque_debug;
 use crate::driver::Driver;
@@ -24,7 +24,7 @@ use crate::kind::{StorageKind, check_prefix};
 use crate::lease::{Lease, OnBusy};
 use crate::memory::{self, ChatMemoryOwner, Memory, RowTracking};
 use crate::report::SaveReport;
-use crate::{Error, Result, ids, temporary};
+use crate::{Error, Result, temporary};
 use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -281,20 +281,6 @@ impl Context {
         let history = self.session.state().history.clone();
         let space = history.space(&self.session.tenant);
         (space, history.placement.driver().clone())
-    }
-
-    /// Has these writes committed with the history at the next save, all or nothing.
-    pub fn stage_with_history(&self, writes: impl IntoIterator<Item = BatchWrite>) {
-        let history = self.session.state().history.clone();
-        let id = ids::unguessable();
-        let writes = writes.into_iter().map(|write| (id.clone(), write));
-        history.staged().extra.extend(writes);
-    }
-
-    /// Has the next save of the history refused as `Conflict` where this does not hold.
-    pub fn check_with_history(&self, check: BatchCheck) {
-        let history = self.session.state().history.clone();
-        history.staged().checks.push((ids::unguessable(), check));
     }
 
     /// The id of the history's index row, once there is one.

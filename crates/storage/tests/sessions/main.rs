@@ -12,6 +12,7 @@ mod setting;
 mod stores;
 #[path = "../../examples/own_driver/snapshot.rs"]
 mod toy;
+mod with_history;
 
 use libtest_mimic::{Arguments, Trial};
 use setting::Case;
@@ -23,6 +24,7 @@ fn main() {
         removal::CASES,
         retention::CASES,
         orphans::CASES,
+        with_history::CASES,
     ];
     let cases = tables.into_iter().flatten();
     let trials = cases.flat_map(|case| STORES.iter().map(move |store| trial(store, case)));
