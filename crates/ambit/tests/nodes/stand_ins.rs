@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-/// What the second layout adds to the first.
+/// Takes away what the third layout adds to the second.
 const FORMER: &str = "SET search_path = ambit; \
-     DROP FUNCTION begin_batch, append_all, store_all, acquire, end_of_life; UPDATE layout SET version = 1";
+     DROP FUNCTION drop_log, release, check_row_id, add_number, push_items, pop_item, tally; UPDATE layout SET version = 2";
 
 /// Two databases of one server, which end with their test: one, and one whose name ends with `_copy`.
 pub struct Databases {

@@ -3,14 +3,15 @@
 //! The address is `postgres://user@host:port/database`. Parameters of our own are `ambit_schema=name` (default `ambit`),
 //! `ambit_pool=16` and `ambit_pool_mode=session` or `transaction` (how a proxy lends its connections, found out where it
 //! is not given); `sslmode` and `sslrootcert` are those of all clients of PostgreSQL. A batch is one transaction whose
-//! statements are sent together wherever one does not need the answer of another: an append with its conditions and its
-//! index row is one network wave, and so is an operation that the server can do by itself (`direct`); others are two
-//! waves, however many of them there are. Batches that wait at the same time share a transaction (`group`). `locks` says
-//! how batches keep out of each other's way.
+//! statements are sent together wherever one does not need the answer of another. What the server can do by itself (`direct`) is
+//! one statement with its conditions and its index rows (`compose`); other operations are two network waves, however many of
+//! them there are. Batches that wait at the same time share a transaction (`group`). `locks` says how batches keep out of each
+//! other's way.
 //!
 //! Fault points: `postgres.begin`, `postgres.written` (all is written, nothing committed), `postgres.committed`.
 
 mod check;
+mod compose;
 mod contents;
 mod direct;
 mod group;
@@ -25,6 +26,7 @@ mod schema;
 mod server;
 mod settings;
 mod sql_value;
+mod statement;
 mod store;
 mod tls;
 mod transaction;

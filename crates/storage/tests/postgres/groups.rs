@@ -39,7 +39,7 @@ async fn at_once(
     let counter = WaveCounter::default();
     let commits = batches.into_iter().map(|batch| driver.commit(batch));
     let outcomes = join_all(commits).with_subscriber(counter.clone()).await;
-    (outcomes, counter.count())
+    (outcomes, counter.counts().0)
 }
 
 pub async fn shared(url: String) {

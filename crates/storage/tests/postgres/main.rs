@@ -49,6 +49,9 @@ const CASES: &[Case] = &[
     ("newer_layout_is_refused_by_name", |url| {
         Box::pin(newer(url))
     }),
+    ("older_layout_is_brought_to_the_newest", |url| {
+        Box::pin(older(url))
+    }),
     ("sizes_do_not_matter", |url| Box::pin(flat(url))),
     ("cancelled_commits_are_whole_or_nothing", |url| {
         Box::pin(loss::cancelled(url))
@@ -207,6 +210,19 @@ async fn newer(url: String) {
         error.contains(schema) && error.contains("layout 99"),
         "{error}"
     );
+}
+
+async fn older(url: String) {
+    drop(open(&url).await);
+    let (_, schema) = url.split_once("?ambit_schema=").unwrap();
+    let created = include_str!("../../src/driver/postgres/calls.sql").lines();
+    let names = created.filter_map(|line| line.strip_prefix("CREATE FUNCTION ")?.split('(').next());
+    let names: Vec<String> = names.map(|name| format!("{schema}.{name}")).collect();
+    let functions = names.join(", ");
+    let back = format!("DROP FUNCTION {functions}; UPDATE {schema}.layout SET version = 2");
+    sql(&url, &back).await;
+    let count = BatchWrite::apply(space("s").key("k"), Operation::Incr(1.into()), None);
+    open(&url).await.commit(Batch::of([count])).await.unwrap();
 }
 
 async fn flat(url: String) {

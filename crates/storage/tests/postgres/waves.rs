@@ -1,26 +1,45 @@
-//! How often a commit waits for the server: the waves of statements that it sends.
+//! How often a commit waits for the server, and how much it asks: the waves that it sends, and the statements in them.
 
 use super::{entry, open, space};
 use ambit_storage::Json;
-use ambit_storage::batch::{Batch, BatchWrite};
-use ambit_storage::driver::Driver;
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
+use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::json::StoredValue;
-use ambit_storage::operation::Operation;
+use ambit_storage::operation::{Operation, OperationOutput};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
+use tracing::field::{Field, Visit};
 use tracing::instrument::WithSubscriber;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Counts the waves that the driver tells.
+/// Counts the waves that the driver tells, and their statements.
 #[derive(Clone, Default)]
-pub struct WaveCounter(Arc<AtomicU32>);
+pub struct WaveCounter(Arc<SentCounts>);
+
+#[derive(Default)]
+struct SentCounts {
+    waves: AtomicU32,
+    statements: AtomicU64,
+}
 
 impl WaveCounter {
-    pub fn count(&self) -> u32 {
-        self.0.load(Ordering::SeqCst)
+    /// Waves and statements.
+    pub fn counts(&self) -> (u32, u64) {
+        let waves = self.0.waves.load(Ordering::SeqCst);
+        (waves, self.0.statements.load(Ordering::SeqCst))
     }
+}
+
+impl Visit for &SentCounts {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        if field.name() == "statements" {
+            self.statements.fetch_add(value, Ordering::SeqCst);
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
 }
 
 impl Subscriber for WaveCounter {
@@ -36,8 +55,9 @@ impl Subscriber for WaveCounter {
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
-    fn event(&self, _: &Event<'_>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+    fn event(&self, event: &Event<'_>) {
+        self.0.waves.fetch_add(1, Ordering::SeqCst);
+        event.record(&mut &*self.0);
     }
 
     fn enter(&self, _: &Id) {}
@@ -45,11 +65,12 @@ impl Subscriber for WaveCounter {
     fn exit(&self, _: &Id) {}
 }
 
-async fn waves(driver: &Arc<dyn Driver>, batch: Batch) -> u32 {
+/// The waves and statements of a commit.
+async fn sent(driver: &Arc<dyn Driver>, batch: Batch) -> (u32, u64) {
     let counter = WaveCounter::default();
     let commit = driver.commit(batch).with_subscriber(counter.clone());
     commit.await.unwrap();
-    counter.count()
+    counter.counts()
 }
 
 fn apply(name: &str, op: Operation) -> BatchWrite {
@@ -67,33 +88,36 @@ fn acquire() -> Operation {
 }
 
 fn append() -> BatchWrite {
-    let entries = ["question", "answer"].map(|id| entry(id.to_owned()));
+    append_of(["question", "answer"])
+}
+
+fn append_of(ids: [&str; 2]) -> BatchWrite {
+    let entries = ids.map(|id| entry(id.to_owned()));
     BatchWrite::append(space("waves").log("items"), entries.to_vec())
 }
 
 pub async fn alone(url: String) {
     let driver = open(&url).await;
     let item = || vec![Json::stored("1")];
-    for (waves_wanted, write) in [
-        (1, append()),
-        (1, apply("set", Operation::Set(plain("{}")))),
-        (1, apply("set", Operation::Set(plain("[]")))),
-        (1, apply("set", Operation::Del)),
-        (1, apply("count", Operation::Incr(1.into()))),
-        (1, apply("count", Operation::Incr(2.into()))),
-        (3, apply("list", Operation::Push(item()))),
-        (1, apply("list", Operation::Push(item()))),
-        (1, apply("list", Operation::Pop)),
-        (1, apply("lease", acquire())),
-        (1, apply("lease", acquire())),
-        (2, apply("list", Operation::PullAll)),
+    // What needs no look at the value is one statement, which is a transaction of its own.
+    let (once, looked) = ((1, 1), (2, 5));
+    for (wanted, write) in [
+        (once, append()),
+        (once, apply("set", Operation::Set(plain("{}")))),
+        (once, apply("set", Operation::Set(plain("[]")))),
+        (once, apply("set", Operation::Del)),
+        (once, apply("count", Operation::Incr(1.into()))),
+        (once, apply("count", Operation::Incr(2.into()))),
+        // It is looked for in vain first.
+        ((3, 6), apply("list", Operation::Push(item()))),
+        (once, apply("list", Operation::Push(item()))),
+        (once, apply("list", Operation::Pop)),
+        (once, apply("lease", acquire())),
+        (once, apply("lease", acquire())),
+        (looked, apply("list", Operation::PullAll)),
     ] {
         let what = format!("{write:?}");
-        assert_eq!(
-            waves(&driver, Batch::of([write])).await,
-            waves_wanted,
-            "{what}"
-        );
+        assert_eq!(sent(&driver, Batch::of([write])).await, wanted, "{what}");
     }
     assert_eq!(driver.check().await.unwrap(), Vec::<String>::new());
 }
@@ -101,24 +125,47 @@ pub async fn alone(url: String) {
 pub async fn together(url: String) {
     let driver = open(&url).await;
     // As a turn begins, and as it ends.
-    let begins = [apply("lease", acquire()), append()];
-    assert_eq!(waves(&driver, Batch::of(begins)).await, 1);
-    let ends = [
+    let begins = [append(), apply("lease", acquire())];
+    let begun = driver.commit(Batch::of(begins)).await.unwrap();
+    let Some(WriteOutcome::Applied {
+        output: OperationOutput::Epoch(epoch),
+        ..
+    }) = begun.last()
+    else {
+        panic!("{begun:?}");
+    };
+    let lease = space("waves").key("lease");
+    let held = BatchCheck::Lease {
+        key: lease.clone(),
+        epoch: *epoch,
+    };
+    let goes_on = Batch::of([append(), apply("state", Operation::Set(plain("1")))]);
+    assert_eq!(sent(&driver, goes_on.checking(held.clone())).await, (1, 1));
+    let ends = Batch::of([
+        append_of(["call", "result"]),
+        append_of(["result", "end"]),
+        apply("state", Operation::Set(plain("2"))),
+        apply("first", Operation::Del),
+        apply("second", Operation::Del),
+        apply("lease", Operation::Release { epoch: *epoch }),
+    ]);
+    assert_eq!(sent(&driver, ends.checking(held)).await, (1, 1));
+    assert_eq!(driver.get(&lease, ValuePart::Whole).await.unwrap(), None);
+    let looked = [
         append(),
         apply("count", Operation::Incr(1.into())),
         apply("list", Operation::Push(vec![Json::stored("1")])),
         apply("state", Operation::Set(plain("1"))),
-        apply("lease", Operation::Release { epoch: 1 }),
     ];
-    assert_eq!(waves(&driver, Batch::of(ends)).await, 2);
+    assert_eq!(sent(&driver, Batch::of(looked)).await, (2, 6));
     // What one operation leaves is what the next one meets.
     let same = [
         apply("state", Operation::Set(plain("7"))),
         apply("state", Operation::Incr(1.into())),
         apply("state", Operation::Incr(1.into())),
     ];
-    assert_eq!(waves(&driver, Batch::of(same)).await, 3);
+    assert_eq!(sent(&driver, Batch::of(same)).await.0, 3);
     let state = space("waves").key("state");
-    let state = driver.get(&state, ambit_storage::driver::ValuePart::Whole);
+    let state = driver.get(&state, ValuePart::Whole);
     assert_eq!(state.await.unwrap().unwrap().value.as_str(), "9");
 }

@@ -5,60 +5,48 @@
 //! done again with a look at the value. So these must be alone in their batch.
 
 use super::locks;
-use super::log::{one, signed, unsigned};
+use super::log::{signed, unsigned};
 use super::sql_value::bind;
-use super::transaction::{QueuedStatement, TransactionError};
+use super::statement::{Answer, QueuedStatement};
+use super::transaction::TransactionError;
 use super::value::{self, ValueWrite};
+use super::write::JudgedBy;
 use crate::batch::{Batch, BatchWrite, WriteOutcome};
 use crate::json::{Json, StoredValue};
 use crate::operation::{LeaseGrant, MAX_LIST, MAX_SAFE, Operation, OperationOutput};
 use crate::{Error, Result};
-use tokio_postgres::Row;
+use std::collections::BTreeMap;
 
-const SET: &str = "SELECT store_value($1, $2, $3, $4, $5, $6, $7, w.version, \
-     CASE WHEN $9::bigint IS NULL THEN NULL ELSE batch_time() + least($9, 9223372036854775807 - batch_time()) END, $8), \
-     w.version FROM (SELECT nextval('counter') AS version) w";
-const RENEW: &str = "UPDATE value SET expires_at = CASE WHEN $3::bigint IS NULL THEN NULL \
-     ELSE batch_time() + least($3, 9223372036854775807 - batch_time()) END \
-     WHERE space = $1 AND name = $2 RETURNING version";
-/// A number that is stored in another way, like 1.0 or 1e3, is left to others.
-const INCR: &str = "INSERT INTO value AS v (space, name, tenant, path, body, length, version, expires_at) \
-     VALUES ($1, $2, $3, $4, ($5::bigint)::text, 1, nextval('counter'), CASE WHEN $6::bigint IS NULL THEN NULL \
-     ELSE batch_time() + least($6, 9223372036854775807 - batch_time()) END) \
-     ON CONFLICT (space, name) DO UPDATE SET body = (v.body::bigint + $5)::text, version = excluded.version \
-     WHERE CASE WHEN v.expires_at <= batch_time() THEN false WHEN v.body ~ '^(0|-?[1-9][0-9]{0,15})$' \
-     THEN abs(v.body::bigint + $5) <= $7 ELSE false END RETURNING v.body, v.version";
-const PUSH: &str = "SELECT change_list(l.id, l.length, ARRAY(SELECT l.length + n FROM generate_series(0, $5::bigint - 1) AS n), \
-     $3, $4, w.version, l.expires_at), l.length + $5, w.version \
-     FROM (SELECT nextval('counter') AS version) w, (SELECT id, length, expires_at FROM value \
-     WHERE space = $1 AND name = $2 AND body IS NULL AND (expires_at IS NULL OR expires_at > batch_time()) \
-     FOR UPDATE) l WHERE l.length + $5::bigint <= $6";
-const POP: &str = "SELECT change_list(l.id, l.length - 1, '{}', '{}', '{}', w.version, l.expires_at), i.body, w.version \
-     FROM (SELECT nextval('counter') AS version) w, (SELECT id, length, expires_at FROM value \
-     WHERE space = $1 AND name = $2 AND body IS NULL AND (expires_at IS NULL OR expires_at > batch_time()) \
-     FOR UPDATE) l JOIN item i ON i.list_id = l.id AND i.pos = l.length - 1";
+const SET: &str = "(SELECT w.version FROM (SELECT nextval('counter') AS version) w, \
+     LATERAL store_value($1, $2, $3, $4, $5, $6, $7, w.version, end_of_life($9), $8))";
+const RENEW: &str = "UPDATE value SET expires_at = end_of_life($3) WHERE space = $1 AND name = $2 RETURNING version";
 /// A sweep takes no other lock: it must not come between a condition and the change.
 const HOLD: &str = "SELECT 1 FROM value WHERE space = $1 AND name = $2 FOR UPDATE";
 
-/// Whether the server can do an operation whatever the value is.
-pub(super) fn is_blind(op: &Operation) -> bool {
-    matches!(
-        op,
-        Operation::Set(_) | Operation::Del | Operation::Renew { .. } | Operation::Acquire { .. }
-    )
+/// Whether the server can do an operation without a look at the value here. Where a lease or a sum is spelled in another way than
+/// the server spells it, that refuses, and the client judges.
+pub(super) fn is_blind(op: &Operation, judge: JudgedBy) -> bool {
+    match op {
+        Operation::Set(_) | Operation::Del | Operation::Renew { .. } => true,
+        _ if judge == JudgedBy::Client => false,
+        Operation::Acquire { .. } | Operation::Release { .. } => true,
+        // No text of the server's can hold U+0000.
+        Operation::Tally { add, .. } => {
+            !add.is_empty() && !add.keys().any(|name| name.contains('\0'))
+        }
+        _ => false,
+    }
 }
 
-/// The statements of an operation that the server can do whatever the value is.
+/// The statements of such an operation.
 pub(super) fn statements(write: &ValueWrite<'_>) -> Option<Vec<QueuedStatement>> {
     match write.op {
         Operation::Set(value) => Some(vec![set(write, value)]),
-        Operation::Del => {
-            let outcome = WriteOutcome::applied(OperationOutput::Nothing, None);
-            let delete = value::delete(write.key);
-            Some(vec![delete.reading(|_| Ok(outcome))])
-        }
+        Operation::Del => Some(vec![value::delete(write.key).reading(removed)]),
         Operation::Renew { epoch } => Some(renew(write, *epoch)),
         Operation::Acquire { holder } => Some(vec![acquire(write, holder)?]),
+        Operation::Release { epoch } => Some(vec![release(write, *epoch)]),
+        Operation::Tally { labels, add } => Some(vec![tally(write, labels, add)]),
         _ => None,
     }
 }
@@ -77,10 +65,7 @@ pub(super) fn set(write: &ValueWrite<'_>, value: &StoredValue) -> QueuedStatemen
         epoch,
         write.life,
     ];
-    QueuedStatement::new(SET, values).reading(|rows| {
-        let version = rows.first().map(|row| unsigned(row.get(1)));
-        Ok(WriteOutcome::applied(OperationOutput::Nothing, version))
-    })
+    QueuedStatement::write(SET, values).reading(versioned)
 }
 
 fn renew(write: &ValueWrite<'_>, epoch: u64) -> Vec<QueuedStatement> {
@@ -91,8 +76,8 @@ fn renew(write: &ValueWrite<'_>, epoch: u64) -> Vec<QueuedStatement> {
         write.key.name.clone().into_bytes(),
         write.life,
     ];
-    let renew = QueuedStatement::new(RENEW, values).reading(move |rows| {
-        let version = rows.first().map(|row| unsigned(row.get(0)));
+    let renew = QueuedStatement::query(RENEW, values).reading(move |answer| {
+        let version = answer.rows.first().map(|row| unsigned(row.get(0)));
         Ok(WriteOutcome::applied(
             OperationOutput::Epoch(epoch),
             version,
@@ -103,7 +88,7 @@ fn renew(write: &ValueWrite<'_>, epoch: u64) -> Vec<QueuedStatement> {
         write.key.name.clone().into_bytes(),
     ];
     vec![
-        QueuedStatement::new(HOLD, hold),
+        QueuedStatement::query(HOLD, hold),
         check.refused(move |_| Error::Fenced { lease, epoch }),
         renew,
     ]
@@ -125,20 +110,50 @@ fn acquire(write: &ValueWrite<'_>, holder: &str) -> Option<QueuedStatement> {
         write.life,
     ];
     let (name, op) = (write.key.name.clone(), write.op.clone());
-    let sql = "SELECT acquire($1, $2, $3, $4, $5, $6)";
-    let call = QueuedStatement::new(sql, values).refused(move |found| {
+    let call = QueuedStatement::write("acquire($1, $2, $3, $4, $5, $6)", values);
+    let call = call.refused(move |found| {
         let found = StoredValue::from(Json::stored(found));
         // One's own grant may have been spelled in another way.
         let judged = op.apply(&name, Some(found), 0).err();
         judged.map_or(TransactionError::Unseen, TransactionError::Refused)
     });
-    Some(call.reading(|rows| {
-        let epoch = unsigned(one(rows)?.get(0));
+    Some(call.reading(|answer| {
+        let epoch = unsigned(answer.value()?);
         Ok(WriteOutcome::applied(
             OperationOutput::Epoch(epoch),
             Some(epoch),
         ))
     }))
+}
+
+/// Gives back a lease of this epoch; what else may be there is looked at.
+fn release(write: &ValueWrite<'_>, epoch: u64) -> QueuedStatement {
+    let values = bind![
+        locks::space(&write.key.space),
+        write.key.name.clone().into_bytes(),
+        signed(epoch),
+    ];
+    QueuedStatement::write("release($1, $2, $3)", values)
+        .refused(|_| TransactionError::Unseen)
+        .reading(removed)
+}
+
+/// Adds to a row of sums.
+fn tally(write: &ValueWrite<'_>, labels: &Json, add: &BTreeMap<String, i64>) -> QueuedStatement {
+    let (names, numbers): (Vec<String>, Vec<i64>) = add.clone().into_iter().unzip();
+    let values = bind![
+        locks::space(&write.key.space),
+        write.key.name.clone().into_bytes(),
+        write.key.space.tenant.clone(),
+        write.key.space.path.clone(),
+        labels.as_str().to_owned(),
+        names,
+        numbers,
+        write.life,
+    ];
+    QueuedStatement::write("tally($1, $2, $3, $4, $5, $6, $7, $8)", values)
+        .refused(|_| TransactionError::Unseen)
+        .reading(versioned)
 }
 
 /// Whether the only write of a batch is a step.
@@ -184,8 +199,12 @@ fn incr(write: &ValueWrite<'_>, delta: i64) -> QueuedStatement {
         write.life,
         MAX_SAFE,
     ];
-    let output = |row: &Row| OperationOutput::Number(Json::stored(row.get::<_, String>(0)));
-    QueuedStatement::new(INCR, values).reading(move |rows| outcome(rows, 1, output))
+    let call = QueuedStatement::write("add_number($1, $2, $3, $4, $5, $6, $7)", values);
+    call.reading(|answer| {
+        step_outcome(answer, |number| {
+            OperationOutput::Number(Json::stored(number))
+        })
+    })
 }
 
 fn push(write: &ValueWrite<'_>, items: &[Json]) -> QueuedStatement {
@@ -195,11 +214,19 @@ fn push(write: &ValueWrite<'_>, items: &[Json]) -> QueuedStatement {
         write.key.name.clone().into_bytes(),
         texts,
         prints,
-        signed(items.len() as u64),
         signed(MAX_LIST),
     ];
-    let output = |row: &Row| OperationOutput::Length(unsigned(row.get(1)));
-    QueuedStatement::new(PUSH, values).reading(move |rows| outcome(rows, 2, output))
+    let call = QueuedStatement::write("push_items($1, $2, $3, $4, $5)", values);
+    call.reading(|answer| {
+        let done = answer.value::<Option<Vec<i64>>>()?;
+        Ok(match done.as_deref() {
+            Some([length, version]) => {
+                let length = OperationOutput::Length(unsigned(*length));
+                WriteOutcome::applied(length, Some(unsigned(*version)))
+            }
+            _ => WriteOutcome::Done,
+        })
+    })
 }
 
 fn pop(write: &ValueWrite<'_>) -> QueuedStatement {
@@ -207,21 +234,39 @@ fn pop(write: &ValueWrite<'_>) -> QueuedStatement {
         locks::space(&write.key.space),
         write.key.name.clone().into_bytes(),
     ];
-    let output = |row: &Row| {
-        let item = Json::stored(row.get::<_, String>(1));
-        OperationOutput::Taken(Some(item.into()))
-    };
-    QueuedStatement::new(POP, values).reading(move |rows| outcome(rows, 2, output))
+    let call = QueuedStatement::write("pop_item($1, $2)", values);
+    call.reading(|answer| {
+        step_outcome(answer, |item| {
+            OperationOutput::Taken(Some(Json::stored(item).into()))
+        })
+    })
 }
 
-/// The outcome that the row tells, if there is one, with the version in this column.
-fn outcome(
-    rows: &[Row],
-    version: usize,
-    output: impl Fn(&Row) -> OperationOutput,
+/// The outcome of a write that gives its version alone.
+fn versioned(answer: &Answer<'_>) -> Result<WriteOutcome> {
+    let version = unsigned(answer.value()?);
+    Ok(WriteOutcome::applied(
+        OperationOutput::Nothing,
+        Some(version),
+    ))
+}
+
+/// The outcome where nothing is left.
+fn removed(_: &Answer<'_>) -> Result<WriteOutcome> {
+    Ok(WriteOutcome::applied(OperationOutput::Nothing, None))
+}
+
+/// The outcome of a step that gives a text and a version, or nothing.
+fn step_outcome(
+    answer: &Answer<'_>,
+    output: impl Fn(&str) -> OperationOutput,
 ) -> Result<WriteOutcome> {
-    Ok(match rows.first() {
-        Some(row) => WriteOutcome::applied(output(row), Some(unsigned(row.get(version)))),
-        None => WriteOutcome::Done,
-    })
+    let done = answer.value::<Option<Vec<String>>>()?;
+    let Some([text, version]) = done.as_deref() else {
+        return Ok(WriteOutcome::Done);
+    };
+    let version = version
+        .parse()
+        .map_err(|_| Error::internal("a step gave no version"))?;
+    Ok(WriteOutcome::applied(output(text), Some(version)))
 }

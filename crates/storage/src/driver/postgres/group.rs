@@ -9,7 +9,6 @@ use super::listener::NotificationState;
 use super::locks::{BatchLocks, MOST_LOCKS};
 use super::store::PostgresStore;
 use super::write::{self, BatchOutcome, JudgedBy};
-use crate::address::Space;
 use crate::batch::{Batch, BatchWrite, WriteOutcome};
 use crate::json::StoredValue;
 use crate::operation::Operation;
@@ -39,7 +38,7 @@ pub(super) struct PreparedBatch {
     pub(super) locks: BatchLocks,
     /// No write can change what another one's operation sees.
     pub(super) has_apart_values: bool,
-    /// No two writes are about the same thing, so that their order does not matter.
+    /// No two writes are about the same thing, but for appends to one log: the order of the others does not matter.
     pub(super) is_apart: bool,
 }
 
@@ -112,13 +111,13 @@ fn has_apart_values(batch: &Batch) -> bool {
 }
 
 fn is_apart(batch: &Batch) -> bool {
-    let mut things: HashSet<(u8, &Space, &str)> = HashSet::new();
-    let mut rows = HashSet::new();
+    let (mut logs, mut appended) = (HashSet::new(), HashSet::new());
+    let (mut values, mut rows) = (HashSet::new(), HashSet::new());
     batch.writes.iter().all(|write| match write {
-        BatchWrite::Append { log, .. }
-        | BatchWrite::Redact { log, .. }
-        | BatchWrite::Drop { log } => things.insert((0, &log.space, log.name.as_str())),
-        BatchWrite::Apply { key, .. } => things.insert((1, &key.space, key.name.as_str())),
+        // Several appends to one log stay in their order (`merged`).
+        BatchWrite::Append { log, .. } => !appended.insert(log) || logs.insert(log),
+        BatchWrite::Redact { log, .. } | BatchWrite::Drop { log } => logs.insert(log),
+        BatchWrite::Apply { key, .. } => values.insert(key),
         BatchWrite::Track(track) => rows.insert(track.space()),
         _ => false,
     })

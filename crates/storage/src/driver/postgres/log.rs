@@ -4,8 +4,8 @@ pub(super) use crate::driver::integer::{signed, unsigned};
 
 use super::locks;
 use super::sql_value::bind;
+use super::statement::QueuedStatement;
 use super::store::PostgresStore;
-use super::transaction::QueuedStatement;
 use crate::address::{ITEMS, LogKey, Space};
 use crate::batch::{Head, LogEntry, NewEntry, WriteOutcome};
 use crate::driver::state::{self, rows::ACTIVITY_STEP};
@@ -21,12 +21,12 @@ const FORWARD: &str = "SELECT l.generation, l.last, e.seq, e.entry_id, e.at, e.b
 const BACKWARD: &str = "SELECT l.generation, l.last, e.seq, e.entry_id, e.at, e.body FROM log l LEFT JOIN LATERAL \
      (SELECT seq, entry_id, at, body FROM entry WHERE log_id = l.id AND seq <= $3 ORDER BY seq DESC LIMIT $4) e ON true \
      WHERE l.space = $1 AND l.name = $2 ORDER BY e.seq DESC";
+/// Generation, end, and the numbers of the entries where not all of them were new.
+const APPEND: &str =
+    "(SELECT ARRAY[o_generation, o_last] || o_seqs FROM append($1, $2, $3, $4, $5, $6, $7, $8))";
 const REDACT: &str = "UPDATE entry SET body = w.body FROM unnest($3::bigint[], $4::text[]) AS w (seq, body) \
      WHERE entry.log_id = (SELECT id FROM log WHERE space = $1 AND name = $2) AND entry.seq = w.seq \
      RETURNING entry.seq";
-const DROP: &str = "WITH gone AS (DELETE FROM log WHERE space = $1 AND name = $2 RETURNING id, last), \
-     emptied AS (DELETE FROM entry WHERE log_id IN (SELECT id FROM gone)) \
-     SELECT coalesce((SELECT last FROM gone), 0)";
 
 /// The condition that a log ends at `head`.
 pub(super) fn check_head(log: &LogKey, head: Option<Head>) -> QueuedStatement {
@@ -37,7 +37,7 @@ pub(super) fn check_head(log: &LogKey, head: Option<Head>) -> QueuedStatement {
         head.map(|head| signed(head.last)),
     ];
     let log = log.clone();
-    QueuedStatement::new("SELECT check_head($1, $2, $3, $4)", values).refused(move |found| {
+    QueuedStatement::check("check_head($1, $2, $3, $4)", values).refused(move |found| {
         let found = pair(found).map(|(generation, last)| Head { generation, last });
         conflict(state::expect(&log, head, found))
     })
@@ -79,18 +79,18 @@ pub(super) fn append(log: &LogKey, entries: &[NewEntry]) -> QueuedStatement {
         log.name == ITEMS,
         ACTIVITY_STEP,
     ];
-    QueuedStatement::new(
-        "SELECT * FROM append($1, $2, $3, $4, $5, $6, $7, $8)",
-        values,
-    )
-    .reading(move |rows| {
-        let row = one(rows)?;
-        let head = head(row);
-        let stored: Option<Vec<i64>> = row.get(2);
+    QueuedStatement::write(APPEND, values).reading(move |answer| {
+        let numbers: Vec<i64> = answer.value()?;
+        let (head, stored) = match numbers.as_slice() {
+            [generation, last, seqs @ ..] => {
+                (Head::new(unsigned(*generation), unsigned(*last)), seqs)
+            }
+            _ => return Err(Error::internal("an append gave no head")),
+        };
         let first = head.last.saturating_sub(count) + 1;
-        let seq = |place: &usize| match &stored {
-            Some(seqs) => seqs.get(*place).map_or(0, |seq| unsigned(*seq)),
-            None => first + *place as u64,
+        let seq = |place: &usize| match stored {
+            [] => first + *place as u64,
+            seqs => seqs.get(*place).map_or(0, |seq| unsigned(*seq)),
         };
         let seqs = sent.iter().map(seq).collect();
         Ok(WriteOutcome::Appended { head, seqs })
@@ -110,9 +110,9 @@ pub(super) fn redact(log: &LogKey, bodies: &[(u64, Json)]) -> QueuedStatement {
         seqs,
         texts,
     ];
-    QueuedStatement::new(REDACT, values).reading(move |rows| {
+    QueuedStatement::query(REDACT, values).reading(move |answer| {
         let done: std::collections::HashSet<u64> =
-            rows.iter().map(|row| unsigned(row.get(0))).collect();
+            answer.rows.iter().map(|row| unsigned(row.get(0))).collect();
         let erased = wanted.iter().filter(|seq| done.contains(seq)).count();
         Ok(WriteOutcome::Erased(erased as u64))
     })
@@ -120,8 +120,8 @@ pub(super) fn redact(log: &LogKey, bodies: &[(u64, Json)]) -> QueuedStatement {
 
 pub(super) fn drop_log(log: &LogKey) -> QueuedStatement {
     let values = bind![locks::space(&log.space), log.name.clone().into_bytes()];
-    QueuedStatement::new(DROP, values)
-        .reading(|rows| Ok(WriteOutcome::Erased(unsigned(one(rows)?.get(0)))))
+    QueuedStatement::write("drop_log($1, $2)", values)
+        .reading(|answer| Ok(WriteOutcome::Erased(unsigned(answer.value()?))))
 }
 
 /// Goes on with another store's entries.
@@ -145,15 +145,12 @@ pub(super) fn mirror(log: &LogKey, head: Head, entries: &[LogEntry]) -> QueuedSt
         bodies,
     ];
     let what = log.to_string();
-    QueuedStatement::new(
-        "SELECT mirror_log($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        values,
-    )
-    .refused(move |found| {
-        let (expected, found) = found.split_once(' ').unwrap_or((found, "?"));
-        Error::gap(what, expected, found)
-    })
-    .reading(|_| Ok(WriteOutcome::Done))
+    QueuedStatement::write("mirror_log($1, $2, $3, $4, $5, $6, $7, $8, $9)", values)
+        .refused(move |found| {
+            let (expected, found) = found.split_once(' ').unwrap_or((found, "?"));
+            Error::gap(what, expected, found)
+        })
+        .reading(|_| Ok(WriteOutcome::Done))
 }
 
 /// Part of a log; head and entries are of one moment.

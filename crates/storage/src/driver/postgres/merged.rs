@@ -1,8 +1,9 @@
 //! Appends and plain values of a whole transaction, each kind as one statement however many batches they come from.
 
-use super::log::{self, one, signed, unsigned};
+use super::log::{self, signed, unsigned};
 use super::sql_value::bind;
-use super::transaction::{PostgresTransaction, QueuedStatement, TransactionError};
+use super::statement::QueuedStatement;
+use super::transaction::{PostgresTransaction, TransactionError};
 use super::value::{self, ValueWrite};
 use super::{direct, locks};
 use crate::address::{ITEMS, LogKey};
@@ -110,9 +111,9 @@ fn store_all(sets: &[PlainSet<'_>]) -> QueuedStatement {
     let lives: Vec<Option<i64>> = sets.iter().map(|set| set.set.life).collect();
     let values = bind![spaces, names, tenants, paths, bodies, lives, epochs];
     let writes = sets.iter().map(|set| set.write).collect();
-    let sql = "SELECT store_all($1, $2, $3, $4, $5, $6, $7)";
-    QueuedStatement::new(sql, values).reading_all(writes, |rows| {
-        let versions: Vec<i64> = one(rows)?.get(0);
+    let sql = "store_all($1, $2, $3, $4, $5, $6, $7)";
+    QueuedStatement::write(sql, values).reading_all(writes, |answer| {
+        let versions: Vec<i64> = answer.value()?;
         let outcome =
             |version| WriteOutcome::applied(OperationOutput::Nothing, Some(unsigned(version)));
         Ok(versions.into_iter().map(outcome).collect())
@@ -192,18 +193,18 @@ fn append_all(all: &[LogAppends<'_>]) -> QueuedStatement {
     let parts = all.iter().flat_map(|appends| &appends.parts);
     let writes = parts.map(|part| part.write).collect();
     let (counts, outcomes) = (columns.counts, columns.outcomes);
-    let sql = "SELECT * FROM append_all($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
-    QueuedStatement::new(sql, values)
+    let sql = "(SELECT o_generations || o_lasts FROM append_all($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11))";
+    QueuedStatement::write(sql, values)
         // An id is there already; how the others close up is for `append`.
         .refused(|_| TransactionError::Unseen)
-        .reading_all(writes, move |rows| {
-            let row = one(rows)?;
-            let (generations, lasts): (Vec<i64>, Vec<i64>) = (row.get(0), row.get(1));
+        .reading_all(writes, move |answer| {
+            let numbers: Vec<i64> = answer.value()?;
+            let (generations, lasts) = numbers.split_at(numbers.len() / 2);
             let number = |column: &[i64], log: usize| column.get(log).map_or(0, |at| unsigned(*at));
             let outcome = |append: AppendOutcome| {
-                let last = number(&lasts, append.log);
+                let last = number(lasts, append.log);
                 let before = last.saturating_sub(number(&counts, append.log));
-                let head = Head::new(number(&generations, append.log), before + append.end);
+                let head = Head::new(number(generations, append.log), before + append.end);
                 let seqs = append.places.iter().map(|place| before + place).collect();
                 WriteOutcome::appended(head, seqs)
             };

@@ -3,8 +3,8 @@
 use super::locks;
 use super::log::{conflict, one, signed, unsigned};
 use super::sql_value::{SqlValue, bind};
+use super::statement::QueuedStatement;
 use super::store::PostgresStore;
-use super::transaction::QueuedStatement;
 use crate::address::{ITEMS, Space};
 use crate::batch::WriteOutcome;
 use crate::clock::Millis;
@@ -25,10 +25,8 @@ const SELECT: &str = "SELECT i.id, i.ordinal, i.tenant, i.agent_name, i.chat_nam
      array_agg(first_at ORDER BY place) AS firsts, array_agg(last_at ORDER BY place) AS lasts \
      FROM touch WHERE row_id = i.row_id) t ON true";
 const UNTRACK: &str = "WITH gone AS (DELETE FROM identity WHERE tenant = $1 AND id = $2 RETURNING row_id) SELECT count(*) FROM gone";
-
-const CHECK_ID: &str = "SELECT check_row($1, $2, \
-     (SELECT max(t.last_at) FROM identity i JOIN touch t ON t.row_id = i.row_id WHERE i.space = $1), \
-     (SELECT placement FROM identity WHERE space = $1))";
+const TRACK: &str = "(SELECT ARRAY[o_id, o_is_new::text] \
+     FROM track($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13))";
 
 /// The condition that a row is as it was marked.
 pub(super) fn check(space: &Space, mark: Option<&RowMark>) -> QueuedStatement {
@@ -39,7 +37,7 @@ pub(super) fn check(space: &Space, mark: Option<&RowMark>) -> QueuedStatement {
         mark.map(|mark| mark.placement.clone()),
     ];
     let (space, mark) = (space.clone(), mark.cloned());
-    QueuedStatement::new("SELECT check_row($1, $2, $3, $4)", values)
+    QueuedStatement::check("check_row($1, $2, $3, $4)", values)
         .refused(move |found| conflict(state::expect_mark(&space, mark, found_mark(found))))
 }
 
@@ -47,7 +45,7 @@ pub(super) fn check(space: &Space, mark: Option<&RowMark>) -> QueuedStatement {
 pub(super) fn check_id(space: &Space, id: &str) -> QueuedStatement {
     let values = bind![locks::space(space), id.to_owned()];
     let (space, id) = (space.clone(), id.to_owned());
-    QueuedStatement::new(CHECK_ID, values).refused(move |found| {
+    QueuedStatement::check("check_row_id($1, $2)", values).refused(move |found| {
         let found = found_mark(found).map(|mark| mark.id);
         conflict(state::expect_row_id(&space, &id, found))
     })
@@ -75,15 +73,17 @@ pub(super) fn track(track: &TrackRequest) -> Result<QueuedStatement> {
         spelled(&track.base)?,
         ACTIVITY_STEP,
     ]);
-    let sql = "SELECT * FROM track($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
     let asked = track.clone();
-    let call = QueuedStatement::new(sql, values).refused(move |found| {
+    let call = QueuedStatement::write(TRACK, values).refused(move |found| {
         let recorded = Json::stored(found).to::<Vec<String>>();
         conflict(recorded.and_then(|recorded| asked.check_placement(&recorded)))
     });
-    Ok(call.reading(|rows| {
-        let row = one(rows)?;
-        Ok(WriteOutcome::tracked(row.get::<_, String>(0), row.get(1)))
+    Ok(call.reading(|answer| {
+        let done: Vec<String> = answer.value()?;
+        let [id, is_new] = done.as_slice() else {
+            return Err(Error::internal("an index row was tracked without an id"));
+        };
+        Ok(WriteOutcome::tracked(id.as_str(), is_new == "true"))
     }))
 }
 
@@ -115,13 +115,14 @@ pub(super) fn mirror(row: &IndexRow) -> Result<QueuedStatement> {
         firsts,
         lasts,
     ]);
-    let sql = "SELECT mirror_row($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
-    Ok(QueuedStatement::new(sql, values).reading(|_| Ok(WriteOutcome::Done)))
+    let sql =
+        "mirror_row($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+    Ok(QueuedStatement::write(sql, values).reading(|_| Ok(WriteOutcome::Done)))
 }
 
 pub(super) fn untrack(tenant: &str, id: &str) -> QueuedStatement {
-    QueuedStatement::new(UNTRACK, bind![tenant.to_owned(), id.to_owned()])
-        .reading(|rows| Ok(WriteOutcome::Erased(unsigned(one(rows)?.get(0)))))
+    QueuedStatement::query(UNTRACK, bind![tenant.to_owned(), id.to_owned()])
+        .reading(|answer| Ok(WriteOutcome::Erased(unsigned(answer.value()?))))
 }
 
 /// What names a row, in the order of the functions' first six arguments.

@@ -13,6 +13,7 @@ use tokio_postgres::{Client, IsolationLevel, Transaction};
 const LAYOUTS: &[&[&str]] = &[
     &[include_str!("tables.sql"), include_str!("functions.sql")],
     &[include_str!("groups.sql")],
+    &[include_str!("calls.sql")],
 ];
 
 /// A key for advisory locks that no other schema and no other part of this one takes.
@@ -29,6 +30,7 @@ pub(super) const SET: &str = "SELECT set_config('search_path', $1, $3), set_conf
      set_config('enable_seqscan', 'off', $3), set_config('enable_hashjoin', 'off', $3), \
      set_config('enable_mergejoin', 'off', $3), set_config('enable_material', 'off', $3), \
      set_config('jit', 'off', $3), set_config('plan_cache_mode', 'force_generic_plan', $3), set_config('default_transaction_isolation', 'read committed', $3), \
+     set_config('default_transaction_read_only', 'off', $3), \
      set_config('lock_timeout', '30s', $3), set_config('idle_in_transaction_session_timeout', '60s', $3), \
      set_config('client_min_messages', 'error', $3)";
 

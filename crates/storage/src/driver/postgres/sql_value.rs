@@ -55,15 +55,21 @@ macro_rules! bind {
 pub(super) use bind;
 
 /// Bound values as a prepared statement takes them.
-pub(super) fn references(values: &[SqlValue]) -> Vec<&(dyn ToSql + Sync)> {
-    let values = values.iter();
+pub(super) fn references<'a>(
+    values: impl IntoIterator<Item = &'a SqlValue>,
+) -> Vec<&'a (dyn ToSql + Sync)> {
+    let values = values.into_iter();
     values
         .map(|value| &*value.value as &(dyn ToSql + Sync))
         .collect()
 }
 
 /// Bound values as a statement takes them that is not prepared.
-pub(super) fn typed(values: &[SqlValue]) -> Vec<(&(dyn ToSql + Sync), Type)> {
-    let types = values.iter().map(|value| value.kind.clone());
-    references(values).into_iter().zip(types).collect()
+pub(super) fn typed<'a>(
+    values: impl IntoIterator<Item = &'a SqlValue>,
+) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
+    let values = values.into_iter();
+    values
+        .map(|value| (&*value.value as &(dyn ToSql + Sync), value.kind.clone()))
+        .collect()
 }

@@ -157,8 +157,8 @@ impl PostgresStore {
         let sent = statements.iter().zip(&prepared);
         let sent = sent.map(|((sql, values), prepared)| async move {
             match prepared {
-                Some(prepared) => client.query(prepared, &references(values)).await,
-                None => client.query_typed(sql, &typed(values)).await,
+                Some(prepared) => client.query(prepared, &references(*values)).await,
+                None => client.query_typed(sql, &typed(*values)).await,
             }
         });
         in_order(sent.collect()).await.into_iter().collect()

@@ -1,8 +1,10 @@
 //! One transaction in as few network waves as its data dependencies allow: calls are queued, and sent together.
 
+use super::compose::{self, ComposeMode, ComposedStatement};
 use super::pool_mode::PoolMode;
 use super::settings::PostgresSettings;
-use super::sql_value::{SqlValue, references, typed};
+use super::sql_value::{references, typed};
+use super::statement::{Answer, QueuedStatement};
 use super::store::PostgresStore;
 use super::tls;
 use crate::batch::WriteOutcome;
@@ -18,63 +20,10 @@ use tokio_postgres::{Row, Statement};
 
 /// Calls sent at once; a longer queue goes in several waves.
 const WAVE: usize = 256;
+/// Statements that a connection keeps prepared: far more than there usually are.
+const MOST_PREPARED: usize = 256;
 /// Raised by our own functions when a condition does not hold.
 const RAISED: &str = "AMBIT";
-
-type RefusalMapper = Box<dyn FnOnce(&str) -> TransactionError + Send + Sync>;
-type OutcomeReader = Box<dyn FnOnce(&[Row]) -> Result<Vec<WriteOutcome>> + Send + Sync>;
-
-/// One statement with its values, and what its answer means.
-pub(super) struct QueuedStatement {
-    sql: &'static str,
-    values: Vec<SqlValue>,
-    refusal: Option<RefusalMapper>,
-    reading: Option<OutcomeReader>,
-    /// The writes whose outcomes are read, by their place in the transaction.
-    writes: Vec<usize>,
-}
-
-impl QueuedStatement {
-    /// A statement whose answer says nothing.
-    pub(super) fn new(sql: &'static str, values: Vec<SqlValue>) -> Self {
-        Self {
-            sql,
-            values,
-            refusal: None,
-            reading: None,
-            writes: Vec::new(),
-        }
-    }
-
-    /// The error to give when the statement raises a failed condition, made from what it found.
-    pub(super) fn refused<E: Into<TransactionError>>(
-        mut self,
-        error: impl FnOnce(&str) -> E + Send + Sync + 'static,
-    ) -> Self {
-        self.refusal = Some(Box::new(move |found: &str| error(found).into()));
-        self
-    }
-
-    /// The outcome of the write that this is, made from the rows.
-    pub(super) fn reading(
-        mut self,
-        outcome: impl FnOnce(&[Row]) -> Result<WriteOutcome> + Send + Sync + 'static,
-    ) -> Self {
-        self.reading = Some(Box::new(move |rows: &[Row]| Ok(vec![outcome(rows)?])));
-        self
-    }
-
-    /// The outcomes of these writes, made from the rows.
-    pub(super) fn reading_all(
-        mut self,
-        writes: Vec<usize>,
-        outcomes: impl FnOnce(&[Row]) -> Result<Vec<WriteOutcome>> + Send + Sync + 'static,
-    ) -> Self {
-        self.writes = writes;
-        self.reading = Some(Box::new(outcomes));
-        self
-    }
-}
 
 /// Why a transaction ended early.
 pub(super) enum TransactionError {
@@ -137,11 +86,17 @@ impl TransactionError {
     }
 }
 
-fn refused(error: tokio_postgres::Error, refusal: Option<RefusalMapper>) -> TransactionError {
-    let found = error.as_db_error().filter(|db| db.code().code() == RAISED);
-    match (found, refusal) {
-        (Some(found), Some(refusal)) => refusal(found.message()),
-        _ => error.into(),
+/// What an error means that a statement of these parts was answered with.
+fn refused(error: tokio_postgres::Error, statement: ComposedStatement) -> TransactionError {
+    let Some(found) = error.as_db_error().filter(|db| db.code().code() == RAISED) else {
+        return error.into();
+    };
+    let mut refusals = statement.parts.into_iter().filter_map(|part| part.refusal);
+    match (refusals.next(), refusals.next()) {
+        (Some(refusal), None) => refusal(found.message()),
+        // Which of them it was shows where they are sent one by one.
+        (Some(_), Some(_)) => TransactionError::Unseen,
+        (None, _) => error.into(),
     }
 }
 
@@ -189,6 +144,9 @@ pub(super) fn failed(settings: &PostgresSettings, error: tokio_postgres::Error) 
 pub(super) struct PostgresTransaction {
     client: Option<Object>,
     mode: PoolMode,
+    composing: ComposeMode,
+    /// What it begins with, until that is sent.
+    beginning: Vec<QueuedStatement>,
     queue: Vec<QueuedStatement>,
     outcomes: Vec<WriteOutcome>,
     /// The write that statements are queued for, by its place.
@@ -196,15 +154,22 @@ pub(super) struct PostgresTransaction {
 }
 
 impl PostgresTransaction {
-    /// Queues the beginning of a transaction of so many writes.
-    pub(super) fn begin(store: &PostgresStore, client: Object, writes: usize) -> Self {
-        let queue = store.beginning().into_iter();
+    /// Begins a transaction of so many writes, as soon as something is sent.
+    pub(super) fn begin(
+        store: &PostgresStore,
+        client: Object,
+        writes: usize,
+        composing: ComposeMode,
+    ) -> Self {
+        let beginning = store.beginning().into_iter();
         Self {
             client: Some(client),
             mode: store.mode,
-            queue: queue
-                .map(|(sql, values)| QueuedStatement::new(sql, values))
+            composing,
+            beginning: beginning
+                .map(|(sql, values)| QueuedStatement::query(sql, values))
                 .collect(),
+            queue: Vec::new(),
             outcomes: vec![WriteOutcome::Done; writes],
             write: 0,
         }
@@ -252,23 +217,32 @@ impl PostgresTransaction {
         Ok(answers.pop().unwrap_or_default())
     }
 
-    /// Sends what is queued and these statements; gives the rows of each of these.
+    /// Sends what is queued and these queries; gives the rows of each query.
     pub(super) async fn ask_all(
         &mut self,
-        calls: Vec<QueuedStatement>,
+        queries: Vec<QueuedStatement>,
     ) -> Result<Vec<Vec<Row>>, TransactionError> {
-        let before = self.queue.len();
-        self.queue.extend(calls);
+        let count = queries.len();
+        self.queue.extend(queries);
         let mut answers = self.flush().await?;
-        Ok(answers.split_off(before))
+        Ok(answers.split_off(answers.len().saturating_sub(count)))
     }
 
-    /// Sends what is queued; gives the rows of each statement.
+    /// Sends what is queued; gives the rows of each statement that was made of it.
     pub(super) async fn flush(&mut self) -> Result<Vec<Vec<Row>>, TransactionError> {
-        let mut answers = Vec::new();
-        let mut queue = std::mem::take(&mut self.queue).into_iter();
+        let mut queue = std::mem::take(&mut self.beginning);
+        queue.append(&mut self.queue);
+        self.send_all(compose::compose(queue, self.composing)).await
+    }
+
+    async fn send_all(
+        &mut self,
+        statements: Vec<ComposedStatement>,
+    ) -> Result<Vec<Vec<Row>>, TransactionError> {
+        let mut answers = Vec::with_capacity(statements.len());
+        let mut statements = statements.into_iter();
         loop {
-            let wave: Vec<QueuedStatement> = queue.by_ref().take(WAVE).collect();
+            let wave: Vec<ComposedStatement> = statements.by_ref().take(WAVE).collect();
             if wave.is_empty() {
                 return Ok(answers);
             }
@@ -278,34 +252,46 @@ impl PostgresTransaction {
 
     async fn send(
         &mut self,
-        wave: Vec<QueuedStatement>,
+        wave: Vec<ComposedStatement>,
     ) -> Result<Vec<Vec<Row>>, TransactionError> {
         let Some(client) = &self.client else {
             let what = "a transaction goes on behind its end".to_owned();
             return Err(Error::Internal { what }.into());
         };
-        let mut statements = Vec::with_capacity(wave.len());
-        for call in &wave {
-            statements.push(match self.mode {
-                PoolMode::Session => Some(client.prepare_cached(call.sql).await?),
+        if client.statement_cache.size() > MOST_PREPARED {
+            client.statement_cache.clear();
+        }
+        let texts: Vec<_> = wave.iter().map(ComposedStatement::sql).collect();
+        let mut prepared = Vec::with_capacity(wave.len());
+        for sql in &texts {
+            prepared.push(match self.mode {
+                PoolMode::Session => Some(client.prepare_cached(sql).await?),
                 PoolMode::Transaction => None,
             });
         }
-        let sent = wave
-            .iter()
-            .zip(&statements)
-            .map(|(call, statement)| query(client, statement.as_ref(), call))
+        let sent = wave.iter().zip(&texts).zip(&prepared);
+        let sent = sent
+            .map(|((statement, sql), prepared)| query(client, prepared.as_ref(), sql, statement))
             .collect();
         tracing::trace!(statements = wave.len(), "a wave of statements");
         let answers = in_order(sent).await;
-        let mut all = Vec::with_capacity(wave.len());
+        let mut rows_of_each = Vec::with_capacity(wave.len());
         let mut readings = Vec::new();
-        for (call, answer) in wave.into_iter().zip(answers) {
-            let rows = answer.map_err(|error| refused(error, call.refusal))?;
-            if let Some(reading) = call.reading {
-                readings.push((call.writes, reading(&rows)));
+        for (statement, answer) in wave.into_iter().zip(answers) {
+            let rows = match answer {
+                Ok(rows) => rows,
+                Err(error) => return Err(refused(error, statement)),
+            };
+            for (column, part) in statement.into_columns() {
+                if let Some(reading) = part.reading {
+                    let answer = Answer {
+                        rows: &rows,
+                        column,
+                    };
+                    readings.push((part.writes, reading(&answer)));
+                }
             }
-            all.push(rows);
+            rows_of_each.push(rows);
         }
         // Behind all that the server may have refused.
         for (writes, outcomes) in readings {
@@ -314,12 +300,22 @@ impl PostgresTransaction {
                 self.set_outcome(write, outcome);
             }
         }
-        Ok(all)
+        Ok(rows_of_each)
     }
 
     /// Sends the rest and the end; gives the outcomes of the writes.
     pub(super) async fn commit(&mut self) -> Result<Vec<WriteOutcome>, TransactionError> {
-        self.ask(QueuedStatement::new("COMMIT", Vec::new())).await?;
+        let mut rest = compose::compose(std::mem::take(&mut self.queue), self.composing);
+        // A statement alone is a transaction by itself, unless settings of the transaction must go in front of it.
+        let is_unsent = !self.beginning.is_empty();
+        let is_whole = is_unsent && rest.len() == 1 && self.mode == PoolMode::Session;
+        if !is_whole {
+            let beginning = std::mem::take(&mut self.beginning).into_iter();
+            rest.splice(0..0, beginning.map(ComposedStatement::of));
+            let end = QueuedStatement::query("COMMIT", Vec::new());
+            rest.push(ComposedStatement::of(end));
+        }
+        self.send_all(rest).await?;
         self.client.take();
         Ok(std::mem::take(&mut self.outcomes))
     }
@@ -327,7 +323,8 @@ impl PostgresTransaction {
     /// Takes everything back and keeps the connection for others.
     pub(super) async fn roll_back(mut self) {
         let Some(client) = &self.client else { return };
-        if client.batch_execute("ROLLBACK").await.is_ok() {
+        // Where the beginning was not sent, nothing is open.
+        if !self.beginning.is_empty() || client.batch_execute("ROLLBACK").await.is_ok() {
             self.client.take();
         }
     }
@@ -343,12 +340,14 @@ impl Drop for PostgresTransaction {
 
 async fn query(
     client: &Object,
-    statement: Option<&Statement>,
-    call: &QueuedStatement,
+    prepared: Option<&Statement>,
+    sql: &str,
+    statement: &ComposedStatement,
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
-    match statement {
-        Some(statement) => client.query(statement, &references(&call.values)).await,
-        None => client.query_typed(call.sql, &typed(&call.values)).await,
+    let values = statement.values();
+    match prepared {
+        Some(prepared) => client.query(prepared, &references(values)).await,
+        None => client.query_typed(sql, &typed(values)).await,
     }
 }
 

@@ -1,9 +1,10 @@
 //! Values: what operations do to them. Their meaning is `Operation`'s; here is what must be loaded and what is stored.
 
 use super::locks;
-use super::log::{conflict, one, signed, text, unsigned};
+use super::log::{conflict, signed, text, unsigned};
 use super::sql_value::bind;
-use super::transaction::{PostgresTransaction, QueuedStatement, TransactionError};
+use super::statement::QueuedStatement;
+use super::transaction::{PostgresTransaction, TransactionError};
 use crate::address::{Space, ValueKey};
 use crate::batch::{ValueEntry, WriteOutcome};
 use crate::clock::Millis;
@@ -60,7 +61,7 @@ pub(super) fn check_version(key: &ValueKey, version: Option<u64>) -> QueuedState
         version.map(signed),
     ];
     let key = key.clone();
-    QueuedStatement::new("SELECT check_version($1, $2, $3)", values)
+    QueuedStatement::check("check_version($1, $2, $3)", values)
         .refused(move |found| conflict(state::expect(&key, version, found.parse().ok())))
 }
 
@@ -72,7 +73,7 @@ pub(super) fn check_lease(key: &ValueKey, epoch: u64) -> QueuedStatement {
         signed(epoch),
     ];
     let lease = key.to_string();
-    QueuedStatement::new("SELECT check_lease($1, $2, $3)", values)
+    QueuedStatement::check("check_lease($1, $2, $3)", values)
         .refused(move |_| Error::Fenced { lease, epoch })
 }
 
@@ -162,7 +163,7 @@ fn load(key: &ValueKey, op: &Operation) -> QueuedStatement {
         last,
         alike,
     ];
-    QueuedStatement::new("SELECT * FROM load_value($1, $2, $3, $4)", values)
+    QueuedStatement::query("SELECT * FROM load_value($1, $2, $3, $4)", values)
 }
 
 /// How a stored value ends.
@@ -187,8 +188,8 @@ fn store(key: &ValueKey, value: StoredValue, end: VersionStamp) -> QueuedStateme
         end.expires_at,
         epoch,
     ];
-    QueuedStatement::new(
-        "SELECT store_value($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    QueuedStatement::write(
+        "store_value($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         values,
     )
 }
@@ -224,12 +225,12 @@ fn change_list(id: i64, change: ListChange, end: VersionStamp) -> QueuedStatemen
         signed(end.version),
         end.expires_at,
     ];
-    QueuedStatement::new("SELECT change_list($1, $2, $3, $4, $5, $6, $7)", values)
+    QueuedStatement::write("change_list($1, $2, $3, $4, $5, $6, $7)", values)
 }
 
 pub(super) fn delete(key: &ValueKey) -> QueuedStatement {
     let values = bind![locks::space(&key.space), key.name.clone().into_bytes()];
-    QueuedStatement::new("SELECT drop_value($1, $2)", values)
+    QueuedStatement::write("drop_value($1, $2)", values)
 }
 
 /// Makes a value equal to another store's.
@@ -256,7 +257,7 @@ pub(super) async fn wipe(
     let (first, end) = bounds(pattern);
     let sql = "SELECT name FROM value WHERE space = $1 AND name >= $2 AND name < $3";
     let values = bind![locks::space(space), first, end];
-    let rows = transaction.ask(QueuedStatement::new(sql, values)).await?;
+    let rows = transaction.ask(QueuedStatement::query(sql, values)).await?;
     let mut names: Vec<Vec<u8>> = Vec::with_capacity(rows.len());
     for row in &rows {
         let name = text(row.get(0), || format!("a value's name in {space}"))?;
@@ -266,8 +267,8 @@ pub(super) async fn wipe(
     }
     let values = bind![locks::space(space), names];
     transaction.queue(
-        QueuedStatement::new("SELECT wipe($1, $2)", values)
-            .reading(|rows| Ok(WriteOutcome::Erased(unsigned(one(rows)?.get(0))))),
+        QueuedStatement::write("wipe($1, $2)", values)
+            .reading(|answer| Ok(WriteOutcome::Erased(unsigned(answer.value()?)))),
     );
     Ok(())
 }

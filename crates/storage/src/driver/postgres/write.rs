@@ -1,16 +1,17 @@
 //! Batches as one transaction.
 
+use super::compose::ComposeMode;
 use super::group::PreparedBatch;
 use super::merged::{MergedWrites, is_mergeable};
 use super::sql_value::bind;
+use super::statement::QueuedStatement;
 use super::store::PostgresStore;
-use super::transaction::{PostgresTransaction, QueuedStatement, TransactionError};
+use super::transaction::{PostgresTransaction, TransactionError};
 use super::value::{LoadedValue, ValueWrite};
 use super::{direct, locks, log, rows, value};
 use crate::Result;
 use crate::address::{ITEMS, Space, ValueKey};
 use crate::batch::{Batch, BatchCheck, BatchWrite, MirrorWrite, WriteOutcome};
-use crate::operation::Operation;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -69,7 +70,12 @@ pub(super) async fn together(
     let writes = batches.iter().map(|one| one.batch.writes.len()).sum();
     let connection = store.connection().await;
     let connection = connection.map_err(TransactionError::Unreached)?;
-    let mut transaction = PostgresTransaction::begin(store, connection, writes);
+    let composing = match (batches, judge) {
+        ([one], JudgedBy::Server) if one.is_apart => ComposeMode::WholeBatch,
+        ([_, _, ..], JudgedBy::Server) => ComposeMode::SameExpression,
+        _ => ComposeMode::Separate,
+    };
+    let mut transaction = PostgresTransaction::begin(store, connection, writes, composing);
     let erased = ErasedTopics::default();
     let done = async {
         begin(store, batches, &mut transaction);
@@ -104,8 +110,8 @@ fn begin(store: &PostgresStore, batches: &[&PreparedBatch], transaction: &mut Po
     let (keys, exclusive) = all.columns(store.lock);
     let timeout = (batches.len() > 1).then_some(GROUP_LOCK_TIMEOUT);
     let offset = store.options.clock.offset();
-    transaction.queue(QueuedStatement::new(
-        "SELECT begin_batch($1, $2, $3, $4)",
+    transaction.queue(QueuedStatement::locks(
+        "begin_batch($1, $2, $3, $4)",
         bind![keys, exclusive, offset, timeout],
     ));
     for check in batches.iter().flat_map(|one| &one.batch.checks) {
@@ -192,7 +198,7 @@ impl<'a> WriteQueue<'a, '_> {
                 continue;
             };
             let life = *life;
-            if !self.is_blind(op) {
+            if !direct::is_blind(op, self.judge) {
                 keys.push(key);
                 loads.push(ValueWrite { key, op, life }.load());
             }
@@ -209,12 +215,6 @@ impl<'a> WriteQueue<'a, '_> {
 
     fn is_step(&self, one: &PreparedBatch) -> bool {
         self.judge == JudgedBy::Server && direct::is_step(&one.batch)
-    }
-
-    /// A lease may be spelled in another way than this server's: then only a look helps.
-    fn is_blind(&self, op: &Operation) -> bool {
-        let is_lease = matches!(op, Operation::Acquire { .. });
-        direct::is_blind(op) && (self.judge == JudgedBy::Server || !is_lease)
     }
 
     /// Queues a batch whose first write has this place in the transaction.
@@ -275,7 +275,7 @@ impl<'a> WriteQueue<'a, '_> {
     }
 
     async fn apply(&mut self, write: &ValueWrite<'a>) -> Result<(), TransactionError> {
-        if self.is_blind(write.op)
+        if direct::is_blind(write.op, self.judge)
             && let Some(calls) = direct::statements(write)
         {
             let queue = |call| self.transaction.queue(call);
@@ -296,12 +296,12 @@ impl<'a> WriteQueue<'a, '_> {
 fn erase(space: &Space, keep: Option<&str>, erased: &ErasedTopics) -> QueuedStatement {
     let keep = keep.map(|name| name.as_bytes().to_vec());
     let (owner, erased) = (space.clone(), Arc::clone(erased));
-    QueuedStatement::new(
+    QueuedStatement::query(
         "SELECT * FROM erase_space($1, $2)",
         bind![locks::space(space), keep],
     )
-    .reading(move |rows| {
-        let row = log::one(rows)?;
+    .reading(move |answer| {
+        let row = log::one(answer.rows)?;
         let names: Vec<Vec<u8>> = row.get(1);
         let topics = names
             .into_iter()
