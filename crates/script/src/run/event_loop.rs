@@ -19,10 +19,9 @@ pub fn await_promise<'js>(
 ) -> Result<Option<JsValue<'js>>> {
     let task = world.task().ok_or(rquickjs::Error::Unknown)?;
     loop {
-        while ctx.execute_pending_job() {
-            if task.budget.stopped().is_some() {
-                return Err(world.terminate(ctx));
-            }
+        while task.budget.stopped().is_none() && ctx.execute_pending_job() {}
+        if task.budget.stopped().is_some() {
+            return Err(world.terminate(ctx));
         }
         let failure: JsValue<'js> = core.get::<_, Function<'js>>("failure")?.call(())?;
         if let Some(failure) = failure.as_object() {

@@ -1,6 +1,7 @@
 //! How runs end that pass a limit. Alone in its process, so that what its threads wait for is known.
 
 mod built_ins;
+mod dropped;
 mod ends;
 mod hostile;
 #[path = "../../../storage/tests/support/run_tally.rs"]
