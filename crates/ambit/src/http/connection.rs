@@ -19,16 +19,20 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
 
-/// Serves until `stop`, and then until every answer that has begun is sent.
-pub async fn serve(
+/// Serves until `stop`, and then until every answer that has begun is sent. What the server judges and counts, it does from this
+/// call on, before the future is first polled.
+pub fn serve(
     listener: TcpListener,
     server: SharedState,
     stop: impl Future<Output = ()> + Send + 'static,
-) -> Result<()> {
+) -> impl Future<Output = Result<()>> + Send {
     let connections = OpenConnections::new(server.settings.connection_limit);
     let tls = server.settings.tls.clone();
-    let listener = ClientListener::new(listener, connections, tls)?;
-    run(listener, router(server), stop).await
+    let router = router(server);
+    async move {
+        let listener = ClientListener::new(listener, connections, tls)?;
+        run(listener, router, stop).await
+    }
 }
 
 /// Puts a service on a listener.
