@@ -133,6 +133,13 @@ export function install(native) {
   const { random } = native;
   put(Math, "random", { random() { return random(); } }.random);
 
+  // A function of a stack may be one of the engine's own or of this prelude, which are not made for scripts to call. As of strict
+  // functions elsewhere, none is told.
+  Error.prepareStackTrace = (_, sites) => sites;
+  const callSite = Object.getPrototypeOf(new Error().stack[0]);
+  put(callSite, "getFunction", { getFunction() { return undefined; } }.getFunction);
+  Error.prepareStackTrace = undefined;
+
   // The engine does not always let go of what these are set to, and a runtime that has objects left when it is freed ends the
   // process: it gets numbers and functions, which it counts rightly, and what else a script sets stays here.
   const settable = (name, accepted, otherwise) => {

@@ -133,8 +133,15 @@ const HOSTILE: &[(&str, End, &str)] = &[
     ("many timers", Itself, "for (let i = 0; i < 1e5; i++) setTimeout(() => {}, 1e6);"),
     ("finalizers", Any, "const r = new FinalizationRegistry(() => { for (;;) {} }); for (let i = 0; i < 1e5; i++) r.register({}, i); return new Promise(resolve => setTimeout(resolve, 5));"),
     ("atob of a huge string", Any, "return atob(btoa('x'.repeat(4 << 20))).length;"),
+    ("engine's function of a stack", Itself, STACK_FUNCTION),
     ("text coding", Any, "return new TextDecoder().decode(new TextEncoder().encode('x'.repeat(4 << 20))).length;"),
 ];
+
+/// Asks for the function of each frame of a stack; the last is the one by which the engine goes on with a generator.
+const STACK_FUNCTION: &str = "let inner: any;
+    (Error as any).prepareStackTrace = (_: any, sites: any[]) => { inner = sites[sites.length - 1].getFunction(); };
+    async function* generator() { await null; try { (null as any).x; } catch {} inner(1); yield 1; }
+    return (async () => { for await (const _ of generator()) {} })();";
 
 /// Little of what is to end it, but enough to fill the memory or to end by itself, and of the rest so much that it does not end
 /// it on a busy machine.

@@ -154,3 +154,21 @@ async fn a_lenient_method_takes_what_is_no_json() {
     let expected = json!(["value is not JSON: it holds a BigInt", 2, cyclic]);
     assert_eq!(pets(text).await, expected);
 }
+
+#[tokio::test]
+async fn a_stack_tells_no_function_of_the_host_or_the_engine() {
+    let value = pets(
+        "export function Create(ctx: any) {
+            const found: any[] = [], names: any[] = [];
+            (Error as any).prepareStackTrace = (_: any, sites: any[]) => {
+                for (const site of sites) found.push(site.getFunction()), names.push(site.getFunctionName());
+                return '';
+            };
+            const within = { get name() { new Error('in an argument'); return 'Rex'; } };
+            ctx.memory.user.Set('k', within);
+            return [found.length > 2, found.every(each => each === undefined), names.includes('Create')];
+        }",
+    )
+    .await;
+    assert_eq!(value, json!([true, true, true]));
+}
