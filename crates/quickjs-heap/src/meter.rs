@@ -12,6 +12,9 @@ pub struct MemoryMeter {
     within: AtomicUsize,
     limit: usize,
     exceeded: AtomicBool,
+    /// What may be in use so that an error can be made, where that is more than the limit and the reserve.
+    for_error: AtomicUsize,
+    refuses_nothing: AtomicBool,
     outer: OnceLock<Arc<Self>>,
 }
 
@@ -19,6 +22,8 @@ pub struct MemoryMeter {
 const RESERVE: usize = 1 << 20;
 /// The largest of these pieces.
 const SMALL: usize = 64 << 10;
+/// What an error takes, and more.
+const ERROR: usize = 4 << 10;
 
 impl MemoryMeter {
     /// Returns a meter that counts up to a limit.
@@ -28,6 +33,8 @@ impl MemoryMeter {
             within: AtomicUsize::new(0),
             limit,
             exceeded: AtomicBool::new(false),
+            for_error: AtomicUsize::new(0),
+            refuses_nothing: AtomicBool::new(false),
             outer: OnceLock::new(),
         }
     }
@@ -66,6 +73,10 @@ impl MemoryMeter {
 
     /// Counts `size` more bytes; returns false, and counts nothing, if they are too many.
     pub fn take(&self, size: usize) -> bool {
+        if self.refuses_nothing.load(Ordering::Relaxed) {
+            self.add(size);
+            return true;
+        }
         let own = self.own.load(Ordering::Relaxed).saturating_add(size);
         if !self.allows(
             own.saturating_add(self.within.load(Ordering::Relaxed)),
@@ -104,7 +115,23 @@ impl MemoryMeter {
             return true;
         }
         self.exceeded.store(true, Ordering::Relaxed);
-        size <= SMALL && wanted <= self.limit.saturating_add(RESERVE)
+        let reserved = self.limit.saturating_add(RESERVE);
+        size <= SMALL && wanted <= reserved.max(self.for_error.load(Ordering::Relaxed))
+    }
+
+    /// Lets one more error be made, however much is in use: the one that ends a script. Where the engine has no memory for it, it
+    /// throws what the script can catch.
+    pub fn allow_error(&self) {
+        let used = self.own() + self.within.load(Ordering::Relaxed);
+        self.for_error.fetch_max(used + ERROR, Ordering::Relaxed);
+        if let Some(outer) = self.outer.get() {
+            outer.allow_error();
+        }
+    }
+
+    /// Refuses nothing while this is so, and goes on counting; returns what was so before.
+    pub fn refuse_nothing(&self, is_so: bool) -> bool {
+        self.refuses_nothing.swap(is_so, Ordering::Relaxed)
     }
 
     /// Counts `size` bytes less.
@@ -141,7 +168,7 @@ impl Drop for MemoryMeter {
 
 #[cfg(test)]
 mod tests {
-    use super::{MemoryMeter, RESERVE};
+    use super::{ERROR, MemoryMeter, RESERVE};
     use std::sync::Arc;
 
     #[test]
@@ -164,5 +191,22 @@ mod tests {
         assert!(!meter.take(RESERVE));
         let given = std::iter::repeat_with(|| meter.take(1 << 10)).take_while(|given| *given);
         assert_eq!(given.take(2 << 10).count(), 1 << 10);
+    }
+
+    #[test]
+    fn an_error_can_be_made_when_the_reserve_is_used_up() {
+        let outer = Arc::new(MemoryMeter::new(100));
+        let inner = MemoryMeter::new(100);
+        inner.count_to(&outer);
+        while inner.take(1) {}
+        inner.allow_error();
+        assert!(inner.take(1 << 10) && !inner.take(ERROR));
+    }
+
+    #[test]
+    fn what_is_not_refused_is_counted() {
+        let meter = MemoryMeter::new(100);
+        assert!(!meter.refuse_nothing(true) && meter.take(2 << 20) && !meter.exceeded());
+        assert!(meter.refuse_nothing(false) && !meter.take(1) && meter.exceeded());
     }
 }

@@ -161,12 +161,14 @@ impl RunBudget {
                 .compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Why the run must end, if it must.
+    /// Why the run must end, if it must. One that had no memory must, even if it has caught that; what ends it then may be seen
+    /// first, but is not the reason.
     pub fn stopped(&self) -> Option<StopReason> {
-        let reason = self.reason()?;
-        // What ends a run that has no memory left may be seen first, but is not the reason.
-        let starved = self.meter.exceeded() && reason != StopReason::Cancelled;
-        Some(if starved { StopReason::Heap } else { reason })
+        let reason = self.reason();
+        if reason != Some(StopReason::Cancelled) && self.meter.exceeded() {
+            return Some(StopReason::Heap);
+        }
+        reason
     }
 
     fn reason(&self) -> Option<StopReason> {
@@ -207,12 +209,22 @@ impl RunBudget {
         if now > self.limits.wall {
             self.stop(StopReason::Wall);
         }
-        let rest = self.limits.cpu.saturating_sub(used);
-        self.overdue
-            .store(millis(now + rest + GRACE), Ordering::Relaxed);
-        self.overspent
-            .store(self::nanos(clock + rest + GRACE), Ordering::Relaxed);
-        self.stopped()
+        let stopped = self.stopped();
+        let rest = match stopped {
+            Some(_) => Duration::ZERO,
+            None => self.limits.cpu.saturating_sub(used),
+        };
+        let overdue = millis(now + rest + GRACE);
+        let overspent = self::nanos(clock + rest + GRACE);
+        if stopped.is_some() && self.overdue.load(Ordering::Relaxed) != u64::MAX {
+            // Once it must end, to poll again gives it no more time.
+            self.overdue.fetch_min(overdue, Ordering::Relaxed);
+            self.overspent.fetch_min(overspent, Ordering::Relaxed);
+        } else {
+            self.overdue.store(overdue, Ordering::Relaxed);
+            self.overspent.store(overspent, Ordering::Relaxed);
+        }
+        stopped
     }
 
     /// The run is not on a thread. The answer is for `go_on`.
@@ -290,7 +302,7 @@ pub fn bytes(size: usize) -> String {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::{RunBudget, RunLimits};
+    use super::{RunBudget, RunLimits, StopReason};
     use crate::clock::{ThreadClock, thread_time};
     use std::sync::{Arc, mpsc};
     use std::time::Duration;
@@ -320,6 +332,18 @@ mod tests {
         assert!(budget.stop_overdue(&own));
         drop(end);
         waits.join().unwrap();
+    }
+
+    #[test]
+    fn a_run_that_goes_on_when_it_must_end_is_overdue_though_it_polls() {
+        let (budget, own) = (RunBudget::new(RunLimits::default()), ThreadClock::own());
+        budget.stop(StopReason::Cancelled);
+        let mut is_overdue = false;
+        while !is_overdue && budget.started.elapsed() < Duration::from_secs(2) {
+            budget.spend(Duration::ZERO, thread_time());
+            is_overdue = budget.stop_overdue(&own);
+        }
+        assert!(is_overdue);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::bare::{EngineWords, FiberPauser, RuntimeMemory};
 use crate::error::{Error, Result};
 use crate::prelude::Prelude;
 use crate::program::{FunctionExport, Program};
-use crate::task::{JobSlot, PauseReason, RunJob, RunOutcome, RuntimeReuse};
+use crate::task::{JobSlot, PauseReason, RunJob, RunOutcome, RunTask, RuntimeReuse};
 use crate::value::{JsValue, ValueReader, ValueWriter};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, Evaluated};
@@ -229,7 +229,7 @@ fn attempt<'js>(
     let core = world.core(ctx)?;
     let module = match module {
         Some(module) => module,
-        None => module.insert(evaluate(ctx, &job.program)?),
+        None => module.insert(evaluate(world, ctx, &job.program)?),
     };
     let found = find(ctx, module, job)?;
     let Some(function) = found.as_function() else {
@@ -301,8 +301,13 @@ fn read_returned<'js>(
 type EvaluatedModule<'js> = Module<'js, Evaluated>;
 
 /// Runs the top-level code of the program.
-fn evaluate<'js>(ctx: &Ctx<'js>, program: &Program) -> rquickjs::Result<EvaluatedModule<'js>> {
-    let (module, done) = program.code(program.entry())?.load(ctx)?.eval()?;
+fn evaluate<'js>(
+    world: &RunContext,
+    ctx: &Ctx<'js>,
+    program: &Program,
+) -> rquickjs::Result<EvaluatedModule<'js>> {
+    let code = program.code(program.entry())?;
+    let (module, done) = world.load_whole(|| code.load(ctx))?.eval()?;
     if let Some(result) = done.result::<()>() {
         result?;
     }
@@ -360,6 +365,11 @@ impl Resolver for ProgramLoader {
         name: &str,
         _: Option<ImportAttributes<'js>>,
     ) -> rquickjs::Result<String> {
+        // A module that could not be linked for want of memory is taken for linked when it is imported again.
+        let is_ending = |task: Arc<RunTask>| task.budget.stopped().is_some();
+        if self.0.task().is_some_and(is_ending) {
+            return Err(rquickjs::Error::new_resolving(base, name));
+        }
         let program = self.0.program();
         let found = program
             .as_ref()
@@ -376,7 +386,10 @@ impl Loader for ProgramLoader {
         _: Option<ImportAttributes<'js>>,
     ) -> rquickjs::Result<Module<'js, Declared>> {
         match self.0.program() {
-            Some(program) => program.code(name)?.load(ctx),
+            Some(program) => {
+                let code = program.code(name)?;
+                self.0.load_whole(|| code.load(ctx))
+            }
             None => Err(rquickjs::Error::new_loading(name)),
         }
     }

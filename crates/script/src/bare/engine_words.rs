@@ -119,6 +119,11 @@ impl EngineWordSlot {
         *self.0.lock() = words;
     }
 
+    /// Takes the words away: until they are set again, nothing reaches the engine.
+    pub fn take(&self) -> Option<EngineWords> {
+        self.0.lock().take()
+    }
+
     /// Has the engine ask at its next step.
     pub fn ask_soon(&self) {
         let slot = self.0.lock();

@@ -82,6 +82,7 @@ impl ProgramInstance {
         let budget = &self.task.budget;
         let end = tokio::time::sleep_until(Instant::from_std(budget.started) + budget.limits.wall);
         tokio::pin!(end);
+        let mut is_over = false;
         loop {
             tokio::select! {
                 biased;
@@ -107,9 +108,10 @@ impl ProgramInstance {
                     TaskRequest::Stuck => return Err(self.given_up(name)),
                 },
                 () = &mut end => {
-                    if self.task.budget.stopped() == Some(StopReason::Wall) {
+                    if is_over {
                         return Err(self.given_up(name));
                     }
+                    is_over = true;
                     self.task.budget.stop(StopReason::Wall);
                     self.task.wake();
                     calls.clear();

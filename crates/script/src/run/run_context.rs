@@ -147,7 +147,11 @@ impl RunContext {
         let Some(task) = self.task() else {
             return false;
         };
-        self.count(&task).is_some() || self.give_way(&task, Instant::now())
+        let must_end = self.count(&task).is_some() || self.give_way(&task, Instant::now());
+        if must_end {
+            task.budget.meter.allow_error();
+        }
+        must_end
     }
 
     /// Lets others have the thread when it is their turn; true if the run must end.
@@ -254,8 +258,33 @@ impl RunContext {
         }
     }
 
+    /// Loads a module whole: whatever memory it takes, which counts behind it, and though the run must end meanwhile. The engine
+    /// cannot always free what it has of a module of which it could load only a part.
+    pub fn load_whole<T>(&self, load: impl FnOnce() -> Result<T>) -> Result<T> {
+        let Some(task) = self.task() else {
+            return load();
+        };
+        let words = task.words.take();
+        // Modules are loaded within those that import them.
+        let is_outermost = words.is_some();
+        let loaded = if is_outermost && task.budget.stopped().is_some() {
+            Err(rquickjs::Error::Unknown)
+        } else {
+            let meter = &task.budget.meter;
+            let before = meter.refuse_nothing(true);
+            let loaded = load();
+            meter.refuse_nothing(before);
+            loaded
+        };
+        task.words.set(words);
+        loaded
+    }
+
     /// Ends the run from inside a host function, so that nothing in the script can catch it.
     pub fn terminate(&self, ctx: &Ctx<'_>) -> rquickjs::Error {
+        if let Some(task) = self.task() {
+            task.words.ask_soon();
+        }
         let spin = || -> Result<()> { self.core(ctx)?.get::<_, Function<'_>>("spin")?.call(()) };
         match spin() {
             Err(error) => error,

@@ -4,6 +4,8 @@ mod built_ins;
 mod dropped;
 mod ends;
 mod hostile;
+mod imports;
+mod no_memory;
 #[path = "../../../storage/tests/support/run_tally.rs"]
 mod run_tally;
 mod table;

@@ -38,6 +38,19 @@ pub enum Code {
     None,
 }
 
+/// The limit that ended the run of this result.
+pub fn code_of(result: &Result<RunOutcome, Error>) -> Code {
+    match result {
+        Err(Error::Limited { code, .. }) => match *code {
+            "script_cpu_limit" => Code::Cpu,
+            "script_timeout" => Code::Wall,
+            "script_out_of_memory" => Code::Heap,
+            _ => Code::None,
+        },
+        _ => Code::None,
+    }
+}
+
 /// How a run ended.
 #[derive(Debug)]
 pub struct Ended {
@@ -52,15 +65,7 @@ pub struct Ended {
 
 impl Ended {
     pub fn code(&self) -> Code {
-        match &self.result {
-            Err(Error::Limited { code, .. }) => match *code {
-                "script_cpu_limit" => Code::Cpu,
-                "script_timeout" => Code::Wall,
-                "script_out_of_memory" => Code::Heap,
-                _ => Code::None,
-            },
-            _ => Code::None,
-        }
+        code_of(&self.result)
     }
 
     /// True if others had time but did not run.
