@@ -317,6 +317,33 @@ export function install(native) {
       return value;
     },
   });
+  // Where an item that is let go frees an iterator or another item, the engine goes on with what was freed. Here items go one by
+  // one, and what would be freed is held.
+  for (const { prototype: own } of [Map, Set]) {
+    const { keys, entries, delete: remove } = own, { next } = getPrototypeOf(new own.constructor().keys());
+    const each = (iterator, visit) => { for (let step; !(step = apply(next, iterator, [])).done;) visit(step.value); };
+    guard(own, {
+      clear() { each(apply(keys, this, []), key => apply(remove, this, [key])); },
+      forEach(callback) {
+        const items = apply(entries, this, []), self = arguments[1];
+        if (typeof callback !== "function") throw new TypeError("not a function");
+        each(items, item => { apply(callback, self, [item[1], item[0], this]); });
+      },
+    });
+  }
+  const { register } = FinalizationRegistry.prototype, { get: heldOf, set: hold } = WeakMap.prototype, held = new WeakMap();
+  guard(FinalizationRegistry.prototype, {
+    register(target, value) {
+      apply(register, this, arguments);
+      const token = arguments[2];
+      if (token !== undefined) apply(hold, held, [token, { value, before: apply(heldOf, held, [token]) }]);
+    },
+  });
+  guardConstructor(WeakRef, args => {
+    if (typeof args[0] === "symbol") throw new TypeError("a symbol is no target of a WeakRef in Ambit");
+    return args;
+  });
+
   // What the other parts need; no script reaches it.
   Object.assign(native, { RealProxy, compile, count, guard, isRegExp, patterned, stepped, tick });
   return {};

@@ -14,6 +14,9 @@ use serde_json::Value;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// So many calls of a run that have returned a promise may be without an answer.
+const PROMISED: usize = 1_000;
+
 /// One call as the prelude hands it over.
 pub struct PreludeCall<'js> {
     /// The number of what is called.
@@ -40,6 +43,12 @@ pub fn call<'js>(
     let Some(target) = world.prelude.targets.get(asked.target) else {
         return Err(Exception::throw_message(ctx, "no such host function"));
     };
+    let is_promise = target.returns == ReturnKind::Promise;
+    if is_promise && world.promised.borrow().len() >= PROMISED {
+        let text =
+            format!("at most {PROMISED} calls without an answer at once: await some of them");
+        return Err(exception::limit_exceeded(ctx.clone(), &text));
+    }
     let number = world.number();
     let mut reader = ValueReader::new(ctx, &task.budget, task.budget.limits.value);
     let (arguments, undefined) = arguments(world, asked, target.is_lenient, &mut reader)?;
@@ -65,7 +74,6 @@ pub fn call<'js>(
         run: ParentRun(Arc::clone(&task.budget)),
     };
     let future = ask_host(host, call, reader.handed);
-    let is_promise = target.returns == ReturnKind::Promise;
     // What a promise stands for goes on while the script does.
     let reason = match is_promise {
         true => PauseReason::Call,

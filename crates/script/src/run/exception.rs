@@ -3,7 +3,16 @@
 use crate::error::{ScriptException, SourceLocation, StackFrame};
 use crate::program::Program;
 use crate::value::{JsValue, text};
-use rquickjs::{Coerced, Ctx, FromJs, Object};
+use rquickjs::{Coerced, Ctx, Exception, FromJs, Object};
+
+/// Throws that a limit of a run is reached.
+pub fn limit_exceeded(ctx: Ctx<'_>, text: &str) -> rquickjs::Error {
+    let thrown = Exception::from_message(ctx, text).and_then(|error| {
+        error.as_object().set("code", "limit_exceeded")?;
+        Ok(error.throw())
+    });
+    thrown.unwrap_or_else(|failed| failed)
+}
 
 /// Describes a thrown value. Whatever goes wrong while asking it leaves that part out.
 pub fn read_exception<'js>(ctx: &Ctx<'js>, value: &JsValue<'js>) -> ScriptException {

@@ -6,7 +6,7 @@ use super::run_context::RunContext;
 use crate::host::{HostCall, ParentRun};
 use crate::task::{PauseReason, TaskRequest};
 use crate::value::{JsValue, ValueReader};
-use rquickjs::{Array, Ctx, Exception, Function, Object, Result};
+use rquickjs::{Array, Ctx, Function, Object, Result};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -86,9 +86,7 @@ fn add_timers<'js>(ctx: &Ctx<'js>, world: &Rc<RunContext>, native: &Object<'js>)
         }
         let text = format!("at most {} timers at once", timers.limit);
         drop(timers);
-        let error = Exception::from_message(ctx, &text)?;
-        error.as_object().set("code", "limit_exceeded")?;
-        Err(error.throw())
+        Err(exception::limit_exceeded(ctx, &text))
     };
     native.set("timer", Function::new(ctx.clone(), timer)?)?;
     let own = Rc::clone(world);

@@ -1,6 +1,6 @@
 //! The limits and what they say.
 
-use crate::pets::{Pets, surface};
+use crate::pets::{Pets, pets, surface};
 use crate::support::{ENTRY, create, engine, engine_of, hosted, message, program, returned, run};
 use ambit_script::{
     Error, Host, HostApi, HostCall, HostError, HostMethod, HostValue, RunLimits, RunOutcome,
@@ -193,7 +193,7 @@ async fn host_calls_work_at_the_end_of_the_stack() {
         ..HostApi::default()
     };
     let text = "export function Create() {
-        let nested: any = 1; for (let i = 0; i < 150; i++) nested = [nested];
+        let nested: any = 1; for (let i = 0; i < 90; i++) nested = [nested];
         let calls = 0; const deep = (): void => { echo(nested); calls++; deep(); };
         try { deep(); } catch (e) { return [(e as Error).name, calls > 10]; } }";
     let outcome = hosted(surface, Echo, text, vec![]).await.unwrap();
@@ -207,6 +207,13 @@ async fn timers_are_limited() {
         returned(text).await,
         json!([1000, "limit_exceeded", "at most 1000 timers at once"])
     );
+}
+
+#[tokio::test]
+async fn calls_without_an_answer_are_limited() {
+    let text = "export async function Create() { let n = 0; try { for (;;) { void never(); n++; } } catch (e: any) { return [n, e.code, e.message]; } }";
+    let message = "at most 1000 calls without an answer at once: await some of them";
+    assert_eq!(pets(text).await, json!([1000, "limit_exceeded", message]));
 }
 
 #[tokio::test]
