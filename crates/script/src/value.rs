@@ -15,8 +15,9 @@ pub(crate) type JsValue<'js> = rquickjs::Value<'js>;
 /// The largest integer that a JavaScript number holds exactly.
 const EXACT: u64 = (1 << 53) - 1;
 
-/// How deep a value may be nested. A cyclic one is found by this.
-const DEPTH: usize = 200;
+/// How deep a value may be nested: what it is stored within is nested too, and nothing reads more than 127 levels. A cyclic one is
+/// found by this.
+const DEPTH: usize = 100;
 
 /// What each value is counted as, beside its text: `null,`.
 const LEAST: usize = 5;
@@ -190,7 +191,7 @@ impl<'js> ValueReader<'js> {
             Type::BigInt => return Err(self.refuse("it holds a BigInt")),
             Type::Array | Type::Object | Type::Exception | Type::Proxy | Type::Promise => {
                 if depth >= DEPTH {
-                    return Err(self.refuse("it is cyclic or nested more than 200 deep"));
+                    return Err(self.refuse("it is cyclic or nested more than 100 deep"));
                 }
                 match value.as_object() {
                     Some(object) => return self.object(object, depth + 1),

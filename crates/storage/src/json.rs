@@ -18,6 +18,7 @@ impl Json {
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
         let text = serde_json::to_string(value)
             .map_err(|error| Error::invalid("value", format!("is not JSON: {error}")))?;
+        check_levels(&text)?;
         Ok(Self(text.into()))
     }
 
@@ -26,6 +27,7 @@ impl Json {
         let text = text.trim();
         serde_json::from_str::<&RawValue>(text)
             .map_err(|error| Error::invalid("value", format!("is not JSON: {error}")))?;
+        check_levels(text)?;
         Ok(Self(text.into()))
     }
 
@@ -74,6 +76,34 @@ impl Json {
             Err(_) => self.0.to_string(),
         }
     }
+}
+
+/// What is nested deeper cannot be read back.
+const LEVELS: usize = 127;
+
+fn check_levels(json: &str) -> Result<()> {
+    let opens = |byte: &u8| matches!(byte, b'[' | b'{');
+    // Nearly all texts have fewer, and are looked at quickly.
+    if json.as_bytes().iter().filter(|byte| opens(byte)).count() <= LEVELS {
+        return Ok(());
+    }
+    let (mut level, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for byte in json.as_bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_text = !is_text,
+            _ if is_text => {}
+            b']' | b'}' => level -= 1,
+            byte if opens(byte) => level += 1,
+            _ => {}
+        }
+        if level > LEVELS {
+            let reason = format!("is nested deeper than {LEVELS} levels; store a flatter one");
+            return Err(Error::invalid("value", reason));
+        }
+    }
+    Ok(())
 }
 
 fn canonical(value: serde_json::Value) -> serde_json::Value {
@@ -188,5 +218,18 @@ mod tests {
         let damaged = Json::stored("\"canary4711\"").to::<u64>().unwrap_err();
         let expected = "stored JSON is corrupt: invalid type: string \"…\", expected u64 at ";
         assert!(damaged.to_string().starts_with(expected), "{damaged}");
+    }
+
+    #[test]
+    fn what_is_written_can_be_read_back() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let deepest = Json::parse(&nested(127)).unwrap();
+        assert!(deepest.to::<serde_json::Value>().is_ok());
+        let refused = Json::parse(&nested(128)).unwrap_err();
+        let expected = "value is nested deeper than 127 levels";
+        assert!(refused.to_string().contains(expected), "{refused}");
+        let text = Json::of(&"\\\"[[{".repeat(200)).unwrap();
+        assert!(text.to::<String>().is_ok());
+        assert!(Json::parse(&format!("[{}]", ["[]"; 200].join(","))).is_ok());
     }
 }

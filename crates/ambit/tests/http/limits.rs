@@ -133,6 +133,31 @@ async fn g149_json_of_10_000_levels_is_refused() {
 }
 
 #[tokio::test]
+async fn what_is_stored_of_the_deepest_value_can_be_read_back() {
+    let site = Site::development().await;
+    let nested = |levels: usize| (1..levels).fold(json!({}), |inner, _| json!({ "a": inner }));
+    let body = |id: &str, levels: usize| {
+        let parts = json!([{"type": "text", "text": "hello"}]);
+        let message = json!({"id": id, "role": "user", "parts": parts, "metadata": nested(levels)});
+        json!({"id": "c1", "trigger": "submit-message", "messages": [message]})
+    };
+    let path = "/v1/ai-sdk/hello/chat";
+    let refused = site.post(path, &body("m1", 65)).await;
+    assert_eq!(refused.failure().0, 400, "{}", refused.text);
+    site.check_untouched().await;
+    // The second turn reads what the first one has stored.
+    for id in ["m1", "m2"] {
+        let answer = site.post(path, &body(id, 64)).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        assert!(
+            !answer.text.contains(r#""type":"error""#),
+            "{}",
+            answer.text
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_body_that_does_not_come_is_given_up() {
     let site = Site::set(&[], |settings| {
         settings.body_time = Duration::from_millis(50);

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 /// Bytes of one result that a model is shown.
 const MODEL: usize = 256 << 10;
+/// Data is nested at most so deep, so that it can be stored within other objects and read again everywhere.
+const DEPTH: usize = 64;
 
 /// The result of a call in the shape that scripts know: `{content, structuredContent?, isError, data}`.
 pub fn shaped(mut result: Value) -> Value {
@@ -32,10 +34,10 @@ pub fn error(text: &str) -> Value {
 /// What of a result is of use at once.
 fn data(result: &Value) -> Value {
     if let Some(structured) = result.get("structuredContent") {
-        return structured.clone();
+        return readable(structured.clone());
     }
     let items = result["content"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut values: Vec<Value> = items.iter().map(value).collect();
+    let mut values: Vec<Value> = items.iter().map(value).map(readable).collect();
     match values.len() {
         0 => Value::Null,
         1 => values.remove(0),
@@ -47,13 +49,31 @@ fn value(item: &Value) -> Value {
     match item["type"].as_str() {
         Some("text") => {
             let text = item["text"].as_str().unwrap_or_default();
-            serde_json::from_str(text).unwrap_or_else(|_| text.into())
+            let found: Option<Value> = serde_json::from_str(text).ok();
+            let found = found.filter(|found| is_within(found, DEPTH));
+            found.unwrap_or_else(|| text.into())
         }
         Some(kind @ ("image" | "audio")) => {
             json!({"type": kind, "data": item["data"], "mimeType": item["mimeType"]})
         }
         Some("resource") => item["resource"].clone(),
         _ => item.clone(),
+    }
+}
+
+/// A value, or its text where it is nested too deep.
+fn readable(value: Value) -> Value {
+    match is_within(&value, DEPTH) {
+        true => value,
+        false => value.to_string().into(),
+    }
+}
+
+fn is_within(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Array(items) => depth > 0 && items.iter().all(|it| is_within(it, depth - 1)),
+        Value::Object(fields) => depth > 0 && fields.values().all(|it| is_within(it, depth - 1)),
+        _ => true,
     }
 }
 
@@ -153,6 +173,28 @@ mod tests {
             (json!({}), json!(null)),
         ] {
             assert_eq!(shaped(result.clone())["data"], data, "{result}");
+        }
+    }
+
+    #[test]
+    fn data_that_is_nested_too_deep_stays_text() {
+        let nested = |depth: usize| format!("{}7{}", "[ ".repeat(depth), " ]".repeat(depth));
+        for (depth, is_text) in [(DEPTH, false), (DEPTH + 1, true), (127, true)] {
+            let text = nested(depth);
+            let parsed: Value = serde_json::from_str(&text).unwrap();
+            let compact = Value::from(parsed.to_string());
+            let resource = json!({"type": "resource", "resource": parsed});
+            for (result, as_text) in [
+                (
+                    json!({"content": [{"type": "text", "text": text}]}),
+                    Value::from(text),
+                ),
+                (json!({"structuredContent": parsed}), compact.clone()),
+                (json!({"content": [resource]}), compact),
+            ] {
+                let expected = if is_text { &as_text } else { &parsed };
+                assert_eq!(shaped(result)["data"], *expected, "{depth}");
+            }
         }
     }
 

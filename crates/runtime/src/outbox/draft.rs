@@ -60,6 +60,7 @@ impl MessageDraft {
         let props = props.cloned().unwrap_or_default();
         check_depth(&props)?;
         let metadata = fields.get("metadata").and_then(Value::as_object).cloned();
+        metadata.as_ref().map_or(Ok(()), check_depth)?;
         Ok(Self {
             kind: kind.to_owned(),
             props,

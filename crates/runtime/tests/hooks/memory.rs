@@ -125,7 +125,7 @@ async fn what_is_no_json_is_refused_before_anything_happens() {
         ("1n", "value is not JSON: it holds a BigInt"),
         (
             "(() => { const a = {}; a.a = a; return a; })()",
-            "value is not JSON: it is cyclic or nested more than 200 deep",
+            "value is not JSON: it is cyclic or nested more than 100 deep",
         ),
         (
             "new Uint8Array(2)",

@@ -189,7 +189,7 @@ async fn no_call_throws_and_what_is_wrong_is_a_warning() {
     let cyclic = tree.nodes.iter().find(|node| node.label == "l").unwrap();
     assert_eq!(
         cyclic.input,
-        json!("value is not JSON: it is cyclic or nested more than 200 deep")
+        json!("value is not JSON: it is cyclic or nested more than 100 deep")
     );
 }
 

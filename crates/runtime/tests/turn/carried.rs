@@ -6,14 +6,14 @@ use crate::retention::{
     DAY, HELLO, id, kept, logs, notes, numbers, pass, pass_in, row, space, turn,
 };
 use ambit_runtime::{ErrorCode, Runtime, TurnStatus};
-use ambit_storage::Stores;
 use ambit_storage::backup::backup;
-use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
 use ambit_storage::doctor::{DoctorMode, Finding, examine};
 use ambit_storage::driver::memory::MemoryDriver;
 use ambit_storage::driver::{Driver, DriverOptions, LogRange, open};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::relocation::relocate;
+use ambit_storage::{Json, Stores};
 use std::sync::Arc;
 
 /// A runtime over the drivers `a` and `b`, with everything in these.
@@ -79,18 +79,27 @@ async fn a_turn_that_its_node_has_left_moves_along_and_ends() {
 }
 
 #[tokio::test]
-async fn nothing_leads_to_a_turn_that_has_no_journal_any_more() {
-    let place = place(&[HELLO, PROMPTS, SLOW]).await;
-    let lost = left_turn(&place).await;
-    let (driver, space) = kept(&place.runtime).await;
-    let log = space.log(format!("turn/{lost}/journal"));
-    let dropped = Batch::of([BatchWrite::Drop { log }]);
-    driver.commit(dropped).await.unwrap();
-    let next = next_node(place).await;
-    ask(&next, request("hello", "quick")).await;
-    let mut noted = notes(&*driver).await;
-    noted.retain(|(name, _)| name.contains(&lost));
-    assert_eq!(noted, []);
+async fn nothing_leads_to_a_turn_whose_journal_is_gone_or_cannot_be_read() {
+    for is_gone in [true, false] {
+        let place = place(&[HELLO, PROMPTS, SLOW]).await;
+        let lost = left_turn(&place).await;
+        let (driver, space) = kept(&place.runtime).await;
+        let log = space.log(format!("turn/{lost}/journal"));
+        let entries = vec![NewEntry {
+            id: "spoiled".to_owned(),
+            body: Json::stored("{"),
+        }];
+        let spoiled = match is_gone {
+            true => BatchWrite::Drop { log },
+            false => BatchWrite::Append { log, entries },
+        };
+        driver.commit(Batch::of([spoiled])).await.unwrap();
+        let next = next_node(place).await;
+        ask(&next, request("hello", "quick")).await;
+        let mut noted = notes(&*driver).await;
+        noted.retain(|(name, _)| name.contains(&lost));
+        assert_eq!(noted, [], "gone: {is_gone}");
+    }
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// Room on a fiber's stack beside what the script may use: for host functions called at the very end of it, which may read
-/// a value nested 200 deep. Without optimisation that takes most of it; memory is taken only where it is touched.
+/// a value nested 100 deep. Without optimisation that takes most of it; memory is taken only where it is touched.
 const BESIDE: usize = 2 << 20;
 
 /// Of so many runtimes that are kept, one is made ahead of time: those that work come back.

@@ -150,7 +150,7 @@ async fn a_host_tells_undefined_from_null() {
 #[tokio::test]
 async fn a_lenient_method_takes_what_is_no_json() {
     let text = "export const Create = () => { const a = {}; a.a = a; return lenient(1n, 2, a).arguments; }";
-    let cyclic = "value is not JSON: it is cyclic or nested more than 200 deep";
+    let cyclic = "value is not JSON: it is cyclic or nested more than 100 deep";
     let expected = json!(["value is not JSON: it holds a BigInt", 2, cyclic]);
     assert_eq!(pets(text).await, expected);
 }

@@ -85,7 +85,7 @@ async fn what_is_not_json_is_refused_with_its_reason() {
         ("({ n: 1n })", "it holds a BigInt"),
         (
             "(() => { const a: any = {}; a.a = a; return a; })()",
-            "it is cyclic or nested more than 200 deep",
+            "it is cyclic or nested more than 100 deep",
         ),
         ("[new Uint8Array(2)]", "it holds a binary array"),
         ("new ArrayBuffer(2)", "it holds a binary array"),

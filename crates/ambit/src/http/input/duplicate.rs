@@ -1,9 +1,12 @@
 //! Names that stand twice in one object of a JSON text. Readers of JSON disagree on which of the values counts.
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::fmt;
+
+/// Values are nested at most so deep: what they are stored within is nested too, and nothing reads more than 127 levels.
+pub const LEVELS: usize = 64;
 
 /// The path of the first such name, as it goes on behind the path of the value; an error where an object or a list has too many
 /// levels, or texts that are none.
@@ -13,10 +16,24 @@ pub fn find(raw: &RawValue) -> serde_json::Result<Option<String>> {
         return Ok(None);
     }
     let mut reader = serde_json::Deserializer::from_str(raw.get());
-    DuplicateKeyVisitor.deserialize(&mut reader)
+    DuplicateKeyVisitor { levels: LEVELS }.deserialize(&mut reader)
 }
 
-struct DuplicateKeyVisitor;
+#[derive(Clone, Copy)]
+struct DuplicateKeyVisitor {
+    /// So many more levels may be within it.
+    levels: usize,
+}
+
+impl DuplicateKeyVisitor {
+    /// What reads the next level.
+    fn within<E: Error>(self) -> Result<Self, E> {
+        let levels = self.levels.checked_sub(1);
+        levels
+            .map(|levels| Self { levels })
+            .ok_or_else(|| E::custom("too many levels"))
+    }
+}
 
 impl<'de> DeserializeSeed<'de> for DuplicateKeyVisitor {
     type Value = Option<String>;
@@ -58,8 +75,9 @@ impl<'de> Visitor<'de> for DuplicateKeyVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let within = self.within()?;
         let (mut at, mut found) = (0, None);
-        while let Some(inner) = list.next_element_seed(Self)? {
+        while let Some(inner) = list.next_element_seed(within)? {
             found = found.or(inner.map(|path| format!("[{at}]{path}")));
             at += 1;
         }
@@ -67,9 +85,10 @@ impl<'de> Visitor<'de> for DuplicateKeyVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let within = self.within()?;
         let (mut names, mut found) = (HashSet::new(), None);
         while let Some(name) = map.next_key::<String>()? {
-            let inner = map.next_value_seed(Self)?;
+            let inner = map.next_value_seed(within)?;
             found = found.or(inner.map(|path| format!(".{name}{path}")));
             if names.contains(&name) {
                 found = found.or(Some(format!(".{name}")));

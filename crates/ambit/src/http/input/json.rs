@@ -19,7 +19,7 @@ use std::fmt;
 /// At most so many items of a list are looked at.
 const ITEMS: usize = 10_000;
 /// What any value must be.
-const JSON: &str = "must be JSON of at most 128 levels, its texts without lone surrogates";
+const JSON: &str = "must be JSON of at most 64 levels, its texts without lone surrogates";
 
 /// Reads a body.
 pub fn read<T: BodyFields>(body: &[u8]) -> Result<T> {
@@ -171,9 +171,10 @@ impl<'de> Deserializer<'de> for JsonValue<'de> {
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
         let read = reader.deserialize_any(visitor);
         let value = read.map_err(|_| InputError::new(JSON))?;
-        match duplicate::find(self.raw).unwrap_or_default() {
-            Some(path) => Err(InputError::twice(&path)),
-            None => Ok(value),
+        match duplicate::find(self.raw) {
+            Err(_) => Err(InputError::new(JSON)),
+            Ok(Some(path)) => Err(InputError::twice(&path)),
+            Ok(None) => Ok(value),
         }
     }
 

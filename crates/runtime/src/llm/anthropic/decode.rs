@@ -155,7 +155,7 @@ impl AnthropicDecoder {
             }
             Some("redacted_thinking") => {
                 let part = ReasoningPart::new("redacted_thinking");
-                let part = part.with("data", block["data"].clone());
+                let part = part.with("data", text("data"));
                 self.thought(part, out);
             }
             Some("tool_use") => {

@@ -44,7 +44,18 @@ impl OrphanedTurn {
     /// Reads its journal; `None` where there is none, and nobody can go on: what leads to the turn is removed.
     pub async fn read(driver: &Arc<dyn Driver>, open: &OpenTurn) -> Result<Option<Self>> {
         let keys = journal::TurnKeys::new(open.space.clone(), &open.request_id);
-        let entries: Vec<JournalEntry> = journal::read(driver.as_ref(), &keys.journal()).await?;
+        let entries: Vec<JournalEntry> = match journal::read(driver.as_ref(), &keys.journal()).await
+        {
+            // Nobody can go on with it, and it must not keep its conversation for ever.
+            Err(error) if error.code == ErrorCode::Corrupt => {
+                tracing::error!(
+                    request.id = open.request_id,
+                    "a journal cannot be read: {error}"
+                );
+                Vec::new()
+            }
+            read => read?,
+        };
         let Some(JournalStep::Begin {
             request,
             ids,
