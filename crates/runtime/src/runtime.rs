@@ -47,11 +47,17 @@ use ambit_script::Engine;
 use ambit_storage::event::EventBus;
 use ambit_storage::upkeep::{Sweeper, SweeperOptions};
 use ambit_storage::{Agent, Ambit, AmbitSettings, Caller, Stores};
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
+use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
+
+/// Before work that has panicked is begun again.
+const BEHIND_PANIC: Duration = Duration::from_secs(1);
 
 /// What a runtime is made of.
 pub struct RuntimeSettings {
@@ -324,12 +330,29 @@ impl Runtime {
     }
 }
 
+/// Runs what ends only with the runtime, and begins it again behind a panic, of which the thread has told.
+fn keep_running<F>(core: &Arc<RuntimeCore>, work: fn(Weak<RuntimeCore>) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let weak = Arc::downgrade(core);
+    core.spawn(async move {
+        while AssertUnwindSafe(work(weak.clone()))
+            .catch_unwind()
+            .await
+            .is_err()
+        {
+            tokio::time::sleep(BEHIND_PANIC).await;
+        }
+    });
+}
+
 /// Begins what a node does by itself.
 fn start_upkeep(core: &Arc<RuntimeCore>) {
-    core.spawn(maintenance::recover(Arc::downgrade(core)));
-    core.spawn(maintenance::tidy(Arc::downgrade(core)));
-    core.spawn(nodes::announce(Arc::downgrade(core)));
-    core.spawn(vector_upkeep::follow(Arc::downgrade(core)));
+    keep_running(core, maintenance::recover);
+    keep_running(core, maintenance::tidy);
+    keep_running(core, nodes::announce);
+    keep_running(core, vector_upkeep::follow);
     core.spawn(core.making.feed.clone().run());
     core.spawn(event_loop_lag::measure(core.metrics().clone()));
     if let Some(export) = &core.telemetry {

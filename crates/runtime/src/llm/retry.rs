@@ -112,6 +112,25 @@ pub(super) fn pause(
     // Clients that failed together must not come back together.
     let pause = pause.mul_f64(rand::random_range(1.0..2.0));
     let pause = pause.max(failure.retry_after.unwrap_or_default());
+    // What a provider asks for may be longer than time can be counted.
+    if pause > LONGEST {
+        return None;
+    }
     let is_in_time = deadline.is_none_or(|deadline| Instant::now() + pause < deadline);
-    (pause <= LONGEST && is_in_time).then_some(pause)
+    is_in_time.then_some(pause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Instant, ModelFailure, pause};
+
+    #[test]
+    fn a_provider_may_ask_for_more_time_than_can_be_counted() {
+        let failure = ModelFailure {
+            retry_after: Some(Duration::from_secs(u64::MAX)),
+            ..ModelFailure::temporary("busy")
+        };
+        assert_eq!(pause(0, &failure, Some(Instant::now())), None);
+        assert_eq!(pause(0, &failure, None), None);
+    }
 }
