@@ -19,6 +19,8 @@ pub(crate) struct DocumentBuilder {
     /// The heading that began the current section, as a part of the text.
     own_heading: Option<Range<usize>>,
     blocks: usize,
+    /// The bytes of the headings of all sections.
+    heading_bytes: usize,
     last_kind: Option<BlockKind>,
     unnamed_warnings: usize,
 }
@@ -208,6 +210,12 @@ impl DocumentBuilder {
                 limits::SECTIONS
             )));
         }
+        self.heading_bytes += section.heading.iter().map(String::len).sum::<usize>();
+        if self.heading_bytes > limits::HEADING_BYTES {
+            return Err(ExtractError::limited(
+                "more than 16 MiB of headings, as each section repeats those above it: shorten them",
+            ));
+        }
         self.document.sections.push(section);
         Ok(())
     }
@@ -271,6 +279,21 @@ mod tests {
             error,
             Some(ExtractError::limited("more than 16 MiB of text"))
         );
+    }
+
+    #[test]
+    fn g207_headings_that_sections_repeat_beyond_their_limit_are_refused() {
+        let long = "a".repeat(limits::PHRASE_CHARACTERS);
+        let mut builder = DocumentBuilder::default();
+        for level in 1..5 {
+            builder.heading(level, &long).unwrap();
+        }
+        let refused = (0..limits::SECTIONS).find_map(|_| builder.heading(5, "b").err());
+        let told =
+            "more than 16 MiB of headings, as each section repeats those above it: shorten them";
+        assert_eq!(refused, Some(ExtractError::limited(told)));
+        let most = limits::HEADING_BYTES / (4 * long.len() + 1);
+        assert_eq!(builder.document.sections.len(), most);
     }
 
     #[test]

@@ -28,8 +28,8 @@ pub struct DocumentFormat {
     pub extensions: &'static [&'static str],
     /// Its media types, in lower case.
     pub media_types: &'static [&'static str],
-    /// Whether even small documents are read by the child process.
-    pub always_in_child: bool,
+    /// The largest document that is read in the asking process, if any is. Larger ones are read by the child process.
+    pub in_process_bytes: usize,
     read: fn(&DocumentBytes<'_>) -> Result<ExtractedDocument, ExtractError>,
 }
 
@@ -57,28 +57,28 @@ pub const FORMATS: &[DocumentFormat] = &[
         name: "txt",
         extensions: &["txt", "text", "log"],
         media_types: &["text/plain"],
-        always_in_child: false,
+        in_process_bytes: limits::IN_PROCESS_BYTES,
         read: text::read,
     },
     DocumentFormat {
         name: "md",
         extensions: &["md", "markdown", "mdx"],
         media_types: &["text/markdown", "text/x-markdown"],
-        always_in_child: false,
+        in_process_bytes: limits::MARKDOWN_IN_PROCESS_BYTES,
         read: markdown::read,
     },
     DocumentFormat {
         name: "html",
         extensions: &["html", "htm", "xhtml"],
         media_types: &["text/html", "application/xhtml+xml"],
-        always_in_child: true,
+        in_process_bytes: 0,
         read: html::read,
     },
     DocumentFormat {
         name: "csv",
         extensions: &["csv"],
         media_types: &["text/csv", "application/csv"],
-        always_in_child: false,
+        in_process_bytes: limits::IN_PROCESS_BYTES,
         read: csv::read,
     },
     DocumentFormat {
@@ -89,42 +89,42 @@ pub const FORMATS: &[DocumentFormat] = &[
             "application/x-ndjson",
             "application/x-jsonlines",
         ],
-        always_in_child: false,
+        in_process_bytes: limits::IN_PROCESS_BYTES,
         read: json::read_lines,
     },
     DocumentFormat {
         name: "json",
         extensions: &["json"],
         media_types: &["application/json", "text/json"],
-        always_in_child: false,
+        in_process_bytes: limits::IN_PROCESS_BYTES,
         read: json::read,
     },
     DocumentFormat {
         name: "docx",
         extensions: &["docx"],
         media_types: &["application/vnd.openxmlformats-officedocument.wordprocessingml.document"],
-        always_in_child: true,
+        in_process_bytes: 0,
         read: docx::read,
     },
     DocumentFormat {
         name: "pptx",
         extensions: &["pptx"],
         media_types: &["application/vnd.openxmlformats-officedocument.presentationml.presentation"],
-        always_in_child: true,
+        in_process_bytes: 0,
         read: pptx::read,
     },
     DocumentFormat {
         name: "odt",
         extensions: &["odt"],
         media_types: &["application/vnd.oasis.opendocument.text"],
-        always_in_child: true,
+        in_process_bytes: 0,
         read: odt::read,
     },
     DocumentFormat {
         name: "pdf",
         extensions: &["pdf"],
         media_types: &["application/pdf", "application/x-pdf"],
-        always_in_child: true,
+        in_process_bytes: 0,
         read: pdf::read,
     },
 ];
@@ -137,7 +137,7 @@ impl DocumentFormat {
 
     /// Whether a document of this size is to be read by [`extract_in_child`](crate::extract_in_child).
     pub fn needs_child(&self, bytes: usize) -> bool {
-        self.always_in_child || bytes > limits::IN_PROCESS_BYTES
+        bytes > self.in_process_bytes
     }
 }
 
@@ -192,7 +192,7 @@ pub fn detect(
     if declared == "text/plain" {
         return found(
             by_name
-                .filter(|format| !format.always_in_child)
+                .filter(|format| format.in_process_bytes > 0)
                 .unwrap_or(&FORMATS[0]),
         );
     }
@@ -320,6 +320,14 @@ mod tests {
     }
 
     #[test]
+    fn g207_the_asking_process_reads_small_documents_of_simple_formats() {
+        let needs_child = |name, bytes| DocumentFormat::by_name(name).unwrap().needs_child(bytes);
+        assert!(!needs_child("txt", 256 * 1024) && needs_child("txt", 256 * 1024 + 1));
+        assert!(!needs_child("md", 16 * 1024) && needs_child("md", 16 * 1024 + 1));
+        assert!(needs_child("html", 1) && needs_child("pdf", 1));
+    }
+
+    #[test]
     fn names_and_types_are_of_one_format_each() {
         let mut ways: Vec<_> = FORMATS
             .iter()
@@ -337,7 +345,7 @@ mod tests {
             name: "panicking",
             extensions: &[],
             media_types: &[],
-            always_in_child: false,
+            in_process_bytes: limits::IN_PROCESS_BYTES,
             read: |_| panic!("a defect of a parser"),
         };
         let source = DocumentBytes {

@@ -27,6 +27,9 @@ pub const PHRASE_CHARACTERS: usize = 300;
 /// The deepest level of a heading. Those below it are of this one, for each section repeats the headings above it.
 pub const HEADING_LEVEL: u8 = 10;
 
+/// The most bytes of headings, where those above a section count with each section.
+pub const HEADING_BYTES: usize = 16 * MIB;
+
 /// The longest identifier of a record.
 pub const ID_BYTES: usize = 1024;
 
@@ -42,9 +45,13 @@ pub const FRONT_MATTER_BYTES: usize = 64 * 1024;
 /// The most values of a front matter.
 pub const FRONT_MATTER_NODES: usize = 10_000;
 
-/// The largest document of plain text, Markdown, CSV or JSON that is read in the asking process: what a parser builds of it can
-/// be a hundred times as large. Larger ones are read by the child process, as all other formats are.
+/// The largest document of plain text, CSV or JSON that is read in the asking process: what a parser builds of it can be a hundred
+/// times as large. Larger ones are read by the child process.
 pub const IN_PROCESS_BYTES: usize = 256 * 1024;
+
+/// The same for Markdown, which can take time by the square of its size: each line is compared with all lists and quotes that
+/// are open.
+pub const MARKDOWN_IN_PROCESS_BYTES: usize = 16 * 1024;
 
 /// The address space of the child process.
 pub const CHILD_MEMORY_BYTES: u64 = 512 * MIB as u64;

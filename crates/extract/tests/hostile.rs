@@ -7,6 +7,8 @@ mod support;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::process::Child;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -208,10 +210,9 @@ fn g207_a_document_that_takes_too_much_memory_is_named() {
     );
 }
 
-/// The child waits for its document, confined already.
+/// A child that waits for its document, confined already.
 #[cfg(target_os = "linux")]
-#[test]
-fn g207_the_child_can_open_nothing() {
+fn confined_child() -> Child {
     let mut child = Command::new(CHILD)
         .arg("extract")
         .stdin(Stdio::piped())
@@ -237,8 +238,33 @@ fn g207_the_child_can_open_nothing() {
     while !is_confined(&fs::read_to_string(&limits).unwrap()) {
         assert_eq!(child.try_wait().unwrap(), None);
     }
+    child
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn g207_the_child_can_open_nothing() {
+    let mut child = confined_child();
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn g207_the_child_ends_first_where_memory_ends_and_yields_the_processor() {
+    let nice = |process: &str| -> i32 {
+        let told = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+        // The name of the program, in brackets, is the second field; niceness is the nineteenth.
+        let (_, fields) = told.rsplit_once(')').unwrap();
+        fields.split_whitespace().nth(16).unwrap().parse().unwrap()
+    };
+    let mut child = confined_child();
+    let id = child.id().to_string();
+    let score = fs::read_to_string(format!("/proc/{id}/oom_score_adj")).unwrap();
+    let found = (score.trim(), nice(&id));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(found, ("1000", (nice("self") + 10).min(19)));
 }
 
 /// A file of one page, which is object 3, with content and resources.

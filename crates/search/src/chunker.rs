@@ -9,10 +9,10 @@ pub use settings::{ChunkSettings, InvalidChunkSettings};
 
 use crate::terms::characters::CharacterCounter;
 use ambit_storage::truncation::estimate_text;
-use pieces::{TextPiece, pieces, sentences};
+use pieces::{TextPiece, pieces, sentence_starts};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 /// A stretch of a document that is found as one.
@@ -108,29 +108,34 @@ impl ChunkDraft {
 
 /// The chunks of a section. Each takes as many pieces as fit behind what it repeats of the one before.
 fn drafts(text: &str, section: &Section, settings: ChunkSettings) -> Vec<ChunkDraft> {
-    let pieces = pieces(text, section, settings.size());
+    let mut pieces = pieces(text, section, settings.size());
+    // One more than fit into a chunk: a token has at most four bytes, a piece at least one, and white space may be a piece before
+    // each of them and behind the last.
+    let most = 8 * settings.size() as usize + 2;
+    let mut ahead: VecDeque<TextPiece> = VecDeque::new();
     let mut drafts = Vec::new();
-    let mut first = 0;
     let mut overlap = None;
-    while let Some(piece) = pieces.get(first) {
+    loop {
+        ahead.extend(pieces.by_ref().take(most - ahead.len()));
+        let Some(piece) = ahead.front() else {
+            return drafts;
+        };
         let start = overlap.unwrap_or(piece.range.start);
         let header = piece.header.clone().filter(|header| header.end <= start);
         let room = settings.size() - header_tokens(text, header.clone());
-        let more = pieces[first + 1..].partition_point(|piece| {
+        let fitting = ahead.partition_point(|piece| {
             let stretch = trimmed(text, start..piece.range.end);
             fits(&text[stretch], room)
         });
-        let taken = &pieces[first..=first + more];
-        first += taken.len();
-        let range = trimmed(text, start..pieces[first - 1].range.end);
-        overlap = pieces
-            .get(first)
-            .and_then(|next| repeated(text, taken, next, settings));
+        let taken: Vec<_> = ahead.drain(..fitting.max(1)).collect();
+        let range = trimmed(text, start..taken[taken.len() - 1].range.end);
+        overlap = ahead
+            .front()
+            .and_then(|next| repeated(text, &taken, next, settings));
         if !range.is_empty() {
             drafts.push(ChunkDraft { range, header });
         }
     }
-    drafts
 }
 
 /// Where the next chunk begins, if it is to repeat sentences of what this one has taken: as early as overlap and size allow.
@@ -143,9 +148,9 @@ fn repeated(
     let end = taken.last()?.range.end;
     let prose = taken.iter().rev().take_while(|piece| piece.is_prose);
     let starts = prose.flat_map(|piece| {
-        let sentences = sentences(&text[piece.range.clone()]);
-        let starts = sentences.into_iter().rev();
-        starts.map(move |sentence| piece.range.start + sentence.start)
+        let starts = sentence_starts(&text[piece.range.clone()]);
+        let starts = starts.into_iter().rev();
+        starts.map(move |start| piece.range.start + start)
     });
     let allowed = starts.take_while(|start| {
         fits(text[*start..end].trim_end(), settings.overlap())

@@ -18,7 +18,7 @@ pub use snippet::{Snippet, snippet};
 
 use fold::{cut, folded, normalized, stemmed, unmarked};
 use script::language_of;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use stop_words::is_stop_word;
 use token::{Token, TokenKind, each_token};
 
@@ -98,13 +98,15 @@ impl Analyzer {
     /// are among them only where there is nothing else.
     pub fn words(&self, text: &str) -> Vec<String> {
         let (mut words, mut stop_words) = (Vec::new(), Vec::new());
+        // A word is always of the same list.
+        let mut seen = HashSet::new();
         each_token(&normalized(text), &mut |token| {
             let list: &mut Vec<String> = match token.kind {
                 TokenKind::Part => return,
                 _ if self.is_stop_word(token) => &mut stop_words,
                 _ => &mut words,
             };
-            if !list.iter().any(|word| word == token.text) {
+            if seen.insert(token.text.to_owned()) {
                 list.push(token.text.to_owned());
             }
         });

@@ -166,6 +166,19 @@ fn of_a_query_128_distinct_terms_count() {
     assert_eq!(asked(&words), ["the", "of"]);
 }
 
+/// Comparing each of the words with all before it would take minutes.
+#[test]
+fn words_of_a_query_are_each_once_in_their_order() {
+    let mut query = String::from("zebra The zebra of ant ");
+    for number in 0..200_000 {
+        let _ = write!(query, "w{number} ");
+    }
+    let found = Analyzer::default().words(&format!("{query}{query}"));
+    assert_eq!(found.len(), 200_002);
+    assert_eq!(found[..4], ["zebra", "ant", "w0", "w1"]);
+    assert_eq!(Analyzer::default().words("the of the"), ["the", "of"]);
+}
+
 /// Numbers that look random and are the same in each run: SplitMix64.
 struct Numbers(u64);
 
