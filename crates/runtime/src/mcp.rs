@@ -120,10 +120,12 @@ impl McpServers {
             Value::Null => Value::Object(Map::new()),
             given => given,
         };
-        let arguments = schema::fill_in(&about.input_schema, given);
-        if let Err(why) = fits(&about.input_schema, &arguments) {
-            return Ok(refused(&format!("the arguments do not fit: {why}")));
-        }
+        let filled = schema::fill_in(&about.input_schema, given);
+        let fitting = filled.and_then(|it| fits(&about.input_schema, &it).map(|()| it));
+        let arguments = match fitting {
+            Ok(arguments) => arguments,
+            Err(why) => return Ok(refused(&format!("the arguments do not fit: {why}"))),
+        };
         let Value::Object(arguments) = arguments else {
             return Ok(refused("the arguments must be an object"));
         };

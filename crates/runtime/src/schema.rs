@@ -11,6 +11,9 @@ const SCHEMA_URL: &str = "ambit:schema";
 /// So many faults of a value are named.
 const FAULTS: usize = 20;
 
+/// MiB that the defaults of a value take, at most: a list repeats those of its items.
+const DEFAULTS: usize = 16;
+
 /// Why a value was not found to be as its schema says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SchemaError {
@@ -45,33 +48,64 @@ pub(crate) fn check(schema: &Value, value: &Value) -> Result<(), SchemaError> {
 }
 
 /// The value with the defaults of missing properties filled in, at every depth. A property may be required and have a
-/// default: a value is checked behind this.
-pub(crate) fn fill_in(schema: &Value, value: Value) -> Value {
+/// default: a value is checked behind this. Fails where that would take too much memory.
+pub(crate) fn fill_in(schema: &Value, value: Value) -> Result<Value, String> {
+    let mut left = DEFAULTS << 20;
+    fill_in_within(schema, value, &mut left).ok_or_else(|| {
+        format!("the defaults of the schema would take more than {DEFAULTS} MiB: give fewer items, or the values themselves")
+    })
+}
+
+/// The same with so many bytes left, and `None` where they do not suffice.
+fn fill_in_within(schema: &Value, value: Value, left: &mut usize) -> Option<Value> {
     match value {
-        Value::Object(fields) => fill_in_fields(schema, fields),
+        Value::Object(fields) => fill_in_fields(schema, fields, left),
         Value::Array(items) => {
             let of_each = schema.get("items").unwrap_or(&Value::Null);
-            items.into_iter().map(|it| fill_in(of_each, it)).collect()
+            let items = items.into_iter();
+            items.map(|it| fill_in_within(of_each, it, left)).collect()
         }
-        other => other,
+        other => Some(other),
     }
 }
 
-fn fill_in_fields(schema: &Value, mut fields: Map<String, Value>) -> Value {
+fn fill_in_fields(
+    schema: &Value,
+    mut fields: Map<String, Value>,
+    left: &mut usize,
+) -> Option<Value> {
     let none = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, property) in properties.unwrap_or(&none) {
+        // To look for it takes time, whether or not it has a default.
+        *left = left.checked_sub(1 + name.len())?;
         match (fields.remove(name), property.get("default")) {
             (Some(given), _) => {
-                fields.insert(name.clone(), fill_in(property, given));
+                let filled = fill_in_within(property, given, left)?;
+                fields.insert(name.clone(), filled);
             }
             (None, Some(default)) => {
+                *left = left.checked_sub(size(default))?;
                 fields.insert(name.clone(), default.clone());
             }
             (None, None) => {}
         }
     }
-    Value::Object(fields)
+    Some(Value::Object(fields))
+}
+
+/// Bytes of a value, near enough.
+pub(crate) fn size(value: &Value) -> usize {
+    let own = size_of::<Value>();
+    own + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| name.len() + size(value))
+            .sum(),
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
@@ -85,11 +119,24 @@ mod tests {
             "a": {"default": 1}, "b": {"default": 2}, "c": {"properties": {"d": {"default": [3]}}}, "e": {"properties": {"f": {"default": 4}}},
             "g": {"items": {"properties": {"h": {"default": 5}}}}}});
         let value = json!({"b": null, "c": {}, "g": [{}, {"h": 6}, 7], "x": true});
-        let filled = fill_in(&schema, value);
-        assert_eq!(
-            filled,
-            json!({"a": 1, "b": null, "c": {"d": [3]}, "g": [{"h": 5}, {"h": 6}, 7], "x": true})
-        );
+        let filled =
+            json!({"a": 1, "b": null, "c": {"d": [3]}, "g": [{"h": 5}, {"h": 6}, 7], "x": true});
+        assert_eq!(fill_in(&schema, value), Ok(filled));
+    }
+
+    #[test]
+    fn defaults_that_would_take_too_much_are_refused() {
+        let large = "x".repeat(1 << 20);
+        let one = json!({"items": {"properties": {"x": {"default": large}}}});
+        let names = (0..2_000).map(|at| (format!("x{at}"), json!({})));
+        let none = json!({"items": {"properties": Value::Object(names.collect())}});
+        let why = "the defaults of the schema would take more than 16 MiB: give fewer items, or the values themselves";
+        for (schema, most) in [(one, 15), (none, 1_000)] {
+            let items = |count: usize| Value::from(vec![json!({}); count]);
+            assert!(fill_in(&schema, items(most)).is_ok());
+            let found = fill_in(&schema, items(100_000));
+            assert!(found == Err(why.to_owned()));
+        }
     }
 
     fn wrong(schema: &Value, value: &Value) -> Option<SchemaError> {

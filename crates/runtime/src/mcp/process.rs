@@ -88,7 +88,7 @@ impl ProcessServer {
             return Err(self.unknown("resource", uri));
         };
         let file = &resource.file;
-        let given = MappingInput::of_resource(&variables, &file.schema);
+        let given = MappingInput::of_resource(&variables, &file.schema)?;
         let arguments = given.arguments(file.arguments.as_deref());
         let result = caller.processes.run(&resource.process, arguments).await?;
         if result.get("contents").is_some_and(Value::is_array) {

@@ -6,6 +6,7 @@ use super::request::{McpListKind, McpRequest};
 use super::transport::{innermost, of_http, sending_failure};
 use crate::error::{Error, ErrorCode, ServerFailure};
 use crate::llm::Secrets;
+use crate::schema::size;
 use crate::tool::{McpLists, ProgressListener};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse, MetaObject,
@@ -337,20 +338,6 @@ pub fn failure(server: &str, secrets: &Secrets, why: &str) -> Error {
 fn plain(value: &impl Serialize) -> Value {
     // What came as JSON can be written as JSON.
     serde_json::to_value(value).unwrap_or_else(|_| json!({}))
-}
-
-/// Bytes of a value, near enough.
-fn size(value: &Value) -> usize {
-    let own = size_of::<Value>();
-    own + match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(size).sum(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| name.len() + size(value))
-            .sum(),
-        _ => 0,
-    }
 }
 
 /// Whether a message has not left this machine.

@@ -1,6 +1,9 @@
 //! What checking a value costs, counted before it is done. The check itself remembers nothing and cannot be stopped, so a
 //! schema of forty lines that names its parts twice could keep it busy for years.
 
+mod patterns;
+
+use patterns::{check_patterns, patterns_of, reading_steps, reading_steps_of_all};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -21,13 +24,14 @@ const OF_SCHEMA: usize = 100;
 const OF_SCHEMAS: [&str; 2] = ["http://json-schema.org/", "https://json-schema.org/"];
 
 /// Whether the check can be afforded, or what of the schema forbids it. The count is never below what the check does,
-/// but for patterns: they count as the text that is sought through, whatever their own size is.
+/// but for patterns: each is bounded by itself, and takes a step for each byte that it is sought in.
 pub fn check_cost(schema: &Value, value: &Value) -> Result<(), String> {
     let mut walk = SchemaWalk::of(schema);
     if walk.schemas > SCHEMAS {
         return Err(format!("it has more than {SCHEMAS} parts"));
     }
-    walk.visit(schema, value, 0)
+    walk.visit(schema, value, 0)?;
+    check_patterns(&walk.patterns)
 }
 
 /// A way through a schema, along a value.
@@ -36,7 +40,9 @@ struct SchemaWalk<'a> {
     roots: Vec<&'a Value>,
     /// Those with names of their own.
     named: BTreeMap<&'a str, Vec<&'a Value>>,
-    /// How many there are, those with long pointers more than once.
+    /// All patterns, also those of what may be no schema: a reference can lead there.
+    patterns: Vec<&'a str>,
+    /// How many schemas there are, those with long pointers more than once.
     schemas: usize,
     steps: usize,
 }
@@ -46,6 +52,7 @@ impl<'a> SchemaWalk<'a> {
         let mut walk = Self {
             roots: vec![schema],
             named: BTreeMap::new(),
+            patterns: Vec::new(),
             schemas: 0,
             steps: 0,
         };
@@ -61,6 +68,7 @@ impl<'a> SchemaWalk<'a> {
         match value {
             Value::Array(items) => items.iter().for_each(|item| self.name(item, pointer + 1)),
             Value::Object(fields) => {
+                self.patterns.extend(patterns_of(fields));
                 for key in ["$anchor", "$dynamicAnchor", "$id", "id"] {
                     let Some(text) = fields.get(key).and_then(Value::as_str) else {
                         continue;
@@ -101,6 +109,13 @@ impl<'a> SchemaWalk<'a> {
                     self.count(weight(part))?;
                     self.all(parts.values(), [value], depth)?;
                 }
+                ("pattern", _) => {
+                    let sought = value.as_str().map_or(0, str::len);
+                    self.count(weight(part).saturating_add(sought))?;
+                }
+                ("format", Value::String(format)) if format == "regex" => {
+                    self.count(value.as_str().map_or(1, reading_steps))?;
+                }
                 (keyword, _) => match value {
                     Value::Object(fields) => self.fields(keyword, part, fields, depth)?,
                     Value::Array(items) => self.items(keyword, part, items, depth)?,
@@ -123,7 +138,8 @@ impl<'a> SchemaWalk<'a> {
                 .iter()
                 .try_for_each(|(name, field)| self.all(parts.get(name), [field], depth)),
             ("patternProperties", Value::Object(parts)) => {
-                self.count(parts.len().saturating_mul(1 + names(fields)))?;
+                let sought: usize = fields.keys().map(String::len).sum();
+                self.count(parts.len().saturating_mul(1 + fields.len() + sought))?;
                 self.all(parts.values(), fields.values(), depth)
             }
             ("additionalProperties" | "unevaluatedProperties", _) => {
@@ -181,7 +197,8 @@ impl<'a> SchemaWalk<'a> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let is_outside = OF_SCHEMAS.iter().any(|known| address.starts_with(known));
         if is_outside {
-            self.count(weight(value).saturating_mul(OF_SCHEMA))?;
+            let steps = weight(value).saturating_mul(OF_SCHEMA);
+            self.count(steps.saturating_add(reading_steps_of_all(value)))?;
         }
         if is_outside && self.named.is_empty() {
             return Ok(Vec::new());

@@ -176,7 +176,13 @@ impl Turn {
             }
         };
         if let Some(tool) = tool {
-            arguments = schema::fill_in(&tool.parameters, arguments);
+            arguments = match schema::fill_in(&tool.parameters, arguments) {
+                Ok(filled) => filled,
+                Err(why) => {
+                    let why = format!("the arguments of {} do not fit: {why}", tool.name);
+                    return Ok(ToolArguments::refused(Value::Null, invalid(why)));
+                }
+            };
             if let Some(why) = self.misfit(tool, &arguments) {
                 return Ok(ToolArguments::refused(arguments, invalid(why)));
             }

@@ -2,6 +2,7 @@
 
 use super::uri::UriVariables;
 use crate::app::ProcessArgument;
+use crate::error::{Error, Result};
 use crate::schema::fill_in;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
@@ -24,17 +25,18 @@ impl MappingInput {
     }
 
     /// The variables of a resource, with the defaults of their schema.
-    pub fn of_resource(variables: &UriVariables, schema: &Value) -> Self {
+    pub fn of_resource(variables: &UriVariables, schema: &Value) -> Result<Self> {
         let path = values(&variables.path);
         let mut given = path.clone();
         given.extend(values(&variables.query));
         let whole = fill_in(schema, Value::Object(given));
+        let whole = whole.map_err(|why| Error::invalid("uri", why))?;
         let mut query = whole.as_object().cloned().unwrap_or_default();
         query.retain(|name, _| !path.contains_key(name));
-        Self {
+        Ok(Self {
             groups: Some(json!({"uri": path, "query": query})),
             whole,
-        }
+        })
     }
 
     /// What the process gets.
@@ -118,7 +120,7 @@ mod tests {
             path: text("id", "7"),
             query: text("check", "disk"),
         };
-        let given = MappingInput::of_resource(&variables, &schema);
+        let given = MappingInput::of_resource(&variables, &schema).unwrap();
         let entries = json!(["$uri.id", "$query.check", "$query.deep", "$query.id"]);
         let arguments = given.arguments(Some(&mapped(&entries)));
         assert_eq!(Value::Array(arguments), json!(["7", "disk", true, null]));

@@ -105,7 +105,6 @@ fn what_of_a_schema_is_looked_at_is_counted() {
         json!({"enum": ["x".repeat(MANY * BYTES)]}),
         json!({"const": list}),
         json!({"required": list}),
-        json!({"patternProperties": many(&json!(true))}),
     ] {
         assert_counted(&leaf, &json!({}));
     }
@@ -128,6 +127,12 @@ fn what_of_a_value_is_looked_at_is_counted() {
         (json!({"unevaluatedItems": true}), &items),
         (json!({"uniqueItems": true}), &json!([items, []])),
         (json!({"maxLength": 1}), &text.as_str().into()),
+        (json!({"pattern": "a"}), &"x".repeat(MANY).into()),
+        (json!({"format": "regex"}), &r"\d".repeat(20).into()),
+        (
+            json!({"patternProperties": {"a": true, "b": true}}),
+            &json!({"x".repeat(MANY): 0}),
+        ),
         (json!({}), &json!({text: 0})),
         (
             json!({"$ref": "https://json-schema.org/draft/2020-12/schema"}),
@@ -167,6 +172,71 @@ fn schemas_of_too_many_parts_are_refused() {
         let why = "it has more than 10000 parts";
         let found = check(&schema, &json!({}));
         assert_eq!(found, Err(SchemaError::Schema(why.to_owned())));
+    }
+}
+
+#[test]
+fn patterns_that_would_take_too_much_are_refused() {
+    let names = (0..9_000).map(|at| (format!(r"a{at}\w{{60}}"), json!(true)));
+    let large = |start: &str| {
+        format!(
+            "its pattern \"{start}\" may take more than 256 KiB: repeat less in it, and write \\x01 for \\cA"
+        )
+    };
+    for (schema, why) in [
+        (
+            json!({"patternProperties": Value::Object(names.collect())}),
+            "it has more than 100 patterns".to_owned(),
+        ),
+        (
+            json!({"properties": {"a": {"pattern": "ä".repeat(1_001)}}}),
+            format!(
+                "its pattern \"{}\" has more than 1000 characters",
+                "ä".repeat(60)
+            ),
+        ),
+        (
+            json!({"pattern": r"\w".repeat(500)}),
+            "its patterns have too many escapes: shorten those with the most".to_owned(),
+        ),
+        (
+            json!({"patternProperties": {r"\p{L}{900}": true}}),
+            large(r"\p{L}{900}"),
+        ),
+        (
+            json!({"default": {"pattern": "(a{100}){900}"}}),
+            large("(a{100}){900}"),
+        ),
+        (
+            json!({"pattern": "(?x)#\\cJ[\n\\p{L}{900}]"}),
+            large("(?x)#\\cJ[\n\\p{L}{900}]"),
+        ),
+    ] {
+        let found = check(&schema, &json!({}));
+        assert_eq!(found, Err(SchemaError::Schema(why)));
+    }
+}
+
+#[test]
+fn ordinary_patterns_are_affordable() {
+    let patterns = vec![json!({"pattern": r"^\w{1,64}$"}); 96];
+    let schema = json!({"allOf": patterns, "patternProperties": {r"^\S.{1,99}\D$": {"pattern": r"\\cite\{\d+\}"}}});
+    assert_eq!(check(&schema, &"ok".into()), Ok(()));
+    for text in ["*.rs", "(?=a)b", r"\p{Nothing}"] {
+        let schema = json!({"examples": [{"pattern": text}]});
+        assert_eq!(check(&schema, &json!({})), Ok(()), "{text}");
+    }
+}
+
+#[test]
+fn texts_that_a_schema_of_schemas_reads_as_patterns_are_counted() {
+    for draft in [
+        "http://json-schema.org/draft-07/schema",
+        "https://json-schema.org/draft/2020-12/schema",
+    ] {
+        let schema = json!({"$ref": draft});
+        let found = check_cost(&schema, &json!({"pattern": r"\w".repeat(MANY)}));
+        assert_eq!(found, Err(STEPS.to_owned()), "{draft}");
     }
 }
 
