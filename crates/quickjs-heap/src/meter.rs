@@ -13,8 +13,8 @@ pub struct MemoryMeter {
     limit: usize,
     exceeded: AtomicBool,
     /// What may be in use so that an error can be made, where that is more than the limit and the reserve.
-    for_error: AtomicUsize,
-    refuses_nothing: AtomicBool,
+    error_limit: AtomicUsize,
+    is_unlimited: AtomicBool,
     outer: OnceLock<Arc<Self>>,
 }
 
@@ -33,8 +33,8 @@ impl MemoryMeter {
             within: AtomicUsize::new(0),
             limit,
             exceeded: AtomicBool::new(false),
-            for_error: AtomicUsize::new(0),
-            refuses_nothing: AtomicBool::new(false),
+            error_limit: AtomicUsize::new(0),
+            is_unlimited: AtomicBool::new(false),
             outer: OnceLock::new(),
         }
     }
@@ -73,7 +73,7 @@ impl MemoryMeter {
 
     /// Counts `size` more bytes; returns false, and counts nothing, if they are too many.
     pub fn take(&self, size: usize) -> bool {
-        if self.refuses_nothing.load(Ordering::Relaxed) {
+        if self.is_unlimited.load(Ordering::Relaxed) {
             self.add(size);
             return true;
         }
@@ -116,22 +116,25 @@ impl MemoryMeter {
         }
         self.exceeded.store(true, Ordering::Relaxed);
         let reserved = self.limit.saturating_add(RESERVE);
-        size <= SMALL && wanted <= reserved.max(self.for_error.load(Ordering::Relaxed))
+        size <= SMALL && wanted <= reserved.max(self.error_limit.load(Ordering::Relaxed))
     }
 
     /// Lets one more error be made, however much is in use: the one that ends a script. Where the engine has no memory for it, it
     /// throws what the script can catch.
     pub fn allow_error(&self) {
         let used = self.own() + self.within.load(Ordering::Relaxed);
-        self.for_error.fetch_max(used + ERROR, Ordering::Relaxed);
+        self.error_limit.fetch_max(used + ERROR, Ordering::Relaxed);
         if let Some(outer) = self.outer.get() {
             outer.allow_error();
         }
     }
 
-    /// Refuses nothing while this is so, and goes on counting; returns what was so before.
-    pub fn refuse_nothing(&self, is_so: bool) -> bool {
-        self.refuses_nothing.swap(is_so, Ordering::Relaxed)
+    /// Does something without a limit; what it uses is counted.
+    pub fn unlimited_while<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = self.is_unlimited.swap(true, Ordering::Relaxed);
+        let done = work();
+        self.is_unlimited.store(before, Ordering::Relaxed);
+        done
     }
 
     /// Counts `size` bytes less.
@@ -204,9 +207,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_refused_is_counted() {
+    fn what_is_used_without_a_limit_is_counted() {
         let meter = MemoryMeter::new(100);
-        assert!(!meter.refuse_nothing(true) && meter.take(2 << 20) && !meter.exceeded());
-        assert!(meter.refuse_nothing(false) && !meter.take(1) && meter.exceeded());
+        assert!(meter.unlimited_while(|| {
+            meter.unlimited_while(|| ());
+            meter.take(2 << 20)
+        }));
+        assert!(!meter.exceeded() && !meter.take(1) && meter.exceeded());
     }
 }

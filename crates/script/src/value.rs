@@ -15,7 +15,7 @@ pub(crate) type JsValue<'js> = rquickjs::Value<'js>;
 /// The largest integer that a JavaScript number holds exactly.
 const EXACT: u64 = (1 << 53) - 1;
 
-/// How deep a value may be nested: what it is stored within is nested too, and nothing reads more than 127 levels. A cyclic one is
+/// How deep a value may be nested: what it is stored within is nested too, and more than 120 levels cannot be stored. A cyclic one is
 /// found by this.
 const DEPTH: usize = 100;
 

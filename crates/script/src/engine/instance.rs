@@ -82,7 +82,7 @@ impl ProgramInstance {
         let budget = &self.task.budget;
         let end = tokio::time::sleep_until(Instant::from_std(budget.started) + budget.limits.wall);
         tokio::pin!(end);
-        let mut is_over = false;
+        let mut is_past_wall = false;
         loop {
             tokio::select! {
                 biased;
@@ -108,10 +108,10 @@ impl ProgramInstance {
                     TaskRequest::Stuck => return Err(self.given_up(name)),
                 },
                 () = &mut end => {
-                    if is_over {
+                    if is_past_wall {
                         return Err(self.given_up(name));
                     }
-                    is_over = true;
+                    is_past_wall = true;
                     self.task.budget.stop(StopReason::Wall);
                     self.task.wake();
                     calls.clear();

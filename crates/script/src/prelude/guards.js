@@ -4,7 +4,7 @@
 
 export function install(native) {
   // A script may put others in their place later.
-  const { Number, Object, Symbol } = globalThis;
+  const { Number, Object, Symbol, WeakMap } = globalThis;
   const { apply, construct, getOwnPropertyDescriptor: describe, ownKeys } = Reflect;
   const { getPrototypeOf, setPrototypeOf, fromEntries, getOwnPropertyDescriptors: describeAll } = Object;
   const { isArray } = Array;
@@ -331,17 +331,35 @@ export function install(native) {
       },
     });
   }
-  const { register } = FinalizationRegistry.prototype, { get: heldOf, set: hold } = WeakMap.prototype, held = new WeakMap();
+  const { set: setWeak, get: getWeak, delete: deleteWeak } = WeakMap.prototype, heldOf = new WeakMap();
+  const { register, unregister } = FinalizationRegistry.prototype;
+  // Symbols are freed at once, and what refers to them weakly with them.
+  const noSymbol = value => {
+    if (typeof value === "symbol") throw new TypeError("a symbol cannot be referred to weakly in Ambit");
+    return value;
+  };
+  for (const own of [WeakMap.prototype, WeakSet.prototype]) {
+    for (const name of ["set", "add", "getOrInsert", "getOrInsertComputed"]) {
+      const real = own[name];
+      if (real) guard(own, { [name](key, value) { noSymbol(key); return apply(real, this, arguments); } });
+    }
+  }
+  guardConstructor(WeakRef, args => { noSymbol(args[0]); return args; });
   guard(FinalizationRegistry.prototype, {
     register(target, value) {
+      const token = noSymbol(arguments[2]);
+      noSymbol(target);
       apply(register, this, arguments);
-      const token = arguments[2];
-      if (token !== undefined) apply(hold, held, [token, { value, before: apply(heldOf, held, [token]) }]);
+      if (token === undefined) return;
+      let held = apply(getWeak, heldOf, [this]);
+      if (!held) apply(setWeak, heldOf, [this, held = new WeakMap()]);
+      apply(setWeak, held, [token, { value, before: apply(getWeak, held, [token]) }]);
     },
-  });
-  guardConstructor(WeakRef, args => {
-    if (typeof args[0] === "symbol") throw new TypeError("a symbol is no target of a WeakRef in Ambit");
-    return args;
+    unregister(token) {
+      const done = apply(unregister, this, arguments), held = apply(getWeak, heldOf, [this]);
+      if (held) apply(deleteWeak, held, [token]);
+      return done;
+    },
   });
 
   // What the other parts need; no script reaches it.

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// So many calls of a run that have returned a promise may be without an answer.
-const PROMISED: usize = 1_000;
+const PROMISED: usize = 10_000;
 
 /// One call as the prelude hands it over.
 pub struct PreludeCall<'js> {
@@ -44,11 +44,7 @@ pub fn call<'js>(
         return Err(Exception::throw_message(ctx, "no such host function"));
     };
     let is_promise = target.returns == ReturnKind::Promise;
-    if is_promise && world.promised.borrow().len() >= PROMISED {
-        let text =
-            format!("at most {PROMISED} calls without an answer at once: await some of them");
-        return Err(exception::limit_exceeded(ctx.clone(), &text));
-    }
+    check_promised(world, ctx, is_promise)?;
     let number = world.number();
     let mut reader = ValueReader::new(ctx, &task.budget, task.budget.limits.value);
     let (arguments, undefined) = arguments(world, asked, target.is_lenient, &mut reader)?;
@@ -106,6 +102,15 @@ pub fn ask_host(host: Arc<dyn Host>, call: HostCall, handed: HandedMemory) -> Ho
         let _handed = handed;
         host.call(call).await
     })
+}
+
+/// Refuses one more call that returns a promise where too many have no answer.
+fn check_promised(world: &RunContext, ctx: &Ctx<'_>, is_promise: bool) -> Result<()> {
+    if !is_promise || world.promised.borrow().len() < PROMISED {
+        return Ok(());
+    }
+    let text = format!("at most {PROMISED} calls without an answer at once: await some of them");
+    Err(exception::limit_exceeded(ctx.clone(), &text))
 }
 
 /// Keeps the functions that were given to a promised call until it is settled.

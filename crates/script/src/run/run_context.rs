@@ -270,11 +270,7 @@ impl RunContext {
         let loaded = if is_outermost && task.budget.stopped().is_some() {
             Err(rquickjs::Error::Unknown)
         } else {
-            let meter = &task.budget.meter;
-            let before = meter.refuse_nothing(true);
-            let loaded = load();
-            meter.refuse_nothing(before);
-            loaded
+            task.budget.meter.unlimited_while(load)
         };
         task.words.set(words);
         loaded

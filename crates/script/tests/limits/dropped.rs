@@ -14,7 +14,7 @@ const FUNCTIONS: usize = 3_000;
 const DROPPED: u32 = 300;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn g116_runs_that_are_dropped_while_they_begin_harm_no_others() {
+async fn g116_runs_that_are_dropped_while_they_begin_end_alone() {
     let _alone = alone().await;
     let engine = Engine::new(&EngineSettings::default(), HostApi::default()).unwrap();
     let mut text = "export function Create() { return 1; }".to_owned();

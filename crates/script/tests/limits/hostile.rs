@@ -137,6 +137,7 @@ const HOSTILE: &[(&str, End, &str)] = &[
     ("clear of a map that keeps its iterator", Itself, "const m: any = new Map([['a', 0], ['b', 1], ['c', 2]]); let it: any = m.keys(); it.next(); it.next(); m.delete('b'); m.set('a', it); it = null; m.clear();"),
     ("forEach that frees an iterator", Itself, "const m: any = new Map([['a', 0], ['b', 1], ['c', 2]]); let it: any = m.keys(); it.next(); it.next(); m.delete('b'); m.forEach(() => { const kept = it; it = null; return kept; });"),
     ("unregister that frees a target", Itself, "const r: any = new FinalizationRegistry(() => {}), token: any = {}; let b: any = {}; r.register({}, b, token); r.register(b, 1, token); b = null; r.unregister(token);"),
+    ("symbol that keeps the next symbol", Itself, "let w: any = new WeakMap(), a: any = Symbol(), b: any = Symbol(); w.set(a, b); w.set(b, 1); b = null; w = null;"),
     ("symbol with a reference to itself", Itself, "let s: any = Symbol(); const w: any = new WeakMap(); w.set(s, new WeakRef(s)); s = null;"),
     ("text coding", Any, "return new TextDecoder().decode(new TextEncoder().encode('x'.repeat(4 << 20))).length;"),
 ];

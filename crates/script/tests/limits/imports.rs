@@ -21,7 +21,7 @@ const ENTRY: &str = "export async function Create(size: number): Promise<any> {
 const VARIABLES: usize = 9_000;
 
 #[tokio::test]
-async fn g117_a_module_for_which_there_is_no_memory_harms_no_other_run() {
+async fn g117_a_module_for_which_there_is_no_memory_fails_alone() {
     let _alone = alone().await;
     let engine = Engine::new(&EngineSettings::default(), HostApi::default()).unwrap();
     let mut inner = String::new();

@@ -21,7 +21,7 @@ export function Create() {
     for (;;) { try { for (;;) {} } catch { all = null; tell(); } }
 }";
 
-/// The end comes at another moment each time.
+/// The watch thread looks at another moment of each.
 const RUNS: usize = 20;
 
 /// Counts how often it is told.
