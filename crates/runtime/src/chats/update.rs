@@ -69,7 +69,11 @@ async fn once(
         (ChatShare::Team, None) => return Err(teamless()),
         (_, team) => team.unwrap_or_default().to_owned(),
     };
-    if before == ChatShare::Team && after == ChatShare::Private {
+    // Also where it is private already: who shared it at the same moment may have listed it since.
+    let is_taken_back = after == ChatShare::Private
+        && found.row.team.is_some()
+        && (before == ChatShare::Team || change.contains_key("share"));
+    if is_taken_back {
         share::set(ambit, &found.row, &team, false).await?;
     }
     let log = found.space.log(ITEMS);
@@ -87,6 +91,12 @@ async fn once(
     found.driver.commit(batch).await?;
     if after == ChatShare::Team {
         share::set(ambit, &found.row, &team, true).await?;
+        let now = ReachableChat::at(ambit, found.row.clone()).await?;
+        if now.about.own.share == ChatShare::Private {
+            share::set(ambit, &found.row, &team, false).await?;
+        }
+    } else if is_taken_back {
+        share::set(ambit, &found.row, &team, false).await?;
     }
     found.read_running().await?;
     Ok(found.chat())

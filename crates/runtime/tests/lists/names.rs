@@ -119,6 +119,15 @@ async fn shared(bed: Bed) {
     assert!(heard(&bed, &alone, "plans").await.is_empty());
     share(&bed, "plans", "private").await;
     assert!(heard(&bed, &bob(), "plans").await.is_empty());
+    for _ in 0..20 {
+        futures::join!(
+            share(&bed, "plans", "team"),
+            share(&bed, "plans", "private")
+        );
+        // Whoever takes it back last has done so, whatever was done at the same moment.
+        share(&bed, "plans", "private").await;
+        assert!(heard(&bed, &bob(), "plans").await.is_empty());
+    }
 }
 
 async fn own_wins(bed: Bed) {
