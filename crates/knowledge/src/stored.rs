@@ -75,6 +75,9 @@ pub(crate) async fn all<T: DeserializeOwned>(
 /// Bytes of JSON that the metadata of a document or a collection may have.
 pub(crate) const METADATA_BYTES: u64 = 64 << 10;
 
+/// Bytes of JSON that a name or a description may have.
+pub(crate) const NAME_BYTES: u64 = 4 << 10;
+
 /// Refuses what is larger as JSON.
 pub(crate) fn check_size<T: Serialize + ?Sized>(
     what: &str,

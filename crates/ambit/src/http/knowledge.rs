@@ -4,6 +4,7 @@ mod chunks;
 mod collections;
 mod document_body;
 mod documents;
+mod form_headers;
 mod hits;
 mod jobs;
 mod ratings;

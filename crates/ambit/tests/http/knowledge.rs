@@ -8,11 +8,18 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 /// A form with these fields, each with its disposition.
-async fn send(site: &Site, collection: &str, fields: &[(&str, &str)]) -> Answer {
+fn form(fields: &[(&str, &str)]) -> String {
     let fields = fields.iter().map(|(disposition, content)| {
         format!("--x\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{content}\r\n")
     });
-    let form: String = fields.chain(["--x--\r\n".to_owned()]).collect();
+    fields.chain(["--x--\r\n".to_owned()]).collect()
+}
+
+async fn send(site: &Site, collection: &str, fields: &[(&str, &str)]) -> Answer {
+    send_form(site, collection, form(fields).into()).await
+}
+
+async fn send_form(site: &Site, collection: &str, form: reqwest::Body) -> Answer {
     let path = format!("/v1/kb/collections/{collection}/documents");
     let request = site.request(Method::POST, &path);
     let request = request.header("content-type", "multipart/form-data; boundary=x");
@@ -46,6 +53,30 @@ async fn g212_forms_are_refused_before_they_are_read_and_as_a_whole() {
     // Another one has no room, whatever it is.
     let answer = send(&site, "c", &[("broken", "")]).await;
     assert_eq!(answer.status, 429);
+}
+
+#[tokio::test]
+async fn g212_a_form_has_as_many_bytes_as_it_may_also_where_it_does_not_say_how_many() {
+    let settings = json!({"name": "Tests", "ambit": {"search": {"limits": {"file": 100}}}});
+    let site = Site::of(&[("app.yao", &settings.to_string())]).await;
+    site.post("/v1/kb/collections", &json!({"id": "c"})).await;
+    let endless = format!("name=\"{}\"", "a".repeat(4 << 20));
+    let answer = send(&site, "c", &[(&endless, "")]).await;
+    assert_eq!(answer.status, 400, "{}", answer.text);
+    let field = form(&[("name=\"job\"", &"x".repeat(1 << 20))]);
+    let field = field.replace("--x--\r\n", "");
+    let pieces = std::iter::repeat_n(field, 20).map(Ok::<_, std::io::Error>);
+    let unannounced = reqwest::Body::wrap_stream(futures::stream::iter(pieces));
+    let answer = send_form(&site, "c", unannounced).await;
+    assert_eq!(answer.status, 413, "{}", answer.text);
+    let long = "x".repeat(201);
+    let answer = send(&site, "c", &[("name=\"doc_id\"", &long)]).await;
+    assert_eq!(answer.failure().2.as_deref(), Some("doc_id"));
+    let named = json!({"text": "A heron.", "name": "x".repeat(5_000)});
+    let answer = site
+        .post("/v1/kb/collections/c/documents/text", &named)
+        .await;
+    assert_eq!(answer.status, 413, "{}", answer.text);
 }
 
 /// A collection with these texts, each found by the time it is returned.

@@ -12,7 +12,7 @@ use crate::names::{self, CollectionPlace};
 use crate::reach::KnowledgeReach;
 use crate::records::{CollectionRecord, DocumentRecord, RemovalRecord, WorkRecord};
 use crate::stored::{
-    self, METADATA_BYTES, StoredRecord, check_size, checked, count_one, delete, put,
+    self, METADATA_BYTES, NAME_BYTES, StoredRecord, check_size, checked, count_one, delete, put,
 };
 use crate::sums::{Sum, Sums, TENANT, add_to_sums};
 use ambit_storage::address::Space;
@@ -38,6 +38,8 @@ impl KnowledgeBase {
     ) -> Result<Collection> {
         check_collection_id(&new.id)?;
         check_metadata(&new.metadata)?;
+        check_size("name of a collection", &new.name, NAME_BYTES)?;
+        check_size("description of a collection", &new.description, NAME_BYTES)?;
         let tenant = Some(reach.tenant());
         let place = CollectionPlace {
             tenant: tenant.map(str::to_owned),
@@ -183,6 +185,12 @@ impl KnowledgeBase {
         update: &CollectionUpdate,
     ) -> Result<Collection> {
         check_metadata(update.metadata.as_ref().unwrap_or(&Map::new()))?;
+        check_size("name of a collection", &update.name, NAME_BYTES)?;
+        check_size(
+            "description of a collection",
+            &update.description,
+            NAME_BYTES,
+        )?;
         let changed = retried!(async {
             let mut found = self.find_collection(reach, id, AccessKind::Change).await?;
             let record = &mut found.value;

@@ -10,7 +10,7 @@ use crate::job::{Job, JobKind};
 use crate::names::{CollectionPlace, DocumentPlace};
 use crate::reach::KnowledgeReach;
 use crate::records::{DocumentRecord, FileStamp, PendingContent, QueueRecord, WorkRecord};
-use crate::stored::{METADATA_BYTES, check_size, checked, count_one, put};
+use crate::stored::{METADATA_BYTES, NAME_BYTES, check_size, checked, count_one, put};
 use crate::sums::{Sum, add_to_sums};
 use ambit_storage::batch::{Batch, BatchCheck};
 use serde_json::{Map, Value};
@@ -64,6 +64,7 @@ impl KnowledgeBase {
         let id = new.id.unwrap_or_else(|| self.new_id());
         check_document_id(&id)?;
         check_metadata(&new.metadata)?;
+        check_size("access of a document", &new.access, METADATA_BYTES)?;
         let upload = self.upload(new.content)?;
         let record = DocumentRecord {
             document: self.new_document(&id, collection, by.reach, &upload.pending),
@@ -149,6 +150,8 @@ impl KnowledgeBase {
         mut update: DocumentUpdate,
     ) -> Result<AcceptedDocument> {
         check_metadata(update.metadata.as_ref().unwrap_or(&Map::new()))?;
+        check_size("access of a document", &update.access, METADATA_BYTES)?;
+        check_size("name of a document", &update.name, NAME_BYTES)?;
         let content = update.content.take();
         let upload = content.map(|content| self.upload(content));
         let upload = upload.transpose()?;

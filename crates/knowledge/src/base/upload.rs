@@ -6,7 +6,7 @@ use crate::error::{KnowledgeError, Result, Size};
 use crate::names::CollectionPlace;
 use crate::records::{CollectionRecord, ErasureRecord, PendingContent, TextRecord, WorkRecord};
 use crate::spooled_file::{FileSpool, SpooledFile};
-use crate::stored::{self, StoredRecord, checked, delete, put};
+use crate::stored::{self, NAME_BYTES, StoredRecord, check_size, checked, delete, put};
 use ambit_storage::Error;
 use ambit_storage::batch::BatchWrite;
 use base64::Engine;
@@ -34,6 +34,7 @@ impl KnowledgeBase {
                 content,
             } => (name, media_type, content),
             NewContent::Url(url) => {
+                check_size("url of a document", &url, NAME_BYTES)?;
                 let pending = PendingContent {
                     job_id,
                     name: url.clone(),
@@ -49,6 +50,7 @@ impl KnowledgeBase {
                 });
             }
         };
+        check_size("name of a document", &name, NAME_BYTES)?;
         let (bytes, limit) = (file.bytes(), self.settings().limits.file);
         let of = |count| Size {
             count,

@@ -3,11 +3,14 @@
 use super::super::error::too_large;
 use super::super::input::{BodyFields, Id, JsonBody, Text};
 use super::super::{HttpError, SharedState};
+use super::form_headers::HeaderBytes;
+use crate::id::check_id;
 use ambit_knowledge::{DocumentAccess, DocumentUpdate, FileSpool, NewContent, NewDocument};
 use ambit_runtime::knowledge_client::IGNORED_FIELDS;
 use ambit_runtime::{Error, ErrorCode, Result};
 use axum::extract::multipart::{Field, MultipartError};
-use axum::extract::{FromRequest, Multipart, Request};
+use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request};
+use axum::http::StatusCode;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -21,7 +24,7 @@ use utoipa::{PartialSchema, ToSchema};
 const FILES: usize = 32;
 /// At most so many bytes has a field that is no file.
 const FIELD: usize = 1 << 20;
-/// So much more than its files may a form say that it has.
+/// So much more than its files may a form have.
 const BESIDE_FILES: u64 = 16 << 20;
 
 /// A document as JSON: a text with its name, or an address.
@@ -213,10 +216,12 @@ impl SentDocuments {
     }
 
     /// The files of a form may have so many bytes together.
-    async fn of_form(mut form: Multipart, largest: u64) -> Result<Self> {
+    async fn of_form(mut form: Multipart, largest: u64, headers: &HeaderBytes) -> Result<Self> {
         let mut sent = Self::default();
         while let Some(field) = form.next_field().await.map_err(|error| broken(&error))? {
+            headers.end();
             sent.take(field, largest).await?;
+            headers.begin();
         }
         Ok(sent)
     }
@@ -239,12 +244,19 @@ impl SentDocuments {
         let text = String::from_utf8(bytes)
             .map_err(|_| Error::invalid(name.clone(), format!("{name} must be UTF-8")))?;
         match name.as_str() {
-            "doc_id" => self.doc_id = Some(text),
+            "doc_id" => {
+                check_id("doc_id", &text)?;
+                self.doc_id = Some(text);
+            }
             "name" => self.name = Some(text),
             "metadata" => self.metadata = Some(json(&name, &text)?),
             "access" => self.access = Some(json(&name, &text)?),
             "file_id" => return Err(no_file_id()),
-            known if IGNORED_FIELDS.contains(&known) => self.ignored.push(name),
+            known if IGNORED_FIELDS.contains(&known) => {
+                if !self.ignored.contains(&name) {
+                    self.ignored.push(name);
+                }
+            }
             _ => {
                 let known = "file, doc_id, metadata and access";
                 let message = format!("\"{name}\" is no field of this form; it has {known}");
@@ -273,7 +285,10 @@ impl FromRequest<SharedState> for UnreadDocuments {
 impl UnreadDocuments {
     /// What was sent.
     pub async fn read(self) -> Result<SentDocuments, HttpError> {
-        let Self { request, server } = self;
+        let Self {
+            mut request,
+            server,
+        } = self;
         let kind = request.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !kind.starts_with("multipart/form-data") {
@@ -287,9 +302,13 @@ impl UnreadDocuments {
         if announced.is_some_and(|bytes| bytes > largest.saturating_add(BESIDE_FILES)) {
             return Err(files_too_large(largest).into());
         }
+        let most = usize::try_from(largest.saturating_add(BESIDE_FILES)).unwrap_or(usize::MAX);
+        DefaultBodyLimit::max(most).apply(&mut request);
+        let headers = HeaderBytes::default();
+        let request = request.map(|body| headers.limited(body));
         let form = Multipart::from_request(request, &server).await;
         let form = form.map_err(|refused| Error::invalid("body", refused.body_text()))?;
-        let reading = SentDocuments::of_form(form, largest);
+        let reading = SentDocuments::of_form(form, largest, &headers);
         let read = timeout(server.settings.body_time, reading).await;
         let late = || {
             let mut error = Error::new(ErrorCode::Timeout, "the body took too long to arrive");
@@ -346,7 +365,12 @@ async fn limited(mut field: Field<'_>) -> Result<Option<Vec<u8>>> {
 }
 
 fn broken(error: &MultipartError) -> Error {
-    Error::invalid("body", format!("the form broke off: {}", error.body_text()))
+    let mut broken = Error::invalid("body", format!("the form broke off: {}", error.body_text()));
+    if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        broken.code = ErrorCode::LimitExceeded;
+        broken.status = Some(413);
+    }
+    broken
 }
 
 fn json<T: DeserializeOwned>(name: &str, text: &str) -> Result<T> {
