@@ -9,8 +9,10 @@ const PATTERNS: usize = 100;
 const LENGTH: usize = 1_000;
 /// Steps that it takes to read all patterns, at most.
 const READING: usize = 500_000;
-/// KiB that a compiled pattern takes, at most.
-const SIZE: usize = 256;
+/// KiB that all patterns take when they are compiled, at most: each may take its share.
+const SIZE: usize = 25 << 10;
+/// KiB that one of them takes, at most: boon compiles none that is larger.
+const LARGEST: usize = 10 << 10;
 /// Characters of a pattern that a message shows.
 const SHOWN: usize = 60;
 
@@ -37,10 +39,11 @@ pub fn check_patterns(patterns: &[&str]) -> Result<(), String> {
     if steps > READING {
         return Err("its patterns have too many escapes: shorten those with the most".to_owned());
     }
-    match patterns.iter().find(|it| !is_small(it)) {
+    let share = (SIZE / patterns.len().max(1)).min(LARGEST);
+    match patterns.iter().find(|it| !is_within(it, share)) {
         None => Ok(()),
         Some(large) => Err(format!(
-            "its pattern \"{}\" may take more than {SIZE} KiB: repeat less in it, and write \\x01 for \\cA",
+            "its pattern \"{}\" may take more than {share} KiB: repeat less in it, and write \\x01 for \\cA",
             start(large)
         )),
     }
@@ -64,9 +67,9 @@ pub fn reading_steps_of_all(value: &Value) -> usize {
     }
 }
 
-/// Whether a pattern stays small when it is compiled, or is none that can be compiled.
-fn is_small(pattern: &str) -> bool {
-    let build = |text: &str| RegexBuilder::new(text).size_limit(SIZE << 10).build();
+/// Whether a pattern takes at most so many KiB when it is compiled, or is none that can be compiled.
+fn is_within(pattern: &str, size: usize) -> bool {
+    let build = |text: &str| RegexBuilder::new(text).size_limit(size << 10).build();
     let Some(with_classes) = with_ascii_classes(pattern) else {
         return false;
     };
