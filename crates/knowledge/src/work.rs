@@ -54,9 +54,7 @@ impl KnowledgeBase {
         let task = tokio::spawn(async move {
             loop {
                 let woken = base.shared.wake.notified();
-                let worked = AssertUnwindSafe(base.work()).catch_unwind().await;
-                // The thread has told of a panic.
-                if let Ok(Err(error)) = worked {
+                if let Err(error) = base.work().await {
                     tracing::warn!(error.message = %error, "work on collections failed; it is tried again");
                 }
                 // What is added meanwhile wakes it, and what another node has left is looked for now and then.
@@ -110,7 +108,8 @@ impl KnowledgeBase {
             return Ok(false);
         };
         let done = tokio::select! {
-            done = self.round(&work.place, &lease) => done,
+            // Its panic, of which the thread has told, is no other collection's matter.
+            done = AssertUnwindSafe(self.round(&work.place, &lease)).catch_unwind() => done.unwrap_or(Ok(false)),
             _ = lease.ended() => Ok(false),
         };
         match lease.release().await {

@@ -106,7 +106,8 @@ impl Analyzer {
                 _ if self.is_stop_word(token) => &mut stop_words,
                 _ => &mut words,
             };
-            if seen.insert(token.text.to_owned()) {
+            if !seen.contains(token.text) {
+                seen.insert(token.text.to_owned());
                 list.push(token.text.to_owned());
             }
         });

@@ -19,8 +19,8 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
 
-/// Serves until `stop`, and then until every answer that has begun is sent. What the server judges and counts, it does from this
-/// call on, before the future is first polled.
+/// Serves until `stop`, and then until every answer that has begun is sent. Reloads of the app are judged from this call on, before
+/// the future is first polled.
 pub fn serve(
     listener: TcpListener,
     server: SharedState,

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::limits;
 
@@ -35,7 +35,8 @@ pub(super) fn confine() -> io::Result<()> {
             .args(env::args_os().skip(1))
             .exec());
     }
-    stand_back();
+    // The server must not be what ends where a system has no memory left. Only Linux has the file.
+    let _ = fs::write("/proc/self/oom_score_adj", "1000");
     // Between the two, the process is told by a signal of its own.
     let seconds = limits::CHILD_CPU_SECONDS;
     setrlimit(
@@ -55,14 +56,6 @@ pub(super) fn confine() -> io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// Lets this process be the first to end where a system has no memory left, and the last to get a processor. Where a system
-/// allows neither, documents are read all the same.
-fn stand_back() {
-    // Only Linux has the file.
-    let _ = fs::write("/proc/self/oom_score_adj", "1000");
-    let _ = nice(10);
 }
 
 /// The file that this process is of, even where another one has taken its place since.

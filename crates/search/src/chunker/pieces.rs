@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_and_dots_change_no_sentence() {
+    fn rules_and_dots_behind_which_a_sentence_begins_change_none() {
         for gap in ["=", ".", "─", "- ", "…"] {
             let gap = gap.repeat(200);
             let text =

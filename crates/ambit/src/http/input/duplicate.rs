@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::fmt;
 
-/// Values are nested at most so deep: what they are stored within is nested too, and nothing reads more than 127 levels.
-pub const LEVELS: usize = 64;
+/// Values are nested at most so deep: what they are stored within is nested too, and more than 120 levels cannot be stored.
+const LEVELS: usize = 64;
 
 /// The path of the first such name, as it goes on behind the path of the value; an error where an object or a list has too many
 /// levels, or texts that are none.

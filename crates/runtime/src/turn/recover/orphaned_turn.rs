@@ -3,7 +3,7 @@
 use crate::chat::ChatMessage;
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::MessageStatus;
-use crate::journal::{self, ATTEMPTS, JournalEntry, JournalStep, OpenTurn, TurnIds};
+use crate::journal::{self, ATTEMPTS, JournalEntry, JournalStep, OpenTurn, TurnIds, TurnKeys};
 use crate::llm::TokenUsage;
 use crate::outbox::Outbox;
 use crate::request::TurnRequest;
@@ -27,10 +27,21 @@ use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::driver::{Driver, ValuePart};
 use ambit_storage::operation::Operation;
 use ambit_storage::storage::Message;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Messages that a turn itself may have added behind the history it began with.
 const OWN: usize = 200;
+/// Whether a journal that could not be read is not even JSON.
+async fn is_damaged(driver: &Arc<dyn Driver>, keys: &TurnKeys, error: &Error) -> bool {
+    let is_corrupt = |error: &Error| error.code == ErrorCode::Corrupt;
+    if !is_corrupt(error) {
+        return false;
+    }
+    let read = journal::read::<Value>(driver.as_ref(), &keys.journal()).await;
+    read.is_err_and(|error| is_corrupt(&error))
+}
+
 /// A turn that nobody runs.
 pub(super) struct OrphanedTurn {
     request: Box<TurnRequest>,
@@ -43,11 +54,12 @@ pub(super) struct OrphanedTurn {
 impl OrphanedTurn {
     /// Reads its journal; `None` where there is none, and nobody can go on: what leads to the turn is removed.
     pub async fn read(driver: &Arc<dyn Driver>, open: &OpenTurn) -> Result<Option<Self>> {
-        let keys = journal::TurnKeys::new(open.space.clone(), &open.request_id);
+        let keys = TurnKeys::new(open.space.clone(), &open.request_id);
         let entries: Vec<JournalEntry> = match journal::read(driver.as_ref(), &keys.journal()).await
         {
-            // Nobody can go on with it, and it must not keep its conversation for ever.
-            Err(error) if error.code == ErrorCode::Corrupt => {
+            // Nobody can go on with it, and it must not keep its conversation for ever. What is of a newer form is
+            // for another node.
+            Err(error) if is_damaged(driver, &keys, &error).await => {
                 tracing::error!(
                     request.id = open.request_id,
                     "a journal cannot be read: {error}"
