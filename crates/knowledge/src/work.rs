@@ -54,7 +54,9 @@ impl KnowledgeBase {
         let task = tokio::spawn(async move {
             loop {
                 let woken = base.shared.wake.notified();
-                if let Err(error) = base.work().await {
+                let worked = AssertUnwindSafe(base.work()).catch_unwind().await;
+                // The thread has told of a panic.
+                if let Ok(Err(error)) = worked {
                     tracing::warn!(error.message = %error, "work on collections failed; it is tried again");
                 }
                 // What is added meanwhile wakes it, and what another node has left is looked for now and then.

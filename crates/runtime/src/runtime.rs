@@ -57,9 +57,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
 
 /// Before work that has panicked is begun again.
-const BEHIND_PANIC: Duration = Duration::from_secs(1);
-/// The same where it panics again and again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const BEHIND_PANIC: Duration = Duration::from_secs(10);
 
 /// What a runtime is made of.
 pub struct RuntimeSettings {
@@ -338,15 +336,13 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let weak = Arc::downgrade(core);
-    let mut pause = BEHIND_PANIC;
     core.spawn(async move {
         while AssertUnwindSafe(work(weak.clone()))
             .catch_unwind()
             .await
             .is_err()
         {
-            tokio::time::sleep(pause).await;
-            pause = (2 * pause).min(LONGEST_PAUSE);
+            tokio::time::sleep(BEHIND_PANIC).await;
         }
     });
 }

@@ -69,7 +69,7 @@ async fn once(
         (ChatShare::Team, None) => return Err(teamless()),
         (_, team) => team.unwrap_or_default().to_owned(),
     };
-    // Also where it is private already: who shared it at the same moment may have listed it since.
+    // Also where it is private already, so that to take it back once more helps.
     let is_taken_back = after == ChatShare::Private
         && found.row.team.is_some()
         && (before == ChatShare::Team || change.contains_key("share"));
@@ -89,17 +89,25 @@ async fn once(
         writes: vec![details::keep(&found.space, &found.about.own)?],
     };
     found.driver.commit(batch).await?;
-    if after == ChatShare::Team {
-        share::set(ambit, &found.row, &team, true).await?;
-        let now = ReachableChat::at(ambit, found.row.clone()).await?;
-        if now.about.own.share == ChatShare::Private {
-            share::set(ambit, &found.row, &team, false).await?;
-        }
-    } else if is_taken_back {
-        share::set(ambit, &found.row, &team, false).await?;
+    if after == ChatShare::Team || is_taken_back {
+        list_as_said(ambit, &found.row, &team).await?;
     }
     found.read_running().await?;
     Ok(found.chat())
+}
+
+/// Lists a chat as shared or takes it off the list, as its details say, also where they are changed at the same moment.
+async fn list_as_said(ambit: &Ambit, row: &IndexRow, team: &str) -> Result<()> {
+    let mut listed = None;
+    loop {
+        let chat = ReachableChat::at(ambit, row.clone()).await?;
+        let said = chat.about.own.share;
+        if listed == Some(said) {
+            return Ok(());
+        }
+        share::set(ambit, row, team, said == ChatShare::Team).await?;
+        listed = Some(said);
+    }
 }
 
 fn teamless() -> Error {

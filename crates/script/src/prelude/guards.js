@@ -338,22 +338,23 @@ export function install(native) {
     if (typeof value === "symbol") throw new TypeError("a symbol cannot be referred to weakly in Ambit");
     return value;
   };
-  for (const own of [WeakMap.prototype, WeakSet.prototype]) {
-    for (const name of ["set", "add", "getOrInsert", "getOrInsertComputed"]) {
-      const real = own[name];
-      if (real) guard(own, { [name](key, value) { noSymbol(key); return apply(real, this, arguments); } });
-    }
+  for (const name of ["set", "getOrInsert", "getOrInsertComputed"]) {
+    const real = WeakMap.prototype[name];
+    if (real) guard(WeakMap.prototype, { [name](key, value) { noSymbol(key); return apply(real, this, arguments); } });
   }
+  const { add } = WeakSet.prototype;
+  guard(WeakSet.prototype, { add(item) { noSymbol(item); return apply(add, this, [item]); } });
   guardConstructor(WeakRef, args => { noSymbol(args[0]); return args; });
   guard(FinalizationRegistry.prototype, {
     register(target, value) {
       const token = noSymbol(arguments[2]);
       noSymbol(target);
+      if (Object(token) === token) {
+        let held = apply(getWeak, heldOf, [this]);
+        if (!held) apply(setWeak, heldOf, [this, held = new WeakMap()]);
+        apply(setWeak, held, [token, { value, before: apply(getWeak, held, [token]) }]);
+      }
       apply(register, this, arguments);
-      if (token === undefined) return;
-      let held = apply(getWeak, heldOf, [this]);
-      if (!held) apply(setWeak, heldOf, [this, held = new WeakMap()]);
-      apply(setWeak, held, [token, { value, before: apply(getWeak, held, [token]) }]);
     },
     unregister(token) {
       const done = apply(unregister, this, arguments), held = apply(getWeak, heldOf, [this]);

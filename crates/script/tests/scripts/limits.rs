@@ -229,6 +229,8 @@ async fn guarded_functions_do_what_they_did() {
             ['forEach of a set', (() => { const s = new Set([1, 2, 3]), seen: any[] = []; s.forEach(function (this: any, v, k, of) { seen.push(v, k, of === s, this.own); s.delete(2); }, { own: 7 }); return seen; })(), [1, 1, true, 7, 3, 3, true, 7]],
             ['clear', (() => { const m = new Map([[1, 1], [2, 2]]), it = m.keys(); it.next(); return [m.clear(), m.size, it.next().done, m.clear.length, m.forEach.length, m.forEach.name]; })(), [undefined, 0, true, 0, 1, 'forEach']],
             ['of others', [Map.prototype.clear, Map.prototype.forEach, Set.prototype.clear].map(own => typeof failure(() => own.call(new (WeakSet as any)(), () => 1))), ['string', 'string', 'string']],
+            ['symbols', [() => new WeakMap([[Symbol(), 1]] as any), () => new WeakSet([Symbol()] as any), () => new WeakRef(Symbol() as any), () => new FinalizationRegistry(() => {}).register(Symbol() as any, 1)].map(failure),
+                Array(4).fill('a symbol cannot be referred to weakly in Ambit')],
             ['weak', (() => { const key = {}, w = new WeakMap([[key, 1]]), r = new FinalizationRegistry(() => {}); r.register(key, 1, key); return [w.get(key), new WeakSet([key]).has(key), r.unregister(key), r.unregister(key), class extends WeakRef<any> {}.name]; })(), [1, true, true, false, '']],
             ['sort by', [3, 1, 2].sort((a, b) => b - a), [3, 2, 1]],
             ['sort many', big.slice().sort().slice(0, 4), [0, 1, 10, 100]],

@@ -22,6 +22,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 /// At most so many files come at once.
 const FILES: usize = 32;
+/// At most so many fields has a form.
+const FIELDS: usize = 100;
 /// At most so many bytes has a field that is no file.
 const FIELD: usize = 1 << 20;
 /// So much more than its files may a form have.
@@ -217,9 +219,14 @@ impl SentDocuments {
 
     /// The files of a form may have so many bytes together.
     async fn of_form(mut form: Multipart, largest: u64, headers: &HeaderBytes) -> Result<Self> {
-        let mut sent = Self::default();
+        let (mut sent, mut fields) = (Self::default(), 0);
         while let Some(field) = form.next_field().await.map_err(|error| broken(&error))? {
             headers.end();
+            fields += 1;
+            if fields > FIELDS {
+                let message = format!("a form has at most {FIELDS} fields");
+                return Err(Error::new(ErrorCode::LimitExceeded, message));
+            }
             sent.take(field, largest).await?;
             headers.begin();
         }
@@ -365,10 +372,19 @@ async fn limited(mut field: Field<'_>) -> Result<Option<Vec<u8>>> {
 }
 
 fn broken(error: &MultipartError) -> Error {
-    let mut broken = Error::invalid("body", format!("the form broke off: {}", error.body_text()));
+    // What has failed first says the most.
+    let mut first: &dyn std::error::Error = error;
+    while let Some(source) = first.source() {
+        first = source;
+    }
+    let mut broken = Error::invalid("body", format!("the form broke off: {first}"));
     if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
         broken.code = ErrorCode::LimitExceeded;
         broken.status = Some(413);
+        broken.message = format!(
+            "the form has more than {} MiB beside the files that it may have: send fewer at once",
+            BESIDE_FILES >> 20
+        );
     }
     broken
 }

@@ -2,12 +2,13 @@
 //! are searched from their beginning.
 
 use axum::body::Body;
-use futures::StreamExt;
+use futures::stream::{self, StreamExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Poll, ready};
 
 /// So many bytes may come before the headers of a field are whole.
-const HEADERS: usize = 64 << 10;
+const HEADERS: usize = 8 << 10;
 /// Stands for their number while what comes is no header.
 const IN_FIELD: usize = usize::MAX;
 
@@ -26,21 +27,28 @@ impl HeaderBytes {
         self.0.store(IN_FIELD, Ordering::Relaxed);
     }
 
-    /// The body, which fails where headers have too many bytes.
+    /// The body, which fails where headers have too many bytes. While they come it is given piece by piece, so that what a piece
+    /// has of the field behind them is known before the next one is counted.
     pub fn limited(&self, body: Body) -> Body {
         let bytes = self.0.clone();
-        Body::from_stream(body.into_data_stream().map(move |piece| {
-            let piece = piece?;
+        let mut pieces = body.into_data_stream();
+        let mut has_given = false;
+        Body::from_stream(stream::poll_fn(move |context| {
             let before = bytes.load(Ordering::Relaxed);
-            if before == IN_FIELD {
-                return Ok(piece);
+            if before != IN_FIELD && std::mem::take(&mut has_given) {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
             }
-            if before > HEADERS {
+            let piece = ready!(pieces.poll_next_unpin(context)).transpose()?;
+            has_given = true;
+            if before != IN_FIELD && before > HEADERS {
                 let why = format!("the headers of a field have more than {HEADERS} bytes");
-                return Err(axum::Error::new(why));
+                return Poll::Ready(Some(Err(axum::Error::new(why))));
             }
-            bytes.store(before + piece.len(), Ordering::Relaxed);
-            Ok(piece)
+            if let (false, Some(piece)) = (before == IN_FIELD, &piece) {
+                bytes.store(before + piece.len(), Ordering::Relaxed);
+            }
+            Poll::Ready(piece.map(Ok))
         }))
     }
 }

@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 /// Messages that a turn itself may have added behind the history it began with.
 const OWN: usize = 200;
+
 /// Whether a journal that could not be read is not even JSON.
 async fn is_damaged(driver: &Arc<dyn Driver>, keys: &TurnKeys, error: &Error) -> bool {
     let is_corrupt = |error: &Error| error.code == ErrorCode::Corrupt;
