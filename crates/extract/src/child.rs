@@ -2,8 +2,9 @@
 //!
 //! What holds in the child before it sees the first byte of a document, on every Unix: 512 MiB of address space, 60 s of
 //! processor time, no new file descriptor (`RLIMIT_NOFILE` 0: it opens no file and no socket), no byte written to a file, no
-//! core dump, an empty environment. On Linux it is the first to be killed where memory ends. This takes no library. What it leaves to code that has taken over the process are signals to other processes of its
-//! user, and, where that user is root, the limits themselves. The readers and the libraries that parse for them are Rust, those
+//! core dump, an empty environment. On Linux it is the first to be killed where memory ends. This takes no library. What it
+//! leaves to code that has taken over the process are signals to other processes of its user, and, where that user is root, the
+//! limits themselves. The readers and the libraries that parse for them are Rust, those
 //! of PDF and HTML without `unsafe`. A filter of system calls would close the rest at the cost of a list of calls for each
 //! allocator and processor.
 

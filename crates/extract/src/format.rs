@@ -323,7 +323,7 @@ mod tests {
     fn g207_the_asking_process_reads_small_documents_of_simple_formats() {
         let needs_child = |name, bytes| DocumentFormat::by_name(name).unwrap().needs_child(bytes);
         assert!(!needs_child("txt", 256 * 1024) && needs_child("txt", 256 * 1024 + 1));
-        assert!(!needs_child("md", 16 * 1024) && needs_child("md", 16 * 1024 + 1));
+        assert!(!needs_child("md", 64 * 1024) && needs_child("md", 64 * 1024 + 1));
         assert!(needs_child("html", 1) && needs_child("pdf", 1));
     }
 

@@ -51,7 +51,7 @@ pub const IN_PROCESS_BYTES: usize = 256 * 1024;
 
 /// The same for Markdown, which can take time by the square of its size: each line is compared with all lists and quotes that
 /// are open.
-pub const MARKDOWN_IN_PROCESS_BYTES: usize = 16 * 1024;
+pub const MARKDOWN_IN_PROCESS_BYTES: usize = 64 * 1024;
 
 /// The address space of the child process.
 pub const CHILD_MEMORY_BYTES: u64 = 512 * MIB as u64;

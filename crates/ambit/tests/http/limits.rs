@@ -142,12 +142,13 @@ async fn what_is_stored_of_the_deepest_value_can_be_read_back() {
         json!({"id": "c1", "trigger": "submit-message", "messages": [message]})
     };
     let path = "/v1/ai-sdk/hello/chat";
-    let refused = site.post(path, &body("m1", 65)).await;
+    // A message is one level more.
+    let refused = site.post(path, &body("m1", 64)).await;
     assert_eq!(refused.failure().0, 400, "{}", refused.text);
     site.check_untouched().await;
     // The second turn reads what the first one has stored.
     for id in ["m1", "m2"] {
-        let answer = site.post(path, &body(id, 64)).await;
+        let answer = site.post(path, &body(id, 63)).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         assert!(
             !answer.text.contains(r#""type":"error""#),
