@@ -2,27 +2,28 @@
 
 use crate::error::{HostError, ScriptException};
 use crate::limits::RunBudget;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use std::fmt;
 use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
 
-/// Answers the calls of one run.
-#[async_trait]
+/// Answers the calls of one run. It gives boxed futures, as do other traits whose implementors reach all of a runtime: of each method of
+/// `async_trait` the compiler proves anew that all of that may be shared between threads, which takes seconds.
 pub trait Host: Send + Sync {
     /// Does what a script called. The script waits without holding a thread; dropping the future cancels the call.
-    async fn call(&self, call: HostCall) -> Result<HostValue, HostError>;
+    fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>>;
 }
 
 /// A host that has nothing to call.
 pub struct NoHost;
 
-#[async_trait]
 impl Host for NoHost {
-    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
-        let what = format!("{} is not available here", call.method);
-        Err(HostError::new("unsupported", what))
+    fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            let what = format!("{} is not available here", call.method);
+            Err(HostError::new("unsupported", what))
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use ambit_script::{
     Engine, EngineSettings, Host, HostApi, HostCall, HostClass, HostError, HostMethod, HostObject,
     HostValue, Program, ProgramSource, RunLimits, ScriptRun,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -156,12 +156,13 @@ struct Memory {
     taken: AtomicUsize,
 }
 
-#[async_trait]
 impl Host for Memory {
-    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
-        self.answer(call)
-            .await
-            .map_err(|error| HostError::new("internal", error.to_string()))
+    fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            self.answer(call)
+                .await
+                .map_err(|error| HostError::new("internal", error.to_string()))
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::process::RunResources;
 use crate::trace::{MemoryUse, TraceNode};
 use ambit_script::{Host, HostError, HostValue};
 use ambit_storage::memory::Memory;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -227,10 +227,9 @@ impl RunHost {
     }
 }
 
-#[async_trait]
 impl Host for RunHost {
-    async fn call(&self, call: ambit_script::HostCall) -> Result<HostValue, HostError> {
-        self.answer(call).await
+    fn call(&self, call: ambit_script::HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(self.answer(call))
     }
 }
 

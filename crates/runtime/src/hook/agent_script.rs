@@ -9,7 +9,7 @@ use crate::log_words::EchoFilter;
 use ambit_script::{
     Engine, Host, HostCall, HostError, HostValue, Program, ProgramSource, ScriptRun, SourceFiles,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -133,14 +133,15 @@ struct ConsoleHost {
     function: String,
 }
 
-#[async_trait]
 impl Host for ConsoleHost {
-    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
-        if call.class == "console" {
-            write_line(&self.agent, &self.function, &call.method, &call.arguments);
-            return Ok(HostValue::Undefined);
-        }
-        let text = format!("{} is not available in {}", call.method, self.function);
-        Err(HostError::new("unsupported", text))
+    fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            if call.class == "console" {
+                write_line(&self.agent, &self.function, &call.method, &call.arguments);
+                return Ok(HostValue::Undefined);
+            }
+            let text = format!("{} is not available in {}", call.method, self.function);
+            Err(HostError::new("unsupported", text))
+        })
     }
 }

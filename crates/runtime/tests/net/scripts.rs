@@ -6,7 +6,7 @@ use ambit_script::{
     Engine, EngineSettings, Host, HostApi, HostCall, HostError, HostMethod, HostValue,
     ProgramSource, RunLimits, ScriptRun,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,14 +14,15 @@ use std::sync::Arc;
 /// Answers `http` and `fetch` and nothing else.
 struct Web(HttpClient);
 
-#[async_trait]
 impl Host for Web {
-    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
-        let answer = match call.method.as_str() {
-            "fetch" => fetch::call(&self.0, &call.arguments[0]).await,
-            method => http::call(&self.0, method, &call.arguments, &call.callbacks).await,
-        };
-        answer.map(HostValue::Json)
+    fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            let answer = match call.method.as_str() {
+                "fetch" => fetch::call(&self.0, &call.arguments[0]).await,
+                method => http::call(&self.0, method, &call.arguments, &call.callbacks).await,
+            };
+            answer.map(HostValue::Json)
+        })
     }
 }
 

@@ -10,17 +10,16 @@ use ambit_script::{
     Engine, EngineSettings, Host, HostApi, HostCall, HostError, HostMethod, HostValue,
     ProgramSource, RunLimits, ScriptRun,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 struct Never;
 
-#[async_trait]
 impl Host for Never {
-    async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
-        std::future::pending().await
+    fn call(&self, _: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move { std::future::pending().await })
     }
 }
 

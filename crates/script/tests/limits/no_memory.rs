@@ -5,7 +5,7 @@ use ambit_script::{
     Engine, EngineSettings, Host, HostApi, HostCall, HostError, HostMethod, HostValue,
     ProgramSource, RunLimits, ScriptRun,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,11 +27,12 @@ const RUNS: usize = 20;
 /// Counts how often it is told.
 struct Told(AtomicUsize);
 
-#[async_trait]
 impl Host for Told {
-    async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Ok(HostValue::Undefined)
+    fn call(&self, _: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(HostValue::Undefined)
+        })
     }
 }
 

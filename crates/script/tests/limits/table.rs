@@ -11,7 +11,7 @@ use ambit_script::{
     Engine, EngineSettings, Error, Host, HostApi, HostCall, HostError, HostMethod, HostValue,
     Program, ProgramInstance, ProgramSource, RunLimits,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,14 +51,15 @@ const KNOWN: &[&str] = &[
 #[derive(Default)]
 struct Progress(AtomicU64);
 
-#[async_trait]
 impl Host for Progress {
-    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
-        if let ("at", Some(number)) = (call.method.as_str(), call.arguments.first()) {
-            let next = number.as_u64().unwrap_or_default() + 1;
-            self.0.store(next, Ordering::Relaxed);
-        }
-        Ok(HostValue::Undefined)
+    fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            if let ("at", Some(number)) = (call.method.as_str(), call.arguments.first()) {
+                let next = number.as_u64().unwrap_or_default() + 1;
+                self.0.store(next, Ordering::Relaxed);
+            }
+            Ok(HostValue::Undefined)
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use ambit_script::{
     Engine, EngineSettings, Error, Host, HostApi, HostCall, HostError, HostMethod, HostValue,
     Program, ProgramSource, RunLimits, RunOutcome, ScriptRun,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,10 +84,9 @@ pub struct Stage {
 /// Never answers.
 struct Never;
 
-#[async_trait]
 impl Host for Never {
-    async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
-        std::future::pending().await
+    fn call(&self, _: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move { std::future::pending().await })
     }
 }
 

@@ -11,7 +11,7 @@ use ambit_script::{
     Engine, EngineSettings, Error, Host, HostApi, HostCall, HostClass, HostError, HostMethod,
     HostObject, HostValue, Program, ProgramSource, RunLimits, RunOutcome, ScriptRun,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use generator::Templates;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -25,22 +25,23 @@ const THREADS: u64 = 4;
 /// Answers at once or never, and calls back. An answer that comes later could come before or after a timer.
 struct Boxes;
 
-#[async_trait]
 impl Host for Boxes {
-    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
-        match call.method.as_str() {
-            "never" => std::future::pending().await,
-            "each" => return each(&call).await,
-            "Box" => {
-                return Ok(HostValue::Object(HostObject {
-                    class: "Box".to_owned(),
-                    handle: json!(call.arguments),
-                    members: vec![("size".to_owned(), json!(call.arguments.len()).into())],
-                }));
+    fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            match call.method.as_str() {
+                "never" => std::future::pending().await,
+                "each" => return each(&call).await,
+                "Box" => {
+                    return Ok(HostValue::Object(HostObject {
+                        class: "Box".to_owned(),
+                        handle: json!(call.arguments),
+                        members: vec![("size".to_owned(), json!(call.arguments.len()).into())],
+                    }));
+                }
+                _ => {}
             }
-            _ => {}
-        }
-        Ok(json!([call.method, call.handle, call.arguments, call.undefined]).into())
+            Ok(json!([call.method, call.handle, call.arguments, call.undefined]).into())
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::support::{ENTRY, create, engine_of, hosted, message, program};
 use ambit_script::{
     Engine, EngineSettings, Host, HostApi, HostCall, HostError, HostMethod, HostValue, ScriptRun,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::json;
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread::{self, ThreadId};
@@ -61,11 +61,12 @@ async fn a_promise_that_nothing_can_settle_fails_the_run() {
 #[tokio::test]
 async fn g013_two_interleaved_runs_on_one_engine_see_their_own_host() {
     struct Named(&'static str);
-    #[async_trait]
     impl Host for Named {
-        async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
-            tokio::task::yield_now().await;
-            Ok(json!(self.0).into())
+        fn call(&self, _: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+            Box::pin(async move {
+                tokio::task::yield_now().await;
+                Ok(json!(self.0).into())
+            })
         }
     }
     let engine = engine_of(surface());
@@ -100,16 +101,17 @@ async fn cancelling_a_run_cancels_its_host_call_and_its_code() {
             self.0.notify_one();
         }
     }
-    #[async_trait]
     impl Host for Watched {
-        async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
-            assert_eq!(
-                call.method, "never",
-                "nothing runs after the call that was cancelled"
-            );
-            let _dropped = Dropped(Arc::clone(&self.1));
-            self.0.notify_one();
-            std::future::pending().await
+        fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+            Box::pin(async move {
+                assert_eq!(
+                    call.method, "never",
+                    "nothing runs after the call that was cancelled"
+                );
+                let _dropped = Dropped(Arc::clone(&self.1));
+                self.0.notify_one();
+                std::future::pending().await
+            })
         }
     }
     let (called, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -126,15 +128,16 @@ async fn cancelling_a_run_cancels_its_host_call_and_its_code() {
 #[tokio::test]
 async fn a_call_that_a_script_waits_for_is_asked_twice_on_a_thread_for_scripts() {
     struct Asked;
-    #[async_trait]
     impl Host for Asked {
-        async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
-            let is_for_scripts = || thread::current().name() == Some("script");
-            let first = is_for_scripts();
-            tokio::task::yield_now().await;
-            let second = is_for_scripts();
-            tokio::task::yield_now().await;
-            Ok(json!([first, second, is_for_scripts()]).into())
+        fn call(&self, _: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+            Box::pin(async move {
+                let is_for_scripts = || thread::current().name() == Some("script");
+                let first = is_for_scripts();
+                tokio::task::yield_now().await;
+                let second = is_for_scripts();
+                tokio::task::yield_now().await;
+                Ok(json!([first, second, is_for_scripts()]).into())
+            })
         }
     }
     let surface = HostApi {
@@ -158,26 +161,27 @@ struct Ready {
     marked: OnceLock<ThreadId>,
 }
 
-#[async_trait]
 impl Host for Ready {
-    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
-        let failed = HostError::default;
-        match call.method.as_str() {
-            "mark" => _ = self.marked.set(thread::current().id()),
-            "isMarked" => return Ok(json!(self.marked.get().is_some()).into()),
-            _ => {
-                _ = self.held.set(thread::current().id());
-                let start = Instant::now();
-                self.holds.notify_one();
-                let others_wait = self.others_wait.lock().map_err(|_| failed())?;
-                others_wait.recv().map_err(|_| failed())?;
-                // Longer than a run may keep its thread while others wait.
-                while start.elapsed() < Duration::from_millis(6) {
-                    std::hint::spin_loop();
+    fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            let failed = HostError::default;
+            match call.method.as_str() {
+                "mark" => _ = self.marked.set(thread::current().id()),
+                "isMarked" => return Ok(json!(self.marked.get().is_some()).into()),
+                _ => {
+                    _ = self.held.set(thread::current().id());
+                    let start = Instant::now();
+                    self.holds.notify_one();
+                    let others_wait = self.others_wait.lock().map_err(|_| failed())?;
+                    others_wait.recv().map_err(|_| failed())?;
+                    // Longer than a run may keep its thread while others wait.
+                    while start.elapsed() < Duration::from_millis(6) {
+                        std::hint::spin_loop();
+                    }
                 }
             }
-        }
-        Ok(HostValue::Undefined)
+            Ok(HostValue::Undefined)
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::hosted;
 use ambit_script::{Host, HostApi, HostCall, HostError, HostMethod, HostValue};
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -22,47 +22,48 @@ impl Drop for Dropped {
     }
 }
 
-#[async_trait]
 impl Host for Server {
-    async fn call(&self, mut call: HostCall) -> Result<HostValue, HostError> {
-        match call.method.as_str() {
-            "hasBegun" => {
-                self.begun.notified().await;
-                return Ok(Json::Bool(true).into());
+    fn call(&self, mut call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            match call.method.as_str() {
+                "hasBegun" => {
+                    self.begun.notified().await;
+                    return Ok(Json::Bool(true).into());
+                }
+                "wasDropped" => {
+                    self.dropped.notified().await;
+                    return Ok(Json::Bool(true).into());
+                }
+                _ => {}
             }
-            "wasDropped" => {
-                self.dropped.notified().await;
-                return Ok(Json::Bool(true).into());
-            }
-            _ => {}
-        }
-        let request = call.arguments.remove(0);
-        let reply = match request["url"].as_str().unwrap_or_default() {
-            "http://a/refused" => {
-                return Err(HostError {
-                    message: "host \"a\" is not allowed".to_owned(),
-                    name: Some("TypeError"),
-                    ..HostError::default()
-                });
-            }
-            "http://a/never" => {
-                let _dropped = Dropped(Arc::clone(&self.dropped));
-                self.begun.notify_one();
-                std::future::pending::<()>().await;
-                Json::Null
-            }
-            "http://a/bytes" => {
-                json!({"status": 200, "headers": [], "body": "AP+A", "encoding": "base64"})
-            }
-            "http://a/none" => {
-                json!({"status": 204, "headers": [["X-A", "1"], ["x-a", "2"]], "body": "", "encoding": "text"})
-            }
-            _ => {
-                json!({"status": 404, "statusText": "No", "headers": [["Content-Type", "application/json"]], "body": request.to_string(), "encoding": "text"})
-            }
-        };
-        tokio::task::yield_now().await;
-        Ok(reply.into())
+            let request = call.arguments.remove(0);
+            let reply = match request["url"].as_str().unwrap_or_default() {
+                "http://a/refused" => {
+                    return Err(HostError {
+                        message: "host \"a\" is not allowed".to_owned(),
+                        name: Some("TypeError"),
+                        ..HostError::default()
+                    });
+                }
+                "http://a/never" => {
+                    let _dropped = Dropped(Arc::clone(&self.dropped));
+                    self.begun.notify_one();
+                    std::future::pending::<()>().await;
+                    Json::Null
+                }
+                "http://a/bytes" => {
+                    json!({"status": 200, "headers": [], "body": "AP+A", "encoding": "base64"})
+                }
+                "http://a/none" => {
+                    json!({"status": 204, "headers": [["X-A", "1"], ["x-a", "2"]], "body": "", "encoding": "text"})
+                }
+                _ => {
+                    json!({"status": 404, "statusText": "No", "headers": [["Content-Type", "application/json"]], "body": request.to_string(), "encoding": "text"})
+                }
+            };
+            tokio::task::yield_now().await;
+            Ok(reply.into())
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::{create, engine, engine_of, hosted, message, program, returned, run};
 use ambit_script::{Host, HostApi, HostCall, HostError, HostValue, ScriptRun};
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex};
 
@@ -133,13 +133,13 @@ async fn the_timer_that_is_due_first_fires_first() {
 #[tokio::test]
 async fn the_console_speaks_to_the_host_in_json() {
     struct Log(Mutex<Vec<(String, Vec<Json>)>>);
-    #[async_trait]
     impl Host for Log {
-        async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
-            if let Ok(mut lines) = self.0.lock() {
-                lines.push((format!("{}.{}", call.class, call.method), call.arguments));
-            }
-            Ok(HostValue::Undefined)
+        fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+            Box::pin(async move {
+                let line = (format!("{}.{}", call.class, call.method), call.arguments);
+                self.0.lock().unwrap().push(line);
+                Ok(HostValue::Undefined)
+            })
         }
     }
     let log = Arc::new(Log(Mutex::default()));

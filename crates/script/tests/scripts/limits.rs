@@ -6,7 +6,7 @@ use ambit_script::{
     Error, Host, HostApi, HostCall, HostError, HostMethod, HostValue, RunLimits, RunOutcome,
     ScriptRun,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,10 +45,9 @@ async fn g116_an_endless_loop_is_named_with_file_hook_and_limit() {
 #[tokio::test]
 async fn g116_a_host_call_that_never_returns_ends_at_the_time_limit() {
     struct Never;
-    #[async_trait]
     impl Host for Never {
-        async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
-            std::future::pending().await
+        fn call(&self, _: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+            Box::pin(async move { std::future::pending().await })
         }
     }
     for method in [HostMethod::new("never"), HostMethod::promise("never")] {
@@ -122,11 +121,12 @@ async fn memory_that_is_given_back_can_be_used_again() {
 #[tokio::test]
 async fn waiting_does_not_count_as_processor_time() {
     struct Sleeps;
-    #[async_trait]
     impl Host for Sleeps {
-        async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            Ok(HostValue::Undefined)
+        fn call(&self, _: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Ok(HostValue::Undefined)
+            })
         }
     }
     let surface = HostApi {
@@ -182,10 +182,9 @@ async fn a_stack_may_be_used_up_to_its_limit() {
 #[tokio::test]
 async fn host_calls_work_at_the_end_of_the_stack() {
     struct Echo;
-    #[async_trait]
     impl Host for Echo {
-        async fn call(&self, mut call: HostCall) -> Result<HostValue, HostError> {
-            Ok(call.arguments.remove(0).into())
+        fn call(&self, mut call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+            Box::pin(async move { Ok(call.arguments.remove(0).into()) })
         }
     }
     let surface = HostApi {

@@ -5,7 +5,7 @@ use ambit_script::{
     Engine, Error, Host, HostApi, HostCall, HostError, HostMethod, HostValue, Program, RunLimits,
     RunOutcome, ScriptRun,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -16,29 +16,30 @@ struct Within {
     own: OnceLock<Weak<Self>>,
 }
 
-#[async_trait]
 impl Host for Within {
-    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
-        let host = self.own.get().and_then(Weak::upgrade);
-        let setting = self
-            .engine
-            .get()
-            .and_then(|(engine, program)| Some((engine.upgrade()?, program)));
-        let (Some(host), Some((engine, program))) = (host, setting) else {
-            return Err(HostError::default());
-        };
-        let mut arguments = call.arguments;
-        let run = ScriptRun {
-            function: arguments.remove(0).as_str().unwrap_or_default().to_owned(),
-            arguments: arguments.into_iter().map(HostValue::Json).collect(),
-            host,
-            within: Some(call.run),
-            ..create(program)
-        };
-        match engine.run(run).await {
-            Ok(outcome) => Ok(outcome.value.unwrap_or_default().into()),
-            Err(error) => Err(HostError::new("nested", error.to_string())),
-        }
+    fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            let host = self.own.get().and_then(Weak::upgrade);
+            let setting = self
+                .engine
+                .get()
+                .and_then(|(engine, program)| Some((engine.upgrade()?, program)));
+            let (Some(host), Some((engine, program))) = (host, setting) else {
+                return Err(HostError::default());
+            };
+            let mut arguments = call.arguments;
+            let run = ScriptRun {
+                function: arguments.remove(0).as_str().unwrap_or_default().to_owned(),
+                arguments: arguments.into_iter().map(HostValue::Json).collect(),
+                host,
+                within: Some(call.run),
+                ..create(program)
+            };
+            match engine.run(run).await {
+                Ok(outcome) => Ok(outcome.value.unwrap_or_default().into()),
+                Err(error) => Err(HostError::new("nested", error.to_string())),
+            }
+        })
     }
 }
 

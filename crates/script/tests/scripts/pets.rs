@@ -9,7 +9,7 @@ use crate::support::hosted;
 use ambit_script::{
     Host, HostApi, HostCall, HostClass, HostError, HostMethod, HostObject, HostValue,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Value as Json, json};
 use tokio::sync::Semaphore;
 
@@ -83,43 +83,44 @@ fn ctx() -> HostValue {
     })
 }
 
-#[async_trait]
 impl Host for Pets {
-    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
-        let first = call.arguments.first().cloned().unwrap_or_default();
-        match call.method.as_str() {
-            "late" | "later" => tokio::task::yield_now().await,
-            "waits" => self.gate.acquire().await.unwrap().forget(),
-            "lets" => self.gate.add_permits(1),
-            "fail" | "laterFail" => {
-                let mut error = HostError::new("not_found", "no such pet");
-                error.status = Some(404.0);
-                return Err(error);
+    fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            let first = call.arguments.first().cloned().unwrap_or_default();
+            match call.method.as_str() {
+                "late" | "later" => tokio::task::yield_now().await,
+                "waits" => self.gate.acquire().await.unwrap().forget(),
+                "lets" => self.gate.add_permits(1),
+                "fail" | "laterFail" => {
+                    let mut error = HostError::new("not_found", "no such pet");
+                    error.status = Some(404.0);
+                    return Err(error);
+                }
+                "failAsException" => {
+                    return Err(HostError {
+                        message: "closed".to_owned(),
+                        status: Some(423.0),
+                        name: Some("Exception"),
+                        ..HostError::default()
+                    });
+                }
+                "never" => std::future::pending().await,
+                "panic" => panic!("a bug of the host"),
+                "panicLate" => {
+                    tokio::task::yield_now().await;
+                    panic!("a late bug of the host")
+                }
+                "each" | "eachLater" => return each(&call).await,
+                "eachAtOnce" => return each_at_once(&call).await,
+                "Store" => return Ok(memory(first.as_str().unwrap())),
+                "gone" => return Ok(HostValue::Undefined),
+                "absent" => return Ok(json!(call.undefined).into()),
+                _ => {}
             }
-            "failAsException" => {
-                return Err(HostError {
-                    message: "closed".to_owned(),
-                    status: Some(423.0),
-                    name: Some("Exception"),
-                    ..HostError::default()
-                });
-            }
-            "never" => std::future::pending().await,
-            "panic" => panic!("a bug of the host"),
-            "panicLate" => {
-                tokio::task::yield_now().await;
-                panic!("a late bug of the host")
-            }
-            "each" | "eachLater" => return each(&call).await,
-            "eachAtOnce" => return each_at_once(&call).await,
-            "Store" => return Ok(memory(first.as_str().unwrap())),
-            "gone" => return Ok(HostValue::Undefined),
-            "absent" => return Ok(json!(call.undefined).into()),
-            _ => {}
-        }
-        Ok(HostValue::Json(
-            json!({"class": call.class, "handle": call.handle, "method": call.method, "arguments": call.arguments}),
-        ))
+            Ok(HostValue::Json(
+                json!({"class": call.class, "handle": call.handle, "method": call.method, "arguments": call.arguments}),
+            ))
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use ambit_script::{
     Engine, EngineSettings, Host, HostApi, HostCall, HostError, HostMethod, HostValue,
     ProgramSource, RunLimits, ScriptRun,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::{Barrier, Semaphore};
@@ -22,16 +22,17 @@ struct Waits {
     go_on: Semaphore,
 }
 
-#[async_trait]
 impl Host for Waits {
-    async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
-        self.all_wait.wait().await;
-        let _going = self
-            .go_on
-            .acquire()
-            .await
-            .map_err(|_| HostError::default())?;
-        Ok(HostValue::Undefined)
+    fn call(&self, _: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>> {
+        Box::pin(async move {
+            self.all_wait.wait().await;
+            let _going = self
+                .go_on
+                .acquire()
+                .await
+                .map_err(|_| HostError::default())?;
+            Ok(HostValue::Undefined)
+        })
     }
 }
 
