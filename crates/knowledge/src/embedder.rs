@@ -1,13 +1,15 @@
 //! Who makes vectors of texts.
 
 use crate::sources::CollectionOwner;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 
 /// Makes vectors by the connectors of an app.
-#[async_trait]
 pub trait Embedder: Send + Sync {
     /// One vector for each text, in their order. A connector that is not there is a permanent failure.
-    async fn embed(&self, request: &EmbeddingRequest) -> Result<Embeddings, EmbeddingFailure>;
+    fn embed<'a>(
+        &'a self,
+        request: &'a EmbeddingRequest,
+    ) -> BoxFuture<'a, Result<Embeddings, EmbeddingFailure>>;
 }
 
 /// Texts whose vectors are wanted.

@@ -2,7 +2,7 @@
 
 use crate::spooled_file::SpooledFile;
 use ambit_extract::ExtractedDocument;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 
 /// For whom the jobs of a collection work, and on whom they are booked: its creator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,18 +16,17 @@ pub struct CollectionOwner {
 }
 
 /// Reads documents for which no reader is built in: the agent or tool of `uses.extract`.
-#[async_trait]
 pub trait ForeignExtractor: Send + Sync {
     /// Whether it reads documents of a format that has a reader here too, or of one that has none.
     fn reads(&self, format: Option<&str>) -> bool;
 
     /// The text of a document, or the reason why there is none, as its owner is told. Whoever reads it acts for the owner of its
     /// collection.
-    async fn extract(
-        &self,
-        file: &ForeignFile,
-        owner: &CollectionOwner,
-    ) -> Result<ExtractedDocument, String>;
+    fn extract<'a>(
+        &'a self,
+        file: &'a ForeignFile,
+        owner: &'a CollectionOwner,
+    ) -> BoxFuture<'a, Result<ExtractedDocument, String>>;
 }
 
 /// A file that somebody else reads.
@@ -44,10 +43,13 @@ pub struct ForeignFile {
 }
 
 /// Fetches pages, by `uses.fetch` and within its list of addresses.
-#[async_trait]
 pub trait PageFetcher: Send + Sync {
     /// What is at an address, or the reason why there is nothing, for the owner of a collection.
-    async fn fetch(&self, url: &str, owner: &CollectionOwner) -> Result<FetchedPage, String>;
+    fn fetch<'a>(
+        &'a self,
+        url: &'a str,
+        owner: &'a CollectionOwner,
+    ) -> BoxFuture<'a, Result<FetchedPage, String>>;
 }
 
 /// What was at an address.

@@ -16,7 +16,7 @@ use crate::access::Authorized;
 use crate::error::{Error, ErrorCode, Result, ServerFailure};
 use crate::net::OutgoingTrace;
 use async_trait::async_trait;
-use futures::future::join_all;
+use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
 use std::fmt;
 use std::slice;
@@ -44,10 +44,9 @@ pub trait Toolbox: Send + Sync {
 }
 
 /// Runs the processes of an app for one run, which scripts among them get as their live `ctx`.
-#[async_trait]
 pub trait ProcessCaller: Send + Sync {
     /// Runs a process. Dropping the future stops it.
-    async fn run(&self, process: &str, arguments: Vec<Value>) -> Result<Value>;
+    fn run<'a>(&'a self, process: &'a str, arguments: Vec<Value>) -> BoxFuture<'a, Result<Value>>;
 }
 
 /// For whom tools are listed and called.
@@ -204,10 +203,11 @@ impl Toolbox for NoTools {
 #[derive(Debug)]
 pub struct NoProcesses;
 
-#[async_trait]
 impl ProcessCaller for NoProcesses {
-    async fn run(&self, process: &str, _arguments: Vec<Value>) -> Result<Value> {
-        let message = format!("process not found: {process}");
-        Err(Error::new(ErrorCode::NotFound, message))
+    fn run<'a>(&'a self, process: &'a str, _arguments: Vec<Value>) -> BoxFuture<'a, Result<Value>> {
+        Box::pin(async move {
+            let message = format!("process not found: {process}");
+            Err(Error::new(ErrorCode::NotFound, message))
+        })
     }
 }

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::chat::ChatMessage;
 use crate::error::{Error, ErrorCode};
 use ambit_storage::suggestion;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::Value;
 
 /// What a value of `uses` means.
@@ -58,11 +58,14 @@ impl UsesTarget {
 }
 
 /// Asks whoever does a step.
-#[async_trait]
 pub trait UsesAsker: Send + Sync {
     /// What whoever is meant answers: of an agent `Next`'s data, else the completion as JSON, else its text. `Builtin` is the
     /// model of the step's role, and `Disabled` nobody. Dropping the future ends the step.
-    async fn ask(&self, means: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure>;
+    fn ask<'a>(
+        &'a self,
+        means: &'a UsesTarget,
+        wanted: UsesRequest,
+    ) -> BoxFuture<'a, Result<Value, UsesFailure>>;
 }
 
 /// What is asked for.

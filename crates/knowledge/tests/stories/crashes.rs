@@ -7,7 +7,7 @@ use ambit_knowledge::{
     KnowledgeSettings, NewContent, NewDocument, PageFetcher,
 };
 use ambit_storage::conformance::{DriverFixture, FaultKind, FlakyDriver};
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use std::sync::{Arc, Mutex};
 
 /// Large enough to come in steps.
@@ -147,12 +147,17 @@ pub async fn g204_a_vote_beside_a_chunk_that_is_gone_keeps_nothing_of_it(world: 
 #[derive(Default)]
 struct ChangingPage(Mutex<String>);
 
-#[async_trait]
 impl PageFetcher for ChangingPage {
-    async fn fetch(&self, _: &str, _: &CollectionOwner) -> Result<FetchedPage, String> {
-        Ok(FetchedPage {
-            media_type: Some("text/markdown".to_owned()),
-            bytes: self.0.lock().unwrap().clone().into_bytes(),
+    fn fetch<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a CollectionOwner,
+    ) -> BoxFuture<'a, Result<FetchedPage, String>> {
+        Box::pin(async move {
+            Ok(FetchedPage {
+                media_type: Some("text/markdown".to_owned()),
+                bytes: self.0.lock().unwrap().clone().into_bytes(),
+            })
         })
     }
 }

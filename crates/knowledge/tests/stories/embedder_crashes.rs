@@ -9,7 +9,7 @@ use ambit_knowledge::{
 };
 use ambit_storage::conformance::{DriverFixture, FaultKind, FlakyDriver};
 use ambit_storage::driver::Driver;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -26,20 +26,24 @@ pub const CHUNKS: usize = 150;
 /// Writes down the batches of collections, a line each, before it answers: of a process that is killed they are known too.
 struct WritingEmbedder(PathBuf);
 
-#[async_trait]
 impl Embedder for WritingEmbedder {
-    async fn embed(&self, request: &EmbeddingRequest) -> Result<Embeddings, EmbeddingFailure> {
-        let texts = &request.texts;
-        assert!((1..=BATCH).contains(&texts.len()), "{} texts", texts.len());
-        if matches!(request.payer, EmbeddingPayer::Collection(_)) {
-            let line = serde_json::to_string(texts).unwrap() + "\n";
-            let file = OpenOptions::new().append(true).create(true).open(&self.0);
-            file.unwrap().write_all(line.as_bytes()).unwrap();
-        }
-        Ok(Embeddings {
-            model: "m".to_owned(),
-            vectors: vec![vec![1.0, 0.0]; texts.len()],
-            tokens: 0,
+    fn embed<'a>(
+        &'a self,
+        request: &'a EmbeddingRequest,
+    ) -> BoxFuture<'a, Result<Embeddings, EmbeddingFailure>> {
+        Box::pin(async move {
+            let texts = &request.texts;
+            assert!((1..=BATCH).contains(&texts.len()), "{} texts", texts.len());
+            if matches!(request.payer, EmbeddingPayer::Collection(_)) {
+                let line = serde_json::to_string(texts).unwrap() + "\n";
+                let file = OpenOptions::new().append(true).create(true).open(&self.0);
+                file.unwrap().write_all(line.as_bytes()).unwrap();
+            }
+            Ok(Embeddings {
+                model: "m".to_owned(),
+                vectors: vec![vec![1.0, 0.0]; texts.len()],
+                tokens: 0,
+            })
         })
     }
 }

@@ -6,7 +6,7 @@ use ambit_knowledge::{
     ChunkLengths, Embedder, EmbeddingFailure, EmbeddingRequest, EmbeddingSettings, Embeddings,
     KnowledgeBase, KnowledgeQuery, KnowledgeSettings, NewCollection, NewDocument,
 };
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -39,14 +39,18 @@ pub async fn texts_and_queries_are_embedded_behind_their_prefixes(world: World) 
 #[derive(Default)]
 struct RecordingEmbedder(Mutex<Vec<Vec<String>>>);
 
-#[async_trait]
 impl Embedder for RecordingEmbedder {
-    async fn embed(&self, request: &EmbeddingRequest) -> Result<Embeddings, EmbeddingFailure> {
-        self.0.lock().unwrap().push(request.texts.clone());
-        Ok(Embeddings {
-            model: "m".to_owned(),
-            vectors: vec![vec![1.0, 0.0]; request.texts.len()],
-            tokens: 0,
+    fn embed<'a>(
+        &'a self,
+        request: &'a EmbeddingRequest,
+    ) -> BoxFuture<'a, Result<Embeddings, EmbeddingFailure>> {
+        Box::pin(async move {
+            self.0.lock().unwrap().push(request.texts.clone());
+            Ok(Embeddings {
+                model: "m".to_owned(),
+                vectors: vec![vec![1.0, 0.0]; request.texts.len()],
+                tokens: 0,
+            })
         })
     }
 }

@@ -8,7 +8,7 @@ use ambit_knowledge::{
 };
 use ambit_storage::address::Space;
 use ambit_storage::driver::ValuePart;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -27,26 +27,31 @@ struct BusyPage {
     fetched: AtomicUsize,
 }
 
-#[async_trait]
 impl PageFetcher for BusyPage {
-    async fn fetch(&self, _: &str, _: &CollectionOwner) -> Result<FetchedPage, String> {
-        self.fetched.fetch_add(1, Ordering::SeqCst);
-        let (base, ann) = (self.base.get().unwrap(), Person::named("ann"));
-        match self.action {
-            OwnerAction::RemoveCollection => {
-                base.remove_collection(&ann, "c").await.unwrap();
+    fn fetch<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a CollectionOwner,
+    ) -> BoxFuture<'a, Result<FetchedPage, String>> {
+        Box::pin(async move {
+            self.fetched.fetch_add(1, Ordering::SeqCst);
+            let (base, ann) = (self.base.get().unwrap(), Person::named("ann"));
+            match self.action {
+                OwnerAction::RemoveCollection => {
+                    base.remove_collection(&ann, "c").await.unwrap();
+                }
+                OwnerAction::SetMetadata => {
+                    let update = DocumentUpdate {
+                        metadata: json!({"year": 2024}).as_object().cloned(),
+                        ..DocumentUpdate::default()
+                    };
+                    base.update_document(&ann, "d", update).await.unwrap();
+                }
             }
-            OwnerAction::SetMetadata => {
-                let update = DocumentUpdate {
-                    metadata: json!({"year": 2024}).as_object().cloned(),
-                    ..DocumentUpdate::default()
-                };
-                base.update_document(&ann, "d", update).await.unwrap();
-            }
-        }
-        Ok(FetchedPage {
-            media_type: Some("text/markdown".to_owned()),
-            bytes: b"A heron.".to_vec(),
+            Ok(FetchedPage {
+                media_type: Some("text/markdown".to_owned()),
+                bytes: b"A heron.".to_vec(),
+            })
         })
     }
 }

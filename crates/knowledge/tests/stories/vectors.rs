@@ -13,7 +13,7 @@ use ambit_storage::conformance::DriverFixture;
 use ambit_storage::driver::{ValuePart, ValueScan};
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -27,35 +27,39 @@ pub struct ScriptedEmbedder {
     pub dimension: Mutex<usize>,
 }
 
-#[async_trait]
 impl Embedder for ScriptedEmbedder {
-    async fn embed(&self, request: &EmbeddingRequest) -> Result<Embeddings, EmbeddingFailure> {
-        *self.tries.lock().unwrap() += 1;
-        if *self.is_down.lock().unwrap() {
-            return Err(EmbeddingFailure::Unavailable("it is down".to_owned()));
-        }
-        if *self.is_gone.lock().unwrap() {
-            return Err(EmbeddingFailure::Permanent("it is gone".to_owned()));
-        }
-        if request.texts.iter().any(|text| text.contains("poison")) {
-            return Err(EmbeddingFailure::Refused("it is too long".to_owned()));
-        }
-        self.asked.lock().unwrap().extend(request.texts.clone());
-        let more = *self.dimension.lock().unwrap();
-        let vector = |text: &String| {
-            let is_bird = ["heron", "bird"].iter().any(|word| text.contains(word));
-            let mut vector = if is_bird {
-                vec![1.0, 0.1]
-            } else {
-                vec![-0.1, 1.0]
+    fn embed<'a>(
+        &'a self,
+        request: &'a EmbeddingRequest,
+    ) -> BoxFuture<'a, Result<Embeddings, EmbeddingFailure>> {
+        Box::pin(async move {
+            *self.tries.lock().unwrap() += 1;
+            if *self.is_down.lock().unwrap() {
+                return Err(EmbeddingFailure::Unavailable("it is down".to_owned()));
+            }
+            if *self.is_gone.lock().unwrap() {
+                return Err(EmbeddingFailure::Permanent("it is gone".to_owned()));
+            }
+            if request.texts.iter().any(|text| text.contains("poison")) {
+                return Err(EmbeddingFailure::Refused("it is too long".to_owned()));
+            }
+            self.asked.lock().unwrap().extend(request.texts.clone());
+            let more = *self.dimension.lock().unwrap();
+            let vector = |text: &String| {
+                let is_bird = ["heron", "bird"].iter().any(|word| text.contains(word));
+                let mut vector = if is_bird {
+                    vec![1.0, 0.1]
+                } else {
+                    vec![-0.1, 1.0]
+                };
+                vector.resize(2 + more, 0.0);
+                vector
             };
-            vector.resize(2 + more, 0.0);
-            vector
-        };
-        Ok(Embeddings {
-            model: "m".to_owned(),
-            vectors: request.texts.iter().map(vector).collect(),
-            tokens: 0,
+            Ok(Embeddings {
+                model: "m".to_owned(),
+                vectors: request.texts.iter().map(vector).collect(),
+                tokens: 0,
+            })
         })
     }
 }
@@ -336,11 +340,15 @@ pub async fn a_replacement_that_failed_is_not_painted_over_by_older_vectors(worl
 #[derive(Default)]
 struct HangingEmbedder(tokio::sync::Notify);
 
-#[async_trait]
 impl Embedder for HangingEmbedder {
-    async fn embed(&self, _: &EmbeddingRequest) -> Result<Embeddings, EmbeddingFailure> {
-        self.0.notify_one();
-        std::future::pending().await
+    fn embed<'a>(
+        &'a self,
+        _: &'a EmbeddingRequest,
+    ) -> BoxFuture<'a, Result<Embeddings, EmbeddingFailure>> {
+        Box::pin(async move {
+            self.0.notify_one();
+            std::future::pending().await
+        })
     }
 }
 

@@ -7,26 +7,28 @@ use crate::request::ScriptCallOptions;
 use crate::trace::TraceNode;
 use crate::uses::{UsesAsker, UsesFailure, UsesRequest, UsesTarget};
 use ambit_script::HostError;
-use async_trait::async_trait;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Runs turns, and answers those that are asked of it from inside one.
-#[async_trait]
 pub trait TurnHost: Send + Sync {
     /// A detached context for a script that asked for one with `new Context(…)`: the caller's identity, an empty request
     /// memory and a trace of its own; what it says is discarded. A chat that the caller may not use is not found.
-    async fn open_context(
-        &self,
-        caller: &ScriptContext,
+    fn open_context<'a>(
+        &'a self,
+        caller: &'a ScriptContext,
         wanted: DetachedContextOptions,
-    ) -> Result<Arc<ScriptContext>>;
+    ) -> BoxFuture<'a, Result<Arc<ScriptContext>>>;
 
     /// Calls an agent or a model from inside a turn: `{agent_id or connector, response, content, error, stopped?}`. What goes
     /// wrong with the call is part of the answer; an error is what a function of the script threw. Dropping the future
     /// cancels the call.
-    async fn call(&self, caller: &ScriptContext, nested: NestedCall) -> Result<Value, HostError>;
+    fn call<'a>(
+        &'a self,
+        caller: &'a ScriptContext,
+        nested: NestedCall,
+    ) -> BoxFuture<'a, Result<Value, HostError>>;
 
     /// Who asks agents, tools and models for steps beside the model, traced below a node.
     fn asker(&self, caller: &ScriptContext, node: TraceNode) -> Arc<dyn UsesAsker>;
@@ -92,20 +94,27 @@ pub struct DetachedContextOptions {
 /// Nobody to ask: for scripts that run outside a turn.
 pub struct NoTurnHost;
 
-#[async_trait]
 impl TurnHost for NoTurnHost {
-    async fn open_context(
-        &self,
-        _: &ScriptContext,
+    fn open_context<'a>(
+        &'a self,
+        _: &'a ScriptContext,
         _: DetachedContextOptions,
-    ) -> Result<Arc<ScriptContext>> {
-        let what = "new Context is not possible here: no turn is running";
-        Err(Error::new(ErrorCode::Unsupported, what))
+    ) -> BoxFuture<'a, Result<Arc<ScriptContext>>> {
+        Box::pin(async move {
+            let what = "new Context is not possible here: no turn is running";
+            Err(Error::new(ErrorCode::Unsupported, what))
+        })
     }
 
-    async fn call(&self, _: &ScriptContext, _: NestedCall) -> Result<Value, HostError> {
-        let what = "agents and models cannot be called here: no turn is running";
-        Err(Error::new(ErrorCode::Unsupported, what).into())
+    fn call<'a>(
+        &'a self,
+        _: &'a ScriptContext,
+        _: NestedCall,
+    ) -> BoxFuture<'a, Result<Value, HostError>> {
+        Box::pin(async move {
+            let what = "agents and models cannot be called here: no turn is running";
+            Err(Error::new(ErrorCode::Unsupported, what).into())
+        })
     }
 
     fn asker(&self, _: &ScriptContext, _: TraceNode) -> Arc<dyn UsesAsker> {
@@ -113,13 +122,18 @@ impl TurnHost for NoTurnHost {
     }
 }
 
-#[async_trait]
 impl UsesAsker for NoTurnHost {
-    async fn ask(&self, _: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure> {
-        let what = format!(
-            "uses.{} cannot be asked here: no turn is running",
-            wanted.key
-        );
-        Err(UsesFailure::Unknown(what))
+    fn ask<'a>(
+        &'a self,
+        _: &'a UsesTarget,
+        wanted: UsesRequest,
+    ) -> BoxFuture<'a, Result<Value, UsesFailure>> {
+        Box::pin(async move {
+            let what = format!(
+                "uses.{} cannot be asked here: no turn is running",
+                wanted.key
+            );
+            Err(UsesFailure::Unknown(what))
+        })
     }
 }

@@ -11,7 +11,7 @@ use crate::loaded_app::LoadedApp;
 use crate::log_words::EchoFilter;
 use crate::runtime_core::RuntimeCore;
 use ambit_knowledge::{Embedder, EmbeddingFailure, EmbeddingPayer, EmbeddingRequest, Embeddings};
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::json;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -55,35 +55,40 @@ impl ConnectorEmbedder {
     }
 }
 
-#[async_trait]
 impl Embedder for ConnectorEmbedder {
-    async fn embed(&self, request: &EmbeddingRequest) -> Result<Embeddings, EmbeddingFailure> {
-        let Some(core) = self.core.upgrade() else {
-            let why = "the server is being stopped".to_owned();
-            return Err(EmbeddingFailure::Unavailable(why));
-        };
-        let loaded: Arc<LoadedApp> = core.loaded();
-        let answer = self.ask(&loaded.app, request).await;
-        let answer = answer.map_err(|error| failure(&error, request, core.making.disclosure))?;
-        if let Some(record) = answer.record(&request.connector)
-            && let EmbeddingPayer::Collection(owner) = &request.payer
-        {
-            count_tokens(core.metrics(), &request.connector, &answer.usage);
-            let settings = loaded.ambit.settings();
-            let account = EmbeddingAccount {
-                agent: "kb",
-                tenant: owner.tenant.as_deref(),
-                user: owner.user.as_deref(),
+    fn embed<'a>(
+        &'a self,
+        request: &'a EmbeddingRequest,
+    ) -> BoxFuture<'a, Result<Embeddings, EmbeddingFailure>> {
+        Box::pin(async move {
+            let Some(core) = self.core.upgrade() else {
+                let why = "the server is being stopped".to_owned();
+                return Err(EmbeddingFailure::Unavailable(why));
             };
-            let booked = embedding_usage::book(&core.stores, settings, account, record).await;
-            if let Err(error) = booked {
-                tracing::warn!(%error, "what the embeddings of a collection have used is not booked");
+            let loaded: Arc<LoadedApp> = core.loaded();
+            let answer = self.ask(&loaded.app, request).await;
+            let answer =
+                answer.map_err(|error| failure(&error, request, core.making.disclosure))?;
+            if let Some(record) = answer.record(&request.connector)
+                && let EmbeddingPayer::Collection(owner) = &request.payer
+            {
+                count_tokens(core.metrics(), &request.connector, &answer.usage);
+                let settings = loaded.ambit.settings();
+                let account = EmbeddingAccount {
+                    agent: "kb",
+                    tenant: owner.tenant.as_deref(),
+                    user: owner.user.as_deref(),
+                };
+                let booked = embedding_usage::book(&core.stores, settings, account, record).await;
+                if let Err(error) = booked {
+                    tracing::warn!(%error, "what the embeddings of a collection have used is not booked");
+                }
             }
-        }
-        Ok(Embeddings {
-            vectors: answer.vectors,
-            model: answer.model,
-            tokens: u64::try_from(answer.usage.total_tokens).unwrap_or(0),
+            Ok(Embeddings {
+                vectors: answer.vectors,
+                model: answer.model,
+                tokens: u64::try_from(answer.usage.total_tokens).unwrap_or(0),
+            })
         })
     }
 }

@@ -5,7 +5,7 @@ use crate::net::NetErrorKind;
 use crate::search::answers;
 use crate::uses::{UsesAsker, UsesRequest, UsesTarget};
 use ambit_knowledge::{CollectionOwner, FetchedPage, PageFetcher};
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::json;
 
 /// Where somebody allows it.
@@ -15,26 +15,31 @@ const WHERE: &str =
 /// Fetches pages.
 pub struct AllowedPageFetcher(pub StepAsker);
 
-#[async_trait]
 impl PageFetcher for AllowedPageFetcher {
-    async fn fetch(&self, url: &str, owner: &CollectionOwner) -> Result<FetchedPage, String> {
-        let target = self.0.target("fetch").map_err(|error| error.message)?;
-        match target {
-            UsesTarget::Disabled => Err("fetching is disabled (uses.fetch)".to_owned()),
-            UsesTarget::Builtin => self.fetch_here(url).await,
-            other => {
-                let wanted = UsesRequest::of("fetch", json!({"url": url}));
-                let asker = self.0.acting_for_owner(owner);
-                let answer = asker.ask(&other, wanted).await;
-                let answer = answer.map_err(|failure| failure.to_string())?;
-                let text = answers::fetched(&answer);
-                let text = text.map_err(|error| format!("uses.fetch: {error}"))?;
-                Ok(FetchedPage {
-                    media_type: Some("text/markdown; charset=utf-8".to_owned()),
-                    bytes: text.into_bytes(),
-                })
+    fn fetch<'a>(
+        &'a self,
+        url: &'a str,
+        owner: &'a CollectionOwner,
+    ) -> BoxFuture<'a, Result<FetchedPage, String>> {
+        Box::pin(async move {
+            let target = self.0.target("fetch").map_err(|error| error.message)?;
+            match target {
+                UsesTarget::Disabled => Err("fetching is disabled (uses.fetch)".to_owned()),
+                UsesTarget::Builtin => self.fetch_here(url).await,
+                other => {
+                    let wanted = UsesRequest::of("fetch", json!({"url": url}));
+                    let asker = self.0.acting_for_owner(owner);
+                    let answer = asker.ask(&other, wanted).await;
+                    let answer = answer.map_err(|failure| failure.to_string())?;
+                    let text = answers::fetched(&answer);
+                    let text = text.map_err(|error| format!("uses.fetch: {error}"))?;
+                    Ok(FetchedPage {
+                        media_type: Some("text/markdown; charset=utf-8".to_owned()),
+                        bytes: text.into_bytes(),
+                    })
+                }
             }
-        }
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use crate::turn;
 use crate::uses::{StepTools, UsesAsker, UsesFailure, UsesRequest, UsesTarget, agent_answer};
 use ambit_knowledge::CollectionOwner;
 use ambit_storage::ids;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -130,26 +130,31 @@ impl StepAsker {
     }
 }
 
-#[async_trait]
 impl UsesAsker for StepAsker {
-    async fn ask(&self, means: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure> {
-        let step = wanted.key;
-        let asked = async {
-            match means {
-                UsesTarget::Builtin => {
-                    let why = "no model is asked outside of a turn";
-                    Err(UsesFailure::Unknown(why.to_owned()))
+    fn ask<'a>(
+        &'a self,
+        means: &'a UsesTarget,
+        wanted: UsesRequest,
+    ) -> BoxFuture<'a, Result<Value, UsesFailure>> {
+        Box::pin(async move {
+            let step = wanted.key;
+            let asked = async {
+                match means {
+                    UsesTarget::Builtin => {
+                        let why = "no model is asked outside of a turn";
+                        Err(UsesFailure::Unknown(why.to_owned()))
+                    }
+                    UsesTarget::Disabled => {
+                        Err(UsesFailure::Unknown("the step is disabled".to_owned()))
+                    }
+                    UsesTarget::Agent(id) => self.ask_agent(id, wanted.messages).await,
+                    UsesTarget::Tool(named) => self.call_tool(named, wanted).await,
                 }
-                UsesTarget::Disabled => {
-                    Err(UsesFailure::Unknown("the step is disabled".to_owned()))
-                }
-                UsesTarget::Agent(id) => self.ask_agent(id, wanted.messages).await,
-                UsesTarget::Tool(named) => self.call_tool(named, wanted).await,
-            }
-        };
-        timeout(PATIENCE, asked).await.unwrap_or_else(|_| {
-            let late = format!("uses.{step} has not answered in time");
-            Err(UsesFailure::Failed(Error::new(ErrorCode::Timeout, late)))
+            };
+            timeout(PATIENCE, asked).await.unwrap_or_else(|_| {
+                let late = format!("uses.{step} has not answered in time");
+                Err(UsesFailure::Failed(Error::new(ErrorCode::Timeout, late)))
+            })
         })
     }
 }

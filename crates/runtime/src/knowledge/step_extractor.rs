@@ -5,9 +5,9 @@ use crate::search::answers;
 use crate::uses::{UsesAsker, UsesRequest, UsesTarget};
 use ambit_extract::{BlockKind, ExtractedDocument, Section, TextBlock};
 use ambit_knowledge::{CollectionOwner, ForeignExtractor, ForeignFile, SpooledFile};
-use async_trait::async_trait;
 use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderStringWriter;
+use futures::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 use std::io;
@@ -47,7 +47,6 @@ impl StepExtractor {
     }
 }
 
-#[async_trait]
 impl ForeignExtractor for StepExtractor {
     fn reads(&self, format: Option<&str>) -> bool {
         let is_plain = format.is_some_and(|format| PLAIN.contains(&format));
@@ -57,34 +56,36 @@ impl ForeignExtractor for StepExtractor {
         is_set && !is_plain
     }
 
-    async fn extract(
-        &self,
-        file: &ForeignFile,
-        owner: &CollectionOwner,
-    ) -> Result<ExtractedDocument, String> {
-        let target = self
-            .asker
-            .target("extract")
-            .map_err(|error| error.message)?;
-        let size = sent_kibibytes(file)?;
-        // It is never closed.
-        let _room = self.room.acquire_many(size.unwrap_or_default()).await;
-        let failed = |error: io::Error| format!("\"{}\" cannot be sent: {error}", file.name);
-        let data = match size {
-            Some(_) => Some(encoded(&file.content).await.map_err(failed)?),
-            None => None,
-        };
-        let request = ExtractRequest {
-            name: &file.name,
-            media_type: file.media_type.as_deref(),
-            data,
-            url: file.url.as_deref(),
-        };
-        let request = serde_json::to_value(request).map_err(|error| failed(error.into()))?;
-        let wanted = UsesRequest::for_target(&target, "extract", request);
-        let asker = self.asker.acting_for_owner(owner);
-        let answer = asker.ask(&target, wanted).await;
-        document(&answer.map_err(|failure| failure.to_string())?)
+    fn extract<'a>(
+        &'a self,
+        file: &'a ForeignFile,
+        owner: &'a CollectionOwner,
+    ) -> BoxFuture<'a, Result<ExtractedDocument, String>> {
+        Box::pin(async move {
+            let target = self
+                .asker
+                .target("extract")
+                .map_err(|error| error.message)?;
+            let size = sent_kibibytes(file)?;
+            // It is never closed.
+            let _room = self.room.acquire_many(size.unwrap_or_default()).await;
+            let failed = |error: io::Error| format!("\"{}\" cannot be sent: {error}", file.name);
+            let data = match size {
+                Some(_) => Some(encoded(&file.content).await.map_err(failed)?),
+                None => None,
+            };
+            let request = ExtractRequest {
+                name: &file.name,
+                media_type: file.media_type.as_deref(),
+                data,
+                url: file.url.as_deref(),
+            };
+            let request = serde_json::to_value(request).map_err(|error| failed(error.into()))?;
+            let wanted = UsesRequest::for_target(&target, "extract", request);
+            let asker = self.asker.acting_for_owner(owner);
+            let answer = asker.ask(&target, wanted).await;
+            document(&answer.map_err(|failure| failure.to_string())?)
+        })
     }
 }
 

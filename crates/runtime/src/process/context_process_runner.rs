@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::tool::ProcessCaller;
 use crate::trace::TraceNode;
 use ambit_script::ParentRun;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -77,9 +77,8 @@ impl ContextProcessRunner {
     }
 }
 
-#[async_trait]
 impl ProcessCaller for ContextProcessRunner {
-    async fn run(&self, process: &str, arguments: Vec<Value>) -> Result<Value> {
-        Self::run(self, process, arguments).await
+    fn run<'a>(&'a self, process: &'a str, arguments: Vec<Value>) -> BoxFuture<'a, Result<Value>> {
+        Box::pin(Self::run(self, process, arguments))
     }
 }

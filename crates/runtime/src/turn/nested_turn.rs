@@ -35,8 +35,8 @@ use crate::trace::{NodeOptions, StepFacts, Trace, TraceNode};
 use crate::uses::UsesAsker;
 use ambit_script::HostError;
 use ambit_storage::{LiveAgent, ids};
-use async_trait::async_trait;
 use call::{NestedAnswer, NestedOutput, NestedTurn, NestedWork};
+use futures::future::BoxFuture;
 use scoped_task::ScopedTask;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -113,62 +113,63 @@ impl Turn {
     }
 }
 
-#[async_trait]
 impl TurnHost for AgentTurnHost {
-    async fn open_context(
-        &self,
-        caller: &ScriptContext,
+    fn open_context<'a>(
+        &'a self,
+        caller: &'a ScriptContext,
         options: DetachedContextOptions,
-    ) -> Result<Arc<ScriptContext>> {
-        self.core.open_context(caller, options).await
+    ) -> BoxFuture<'a, Result<Arc<ScriptContext>>> {
+        Box::pin(self.core.open_context(caller, options))
     }
 
-    async fn call(
-        &self,
-        caller: &ScriptContext,
+    fn call<'a>(
+        &'a self,
+        caller: &'a ScriptContext,
         mut nested: NestedCall,
-    ) -> Result<Value, HostError> {
-        let on_chunk = nested.on_chunk.take();
-        let mut answer = match nested.callee {
-            CalleeKind::Agent => json!({"agent_id": nested.name}),
-            CalleeKind::Model => json!({"connector": nested.name}),
-        };
-        let mut shown = String::new();
-        let ended = match self.begin(caller, nested) {
-            Err(error) => Some(Err(error)),
-            Ok(call) => {
-                let output = call.output.clone();
-                let listener = on_chunk.map(|on_chunk| output.listen(on_chunk));
-                let mut listener = listener.transpose()?;
-                // A task of its own: calls within calls would not fit on one stack.
-                let mut task = ScopedTask::start(call.run());
-                let ended = match &mut listener {
-                    None => Some(task.join().await),
-                    Some(listener) => listener.hear(task.join()).await?,
-                };
-                if ended.is_none() {
-                    task.stop().await;
+    ) -> BoxFuture<'a, Result<Value, HostError>> {
+        Box::pin(async move {
+            let on_chunk = nested.on_chunk.take();
+            let mut answer = match nested.callee {
+                CalleeKind::Agent => json!({"agent_id": nested.name}),
+                CalleeKind::Model => json!({"connector": nested.name}),
+            };
+            let mut shown = String::new();
+            let ended = match self.begin(caller, nested) {
+                Err(error) => Some(Err(error)),
+                Ok(call) => {
+                    let output = call.output.clone();
+                    let listener = on_chunk.map(|on_chunk| output.listen(on_chunk));
+                    let mut listener = listener.transpose()?;
+                    // A task of its own: calls within calls would not fit on one stack.
+                    let mut task = ScopedTask::start(call.run());
+                    let ended = match &mut listener {
+                        None => Some(task.join().await),
+                        Some(listener) => listener.hear(task.join()).await?,
+                    };
+                    if ended.is_none() {
+                        task.stop().await;
+                    }
+                    shown = output.text();
+                    ended
                 }
-                shown = output.text();
-                ended
+            };
+            if ended.is_none() {
+                answer["stopped"] = true.into();
             }
-        };
-        if ended.is_none() {
-            answer["stopped"] = true.into();
-        }
-        let (ended, error) = match ended {
-            Some(Ok(ended)) => (ended, None),
-            Some(Err(error)) => (NestedAnswer::default(), Some(error.message)),
-            None => (NestedAnswer::default(), None),
-        };
-        let content = match ended.content.is_empty() {
-            true => shown,
-            false => ended.content,
-        };
-        answer["response"] = ended.response;
-        answer["content"] = content.into();
-        answer["error"] = error.into();
-        Ok(answer)
+            let (ended, error) = match ended {
+                Some(Ok(ended)) => (ended, None),
+                Some(Err(error)) => (NestedAnswer::default(), Some(error.message)),
+                None => (NestedAnswer::default(), None),
+            };
+            let content = match ended.content.is_empty() {
+                true => shown,
+                false => ended.content,
+            };
+            answer["response"] = ended.response;
+            answer["content"] = content.into();
+            answer["error"] = error.into();
+            Ok(answer)
+        })
     }
 
     fn asker(&self, caller: &ScriptContext, node: TraceNode) -> Arc<dyn UsesAsker> {

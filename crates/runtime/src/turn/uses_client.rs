@@ -9,7 +9,7 @@ use crate::request::ScriptCallOptions;
 use crate::tool::{ToolCaller, Toolbox};
 use crate::uses::{StepTools, UsesAsker, UsesFailure, UsesRequest, UsesTarget, agent_answer};
 use crate::web_search::plain_text;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -26,26 +26,33 @@ pub(super) struct UsesClient {
     pub caller: ToolCaller,
 }
 
-#[async_trait]
 impl UsesAsker for UsesClient {
-    async fn ask(&self, means: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure> {
-        match means {
-            UsesTarget::Disabled => Err(UsesFailure::Unknown("the step is disabled".to_owned())),
-            UsesTarget::Builtin if wanted.key == "fetch" => self.page(&wanted.arguments).await,
-            UsesTarget::Builtin => {
-                let role = format!("use::{}", wanted.key);
-                self.nested(CalleeKind::Model, &role, wanted).await
+    fn ask<'a>(
+        &'a self,
+        means: &'a UsesTarget,
+        wanted: UsesRequest,
+    ) -> BoxFuture<'a, Result<Value, UsesFailure>> {
+        Box::pin(async move {
+            match means {
+                UsesTarget::Disabled => {
+                    Err(UsesFailure::Unknown("the step is disabled".to_owned()))
+                }
+                UsesTarget::Builtin if wanted.key == "fetch" => self.page(&wanted.arguments).await,
+                UsesTarget::Builtin => {
+                    let role = format!("use::{}", wanted.key);
+                    self.nested(CalleeKind::Model, &role, wanted).await
+                }
+                UsesTarget::Agent(id) => self.nested(CalleeKind::Agent, id, wanted).await,
+                UsesTarget::Tool(named) => {
+                    let tools = StepTools {
+                        app: &self.scope.app,
+                        toolbox: self.toolbox.as_ref(),
+                        caller: &self.caller,
+                    };
+                    tools.ask(named, wanted).await
+                }
             }
-            UsesTarget::Agent(id) => self.nested(CalleeKind::Agent, id, wanted).await,
-            UsesTarget::Tool(named) => {
-                let tools = StepTools {
-                    app: &self.scope.app,
-                    toolbox: self.toolbox.as_ref(),
-                    caller: &self.caller,
-                };
-                tools.ask(named, wanted).await
-            }
-        }
+        })
     }
 }
 

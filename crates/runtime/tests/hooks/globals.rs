@@ -7,7 +7,7 @@ use ambit_runtime::trace::{LogLevel, TraceNode, TraceStatus};
 use ambit_runtime::uses::UsesAsker;
 use ambit_runtime::{Error, Result};
 use ambit_script::HostError;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -164,27 +164,32 @@ pub struct Opener {
     pub opened: Mutex<Vec<Weak<ScriptContext>>>,
 }
 
-#[async_trait]
 impl TurnHost for Opener {
-    async fn open_context(
-        &self,
-        caller: &ScriptContext,
+    fn open_context<'a>(
+        &'a self,
+        caller: &'a ScriptContext,
         wanted: DetachedContextOptions,
-    ) -> Result<Arc<ScriptContext>> {
-        if let Some(chat) = wanted.chat_id.as_deref().filter(|chat| *chat != "c1") {
-            return Err(Error::not_found("chat", chat));
-        }
-        self.wanted.lock().unwrap().push(wanted);
-        let mut scope = (*self.stage.scope()).clone();
-        scope.properties.authorized = caller.properties.authorized.clone();
-        scope.properties.origin.referer = "script".to_owned();
-        let scope = Arc::new(scope);
-        self.opened.lock().unwrap().push(Arc::downgrade(&scope));
-        Ok(scope)
+    ) -> BoxFuture<'a, Result<Arc<ScriptContext>>> {
+        Box::pin(async move {
+            if let Some(chat) = wanted.chat_id.as_deref().filter(|chat| *chat != "c1") {
+                return Err(Error::not_found("chat", chat));
+            }
+            self.wanted.lock().unwrap().push(wanted);
+            let mut scope = (*self.stage.scope()).clone();
+            scope.properties.authorized = caller.properties.authorized.clone();
+            scope.properties.origin.referer = "script".to_owned();
+            let scope = Arc::new(scope);
+            self.opened.lock().unwrap().push(Arc::downgrade(&scope));
+            Ok(scope)
+        })
     }
 
-    async fn call(&self, caller: &ScriptContext, nested: NestedCall) -> Result<Value, HostError> {
-        NoTurnHost.call(caller, nested).await
+    fn call<'a>(
+        &'a self,
+        caller: &'a ScriptContext,
+        nested: NestedCall,
+    ) -> BoxFuture<'a, Result<Value, HostError>> {
+        Box::pin(async move { NoTurnHost.call(caller, nested).await })
     }
 
     fn asker(&self, caller: &ScriptContext, node: TraceNode) -> Arc<dyn UsesAsker> {

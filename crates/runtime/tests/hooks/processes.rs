@@ -9,7 +9,7 @@ use ambit_runtime::trace::{NodeOptions, TraceNode, TraceStatus};
 use ambit_runtime::uses::UsesAsker;
 use ambit_runtime::{Error, ErrorCode, Result};
 use ambit_script::HostError;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -17,24 +17,29 @@ use std::sync::{Arc, Mutex};
 #[derive(Default)]
 struct Agents(Mutex<Vec<(Option<String>, Value)>>);
 
-#[async_trait]
 impl TurnHost for Agents {
-    async fn open_context(
-        &self,
-        _: &ScriptContext,
+    fn open_context<'a>(
+        &'a self,
+        _: &'a ScriptContext,
         _: DetachedContextOptions,
-    ) -> Result<Arc<ScriptContext>> {
-        Err(Error::internal("not asked for here"))
+    ) -> BoxFuture<'a, Result<Arc<ScriptContext>>> {
+        Box::pin(async move { Err(Error::internal("not asked for here")) })
     }
 
-    async fn call(&self, caller: &ScriptContext, call: NestedCall) -> Result<Value, HostError> {
-        if call.name == "slow" {
-            std::future::pending::<()>().await;
-        }
-        let who = caller.properties.authorized.user_id.clone();
-        let asked = json!([call.name, call.messages, call.options, call.is_silent]);
-        self.0.lock().unwrap().push((who, asked));
-        Ok(json!({"agent_id": "x", "content": "hi", "response": null, "error": null}))
+    fn call<'a>(
+        &'a self,
+        caller: &'a ScriptContext,
+        call: NestedCall,
+    ) -> BoxFuture<'a, Result<Value, HostError>> {
+        Box::pin(async move {
+            if call.name == "slow" {
+                std::future::pending::<()>().await;
+            }
+            let who = caller.properties.authorized.user_id.clone();
+            let asked = json!([call.name, call.messages, call.options, call.is_silent]);
+            self.0.lock().unwrap().push((who, asked));
+            Ok(json!({"agent_id": "x", "content": "hi", "response": null, "error": null}))
+        })
     }
 
     fn asker(&self, caller: &ScriptContext, node: TraceNode) -> Arc<dyn UsesAsker> {

@@ -12,7 +12,6 @@ use ambit_storage::address::Space;
 use ambit_storage::driver::{ValuePages, ValuePart};
 use ambit_storage::memory::Memory;
 use ambit_storage::pattern::Pattern;
-use async_trait::async_trait;
 use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,32 +65,33 @@ fn vector_of(text: &str) -> Vec<f32> {
     vector
 }
 
-#[async_trait]
 impl Embedder for MeaningEmbedder {
-    async fn embed(
-        &self,
-        request: &EmbeddingRequest,
-    ) -> std::result::Result<Embeddings, EmbeddingFailure> {
-        let meanwhile = self.meanwhile.lock().unwrap().take();
-        if let Some(meanwhile) = meanwhile {
-            meanwhile().await;
-        }
-        if self.is_down.load(Ordering::SeqCst) {
-            return Err(EmbeddingFailure::Unavailable("it is down".to_owned()));
-        }
-        let refused = *self.refused.lock().unwrap();
-        let is_refused = |text: &String| refused.is_some_and(|letters| text.contains(letters));
-        if request.texts.iter().any(is_refused) {
-            return Err(EmbeddingFailure::Refused("too long".to_owned()));
-        }
-        let mut texts = self.texts.lock().unwrap();
-        for text in &request.texts {
-            *texts.entry(text.clone()).or_default() += 1;
-        }
-        Ok(Embeddings {
-            model: (*self.model.lock().unwrap()).to_owned(),
-            vectors: request.texts.iter().map(|text| vector_of(text)).collect(),
-            tokens: request.texts.len() as u64,
+    fn embed<'a>(
+        &'a self,
+        request: &'a EmbeddingRequest,
+    ) -> BoxFuture<'a, std::result::Result<Embeddings, EmbeddingFailure>> {
+        Box::pin(async move {
+            let meanwhile = self.meanwhile.lock().unwrap().take();
+            if let Some(meanwhile) = meanwhile {
+                meanwhile().await;
+            }
+            if self.is_down.load(Ordering::SeqCst) {
+                return Err(EmbeddingFailure::Unavailable("it is down".to_owned()));
+            }
+            let refused = *self.refused.lock().unwrap();
+            let is_refused = |text: &String| refused.is_some_and(|letters| text.contains(letters));
+            if request.texts.iter().any(is_refused) {
+                return Err(EmbeddingFailure::Refused("too long".to_owned()));
+            }
+            let mut texts = self.texts.lock().unwrap();
+            for text in &request.texts {
+                *texts.entry(text.clone()).or_default() += 1;
+            }
+            Ok(Embeddings {
+                model: (*self.model.lock().unwrap()).to_owned(),
+                vectors: request.texts.iter().map(|text| vector_of(text)).collect(),
+                tokens: request.texts.len() as u64,
+            })
         })
     }
 }

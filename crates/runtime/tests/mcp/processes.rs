@@ -3,7 +3,7 @@
 use crate::bed::{Bed, samples, with_processes};
 use ambit_runtime::tool::{ProcessCaller, ServerSelection, Toolbox};
 use ambit_runtime::{Error, ErrorCode, Result};
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -11,21 +11,22 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Default)]
 struct Shown(Arc<Mutex<Vec<Value>>>);
 
-#[async_trait]
 impl ProcessCaller for Shown {
-    async fn run(&self, process: &str, arguments: Vec<Value>) -> Result<Value> {
-        self.0.lock().unwrap().push(json!([process, arguments]));
-        match process {
-            "scripts.m.Fail" => Err(Error::new(ErrorCode::HookError, "no luck")),
-            "scripts.m.Text" => Ok(json!("just words")),
-            "scripts.m.List" => Ok(json!([1, 2])),
-            "scripts.m.Hang" => std::future::pending().await,
-            "scripts.m.Stop" => Err(Error::new(ErrorCode::Cancelled, "stopped")),
-            "scripts.m.Prompt" => Ok(
-                json!({"description": "made", "messages": [{"role": "assistant", "content": "{{who}}"}]}),
-            ),
-            _ => Ok(json!({"got": arguments})),
-        }
+    fn run<'a>(&'a self, process: &'a str, arguments: Vec<Value>) -> BoxFuture<'a, Result<Value>> {
+        Box::pin(async move {
+            self.0.lock().unwrap().push(json!([process, arguments]));
+            match process {
+                "scripts.m.Fail" => Err(Error::new(ErrorCode::HookError, "no luck")),
+                "scripts.m.Text" => Ok(json!("just words")),
+                "scripts.m.List" => Ok(json!([1, 2])),
+                "scripts.m.Hang" => std::future::pending().await,
+                "scripts.m.Stop" => Err(Error::new(ErrorCode::Cancelled, "stopped")),
+                "scripts.m.Prompt" => Ok(
+                    json!({"description": "made", "messages": [{"role": "assistant", "content": "{{who}}"}]}),
+                ),
+                _ => Ok(json!({"got": arguments})),
+            }
+        })
     }
 }
 
