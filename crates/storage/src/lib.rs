@@ -70,6 +70,7 @@ pub mod clock;
 pub mod conformance;
 mod data_kind;
 mod debug;
+mod detach_on_drop;
 pub mod directory;
 pub mod doctor;
 pub mod driver;

@@ -1,6 +1,5 @@
 //! Saving: what is staged becomes durable, with its index rows, in as few commits as there are stores.
 
-mod detach_on_drop;
 mod restage;
 mod saved_events;
 mod separate_index;
@@ -12,6 +11,7 @@ use super::usage::UsageStorage;
 use crate::address::{ITEMS, LogKey};
 use crate::batch::{Batch, BatchWrite, NewEntry, WriteOutcome};
 use crate::bus::at_same_depth;
+use crate::detach_on_drop::DetachOnDrop;
 use crate::erasure::{Erasure, RemovalAction};
 use crate::identity::SessionIdentity;
 use crate::items::{SharedCell, StagedChanges};
@@ -19,7 +19,6 @@ use crate::kind::StorageKind;
 use crate::report::SaveReport;
 use crate::stores::Placement;
 use crate::{Error, Result, temporary};
-use detach_on_drop::DetachOnDrop;
 use futures::future::BoxFuture;
 use saved_events::{fire_saved_event, fire_storage_events};
 use std::collections::BTreeMap;

@@ -8,10 +8,10 @@ use tokio::runtime::Handle;
 
 /// Work that its caller does itself, and that becomes a task of its own if the caller leaves: a task from the start
 /// would cost every caller a change of threads.
-pub(super) struct DetachOnDrop<T: Send + 'static>(Option<BoxFuture<'static, T>>);
+pub(crate) struct DetachOnDrop<T: Send + 'static>(Option<BoxFuture<'static, T>>);
 
 impl<T: Send + 'static> DetachOnDrop<T> {
-    pub(super) fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
+    pub(crate) fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
         Self(Some(Box::pin(work)))
     }
 }
