@@ -9,6 +9,11 @@ use crate::{Error, Result, memory, suggestion};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long closing waits for writes that have begun.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where a storage is kept: driver names, the primary first, and the driver that they make together.
 #[derive(Clone)]
@@ -224,8 +229,19 @@ impl Stores {
         &self.leases
     }
 
-    /// Closes every driver, and tells the first failure.
+    /// Closes every driver, and tells the first failure. Writes of chains that go on without their callers are waited for, but not for
+    /// ever: a secondary may hang.
     pub async fn close(&self) -> Result<()> {
+        let mut open: Vec<OpenChain> = self.chains.lock().values().cloned().collect();
+        open.retain(|open| open.chain.names().len() > 1);
+        if !open.is_empty() {
+            let writes = async {
+                for open in &open {
+                    open.chain.settle().await;
+                }
+            };
+            let _ = timeout(PATIENCE, writes).await;
+        }
         let mut closed = Ok(());
         for driver in self.drivers.values() {
             closed = closed.and(driver.close().await);

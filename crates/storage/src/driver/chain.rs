@@ -22,12 +22,14 @@ use super::{DataKind, DataSize, Driver, LogPage, LogRange, LogWatch, ValuePart, 
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, ValueEntry, WriteOutcome};
 use crate::debug::opaque_debug;
+use crate::detach_on_drop::DetachOnDrop;
 use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::{Error, Result};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use tracing::Instrument;
 
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -40,15 +42,16 @@ pub enum WritePolicy {
     Primary,
 }
 
-/// Several drivers as one.
+/// Several drivers as one. The clones share everything.
+#[derive(Clone)]
 pub struct ChainDriver {
     primary: ChainMember,
     secondaries: Vec<ChainMember>,
     policy: WritePolicy,
-    turns: StripedLocks,
-    degraded: Mutex<Vec<(String, String)>>,
+    turns: Arc<StripedLocks>,
+    degraded: Arc<Mutex<Vec<(String, String)>>>,
     /// Who missed an erasure, as far as this process knows: the primary that has the notes may be down.
-    owing: Mutex<HashMap<Space, HashSet<String>>>,
+    owing: Arc<Mutex<HashMap<Space, HashSet<String>>>>,
 }
 
 #[derive(Clone)]
@@ -76,9 +79,9 @@ impl ChainDriver {
             primary,
             secondaries: members.collect(),
             policy,
-            turns: StripedLocks::default(),
-            degraded: Mutex::default(),
-            owing: Mutex::default(),
+            turns: Arc::default(),
+            degraded: Arc::default(),
+            owing: Arc::default(),
         })
     }
 
@@ -93,14 +96,16 @@ impl ChainDriver {
         std::mem::take(&mut *degraded)
     }
 
+    /// Waits for the writes that have begun.
+    pub(crate) async fn settle(&self) {
+        self.turns.settle().await;
+    }
+
     fn members(&self) -> impl Iterator<Item = &ChainMember> {
         std::iter::once(&self.primary).chain(&self.secondaries)
     }
 
     fn note_degraded(&self, missed: &[(String, String)]) {
-        for (name, why) in missed {
-            tracing::warn!(driver.name = %name, error.message = %why, "a secondary missed a write");
-        }
         let mut degraded = self.degraded.lock();
         degraded.extend_from_slice(missed);
         // Nobody may be asking; the latest are the ones that say how things stand.
@@ -114,8 +119,14 @@ const DEGRADED_KEPT: usize = 1_000;
 
 #[async_trait]
 impl Driver for ChainDriver {
+    /// What has begun goes on when its caller leaves: a secondary would miss what the primary has.
     async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
-        self.write(batch).await
+        if self.secondaries.is_empty() {
+            return self.primary.driver.commit(batch).await;
+        }
+        let write = self.begin(batch).await?;
+        let work = self.clone().finish(write);
+        DetachOnDrop::new(work.in_current_span()).await
     }
 
     async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {

@@ -29,6 +29,13 @@ impl StripedLocks {
         }
         held
     }
+
+    /// Waits until everybody who has a turn now has had it.
+    pub async fn settle(&self) {
+        for mutex in &self.0 {
+            drop(mutex.lock().await);
+        }
+    }
 }
 
 fn stripe(thing: impl Hash) -> usize {

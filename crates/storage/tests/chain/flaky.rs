@@ -10,6 +10,7 @@ use ambit_storage::driver::{
 use ambit_storage::{Error, Result};
 use async_trait::async_trait;
 use std::sync::Mutex;
+use tokio::sync::watch;
 
 /// What fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,11 +23,13 @@ pub enum Fault {
     Writes,
     /// Writes, after they were carried out: the answer is lost.
     Answers,
+    /// Nothing, but writes wait until another fault is told.
+    Held,
 }
 
 pub struct Flaky {
     inner: Mutex<std::sync::Arc<MemoryDriver>>,
-    fault: Mutex<Fault>,
+    fault: watch::Sender<Fault>,
 }
 
 impl Flaky {
@@ -35,12 +38,12 @@ impl Flaky {
             inner: Mutex::new(std::sync::Arc::new(MemoryDriver::new(
                 DriverOptions::default(),
             ))),
-            fault: Mutex::default(),
+            fault: watch::Sender::default(),
         }
     }
 
     pub fn fails(&self, fault: Fault) {
-        *self.fault.lock().unwrap() = fault;
+        self.fault.send_replace(fault);
     }
 
     /// Loses all data, and all numbers with it.
@@ -50,7 +53,7 @@ impl Flaky {
     }
 
     fn reached(&self, failing: &[Fault]) -> Result<std::sync::Arc<MemoryDriver>> {
-        if failing.contains(&*self.fault.lock().unwrap()) {
+        if failing.contains(&*self.fault.borrow()) {
             return Err(Error::Unavailable {
                 what: "the flaky store".to_owned(),
                 source: None,
@@ -63,6 +66,9 @@ impl Flaky {
 #[async_trait]
 impl Driver for Flaky {
     async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
+        let mut fault = self.fault.subscribe();
+        // Who tells it is here for as long.
+        drop(fault.wait_for(|fault| *fault != Fault::Held).await);
         let done = self
             .reached(&[Fault::Down, Fault::Writes])?
             .commit(batch)

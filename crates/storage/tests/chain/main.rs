@@ -16,11 +16,12 @@ use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, Head};
 use ambit_storage::directory::RowFilter;
 use ambit_storage::driver::chain::{ChainDriver, WritePolicy};
-use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
+use ambit_storage::driver::{Driver, DriverOptions, LogRange, ValuePart, ValueScan};
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
-use ambit_storage::{Error, Json};
+use ambit_storage::{Error, Json, Stores};
 use flaky::Fault;
+use futures::FutureExt;
 use std::sync::Arc;
 use support::*;
 
@@ -76,6 +77,37 @@ async fn g029_one_driver_failing_is_named_and_repeating_the_call_finishes() {
         assert_eq!(ids(&*pair.second, &items()).await, ["1", "2", "3"]);
         pair.assert_equal().await;
     }
+}
+
+#[tokio::test]
+async fn a_write_whose_caller_left_reaches_the_secondary() {
+    let pair = Pair::new();
+    let chain = pair.chain(WritePolicy::Primary);
+    pair.second.fails(Fault::Held);
+    let left = chain.commit(Batch::of([set(&key(), "v")])).now_or_never();
+    assert!(left.is_none());
+    let written = pair.first.get(&key(), ValuePart::Nothing).await;
+    assert!(written.unwrap().is_some());
+    pair.second.fails(Fault::Nothing);
+    // Takes its turn behind the other write, and copies another value.
+    let next = Batch::of([set(&space(0).key("l"), "w")]);
+    chain.commit(next).await.unwrap();
+    pair.assert_equal().await;
+}
+
+#[tokio::test]
+async fn stores_are_closed_behind_a_write_whose_caller_left() {
+    let pair = Pair::new();
+    let stores = Stores::builder(DriverOptions::default()).driver("second", pair.second.clone());
+    let stores = stores.default_drivers(&["memory"]).build().unwrap();
+    let chain = stores.chain(&["memory", "second"]).unwrap();
+    pair.second.fails(Fault::Held);
+    let left = chain.driver().commit(Batch::of([set(&key(), "v")]));
+    assert!(left.now_or_never().is_none());
+    let mut closing = Box::pin(stores.close());
+    assert!((&mut closing).now_or_never().is_none());
+    pair.second.fails(Fault::Nothing);
+    closing.await.unwrap();
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use crate::address::Space;
 use crate::batch::{Batch, BatchWrite, WriteOutcome};
 use crate::directory::{IndexRow, RowFilter};
 use crate::driver::first_row;
+use crate::driver::striped_locks::StripedGuard;
 use crate::{Error, Result};
 use futures::future::join_all;
 use std::collections::{BTreeMap, HashSet};
@@ -19,17 +20,39 @@ struct PendingErasure {
     tombstone: Tombstone,
 }
 
+/// A write that has its turn.
+pub(super) struct ChainWrite {
+    batch: Batch,
+    plan: BatchPlan,
+    owed: BTreeMap<Space, PendingErasure>,
+    turn: StripedGuard,
+}
+
 /// What a secondary did not get, by space, and why.
 type DeliveryFailures = BTreeMap<Space, String>;
 
 impl ChainDriver {
-    pub(super) async fn write(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
-        if self.secondaries.is_empty() {
-            return self.primary.driver.commit(batch).await;
-        }
+    /// Waits for the turn of a write, and reads what has to be known of it.
+    pub(super) async fn begin(&self, batch: Batch) -> Result<ChainWrite> {
         let plan = plan(&batch, &self.spaces_of_rows(&batch).await?);
-        let _turn = self.turns.take(plan.keys()).await;
-        let mut owed = self.prepare(&plan).await?;
+        let turn = self.turns.take(plan.keys()).await;
+        let owed = self.prepare(&plan).await?;
+        Ok(ChainWrite {
+            batch,
+            plan,
+            owed,
+            turn,
+        })
+    }
+
+    /// Does a write.
+    pub(super) async fn finish(self, write: ChainWrite) -> Result<Vec<WriteOutcome>> {
+        let ChainWrite {
+            batch,
+            plan,
+            mut owed,
+            turn: _turn,
+        } = write;
         let outcomes = self.commit_primary(batch, &plan, &mut owed).await?;
         let deliveries = self
             .secondaries
@@ -216,6 +239,9 @@ impl ChainDriver {
         }
         if failed.is_empty() {
             return Ok(());
+        }
+        for (name, why) in &failed {
+            tracing::warn!(driver.name = %name, error.message = %why, "a secondary missed a write");
         }
         match self.policy {
             WritePolicy::All => Err(Error::Partial { done, failed }),
