@@ -90,15 +90,11 @@ impl Lease {
             };
             match taken {
                 Err(Error::Busy { .. }) if on_busy != OnBusy::Reject => {}
-                Err(error) if error.is_failure() => {
-                    give_up(driver.as_ref(), &key, &holder).await;
-                    return Err(error);
-                }
                 taken => return Ok(Self::held(driver, key, taken?, false)),
             }
             let place = LeaseTicket::take(driver.clone(), &key.space, &holder).await?;
             let granted = place.wait(&key, on_busy).await;
-            place.leave().await?;
+            place.leave().await;
             Ok(Self::held(driver, key, granted?, true))
         })
     }
@@ -185,7 +181,18 @@ struct LeaseTerm {
     asked: Instant,
 }
 
+/// Takes the lease; where the store fails, so that it may have been granted, it is given back.
 async fn acquire(driver: &dyn Driver, key: &ValueKey, holder: &str) -> Result<LeaseTerm> {
+    let taken = request_lease(driver, key, holder).await;
+    if let Err(error) = &taken
+        && error.is_failure()
+    {
+        give_up(driver, key, holder).await;
+    }
+    taken
+}
+
+async fn request_lease(driver: &dyn Driver, key: &ValueKey, holder: &str) -> Result<LeaseTerm> {
     let asked = Instant::now();
     let outcomes = driver
         .commit(Batch::of([Operation::Acquire {
@@ -209,7 +216,7 @@ async fn acquire(driver: &dyn Driver, key: &ValueKey, holder: &str) -> Result<Le
 
 /// Gives back a lease that may have been granted although its answer never came; if that fails too, it ends by itself.
 async fn give_up(driver: &dyn Driver, key: &ValueKey, holder: &str) {
-    let given_back = match acquire(driver, key, holder).await {
+    let given_back = match request_lease(driver, key, holder).await {
         Ok(LeaseTerm { epoch, .. }) => driver
             .commit(Batch::of([Operation::Release { epoch }.on(key)]))
             .await
@@ -251,7 +258,14 @@ impl LeaseTicket {
             holder: holder.to_owned(),
             version: 0,
         };
-        place.version = place.refresh(0).await?;
+        match place.refresh(0).await {
+            Ok(version) => place.version = version,
+            Err(error) => {
+                // It may stand all the same, and others wait behind it.
+                place.leave().await;
+                return Err(error);
+            }
+        }
         Ok(place)
     }
 
@@ -318,11 +332,12 @@ impl LeaseTicket {
             .unwrap_or(wished_for))
     }
 
-    async fn leave(&self) -> Result<()> {
-        self.driver
-            .commit(Batch::of([Operation::Del.on(&self.ticket)]))
-            .await
-            .map(|_| ())
+    /// Gives the place up; where that fails, the ticket ends by itself.
+    async fn leave(self) {
+        let left = Batch::of([Operation::Del.on(&self.ticket)]);
+        if let Err(error) = self.driver.commit(left).await {
+            tracing::warn!(lease = %self.ticket.space, error.message = %error, "a place in the queue for a lease was not left");
+        }
     }
 }
 

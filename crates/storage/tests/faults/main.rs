@@ -14,6 +14,7 @@ mod child;
 mod disk;
 mod firsts;
 mod leaks;
+mod leases;
 mod leavers;
 mod orders;
 mod outage;
@@ -55,6 +56,9 @@ const EVERYWHERE: &[Case] = cases![
     leaks::g025_opening_counting_and_listing_write_nothing,
     leaks::g025_a_dropped_dirty_context_writes_nothing_and_logs_its_key,
     leaks::a_chat_s_name_makes_no_line_and_no_field_of_the_log,
+    leases::g014_a_grant_of_which_a_waiter_does_not_hear_is_given_back,
+    leases::g014_a_place_in_the_queue_of_which_its_waiter_does_not_hear_is_left,
+    leases::g014_a_waiter_that_cannot_leave_the_queue_holds_its_lease,
     leavers::g026_a_save_whose_caller_left_is_done_once,
     leavers::g026_two_saves_at_once_are_done_once,
     bulk::g034_a_bulk_report_names_each_identity_that_failed,
