@@ -82,6 +82,9 @@ const CASES: &[(&str, Case)] = &[
     ("a_restarted_server_is_found_again", |store| {
         Box::pin(server::restart(store))
     }),
+    ("a_wipe_is_done_though_the_server_ends_behind_it", |store| {
+        Box::pin(server::wipe_before_end(store))
+    }),
     ("g104_wiping_100_000_values_holds_nobody_up", |store| {
         Box::pin(server::crowd(store))
     }),

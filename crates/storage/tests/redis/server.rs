@@ -4,12 +4,12 @@ use super::run_tally::RunTally;
 use super::{Outcomes, Store, apply, memory_of, number};
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite, WriteOutcome};
-use ambit_storage::driver::{self, Driver, DriverOptions, ValuePart, ValueScan};
+use ambit_storage::driver::{self, Driver, DriverOptions, FaultPoints, ValuePart, ValueScan};
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Error, StoredValue};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A server that ends with the test.
@@ -118,6 +118,33 @@ pub async fn restart(_store: &Store) -> Outcomes {
     driver
         .commit(apply(&space, "k", Operation::Incr(1.into())))
         .await?;
+    Ok(())
+}
+
+pub async fn wipe_before_end(_store: &Store) -> Outcomes {
+    let (port, folder) = (free_port(), tempfile::tempdir()?);
+    let server = Own::start(port, folder.path(), &[])?;
+    listening(port).await?;
+    let ending = Arc::new(Mutex::new(None::<Own>));
+    let ends = Arc::clone(&ending);
+    let end = move |point: &'static str| {
+        if point == "redis.after_script" {
+            drop(ends.lock().unwrap().take());
+        }
+    };
+    let options = DriverOptions {
+        fault_points: FaultPoints::new(end),
+        ..DriverOptions::default()
+    };
+    let driver = driver::open(&format!("redis://127.0.0.1:{port}/0"), options).await?;
+    let space = memory_of("u");
+    let list = Operation::Push(vec![number(1)]);
+    driver.commit(apply(&space, "list", list)).await?;
+    *ending.lock().unwrap() = Some(server);
+    let pattern = Pattern::all();
+    let wipe = Batch::of([BatchWrite::Wipe { space, pattern }]);
+    // The list itself is erased later.
+    assert_eq!(driver.commit(wipe).await?, [WriteOutcome::Erased(1)]);
     Ok(())
 }
 
