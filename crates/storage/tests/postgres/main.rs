@@ -52,6 +52,9 @@ const CASES: &[Case] = &[
     ("older_layout_is_brought_to_the_newest", |url| {
         Box::pin(older(url))
     }),
+    ("long_bodies_are_packed_with_lz4", |url| {
+        Box::pin(packed(url))
+    }),
     ("sizes_do_not_matter", |url| Box::pin(flat(url))),
     ("cancelled_commits_are_whole_or_nothing", |url| {
         Box::pin(loss::cancelled(url))
@@ -223,6 +226,18 @@ async fn older(url: String) {
     sql(&url, &back).await;
     let count = BatchWrite::apply(space("s").key("k"), Operation::Incr(1.into()), None);
     open(&url).await.commit(Batch::of([count])).await.unwrap();
+}
+
+async fn packed(url: String) {
+    let long = Json::of(&"word ".repeat(2_000)).unwrap();
+    let set = BatchWrite::apply(space("s").key("k"), Operation::Set(long.into()), None);
+    open(&url).await.commit(Batch::of([set])).await.unwrap();
+    let (_, schema) = url.split_once("?ambit_schema=").unwrap();
+    let packed = format!("SELECT FROM {schema}.value WHERE pg_column_compression(body) = 'lz4'");
+    let unable = "SELECT FROM pg_settings WHERE name = 'default_toast_compression' AND 'lz4' <> ALL (enumvals)";
+    // An error where the value is not packed so though the server can.
+    let check = format!("SELECT 1 / (SELECT count(*) FROM ({packed} UNION ALL {unable}) AS a)");
+    sql(&url, &check).await;
 }
 
 async fn flat(url: String) {

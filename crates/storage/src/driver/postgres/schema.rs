@@ -25,14 +25,17 @@ pub(super) fn lock_key(settings: &PostgresSettings, part: &str) -> i64 {
 /// What every connection, or every transaction on one that is lent, is told first. Plans are made once, whatever the values:
 /// left to itself, the server plans most statements here each time, which takes longer than doing them. Such plans are kept
 /// from when the tables were empty, so what is only good for small tables is off; every query here walks an index. The time
-/// limits free what a frozen node holds.
+/// limits free what a frozen node holds. Long bodies are packed with LZ4, which takes a third of the time, where the server can; on a
+/// lent connection to look for that takes too long.
 pub(super) const SET: &str = "SELECT set_config('search_path', $1, $3), set_config('synchronous_commit', $2, $3), \
      set_config('enable_seqscan', 'off', $3), set_config('enable_hashjoin', 'off', $3), \
      set_config('enable_mergejoin', 'off', $3), set_config('enable_material', 'off', $3), \
      set_config('jit', 'off', $3), set_config('plan_cache_mode', 'force_generic_plan', $3), set_config('default_transaction_isolation', 'read committed', $3), \
      set_config('default_transaction_read_only', 'off', $3), \
      set_config('lock_timeout', '30s', $3), set_config('idle_in_transaction_session_timeout', '60s', $3), \
-     set_config('client_min_messages', 'error', $3)";
+     set_config('client_min_messages', 'error', $3), \
+     (SELECT set_config(name, 'lz4', false) FROM pg_settings \
+      WHERE NOT $3 AND name = 'default_toast_compression' AND 'lz4' = ANY (enumvals))";
 
 /// How long a setting lasts.
 #[derive(Clone, Copy, PartialEq, Eq)]
