@@ -112,7 +112,8 @@ async fn show_session(
 }
 
 /// Logs in with the token or the API key of `Authorization`, for which a cookie stands from then on. It counts only with the header
-/// `X-Ambit-Console: 1`, and only from pages of this server. More than ten refused logins of an address in a minute are answered 429.
+/// `X-Ambit-Console: 1`, and only from pages of this server. More than ten refused logins of an address, or of a /64 of IPv6, in a minute
+/// are answered 429.
 #[utoipa::path(post, path = "/session", tag = "session",
     responses((status = 201, body = SessionInfo), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn log_in(
