@@ -30,6 +30,7 @@ mod feed;
 mod globals;
 mod inbox;
 mod journal;
+mod json_depth;
 mod json_length;
 mod live_turn;
 mod load_status;

@@ -15,8 +15,7 @@ pub(crate) type JsValue<'js> = rquickjs::Value<'js>;
 /// The largest integer that a JavaScript number holds exactly.
 const EXACT: u64 = (1 << 53) - 1;
 
-/// How deep a value may be nested: what it is stored within is nested too, and more than 120 levels cannot be stored. A cyclic one is
-/// found by this.
+/// How deep a value may be nested: what it is stored within is nested too, and more than 120 levels cannot be stored. A cyclic one is found by this.
 const DEPTH: usize = 100;
 
 /// What each value is counted as, beside its text: `null,`.
@@ -191,7 +190,8 @@ impl<'js> ValueReader<'js> {
             Type::BigInt => return Err(self.refuse("it holds a BigInt")),
             Type::Array | Type::Object | Type::Exception | Type::Proxy | Type::Promise => {
                 if depth >= DEPTH {
-                    return Err(self.refuse("it is cyclic or nested more than 100 deep"));
+                    let why = format!("it is cyclic or nested more than {DEPTH} deep");
+                    return Err(self.refuse(&why));
                 }
                 match value.as_object() {
                     Some(object) => return self.object(object, depth + 1),

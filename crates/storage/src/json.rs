@@ -9,6 +9,11 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
 
+/// Levels of what is stored, at most: nothing reads more than 127, and what is stored is read within lists and answers.
+const MAX_STORED_LEVELS: usize = 120;
+/// Levels of a value that a client, a tool server or a script's message gives, at most: what it is stored within is nested too.
+pub const MAX_GIVEN_LEVELS: usize = 64;
+
 /// One valid JSON text, cheap to clone.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Json(Arc<str>);
@@ -78,13 +83,10 @@ impl Json {
     }
 }
 
-/// What is nested deeper is refused: nothing reads more than 127 levels, and what is stored is read within lists and answers.
-const LEVELS: usize = 120;
-
 fn check_levels(json: &str) -> Result<()> {
     let opens = |byte: &u8| matches!(byte, b'[' | b'{');
     // Nearly all texts have fewer, and are looked at quickly.
-    if json.as_bytes().iter().filter(|byte| opens(byte)).count() <= LEVELS {
+    if json.as_bytes().iter().filter(|byte| opens(byte)).count() <= MAX_STORED_LEVELS {
         return Ok(());
     }
     let (mut level, mut is_text, mut is_escaped) = (0_usize, false, false);
@@ -98,8 +100,9 @@ fn check_levels(json: &str) -> Result<()> {
             byte if opens(byte) => level += 1,
             _ => {}
         }
-        if level > LEVELS {
-            let reason = format!("is nested deeper than {LEVELS} levels; store a flatter one");
+        if level > MAX_STORED_LEVELS {
+            let reason =
+                format!("is nested deeper than {MAX_STORED_LEVELS} levels; store a flatter one");
             return Err(Error::invalid("value", reason));
         }
     }

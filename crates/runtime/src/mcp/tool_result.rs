@@ -1,12 +1,12 @@
 //! What a tool gives back, as scripts and as models get it.
 
+use crate::json_depth::DepthLimited;
 use crate::tool::ToolOutcome;
+use ambit_storage::json::MAX_GIVEN_LEVELS;
 use serde_json::{Value, json};
 
 /// Bytes of one result that a model is shown.
 const MODEL: usize = 256 << 10;
-/// Data is nested at most so deep, so that it can be stored within other objects and read again everywhere.
-const DEPTH: usize = 64;
 
 /// The result of a call in the shape that scripts know: `{content, structuredContent?, isError, data}`.
 pub fn shaped(mut result: Value) -> Value {
@@ -50,7 +50,7 @@ fn value(item: &Value) -> Value {
         Some("text") => {
             let text = item["text"].as_str().unwrap_or_default();
             let found: Option<Value> = serde_json::from_str(text).ok();
-            let found = found.filter(|found| is_within(found, DEPTH));
+            let found = found.filter(|found| found.is_within(MAX_GIVEN_LEVELS));
             found.unwrap_or_else(|| text.into())
         }
         Some(kind @ ("image" | "audio")) => {
@@ -63,17 +63,9 @@ fn value(item: &Value) -> Value {
 
 /// A value, or its text where it is nested too deep.
 fn readable(value: Value) -> Value {
-    match is_within(&value, DEPTH) {
+    match value.is_within(MAX_GIVEN_LEVELS) {
         true => value,
         false => value.to_string().into(),
-    }
-}
-
-fn is_within(value: &Value, depth: usize) -> bool {
-    match value {
-        Value::Array(items) => depth > 0 && items.iter().all(|it| is_within(it, depth - 1)),
-        Value::Object(fields) => depth > 0 && fields.values().all(|it| is_within(it, depth - 1)),
-        _ => true,
     }
 }
 
@@ -179,7 +171,8 @@ mod tests {
     #[test]
     fn data_that_is_nested_too_deep_stays_text() {
         let nested = |depth: usize| format!("{}7{}", "[ ".repeat(depth), " ]".repeat(depth));
-        for (depth, is_text) in [(DEPTH, false), (DEPTH + 1, true), (127, true)] {
+        let most = MAX_GIVEN_LEVELS;
+        for (depth, is_text) in [(most, false), (most + 1, true), (127, true)] {
             let text = nested(depth);
             let parsed: Value = serde_json::from_str(&text).unwrap();
             let compact = Value::from(parsed.to_string());

@@ -4,13 +4,13 @@ use super::change::{MessageChange, size, too_large};
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::change::{MessageProps, kind};
 use crate::frame::props_path::PropsPath;
+use crate::json_depth::DepthLimited;
 use crate::optional::optional;
+use ambit_storage::json::MAX_GIVEN_LEVELS;
 use serde_json::{Map, Value};
 
 /// Ids that scripts choose have at most so many bytes.
 const ID: usize = 256;
-/// Values are nested at most so deep, so that what is stored can be read again everywhere.
-const DEPTH: usize = 64;
 /// What scripts cannot say in a message's metadata.
 const OWN_METADATA: [&str; 3] = ["timestamp", "sequence", "trace_id"];
 const RESERVED: [&str; 4] = ["stream_", "message_", "block_", "thread_"];
@@ -210,29 +210,9 @@ pub(super) fn final_content(value: Option<&Value>) -> Result<Option<&str>> {
     }
 }
 
-trait DepthLimited {
-    fn is_within(&self, depth: usize) -> bool;
-}
-
-impl DepthLimited for Value {
-    fn is_within(&self, depth: usize) -> bool {
-        match self {
-            Self::Array(items) => depth > 0 && items.iter().all(|it| it.is_within(depth - 1)),
-            Self::Object(fields) => fields.is_within(depth),
-            _ => true,
-        }
-    }
-}
-
-impl DepthLimited for Map<String, Value> {
-    fn is_within(&self, depth: usize) -> bool {
-        depth > 0 && self.values().all(|value| value.is_within(depth - 1))
-    }
-}
-
 fn check_depth(value: &impl DepthLimited) -> Result<()> {
-    if !value.is_within(DEPTH) {
-        let what = format!("invalid message: nested more than {DEPTH} levels deep");
+    if !value.is_within(MAX_GIVEN_LEVELS) {
+        let what = format!("invalid message: nested more than {MAX_GIVEN_LEVELS} levels deep");
         return Err(invalid(what));
     }
     Ok(())

@@ -1,12 +1,10 @@
 //! Names that stand twice in one object of a JSON text. Readers of JSON disagree on which of the values counts.
 
+use ambit_storage::json::MAX_GIVEN_LEVELS;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::fmt;
-
-/// Values are nested at most so deep: what they are stored within is nested too, and more than 120 levels cannot be stored.
-const LEVELS: usize = 64;
 
 /// The path of the first such name, as it goes on behind the path of the value; an error where an object or a list has too many
 /// levels, or texts that are none.
@@ -16,7 +14,8 @@ pub fn find(raw: &RawValue) -> serde_json::Result<Option<String>> {
         return Ok(None);
     }
     let mut reader = serde_json::Deserializer::from_str(raw.get());
-    DuplicateKeyVisitor { levels: LEVELS }.deserialize(&mut reader)
+    let levels = MAX_GIVEN_LEVELS;
+    DuplicateKeyVisitor { levels }.deserialize(&mut reader)
 }
 
 #[derive(Clone, Copy)]

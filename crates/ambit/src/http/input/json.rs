@@ -6,6 +6,7 @@ use super::fields::InputFields;
 use super::raw::RAW;
 use super::{BodyFields, duplicate};
 use ambit_runtime::{Error, Result};
+use ambit_storage::json::MAX_GIVEN_LEVELS;
 use indexmap::IndexMap;
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
@@ -18,8 +19,6 @@ use std::fmt;
 
 /// At most so many items of a list are looked at.
 const ITEMS: usize = 10_000;
-/// What any value must be.
-const JSON: &str = "must be JSON of at most 64 levels, its texts without lone surrogates";
 
 /// Reads a body.
 pub fn read<T: BodyFields>(body: &[u8]) -> Result<T> {
@@ -50,6 +49,13 @@ fn entries(body: &[u8]) -> Result<InputFields<JsonValue<'_>>> {
         true => Error::invalid("body", "the body must be a JSON object"),
         false => Error::invalid("body", format!("the body is not JSON: {error}")),
     })
+}
+
+/// What any value must be.
+fn not_json() -> InputError {
+    InputError::new(format!(
+        "must be JSON of at most {MAX_GIVEN_LEVELS} levels, its texts without lone surrogates"
+    ))
 }
 
 /// The object that is a body.
@@ -109,14 +115,14 @@ impl<'de> JsonValue<'de> {
     fn entries(&self) -> Result<InputFields<Self>, InputError> {
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
         let entries = reader.deserialize_map(EntriesVisitor);
-        entries.map_err(|_| InputError::new(JSON))
+        entries.map_err(|_| not_json())
     }
 
     /// The items of a list.
     fn items(&self) -> Result<JsonItems<'de>, InputError> {
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
         let items = reader.deserialize_seq(ItemsVisitor);
-        let items = items.map_err(|_| InputError::new(JSON))?;
+        let items = items.map_err(|_| not_json())?;
         if items.len() > ITEMS {
             return Err(InputError::new(format!("has more than {ITEMS} items")));
         }
@@ -137,8 +143,7 @@ impl<'de> JsonValue<'de> {
             b'f' => visitor.visit_bool(false),
             b'n' => visitor.visit_unit(),
             _ => {
-                let number: Number =
-                    serde_json::from_str(text).map_err(|_| InputError::new(JSON))?;
+                let number: Number = serde_json::from_str(text).map_err(|_| not_json())?;
                 match (number.as_u64(), number.as_i64()) {
                     (Some(number), _) => visitor.visit_u64(number),
                     (None, Some(number)) => visitor.visit_i64(number),
@@ -149,7 +154,7 @@ impl<'de> JsonValue<'de> {
     }
 
     fn string(&self) -> Result<String, InputError> {
-        serde_json::from_str(self.raw.get()).map_err(|_| InputError::new(JSON))
+        serde_json::from_str(self.raw.get()).map_err(|_| not_json())
     }
 }
 
@@ -170,9 +175,9 @@ impl<'de> Deserializer<'de> for JsonValue<'de> {
         self.check_once()?;
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
         let read = reader.deserialize_any(visitor);
-        let value = read.map_err(|_| InputError::new(JSON))?;
+        let value = read.map_err(|_| not_json())?;
         match duplicate::find(self.raw) {
-            Err(_) => Err(InputError::new(JSON)),
+            Err(_) => Err(not_json()),
             Ok(Some(path)) => Err(InputError::twice(&path)),
             Ok(None) => Ok(value),
         }
@@ -228,7 +233,7 @@ impl<'de> Deserializer<'de> for JsonValue<'de> {
             self.string()?;
         }
         match duplicate::find(self.raw) {
-            Err(_) => Err(InputError::new(JSON)),
+            Err(_) => Err(not_json()),
             Ok(Some(path)) => Err(InputError::twice(&path)),
             Ok(None) => visitor.visit_str(self.raw.get()),
         }
