@@ -121,9 +121,9 @@ impl McpServers {
             given => given,
         };
         let filled = schema::fill_in(&about.input_schema, given);
-        let fitting = filled.and_then(|it| fits(&about.input_schema, &it).map(|()| it));
-        let arguments = match fitting {
-            Ok(arguments) => arguments,
+        let fitting = filled.and_then(|it| Ok((fits(&about.input_schema, &it)?, it)));
+        let (unchecked, arguments) = match fitting {
+            Ok(fitting) => fitting,
             Err(why) => return Ok(refused(&format!("the arguments do not fit: {why}"))),
         };
         let Value::Object(arguments) = arguments else {
@@ -139,7 +139,7 @@ impl McpServers {
         };
         let answer = found.ask_within(limit, request, caller).await?;
         let result = tool_result::shaped(answer);
-        let warnings = unfit(about, &result).into_iter().collect();
+        let warnings = warnings(about, unchecked, &result);
         Ok(McpCallResult { result, warnings })
     }
 
@@ -178,28 +178,32 @@ fn names(tools: &[McpTool]) -> impl Iterator<Item = &str> {
     tools.iter().map(|tool| tool.name.as_str())
 }
 
-/// Why a value does not fit a schema. A schema that is none, or that costs too much, fits everything: that is its server's matter.
-fn fits(schema: &Value, value: &Value) -> Result<(), String> {
+/// `Err` is why a value does not fit a schema. One that is none, or that costs too much, fits everything, for that is its server's
+/// matter; `Ok` has why.
+fn fits(schema: &Value, value: &Value) -> Result<Option<String>, String> {
     match schema::check(schema, value) {
         Err(SchemaError::Value(why)) => Err(why),
         Err(SchemaError::Schema(why)) => {
+            // The log has it too: of a call that fails nothing else is told.
             tracing::warn!("a value is not checked against the schema of its tool: {why}");
-            Ok(())
+            Ok(Some(why))
         }
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(None),
     }
 }
 
-/// A result that is not as its tool says results are.
-fn unfit(about: &McpTool, result: &Value) -> Option<String> {
-    let schema = about.output_schema.as_ref()?;
-    if result["isError"] == true {
-        return None;
-    }
-    let value = result.get("structuredContent").unwrap_or(&result["data"]);
-    let why = fits(schema, value).err()?;
+/// What is odd about a call: its arguments or its result were not checked, or the result is not as its tool says results are.
+fn warnings(about: &McpTool, unchecked: Option<String>, result: &Value) -> Vec<String> {
     let name = &about.name;
-    Some(format!(
-        "the result of {name} does not fit its outputSchema: {why}"
-    ))
+    let schema = about.output_schema.as_ref();
+    let schema = schema.filter(|_| result["isError"] != true);
+    let value = result.get("structuredContent").unwrap_or(&result["data"]);
+    let told = match schema.map_or(Ok(None), |schema| fits(schema, value)) {
+        Err(why) => Some(format!(
+            "the result of {name} does not fit its outputSchema: {why}"
+        )),
+        Ok(why) => why.map(|why| format!("the result of {name} is not checked: {why}")),
+    };
+    let unchecked = unchecked.map(|why| format!("the arguments of {name} are not checked: {why}"));
+    unchecked.into_iter().chain(told).collect()
 }

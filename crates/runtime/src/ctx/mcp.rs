@@ -140,10 +140,14 @@ async fn call_tools(call: &ScriptCall<'_>) -> Result<HostValue> {
 
 /// A result for the script; what is odd about it is for the trace.
 fn traced_result(call: &ScriptCall<'_>, called: McpCallResult) -> Value {
-    for warning in &called.warnings {
+    trace_warnings(call, &called.warnings);
+    called.result
+}
+
+fn trace_warnings(call: &ScriptCall<'_>, warnings: &[String]) {
+    for warning in warnings {
         call.reach.cursor.warn(warning);
     }
-    called.result
 }
 
 async fn list_samples(call: &ScriptCall<'_>) -> Result<HostValue> {
@@ -194,5 +198,9 @@ async fn many(call: &ScriptCall<'_>) -> Result<HostValue> {
     let until = JoinPolicy::named(call.method.name());
     let (scope, caller) = (&call.reach.scope, caller(call));
     let slots = scope.mcp.many(&calls, until, scope.limits.calls, &caller);
-    Ok(json!(slots.await?).into())
+    let slots = slots.await?;
+    for ended in slots.iter().flatten() {
+        trace_warnings(call, &ended.warnings);
+    }
+    Ok(json!(slots).into())
 }

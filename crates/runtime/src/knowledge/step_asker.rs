@@ -9,6 +9,7 @@ use crate::request::{SkipOptions, TurnRequest};
 use crate::runtime_core::RuntimeCore;
 use crate::stream::StreamReader;
 use crate::tool::{NoProcesses, ToolCaller};
+use crate::trace::Trace;
 use crate::turn;
 use crate::uses::{StepTools, UsesAsker, UsesFailure, UsesRequest, UsesTarget, agent_answer};
 use ambit_knowledge::CollectionOwner;
@@ -121,10 +122,12 @@ impl StepAsker {
             processes: Arc::new(NoProcesses),
             progress: None,
         };
+        let untraced = Trace::off(&caller.request_id).root();
         let tools = StepTools {
             app: &loaded.app,
             toolbox: toolbox.as_ref(),
             caller: &caller,
+            node: &untraced,
         };
         tools.ask(named, wanted).await
     }

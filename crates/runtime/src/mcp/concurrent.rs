@@ -32,6 +32,9 @@ pub struct ServerToolResult {
     pub result: Value,
     /// Why it failed.
     pub error: Option<String>,
+    /// What the trace says of it.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
 }
 
 impl McpServers {
@@ -51,18 +54,20 @@ impl McpServers {
 
     async fn one(&self, call: &ServerToolCall, caller: &ToolCaller) -> Result<ServerToolResult> {
         let called = self.call_tool(&call.mcp, &call.tool, call.arguments.clone(), caller);
-        let (result, error) = match called.await {
+        let (result, error, warnings) = match called.await {
             Ok(called) if called.result["isError"] == true => {
-                (Value::Null, Some(tool_result::text(&called.result)))
+                let error = tool_result::text(&called.result);
+                (Value::Null, Some(error), called.warnings)
             }
-            Ok(mut called) => (called.result["data"].take(), None),
-            Err(error) => (Value::Null, Some(error.message)),
+            Ok(mut called) => (called.result["data"].take(), None, called.warnings),
+            Err(error) => (Value::Null, Some(error.message), Vec::new()),
         };
         Ok(ServerToolResult {
             mcp: call.mcp.clone(),
             tool: call.tool.clone(),
             result,
             error,
+            warnings,
         })
     }
 }

@@ -183,7 +183,7 @@ impl Turn {
                     return Ok(ToolArguments::refused(Value::Null, invalid(why)));
                 }
             };
-            if let Some(why) = self.misfit(tool, &arguments) {
+            if let Some(why) = misfit(tool, &arguments) {
                 return Ok(ToolArguments::refused(arguments, invalid(why)));
             }
         }
@@ -205,23 +205,16 @@ impl Turn {
             Err(error) => Err(error),
         }
     }
+}
 
-    /// Why a tool is not called with these arguments. One whose schema is unusable has to see for itself.
-    fn misfit(&self, tool: &ServerTool, arguments: &Value) -> Option<String> {
-        match schema::check(&tool.parameters, arguments) {
-            Ok(()) => None,
-            Err(SchemaError::Value(what)) => Some(format!(
-                "the arguments of {} are not as its schema says: {what}",
-                tool.name
-            )),
-            Err(SchemaError::Schema(what)) => {
-                self.output.warn(&format!(
-                    "the arguments of {} are not checked: {what}",
-                    tool.name
-                ));
-                None
-            }
-        }
+/// Why a tool is not called with these arguments. One whose schema is unusable has to see for itself; the answer to its call warns of that.
+fn misfit(tool: &ServerTool, arguments: &Value) -> Option<String> {
+    match schema::check(&tool.parameters, arguments) {
+        Ok(()) | Err(SchemaError::Schema(_)) => None,
+        Err(SchemaError::Value(what)) => Some(format!(
+            "the arguments of {} are not as its schema says: {what}",
+            tool.name
+        )),
     }
 }
 

@@ -5,7 +5,7 @@ mod lifetimes;
 use crate::bed::{PATIENCE, Witness, python, stdio};
 use crate::place::{
     Place, agent, ann, ask, borrowed, end, files, mirror, mirrored, model, named, remembered,
-    request, said, settings, shown,
+    request, said, settings, shown, traced,
 };
 use ambit_runtime::event::ToolChanged;
 use ambit_runtime::{Frame, Runtime};
@@ -148,6 +148,34 @@ async fn an_agent_uses_the_tools_of_its_server() {
     let told = witness.until("gone").await;
     let count = |line: &str| told.iter().filter(|told| *told == line).count();
     assert_eq!((count("initialize"), count("call add")), (1, 2), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_call_whose_arguments_are_not_checked_is_told_once_in_the_trace() {
+    let deep = (0..22).fold(json!({}), |inner, _| json!({"next": inner}));
+    let package = json!({"connector": "calling", "mcp": {"servers": ["box"]}});
+    let hooks = "export function Next(ctx, payload) {
+        const deep = payload.tools[0].arguments;
+        ctx.mcp.CallTool('box', 'add', deep);
+        ctx.mcp.All([{ mcp: 'box', tool: 'add', arguments: deep }]);
+    }";
+    let mut list = agent(&package, hooks);
+    list.push(calling(&json!([{"name": "box__add", "arguments": deep}])));
+    let next = json!({"additionalProperties": {"$ref": "#"}});
+    let schema = json!({"allOf": [next, next]}).to_string();
+    let server = json!({"transport": "process", "tools": {"add": "utils.str.UUID"}});
+    for (file, text) in [
+        ("box.mcp.yao", server.to_string()),
+        ("mapping/box/schemes/add.in.yao", schema),
+    ] {
+        list.push((format!("mcps/{file}"), text));
+    }
+    let place = place(&list).await;
+    let frames = ask(&place, request("hello", "hi")).await;
+    let trace = traced(&place, &frames).await;
+    // The model's call, and two of the hook.
+    let told = trace.matches("the arguments of add are not checked");
+    assert_eq!(told.count(), 3, "{trace}");
 }
 
 #[tokio::test]

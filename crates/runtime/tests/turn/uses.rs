@@ -5,6 +5,7 @@ use crate::place::{
     request, traced,
 };
 use crate::toolbox::{Tools, outcome};
+use ambit_runtime::tool::ToolOutcome;
 use ambit_runtime::{Frame, TurnRequest};
 use futures::FutureExt;
 use serde_json::{Value, json};
@@ -214,6 +215,22 @@ async fn a_tool_is_given_the_message_and_its_text_is_put_in_the_place() {
         let called = tools.called.lock().unwrap().clone();
         assert_eq!(called, [(expected.to_owned(), message)]);
     }
+}
+
+#[tokio::test]
+async fn what_is_odd_about_the_call_of_a_tool_is_in_the_trace() {
+    let tools = Tools::new(&["hear"], |_, _| {
+        let heard = ToolOutcome {
+            warnings: vec!["it was not checked".to_owned()],
+            ..outcome(json!({"text": "a bell"}))
+        };
+        async move { Ok(heard) }.boxed()
+    });
+    let files = app(&json!({"uses": {"audio": "mcp:s"}}), "", Vec::new());
+    let place = place_of_tools(&borrowed(&files), tools).await;
+    let frames = ask(&place, with(&sound())).await;
+    let trace = traced(&place, &frames).await;
+    assert!(trace.contains("it was not checked"), "{trace}");
 }
 
 #[tokio::test]
