@@ -8,8 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
 
-/// Answers the calls of one run. It gives boxed futures, as do other traits whose implementors reach all of a runtime: of each method of
-/// `async_trait` the compiler proves anew that all of that may be shared between threads, which takes seconds.
+/// Answers the calls of one run. Its futures are boxes: decision 0078.
 pub trait Host: Send + Sync {
     /// Does what a script called. The script waits without holding a thread; dropping the future cancels the call.
     fn call(&self, call: HostCall) -> BoxFuture<'_, Result<HostValue, HostError>>;
